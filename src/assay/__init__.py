@@ -1,0 +1,59 @@
+"""Assay: classical supervised learning for people with a table, with certificates that anyone can re-check.
+
+Everything is loaded when it is first used: `import assay` itself costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from assay._version import __version__ as __version__
+
+if TYPE_CHECKING:
+    from assay.certify import Certificate as Certificate
+    from assay.certify import Claim as Claim
+    from assay.datasets import dataset as dataset
+    from assay.engines import engine as engine
+    from assay.hypotheses import BernoulliNB as BernoulliNB
+    from assay.hypotheses import CategoricalNB as CategoricalNB
+    from assay.hypotheses import GaussianNB as GaussianNB
+    from assay.hypotheses import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
+    from assay.hypotheses import LinearRegression as LinearRegression
+    from assay.hypotheses import MultinomialNB as MultinomialNB
+    from assay.hypotheses import NaiveBayes as NaiveBayes
+    from assay.hypotheses import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
+    from assay.hypotheses import Ridge as Ridge
+    from assay.hypotheses import load as load
+    from assay.hypotheses import models as models
+    from assay.risk import empirical_risk as empirical_risk
+    from assay.tables import rows as rows
+
+_ELSEWHERE = {
+    "Certificate": "assay.certify",
+    "Claim": "assay.certify",
+    "dataset": "assay.datasets",
+    "engine": "assay.engines",
+    "load": "assay.hypotheses",
+    "models": "assay.hypotheses",
+    "empirical_risk": "assay.risk",
+    "rows": "assay.tables",
+}
+
+
+def __getattr__(name: str) -> Any:
+    where = _ELSEWHERE.get(name)
+    if where is None and not name.startswith("_"):
+        from assay.hypotheses import CLASS_NAMES, model_class
+
+        if name in CLASS_NAMES:
+            return model_class(CLASS_NAMES[name])
+    if where is None:
+        raise AttributeError(f"module 'assay' has no attribute {name!r}")
+    return getattr(import_module(where), name)
+
+
+def __dir__() -> list[str]:
+    from assay.hypotheses import CLASS_NAMES
+
+    return sorted([*_ELSEWHERE, *CLASS_NAMES, "__version__"])

@@ -1,0 +1,21 @@
+"""Where algorithms run: threads, stream (out of core), cluster (Dask); all with the same bits."""
+
+from assay.engines.engine import Engine, engine, engine_for
+from assay.engines.fold import fold, merge_in_order
+from assay.engines.rows import ArrayRows, Block, Part, Rows, block_rows, rechunk
+from assay.engines.split import split_rows
+
+__all__ = [
+    "ArrayRows",
+    "Block",
+    "Engine",
+    "Part",
+    "Rows",
+    "block_rows",
+    "engine",
+    "engine_for",
+    "fold",
+    "merge_in_order",
+    "rechunk",
+    "split_rows",
+]

@@ -1,0 +1,185 @@
+"""A dask.distributed cluster: the only file that names Dask.
+
+Parts that workers can read themselves (row ranges of a Parquet file, chunks of a Dask collection) are read there; rows
+that only this process has are sent. Eight blocks make one task, so little more than the states travels back.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from assay.engines.blas import one_thread_blas
+from assay.engines.engine import Engine, Item, Result
+from assay.engines.rows import Block, Part, Rows, block_rows
+from assay.errors import DataTypeError, EngineError, ParameterError
+
+try:
+    import dask
+    import distributed
+except ImportError as missing:  # pragma: no cover - the tests have the extra installed
+    raise EngineError("The cluster engine needs Dask: pip install 'assay[cluster]'.") from missing
+
+
+def _client_of(given: Any) -> Any:
+    if isinstance(given, distributed.Client):
+        return given
+    if given is None:
+        try:
+            return distributed.get_client()
+        except ValueError:
+            raise EngineError(
+                "No Dask client is connected. Give one: assay.engine('cluster', client) "
+                "or assay.engine('cluster', 'tcp://host:8786')."
+            ) from None
+    if isinstance(given, str):
+        try:
+            return distributed.Client(given, timeout="10s", set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise EngineError(f"No Dask scheduler answers at {given!r}: {error}") from error
+    raise ParameterError(f"A cluster is given as a dask.distributed Client or a scheduler address, not {type(given).__name__}.")
+
+
+def _run(function: Callable[[Any], Any], item: Any) -> Any:
+    with one_thread_blas():
+        return function(item)
+
+
+class Cluster(Engine):
+    """Work on a dask.distributed cluster."""
+
+    name = "cluster"
+    group = 8
+
+    def __init__(self, client: Any = None) -> None:
+        self._own = isinstance(client, str)
+        self.client = _client_of(client)
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        waiting: deque[Any] = deque()
+        ahead = 2 * max(1, sum(self.client.nthreads().values()))
+        try:
+            for item in items:
+                waiting.append(self._submit(function, item))
+                if len(waiting) > ahead:
+                    yield self._result(waiting.popleft())
+            while waiting:
+                yield self._result(waiting.popleft())
+        finally:
+            for future in waiting:
+                future.cancel()
+
+    def _submit(self, function: Callable[[Any], Any], item: Any) -> Any:
+        parts = item if isinstance(item, tuple) and not hasattr(item, "load") else (item,)
+        if any(isinstance(part, DaskPart) for part in parts):
+            blocks = [part.delayed() for part in parts]
+            graph = dask.delayed(_run, pure=False)(function, blocks[0] if parts[0] is item else blocks)
+            return self.client.compute(graph)
+        if all(getattr(part, "readable_anywhere", False) for part in parts):
+            return self.client.submit(_run, function, item, pure=False)
+        loaded: Any = tuple(part.load() if hasattr(part, "load") else part for part in parts)
+        sent = self.client.scatter([loaded[0] if parts[0] is item else loaded], hash=False)[0]
+        return self.client.submit(_run, function, sent, pure=False)
+
+    @staticmethod
+    def _result(future: Any) -> Any:
+        try:
+            return future.result()
+        except distributed.KilledWorker as error:
+            raise EngineError(f"A worker of the cluster died again and again, perhaps for want of memory: {error}") from error
+
+    def __exit__(self, *exc: Any) -> None:
+        super().__exit__(*exc)
+        if self._own and not self._tokens:
+            self.client.close()
+
+
+class DaskPart(NamedTuple):
+    """A block of a Dask collection, not computed yet."""
+
+    X: Any
+    y: Any
+    w: Any
+    start: int
+
+    def delayed(self) -> Any:
+        return dask.delayed(_block, pure=False)(self.X, self.y, self.w, self.start)
+
+    def load(self) -> Block:
+        X, y, w = dask.compute(self.X, self.y, self.w)
+        return _block(X, y, w, self.start)
+
+
+def _block(X: Any, y: Any, w: Any, start: int) -> Block:
+    X = np.asarray(X)
+    X = np.ascontiguousarray(X, dtype=np.float32 if X.dtype == np.float32 else np.float64)
+    y = None if y is None else np.asarray(y)
+    return Block(X, y, None if w is None else np.asarray(w, dtype=np.float64), start)
+
+
+class DaskRows(Rows):
+    """A Dask array or frame, cut into our blocks. Without a client, Dask's own threads compute the chunks."""
+
+    def __init__(self, X: Any, y: Any, w: Any) -> None:
+        if hasattr(X, "columns"):
+            self.names = tuple(str(c) for c in X.columns)
+        array = _as_dask_array(X)
+        if array.ndim != 2:
+            raise DataTypeError(f"X has {array.ndim} dimension(s) and needs 2. Reshape your data: rows by columns.")
+        if array.dtype.kind not in "fiub":
+            raise DataTypeError(f"The Dask collection holds {array.dtype}, not numbers: encode its text columns first.")
+        self.n_rows, self.n_columns = (int(s) for s in array.shape)
+        step = block_rows(self.n_columns)
+        self._X = array.rechunk((step, self.n_columns))
+        self._y, self._w = (None if a is None else _column(a, step, self.n_rows, name) for a, name in ((y, "y"), (w, "sample_weight")))
+        self.has_target, self.has_weight = y is not None, w is not None
+        self._step = step
+        try:
+            distributed.get_client()
+            self.home = "cluster"
+        except ValueError:
+            self.home = "stream"
+
+    def blocks(self) -> Iterator[Part]:
+        return self._parts(self._X.to_delayed().ravel())
+
+    def targets(self) -> Iterator[Part]:
+        return self._parts([np.empty((0, 0))] * len(self._X.chunks[0]))
+
+    def _parts(self, pieces: Any) -> Iterator[Part]:
+        for i, X in enumerate(pieces):
+            yield DaskPart(
+                X,
+                None if self._y is None else self._y[i],
+                None if self._w is None else self._w[i],
+                i * self._step,
+            )
+
+
+def _as_dask_array(a: Any) -> Any:
+    array = a.to_dask_array(lengths=True) if hasattr(a, "to_dask_array") else a
+    if any(np.isnan(size) for sizes in array.chunks for size in sizes):
+        array = array.compute_chunk_sizes()
+    return array
+
+
+def _column(a: Any, step: int, n: int, name: str) -> Any:
+    """A target or weight column as a list of pieces, one a block."""
+    if hasattr(a, "__dask_graph__"):
+        array = _as_dask_array(a)
+        array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+        length, pieces = int(array.shape[0]), array.rechunk((step,)).to_delayed().ravel()
+    else:
+        array = np.asarray(a).ravel()
+        length, pieces = len(array), [array[i : i + step] for i in range(0, len(array), step)]
+    if length != n:
+        raise DataTypeError(f"Found input variables with inconsistent numbers of samples: X has {n} rows, {name} has {length}.")
+    return pieces
+
+
+def dask_rows(X: Any, y: Any, w: Any) -> DaskRows:
+    """Rows of Dask collections (`y` and `w` may be NumPy arrays)."""
+    return DaskRows(X, y, w)

@@ -1,0 +1,75 @@
+"""What an engine is, and which one is in force.
+
+An engine is anything whose `map(function, items)` yields the results in order. `with assay.engine(...)` puts one in
+force; without, rows run where they live (`Rows.home`): arrays on threads, files as a stream, Dask collections on their cluster.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar, Token
+from typing import Any, TypeVar
+
+from assay.engines.rows import Rows
+from assay.errors import ParameterError, nearest
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Engine(ABC):
+    """Where work runs. `group` is the number of blocks a task of a fold (a power of two)."""
+
+    name: str
+    group: int = 1
+
+    @abstractmethod
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """function(item) for every item, yielded in the order of the items."""
+
+    def open(self, rows: Rows) -> Rows:
+        """The rows in the form in which this engine reads them."""
+        return rows
+
+    def __enter__(self) -> Engine:
+        self._tokens: list[Token[Engine | None]] = [*getattr(self, "_tokens", []), _in_force.set(self)]
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        _in_force.reset(self._tokens.pop())
+
+
+_in_force: ContextVar[Engine | None] = ContextVar("assay_engine", default=None)
+
+
+def engine(name: str = "threads", *args: Any, **options: Any) -> Engine:
+    """Choose where work runs: `with assay.engine("threads", workers=2): …`.
+
+    - `("threads", workers=None)`: rows in memory, blocks spread over threads;
+    - `("stream", workers=None)`: rows read block by block, memory bounded whatever the size of the table;
+    - `("cluster", client_or_address)`: a dask.distributed cluster.
+    """
+    if name == "threads":
+        from assay.engines.threads import Threads
+
+        return Threads(*args, **options)
+    if name == "stream":
+        from assay.engines.stream import Stream
+
+        return Stream(*args, **options)
+    if name == "cluster":
+        from assay.engines.cluster import Cluster
+
+        return Cluster(*args, **options)
+    raise ParameterError(f"There is no engine {name!r}. {nearest(name, ['threads', 'stream', 'cluster'])}")
+
+
+def engine_for(rows: Rows, n_jobs: int | None = None) -> Engine:
+    """The engine in force, or else the one where these rows live, with `n_jobs` threads."""
+    chosen = _in_force.get()
+    if chosen is not None:
+        return chosen
+    if rows.home == "cluster":
+        return engine("cluster")
+    return engine(rows.home, workers=n_jobs)

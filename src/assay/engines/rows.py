@@ -1,0 +1,165 @@
+"""Rows in blocks: what every fit, prediction and check reads.
+
+A block has a fixed number of rows that depends on the number of columns alone, never on threads, workers or files:
+that is what makes the same rows give the same bits everywhere.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from assay.numerics import Array
+
+BLOCK_ELEMENTS = 1 << 20
+LARGEST_BLOCK = 1 << 16
+SMALLEST_BLOCK = 1 << 8
+
+
+def block_rows(n_columns: int) -> int:
+    """Rows a block: about a million numbers, a multiple of 256, at most 65 536.
+
+    >>> block_rows(50), block_rows(1)
+    (20736, 65536)
+    """
+    rows = BLOCK_ELEMENTS // max(1, n_columns) // SMALLEST_BLOCK * SMALLEST_BLOCK
+    return min(LARGEST_BLOCK, max(SMALLEST_BLOCK, rows))
+
+
+class Block(NamedTuple):
+    """Some consecutive rows: X (m, d) in C order, y (m,), w (m,), and the number of the first row."""
+
+    X: Array
+    y: Array | None
+    w: Array | None
+    start: int
+
+    def load(self) -> Block:
+        return self
+
+
+class Part(Protocol):
+    """A block that may not have been read yet; an engine loads it where it computes."""
+
+    def load(self) -> Block: ...
+
+
+class Rows(ABC):
+    """A table seen as blocks of numbers, wherever it lies.
+
+    `home` names the engine on which such rows run unless the user chose one. `kinds` says of each column whether it
+    holds numbers or codes of categories (`categories`, else None).
+    """
+
+    home: str = "threads"
+    n_columns: int
+    n_rows: int | None = None
+    names: tuple[str, ...] | None = None
+    categories: tuple[tuple[str, ...] | None, ...] | None = None
+    has_target: bool = False
+    has_weight: bool = False
+
+    @abstractmethod
+    def blocks(self) -> Iterator[Part]:
+        """All blocks in order."""
+
+    def targets(self) -> Iterator[Part]:
+        """Blocks of which only `y` and `w` will be used; a source that can skip the columns does so."""
+        return self.blocks()
+
+    def fitted_to(
+        self, names: tuple[str, ...] | None, categories: tuple[tuple[str, ...] | None, ...] | None
+    ) -> Rows:
+        """The same rows with the columns and categories of a fitted model; a source with more columns picks those."""
+        return self
+
+    def in_memory(self) -> Rows:
+        """The same rows as arrays."""
+        from assay.engines.threads import default_engine
+
+        loaded = list(default_engine().map(_load, self.blocks()))
+        if not loaded:
+            return ArrayRows(np.empty((0, self.n_columns)), None, None, like=self)
+        y = np.concatenate([b.y for b in loaded if b.y is not None]) if self.has_target else None
+        w = np.concatenate([b.w for b in loaded if b.w is not None]) if self.has_weight else None
+        return ArrayRows(np.concatenate([b.X for b in loaded]), y, w, like=self)
+
+
+def _load(part: Part) -> Block:
+    return part.load()
+
+
+class _Slice(NamedTuple):
+    X: Array
+    y: Array | None
+    w: Array | None
+    start: int
+
+    def load(self) -> Block:
+        X = self.X
+        if X.dtype != np.float32:
+            X = np.ascontiguousarray(X, dtype=np.float64)
+        return Block(np.ascontiguousarray(X), self.y, self.w, self.start)
+
+
+class ArrayRows(Rows):
+    """Arrays in memory. float32 stays float32; every other number becomes float64 block by block."""
+
+    def __init__(
+        self,
+        X: Array,
+        y: Array | None = None,
+        w: Array | None = None,
+        *,
+        names: tuple[str, ...] | None = None,
+        categories: tuple[tuple[str, ...] | None, ...] | None = None,
+        like: Rows | None = None,
+    ) -> None:
+        self.X, self.y, self.w = X, y, w
+        self.n_rows, self.n_columns = X.shape
+        self.names = like.names if like is not None else names
+        self.categories = like.categories if like is not None else categories
+        self.has_target, self.has_weight = y is not None, w is not None
+
+    def blocks(self) -> Iterator[Part]:
+        return self._parts(self.X)
+
+    def targets(self) -> Iterator[Part]:
+        return self._parts(self.X[:, :0])
+
+    def _parts(self, X: Array) -> Iterator[Part]:
+        step = block_rows(self.n_columns)
+        for a in range(0, X.shape[0], step):
+            b = a + step
+            y = None if self.y is None else self.y[a:b]
+            w = None if self.w is None else self.w[a:b]
+            yield _Slice(X[a:b], y, w, a)
+
+    def in_memory(self) -> Rows:
+        return self
+
+
+def rechunk(pieces: Iterator[tuple[Any, ...]], step: int) -> Iterator[Block]:
+    """Cut pieces (X, y, w) of any length into blocks of exactly `step` rows (the last one may be shorter)."""
+    held: list[tuple[Any, ...]] = []
+    rows = start = 0
+    for piece in pieces:
+        offset, length = 0, len(piece[0])
+        while rows + length - offset >= step:
+            cut = offset + step - rows
+            held.append(tuple(None if a is None else a[offset:cut] for a in piece))
+            yield _join(held, start)
+            start, rows, held, offset = start + step, 0, [], cut
+        if offset < length:
+            held.append(tuple(None if a is None else a[offset:] for a in piece))
+            rows += length - offset
+    if rows:
+        yield _join(held, start)
+
+
+def _join(held: list[tuple[Any, ...]], start: int) -> Block:
+    X, y, w = (None if p[0] is None else p[0] if len(p) == 1 else np.concatenate(p) for p in zip(*held))
+    return Block(np.ascontiguousarray(X), y, w, start)

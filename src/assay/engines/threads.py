@@ -1,0 +1,122 @@
+"""Threads over blocks in memory. Loops are serial and release the interpreter lock; the pool makes them parallel."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import lru_cache
+from pathlib import Path
+
+from assay.engines.blas import one_thread_blas
+from assay.engines.engine import Engine, Item, Result
+from assay.engines.rows import Rows
+from assay.errors import ParameterError
+
+_inside = threading.local()  # `busy`: this thread is already a worker; work it maps runs in place
+
+
+def _cgroup_quota() -> float:
+    """The processors that the container's quota allows, or infinity."""
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        return float("inf") if quota == "max" else int(quota) / int(period)
+    except (OSError, ValueError):
+        pass
+    try:
+        quota_us = int(Path("/sys/fs/cgroup/cpu/cpu.cfs_quota_us").read_text())
+        return quota_us / int(Path("/sys/fs/cgroup/cpu/cpu.cfs_period_us").read_text()) if quota_us > 0 else float("inf")
+    except (OSError, ValueError):
+        return float("inf")
+
+
+@lru_cache(maxsize=1)
+def _available() -> int:
+    affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, int(min(affinity, _cgroup_quota())))
+
+
+def worker_count(asked: int | None = None) -> int:
+    """Threads to use: what is asked; else `ASSAY_THREADS`; else the least of affinity, container quota and `OMP_NUM_THREADS`."""
+    if asked is not None:
+        if asked == -1:
+            return _available()
+        if asked < 1:
+            raise ParameterError(f"{asked} threads are not possible: give a number ≥ 1, −1 for all, or None.")
+        return int(asked)
+    ours = os.environ.get("ASSAY_THREADS", "")
+    if ours:
+        if not ours.isdigit() or int(ours) < 1:
+            raise ParameterError(f"ASSAY_THREADS={ours!r} is not possible: set it to a whole number ≥ 1, or unset it.")
+        return int(ours)
+    omp = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
+    return min(_available(), int(omp)) if omp.isdigit() and int(omp) > 0 else _available()
+
+
+@lru_cache(maxsize=4)
+def _pool(workers: int, process: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(workers, thread_name_prefix="assay")
+
+
+def _call(function: Callable[[Item], Result], item: Item) -> Result:
+    _inside.busy = True
+    try:
+        return function(item)
+    finally:
+        _inside.busy = False
+
+
+class Threads(Engine):
+    """The default engine: the rows are brought into memory, blocks are spread over a pool of threads."""
+
+    name = "threads"
+    reads_ahead = False  # a single worker needs a thread of its own only where reading goes on meanwhile
+
+    def __init__(self, workers: int | None = None) -> None:
+        self.workers = worker_count(workers)
+
+    @property
+    def ahead(self) -> int:
+        """Items that may be handed out before the first of them is done."""
+        return 4 * self.workers
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        with one_thread_blas():
+            if getattr(_inside, "busy", False) or (self.workers == 1 and not self.reads_ahead):
+                for item in items:
+                    yield function(item)
+                return
+            yield from self._map_on_pool(function, iter(items))
+
+    def _map_on_pool(self, function: Callable[[Item], Result], items: Iterator[Item]) -> Iterator[Result]:
+        first = next(items, None)
+        if first is None:
+            return
+        second = next(items, None)
+        if second is None:  # a single item gains nothing from another thread
+            yield function(first)
+            return
+        pool = _pool(self.workers, os.getpid())
+        waiting: deque[Future[Result]] = deque()
+        try:
+            waiting.append(pool.submit(_call, function, first))
+            waiting.append(pool.submit(_call, function, second))
+            for item in items:
+                waiting.append(pool.submit(_call, function, item))
+                if len(waiting) > self.ahead:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:  # an error or an interrupt: let nothing run on behind the caller's back
+            for future in waiting:
+                future.cancel()
+
+    def open(self, rows: Rows) -> Rows:
+        return rows.in_memory()
+
+
+def default_engine() -> Threads:
+    """All threads that this process may use."""
+    return Threads()

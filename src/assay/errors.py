@@ -1,0 +1,106 @@
+"""Every error and warning a user can meet. Each says what was wrong, which value, and what to do about it.
+
+Where scikit-learn is loaded, the classes that its users catch (`NotFittedError`, `DataConversionWarning`,
+`ConvergenceWarning`) are bases of ours too, so that `except` clauses written for it go on working.
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+
+class AssayError(Exception):
+    """Base of all errors that Assay raises on purpose; `exit_code` is what the command line returns."""
+
+    exit_code = 1
+
+
+class ParameterError(AssayError, ValueError):
+    """A hyper-parameter or an argument is outside what it can be."""
+
+    exit_code = 2
+
+
+class DataError(AssayError, ValueError):
+    """The rows cannot be used as they are."""
+
+    exit_code = 3
+
+
+class DataTypeError(DataError, TypeError):
+    """The data are of a type that cannot be turned into numbers."""
+
+
+class SchemaError(DataError, KeyError):
+    """A column is missing, unknown, or not of the kind the model was fitted on."""
+
+    def __str__(self) -> str:  # KeyError would show the message in quotes
+        return str(self.args[0]) if self.args else ""
+
+
+class ModelFileError(AssayError, ValueError):
+    """A file is not a model file, is damaged, or does not fit the model it names."""
+
+    exit_code = 3
+
+
+class EngineError(AssayError, RuntimeError):
+    """The place where the work should run (threads, cluster) cannot do it."""
+
+
+class ClaimError(AssayError):
+    """A certificate's claim was not established."""
+
+    exit_code = 4
+
+
+class NotFittedError(AssayError, ValueError, AttributeError):
+    """A model was asked to predict before it was fitted."""
+
+
+class DataConversionWarning(UserWarning):
+    """The data were reshaped or converted in a way the user may not have meant."""
+
+
+class ConvergenceWarning(UserWarning):
+    """A solver stopped before it reached its tolerance."""
+
+
+@lru_cache(maxsize=None)
+def _with_sklearn_base(ours: type, sklearn_exceptions: Any) -> type:
+    theirs = getattr(sklearn_exceptions, ours.__name__)
+    return type(ours.__name__, (ours, theirs), {"__module__": ours.__module__, "__doc__": ours.__doc__})
+
+
+def as_seen_by_sklearn(ours: type) -> Any:
+    """The class itself, or a subclass of it and of scikit-learn's namesake where that library is loaded."""
+    sklearn_exceptions = sys.modules.get("sklearn.exceptions")
+    return ours if sklearn_exceptions is None else _with_sklearn_base(ours, sklearn_exceptions)
+
+
+def not_fitted(model: object) -> NotFittedError:
+    """The error for a model that has not been fitted yet."""
+    name = type(model).__name__
+    error: NotFittedError = as_seen_by_sklearn(NotFittedError)(
+        f"This {name} instance is not fitted yet. Call 'fit' with rows and targets before using it."
+    )
+    return error
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A hint naming the known words nearest to a misspelt one, or all of them where they are few.
+
+    >>> nearest("spieces", ["species", "island"])
+    "Did you mean 'species'?"
+    """
+    known = [str(k) for k in known]
+    lower = {k.lower(): k for k in known}
+    close = [lower[k] for k in difflib.get_close_matches(str(word).lower(), list(lower), n=3, cutoff=0.6)]
+    if close:
+        return "Did you mean " + " or ".join(repr(c) for c in close) + "?"
+    shown = ", ".join(repr(k) for k in known[:12]) + (", …" if len(known) > 12 else "")
+    return f"Known: {shown}."

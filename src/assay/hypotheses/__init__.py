@@ -1,0 +1,64 @@
+"""What users fit: one file a hypothesis class. This page is the registry: a new model is added here and nowhere else.
+
+Modules are imported when their model is first asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from assay.errors import ModelFileError, ParameterError, nearest
+
+if TYPE_CHECKING:
+    from assay.hypotheses.discriminant import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
+    from assay.hypotheses.discriminant import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
+    from assay.hypotheses.least_squares import LinearRegression as LinearRegression
+    from assay.hypotheses.least_squares import Ridge as Ridge
+    from assay.hypotheses.naive_bayes import BernoulliNB as BernoulliNB
+    from assay.hypotheses.naive_bayes import CategoricalNB as CategoricalNB
+    from assay.hypotheses.naive_bayes import GaussianNB as GaussianNB
+    from assay.hypotheses.naive_bayes import MultinomialNB as MultinomialNB
+    from assay.hypotheses.naive_bayes import NaiveBayes as NaiveBayes
+    from assay.learner import Learner
+
+REGISTRY: dict[str, str] = {
+    "naive-bayes": "assay.hypotheses.naive_bayes:NaiveBayes",
+    "gaussian-nb": "assay.hypotheses.naive_bayes:GaussianNB",
+    "bernoulli-nb": "assay.hypotheses.naive_bayes:BernoulliNB",
+    "multinomial-nb": "assay.hypotheses.naive_bayes:MultinomialNB",
+    "categorical-nb": "assay.hypotheses.naive_bayes:CategoricalNB",
+    "qda": "assay.hypotheses.discriminant:QuadraticDiscriminantAnalysis",
+    "lda": "assay.hypotheses.discriminant:LinearDiscriminantAnalysis",
+    "linear-regression": "assay.hypotheses.least_squares:LinearRegression",
+    "ridge": "assay.hypotheses.least_squares:Ridge",
+}
+CLASS_NAMES: dict[str, str] = {where.split(":")[1]: name for name, where in REGISTRY.items()}
+
+
+def model_class(name: str) -> type[Learner]:
+    """The class of a registry name, such as 'gaussian-nb'."""
+    if name not in REGISTRY:
+        raise ParameterError(f"There is no model {name!r}. {nearest(name, REGISTRY)}")
+    module, cls = REGISTRY[name].split(":")
+    found: type[Learner] = getattr(import_module(module), cls)
+    return found
+
+
+def models() -> dict[str, type[Learner]]:
+    """Every model: {name on the command line: class}.
+
+    >>> "gaussian-nb" in models()
+    True
+    """
+    return {name: model_class(name) for name in REGISTRY}
+
+
+def load(path: Any) -> Any:
+    """Load a model file written by `model.save(path)`. It is data: nothing in it is run."""
+    from assay.store import read
+
+    record = read(path)
+    if record.model not in REGISTRY:
+        raise ModelFileError(f"The file holds a model {record.model!r} that this version of Assay does not know. Upgrade Assay?")
+    return model_class(record.model).from_record(record)

@@ -1,0 +1,83 @@
+"""Count, mean and sum of squared deviations of every column in every class: the statistics of normal densities.
+
+A block is summed about a pivot, its first row in the class. If M = Σ(x − mean)² then (pivot − mean)² ≤ M, so that the sums
+about the pivot are at most (m + 1)·M for m rows and no more than log₁₀ m digits cancel, whatever the data.
+Blocks are merged by the pairwise formula of Chan, Golub and LeVeque (1979).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from assay.engines.fingerprint import bits
+from assay.numerics import Array, Floats
+
+NO_WEIGHTS = np.empty(0)
+
+
+class ClassMoments(NamedTuple):
+    """n (K, d): weight of the values present; mean (K, d); m2 (K, d): Σ w (x − mean)²."""
+
+    n: Floats
+    mean: Floats
+    m2: Floats
+
+
+def first_rows(X: Array, codes: Array, w: Array | None, K: int) -> Floats:
+    """The first row with weight of each class, as pivot (K, d); zero where a class does not occur or the value is missing."""
+    pivot = np.zeros((K, X.shape[1]))
+    seen = codes if w is None else codes[w > 0]
+    rows = X if w is None else X[w > 0]
+    present, at = np.unique(seen, return_index=True)
+    pivot[present] = rows[at]
+    return np.where(np.isfinite(pivot), pivot, 0.0)
+
+
+def absorb_moments(X: Array, codes: Array, w: Array | None, K: int) -> tuple[ClassMoments, Floats, Array]:
+    """The moments of a block, the weight of each class (K,), and the hashes of its columns.
+
+    Values that are not finite make the second moments so; the caller decides what to do then.
+    """
+    from assay.loops.moments import add_moments
+
+    d = X.shape[1]
+    pivot = first_rows(X, codes, w, K)
+    weight, s1, s2, h = np.zeros(K), np.zeros((K, d)), np.zeros((K, d)), np.zeros(d, dtype=np.uint64)
+    U, shift = bits(X)
+    add_moments(X, U, shift, codes, NO_WEIGHTS if w is None else w, pivot, weight, s1, s2, h)
+    n = np.repeat(weight[:, None], d, axis=1)
+    return _about_mean(n, pivot, s1, s2), weight, h
+
+
+def absorb_present(X: Array, codes: Array, w: Array | None, K: int) -> ClassMoments:
+    """The moments of a block over the values that are not missing."""
+    from assay.loops.moments import add_moments_where_present
+
+    d = X.shape[1]
+    pivot = np.zeros((K, d))
+    for j in range(d):  # each column has its own first present value
+        there = ~np.isnan(X[:, j]) & (True if w is None else w > 0)
+        present, at = np.unique(codes[there], return_index=True)
+        pivot[present, j] = X[there, j][at]
+    n, s1, s2 = np.zeros((K, d)), np.zeros((K, d)), np.zeros((K, d))
+    add_moments_where_present(X, codes, NO_WEIGHTS if w is None else w, pivot, n, s1, s2)
+    return _about_mean(n, pivot, s1, s2)
+
+
+def _about_mean(n: Floats, pivot: Floats, s1: Floats, s2: Floats) -> ClassMoments:
+    with np.errstate(invalid="ignore", over="ignore"):
+        shift = np.divide(s1, n, out=np.zeros_like(s1), where=n > 0)
+        m2 = np.maximum(s2 - s1 * shift, 0.0)  # np.maximum keeps NaN, which tells of values that are not finite
+    return ClassMoments(n, pivot + shift, m2)
+
+
+def merge_moments(a: ClassMoments, b: ClassMoments) -> ClassMoments:
+    """The moments of both together."""
+    n = a.n + b.n
+    share = np.divide(b.n, n, out=np.zeros_like(n), where=n > 0)
+    delta = b.mean - a.mean
+    mean = np.where(a.n > 0, a.mean + delta * share, b.mean)
+    m2 = a.m2 + b.m2 + delta * delta * (a.n * share)
+    return ClassMoments(n, mean, m2)

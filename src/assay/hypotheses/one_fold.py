@@ -1,0 +1,96 @@
+"""Models whose fit is one fold of sufficient statistics. Shape: one fold.
+
+The state is the statistics and nothing else; smoothing, regularisation and normalisation live in `_finish`. So more rows
+can be absorbed later (`partial_fit`) as if they had been there from the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+
+from assay.certify import Claim
+from assay.engines import ArrayRows, Block, Engine, Rows, fold
+from assay.engines.blas import one_thread_blas
+from assay.engines.threads import Threads
+from assay.errors import DataError
+from assay.inputs import as_rows
+from assay.learner import Learner, Step
+from assay.store import Record
+
+
+class Statistics(Protocol):
+    """A NamedTuple of arrays, with the fingerprint of the rows they came from."""
+
+    mark: bytes
+
+    def _asdict(self) -> dict[str, Any]: ...
+
+
+class OneFold(Learner):
+    """Learn by one fold. Subclasses give `_absorber`, `_merge`, `_finish` and `_make_claims`."""
+
+    statistics: ClassVar[type]
+
+    def _absorber(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> Callable[[Block], Any]:
+        """A picklable function from a block to its statistics."""
+        raise NotImplementedError
+
+    @staticmethod
+    def _merge(a: Any, b: Any) -> Any:
+        raise NotImplementedError
+
+    def _finish(self, state: Any) -> None:
+        """Set the learnt attributes from the statistics."""
+        raise NotImplementedError
+
+    def _make_claims(self) -> tuple[Claim, ...]:
+        return ()
+
+    def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
+        absorb = self._absorber(engine, rows, afresh, classes)
+        state = fold(engine, rows.blocks(), absorb, self._merge)
+        if state is None:
+            raise DataError("Found array with 0 sample(s) while a minimum of 1 is required.")
+        if not afresh and self._state is not None:
+            state = self._merge(self._state, state)
+        self._finish(state)
+        self._state = state
+        self._provenance = {"fingerprint": state.mark.hex()}
+        self._claims = self._make_claims()
+
+    def _restore(self, record: Record) -> None:
+        super()._restore(record)
+        parts = {name[6:]: a for name, a in record.arrays.items() if name.startswith("state.")}
+        try:
+            mark = bytes.fromhex(str(record.provenance.get("fingerprint", "")))
+        except ValueError:
+            mark = b""
+        self._state = self.statistics(**parts, mark=mark)
+
+    def steps(self, X: Any, y: Any = None, sample_weight: Any = None, *, every: int | None = None) -> Iterator[Step]:
+        """The estimates after the first `every`, 2·`every`, … rows (by default in about fifty steps)."""
+        model: Self = type(self)(**self.get_params())
+        rows = as_rows(X, y, sample_weight, categories=self.takes_categories).in_memory()
+        assert isinstance(rows, ArrayRows)
+        model._forget()
+        model._remember_columns(rows)
+        engine = Threads(1)
+        with one_thread_blas():
+            absorb = model._absorber(engine, rows, True, None)
+            size = every or max(1, -(-len(rows.X) // 50))
+            state = None
+            for number, a in enumerate(range(0, len(rows.X), size), 1):
+                piece = Block(
+                    np.ascontiguousarray(rows.X[a : a + size], dtype=np.float64),
+                    None if rows.y is None else rows.y[a : a + size],
+                    None if rows.w is None else rows.w[a : a + size],
+                    a,
+                )
+                new = absorb(piece)
+                state = new if state is None else model._merge(state, new)
+                model._finish(state)
+                learnt = {k: np.copy(v) if isinstance(v, np.ndarray) else v for k, v in vars(model).items() if k.endswith("_")}
+                yield Step(number, min(len(rows.X), a + size), learnt)

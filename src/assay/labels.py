@@ -1,0 +1,137 @@
+"""Class labels: finding them (a fold over the targets alone) and turning them into codes 0 … K−1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from assay.engines import Block, Engine, Rows, fold
+from assay.errors import DataError, ParameterError
+from assay.numerics import Array, Floats
+
+SMALL_SPAN = 1 << 12
+
+
+class Labels(NamedTuple):
+    """The classes in order, and a table from label − low to code where the labels are whole numbers close together."""
+
+    classes: Array
+    low: int
+    table: Array | None
+
+    @classmethod
+    def of(cls, classes: Array) -> Labels:
+        if classes.dtype.kind in "iub" and len(classes) and int(classes[-1]) - int(classes[0]) < SMALL_SPAN:
+            low = int(classes[0])
+            table = np.full(int(classes[-1]) - low + 1, -1, dtype=np.int64)
+            table[classes.astype(np.int64) - low] = np.arange(len(classes))
+            return cls(classes, low, table)
+        return cls(classes, 0, None)
+
+    def encode(self, y: Array) -> Array:
+        """Codes of labels; an unknown label is an error that names it."""
+        if self.table is not None and y.dtype.kind in "iub":
+            at = y.astype(np.int64) - self.low
+            inside = (at >= 0) & (at < len(self.table))
+            codes: Array = self.table[np.where(inside, at, 0)]
+            good = inside & (codes >= 0)
+        else:
+            codes = np.minimum(np.searchsorted(self.classes, _comparable(y, self.classes)), len(self.classes) - 1)
+            good = self.classes[codes] == y
+        if not np.all(good):
+            stranger = y[~np.asarray(good)][0]
+            raise DataError(
+                f"y contains a label that is not among the classes: {stranger!r}. Known classes: {list(self.classes[:10])}. "
+                "Give every class that can occur in the first call (partial_fit(..., classes=...)) or fit again."
+            )
+        return codes
+
+
+def _comparable(y: Array, classes: Array) -> Array:
+    if (y.dtype.kind in "OUST") != (classes.dtype.kind in "OUST"):
+        raise DataError(f"y holds {y.dtype} labels but the classes are {classes.dtype}: use one kind of label throughout.")
+    return y
+
+
+def distinct(y: Array) -> Array:
+    """The sorted distinct labels of a block, refusing what cannot be a label."""
+    if y.dtype.kind in "iu" and len(y):
+        low, high = int(y.min()), int(y.max())
+        if high - low < SMALL_SPAN:
+            present = np.bincount(y.astype(np.int64) - low, minlength=high - low + 1)
+            return (np.flatnonzero(present) + low).astype(y.dtype)
+        return np.unique(y)
+    if y.dtype.kind == "f":
+        refuse_continuous(y)
+        return np.unique(y)
+    if y.dtype.kind == "O":
+        missing = [i for i, v in enumerate(y) if v is None or v != v]
+        if missing:
+            raise DataError(f"Input y contains NaN or None (first at row {missing[0]}): drop the rows without a target.")
+        try:
+            return np.unique(y)
+        except TypeError:
+            kinds = sorted({type(v).__name__ for v in y})
+            raise DataError(f"y mixes labels of kinds {kinds}: convert them to one kind, e.g. y.astype(str).") from None
+    return np.unique(y)
+
+
+def refuse_continuous(y: Array) -> None:
+    """Raise where a float target is missing, infinite or not whole: no classification target."""
+    if not np.all(np.isfinite(y)):
+        what = "NaN" if np.isnan(y).any() else f"infinity or a value too large for dtype('{y.dtype}')"
+        raise DataError(f"Input y contains {what}. Drop the rows without a target.")
+    if np.any(y != np.floor(y)):
+        value = y[y != np.floor(y)][0]
+        raise DataError(
+            f"Unknown label type: continuous. y contains {value!r}, so this looks like regression: "
+            "use a regressor, or bin the target into classes."
+        )
+
+
+def _absorb_labels(block: Block) -> Array:
+    assert block.y is not None
+    return distinct(block.y)
+
+
+def _merge_labels(a: Array, b: Array) -> Array:
+    merged = np.concatenate([a, b])
+    try:
+        return np.unique(merged)
+    except TypeError:
+        raise DataError("y mixes numbers and text as labels: convert them to one kind, e.g. y.astype(str).") from None
+
+
+def find_classes(engine: Engine, rows: Rows) -> Array:
+    """All classes of the rows, sorted."""
+    classes = fold(engine, rows.targets(), _absorb_labels, _merge_labels)
+    if classes is None:
+        raise DataError("There are no rows: found array with 0 sample(s) while a minimum of 1 is required.")
+    return classes
+
+
+def class_multipliers(class_weight: Any, classes: Array, counts: Floats) -> Floats:
+    """The factor by which each class counts. 'balanced': n / (K·n_k), so that all classes weigh the same."""
+    K = len(classes)
+    if class_weight is None:
+        return np.ones(K)
+    if isinstance(class_weight, str):
+        present = counts > 0
+        total = counts.sum() / max(1, present.sum())
+        return np.divide(total, counts, out=np.ones(K), where=present)
+    factors = np.ones(K)
+    known = {_plain(c): i for i, c in enumerate(classes)}
+    assert isinstance(class_weight, Mapping)
+    for label, weight in class_weight.items():
+        if _plain(label) not in known:
+            raise ParameterError(
+                f"class_weight names the class {label!r}, which does not occur. Classes: {list(classes[:10])}."
+            )
+        factors[known[_plain(label)]] = weight
+    return factors
+
+
+def _plain(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label

@@ -1,0 +1,90 @@
+"""What a model's learnt parts look like: declared once, checked when a file is loaded.
+
+A dimension is a number or a letter; a letter must mean the same everywhere in a model (d columns, K classes).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from assay.errors import ModelFileError
+from assay.numerics import Array
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A learnt array: dimensions, type, and the range of its values."""
+
+    dims: tuple[str | int, ...]
+    dtype: str = "<f8"
+    low: float = -math.inf
+    high: float = math.inf
+    finite: bool = True
+    optional: bool = False
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A learnt value that is no array: a number, a word, or a flat list of such (`many`)."""
+
+    kind: type
+    many: bool = False
+    low: float = -math.inf
+    optional: bool = False
+
+
+Layout = Mapping[str, Tensor | Fact]
+
+
+def check_layout(layout: Layout, sizes: dict[str, int], arrays: Mapping[str, Array], facts: Mapping[str, Any]) -> None:
+    """Raise `ModelFileError` unless the parts are exactly what the layout declares. `sizes` binds the letters."""
+    for name in [*arrays, *facts]:
+        if name not in layout:
+            raise ModelFileError(f"The file holds a part {name!r} that its model does not have.")
+    for name, field in layout.items():
+        if isinstance(field, Tensor):
+            if name in arrays:
+                _check_tensor(name, field, sizes, arrays[name])
+            elif not field.optional:
+                raise ModelFileError(f"The file lacks the array {name!r}.")
+        elif name in facts:
+            _check_fact(name, field, facts[name])
+        elif not field.optional:
+            raise ModelFileError(f"The file lacks the value {name!r}.")
+
+
+def _check_tensor(name: str, field: Tensor, sizes: dict[str, int], array: Array) -> None:
+    if array.dtype.str != field.dtype:
+        raise ModelFileError(f"The array {name!r} holds {array.dtype.str} where {field.dtype} is due.")
+    if array.ndim != len(field.dims):
+        raise ModelFileError(f"The array {name!r} has {array.ndim} dimension(s) where {len(field.dims)} are due.")
+    for dim, size in zip(field.dims, array.shape):
+        wanted = dim if isinstance(dim, int) else sizes.setdefault(dim, size)
+        if size != wanted:
+            raise ModelFileError(f"The array {name!r} has shape {array.shape} where {dim} = {wanted} is due.")
+    if array.dtype.kind == "f" and array.size:
+        if field.finite and not np.all(np.isfinite(array)):
+            raise ModelFileError(f"The array {name!r} holds NaN or infinity.")
+        with np.errstate(invalid="ignore"):
+            if np.any(array < field.low) or np.any(array > field.high):
+                raise ModelFileError(f"The array {name!r} holds values outside [{field.low:g}, {field.high:g}].")
+    elif array.size and (array.min() < field.low or array.max() > field.high):
+        raise ModelFileError(f"The array {name!r} holds values outside [{field.low:g}, {field.high:g}].")
+
+
+def _check_fact(name: str, field: Fact, value: Any) -> None:
+    if field.many and not isinstance(value, list):
+        raise ModelFileError(f"The value {name!r} is no list.")
+    for item in value if field.many else [value]:
+        good = isinstance(item, field.kind) and not (field.kind is not bool and isinstance(item, bool))
+        if field.kind is float and isinstance(item, int) and not isinstance(item, bool):
+            good = True
+        if not good:
+            raise ModelFileError(f"The value {name!r} is {item!r} where {field.kind.__name__} is due.")
+        if field.kind in (int, float) and not (math.isfinite(item) and item >= field.low):
+            raise ModelFileError(f"The value {name!r} is {item!r}, outside its range.")

@@ -1,0 +1,4 @@
+"""Compiled inner loops (Numba): arrays in, arrays out, nothing else. Only this folder names Numba.
+
+Loops are serial and release the interpreter lock; the engine runs them on many blocks at once.
+"""

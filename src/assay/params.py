@@ -1,0 +1,169 @@
+"""Hyper-parameter tables: declared once a model; validation, CLI flags, forms and documentation read them.
+
+The default of a parameter stands in the model's `__init__`, as scikit-learn's protocol asks; everything else here.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import numbers
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay.errors import ParameterError, nearest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Param:
+    """What all kinds of hyper-parameter share. `words` are strings (or None) allowed besides the plain values."""
+
+    doc: str
+    words: tuple[Any, ...] = ()
+
+    def accepts(self, value: Any) -> bool:
+        raise NotImplementedError
+
+    def describe(self) -> str:
+        raise NotImplementedError
+
+    def parse(self, text: str) -> Any:
+        """The value that a command-line word stands for."""
+        return self._word(text, text)
+
+    def _word(self, text: str, otherwise: Any) -> Any:
+        if None in self.words and text.lower() == "none":
+            return None
+        return text if text in self.words else otherwise
+
+    def _allowed(self, plain: str) -> str:
+        return " or ".join([plain, *(repr(w) for w in self.words)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Range(Param):
+    """A number between `low` and `high`; `open_low`/`open_high` exclude the ends."""
+
+    kind: type = float
+    low: float = -math.inf
+    high: float = math.inf
+    open_low: bool = False
+    open_high: bool = False
+
+    def accepts(self, value: Any) -> bool:
+        if isinstance(value, str) or value is None:
+            return value in self.words
+        wanted = numbers.Integral if self.kind is int else numbers.Real
+        if isinstance(value, bool) or not isinstance(value, wanted):
+            return False
+        v = float(value)
+        above = v > self.low if self.open_low else v >= self.low
+        below = v < self.high if self.open_high else v <= self.high
+        return above and below
+
+    def describe(self) -> str:
+        left, right = "(["[not self.open_low], ")]"[not self.open_high]
+        what = "a whole number" if self.kind is int else "a number"
+        if self.low == -math.inf and self.high == math.inf:
+            return self._allowed(what)
+        return self._allowed(f"{what} in {left}{self.low:g}, {self.high:g}{right}")
+
+    def parse(self, text: str) -> Any:
+        word = self._word(text, self)
+        if word is not self:
+            return word
+        try:
+            return int(text) if self.kind is int else float(text)
+        except ValueError:
+            return text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice(Param):
+    """One of a few words."""
+
+    options: tuple[str, ...]
+
+    def accepts(self, value: Any) -> bool:
+        return value in self.words if value is None else isinstance(value, str) and value in self.options + self.words
+
+    def describe(self) -> str:
+        return self._allowed("one of " + ", ".join(repr(o) for o in self.options))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flag(Param):
+    """True or False."""
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, bool | numbers.Integral) and value in (0, 1)
+
+    def describe(self) -> str:
+        return "True or False"
+
+    def parse(self, text: str) -> Any:
+        known = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+        return known.get(text.lower(), text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Free(Param):
+    """Anything that `check` accepts, such as an array of priors; `what` says in words what that is."""
+
+    what: str
+    check: Callable[[Any], bool] = field(default=lambda value: True)
+
+    def accepts(self, value: Any) -> bool:
+        if value is None or isinstance(value, str):
+            return value in self.words
+        return bool(self.check(value))
+
+    def describe(self) -> str:
+        return self._allowed(self.what)
+
+    def parse(self, text: str) -> Any:
+        import msgspec
+
+        word = self._word(text, self)
+        if word is not self:
+            return word
+        try:
+            return msgspec.json.decode(text)
+        except msgspec.DecodeError:
+            return text
+
+
+N_JOBS = Range(kind=int, low=-1, words=(None,), doc="threads to use; None: all that this process may use")
+CLASS_WEIGHT = Free(
+    doc="weights of the classes; 'balanced' makes every class count the same",
+    what="a dict {class: weight ≥ 0}",
+    words=(None, "balanced"),
+    check=lambda value: isinstance(value, Mapping)
+    and all(isinstance(v, numbers.Real) and v >= 0 and math.isfinite(v) for v in value.values()),
+)
+
+
+def defaults(cls: type) -> dict[str, Any]:
+    """The hyper-parameters of a model class with their default values, in the order of its signature."""
+    signature = inspect.signature(cls)
+    return {name: p.default for name, p in signature.parameters.items()}
+
+
+def check_params(model: Any) -> None:
+    """Raise `ParameterError` for the first hyper-parameter of a model whose value its table does not accept."""
+    table: Mapping[str, Param] = type(model).params
+    for name, param in table.items():
+        value = getattr(model, name)
+        if not param.accepts(value):
+            raise ParameterError(
+                f"{type(model).__name__}: {name}={value!r} is not possible: it must be {param.describe()} ({param.doc})."
+            )
+
+
+def check_names(cls: type, given: Mapping[str, Any]) -> None:
+    """Raise `ParameterError` for a name that is not a hyper-parameter of the class."""
+    known = list(defaults(cls))
+    for name in given:
+        if name not in known:
+            raise ParameterError(f"Invalid parameter {name!r} for {cls.__name__}. {nearest(name, known)}")

@@ -1,0 +1,1 @@
+"""How a risk is made small."""
