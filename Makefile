@@ -1,0 +1,54 @@
+# The two commands: `make demo` and `make test`. Both make .venv themselves and need only Python 3.11+, pip and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+JOBS ?= 2
+
+.PHONY: demo test lint types imports tests bench clean
+
+demo: $(VENV)/.user
+	@echo '$$ assay train coins --target coin --model qda --out coins.assay'
+	@$(BIN)/assay train coins --target coin --model qda --out coins.assay
+	@echo
+	@echo '$$ assay verify coins.assay coins'
+	@$(BIN)/assay verify coins.assay coins
+
+test: lint types imports tests
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+imports: $(VENV)/.dev
+	$(BIN)/lint-imports
+
+tests: $(VENV)/.dev
+	$(BIN)/python -m pytest -n $(JOBS)
+
+bench: $(VENV)/.bench
+	$(BIN)/python -m bench
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Assay needs Python 3.11 or newer; try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.user: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(PIP) install -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(PIP) install -c constraints.txt -e '.[dev]'
+	@touch $@ $(VENV)/.user
+
+$(VENV)/.bench: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(PIP) install -c constraints.txt -e '.[bench]'
+	@touch $@ $(VENV)/.dev $(VENV)/.user
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache bench/data
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
