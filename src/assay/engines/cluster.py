@@ -40,7 +40,9 @@ def _client_of(given: Any) -> Any:
             return distributed.Client(given, timeout="10s", set_as_default=False)
         except (OSError, ValueError) as error:
             raise EngineError(f"No Dask scheduler answers at {given!r}: {error}") from error
-    raise ParameterError(f"A cluster is given as a dask.distributed Client or a scheduler address, not {type(given).__name__}.")
+    raise ParameterError(
+        f"A cluster is given as a dask.distributed Client or a scheduler address, not {type(given).__name__}."
+    )
 
 
 def _run(function: Callable[[Any], Any], item: Any) -> Any:
@@ -89,7 +91,9 @@ class Cluster(Engine):
         try:
             return future.result()
         except distributed.KilledWorker as error:
-            raise EngineError(f"A worker of the cluster died again and again, perhaps for want of memory: {error}") from error
+            raise EngineError(
+                f"A worker of the cluster died again and again, perhaps for want of memory: {error}"
+            ) from error
 
     def __exit__(self, *exc: Any) -> None:
         super().__exit__(*exc)
@@ -134,7 +138,9 @@ class DaskRows(Rows):
         self.n_rows, self.n_columns = (int(s) for s in array.shape)
         step = block_rows(self.n_columns)
         self._X = array.rechunk((step, self.n_columns))
-        self._y, self._w = (None if a is None else _column(a, step, self.n_rows, name) for a, name in ((y, "y"), (w, "sample_weight")))
+        self._y, self._w = (
+            None if a is None else _column(a, step, self.n_rows, name) for a, name in ((y, "y"), (w, "sample_weight"))
+        )
         self.has_target, self.has_weight = y is not None, w is not None
         self._step = step
         try:
@@ -176,7 +182,9 @@ def _column(a: Any, step: int, n: int, name: str) -> Any:
         array = np.asarray(a).ravel()
         length, pieces = len(array), [array[i : i + step] for i in range(0, len(array), step)]
     if length != n:
-        raise DataTypeError(f"Found input variables with inconsistent numbers of samples: X has {n} rows, {name} has {length}.")
+        raise DataTypeError(
+            f"Found input variables with inconsistent numbers of samples: X has {n} rows, {name} has {length}."
+        )
     return pieces
 
 

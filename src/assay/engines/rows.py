@@ -67,12 +67,10 @@ class Rows(ABC):
         """All blocks in order."""
 
     def targets(self) -> Iterator[Part]:
-        """Blocks of which only `y` and `w` will be used; a source that can skip the columns does so."""
+        """The targets and weights alone, in pieces of any length; a source that can skip the columns does so."""
         return self.blocks()
 
-    def fitted_to(
-        self, names: tuple[str, ...] | None, categories: tuple[tuple[str, ...] | None, ...] | None
-    ) -> Rows:
+    def fitted_to(self, names: tuple[str, ...] | None, categories: tuple[tuple[str, ...] | None, ...] | None) -> Rows:
         """The same rows with the columns and categories of a fitted model; a source with more columns picks those."""
         return self
 
@@ -125,13 +123,12 @@ class ArrayRows(Rows):
         self.has_target, self.has_weight = y is not None, w is not None
 
     def blocks(self) -> Iterator[Part]:
-        return self._parts(self.X)
+        return self._parts(self.X, block_rows(self.n_columns))
 
     def targets(self) -> Iterator[Part]:
-        return self._parts(self.X[:, :0])
+        return self._parts(self.X[:, :0], 4 * LARGEST_BLOCK)
 
-    def _parts(self, X: Array) -> Iterator[Part]:
-        step = block_rows(self.n_columns)
+    def _parts(self, X: Array, step: int) -> Iterator[Part]:
         for a in range(0, X.shape[0], step):
             b = a + step
             y = None if self.y is None else self.y[a:b]

@@ -54,6 +54,8 @@ def split_rows(rows: Rows, fraction: float, seed: int) -> tuple[Rows, Rows]:
     """The rows to fit on and the rows held out, about `fraction` of all."""
     if not 0 < fraction < 1:
         raise ParameterError(f"A share of {fraction!r} cannot be held out: it must lie between 0 and 1.")
+    if not 0 <= seed < 1 << 64:
+        raise ParameterError(f"The seed {seed!r} is not possible: give a whole number from 0 to 2⁶⁴ − 1.")
     if not isinstance(rows, ArrayRows):
         return _Side(rows, fraction, seed, False), _Side(rows, fraction, seed, True)
     mask = held_out_mask(0, len(rows.X), fraction, seed)

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 
 from assay.engines.blas import one_thread_blas
@@ -18,17 +19,17 @@ from assay.errors import ParameterError
 _inside = threading.local()  # `busy`: this thread is already a worker; work it maps runs in place
 
 
-def _cgroup_quota() -> float:
+def _cgroup_quota(root: Path = Path("/sys/fs/cgroup")) -> float:
     """The processors that the container's quota allows, or infinity."""
     try:
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        quota, period = (root / "cpu.max").read_text().split()
         return float("inf") if quota == "max" else int(quota) / int(period)
-    except (OSError, ValueError):
+    except (OSError, ValueError, ZeroDivisionError):
         pass
     try:
-        quota_us = int(Path("/sys/fs/cgroup/cpu/cpu.cfs_quota_us").read_text())
-        return quota_us / int(Path("/sys/fs/cgroup/cpu/cpu.cfs_period_us").read_text()) if quota_us > 0 else float("inf")
-    except (OSError, ValueError):
+        quota_us = int((root / "cpu/cpu.cfs_quota_us").read_text())
+        return quota_us / int((root / "cpu/cpu.cfs_period_us").read_text()) if quota_us > 0 else float("inf")
+    except (OSError, ValueError, ZeroDivisionError):
         return float("inf")
 
 
@@ -91,18 +92,15 @@ class Threads(Engine):
             yield from self._map_on_pool(function, iter(items))
 
     def _map_on_pool(self, function: Callable[[Item], Result], items: Iterator[Item]) -> Iterator[Result]:
-        first = next(items, None)
-        if first is None:
-            return
-        second = next(items, None)
-        if second is None:  # a single item gains nothing from another thread
-            yield function(first)
+        start = list(islice(items, 2))
+        if len(start) < 2:  # a single item gains nothing from another thread
+            yield from map(function, start)
             return
         pool = _pool(self.workers, os.getpid())
         waiting: deque[Future[Result]] = deque()
         try:
-            waiting.append(pool.submit(_call, function, first))
-            waiting.append(pool.submit(_call, function, second))
+            while start:
+                waiting.append(pool.submit(_call, function, start.pop(0)))
             for item in items:
                 waiting.append(pool.submit(_call, function, item))
                 if len(waiting) > self.ahead:

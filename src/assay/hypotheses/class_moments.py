@@ -25,28 +25,20 @@ class ClassMoments(NamedTuple):
     m2: Floats
 
 
-def first_rows(X: Array, codes: Array, w: Array | None, K: int) -> Floats:
-    """The first row with weight of each class, as pivot (K, d); zero where a class does not occur or the value is missing."""
-    pivot = np.zeros((K, X.shape[1]))
-    seen = codes if w is None else codes[w > 0]
-    rows = X if w is None else X[w > 0]
-    present, at = np.unique(seen, return_index=True)
-    pivot[present] = rows[at]
-    return np.where(np.isfinite(pivot), pivot, 0.0)
-
-
 def absorb_moments(X: Array, codes: Array, w: Array | None, K: int) -> tuple[ClassMoments, Floats, Array]:
     """The moments of a block, the weight of each class (K,), and the hashes of its columns.
 
     Values that are not finite make the second moments so; the caller decides what to do then.
     """
-    from assay.loops.moments import add_moments
+    from assay.loops.moments import add_moments, first_of_each_class
 
     d = X.shape[1]
-    pivot = first_rows(X, codes, w, K)
+    weights = NO_WEIGHTS if w is None else w
+    pivot = np.zeros((K, d))
+    first_of_each_class(X, codes, weights, pivot)
     weight, s1, s2, h = np.zeros(K), np.zeros((K, d)), np.zeros((K, d)), np.zeros(d, dtype=np.uint64)
     U, shift = bits(X)
-    add_moments(X, U, shift, codes, NO_WEIGHTS if w is None else w, pivot, weight, s1, s2, h)
+    add_moments(X, U, shift, codes, weights, pivot, weight, s1, s2, h)
     n = np.repeat(weight[:, None], d, axis=1)
     return _about_mean(n, pivot, s1, s2), weight, h
 

