@@ -34,7 +34,9 @@ class Race:
     contenders: list[Contender]
     agree: Callable[[Any, Any], str]
     targets: list[Target] = field(default_factory=list)
-    judge: dict[str, Callable[[Any, Any], str]] = field(default_factory=dict)  # other notions of agreement, by contender
+    judge: dict[str, Callable[[Any, Any], str]] = field(
+        default_factory=dict
+    )  # other notions of agreement, by contender
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,9 @@ def machine() -> str:
     model = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
-        names = [line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")]
+        names = [
+            line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")
+        ]
         model = names[0] if names else model
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return f"{model}, {cores} cores, Python {platform.python_version()}"
@@ -50,7 +52,13 @@ def markdown(lines: list[Line], notes: list[str]) -> str:
     for line in lines:
         if line.title != title:
             title = line.title
-            out += ["", f"## {title}", "", "| contender | time | ratio | agreement | wanted | reached |", "|---|---|---|---|---|---|"]
+            out += [
+                "",
+                f"## {title}",
+                "",
+                "| contender | time | ratio | agreement | wanted | reached |",
+                "|---|---|---|---|---|---|",
+            ]
         reached = "" if line.reached is None else "yes" if line.reached else "**no**"
         out.append(
             f"| {line.contender} | {_time(line.seconds)} | {line.ratio:.2f}× | {line.agreement} | {line.wanted} | {reached} |"

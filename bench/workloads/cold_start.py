@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import assay
-
 from bench import agreement
 from bench.data import two_classes
 from bench.harness import Contender, Race, Target

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import assay
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 
+import assay
 from bench import agreement
 from bench.data import two_classes
 from bench.harness import Contender, Race, Target
@@ -38,7 +38,9 @@ def races() -> list[Race]:
             [
                 Contender("assay", lambda: assay.LinearDiscriminantAnalysis().fit(X, y).coef_),
                 Contender("scikit-learn", lambda: LinearDiscriminantAnalysis().fit(X, y).coef_, rounds=4),
-                Contender("scikit-learn, lsqr", lambda: LinearDiscriminantAnalysis(solver="lsqr").fit(X, y).coef_, rounds=4),
+                Contender(
+                    "scikit-learn, lsqr", lambda: LinearDiscriminantAnalysis(solver="lsqr").fit(X, y).coef_, rounds=4
+                ),
             ],
             agreement.arrays,
             [Target("scikit-learn", at_least=10)],

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import assay
 from sklearn.linear_model import LinearRegression
 from sklearnex.linear_model import LinearRegression as IntelLinearRegression
 
+import assay
 from bench import agreement
 from bench.data import linear_target
 from bench.harness import Contender, Race, Target

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import assay
 import numpy as np
-from assay.engines import ArrayRows, engine
 from numba import njit
 from sklearn.naive_bayes import GaussianNB
 
+import assay
+from assay.engines import ArrayRows, engine
 from bench import agreement
 from bench.data import two_classes
 from bench.harness import Contender, Race, Target

@@ -65,5 +65,7 @@ def notes() -> list[str]:
         megabytes, seconds, rows = answer.stdout.split()
         assert int(rows) == times * ROWS
         path.unlink()
-        out.append(f"| {times * ROWS:,} | {times * ROWS * COLUMNS * 8 / 1e9:.2f} GB | {megabytes} MB | {float(seconds):.2f} s |")
+        out.append(
+            f"| {times * ROWS:,} | {times * ROWS * COLUMNS * 8 / 1e9:.2f} GB | {megabytes} MB | {float(seconds):.2f} s |"
+        )
     return ["\n".join(out)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 
@@ -70,7 +70,7 @@ class ConvergenceWarning(UserWarning):
     """A solver stopped before it reached its tolerance."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def _with_sklearn_base(ours: type, sklearn_exceptions: Any) -> type:
     theirs = getattr(sklearn_exceptions, ours.__name__)
     return type(ours.__name__, (ours, theirs), {"__module__": ours.__module__, "__doc__": ours.__doc__})

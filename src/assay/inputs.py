@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from assay.engines import ArrayRows, Rows
+from assay.engines.rows import check_weights as check_weights
 from assay.errors import DataConversionWarning, DataError, DataTypeError, SchemaError, as_seen_by_sklearn, nearest
 from assay.numerics import Array
-
 
 Levels = tuple[tuple[str, ...] | None, ...]
 
@@ -65,7 +65,9 @@ def as_matrix(X: Any) -> Array:
     try:
         array = np.asarray(X)
     except ValueError as error:
-        raise DataError(f"X is ragged: its rows have different lengths. Every row needs the same columns. ({error})") from None
+        raise DataError(
+            f"X is ragged: its rows have different lengths. Every row needs the same columns. ({error})"
+        ) from None
     if array.dtype.kind == "c":
         raise DataError("Complex data not supported: pass the real and imaginary parts as two columns.")
     if array.ndim != 2:
@@ -121,12 +123,14 @@ def _as_frame(X: Any) -> Any:
             frame = frame.collect()
         if not isinstance(frame, nw.DataFrame) and hasattr(X, "__arrow_c_stream__"):
             frame = nw.DataFrame.from_arrow(X, backend=_arrow_backend())
+    except nw.exceptions.DuplicateError as error:
+        raise SchemaError(f"Two columns have the same name: rename or drop one. ({error})") from None
     except (TypeError, ImportError):
         return None
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
-def _arrow_backend() -> str:
+def _arrow_backend() -> Any:
     return next((name for name in ("pyarrow", "polars", "pandas") if name in sys.modules), "pyarrow")
 
 
@@ -136,8 +140,8 @@ def _frame_matrix(frame: Any, categories: bool, levels: Levels | None) -> tuple[
         as_matrix(np.empty(frame.shape))
     columns, cats = [], []
     fitted = levels if levels is not None and len(levels) == frame.shape[1] else (None,) * frame.shape[1]
-    for name, known in zip(frame.columns, fitted):
-        values, found = frame_column(frame[name], categories, known)
+    for column, known in zip(frame.iter_columns(), fitted):  # by place: a column's name may be a number
+        values, found = frame_column(column, categories, known)
         columns.append(values)
         cats.append(found)
     # float32 only where every column is: the rule depends on the schema, never on the values
@@ -181,10 +185,14 @@ def frame_column(
         return np.asarray(column.to_numpy(), dtype=np.float64), None
     if dtype in (nw.String, nw.Categorical, nw.Enum, nw.Object):
         values = np.asarray(column.to_numpy(), dtype=object)
+        if dtype == nw.Object and all(_missing(v) or isinstance(v, bool | int | float | np.generic) for v in values):
+            return np.array([np.nan if _missing(v) else float(v) for v in values]), None
         if not categories:
             return _numbers_in_text(values, column.name), None
         return encode_categories(values, levels)
-    raise DataTypeError(f"Column {column.name!r} holds {dtype}, which is neither numbers nor categories: convert or drop it.")
+    raise DataTypeError(
+        f"Column {column.name!r} holds {dtype}, which is neither numbers nor categories: convert or drop it."
+    )
 
 
 def _numbers_in_text(values: Array, name: str) -> Array:
@@ -234,7 +242,9 @@ def as_column(y: Any, name: str, n: int | None) -> Array:
     if array.ndim != 1:
         raise DataError(f"{name} should be a 1d array, got an array of shape {array.shape} instead.")
     if n is not None and len(array) != n:
-        raise DataError(f"Found input variables with inconsistent numbers of samples: X has {n} rows, {name} has {len(array)}.")
+        raise DataError(
+            f"Found input variables with inconsistent numbers of samples: X has {n} rows, {name} has {len(array)}."
+        )
     return array
 
 
@@ -253,9 +263,12 @@ def as_regression_target(y: Array) -> Array:
 
 def as_weights(sample_weight: Any, n: int) -> Array:
     """Weights: finite, not negative, not all zero."""
-    if np.ndim(sample_weight) == 0:
-        sample_weight = np.full(n, float(sample_weight))
-    w = np.asarray(sample_weight.to_numpy() if hasattr(sample_weight, "to_numpy") else sample_weight)
+    try:
+        w = np.asarray(sample_weight.to_numpy() if hasattr(sample_weight, "to_numpy") else sample_weight)
+    except ValueError as error:
+        raise DataError(f"sample_weight is ragged: {error}") from None
+    if w.ndim == 0:
+        w = np.full(n, w)
     if w.ndim != 1:
         raise DataError(f"Sample weights must be 1D array or scalar, got an array of shape {w.shape}.")
     if len(w) != n:
@@ -264,15 +277,8 @@ def as_weights(sample_weight: Any, n: int) -> Array:
         w = w.astype(np.float64)
     except (TypeError, ValueError):
         raise DataTypeError(f"sample_weight holds {w.dtype}, not numbers.") from None
-    return check_weights(w)
-
-
-def check_weights(w: Array) -> Array:
-    """Raise where weights are not finite or negative."""
-    if not np.all(np.isfinite(w)):
-        raise DataError("Input sample_weight contains NaN or infinity: every row needs a finite weight.")
-    if np.any(w < 0):
-        raise DataError(f"Negative values in sample_weight (first at row {int(np.flatnonzero(w < 0)[0])}): weights must be ≥ 0.")
+    if len(w) and not check_weights(w).any():
+        raise DataError("Every value of sample_weight is zero, so no row counts: give some rows a positive weight.")
     return w
 
 

@@ -23,20 +23,27 @@ class Labels(NamedTuple):
 
     @classmethod
     def of(cls, classes: Array) -> Labels:
-        if classes.dtype.kind in "iub" and len(classes) and int(classes[-1]) - int(classes[0]) < SMALL_SPAN:
+        if classes.dtype.kind in "iub" and len(classes) and _close(int(classes[0]), int(classes[-1])):
             low = int(classes[0])
             table = np.full(int(classes[-1]) - low + 1, -1, dtype=np.int64)
             table[classes.astype(np.int64) - low] = np.arange(len(classes))
             return cls(classes, low, table)
         return cls(classes, 0, None)
 
+    def _is_plain(self) -> bool:
+        """Whether the codes are the labels less the lowest."""
+        return self.table is not None and len(self.table) == len(self.classes)
+
     def encode(self, y: Array) -> Array:
         """Codes of labels; an unknown label is an error that names it."""
         if self.table is not None and y.dtype.kind in "iub":
-            at = y.astype(np.int64) - self.low
-            inside = (at >= 0) & (at < len(self.table))
-            codes: Array = self.table[np.where(inside, at, 0)]
-            good = inside & (codes >= 0)
+            at = y.astype(np.int64) - self.low if self.low else y.astype(np.int64, copy=False)
+            if len(at) == 0 or (at.min() >= 0 and at.max() < len(self.table)):
+                codes: Array = at if self._is_plain() else self.table.take(at)
+                good: Any = codes >= 0
+            else:
+                codes = at
+                good = np.isin(y, self.classes)
         else:
             codes = np.minimum(np.searchsorted(self.classes, _comparable(y, self.classes)), len(self.classes) - 1)
             good = self.classes[codes] == y
@@ -49,9 +56,16 @@ class Labels(NamedTuple):
         return codes
 
 
+def _close(low: int, high: int) -> bool:
+    """Whether a table from label − low to code is small, and the labels fit int64."""
+    return high - low < SMALL_SPAN and high < 1 << 63
+
+
 def _comparable(y: Array, classes: Array) -> Array:
     if (y.dtype.kind in "OUST") != (classes.dtype.kind in "OUST"):
-        raise DataError(f"y holds {y.dtype} labels but the classes are {classes.dtype}: use one kind of label throughout.")
+        raise DataError(
+            f"y holds {y.dtype} labels but the classes are {classes.dtype}: use one kind of label throughout."
+        )
     return y
 
 
@@ -59,7 +73,7 @@ def distinct(y: Array) -> Array:
     """The sorted distinct labels of a block, refusing what cannot be a label."""
     if y.dtype.kind in "iu" and len(y):
         low, high = int(y.min()), int(y.max())
-        if high - low < SMALL_SPAN:
+        if _close(low, high):
             present = np.bincount(y.astype(np.int64) - low, minlength=high - low + 1)
             return (np.flatnonzero(present) + low).astype(y.dtype)
         return np.unique(y)
@@ -69,7 +83,9 @@ def distinct(y: Array) -> Array:
     if y.dtype.kind == "O":
         missing = [i for i, v in enumerate(y) if v is None or v != v]
         if missing:
-            raise DataError(f"Input y contains NaN or None (first at row {missing[0]}): drop the rows without a target.")
+            raise DataError(
+                f"Input y contains NaN or None (first at row {missing[0]}): drop the rows without a target."
+            )
         try:
             return np.unique(y)
         except TypeError:
@@ -120,7 +136,8 @@ def class_multipliers(class_weight: Any, classes: Array, counts: Floats) -> Floa
     if isinstance(class_weight, str):
         present = counts > 0
         total = counts.sum() / max(1, present.sum())
-        return np.divide(total, counts, out=np.ones(K), where=present)
+        balanced: Floats = np.divide(total, counts, out=np.ones(K), where=present)
+        return balanced
     factors = np.ones(K)
     known = {_plain(c): i for i, c in enumerate(classes)}
     assert isinstance(class_weight, Mapping)

@@ -6,6 +6,7 @@ A dimension is a number or a letter; a letter must mean the same everywhere in a
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -86,5 +87,6 @@ def _check_fact(name: str, field: Fact, value: Any) -> None:
             good = True
         if not good:
             raise ModelFileError(f"The value {name!r} is {item!r} where {field.kind.__name__} is due.")
-        if field.kind in (int, float) and not (math.isfinite(item) and item >= field.low):
+        most = {int: 1 << 63, float: sys.float_info.max}.get(field.kind)
+        if most is not None and not (abs(item) <= most and item >= field.low):
             raise ModelFileError(f"The value {name!r} is {item!r}, outside its range.")

@@ -7,7 +7,7 @@ A model declares its hyper-parameters (`params`), the look of what it learns (`l
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -72,12 +72,12 @@ class Learner:
         return hasattr(self, "n_features_in_")
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
+        from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags, TransformerTags
 
         return Tags(
             estimator_type=self._kind,
             target_tags=TargetTags(required=True),
-            transformer_tags=None,
+            transformer_tags=TransformerTags() if hasattr(self, "transform") else None,
             classifier_tags=ClassifierTags() if self._kind == "classifier" else None,
             regressor_tags=RegressorTags() if self._kind == "regressor" else None,
             input_tags=InputTags(allow_nan=self.takes_missing, positive_only=self.positive_only),
@@ -87,6 +87,15 @@ class Learner:
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, *, afresh: bool = True, classes: Any = None) -> Self:
         check_params(self)
+        before = dict(vars(self))
+        try:
+            return self._fit_rows(X, y, sample_weight, afresh, classes)
+        except BaseException:  # a fit that fails leaves the model as it was
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    def _fit_rows(self, X: Any, y: Any, sample_weight: Any, afresh: bool, classes: Any) -> Self:
         levels = None if afresh else getattr(self, "_categories", None)
         rows = as_rows(X, y, sample_weight, categories=self.takes_categories, levels=levels)
         if not rows.has_target:
@@ -95,6 +104,8 @@ class Learner:
                 "give fit(X, y), or name the target in assay.rows(..., target=...)."
             )
         if afresh or not hasattr(self, "n_features_in_"):
+            if rows.categories is not None and not self.takes_categories:
+                self._refuse_categories(rows)
             self._forget()
             self._remember_columns(rows)
             afresh = True
@@ -104,7 +115,19 @@ class Learner:
         engine = engine_for(rows, self.n_jobs)
         with one_thread_blas():
             self._learn(engine, engine.open(rows), afresh, classes)
+        self._fitted_with = self.get_params()
         return self
+
+    _fitted_with: Mapping[str, Any]  # the hyper-parameters of the fit, whatever set_params did since
+
+    def _refuse_categories(self, rows: Rows) -> None:
+        assert rows.categories is not None
+        names = rows.names or tuple(f"number {j}" for j in range(rows.n_columns))
+        text = next((name, levels) for name, levels in zip(names, rows.categories) if levels is not None)
+        raise DataError(
+            f"Column {text[0]!r} holds text such as {next(iter(text[1]), '')!r}, and {type(self).__name__} takes numbers. Leave it "
+            "out with features=[…], encode it as numbers, or use a model that takes categories (NaiveBayes, CategoricalNB)."
+        )
 
     def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
         raise NotImplementedError
@@ -178,7 +201,23 @@ class Learner:
             self._column_names(),
             self._categories,
             None if split is None else (float(split["fraction"]), int(split["seed"])),
+            self._own_claims,
         )
+
+    def _make_claims(self) -> tuple[Claim, ...]:
+        """The claims that follow from what was learnt, where they can be made anew at any time."""
+        return ()
+
+    def _own_claims(self) -> tuple[Claim, ...]:
+        """What the claims must be about: those made anew, else the learnt numbers `x_` that they call `x`."""
+        made = self._make_claims()
+        if made:
+            return made
+        return tuple(replace(c, witness={k: self._number(f"{k}_") for k in c.witness}) for c in self._claims)
+
+    def _number(self, name: str) -> Array | None:
+        value = getattr(self, name, None)
+        return np.asarray(value) if isinstance(value, float | np.ndarray) else None
 
     def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
         """Add the claims that are too dear for every fit; models without such claims return the certificate as it is."""
@@ -206,7 +245,7 @@ class Learner:
                 continue
             (arrays if isinstance(field, Tensor) else facts)[name] = value
         names = self._column_names()
-        params = {k: v for k, v in self.get_params().items() if k != "n_jobs"}
+        params = {k: v for k, v in self._fitted_with.items() if k != "n_jobs"}
         return Record(
             model=self.name,
             params={k: _plain(v) for k, v in params.items()},
@@ -233,10 +272,12 @@ class Learner:
     def from_record(cls, record: Record) -> Self:
         """A fitted model from plain data that has not been trusted yet."""
         try:
+            if "n_jobs" in record.params:
+                raise ValueError("the number of threads is no part of a model")
             check_names(cls, record.params)
             model = cls(**record.params)
             check_params(model)
-        except (ValueError, TypeError) as error:
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise ModelFileError(f"The model file's hyper-parameters are not possible: {error}") from None
         if not 1 <= record.n_features <= 1 << 31:
             raise ModelFileError(f"The model file claims {record.n_features} columns.")
@@ -251,6 +292,7 @@ class Learner:
             if len(record.classes) < 1 or np.any(record.classes[1:] <= record.classes[:-1]):
                 raise ModelFileError("The model file's classes are not in order.")
         check_layout(cls.layout, sizes, record.arrays, record.facts)
+        _check_provenance(record.provenance)
         model._forget()
         model._restore(record)
         return model
@@ -266,6 +308,7 @@ class Learner:
         for name, value in {**record.arrays, **record.facts}.items():
             if not name.startswith("state."):
                 setattr(self, name, value)
+        self._fitted_with = self.get_params()
         self._claims = tuple(Claim(**c) for c in record.claims)
         self._provenance = {k: v for k, v in record.provenance.items() if k != "assay"}
 
@@ -302,6 +345,28 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def _check_provenance(facts: Mapping[str, Any]) -> None:
+    """Raise unless what a file says of its data can be used as this module uses it."""
+    split = facts.get("split")
+    good = split is None or (
+        isinstance(split, dict)
+        and isinstance(split.get("fraction"), float)
+        and 0 < split["fraction"] < 1
+        and isinstance(split.get("seed"), int)
+        and 0 <= split["seed"] < 1 << 64
+    )
+    mark = facts.get("fingerprint", "")
+    good = (
+        good
+        and isinstance(mark, str)
+        and len(mark) <= 64
+        and set(mark) <= set("0123456789abcdef")
+        and len(mark) % 2 == 0
+    )
+    if not good or not isinstance(facts.get("target", ""), str | None):
+        raise ModelFileError("The model file's facts about its data (fingerprint, split, target) cannot be read.")
+
+
 def _claim_data(claim: Claim) -> dict[str, Any]:
     data = {f: getattr(claim, f) for f in claim.__dataclass_fields__}
     data["witness"] = {k: v if isinstance(v, np.ndarray) else _plain(v) for k, v in claim.witness.items()}
@@ -322,7 +387,9 @@ class Classifier(Learner):
         if classes is not None:
             given = np.unique(np.asarray(classes))
             if not afresh and not np.array_equal(given, self.classes_):
-                raise DataError(f"classes={list(given)} differs from the classes of the first call, {list(self.classes_)}.")
+                raise DataError(
+                    f"classes={list(given)} differs from the classes of the first call, {list(self.classes_)}."
+                )
             self.classes_ = given
         elif afresh:
             self.classes_ = find_classes(engine, rows)
@@ -338,7 +405,7 @@ class Classifier(Learner):
     def _checked_scores(self, block: Block) -> Floats:
         with np.errstate(over="ignore", invalid="ignore"):
             Z = self._scores(block.X)
-        if not np.isfinite(Z.max(axis=1, initial=-np.inf)).all():
+        if not np.isfinite(Z).all() and not np.isfinite(Z.max(axis=1, initial=-np.inf)).all():
             refuse_non_finite(block.X, block.start, self._column_names(), nan=not self.takes_missing)
             self._explain_scores(block, Z)
         return Z
@@ -372,6 +439,10 @@ class BayesClassifier(Classifier):
     def predict_proba(self, X: Any) -> Array:
         """p(k | x) for each row and class; the columns are in the order of `classes_`."""
         return np.exp(self.predict_log_proba(X))
+
+    def predict_proba_blocks(self, X: Any) -> Iterator[Array]:
+        """`predict_proba` for rows of any size: an iterator over the answers, block by block."""
+        return (np.exp(block) for block in self._answers(X, self._log_proba_block))
 
     def _log_proba_block(self, block: Block) -> Array:
         return log_softmax(self._checked_scores(block))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-Floats = NDArray[np.floating[Any]]
+Floats = NDArray[Any]  # float64 or float32; the name tells the reader, mypy need not count digits
 
 
 def log_sum_exp(Z: Floats) -> Floats:
@@ -36,7 +36,7 @@ def softmax(Z: Floats) -> Floats:
     >>> softmax(np.array([[0.0, 0.0]]))
     array([[0.5, 0.5]])
     """
-    E = np.exp(Z - Z.max(axis=1, keepdims=True))
+    E: Floats = np.exp(Z - Z.max(axis=1, keepdims=True))
     E /= E.sum(axis=1, keepdims=True)
     return E
 
@@ -48,29 +48,34 @@ def safe_log(x: Any) -> Any:
 
 
 class Factor(NamedTuple):
-    """Σ + ridge·I = A⁻¹A⁻ᵀ: `whiten` A (d, d) maps x − μ to unit covariance, `log_det` is log|Σ + ridge·I|."""
+    """Σ + diag(added) = A⁻¹A⁻ᵀ: `whiten` A (d, d) maps x − μ to unit covariance; `log_det` is log|Σ + diag(added)|."""
 
     whiten: Floats
     log_det: float
     rank: int
-    ridge: float
+    added: Floats
 
 
-def whitener(S: Floats) -> Factor:
-    """Factor a covariance so that ‖A(x − μ)‖² is its Mahalanobis form; a singular one gets the least ridge that cures it.
+def whitener(S: Floats, unit: Floats | None = None, tol: float = 1e-4) -> Factor:
+    """Factor a covariance: ‖A(x − μ)‖² is its Mahalanobis form; a singular one gets the least ridge that cures it.
 
-    Where all eigenvalues exceed d·ε·λ_max nothing is added. Otherwise `ridge` lifts the smallest to √ε·λ_max
-    (to 1 where Σ = 0, as the unit of a column that never varied).
+    All is measured in the columns' own units u_j = √S_jj (or `unit` where that is zero), so that it does not depend on how
+    a column is scaled: with R = S_jl / (u_j u_l) = V diag(λ) Vᵀ an eigenvalue counts as zero up to
+    floor = max(tol², 8dε), and where there is one, added_j = (floor − λ_min)·u_j² lifts the smallest to the floor.
+    Eigenvalues up to 8dε are rounding and taken as zero, so that it does not show in what the ridge divides.
+
+    >>> whitener(np.array([[4.0, 2.0], [2.0, 1.0]])).rank
+    1
     """
-    lam, V = np.linalg.eigh(S)
-    d = S.shape[0]
-    top = float(lam[-1]) if d else 0.0
-    eps = float(np.finfo(np.float64).eps)
-    floor = d * eps * top * 8
-    rank = int((lam > floor).sum()) if top > 0 else 0
-    ridge = 0.0
-    if rank < d:
-        ridge = float(np.sqrt(eps)) * top if top > 0 else 1.0
-        lam = np.maximum(lam, 0.0) + ridge
-    A: Floats = V.T / np.sqrt(lam)[:, None]
-    return Factor(np.ascontiguousarray(A), float(np.log(lam).sum()), rank, ridge)
+    d = len(S)
+    u = np.sqrt(np.maximum(np.diag(S), 0.0))
+    u = np.where(u > 0, u, 1.0 if unit is None else unit)
+    lam, V = np.linalg.eigh(S / u[:, None] / u)
+    rounding = 8 * d * float(np.finfo(np.float64).eps)
+    floor = max(tol * tol, rounding)
+    rank = int((lam > floor).sum())
+    lam = np.where(lam > rounding, lam, 0.0)
+    ridge = 0.0 if rank == d else floor - float(lam[0])
+    lam = lam + ridge
+    A: Floats = V.T / np.sqrt(lam)[:, None] / u
+    return Factor(A, float(np.log(lam).sum() + 2 * np.log(u).sum()), rank, ridge * u * u)

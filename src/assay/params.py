@@ -139,8 +139,10 @@ CLASS_WEIGHT = Free(
     doc="weights of the classes; 'balanced' makes every class count the same",
     what="a dict {class: weight ≥ 0}",
     words=(None, "balanced"),
-    check=lambda value: isinstance(value, Mapping)
-    and all(isinstance(v, numbers.Real) and v >= 0 and math.isfinite(v) for v in value.values()),
+    check=lambda value: (
+        isinstance(value, Mapping)
+        and all(isinstance(v, numbers.Real) and 0 <= float(v) < math.inf for v in value.values())
+    ),
 )
 
 

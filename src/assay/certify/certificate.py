@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from typing import Any
+
+import numpy as np
 
 from assay.certify.checks import checker
 from assay.certify.claim import Claim, Verdict
@@ -15,6 +17,27 @@ from assay.inputs import Levels, as_rows
 
 ON_HELD_OUT = ("held_out_error", "held_out_loss")
 MARKS = {True: "holds", False: "FAILS"}
+
+
+UNUSABLE = (AssayError, ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
+
+
+def _about_the_same(claim: Claim, own: Claim) -> bool:
+    """Whether the arrays of a witness are those of the model (but for the rounding of another machine)."""
+    arrays = {key: array for key, array in own.witness.items() if isinstance(array, np.ndarray)}
+    return claim.check == own.check and all(_agree(claim.witness.get(key), array) for key, array in arrays.items())
+
+
+def _agree(there: Any, array: np.ndarray[Any, Any]) -> bool:
+    try:
+        there = np.asarray(there, dtype=array.dtype)
+        return there.shape == array.shape and bool(np.all(there == array) or _close(there, array))
+    except (TypeError, ValueError):
+        return False
+
+
+def _close(there: Any, array: Any) -> bool:
+    return array.dtype.kind == "f" and bool(np.allclose(there, array, rtol=1e-9, atol=1e-12, equal_nan=True))
 
 
 def _number(value: float | None) -> str:
@@ -29,7 +52,8 @@ class Verdicts:
 
     @property
     def holds(self) -> bool:
-        return all(v.holds for v in self.verdicts)
+        """Whether every claim was established; where there are none, nothing was."""
+        return bool(self.verdicts) and all(v.holds for v in self.verdicts)
 
     def __iter__(self) -> Iterator[Verdict]:
         return iter(self.verdicts)
@@ -46,6 +70,7 @@ class Certificate:
     """What is proved, estimated or to be warned of about one fit.
 
     `split` (share, seed): the fit saw only its side of the table; `verify` gets the whole table and splits it again.
+    `own` makes the claims anew from the parts with which the model answers: a witness must be about those.
     """
 
     claims: tuple[Claim, ...]
@@ -53,6 +78,7 @@ class Certificate:
     names: tuple[str, ...] | None = None
     levels: Levels | None = None
     split: tuple[float, int] | None = None
+    own: Callable[[], tuple[Claim, ...]] | None = field(default=None, repr=False)
 
     @property
     def holds(self) -> bool:
@@ -74,21 +100,35 @@ class Certificate:
         rows = rows.fitted_to(self.names, self.levels)
         rows = engine_for(rows).open(rows)
         seen, held_out = (rows, None) if self.split is None else split_rows(rows, *self.split)
-        return Verdicts(
-            tuple(
-                self._verdict(claim, held_out if held_out is not None and claim.check in ON_HELD_OUT else seen)
-                for claim in self.claims
-            )
-        )
+        own = self._own_claims()
+        verdicts = [
+            self._verdict(claim, own, held_out if held_out is not None and claim.check in ON_HELD_OUT else seen)
+            for claim in self.claims
+        ]
+        there = {claim.name for claim in self.claims}
+        gone = [
+            Verdict(name, False, "the claim is missing", kind=c.kind) for name, c in own.items() if name not in there
+        ]
+        return Verdicts((*verdicts, *gone))
 
-    def _verdict(self, claim: Claim, rows: Rows) -> Verdict:
+    def _own_claims(self) -> dict[str, Claim]:
+        try:
+            with np.errstate(all="ignore"):
+                return {} if self.own is None else {claim.name: claim for claim in self.own()}
+        except UNUSABLE as error:
+            reason = f"the model's parts do not fit together: {error}"
+            return {"the model's own claims": Claim("the model's own claims", reason, False, "")}
+
+    def _verdict(self, claim: Claim, own: dict[str, Claim], rows: Rows) -> Verdict:
         check = checker(claim.check)
         if check is None:
             return Verdict(claim.name, False, f"no checker is known for {claim.check!r}", kind=claim.kind)
+        if claim.name in own and not _about_the_same(claim, own[claim.name]):
+            return Verdict(claim.name, False, "the witness is not about the parts of this model", kind=claim.kind)
         try:
-            return check(claim, rows, self.predict)
-        except (AssayError, ArithmeticError, LookupError, TypeError, ValueError) as error:
-            # a witness that cannot even be evaluated proves nothing
+            with np.errstate(all="ignore"):  # numbers that make no sense fail their comparison
+                return check(claim, rows, self.predict)
+        except UNUSABLE as error:  # a witness that cannot even be evaluated proves nothing
             return Verdict(claim.name, False, f"the witness cannot be checked: {error}", kind=claim.kind)
 
     def __str__(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from assay.certify.claim import Claim
-from assay.certify.intervals import clopper_pearson, hoeffding
+from assay.certify.intervals import clopper_pearson, hoeffding, normal_interval
 
 
 def held_out_error(errors: int, n: int, *, fraction: float, seed: int, confidence: float = 0.95) -> Claim:
@@ -29,6 +29,32 @@ def held_out_error(errors: int, n: int, *, fraction: float, seed: int, confidenc
             "confidence": confidence,
             "interval": np.array([low, high]),
             "hoeffding": slack,
+            "fraction": fraction,
+            "seed": seed,
+        },
+    )
+
+
+def held_out_loss(loss: float, error: float, n: int, *, fraction: float, seed: int, confidence: float = 0.95) -> Claim:
+    """The mean squared error on held-out rows; `error` is its standard error s/√n, s the deviation of the squared errors."""
+    low, high = normal_interval(loss, error, confidence)
+    return Claim(
+        name="held-out squared error",
+        statement=(
+            f"mean squared error {loss:.6g} on {n} held-out rows, standard error {error:.3g}; true one in "
+            f"[{low:.6g}, {high:.6g}] with about {confidence:.0%} confidence (normal approximation); rows independent and alike"
+        ),
+        holds=True,
+        check="held_out_loss",
+        value=loss,
+        bound=high,
+        kind="estimate",
+        witness={
+            "loss": loss,
+            "standard_error": error,
+            "rows": n,
+            "confidence": confidence,
+            "interval": np.array([low, high]),
             "fraction": fraction,
             "seed": seed,
         },

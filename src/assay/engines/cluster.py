@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from assay.engines.blas import one_thread_blas
 from assay.engines.engine import Engine, Item, Result
-from assay.engines.rows import Block, Part, Rows, block_rows
+from assay.engines.rows import Block, Part, Rows, block_rows, check_weights
 from assay.errors import DataTypeError, EngineError, ParameterError
 
 try:
@@ -24,7 +25,11 @@ except ImportError as missing:  # pragma: no cover - the tests have the extra in
     raise EngineError("The cluster engine needs Dask: pip install 'assay[cluster]'.") from missing
 
 
-def _client_of(given: Any) -> Any:
+ATTEMPTS = 4
+DIED = "A worker of the cluster died again and again, perhaps for want of memory: {}"
+
+
+def _client_of(given: Any, timeout: Any) -> Any:
     if isinstance(given, distributed.Client):
         return given
     if given is None:
@@ -37,7 +42,7 @@ def _client_of(given: Any) -> Any:
             ) from None
     if isinstance(given, str):
         try:
-            return distributed.Client(given, timeout="10s", set_as_default=False)
+            return distributed.Client(given, timeout=timeout, set_as_default=False)
         except (OSError, ValueError) as error:
             raise EngineError(f"No Dask scheduler answers at {given!r}: {error}") from error
     raise ParameterError(
@@ -56,22 +61,25 @@ class Cluster(Engine):
     name = "cluster"
     group = 8
 
-    def __init__(self, client: Any = None) -> None:
+    def __init__(self, client: Any = None, *, timeout: Any = "10s") -> None:
         self._own = isinstance(client, str)
-        self.client = _client_of(client)
+        self.client = _client_of(client, timeout)
+
+    def open(self, rows: Rows) -> Rows:
+        return rows.anywhere()
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        waiting: deque[Any] = deque()
+        waiting: deque[tuple[Any, Item]] = deque()
         ahead = 2 * max(1, sum(self.client.nthreads().values()))
         try:
             for item in items:
-                waiting.append(self._submit(function, item))
+                waiting.append((self._submit(function, item), item))
                 if len(waiting) > ahead:
-                    yield self._result(waiting.popleft())
+                    yield self._result(function, *waiting.popleft())
             while waiting:
-                yield self._result(waiting.popleft())
+                yield self._result(function, *waiting.popleft())
         finally:
-            for future in waiting:
+            for future, _ in waiting:
                 future.cancel()
 
     def _submit(self, function: Callable[[Any], Any], item: Any) -> Any:
@@ -86,14 +94,17 @@ class Cluster(Engine):
         sent = self.client.scatter([loaded[0] if parts[0] is item else loaded], hash=False)[0]
         return self.client.submit(_run, function, sent, pure=False)
 
-    @staticmethod
-    def _result(future: Any) -> Any:
-        try:
-            return future.result()
-        except distributed.KilledWorker as error:
-            raise EngineError(
-                f"A worker of the cluster died again and again, perhaps for want of memory: {error}"
-            ) from error
+    def _result(self, function: Callable[[Any], Any], future: Any, item: Any) -> Any:
+        """The result of a task. Rows that were sent to a worker die with it, so they are sent again, a few times."""
+        for _ in range(ATTEMPTS):
+            try:
+                return future.result()
+            except distributed.KilledWorker as error:
+                raise EngineError(DIED.format(error)) from error
+            except CancelledError as error:
+                lost = error
+                future = self._submit(function, item)
+        raise EngineError(DIED.format(lost)) from lost
 
     def __exit__(self, *exc: Any) -> None:
         super().__exit__(*exc)
@@ -121,7 +132,7 @@ def _block(X: Any, y: Any, w: Any, start: int) -> Block:
     X = np.asarray(X)
     X = np.ascontiguousarray(X, dtype=np.float32 if X.dtype == np.float32 else np.float64)
     y = None if y is None else np.asarray(y)
-    return Block(X, y, None if w is None else np.asarray(w, dtype=np.float64), start)
+    return Block(X, y, None if w is None else check_weights(np.asarray(w, dtype=np.float64), start), start)
 
 
 class DaskRows(Rows):

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from assay.errors import DataError
 from assay.numerics import Array
 
 BLOCK_ELEMENTS = 1 << 20
@@ -72,6 +73,10 @@ class Rows(ABC):
 
     def fitted_to(self, names: tuple[str, ...] | None, categories: tuple[tuple[str, ...] | None, ...] | None) -> Rows:
         """The same rows with the columns and categories of a fitted model; a source with more columns picks those."""
+        return self
+
+    def anywhere(self) -> Rows:
+        """The same rows in parts that other processes can read themselves, where the source allows that."""
         return self
 
     def in_memory(self) -> Rows:
@@ -137,6 +142,16 @@ class ArrayRows(Rows):
 
     def in_memory(self) -> Rows:
         return self
+
+
+def check_weights(w: Array, start: int = 0) -> Array:
+    """The weights of rows `start`, …; raise where one is not finite or negative."""
+    if not np.all(np.isfinite(w)):
+        raise DataError("Input sample_weight contains NaN or infinity: every row needs a finite weight.")
+    if np.any(w < 0):
+        at = start + int(np.flatnonzero(w < 0)[0])
+        raise DataError(f"Negative values in sample_weight (first at row {at}): weights must be ≥ 0.")
+    return w
 
 
 def rechunk(pieces: Iterator[tuple[Any, ...]], step: int) -> Iterator[Block]:

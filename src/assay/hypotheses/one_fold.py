@@ -17,7 +17,7 @@ from assay.engines.blas import one_thread_blas
 from assay.engines.threads import Threads
 from assay.errors import DataError
 from assay.inputs import as_rows
-from assay.learner import Learner, Step
+from assay.learner import BayesClassifier, Learner, Step
 from assay.store import Record
 
 
@@ -49,6 +49,9 @@ class OneFold(Learner):
     def _make_claims(self) -> tuple[Claim, ...]:
         return ()
 
+    def _check_statistics(self, state: Any, whole: bool) -> None:
+        """Raise where no model can come of the statistics; `whole`: no more rows are expected."""
+
     def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
         absorb = self._absorber(engine, rows, afresh, classes)
         state = fold(engine, rows.blocks(), absorb, self._merge)
@@ -56,6 +59,7 @@ class OneFold(Learner):
             raise DataError("Found array with 0 sample(s) while a minimum of 1 is required.")
         if not afresh and self._state is not None:
             state = self._merge(self._state, state)
+        self._check_statistics(state, whole=afresh and classes is None)
         self._finish(state)
         self._state = state
         self._provenance = {"fingerprint": state.mark.hex()}
@@ -72,7 +76,7 @@ class OneFold(Learner):
 
     def steps(self, X: Any, y: Any = None, sample_weight: Any = None, *, every: int | None = None) -> Iterator[Step]:
         """The estimates after the first `every`, 2·`every`, … rows (by default in about fifty steps)."""
-        model: Self = type(self)(**self.get_params())
+        model = type(self)(**self.get_params())
         rows = as_rows(X, y, sample_weight, categories=self.takes_categories).in_memory()
         assert isinstance(rows, ArrayRows)
         model._forget()
@@ -92,5 +96,33 @@ class OneFold(Learner):
                 new = absorb(piece)
                 state = new if state is None else model._merge(state, new)
                 model._finish(state)
-                learnt = {k: np.copy(v) if isinstance(v, np.ndarray) else v for k, v in vars(model).items() if k.endswith("_")}
+                learnt = {
+                    k: np.copy(v) if isinstance(v, np.ndarray) else v for k, v in vars(model).items() if k.endswith("_")
+                }
                 yield Step(number, min(len(rows.X), a + size), learnt)
+
+
+class OneFoldClassifier(OneFold, BayesClassifier):
+    """A Bayes classifier learnt by one fold. Its statistics hold `class_count` (K,), the weight of the rows of each class."""
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Absorb more rows, as if they had been there from the start.
+
+        `classes` lists every class that can ever occur; the first call needs it, later calls may repeat it.
+        """
+        if classes is None and not hasattr(self, "classes_"):
+            raise DataError(
+                "classes must be passed on the first call to partial_fit: list every class that can occur, "
+                "e.g. partial_fit(X, y, classes=[0, 1])."
+            )
+        return self._fit(X, y, sample_weight, afresh=False, classes=classes)
+
+    def _check_statistics(self, state: Any, whole: bool) -> None:
+        present = np.flatnonzero(state.class_count > 0)
+        if not len(present):
+            raise DataError("All sample weights are zero, so no class has any rows: give some rows a positive weight.")
+        if whole and len(present) < 2:
+            raise DataError(
+                f"Only one class, {self.classes_[present[0]]!r}, has rows of positive weight: a classifier needs at least two "
+                "classes to tell apart."
+            )

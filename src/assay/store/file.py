@@ -9,20 +9,28 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
-from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
 
 from assay.errors import ModelFileError
 from assay.numerics import Array
-from assay.store.container import pack, unpack
+from assay.store.container import LARGEST_HEADER, pack, refuse_doubles, unpack
+from assay.store.disk import read_whole, write_atomically
+from assay.store.plain import from_plain, to_plain
 from assay.store.record import Record
 
 FORMAT = 1
-LARGEST_FILE = 16 << 30
+LABELS = (
+    "|b1",
+    "|i1",
+    "|u1",
+    *(order + kind for order in "<>" for kind in ("i2", "i4", "i8", "u2", "u4", "u8", "f2", "f4", "f8")),
+)
+LARGEST_LABELS = 1 << 26  # letters of all classes together, padded to the longest
+
+Number = float | Literal["inf", "-inf", "nan"] | None
 
 
 class _Classes(msgspec.Struct, forbid_unknown_fields=True):
@@ -35,8 +43,8 @@ class _Claim(msgspec.Struct, forbid_unknown_fields=True):
     statement: str
     holds: bool
     check: str
-    value: float | None
-    bound: float | None
+    value: Number
+    bound: Number
     kind: str
     witness: dict[str, Any]
 
@@ -67,15 +75,15 @@ def encode(record: Record) -> bytes:
     document = _Document(
         format=FORMAT,
         model=record.model,
-        params=record.params,
+        params=to_plain(record.params),
         n_features=record.n_features,
-        facts=record.facts,
+        facts=to_plain(record.facts),
         classes=None if record.classes is None else _pack_classes(record.classes),
-        names=record.names,
-        categories=record.categories,
-        target=record.target,
+        names=to_plain(record.names),
+        categories=to_plain(record.categories),
+        target=to_plain(record.target),
         claims=claims,
-        provenance=record.provenance,
+        provenance=to_plain(record.provenance),
         sha256={name: _sha256(np.ascontiguousarray(a).tobytes()) for name, a in sorted(arrays.items())},
     )
     text = msgspec.json.encode(document, order="deterministic").decode()
@@ -93,9 +101,12 @@ def decode(data: bytes) -> Record:
     try:
         version = msgspec.json.decode(text, type=dict[str, Any]).get("format")
         if isinstance(version, int) and version > FORMAT:
-            raise ModelFileError(f"The model file has format {version}; this version of Assay reads up to {FORMAT}. Upgrade Assay.")
+            raise ModelFileError(
+                f"The model file has format {version}; this version of Assay reads up to {FORMAT}. Upgrade Assay."
+            )
         document = msgspec.json.decode(text, type=_Document)
-    except (msgspec.MsgspecError, RecursionError) as error:
+        refuse_doubles(text)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise ModelFileError(f"The model file's description cannot be read: {error}") from None
     if document.format != FORMAT:
         raise ModelFileError(f"The model file has the impossible format {document.format}.")
@@ -107,40 +118,58 @@ def decode(data: bytes) -> Record:
     claims = [_unpack_claim(claim, arrays) for claim in document.claims]
     return Record(
         model=document.model,
-        params=document.params,
+        params=_table(document.params),
         n_features=document.n_features,
         arrays={n: a for n, a in arrays.items() if not n.startswith("witness.")},
-        facts=document.facts,
+        facts=_table(document.facts),
         classes=None if document.classes is None else _unpack_classes(document.classes),
         names=document.names,
         categories=document.categories,
         target=document.target,
         claims=claims,
-        provenance=document.provenance,
+        provenance=_table(document.provenance),
     )
+
+
+def _table(value: dict[str, Any]) -> dict[str, Any]:
+    """A table with names as keys: not something else that was written as a table."""
+    table = from_plain(value)
+    if not isinstance(table, dict) or not all(isinstance(key, str) for key in table):
+        raise ModelFileError("The model file's description holds something else where a table is due.")
+    return table
 
 
 def _pack_classes(classes: Array) -> _Classes:
     kind = "str" if classes.dtype.kind in "OUT" else classes.dtype.str
-    if kind == "str" and not all(isinstance(c, str) for c in classes.tolist()):
+    values = to_plain(classes.tolist())
+    if kind == "str" and not all(isinstance(c, str) for c in values):
         raise ModelFileError("The classes mix text and other objects: a model file holds classes of one kind.")
-    return _Classes(kind, classes.tolist())
+    if kind != "str" and kind not in LABELS:
+        raise ModelFileError(
+            f"The classes are {classes.dtype}, which a model file cannot hold: use text or numbers as labels."
+        )
+    return _Classes(kind, values)
 
 
 def _unpack_classes(classes: _Classes) -> Array:
     try:
         if classes.dtype == "str":
-            values = np.array(msgspec.convert(classes.values, list[str]))
-            return values if len(values) else np.array([], dtype="<U1")
-        dtype = np.dtype(classes.dtype)
-        if dtype.kind not in "iubf" or dtype.itemsize > 8:
-            raise TypeError(f"labels of type {classes.dtype}")
-        array = np.array(classes.values, dtype=dtype)
+            return _unpack_text(msgspec.convert(classes.values, list[str]))
+        if classes.dtype not in LABELS:
+            raise TypeError(f"labels of type {classes.dtype!r}")
+        array = np.array(classes.values, dtype=classes.dtype)
     except (msgspec.ValidationError, TypeError, ValueError, OverflowError) as error:
         raise ModelFileError(f"The model file's classes cannot be read: {error}") from None
     if array.tolist() != classes.values:
         raise ModelFileError("The model file's classes do not fit their type.")
     return array
+
+
+def _unpack_text(values: list[str]) -> Array:
+    longest = max(map(len, values), default=1)
+    if longest * len(values) > LARGEST_LABELS or any(v.endswith("\0") for v in values):
+        return np.array(values, dtype=object)  # fixed-width text would be huge, or would lose the zeros at the end
+    return np.array(values, dtype=f"<U{max(1, longest)}")
 
 
 def _pack_claim(number: int, claim: dict[str, Any], arrays: dict[str, Array]) -> _Claim:
@@ -149,12 +178,15 @@ def _pack_claim(number: int, claim: dict[str, Any], arrays: dict[str, Array]) ->
     known = {id(a): name for name, a in arrays.items()}
     for key, value in claim["witness"].items():
         if not isinstance(value, np.ndarray):
-            witness[key] = value
+            witness[key] = to_plain(value)
             continue
         name = known.get(id(value), f"witness.{number}.{key}")
         arrays[name] = value
         witness[key] = {"array": name}
-    return _Claim(**{**claim, "witness": witness})
+    plain = {key: to_plain(value) for key, value in claim.items() if key != "witness"}
+    for key in ("value", "bound"):
+        plain[key] = plain[key]["$"] if isinstance(plain[key], dict) else plain[key]
+    return _Claim(**plain, witness=witness)
 
 
 def _unpack_claim(claim: _Claim, arrays: dict[str, Array]) -> dict[str, Any]:
@@ -167,8 +199,9 @@ def _unpack_claim(claim: _Claim, arrays: dict[str, Array]) -> dict[str, Any]:
                 raise ModelFileError(f"The claim {claim.name!r} refers to an array that the file does not hold.")
             witness[key] = arrays[value["array"]]
         else:
-            witness[key] = value
-    return {**msgspec.structs.asdict(claim), "witness": witness}
+            witness[key] = from_plain(value)
+    value, bound = (None if v is None else float(v) for v in (claim.value, claim.bound))
+    return {**msgspec.structs.asdict(claim), "value": value, "bound": bound, "witness": witness}
 
 
 def write(record: Record, path: str | os.PathLike[str]) -> None:
@@ -176,45 +209,6 @@ def write(record: Record, path: str | os.PathLike[str]) -> None:
     write_atomically(encode(record), path)
 
 
-def write_atomically(data: bytes, path: str | os.PathLike[str]) -> None:
-    """Write bytes beside the target, make them durable, then rename."""
-    target = Path(path)
-    if target.is_dir():
-        raise ModelFileError(f"{str(target)!r} is a directory: give the name of a file.")
-    if not target.parent.is_dir():
-        raise ModelFileError(f"The folder {str(target.parent)!r} does not exist: make it first.")
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    try:
-        with os.fdopen(handle, "wb") as out:
-            out.write(data)
-            out.flush()
-            os.fsync(out.fileno())
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, target)
-    except BaseException as error:
-        Path(name).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise ModelFileError(f"{str(target)!r} could not be written ({error.strerror or error}); what was there is untouched.") from error
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
 def read(path: str | os.PathLike[str]) -> Record:
     """Read a model file."""
-    source = Path(path)
-    if source.is_dir():
-        raise ModelFileError(f"{str(source)!r} is a directory, not a model file.")
-    try:
-        if source.stat().st_size > LARGEST_FILE:
-            raise ModelFileError(f"{str(source)!r} is larger than any model file.")
-        data = source.read_bytes()
-    except FileNotFoundError:
-        raise ModelFileError(f"There is no file {str(source)!r}.") from None
-    except OSError as error:
-        raise ModelFileError(f"{str(source)!r} cannot be read: {error.strerror or error}.") from error
-    return decode(data)
+    return decode(read_whole(path, LARGEST_HEADER))

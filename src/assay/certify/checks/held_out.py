@@ -1,14 +1,15 @@
-"""Checks of claims about held-out rows: count again, and put the interval's ends back into the binomial law."""
+"""Checks of claims about held-out rows: count again, and put the interval's ends back into the law they come from."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from assay.certify.claim import Claim, Verdict
-from assay.engines import Rows
+from assay.engines import ArrayRows, Rows
 
 TOLERANCE = 1e-6
 
@@ -34,15 +35,24 @@ def interval_is_exact(errors: int, n: int, confidence: float, low: float, high: 
     return low_good and high_good
 
 
+def _judged(rows: Rows, predict: Any) -> Iterator[tuple[Any, Any]]:
+    """(truth, answer) block by block, for the rows that count (a row of weight 0 is as good as absent)."""
+    for part in rows.blocks():
+        block = part.load()
+        answer = predict(ArrayRows(block.X, like=rows))  # so that the model sees the names of the columns
+        counts = slice(None) if block.w is None else block.w > 0
+        assert block.y is not None
+        yield block.y[counts], np.asarray(answer)[counts]
+
+
 def check_held_out_error(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     """Predict the held-out rows again, count the mistakes, and verify the interval."""
     w = claim.witness
     low, high = (float(v) for v in w["interval"])
     errors = n = 0
-    for part in rows.blocks():
-        block = part.load()
-        errors += int(np.sum(predict(block.X) != block.y))
-        n += len(block.X)
+    for truth, answer in _judged(rows, predict):
+        errors += int(np.sum(answer != truth))
+        n += len(truth)
     if (errors, n) != (w["errors"], w["rows"]):
         reason = f"counted {errors} errors of {n} rows, the certificate says {w['errors']} of {w['rows']}"
         return Verdict(claim.name, False, reason, errors / max(1, n), claim.kind)
@@ -50,3 +60,24 @@ def check_held_out_error(claim: Claim, rows: Rows, predict: Any) -> Verdict:
         return Verdict(claim.name, False, f"[{low:.4f}, {high:.4f}] is not the exact interval", errors / n, claim.kind)
     reason = f"{errors} of {n} held-out rows wrong again; the interval [{low:.4f}, {high:.4f}] is exact"
     return Verdict(claim.name, True, reason, errors / n, claim.kind)
+
+
+def check_held_out_loss(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """Predict the held-out rows again, average the squared errors, and verify standard error and interval."""
+    w = claim.witness
+    sums = [(math.fsum((t - a) ** 2), len(t)) for t, a in _judged(rows, predict)]
+    n = sum(length for _, length in sums)
+    if n != w["rows"] or n < 2:
+        return Verdict(claim.name, False, f"{n} rows are held out, the certificate says {w['rows']}", None, claim.kind)
+    loss = math.fsum(part for part, _ in sums) / n
+    spread = math.fsum(math.fsum(((t - a) ** 2 - loss) ** 2) for t, a in _judged(rows, predict))
+    error = math.sqrt(spread / (n - 1) / n)
+    scale = max(loss, error) * TOLERANCE
+    if abs(loss - float(w["loss"])) > scale or abs(error - float(w["standard_error"])) > scale:
+        reason = f"found {loss:.6g} ± {error:.3g}, the certificate says {w['loss']:.6g} ± {w['standard_error']:.3g}"
+        return Verdict(claim.name, False, reason, loss, claim.kind)
+    low, high = (float(v) for v in w["interval"])
+    share = math.erf((high - loss) / error / math.sqrt(2)) if error > 0 else float(w["confidence"])
+    if abs(share - float(w["confidence"])) > 1e-4 or abs(low - max(0.0, 2 * loss - high)) > scale:
+        return Verdict(claim.name, False, f"[{low:.6g}, {high:.6g}] is not the normal interval", loss, claim.kind)
+    return Verdict(claim.name, True, f"mean squared error {loss:.6g} on {n} held-out rows again", loss, claim.kind)

@@ -1,0 +1,231 @@
+"""Checks of claims about normal class densities: means and covariances are formed again in two passes over the rows.
+
+Nothing of the model's code is used: sums are taken row block by row block about the mean of the first pass, covariances
+are compared with the whitening matrices that predictions use, ranks come from singular values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from assay.certify.claim import Claim, Verdict
+from assay.engines import Rows
+from assay.errors import DataError
+from assay.numerics import Array, Floats
+
+TOLERANCE = 1e-6
+EPS = float(np.finfo(np.float64).eps)
+
+
+class Recomputed(NamedTuple):
+    """N_k with class weights, means (K, d), covariances (G, d, d), spread of the columns over all rows (d,)."""
+
+    n: Floats
+    mean: Floats
+    covariance: Floats
+    spread: Floats
+
+
+def _pieces(rows: Rows, classes: list[Any]) -> Iterator[tuple[int, Floats, Floats]]:
+    """One pass over the rows: (class, its rows in a block, their weights)."""
+    for part in rows.blocks():
+        block = part.load()
+        if block.y is None:
+            raise DataError("The target is needed to check what was learnt of the classes: give verify(X, y).")
+        w = np.ones(len(block.X)) if block.w is None else np.asarray(block.w, dtype=np.float64)
+        for k, label in enumerate(classes):
+            mine = (block.y == label) & (w > 0)
+            yield k, block.X[mine].astype(np.float64), w[mine]
+
+
+def _means(rows: Rows, classes: list[Any], d: int) -> tuple[Floats, Floats]:
+    """Weight (K,) and mean (K, d) of each class."""
+    n, total, rest = np.zeros(len(classes)), np.zeros((len(classes), d)), np.zeros((len(classes), d))
+    for k, X, w in _pieces(rows, classes):
+        n[k] += w.sum()
+        total[k] += w @ X
+    size = np.maximum(n, 1e-300)[:, None]
+    mean = total / size
+    for k, X, w in _pieces(rows, classes):  # the mean of what is left takes the rounding of the first sum away
+        rest[k] += w @ (X - mean[k])
+    return n, mean + rest / size
+
+
+def _covariances(rows: Rows, classes: list[Any], n: Floats, mean: Floats) -> Floats:
+    S = np.zeros((len(classes), mean.shape[1], mean.shape[1]))
+    for k, X, w in _pieces(rows, classes):
+        U = X - mean[k]
+        S[k] += U.T @ (w[:, None] * U)
+    C: Floats = (S + S.transpose(0, 2, 1)) / 2 / np.maximum(n, 1e-300)[:, None, None]
+    return C
+
+
+def _ledoit_wolf(rows: Rows, classes: list[Any], n: Floats, mean: Floats, C: Floats) -> Floats:
+    """Correlations shrunk towards the sphere by the amount of Ledoit and Wolf (2004)."""
+    K, d = mean.shape
+    diagonal = np.diagonal(C, axis1=1, axis2=2)
+    v = np.where(diagonal > 0, diagonal, 1.0)
+    quartic = np.zeros(K)
+    for k, X, w in _pieces(rows, classes):
+        quartic[k] += w @ (((X - mean[k]) ** 2 / v[k]).sum(axis=1) ** 2)
+    out = C.copy()
+    for k in [k for k in range(K) if n[k] > 0 and d > 1]:
+        R = C[k] / np.sqrt(np.outer(v[k], v[k]))
+        sphere = np.trace(R) / d * np.eye(d)
+        beta = (quartic[k] / n[k] - float((R**2).sum())) / (n[k] * d)
+        delta = float(((R - sphere) ** 2).sum()) / d
+        a = min(beta, delta) / delta if beta > 0 and delta > 0 else 0.0
+        out[k] = ((1 - a) * R + a * sphere) * np.sqrt(np.outer(v[k], v[k]))
+    return out
+
+
+def _recompute(witness: dict[str, Any], rows: Rows) -> Recomputed:
+    """Means and covariances by the recipe in the witness."""
+    classes, shrinkage = witness["classes"], witness["shrinkage"]
+    d = witness["added"].shape[1]
+    raw, mean = _means(rows, classes, d)
+    C = _covariances(rows, classes, raw, mean)
+    overall = raw @ mean / raw.sum()
+    variance = raw / raw.sum() @ (np.diagonal(C, axis1=1, axis2=2) + (mean - overall) ** 2)
+    if shrinkage == "auto":
+        C = _ledoit_wolf(rows, classes, raw, mean, C)
+    elif shrinkage is not None:
+        sphere = np.trace(C, axis1=1, axis2=2)[:, None, None] / d * np.eye(d)
+        C = (1 - shrinkage) * C + shrinkage * sphere
+    n = raw * np.array(witness["multipliers"])
+    return Recomputed(n, mean, _by_recipe(witness, n, C), np.sqrt(variance))
+
+
+def _by_recipe(witness: dict[str, Any], n: Floats, C: Floats) -> Floats:
+    """The classes' covariances tied, corrected, structured and regularised as the witness says."""
+    d = C.shape[1]
+    size, dof = n, n - 1
+    if witness["tied"]:
+        share = n / n.sum() if witness["pools_rows"] else witness["priors"]
+        C = np.einsum("k,kij->ij", share, C)[None]
+        size, dof = np.array([n.sum()]), np.array([n.sum() - (n > 0).sum()])
+    if witness["unbiased"]:
+        C = C * np.where(dof > 0, size / np.where(dof > 0, dof, 1.0), 1.0)[:, None, None]
+    if witness["covariance"] == "diagonal":
+        C = C * np.eye(d)
+    if witness["covariance"] == "isotropic":
+        C = np.trace(C, axis1=1, axis2=2)[:, None, None] / d * np.eye(d)
+    out: Floats = (1 - witness["reg_param"]) * C + witness["reg_param"] * np.eye(d)
+    return out
+
+
+def _units(C: Floats, mean: Floats, spread: Floats) -> Floats:
+    """Standard deviations; where a column does not vary in the class, over all rows; where it never does, one."""
+    noise = 16 * EPS * np.abs(mean)
+    own = np.sqrt(np.maximum(np.diag(C), 0.0))
+    return np.where(own > noise, own, np.where(spread > noise, spread, 1.0))
+
+
+def _groups(witness: dict[str, Any], found: Recomputed) -> list[tuple[int, Floats]]:
+    """The covariances that have rows behind them, each with the mean that sets its scale."""
+    if witness["tied"]:
+        return [(0, np.abs(found.mean).max(axis=0))]
+    return [(k, found.mean[k]) for k in range(len(found.n)) if found.n[k] > 0]
+
+
+@np.errstate(all="ignore")
+def check_likelihood(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """Priors, means and covariances against those of the rows; A(Σ + added)Aᵀ = I and log|Σ + added| = −2 log|A|."""
+    w = claim.witness
+    found = _recompute(w, rows)
+    problem = _priors_problem(w, found.n) or _means_problem(w, found)
+    worst = 0.0
+    for g, mean in _groups(w, found):
+        A, C = w["whiten"][g], found.covariance[g] + np.diag(w["added"][g])
+        unit = _units(C, mean, found.spread)
+        allowed = TOLERANCE + 1e-12 * float((A * A @ (unit * unit)).sum())
+        error = float(np.abs(A @ C @ A.T - np.eye(len(A))).max())
+        worst = max(worst, error)
+        volume = abs(float(w["log_det"][g]) + 2 * float(np.linalg.slogdet(A)[1]))
+        if problem is None and not error <= allowed:
+            problem = f"covariance {g} is not that of the rows: whitened it differs from I by {error:.2g}"
+        if problem is None and not volume <= TOLERANCE * len(A):
+            problem = f"log-determinant {g} is off by {volume:.2g}"
+    if problem is not None:
+        return Verdict(claim.name, False, problem, worst, claim.kind)
+    reason = f"formed again from the rows in two passes; whitened covariances are I within {worst:.1e}"
+    return Verdict(claim.name, True, reason, worst, claim.kind)
+
+
+def _priors_problem(w: dict[str, Any], n: Floats) -> str | None:
+    priors = w["priors"]
+    if not (np.all(priors >= 0) and abs(float(priors.sum()) - 1) <= 1e-12 * len(priors)):
+        return "the priors are no probabilities"
+    if not w["priors_given"] and not np.allclose(priors, n / n.sum(), rtol=1e-10, atol=0):
+        return f"the priors are {n / n.sum()}, the certificate says {priors}"
+    return None
+
+
+def _means_problem(w: dict[str, Any], found: Recomputed) -> str | None:
+    allowed = 1e-8 * found.spread + 1e-12 * np.abs(found.mean)
+    off = np.argwhere(~(np.abs(found.mean - w["mean"]) <= allowed) & (found.n > 0)[:, None])
+    if len(off):
+        k, j = off[0]
+        return f"the mean of column {j} in class {k} is {found.mean[k, j]!r}, the certificate says {w['mean'][k, j]!r}"
+    return None
+
+
+@np.errstate(all="ignore")
+def check_boundary(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """b̃ − wᵀx + xᵀMx against log densities of the recomputed normals on every row, and its sign against `predict`."""
+    w = claim.witness
+    found = _recompute(w, rows)
+    covariances = [found.covariance[g] + np.diag(w["added"][g]) for g in (0, len(found.covariance) - 1)]
+    worst, wrong = 0.0, 0
+    for part in rows.blocks():
+        X = part.load().X.astype(np.float64)
+        form, size = _form(X, w)
+        odds = _log_normal(X, found.mean[0], covariances[0]) - _log_normal(X, found.mean[1], covariances[1])
+        odds += np.log(w["priors"][0]) - np.log(w["priors"][1])
+        worst = max(worst, float((np.abs(form - 2 * odds) / size).max()))
+        first = np.asarray(predict(part.load().X)) == w["classes"][0]
+        wrong += int(np.sum((first != (form > 0)) & (np.abs(form) > TOLERANCE * size)))
+    if wrong or not worst <= TOLERANCE:
+        reason = f"the form differs from twice the log-odds by {worst:.2g} of its terms; {wrong} rows on the wrong side"
+        return Verdict(claim.name, False, reason, worst, claim.kind)
+    reason = f"equals twice the log-odds on every row within {worst:.1e} of its terms, and its sign is the prediction"
+    return Verdict(claim.name, True, reason, worst, claim.kind)
+
+
+def _form(X: Floats, w: dict[str, Any]) -> tuple[Floats, Floats]:
+    """b − wᵀx + xᵀMx, and the sum of its terms' magnitudes, to which rounding is proportional."""
+    linear, quadratic = X @ w["w"], ((X @ w["M"]) * X).sum(axis=1)
+    size = 1 + abs(w["b"]) + np.abs(X) @ np.abs(w["w"]) + ((np.abs(X) @ np.abs(w["M"])) * np.abs(X)).sum(axis=1)
+    return w["b"] - linear + quadratic, size
+
+
+def _log_normal(X: Floats, mean: Floats, C: Floats) -> Floats:
+    U = X - mean
+    log_det = float(np.linalg.slogdet(C)[1])
+    value: Floats = -0.5 * ((U * np.linalg.solve(C, U.T).T).sum(axis=1) + log_det)
+    return value
+
+
+@np.errstate(all="ignore")
+def check_singular(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """The rank of each covariance counted again, and no more added than lifts the smallest eigenvalue to the floor."""
+    w = claim.witness
+    found = _recompute(w, rows)
+    d = found.mean.shape[1]
+    floor = max(float(w["tol"]) ** 2, 8 * d * EPS)
+    ranks: Array = np.asarray(w["rank"])
+    for g, mean in _groups(w, found):
+        unit = _units(found.covariance[g], mean, found.spread)
+        values = np.linalg.svd(found.covariance[g] / np.outer(unit, unit), compute_uv=False)
+        least, most = int((values > 2 * floor).sum()), int((values > floor / 2).sum())
+        if not least <= ranks[g] <= most:
+            reason = f"covariance {g} has rank {least}, the certificate says {ranks[g]}"
+            return Verdict(claim.name, False, reason, float(least), claim.kind)
+        added = w["added"][g] / (unit * unit)
+        if not (added.any() == (ranks[g] < d) and np.all(added >= 0) and np.all(added <= 1.01 * floor + 64 * d * EPS)):
+            reason = f"what was added to covariance {g} is not the least ridge that cures it"
+            return Verdict(claim.name, False, reason, float(added.max()), claim.kind)
+    return Verdict(claim.name, True, f"ranks {ranks[:10].tolist()} of {d} counted again", claim.value, claim.kind)

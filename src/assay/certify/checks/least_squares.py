@@ -1,0 +1,200 @@
+"""Checks of least-squares claims: residuals and lengths are summed again from the rows, in two passes.
+
+    g = Xᵀ(y − b − Xw) − alpha·w    about the means of the columns (about zero where no intercept is fitted)
+
+That X has rank r is proved by the witness W (d, r): if XW has orthonormal columns, the r directions are there, and
+the singular values of X on them are one over those of W; if nothing of X is left outside them, there are no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from assay.certify.claim import Claim, Verdict
+from assay.engines import Rows
+from assay.numerics import Array, Floats
+
+EPS = float(np.finfo(np.float64).eps)
+LOOSEST = 1e-2  # a tolerance beyond this proves nothing
+
+
+class Centre(NamedTuple):
+    """Weight n and means of columns and target (zero where no intercept is fitted)."""
+
+    n: float
+    x: Floats
+    y: float
+
+
+class Sums(NamedTuple):
+    """slope (d,) and total: Xᵀr and Σr; squares Σr²; lengths of the columns and of y, about the means and about zero."""
+
+    slope: Floats
+    total: float
+    squares: float
+    lengths: Floats
+    raw_lengths: Floats
+    target: float
+    raw_target: float
+
+
+def _blocks(rows: Rows) -> Iterator[tuple[Array, Array, Array]]:
+    for part in rows.blocks():
+        block = part.load()
+        w = np.ones(len(block.X)) if block.w is None else block.w
+        yield block.X.astype(np.float64), np.asarray(block.y, dtype=np.float64), w
+
+
+def _centre(rows: Rows, about_mean: bool) -> Centre:
+    """Means as first row + mean distance from it, which is exact for a constant column."""
+    n, first, target, sx, sy = 0.0, None, 0.0, np.zeros(rows.n_columns), 0.0
+    for X, y, w in _blocks(rows):
+        if first is None:
+            first, target = X[0], float(y[0])
+        n += float(w.sum())
+        sx += w @ (X - first)
+        sy += float(w @ (y - target))
+    if first is None or not n > 0:
+        raise ValueError("there are no rows of positive weight")
+    if not about_mean:
+        return Centre(n, np.zeros(rows.n_columns), 0.0)
+    return Centre(n, first + sx / n, target + sy / n)
+
+
+def _one(claim: Claim, name: str) -> float:
+    """A number of the witness."""
+    return float(np.asarray(claim.witness[name]).reshape(()))
+
+
+def _witness(claim: Claim, rows: Rows) -> tuple[Floats, float, float, Floats]:
+    """coef (d,), intercept, alpha and W (d, r), of the shapes they must have."""
+    w = np.asarray(claim.witness["coef"], dtype=np.float64)
+    root = np.asarray(claim.witness["inverse_root"], dtype=np.float64)
+    if w.shape != (rows.n_columns,) or root.ndim != 2 or len(root) != len(w):
+        raise ValueError(f"coefficients {w.shape} and inverse root {root.shape} do not fit {rows.n_columns} columns")
+    b, alpha = _one(claim, "intercept"), _one(claim, "alpha")
+    if not alpha >= 0 or not (_one(claim, "fit_intercept") or b == 0):
+        raise ValueError(f"alpha = {alpha} and intercept {b} cannot be")
+    return w, b, alpha, root
+
+
+def _sum(rows: Rows, at: Centre, coef: Floats, intercept: float) -> Sums:
+    d = rows.n_columns
+    slope, squared, raw = np.zeros(d), np.zeros(d), np.zeros(d)
+    total = squares = target = raw_target = 0.0
+    for X, y, w in _blocks(rows):
+        r = y - intercept - X @ coef
+        D = X - at.x
+        slope += (w * r) @ D
+        total += float(w @ r)
+        squares += float(w @ r**2)
+        squared += w @ D**2
+        raw += w @ X**2
+        target += float(w @ (y - at.y) ** 2)
+        raw_target += float(w @ y**2)
+    return Sums(slope, total, squares, np.sqrt(squared), np.sqrt(raw), np.sqrt(target), np.sqrt(raw_target))
+
+
+def _rounding(s: Sums, n: float, coef: Floats, intercept: float) -> float:
+    """How long the vector of rounding errors in the residuals can be, generously."""
+    return 64 * EPS * float(np.abs(coef) @ s.raw_lengths + np.sqrt(n) * abs(intercept) + s.raw_target)
+
+
+def check_normal_equations(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """Compute the gradient again and compare each component with √(‖x_j‖² + alpha)·‖y‖."""
+    coef, b, alpha, _ = _witness(claim, rows)
+    tolerance = _one(claim, "tolerance")
+    about_mean = bool(_one(claim, "fit_intercept"))
+    at = _centre(rows, about_mean)
+    s = _sum(rows, at, coef, b)
+    g, lengths = s.slope - alpha * coef, np.sqrt(s.lengths**2 + alpha)
+    if about_mean:
+        g, lengths = np.append(g, s.total), np.append(lengths, np.sqrt(at.n))
+    scale = lengths * (s.target or 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = float(np.max(np.where(g == 0, 0.0, np.abs(g) / scale)))
+    limit = tolerance + _rounding(s, at.n, coef, b) / (s.target or 1.0)
+    if not 0 <= tolerance <= LOOSEST:
+        return Verdict(claim.name, False, f"a tolerance of {tolerance:g} proves nothing", value, claim.kind)
+    reason = f"the normal equations are off by {value:.3g} of their scale, {limit:.3g} is allowed"
+    return Verdict(claim.name, bool(value <= limit), reason, value, claim.kind)
+
+
+def check_residual_variance(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """Compute the mean square of the residuals again."""
+    coef, b, _, _ = _witness(claim, rows)
+    at = _centre(rows, bool(_one(claim, "fit_intercept")))
+    s = _sum(rows, at, coef, b)
+    value, stated = s.squares / at.n, float(claim.value if claim.value is not None else np.nan)
+    slack = 1e-8 * np.sqrt(value) + _rounding(s, at.n, coef, b) / np.sqrt(at.n)
+    holds = bool(stated >= 0 and abs(np.sqrt(max(stated, 0.0)) - np.sqrt(value)) <= slack)
+    return Verdict(
+        claim.name, holds, f"the mean square of the residuals is {value:.6g}, stated {stated:.6g}", value, claim.kind
+    )
+
+
+class Directions(NamedTuple):
+    """An orthonormal basis (d, r) of the directions, the columns' lengths, κ, and whether they are all and there."""
+
+    basis: Floats
+    lengths: Floats
+    condition: float
+    there: bool
+    all: bool
+
+
+def _directions(claim: Claim, rows: Rows) -> Directions:
+    coef, b, alpha, W = _witness(claim, rows)
+    at = _centre(rows, bool(_one(claim, "fit_intercept")))
+    s = _sum(rows, at, coef, b)
+    lengths = np.sqrt(s.lengths**2 + alpha)
+    scaled = W * lengths[:, None]
+    basis = np.linalg.qr(scaled)[0]
+    per_length = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    K, left = alpha * (W.T @ W), 0.0
+    for X, _, w in _blocks(rows):
+        D = (X - at.x) * np.sqrt(w)[:, None]
+        K += (D @ W).T @ (D @ W)
+        D *= per_length
+        left += float(((D - (D @ basis) @ basis.T) ** 2).sum())
+    singular = np.linalg.svd(scaled, compute_uv=False)
+    there = W.shape[1] == 0 or bool(np.linalg.norm(K - np.eye(len(K)), 2) <= 1e-2)
+    live = s.lengths > 0
+    grown = np.sqrt(np.sum((s.raw_lengths[live] / s.lengths[live]) ** 2))
+    cut = _one(claim, "cut")
+    limit = np.sqrt(len(coef)) * (cut + 64 * EPS * (len(coef) + grown))
+    everything = W.shape[1] == len(coef) or (0 <= cut <= 1e-4 and bool(np.sqrt(left) <= limit))
+    return Directions(basis, lengths, float(singular[0] / singular[-1]) if len(singular) else 1.0, there, everything)
+
+
+def check_least_squares_rank(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """Verify that the witness's directions are there, that there are no others, and the condition number."""
+    found = _directions(claim, rows)
+    d, r = found.basis.shape
+    value = max(1.0, found.condition)
+    if claim.witness["rank"] != r or not found.there:
+        reason = f"the witness does not prove rank {claim.witness['rank']}"
+    elif not found.all:
+        reason = f"the rows reach beyond the {r} directions of the witness"
+    elif claim.value is None or abs(value - claim.value) > 0.02 * value:
+        reason = f"the condition number is {value:.4g}, not {claim.value}"
+    else:
+        return Verdict(claim.name, True, f"rank {r} of {d}, condition number {value:.4g} again", value, claim.kind)
+    return Verdict(claim.name, False, reason, value, claim.kind)
+
+
+def check_minimum_norm(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """Verify that the coefficients lie in the span of the (centred) rows."""
+    coef = _witness(claim, rows)[0]
+    found = _directions(claim, rows)
+    Q = np.linalg.qr(found.basis * found.lengths[:, None])[0]
+    outside = float(np.linalg.norm(coef - Q @ (Q.T @ coef)))
+    norm = float(np.linalg.norm(coef))
+    good = found.there and found.all and outside <= 1e-8 * norm and abs(norm - float(claim.value or 0.0)) <= 1e-9 * norm
+    reason = f"‖w‖ = {norm:.6g}, of which {outside:.3g} lies outside the span of the rows"
+    if not (found.there and found.all):
+        reason = "the witness's directions do not span the rows"
+    return Verdict(claim.name, bool(good), reason, norm, claim.kind)

@@ -1,0 +1,167 @@
+"""Checks of naive Bayes claims: every parameter is computed again from the rows, by definition and in two passes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from assay.certify.claim import Claim, Verdict
+from assay.engines import Rows
+from assay.numerics import Array, Floats
+
+LARGEST_TOLERANCE = 1e-6
+ROUNDING = 1e-15  # a spread below this share of the mean is rounding of the values themselves
+
+
+def _parts(claim: Claim, rows: Rows) -> Iterator[tuple[int, Array, Array]]:
+    """(class number, values (m, c), weights (m,)) of every class in every block; the claim's columns, class weights applied."""
+    w = claim.witness
+    columns = w.get("columns")
+    for part in rows.blocks():
+        block = part.load()
+        if block.y is None:
+            raise ValueError("the rows have no target")
+        if not np.isin(block.y, w["classes"]).all():
+            raise ValueError("the rows hold classes that the witness does not know")
+        weight = np.ones(len(block.X)) if block.w is None else block.w
+        X = block.X[:, :0] if columns is None else block.X[:, columns].astype(np.float64)
+        for k, label in enumerate(w["classes"]):
+            mine = (block.y == label) & (weight > 0)
+            yield k, X[mine], weight[mine] * w["class_factor"][k]
+
+
+def _verdict(claim: Claim, found: Any, due: Any, scale: Any, what: str) -> Verdict:
+    """Whether |found − due| ≤ tolerance · scale everywhere."""
+    tolerance = float(claim.witness["tolerance"])
+    found, due, scale = (np.asarray(a, dtype=np.float64) for a in (found, due, scale))
+    if not 0 < tolerance <= LARGEST_TOLERANCE:
+        return Verdict(claim.name, False, f"a tolerance of {tolerance:g} proves nothing", kind=claim.kind)
+    if found.shape != due.shape:
+        return Verdict(claim.name, False, f"{what} of shape {found.shape} where {due.shape} is due", kind=claim.kind)
+    gap = np.abs(found - due)
+    error = float(np.max(np.divide(gap, scale, out=np.where(gap == 0, 0.0, np.inf), where=scale > 0), initial=0.0))
+    holds = error <= tolerance  # false for NaN
+    reason = f"{what} recomputed from the rows differ by at most {error:.2g} (relative; {tolerance:g} is allowed)"
+    return Verdict(claim.name, bool(holds), reason, error, claim.kind)
+
+
+def check_priors(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """Count the classes."""
+    w = claim.witness
+    K = len(w["classes"])
+    count = np.zeros(K)
+    for k, _, weight in _parts(claim, rows):
+        count[k] += weight.sum()
+    given = np.asarray(w["priors"], dtype=np.float64)
+    due = {"frequency": count / count.sum(), "uniform": np.full(K, 1 / K), "given": given}[w["rule"]]
+    if abs(given.sum() - 1) > 1e-6 or np.any(given < 0):
+        return Verdict(claim.name, False, f"the priors sum to {given.sum():g}", kind=claim.kind)
+    return _verdict(claim, given, due, np.maximum(due, 1e-300), "the priors")
+
+
+def _class_sums(claim: Claim, rows: Rows, about: Floats | None = None, power: int = 1) -> tuple[Floats, Floats]:
+    """Σ w and Σ w (x − about)^power over the values present, (K, c)."""
+    K, c = len(claim.witness["classes"]), len(claim.witness["columns"])
+    threshold = claim.witness.get("threshold")
+    n, s = np.zeros((K, c)), np.zeros((K, c))
+    for k, X, weight in _parts(claim, rows):
+        there = ~np.isnan(X)
+        if threshold is not None:
+            X = np.where(there, threshold < X, np.nan)
+        t = X if about is None else X - about[k]
+        n[k] += weight @ there
+        s[k] += weight @ np.where(there, t, 0.0) ** power
+    return n, s
+
+
+def _moments(claim: Claim, rows: Rows) -> tuple[Floats, Floats, Floats]:
+    """Weight, mean and mean squared deviation (K, c): the mean is found first and corrected by a second pass."""
+    n, s = _class_sums(claim, rows)
+    safe = np.where(n > 0, n, 1.0)
+    mean = s / safe
+    shift = _class_sums(claim, rows, mean)[1] / safe
+    v = _class_sums(claim, rows, mean, 2)[1] / safe - shift**2
+    return n, mean + shift, np.maximum(v, 0.0)
+
+
+def check_gaussian(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """Means and variances by definition; ε from the variance of whole columns."""
+    w = claim.witness
+    n, mean, v = _moments(claim, rows)
+    total = np.where(n.sum(axis=0) > 0, n.sum(axis=0), 1.0)
+    middle = (n * mean).sum(axis=0) / total
+    spread = (n * (v + (mean - middle) ** 2)).sum(axis=0) / total
+    spread = np.where(spread > (ROUNDING * middle) ** 2, spread, 0.0)
+    epsilon = float(w["var_smoothing"]) * spread.max()
+    theta = np.where(n > 0, mean, middle)
+    noise = (ROUNDING * theta) ** 2
+    var = np.where(n > 0, np.where(v > noise, v, 0.0), spread) + epsilon
+    tiny = np.finfo(np.float64).tiny
+    var = np.where(var >= tiny, var, np.where(spread * 1e-9 >= tiny, spread * 1e-9, 1.0))
+    verdict = _verdict(claim, w["theta"], theta, np.sqrt(var) + np.abs(theta) * 1e-6, "means")
+    if not verdict.holds:
+        return verdict
+    verdict = _verdict(claim, w["epsilon"], epsilon, epsilon, "epsilon")
+    return _verdict(claim, w["var"], var, var + noise / LARGEST_TOLERANCE, "variances") if verdict.holds else verdict
+
+
+def check_bernoulli(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """The smoothed share of ones."""
+    n, s = _class_sums(claim, rows)
+    alpha = np.asarray(claim.witness["alpha"])
+    m = n + 2 * alpha
+    due = np.divide(s + alpha, m, out=np.full_like(s, 0.5), where=m > 0)
+    return _verdict(claim, claim.witness["p"], due, due, "probabilities")
+
+
+def check_poisson(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """The smoothed mean count."""
+    n, s = _class_sums(claim, rows)
+    alpha = np.asarray(claim.witness["alpha"])
+    m = n + alpha
+    due = np.divide(s + alpha, m, out=np.ones_like(s), where=m > 0)
+    return _verdict(claim, claim.witness["rate"], due, due, "rates")
+
+
+def check_multinomial(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """The smoothed share of each column in the class's total."""
+    s = _class_sums(claim, rows)[1] + np.asarray(claim.witness["alpha"])
+    total = s.sum(axis=1, keepdims=True)
+    due = np.divide(s, total, out=np.full_like(s, 1 / s.shape[1]), where=total > 0)
+    return _verdict(claim, claim.witness["theta"], due, due, "probabilities")
+
+
+def check_categorical(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """The smoothed share of each category, column by column."""
+    w = claim.witness
+    offsets, alpha = np.asarray(w["offsets"]), np.asarray(w["alpha"])
+    counts = np.zeros((len(w["classes"]), int(offsets[-1])))
+    for k, X, weight in _parts(claim, rows):
+        X = np.floor(X) if w["cut"] else X
+        for j in range(X.shape[1]):
+            there = ~np.isnan(X[:, j])
+            codes = X[there, j].astype(np.int64)
+            table = np.bincount(codes, weight[there], minlength=int(offsets[j + 1] - offsets[j]))
+            counts[k, offsets[j] : offsets[j + 1]] += table  # a category beyond the table is an error here
+    due = np.empty_like(counts)
+    for j, a in enumerate(alpha):
+        column = counts[:, offsets[j] : offsets[j + 1]] + a
+        total = column.sum(axis=1, keepdims=True)
+        uniform = np.full_like(column, 1 / max(1, column.shape[1]))
+        due[:, offsets[j] : offsets[j + 1]] = np.divide(column, total, out=uniform, where=total > 0)
+    return _verdict(claim, w["p"], due, due, "probabilities")
+
+
+def check_smoothing(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """That exactly the named class-column pairs have a variance that smoothing changed noticeably."""
+    w = claim.witness
+    n, _, v = _moments(claim, rows)
+    share, used = float(w["share"]), np.asarray(w["var"])
+    named = np.zeros(v.shape, dtype=bool)
+    named[tuple(np.asarray(w["pairs"]).T)] = True
+    changed = used - v
+    wrong = np.where(named, changed < share * v * (1 - 1e-6), changed > share * v * (1 + 1e-6)) & (n > 0)
+    reason = f"{int(named.sum())} pairs named, {int(wrong.sum())} of all pairs wrongly named or left out"
+    return Verdict(claim.name, not wrong.any(), reason, float(named.sum()), claim.kind)

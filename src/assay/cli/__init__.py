@@ -1,0 +1,19 @@
+"""The command line: `assay train|predict|evaluate|verify|inspect|datasets`. It parses, calls and shows; no numerics here."""
+
+from __future__ import annotations
+
+import io
+import signal
+import sys
+from typing import NoReturn
+
+
+def main() -> NoReturn:
+    """The entry point `assay`."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # an exit like any other: temporary files are removed
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without arrows gets question marks, not a crash
+    from assay.cli.app import run
+
+    sys.exit(run(sys.argv[1:]))

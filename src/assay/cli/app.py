@@ -1,0 +1,91 @@
+"""The verbs under one command, and the exit codes that all of them share.
+
+0 done   1 the run failed   2 wrong usage   3 bad data, schema or model file   4 a claim was not established
+130 interrupted   141 the reader of the output went away
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+from assay._version import __version__
+from assay.cli.shell import complain
+from assay.errors import AssayError
+
+VERBS = ("train", "predict", "evaluate", "verify", "inspect", "datasets")
+
+
+class Verbs(click.Group):
+    """The verbs, each in a module of its own that is imported when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = import_module(f"assay.cli.{cmd_name}").command
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        from assay.errors import nearest
+
+        if args and args[0] not in VERBS and not args[0].startswith("-"):
+            ctx.fail(f"There is no command {args[0]!r}. {nearest(args[0], VERBS)}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="assay", message="%(prog)s %(version)s")
+def assay() -> None:
+    """Fit a classical model to a table, say how wrong it will be on new rows, and certify both.
+
+    DATA is a CSV, TSV or Parquet file, the name of a bundled dataset, or - for standard input.
+    Results go to standard output, everything else to standard error.
+
+    \b
+    assay train coins --out coins.assay
+    assay predict coins.assay new.csv > answers.csv
+
+    Exit codes: 0 done, 1 run failed, 2 wrong usage, 3 bad data, schema or model file, 4 a claim was not established,
+    130 interrupted.
+    """
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command line and return its exit code; every error is one message, never a traceback (unless ASSAY_DEBUG=1)."""
+    try:
+        outcome = assay.main(arguments, prog_name="assay", standalone_mode=False)
+        sys.stdout.flush()
+        return outcome if isinstance(outcome, int) else 0
+    except click.exceptions.Exit as done:
+        return int(done.exit_code)
+    except click.ClickException as error:
+        error.show()
+        return int(error.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        complain("interrupted; nothing was left half-written.")
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter complains when it ends
+        return 1
+    except Exception as error:
+        return _explain(error)
+
+
+def _explain(error: Exception) -> int:
+    if os.environ.get("ASSAY_DEBUG", "") not in ("", "0"):
+        raise error
+    if isinstance(error, AssayError):
+        complain(str(error).strip())
+        return error.exit_code
+    if isinstance(error, OSError):
+        complain(f"{error.filename or 'the output'}: {error.strerror or error}")
+    else:
+        complain(f"unexpected {type(error).__name__}: {error} (ASSAY_DEBUG=1 shows where)")
+    return 1

@@ -1,0 +1,63 @@
+"""`assay inspect`: what is in a model file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from assay.cli.options import model_argument, speaking
+from assay.cli.shell import Shell
+from assay.cli.showing import claims_data, indented, listed
+from assay.cli.tables import load_model
+
+
+@click.command()
+@model_argument
+@speaking("inspect")
+def command(model: str, shell: Shell) -> None:
+    """Show what the file MODEL holds: model, parameters, columns, classes, certificate, fingerprint of its data."""
+    fitted = load_model(model)
+    record = fitted.to_record()
+    arrays = {name: {"dtype": a.dtype.str, "shape": list(a.shape)} for name, a in record.arrays.items()}
+    data = {
+        "model": record.model,
+        "params": record.params,
+        "n_features": record.n_features,
+        "features": record.names,
+        "categories": record.categories,
+        "target": record.target,
+        "classes": record.classes,
+        "arrays": arrays,
+        "facts": record.facts,
+        "provenance": record.provenance,
+        "holds": fitted.certificate_.holds,
+        "claims": claims_data(fitted.certificate_),
+    }
+    shell.result(data, _text(record, arrays, str(fitted.certificate_)))
+
+
+def _text(record: Any, arrays: dict[str, Any], certificate: str) -> str:
+    names = record.names or [f"column {j}" for j in range(record.n_features)]
+    levels = record.categories or [None] * len(names)
+    columns = [name if known is None else f"{name} ({len(known)} categories)" for name, known in zip(names, levels)]
+    shapes = [f"{name} {tuple(array['shape'])}" for name, array in arrays.items() if 0 not in array["shape"]]
+    split = record.provenance.get("split")
+    held_out = "nothing" if split is None else f"share {split['fraction']:g}, seed {split['seed']}"
+    lines = [
+        f"model:       {record.model}",
+        f"parameters:  {', '.join(f'{k}={v!r}' for k, v in record.params.items()) or 'none'}",
+        f"columns:     {listed(columns)}",
+        f"target:      {record.target or 'not recorded'}",
+    ]
+    if record.classes is not None:
+        lines.append(f"classes:     {listed(record.classes.tolist())}")
+    lines += [
+        f"arrays:      {', '.join(shapes)}",
+        f"fingerprint: {record.provenance.get('fingerprint', 'none')} (of the rows it was fitted on)",
+        f"held out:    {held_out}",
+        f"written by:  assay {record.provenance.get('assay', '?')}",
+        "certificate:",
+        indented(certificate),
+    ]
+    return "\n".join(lines)

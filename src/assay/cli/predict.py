@@ -1,0 +1,51 @@
+"""`assay predict`: answers for every row, in order, whatever the size of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from assay.cli.options import computing, data_argument, model_argument, speaking
+from assay.cli.shell import Shell
+from assay.cli.tables import load_model, open_rows
+from assay.cli.train import check_writable
+
+
+@click.command()
+@model_argument
+@data_argument
+@click.option("--out", default="-", metavar="FILE", help="A .csv or .parquet file; - for CSV on stdout (default).")
+@click.option("--proba", is_flag=True, help="Also a column with the probability of each class.")
+@computing
+@speaking("predict")
+def command(model: str, data: str, out: str, proba: bool, delimiter: str | None, shell: Shell) -> None:
+    """Predict the target of each row of DATA with the model in the file MODEL.
+
+    The model's columns are found by name; others are ignored. With --json and no --out the answers are in the JSON.
+    """
+    from assay.tables.answers import answer_file
+
+    check_writable(out)
+    if model == "-" and data == "-":
+        raise click.UsageError("Only one of MODEL and DATA can come from standard input.")
+    fitted = load_model(model)
+    rows = open_rows(data, delimiter=delimiter)
+    names, blocks = answers(fitted, rows, proba)
+    form = "json" if shell.as_json and out == "-" else "parquet" if out.endswith((".parquet", ".pq")) else "csv"
+    with shell.busy("predicting"), answer_file(out, form, names, f"assay.{shell.verb}/1") as write:
+        n = sum(write(columns) for columns in blocks)
+    if out != "-":
+        shell.result({"model": model, "data": data, "out": out, "rows": n}, f"{n} rows predicted: {out}")
+
+
+def answers(model: Any, rows: Any, proba: bool) -> tuple[list[str], Iterator[list[Any]]]:
+    """The names of the answers' columns, and these columns block by block."""
+    if not proba:
+        return ["prediction"], ([block] for block in model.predict_blocks(rows))
+    if not hasattr(model, "predict_proba_blocks"):
+        raise click.UsageError(f"{model.name} gives no probabilities: leave out --proba.")
+    names = ["prediction", *(f"p({label})" for label in model.classes_.tolist())]
+    both = zip(model.predict_blocks(rows), model.predict_proba_blocks(rows), strict=True)
+    return names, ([labels, *P.T] for labels, P in both)

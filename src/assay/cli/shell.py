@@ -1,0 +1,68 @@
+"""What a verb says, and where: results on standard output as text or JSON, notes on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+
+def complain(message: str) -> None:
+    """An error on standard error: red where that is a terminal that wants colours."""
+    _say(f"assay: {message}", "bold red")
+
+
+def _say(message: str, style: str) -> None:
+    if not sys.stderr.isatty():
+        print(message, file=sys.stderr)
+        return
+    from rich.console import Console
+
+    Console(stderr=True, highlight=False).print(message, style=style, markup=False)  # honours NO_COLOR
+
+
+@dataclass(frozen=True)
+class Shell:
+    """How one run of a verb talks."""
+
+    verb: str
+    as_json: bool
+    quiet: bool
+
+    def note(self, message: str) -> None:
+        """Something worth knowing that is no result."""
+        if not self.quiet:
+            _say(message, "dim")
+
+    @contextmanager
+    def busy(self, what: str) -> Iterator[None]:
+        """Within, a terminal shows what is going on; warnings become notes."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")
+            warnings.showwarning = lambda message, *_, **__: self.note(f"warning: {message}")
+            if self.quiet or not sys.stderr.isatty():
+                yield
+                return
+            from rich.console import Console
+
+            with Console(stderr=True).status(what):
+                yield
+
+    def result(self, data: dict[str, Any], text: str) -> None:
+        """The outcome, as JSON with its schema or as text for people."""
+        if self.as_json:
+            document = {"schema": f"assay.{self.verb}/1", **data}
+            print(json.dumps(document, default=plain, ensure_ascii=False))
+        else:
+            print(text)
+
+
+def plain(value: Any) -> Any:
+    """NumPy's numbers and arrays, and paths, as JSON has them."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return str(value)

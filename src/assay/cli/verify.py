@@ -1,0 +1,36 @@
+"""`assay verify`: the claims of a model file, re-checked from the rows and the witnesses alone."""
+
+from __future__ import annotations
+
+import click
+
+from assay.cli.options import computing, data_argument, model_argument, speaking
+from assay.cli.shell import Shell
+from assay.cli.tables import labelled_rows, load_model
+
+
+@click.command()
+@model_argument
+@data_argument
+@click.option("--target", metavar="COLUMN", help="The column of the truth (default: as in training).")
+@computing
+@speaking("verify")
+def command(model: str, data: str, target: str | None, delimiter: str | None, shell: Shell) -> int:
+    """Re-check every claim in the file MODEL against DATA, the whole table that it was trained on.
+
+    Exit code 4 where a claim does not hold.
+    """
+    fitted = load_model(model)
+    rows = labelled_rows(fitted, data, target, delimiter)
+    with shell.busy("verifying"):
+        verdicts = fitted.certificate_.verify(rows)
+    fields = ("claim", "kind", "holds", "value", "reason")
+    data_of_run = {
+        "model": model,
+        "data": data,
+        "holds": verdicts.holds,
+        "verdicts": [{field: getattr(v, field) for field in fields} for v in verdicts],
+    }
+    summary = "all claims hold" if verdicts.holds else "NOT every claim holds"
+    shell.result(data_of_run, f"{verdicts}\n{summary}" if len(verdicts) else "the file makes no claims")
+    return 0 if verdicts.holds else 4

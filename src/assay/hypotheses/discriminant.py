@@ -1,0 +1,216 @@
+"""Quadratic and linear discriminant analysis: Bayes' rule with normal classes. Shape: one fold.
+
+Lecture notes 000, section 4: priors N_k/N, means μ_k and covariances Σ_k (1/N_k) are estimated from the rows, and the
+class of largest p(x|k) π_k is chosen. Unequal covariances give a quadratic boundary, equal ones a linear one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from assay.engines import Block
+from assay.errors import ParameterError
+from assay.hypotheses.normal_classes import SHARED_PARAMS, NormalClassifier, state_layout
+from assay.hypotheses.scatter import ClassScatter
+from assay.inputs import refuse_non_finite
+from assay.layout import Layout
+from assay.learner import Tensor
+from assay.numerics import Array, Floats
+from assay.params import Choice, Param, Range
+
+
+class QuadraticDiscriminantAnalysis(NormalClassifier):
+    """One normal density a class; the boundary is quadratic. Shape: one fold.
+
+        log p(k | x) = log π_k − ½ log|Σ_k| − ½ (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k) + const
+
+    `covariance`: 'full', one a class; 'tied', one for all; 'diagonal' and 'isotropic', one a class of that form.
+    A singular covariance gets the least ridge that cures it, and the certificate says so. `solver` is accepted for
+    scikit-learn's sake: there is one way here.
+
+    >>> X = [[-1, -1], [-2, -1], [-3, -2], [1, 1], [2, 1], [3, 2]]
+    >>> model = QuadraticDiscriminantAnalysis().fit(X, ["a", "a", "a", "b", "b", "b"])
+    >>> model.predict([[-0.8, -1]]).tolist(), model.means_.tolist()
+    (['a'], [[-2.0, -1.3333333333333333], [2.0, 1.3333333333333333]])
+    """
+
+    name = "qda"
+    params: ClassVar[Mapping[str, Param]] = {
+        "solver": Choice(options=("svd", "eigen"), doc="scikit-learn's word; the answer is the same"),
+        "covariance": Choice(options=("full", "tied", "diagonal", "isotropic"), doc="the form of the covariances"),
+        "reg_param": Range(low=0, high=1, doc="(1 − r)·Σ_k + r·I takes the place of Σ_k"),
+        **SHARED_PARAMS,
+    }
+    layout = state_layout(groups="G")
+
+    def __init__(
+        self,
+        *,
+        solver: str = "svd",
+        shrinkage: float | str | None = None,
+        priors: Any = None,
+        reg_param: float = 0.0,
+        store_covariance: bool = False,
+        tol: float = 1e-4,
+        covariance: str = "full",
+        unbiased: bool = False,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.solver = solver
+        self.shrinkage = shrinkage
+        self.priors = priors
+        self.reg_param = reg_param
+        self.store_covariance = store_covariance
+        self.tol = tol
+        self.covariance = covariance
+        self.unbiased = unbiased
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+
+    @property
+    def _tied(self) -> bool:
+        return self.covariance == "tied"
+
+    @property
+    def rotations_(self) -> list[Floats]:
+        """The principal axes of each class, as columns, by falling variance."""
+        return [V for _, V in self._axes()]
+
+    @property
+    def scalings_(self) -> list[Floats]:
+        """The variance of each class along its principal axes."""
+        return [v for v, _ in self._axes()]
+
+    def _axes(self) -> list[tuple[Floats, Floats]]:
+        self._check_fitted()
+        found = [np.linalg.eigh(C) for C in self.covariance_]
+        axes = [(lam[::-1], V[:, ::-1]) for lam, V in found]
+        return axes * (len(self.classes_) if self._tied else 1)
+
+
+class LinearDiscriminantAnalysis(NormalClassifier):
+    """Normal densities with one covariance for all classes; the boundary is linear. Shape: one fold.
+
+        log p(k | x) = log π_k + μ_kᵀ Σ⁻¹ x − ½ μ_kᵀ Σ⁻¹ μ_k + const
+
+    `covariance` is the form of the common covariance: 'tied' (any), 'diagonal' or 'isotropic'. `transform` projects on
+    the directions that part the classes best (Fisher, 1936). The solvers are scikit-learn's words and differ as there only
+    in how given `priors` count: 'svd' pools the classes' scatter by their rows, 'lsqr' and 'eigen' by the priors.
+
+    >>> X = [[-1, -1], [-2, -1], [-3, -2], [1, 1], [2, 1], [3, 2]]
+    >>> model = LinearDiscriminantAnalysis().fit(X, [1, 1, 1, 2, 2, 2])
+    >>> model.predict([[-0.8, -1]]).tolist(), model.boundary().M.tolist()
+    ([1], [[0.0, 0.0], [0.0, 0.0]])
+    """
+
+    name = "lda"
+    params: ClassVar[Mapping[str, Param]] = {
+        "solver": Choice(options=("svd", "lsqr", "eigen"), doc="how given priors count in the common covariance"),
+        "covariance": Choice(options=("tied", "diagonal", "isotropic"), doc="the form of the common covariance"),
+        "n_components": Range(kind=int, low=1, words=(None,), doc="directions that transform keeps; None: all"),
+        **SHARED_PARAMS,
+    }
+    layout: ClassVar[Layout] = {
+        **state_layout(groups=1),
+        "scalings_": Tensor(("d", "r")),
+        "explained_variance_ratio_": Tensor(("q",), low=0, high=1 + 1e-9),
+    }
+
+    scalings_: Floats
+    explained_variance_ratio_: Floats
+
+    def __init__(
+        self,
+        solver: str = "svd",
+        shrinkage: float | str | None = None,
+        priors: Any = None,
+        n_components: int | None = None,
+        store_covariance: bool = False,
+        tol: float = 1e-4,
+        covariance: str = "tied",
+        unbiased: bool = False,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.solver = solver
+        self.shrinkage = shrinkage
+        self.priors = priors
+        self.n_components = n_components
+        self.store_covariance = store_covariance
+        self.tol = tol
+        self.covariance = covariance
+        self.unbiased = unbiased
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+
+    @property
+    def _tied(self) -> bool:
+        return True
+
+    @property
+    def _pools_rows(self) -> bool:
+        return self.solver == "svd"
+
+    def _covariances(self, state: ClassScatter, n: Floats) -> Floats:
+        C: Floats = super()._covariances(state, n)[0]
+        return C
+
+    def _finish(self, state: ClassScatter) -> None:
+        super()._finish(state)
+        self._find_directions()
+
+    def _derive(self) -> None:
+        super()._derive()
+        self.xbar_ = self._center
+        coef, intercept = self._weights.T, self._constant - self._center @ self._weights
+        if len(coef) == 2:
+            coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+        self.coef_, self.intercept_ = coef, intercept
+
+    def _find_directions(self) -> None:
+        """The axes of the class means in whitened space, weighted by √π_k, by falling spread."""
+        most = min(len(self.classes_) - 1, self.n_features_in_)
+        if self.n_components is not None and self.n_components > most:
+            raise ParameterError(
+                f"n_components={self.n_components} cannot be larger than min(n_features, n_classes - 1) = {most}."
+            )
+        A = self.whiten_[0]
+        between = np.sqrt(self.priors_)[:, None] * ((self.means_ - self.xbar_) @ A.T)
+        _, s, Vt = np.linalg.svd(between, full_matrices=False)
+        total = float((s * s).sum())
+        kept = self.n_components or most
+        self.explained_variance_ratio_ = (s * s / total if total > 0 else np.zeros_like(s))[:kept]
+        rank = int((s > self.tol * s[0]).sum())
+        self.scalings_ = np.ascontiguousarray(A.T @ Vt[:rank].T)
+
+    def transform(self, X: Any) -> Array:
+        """The rows along the directions that part the classes best: (X − xbar_) @ scalings_."""
+        return self._answer(X, self._transform_block)
+
+    def _transform_block(self, block: Block) -> Array:
+        with np.errstate(over="ignore", invalid="ignore"):
+            projected: Array = (block.X - self.xbar_) @ self.scalings_[:, : self._n_features_out]
+        if not np.isfinite(projected).all():
+            refuse_non_finite(block.X, block.start, self._column_names())
+        return projected
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """Fit, then transform the same rows."""
+        return self.fit(X, y, sample_weight).transform(X)
+
+    @property
+    def _n_features_out(self) -> int:
+        return min(int(self.scalings_.shape[1]), len(self.explained_variance_ratio_))
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """The names of the columns of `transform`, as scikit-learn makes them."""
+        self._check_fitted()
+        prefix = type(self).__name__.lower()
+        return np.array([f"{prefix}{i}" for i in range(self._n_features_out)], dtype=object)
+
+
+__all__ = ["LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"]

@@ -1,0 +1,351 @@
+"""Least squares: linear regression and ridge regression. Shape: one fold (`solver="gd"`: a fold an iteration).
+
+    min_{w, b}  Σ_k (y_k − b − w·x_k)² + alpha·‖w‖²
+
+The fold gathers the scatter matrix of columns and target; its normal equations are solved, and, where their condition
+asks for it, refined from the rows themselves. Rows that come later (`partial_fit`) are absorbed into the same
+statistics; the earlier rows are not there any more, so refinement is left out then.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from assay.certify import Claim
+from assay.engines import Block, Engine, Rows, fold
+from assay.engines.blas import one_thread_blas
+from assay.engines.threads import Threads
+from assay.errors import ConvergenceWarning, DataError, ParameterError, as_seen_by_sklearn
+from assay.hypotheses.gram import Gram, absorb_gram, merge_gram, tile_rows
+from assay.hypotheses.inference import Inference
+from assay.hypotheses.least_squares_claims import TOLERANCE, Evidence, claims_of
+from assay.hypotheses.one_fold import OneFold
+from assay.inputs import as_rows
+from assay.learner import Fact, Regressor, Step, Tensor
+from assay.numerics import Array, Floats
+from assay.params import N_JOBS, Choice, Flag, Free, Param, Range
+from assay.solvers import gradient_descent as gd
+from assay.solvers.normal_equations import solve
+from assay.solvers.system import Fit, Passes, System
+
+_PARAMS: dict[str, Param] = {
+    "fit_intercept": Flag(doc="fit b as well; otherwise b = 0"),
+    "copy_X": Flag(doc="accepted for scikit-learn's sake; X is never changed"),
+    "tol": Range(
+        low=0, doc="solver='gd' stops where the normal equations are off by at most this, relative to their scale"
+    ),
+    "solver": Choice(options=("normal", "gd"), doc="normal equations, or gradient descent as in the lecture notes"),
+    "eta": Range(
+        low=0, open_low=True, words=("auto",), doc="learning speed of solver='gd'; 'auto': as large as is safe"
+    ),
+    "max_iter": Range(kind=int, low=1, doc="most iterations of solver='gd'"),
+    "init": Free(
+        doc="first weights (b, w_1, …, w_d) of solver='gd'; None: random, close to zero",
+        what="d + 1 numbers",
+        words=(None,),
+    ),
+    "random_state": Range(kind=int, low=0, doc="seed of the first weights of solver='gd'"),
+    "n_jobs": N_JOBS,
+}
+_LAYOUT: dict[str, Tensor | Fact] = {
+    "coef_": Tensor(("d",)),
+    "intercept_": Fact(float),
+    "sigma2_": Fact(float, low=0),
+    "rank_": Fact(int, low=0),
+    "condition_": Fact(float, low=1),
+    "singular_": Tensor(("d",), low=0),
+    "inverse_root_": Tensor(("d", "r")),
+    "cut_": Fact(float, low=0),
+    "off_by_": Fact(float, low=0),
+    "n_iter_": Fact(int, low=1),
+    "converged_": Fact(bool),
+    "state.n": Tensor((1,), low=0),
+    "state.mean": Tensor(("d",)),
+    "state.scatter": Tensor(("d", "d")),
+    "state.cross": Tensor(("d",)),
+    "state.target_mean": Tensor((1,)),
+    "state.target_scatter": Tensor((1,), low=0),
+}
+
+
+class LeastSquares(OneFold, Regressor):
+    """What linear and ridge regression share."""
+
+    statistics = Gram
+    layout = _LAYOUT
+    _merge = staticmethod(merge_gram)
+
+    alpha: float
+    fit_intercept: bool
+    tol: float
+    solver: str
+    eta: float | str
+    max_iter: int
+    init: Any
+    random_state: int
+    coef_: Floats
+    intercept_: float
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Absorb more rows, as if they had been there from the start (but without refinement from the rows)."""
+        return self._fit(X, y, sample_weight, afresh=False)
+
+    def _absorber(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> Callable[[Block], Any]:
+        return partial(absorb_gram, rows.names)
+
+    def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
+        state = fold(engine, rows.blocks(), self._absorber(engine, rows, afresh, classes), merge_gram)
+        if state is None:
+            raise DataError("Found array with 0 sample(s) while a minimum of 1 is required.")
+        whole = afresh or self._state is None
+        if not whole:
+            state = merge_gram(self._state, state)
+        self._solve(state, Passes(engine, rows) if whole else None)
+        self._state = state
+        self._provenance = {"fingerprint": state.mark.hex()}
+        self._claims = self._make_claims()
+
+    def _finish(self, state: Gram) -> None:
+        self._solve(state, None)
+
+    def _system(self, g: Gram) -> System:
+        """The sums about the means, or about zero where no intercept is fitted."""
+        n, mean, target = float(g.n[0]), g.mean, float(g.target_mean[0])
+        if not n > 0:
+            raise DataError("All sample weights are zero: give some rows a positive weight.")
+        S, c, yy = g.scatter, g.cross, float(g.target_scatter[0])
+        if not self.fit_intercept:
+            S, c, yy = S + np.outer(n * mean, mean), c + n * target * mean, yy + n * target**2
+        return System(n, mean, target, S, c, yy, float(self.alpha), bool(self.fit_intercept))
+
+    def _solve(self, g: Gram, passes: Passes | None) -> None:
+        system = self._system(g)
+        factor, fit = solve(system, passes, tile_rows(len(g.mean)))
+        if self.solver == "gd":
+            fit = self._descend(system, passes)
+        self.coef_, self.intercept_ = fit.coef, float(fit.intercept)
+        self.sigma2_ = fit.squares / system.n
+        self.rank_, self.condition_ = len(factor.s), max(1.0, factor.condition)
+        self.inverse_root_ = factor.root
+        self.singular_ = (
+            factor.singular_values()
+            if self.alpha == 0
+            else np.sqrt(np.maximum(np.linalg.eigvalsh(system.S)[::-1], 0.0))
+        )
+        self.n_iter_, self.converged_ = fit.rounds, fit.converged
+        self.cut_, self.off_by_ = factor.cut, min(fit.off, 1e300)
+
+    def _make_claims(self) -> tuple[Claim, ...]:
+        exact = self.solver == "normal"
+        evidence = Evidence(
+            self.coef_,
+            self.intercept_,
+            self.inverse_root_,
+            self.condition_,
+            self.cut_,
+            self.sigma2_,
+            self.off_by_,
+            TOLERANCE if exact else float(self.tol),
+        )
+        return claims_of(self._system(self._state), evidence, shortest=exact)
+
+    # --- gradient descent -------------------------------------------------------------------------------------------
+
+    def _descend(self, system: System, passes: Passes | None) -> Fit:
+        reached = deque(self._iterates(system, passes), maxlen=1)
+        if not reached:
+            raise ParameterError(f"{type(self).__name__}: init={self.init!r} is so large that its error overflows.")
+        last = reached[0]
+        if not last.off <= self.tol:
+            self._warn(last, gd.stable_step(system))
+        return gd.as_fit(last, float(self.alpha), self.tol)
+
+    def _iterates(self, system: System, passes: Passes | None) -> Iterator[gd.Descent]:
+        """w⁽⁰⁾, w⁽¹⁾, … until the normal equations hold to `tol`, or for `max_iter` steps."""
+        size = len(system.c) + 1
+        start = gd.small_start(size, self.random_state) if self.init is None else self._given_start(size)
+        if not self.fit_intercept:
+            start[0] = 0.0
+        if passes is None:
+            slope = partial(gd.slope_of_sums, *gd.sums_about_zero(system))
+        else:
+            slope = partial(gd.slope_of_rows, passes, tile_rows(size))
+        eta = gd.stable_step(system) if self.eta == "auto" else float(self.eta)
+        return gd.until(gd.descend(slope, system, start, eta), self.tol, self.max_iter)
+
+    def _given_start(self, size: int) -> Floats:
+        try:
+            start = np.array(self.init, dtype=np.float64)
+        except (TypeError, ValueError):
+            start = np.empty(0)
+        if start.shape != (size,) or not np.isfinite(start).all():
+            raise ParameterError(
+                f"{type(self).__name__}: init={self.init!r} must be {size} finite numbers: b, w_1, …, w_{size - 1}."
+            )
+        return start
+
+    def _warn(self, last: gd.Descent, safe: float) -> None:
+        eta = "it is as large as is safe" if self.eta == "auto" else f"descent diverges beyond {2 * safe:.3g} here"
+        warnings.warn(
+            f"{type(self).__name__}: gradient descent stopped after {last.t} iterations with the normal equations off by "
+            f"{last.off:.3g} (tol={self.tol:g}). Check eta ({eta}), raise max_iter, bring the columns to mean 0 and "
+            "variance 1, or use solver='normal', which is exact.",
+            as_seen_by_sklearn(ConvergenceWarning),
+            stacklevel=7,
+        )
+
+    def steps(self, X: Any, y: Any = None, sample_weight: Any = None, *, every: int | None = None) -> Iterator[Step]:
+        """What the algorithm passes through.
+
+        For `solver="normal"` the estimates after the first `every`, 2·`every`, … rows. For `solver="gd"` the weights
+        `w` (b first) and the error `E` at every `every`-th iteration and at the last.
+        """
+        if self.solver != "gd":
+            yield from super().steps(X, y, sample_weight, every=every)
+            return
+        rows, engine = as_rows(X, y, sample_weight).in_memory(), Threads(1)
+        with one_thread_blas():
+            state = fold(engine, rows.blocks(), partial(absorb_gram, rows.names), merge_gram)
+            assert state is not None
+            for at in self._iterates(self._system(state), Passes(engine, rows)):
+                if at.t % (every or 1) == 0 or at.off <= self.tol or at.t == self.max_iter:
+                    learnt = {"w": at.w, "E": at.error, "coef_": at.w[1:], "intercept_": float(at.w[0])}
+                    yield Step(at.t, rows.n_rows or 0, learnt)
+
+    # --- answering --------------------------------------------------------------------------------------------------
+
+    def _values(self, X: Array) -> Floats:
+        out = np.empty(len(X))
+        tile = len(X) if X.dtype == np.float64 else tile_rows(X.shape[1])
+        for a in range(0, len(X), max(1, tile)):
+            np.dot(X[a : a + tile].astype(np.float64, copy=False), self.coef_, out=out[a : a + tile])
+        out += self.intercept_
+        return out
+
+
+class LinearRegression(Inference, LeastSquares):
+    """Least squares with normal errors. Shape: one fold.
+
+        h(x) = b + w·x,    w = (XᵀX)⁺Xᵀy about the means,    σ² = 1/p Σ_k (y_k − h(x_k))²
+
+    Where columns depend on each other, w is the shortest of all solutions. `std_errors_`, `t_values_`, `p_values_`,
+    `conf_int`, `summary` and `predict_interval` suppose independent normal errors of equal variance; a row of weight n
+    counts as n rows. The oaks of Wisconsin, age against diameter:
+
+    >>> age = [97, 93, 88, 81, 75, 57, 52, 45, 28, 15, 12, 11]
+    >>> dbh = [12.5, 12.5, 8.0, 9.5, 16.5, 11.0, 10.5, 9.0, 6.0, 1.5, 1.0, 1.0]
+    >>> oaks = LinearRegression().fit([[a] for a in age], dbh)
+    >>> print(f"DBH = {oaks.intercept_:.4f} + {oaks.coef_[0]:.4f} age, sigma^2 = {oaks.sigma2_:.4f}")
+    DBH = 1.2854 + 0.1278 age, sigma^2 = 7.1136
+    """
+
+    name = "linear-regression"
+    params: ClassVar[Mapping[str, Param]] = {
+        **_PARAMS,
+        "positive": Flag(doc="not supported: coefficients of either sign are fitted"),
+    }
+    alpha = 0.0
+
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = True,
+        copy_X: bool = True,
+        tol: float = 1e-6,
+        n_jobs: int | None = None,
+        positive: bool = False,
+        solver: str = "normal",
+        eta: float | str = "auto",
+        max_iter: int = 10_000,
+        init: Any = None,
+        random_state: int = 0,
+    ) -> None:
+        self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.positive = positive
+        self.solver = solver
+        self.eta = eta
+        self.max_iter = max_iter
+        self.init = init
+        self.random_state = random_state
+
+    def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
+        if self.positive:
+            raise ParameterError(
+                "LinearRegression: positive=True is not supported: coefficients of either sign are fitted. Use positive=False."
+            )
+        super()._learn(engine, rows, afresh, classes)
+
+
+class Ridge(LeastSquares):
+    """Least squares with a penalty on the length of w. Shape: one fold.
+
+        min_{w, b}  Σ_k (y_k − b − w·x_k)² + alpha·‖w‖²
+
+    The intercept b is not penalised. `rank_` and `condition_` are those of XᵀX + alpha·I, which is what is solved with.
+
+    >>> Ridge(alpha=2.0).fit([[-1.0], [0.0], [1.0]], [-2.0, 0.0, 2.0]).coef_
+    array([1.])
+    """
+
+    name = "ridge"
+    params: ClassVar[Mapping[str, Param]] = {"alpha": Range(low=0, doc="strength of the penalty"), **_PARAMS}
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        fit_intercept: bool = True,
+        copy_X: bool = True,
+        max_iter: int = 10_000,
+        tol: float = 1e-6,
+        solver: str = "normal",
+        eta: float | str = "auto",
+        init: Any = None,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.max_iter = max_iter
+        self.tol = tol
+        self.solver = solver
+        self.eta = eta
+        self.init = init
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def predict_interval(self, X: Any, level: float = 0.95) -> Any:
+        """Refused: see the message."""
+        raise ParameterError(
+            "Ridge: the penalty pulls the coefficients towards zero, so that the usual intervals, standard errors and p-values do "
+            "not hold for it. Use LinearRegression for those."
+        )
+
+    conf_int = summary = predict_interval
+
+
+def line(x: Any, y: Any) -> tuple[float, float]:
+    """The least-squares line (w0, w1) through points in the plane: w1 = cov(y, x)/var(x), w0 = ȳ − w1·x̄.
+
+    >>> line([0.0, 1.0, 2.0], [1.0, 3.0, 5.0])
+    (1.0, 2.0)
+    """
+    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if x.ndim != 1 or x.shape != y.shape or not len(x):
+        raise DataError(f"x and y must be two lists of equally many numbers, not of shapes {x.shape} and {y.shape}.")
+    dx, dy = x - x.mean(), y - y.mean()
+    variance = float(dx @ dx)
+    if variance == 0:
+        raise DataError("All x are equal: there is no line y = w0 + w1·x through them that is best.")
+    w1 = float(dx @ dy) / variance
+    return float(y.mean() - w1 * x.mean()), w1

@@ -1,0 +1,108 @@
+"""Answers written as they come, block by block: CSV, JSON or Parquet. A file appears whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO
+
+from assay.errors import AssayError
+from assay.numerics import Array
+
+Write = Callable[[Sequence[Array]], int]
+
+
+@contextmanager
+def answer_file(out: str, form: str, names: list[str], schema: str = "") -> Iterator[Write]:
+    """`write(columns)` appends rows and returns their number; `out` is a path, or - for standard output."""
+    if out == "-":
+        with (_json if form == "json" else _csv)(sys.stdout, names, schema) as write:
+            yield write
+        return
+    with _whole(Path(out)) as beside:
+        if form == "parquet":
+            with _parquet(beside, names) as write:
+                yield write
+        else:
+            with beside.open("w", encoding="utf-8", newline="") as file, _csv(file, names, schema) as write:
+                yield write
+
+
+@contextmanager
+def _whole(target: Path) -> Iterator[Path]:
+    """A file beside the target that becomes the target at the end, or vanishes where anything goes wrong."""
+    if target.exists() and not target.is_file():  # a pipe or a device is written to, never replaced
+        yield target
+        return
+    target = Path(os.path.realpath(target))
+    beside = target.parent / f".{target.name}.{os.getpid()}"
+    try:
+        yield beside
+        with beside.open("rb") as file:
+            os.fsync(file.fileno())
+        os.replace(beside, target)
+    except BaseException as error:
+        beside.unlink(missing_ok=True)
+        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+            why = error.strerror or error
+            raise AssayError(f"{str(target)!r} could not be written ({why}); what was there is untouched.") from error
+        raise
+
+
+@contextmanager
+def _csv(file: TextIO, names: list[str], schema: str) -> Iterator[Write]:
+    writer = csv.writer(file, lineterminator="\n")
+    header = [names]  # written with the first answers: what fails before leaves standard output empty
+
+    def write(columns: Sequence[Array]) -> int:
+        while header:
+            writer.writerow(header.pop())
+        writer.writerows(zip(*(column.tolist() for column in columns)))
+        return len(columns[0])
+
+    yield write
+    file.flush()
+
+
+@contextmanager
+def _json(file: TextIO, names: list[str], schema: str) -> Iterator[Write]:
+    """{"schema": …, "columns": [names], "answers": [[…], …]}, streamed."""
+    before = f'{{"schema": {json.dumps(schema)}, "columns": {json.dumps(names)}, "answers": ['
+
+    def write(columns: Sequence[Array]) -> int:
+        nonlocal before
+        for row in zip(*(column.tolist() for column in columns)):
+            file.write(before + json.dumps(row, ensure_ascii=False))
+            before = ", "
+        return len(columns[0])
+
+    yield write
+    file.write("]}\n")
+    file.flush()
+
+
+@contextmanager
+def _parquet(path: Path, names: list[str]) -> Iterator[Write]:
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    writer: Any = None
+
+    def write(columns: Sequence[Array]) -> int:
+        nonlocal writer
+        table = pa.table(dict(zip(names, (pa.array(column) for column in columns))))
+        if writer is None:
+            writer = parquet.ParquetWriter(path, table.schema)
+        writer.write_table(table)
+        return len(columns[0])
+
+    try:
+        yield write
+    finally:
+        if writer is not None:
+            writer.close()

@@ -1,0 +1,145 @@
+"""How the columns of a file become a block: numbers as they are, text as codes of its categories, missing as NaN."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as compute
+import pyarrow.types as types
+
+from assay.engines import Block
+from assay.errors import DataError
+from assay.inputs import Levels
+from assay.numerics import Array
+from assay.tables.columns import is_text, kind_of
+from assay.tables.source import Reading
+
+TILE = 1024
+LONGEST_FIXED_LABEL = 64
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which columns are read, and as what. `levels[j]` are the categories of feature j (None: numbers)."""
+
+    features: tuple[str, ...]
+    levels: Levels
+    target: str | None
+    weight: str | None
+    single: bool = False  # float32, where every feature is
+    text_target: bool = False
+
+    def columns(self) -> dict[str, Reading]:
+        reading: dict[str, Reading] = {
+            name: "number" if levels is None else "text" for name, levels in zip(self.features, self.levels)
+        }
+        if self.target is not None:
+            reading[self.target] = "text" if self.text_target else "as it is"
+        if self.weight is not None:
+            reading[self.weight] = "number"
+        return reading
+
+    def block(self, batches: list[Any], start: int) -> Block:
+        """The block of some Arrow batches, of which the first row has the number `start`."""
+        table = pa.Table.from_batches(batches)
+        dtype = np.float32 if self.single else np.float64
+        columns = [
+            as_numbers(table[name]) if levels is None else as_codes(table[name], levels)
+            for name, levels in zip(self.features, self.levels)
+        ]
+        return Block(
+            _interleave(columns, table.num_rows, dtype),
+            None if self.target is None else as_target(table[self.target], self.target, start, self.text_target),
+            None if self.weight is None else as_weight(table[self.weight], self.weight, start),
+            start,
+        )
+
+
+def _interleave(columns: list[Array], rows: int, dtype: Any) -> Array:
+    """Columns as one matrix in C order, tile by tile so that a tile stays in the cache while all columns fill it."""
+    X = np.empty((rows, len(columns)), dtype=dtype)
+    for a in range(0, rows, TILE):
+        for j, column in enumerate(columns):
+            X[a : a + TILE, j] = column[a : a + TILE]
+    return X
+
+
+def as_numbers(column: Any) -> Array:
+    """A chunked column as floats or whole numbers; missing values become NaN."""
+    dtype = column.type
+    if types.is_dictionary(dtype):
+        column = column.cast(dtype.value_type)
+    if types.is_boolean(column.type):
+        column = column.cast(pa.uint8())
+    plain = types.is_integer(column.type) or types.is_float32(column.type) or types.is_float64(column.type)
+    if not plain or (column.null_count and types.is_integer(column.type)):
+        column = column.cast(pa.float64(), safe=False)
+    if column.null_count:
+        column = compute.fill_null(column, pa.scalar(float("nan"), column.type))
+    pieces = [_view(chunk) for chunk in column.chunks]
+    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+
+
+def _view(array: Any) -> Array:
+    """The numbers of an Arrow array without missing values, in place. (Arrow's own `to_numpy` would import pandas.)"""
+    letter = "f" if types.is_floating(array.type) else "i" if types.is_signed_integer(array.type) else "u"
+    dtype = np.dtype(f"{letter}{array.type.bit_width // 8}")
+    return np.frombuffer(array.buffers()[1], dtype, len(array), array.offset * dtype.itemsize)
+
+
+def as_text(column: Any) -> Any:
+    """A column of text, a dictionary, or whole numbers as Arrow text."""
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column.cast(pa.large_string())
+
+
+def as_codes(column: Any, levels: tuple[str, ...]) -> Array:
+    """Text as positions in `levels`; missing and unknown values become NaN."""
+    codes = compute.index_in(as_text(column), value_set=pa.array(levels, pa.large_string()))
+    return as_numbers(codes.cast(pa.float64()))
+
+
+def as_target(column: Any, name: str, start: int, text: bool = False) -> Array:
+    """Numbers stay numbers, truth values stay so, text and dictionaries become text labels; none may be missing."""
+    if types.is_floating(column.type):
+        missing = compute.is_null(column, nan_is_null=True)
+    else:
+        missing = compute.is_null(column)
+    first = compute.index(missing, True).as_py()
+    if first >= 0:
+        raise DataError(
+            f"The target {name!r} is missing in row {start + first} (counted from 0, without the header). "
+            "Drop the rows without a target."
+        )
+    if text or is_text(column.type):
+        return _labels(as_text(column))
+    if kind_of(name, column.type) == "number" and types.is_boolean(column.type):
+        return as_numbers(column).astype(bool)
+    return as_numbers(column)
+
+
+def _labels(column: Any) -> Array:
+    """Text labels; short ones in an array of fixed width, which sorts and compares without the interpreter."""
+    encoded = column.combine_chunks().dictionary_encode()
+    distinct = encoded.dictionary.to_pylist()
+    fixed = max(map(len, distinct), default=0) <= LONGEST_FIXED_LABEL and not any(t.endswith("\0") for t in distinct)
+    values = np.array(distinct, dtype=None if fixed and distinct else object)
+    labels: Array = values[_view(encoded.indices)]
+    return labels
+
+
+def as_weight(column: Any, name: str, start: int) -> Array:
+    """Weights: finite and not negative."""
+    w = as_numbers(column).astype(np.float64)
+    bad = np.flatnonzero(~(np.isfinite(w) & (w >= 0)))
+    if len(bad):
+        value = "missing" if np.isnan(w[bad[0]]) else f"{w[bad[0]]:g}"
+        raise DataError(
+            f"The weight {name!r} is {value} in row {start + int(bad[0])} (counted from 0, without the header): "
+            "weights must be finite and ≥ 0."
+        )
+    return w

@@ -1,0 +1,125 @@
+"""One list of (model, data, tolerance): every law runs over all of it.
+
+The list is made from the registry, so a new model is under every law from its first day; what it needs besides (data of
+another kind than plain numbers, another tolerance) is said here in one line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from assay.hypotheses import REGISTRY, model_class
+
+Maker = Callable[[int, int, int], tuple[np.ndarray, np.ndarray]]
+
+
+@lru_cache(maxsize=8)
+def blobs(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Three classes of correlated numbers, well apart but overlapping."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 3
+    rng.shuffle(y)
+    X = rng.standard_normal((n, d))
+    X[:, 1:] += 0.5 * X[:, :-1]
+    X[:, : min(d, 4)] += 1.5 * y[:, None] * np.array([1.0, -0.5, 0.3, 0.2])[: min(d, 4)]
+    return _frozen(X, y)
+
+
+@lru_cache(maxsize=8)
+def counts(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Three classes of counts."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 3
+    rng.shuffle(y)
+    rates = 0.5 + 3 * np.random.default_rng(99).random((3, d))
+    return _frozen(rng.poisson(rates[y]).astype(np.float64), y)
+
+
+@lru_cache(maxsize=8)
+def bits(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Three classes of zeros and ones."""
+    X, y = counts(n, d, seed)
+    return _frozen((X > 1).astype(np.float64), y)
+
+
+@lru_cache(maxsize=8)
+def codes(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Three classes of small whole numbers that name categories; each occurs, so that all samples know the same ones."""
+    X, y = counts(n, d, seed)
+    X = np.minimum(X, 3)
+    X[: min(4, n)] = np.arange(min(4, n))[:, None]
+    return _frozen(X, y)
+
+
+@lru_cache(maxsize=8)
+def lines(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """A number that depends linearly on others, with noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) + 3.0
+    X[:, 1:] += 0.5 * X[:, :-1]
+    beta = np.random.default_rng(99).standard_normal(d)
+    return _frozen(X, X @ beta + 2.0 + 0.3 * rng.standard_normal(n))
+
+
+def _frozen(*arrays: np.ndarray) -> tuple[Any, ...]:
+    for array in arrays:  # fits must never write into what they are given
+        array.flags.writeable = False
+    return arrays
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A model with its parameters, a maker of data (n, d, seed) → (X, y), and the tolerance of the laws up to rounding."""
+
+    name: str
+    params: dict[str, Any] = field(default_factory=dict)
+    data: Maker | None = None
+    tolerance: float = 1e-8
+
+    def __str__(self) -> str:
+        return "-".join([self.name, *(f"{v}" for v in self.params.values())])
+
+    @property
+    def cls(self) -> type[Any]:
+        return model_class(self.name)
+
+    @property
+    def classifies(self) -> bool:
+        return self.cls._kind == "classifier"
+
+    def model(self, **more: Any) -> Any:
+        return self.cls(**{**self.params, **more})
+
+    def rows(self, n: int = 120, d: int = 5, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        make = self.data or (blobs if self.classifies else lines)
+        return make(n, d, seed)
+
+
+#: what a registry model needs besides its name; a model that is not here runs with its defaults on plain numbers
+NEEDS: dict[str, list[dict[str, Any]]] = {
+    "bernoulli-nb": [{"data": bits}],
+    "multinomial-nb": [{"data": counts}],
+    "categorical-nb": [{"data": codes}],
+    "naive-bayes": [{}, {"data": codes, "params": {"columns": "categorical"}}],
+    "gaussian-nb": [{}, {"params": {"class_weight": "balanced"}}],
+}
+
+CASES = [Case(name, **need) for name in REGISTRY for need in NEEDS.get(name, [{}])]
+IDS = [str(case) for case in CASES]
+
+
+def answers(model: Any, X: Any) -> np.ndarray:
+    """The finest answer a model gives: probabilities, else values."""
+    return np.asarray(model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X))
+
+
+def file_bytes(model: Any) -> bytes:
+    """The bytes of the model's file."""
+    from assay.store import encode
+
+    return encode(model.to_record())

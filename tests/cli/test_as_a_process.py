@@ -1,0 +1,218 @@
+"""The command as the shell sees it: exit codes, pipes, signals, a full disk, start-up."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import assay
+
+COMMAND = [sys.executable, "-m", "assay.cli"]
+HEAVY = ("numpy", "numba", "scipy", "pyarrow", "sklearn", "pandas", "dask", "rich", "assay.hypotheses", "assay.learner")
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["--version"], 0),
+        (["--help"], 0),
+        (["train", "--help"], 0),
+        (["train", "coins", "--quiet"], 0),
+        (["train"], 2),
+        (["train", "nothing.csv", "--target", "y"], 3),
+        (["inspect", "nothing.assay"], 3),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else str(value),
+)
+def test_exit_codes_reach_the_shell(process, words, code):
+    assert process(*words).returncode == code
+
+
+def test_data_and_models_flow_through_pipes(process, tmp_path):
+    coins = assay.dataset("coins").path.read_bytes()
+    trained = process("train", "-", "--target", "coin", "--model", "gaussian-nb", "--out", "-", stdin=coins)
+    assert trained.returncode == 0, trained.stderr
+    (tmp_path / "piped.assay").write_bytes(trained.stdout)
+    process("train", "coins", "--model", "gaussian-nb", "--out", "named.assay")
+    assert trained.stdout == (tmp_path / "named.assay").read_bytes()
+    from_stdin = process("predict", "piped.assay", "-", stdin=coins)
+    assert from_stdin.stdout == process("predict", "piped.assay", "coins").stdout
+    assert from_stdin.stdout.startswith(b"prediction\n25c\n")
+    assert process("inspect", "-", stdin=trained.stdout).returncode == 0
+    parquet = pd.DataFrame({"size_mm": [18.0], "mass_g": [1.75]}).to_parquet()
+    assert process("predict", "piped.assay", "-", stdin=parquet).stdout == b"prediction\n10c\n"
+
+
+def test_a_cluster_trains_the_same_model_file(process, tmp_path, client):
+    assert process("train", "coins", "--model", "gaussian-nb", "--out", "here.assay").returncode == 0
+    words = [
+        "train",
+        "coins",
+        "--model",
+        "gaussian-nb",
+        "--out",
+        "there.assay",
+        "--engine",
+        f"cluster={client.scheduler.address}",
+    ]
+    done = process(*words)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "there.assay").read_bytes() == (tmp_path / "here.assay").read_bytes()
+
+
+def test_termination_removes_what_was_half_written(tmp_path, long_table):
+    features = pd.DataFrame(np.random.default_rng(0).normal(size=(10, 10)), columns=[f"x{j}" for j in range(10)])
+    assay.GaussianNB().fit(features, [0, 1] * 5).save(tmp_path / "m.assay")
+    running = subprocess.Popen([*COMMAND, "predict", "m.assay", str(long_table), "--out", "m.csv"], cwd=tmp_path)
+    deadline = time.monotonic() + 30
+    while len(list(tmp_path.iterdir())) < 2 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    running.terminate()
+    assert running.wait(timeout=60) == 143
+    assert [p.name for p in tmp_path.iterdir()] == ["m.assay"]
+
+
+def test_a_terminal_without_the_letters_gets_the_result_all_the_same(process):
+    done = process("train", "coins", "--model", "gaussian-nb", PYTHONIOENCODING="ascii")
+    assert done.returncode == 0, done.stderr
+    assert b"held-out error" in done.stdout
+
+
+def test_a_reader_that_goes_away_is_no_drama(tmp_path):
+    pipe = f"{' '.join(COMMAND)} datasets coins | head -1"
+    done = subprocess.run(["sh", "-c", pipe], capture_output=True, cwd=tmp_path, text=True, timeout=60)
+    assert done.stdout == "size_mm,mass_g,coin\n"
+    assert done.stderr == ""
+
+
+@pytest.fixture(scope="module")
+def long_table(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("long") / "long.csv"
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(100_000, 10)).round(3), columns=[f"x{j}" for j in range(10)])
+    frame["y"] = np.arange(100_000) % 2
+    text = frame.to_csv(index=False)
+    header, body = text.split("\n", 1)
+    path.write_text(header + "\n" + body * 12)
+    return path
+
+
+@pytest.mark.parametrize(
+    "words", [["train", "{data}", "--target", "y"], ["predict", "m.assay", "{data}", "--out", "m.csv"]]
+)
+def test_an_interrupt_ends_with_130_and_leaves_nothing_half_written(tmp_path, process, long_table, words):
+    (tmp_path / "model.assay").write_bytes(b"old")
+    (tmp_path / "m.csv").write_text("old")
+    features = pd.DataFrame(np.random.default_rng(0).normal(size=(10, 10)), columns=[f"x{j}" for j in range(10)])
+    assay.GaussianNB().fit(features, [0, 1] * 5).save(tmp_path / "m.assay")
+    before = sorted(p.name for p in tmp_path.iterdir())
+    running = subprocess.Popen(
+        [*COMMAND, *(word.format(data=long_table) for word in words)],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    time.sleep(1.5)
+    assert running.poll() is None, "the run was over before it could be interrupted"
+    running.send_signal(signal.SIGINT)
+    _, errors = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert errors.decode().splitlines()[-1] == "assay: interrupted; nothing was left half-written."
+    assert sorted(p.name for p in tmp_path.iterdir()) == before
+    assert (tmp_path / "model.assay").read_bytes() == b"old"
+    assert (tmp_path / "m.csv").read_text() == "old"
+
+
+def no_room() -> None:
+    """As on a full disk: no file may grow beyond 400 bytes (Numba's cache is there already)."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (400, 400))
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        (["train", "coins", "--model", "gaussian-nb"], "model.assay"),
+        (["predict", "m.assay", "coins", "--out", "a.csv"], "a.csv"),
+    ],
+)
+def test_a_full_disk_leaves_the_old_file_intact(tmp_path, process, words, kept):
+    assert process("train", "coins", "--model", "gaussian-nb", "--out", "m.assay").returncode == 0
+    (tmp_path / kept).write_text("old")
+    before = sorted(p.name for p in tmp_path.iterdir())
+    done = subprocess.run([*COMMAND, *words], cwd=tmp_path, capture_output=True, preexec_fn=no_room, timeout=120)
+    assert done.returncode in (1, 3), done.stderr
+    assert b"could not be written" in done.stderr
+    assert b"what was there is untouched" in done.stderr
+    assert (tmp_path / kept).read_text() == "old"
+    assert sorted(p.name for p in tmp_path.iterdir()) == before
+
+
+def loaded_after(code: str, *words: str, cwd: Path) -> set[str]:
+    script = f"import sys\n{code}\nprint('\\n'.join(sys.modules), file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, cwd=cwd, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return set(done.stderr.split())
+
+
+RUN = "from assay.cli.app import run\nassert run(sys.argv[1:]) == 0"
+
+
+def test_import_assay_loads_nothing_heavy(tmp_path):
+    assert loaded_after("import assay", cwd=tmp_path) & set(HEAVY) == set()
+
+
+@pytest.mark.parametrize("words", [["--help"], ["train", "--help"], ["predict", "--help"], ["datasets"]], ids=" ".join)
+def test_help_and_listings_load_nothing_heavy(tmp_path, words):
+    assert loaded_after(RUN, *words, cwd=tmp_path) & set(HEAVY) == set()
+
+
+def seconds_of(run: Callable[[], subprocess.CompletedProcess[bytes]]) -> float:
+    """The least processor time of three runs, which does not depend on what else the machine does."""
+    times = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert run().returncode == 0
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return min(times)
+
+
+def test_predict_needs_neither_numba_nor_scipy_and_a_second_at_most(tmp_path, process):
+    assert process("train", "coins", "--model", "gaussian-nb", "--out", "m.assay").returncode == 0
+    lines = assay.dataset("coins").path.read_text().splitlines()[:101]
+    (tmp_path / "hundred.csv").write_text("\n".join(lines) + "\n")
+    loaded = loaded_after(RUN, "predict", "m.assay", "hundred.csv", cwd=tmp_path)
+    assert loaded & {"numba", "scipy", "sklearn", "pandas", "dask"} == set()
+    assert seconds_of(lambda: process("predict", "m.assay", "hundred.csv")) < 1.0
+
+
+def test_help_feels_instant(process):
+    assert seconds_of(lambda: process("--help")) < 0.4
+
+
+def test_colours_are_for_terminals_that_want_them(tmp_path):
+    script = f"script -qec '{' '.join(COMMAND)} inspect none.assay' /dev/null"
+    if subprocess.run(["sh", "-c", "command -v script"], capture_output=True).returncode:
+        pytest.skip("no `script` here to make a terminal with")
+    environment = {**os.environ, "TERM": "xterm"}
+    environment.pop("NO_COLOR", None)
+
+    def seen(**more: str) -> bytes:
+        done = subprocess.run(
+            ["sh", "-c", script], capture_output=True, cwd=tmp_path, env={**environment, **more}, timeout=60
+        )
+        return done.stdout
+
+    assert b"\x1b[1;31m" in seen()
+    assert b"31m" not in seen(NO_COLOR="1")

@@ -1,0 +1,53 @@
+"""What all tests share: the folder of real data, a small cluster, and settings of the property tests."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))  # so that tests can say `from cases import …`
+
+settings.register_profile(
+    "assay",
+    deadline=None,
+    derandomize=True,
+    max_examples=50,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large],
+)
+settings.load_profile("assay")
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder of real data, which is no part of the project."""
+    folder = Path(os.environ.get("ASSAY_DATA", HERE.parent.parent / "shared" / "data"))
+    if not folder.is_dir():
+        message = f"the folder of real data is not there: {folder} (set ASSAY_DATA)"
+        if os.environ.get("CI"):
+            pytest.fail(message)
+        pytest.skip(message)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def client():
+    """A real cluster: a scheduler and two worker processes. No client is left as Dask's default."""
+    import distributed
+
+    options = {"distributed.worker.daemon": True, "distributed.admin.tick.limit": "60s"}
+    import dask
+
+    with (
+        dask.config.set(options),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=40
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        client.wait_for_workers(2)
+        yield client

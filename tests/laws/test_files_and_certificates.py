@@ -1,0 +1,116 @@
+"""What a fit leaves behind: a file that says the same for ever, and a certificate that can be refuted."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from cases import CASES, IDS, answers, file_bytes
+
+import assay
+from assay.certify import Certificate
+from assay.errors import ModelFileError
+from assay.layout import Tensor
+
+pytestmark = pytest.mark.parametrize("case", CASES, ids=IDS)
+
+
+def test_a_saved_model_answers_alike_and_saves_to_the_same_bytes(case, tmp_path):
+    import pandas as pd
+
+    X, y = case.rows()
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    for rows, target in ((X, y), (frame, np.array(["p", "q", "r"])[y] if case.classifies else y)):
+        model = case.model().fit(rows, target)
+        model.save(tmp_path / "m.assay")
+        again = assay.load(tmp_path / "m.assay")
+        assert type(again) is type(model)
+        assert np.array_equal(answers(again, rows), answers(model, rows))
+        assert np.array_equal(again.predict(rows), model.predict(rows))
+        assert again.get_params() == model.get_params()
+        again.save(str(tmp_path / "n.assay"))
+        assert (tmp_path / "n.assay").read_bytes() == (tmp_path / "m.assay").read_bytes() == file_bytes(model)
+        assert str(again.certificate_) == str(model.certificate_)
+        assert again.certificate_.verify(rows, target).holds
+
+
+def test_a_loaded_model_goes_on_learning_as_if_it_had_never_been_saved(case, tmp_path):
+    X, y = case.rows()
+    more, target = case.rows(seed=1)
+    if not hasattr(case.cls, "partial_fit"):
+        pytest.fail(f"{case.cls.__name__} has no partial_fit")
+    model = case.model().fit(X, y)
+    model.save(tmp_path / "m.assay")
+    again = assay.load(tmp_path / "m.assay")
+    assert file_bytes(again.partial_fit(more, target)) == file_bytes(model.partial_fit(more, target))
+
+
+def test_every_fit_makes_claims_and_they_hold_on_its_rows(case):
+    X, y = case.rows()
+    for w in (None, 0.5 + np.arange(len(y)) % 3):
+        model = case.model().fit(X, y, sample_weight=w)
+        certificate = model.certificate_
+        assert certificate.claims
+        assert certificate.holds
+        verdicts = certificate.verify(X, y, w)
+        assert verdicts.holds, str(verdicts)
+        assert len(verdicts) == len(certificate.claims)
+        assert all(str(c.name) in str(certificate) and c.statement for c in certificate)
+        assert "<table>" in certificate._repr_html_()
+
+
+def test_the_certificate_is_refused_on_other_rows(case):
+    X, y = case.rows()
+    other, target = case.rows(seed=1)
+    certificate = case.model().fit(X, y).certificate_
+    assert not certificate.verify(other, target).holds
+    w = 1.0 + (np.arange(len(y)) % 7 == 0)
+    assert not certificate.verify(X, y, w).holds
+
+
+def test_a_certificate_with_an_altered_witness_is_refused(case):
+    """The checkers alone must see it: `own=None` takes away the comparison with the model's parts."""
+    X, y = case.rows()
+    certificate = case.model().fit(X, y).certificate_
+    arrays = {
+        id(v): (key, v)
+        for claim in certificate.claims
+        if claim.kind == "proof"
+        for key, v in claim.witness.items()
+        if isinstance(v, np.ndarray) and v.dtype.kind == "f" and v.size
+    }
+    assert arrays
+    for key, array in arrays.values():
+        wrong = array.copy()
+        wrong.flat[0] = wrong.flat[0] * 1.01 + 0.01
+        claims = tuple(
+            dataclasses.replace(c, witness={k: wrong if v is array else v for k, v in c.witness.items()})
+            for c in certificate.claims
+        )
+        assert not dataclasses.replace(certificate, claims=claims, own=None).verify(X, y).holds, key
+
+
+def test_a_model_with_an_altered_part_is_refused(case):
+    X, y = case.rows()
+    for name, field in case.cls.layout.items():
+        if not isinstance(field, Tensor) or name.startswith("state."):
+            continue
+        model = case.model().fit(X, y)
+        before = answers(model, X)
+        array = getattr(model, name, None)
+        if array is None or not array.size or array.dtype.kind != "f":
+            continue
+        setattr(model, name, array * 0.9 + 0.01)
+        try:
+            again = type(model).from_record(model.to_record())
+        except ModelFileError:
+            continue
+        if not np.allclose(answers(again, X), before, rtol=1e-6):
+            assert not again.certificate_.verify(X, y).holds, name
+
+
+def test_a_certificate_without_claims_says_so(case):
+    X, y = case.rows()
+    assert str(Certificate(())) == "no claims"
+    assert not Certificate(()).verify(X, y).holds

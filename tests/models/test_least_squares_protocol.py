@@ -1,0 +1,22 @@
+"""scikit-learn's own conformance suite, for both models and every solver."""
+
+from __future__ import annotations
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import assay
+
+MODELS = [
+    assay.LinearRegression(),
+    assay.LinearRegression(fit_intercept=False),
+    assay.Ridge(),
+    assay.Ridge(alpha=0.0),
+    assay.Ridge(solver="gd"),
+]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@parametrize_with_checks(MODELS)
+def test_the_estimator_keeps_the_protocol(estimator, check):
+    check(estimator)
