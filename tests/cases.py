@@ -107,6 +107,9 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
     "categorical-nb": [{"data": codes}],
     "naive-bayes": [{}, {"data": codes, "params": {"columns": "categorical"}}],
     "gaussian-nb": [{}, {"params": {"class_weight": "balanced"}}],
+    "qda": [{}, {"params": {"covariance": "diagonal", "unbiased": True}}],
+    "lda": [{}, {"params": {"covariance": "isotropic", "class_weight": "balanced"}}],
+    "linear-regression": [{}, {"params": {"fit_intercept": False}}],
 }
 
 CASES = [Case(name, **need) for name in REGISTRY for need in NEEDS.get(name, [{}])]

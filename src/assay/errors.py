@@ -48,6 +48,12 @@ class ModelFileError(AssayError, ValueError):
     exit_code = 3
 
 
+class WriteError(ModelFileError, OSError):
+    """A file could not be written (disk full, no permission); what was there before is untouched."""
+
+    exit_code = 1
+
+
 class EngineError(AssayError, RuntimeError):
     """The place where the work should run (threads, cluster) cannot do it."""
 

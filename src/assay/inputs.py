@@ -229,6 +229,8 @@ def as_column(y: Any, name: str, n: int | None) -> Array:
         array = np.asarray(y)
     except ValueError as error:
         raise DataError(f"{name} is ragged: {error}") from None
+    if array.dtype == object and array.ndim == 1 and len(array) and isinstance(array[0], int | float | np.generic):
+        array = _plain_numbers(array)
     if array.dtype.kind == "c":
         raise DataError(f"Complex data not supported in {name}.")
     if array.ndim == 2 and array.shape[1] == 1:
@@ -246,6 +248,14 @@ def as_column(y: Any, name: str, n: int | None) -> Array:
             f"Found input variables with inconsistent numbers of samples: X has {n} rows, {name} has {len(array)}."
         )
     return array
+
+
+def _plain_numbers(array: Array) -> Array:
+    """Numbers held as objects (as frames with missing values do) as an array of numbers; anything else as it was."""
+    if not all(isinstance(v, int | float | np.generic) for v in array):
+        return array
+    numbers = np.array(array.tolist())
+    return numbers if numbers.dtype.kind in "iufb" else array
 
 
 def as_regression_target(y: Array) -> Array:

@@ -74,7 +74,9 @@ def distinct(y: Array) -> Array:
     if y.dtype.kind in "iu" and len(y):
         low, high = int(y.min()), int(y.max())
         if _close(low, high):
-            present = np.bincount(y.astype(np.int64) - low, minlength=high - low + 1)
+            present = np.zeros(high - low + 1, dtype=bool)
+            # in 64 bits: 127 − (−1) does not fit the int8 that the labels may be
+            present[y if low == 0 else y.astype(np.int64, copy=False) - low] = True
             return (np.flatnonzero(present) + low).astype(y.dtype)
         return np.unique(y)
     if y.dtype.kind == "f":

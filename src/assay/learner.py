@@ -294,7 +294,13 @@ class Learner:
         check_layout(cls.layout, sizes, record.arrays, record.facts)
         _check_provenance(record.provenance)
         model._forget()
-        model._restore(record)
+        try:
+            with np.errstate(all="ignore"):  # numbers at the ends of their range are no harm
+                model._restore(record)
+        except ModelFileError:
+            raise
+        except (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError) as error:
+            raise ModelFileError(f"The model file's parts do not fit together: {error}") from None
         return model
 
     def _restore(self, record: Record) -> None:
@@ -405,9 +411,9 @@ class Classifier(Learner):
     def _checked_scores(self, block: Block) -> Floats:
         with np.errstate(over="ignore", invalid="ignore"):
             Z = self._scores(block.X)
-        if not np.isfinite(Z).all() and not np.isfinite(Z.max(axis=1, initial=-np.inf)).all():
-            refuse_non_finite(block.X, block.start, self._column_names(), nan=not self.takes_missing)
-            self._explain_scores(block, Z)
+            if not np.isfinite(Z).all() and not np.isfinite(Z.max(axis=1, initial=-np.inf)).all():
+                refuse_non_finite(block.X, block.start, self._column_names(), nan=not self.takes_missing)
+                self._explain_scores(block, Z)
         return Z
 
     def _explain_scores(self, block: Block, Z: Floats) -> None:

@@ -12,7 +12,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from assay.errors import ParameterError, nearest
+
+
+def _as_float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # a whole number beyond all floats
+        return math.inf if value > 0 else -math.inf
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +66,7 @@ class Range(Param):
         wanted = numbers.Integral if self.kind is int else numbers.Real
         if isinstance(value, bool) or not isinstance(value, wanted):
             return False
-        v = float(value)
+        v = _as_float(value)
         above = v > self.low if self.open_low else v >= self.low
         below = v < self.high if self.open_high else v <= self.high
         return above and below
@@ -97,7 +106,7 @@ class Flag(Param):
     """True or False."""
 
     def accepts(self, value: Any) -> bool:
-        return isinstance(value, bool | numbers.Integral) and value in (0, 1)
+        return isinstance(value, bool | np.bool_ | numbers.Integral) and value in (0, 1)
 
     def describe(self) -> str:
         return "True or False"
@@ -141,7 +150,7 @@ CLASS_WEIGHT = Free(
     words=(None, "balanced"),
     check=lambda value: (
         isinstance(value, Mapping)
-        and all(isinstance(v, numbers.Real) and 0 <= float(v) < math.inf for v in value.values())
+        and all(isinstance(v, numbers.Real) and 0 <= _as_float(v) < math.inf for v in value.values())
     ),
 )
 

@@ -104,6 +104,12 @@ def test_a_split_that_holds_out_nothing_is_explained(cli):
     assert "hold out a larger share" in outcome.err
 
 
+def test_a_regression_with_one_row_held_out_is_explained(cli):
+    outcome = cli("train", "oaks", "--holdout", 0.09, "--seed", 1)
+    assert outcome.code == 3
+    assert "1 held-out row(s) has no interval" in outcome.err
+
+
 def test_an_unexpected_error_is_one_line_unless_asked_for_more(cli, monkeypatch):
     def fail(*_, **__):
         raise RuntimeError("out of luck")

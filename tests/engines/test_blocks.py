@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.engines import ArrayRows, Block, Rows, block_rows, rechunk, split_rows
+from assay.engines.rows import BLOCK_ELEMENTS, LARGEST_BLOCK, SMALLEST_BLOCK
 from assay.engines.split import held_out_mask
 from assay.errors import ParameterError
 
@@ -34,9 +35,9 @@ def table(n, d, seed=0):
 @given(d=st.integers(1, 10_000_000))
 def test_a_block_has_a_bounded_number_of_rows(d):
     rows = block_rows(d)
-    assert 256 <= rows <= 65536
-    assert rows % 256 == 0
-    assert rows == 256 or rows * d <= 1 << 20
+    assert SMALLEST_BLOCK <= rows <= LARGEST_BLOCK
+    assert rows % SMALLEST_BLOCK == 0
+    assert rows == SMALLEST_BLOCK or rows * d <= BLOCK_ELEMENTS
 
 
 @given(lengths=st.lists(st.integers(0, 40), max_size=12), step=st.integers(1, 50), weighted=st.booleans())
@@ -57,7 +58,7 @@ def test_rechunking_keeps_every_row_in_order(lengths, step, weighted):
 
 @pytest.mark.parametrize("weighted", [True, False])
 def test_a_stream_splits_as_arrays_do(weighted):
-    X, y, w = table(5000, 600)
+    X, y, w = table(3 * block_rows(900), 900)
     w = w if weighted else None
     for seed in (0, 7, 2**64 - 1):
         for ours, streamed in zip(split_rows(ArrayRows(X, y, w), 0.3, seed), split_rows(Pieces(X, y, w), 0.3, seed)):
@@ -101,7 +102,7 @@ def test_impossible_seeds_are_refused(seed):
 
 
 def test_rows_of_a_stream_can_be_brought_into_memory():
-    X, y, w = table(4000, 600)
+    X, y, w = table(block_rows(900) + 9, 900)
     inside = Pieces(X, y, w).in_memory()
     assert np.array_equal(inside.X, X)
     assert np.array_equal(inside.y, y)

@@ -34,10 +34,10 @@ def test_something_else_than_a_client_is_refused():
 
 
 def test_an_error_on_a_worker_is_the_error_of_the_fit(client):
-    X = np.ones((3000, 600))
-    X[2999, 7] = np.inf
-    with assay.engine("cluster", client), pytest.raises(ValueError, match="row 2999, column 7"):
-        assay.GaussianNB().fit(X, np.arange(3000) % 2)
+    X = np.ones((4000, 600))
+    X[3999, 7] = np.inf
+    with assay.engine("cluster", client), pytest.raises(ValueError, match="row 3999, column 7"):
+        assay.GaussianNB().fit(X, np.arange(4000) % 2)
 
 
 def test_results_come_in_order_and_errors_stop_the_work(client):

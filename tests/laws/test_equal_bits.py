@@ -6,36 +6,43 @@ import hashlib
 
 import numpy as np
 import pytest
-from cases import CASES, IDS, file_bytes
+from cases import CASES, IDS, file_bytes, lines
 
 import assay
 from assay.engines import block_rows
 
-COLUMNS = 600
-BLOCK = block_rows(COLUMNS)  # 1536 rows
-SIZES = [BLOCK - 1, BLOCK, BLOCK + 1, 9 * BLOCK + 5]  # nine blocks: more than one group of a cluster's tasks
+WIDE, COLUMNS, NARROW = 600, 40, 3
+BLOCK = block_rows(COLUMNS)
+#: around the edges of a block, and nine blocks: more than one group of a cluster's tasks
+SHAPES = [
+    (block_rows(WIDE) - 1, WIDE),
+    (block_rows(WIDE) + 1, WIDE),
+    (BLOCK, COLUMNS),
+    (2 * BLOCK, COLUMNS),
+    (9 * block_rows(NARROW) + 5, NARROW),
+]
 
 
 def mark(model):
     return hashlib.sha256(file_bytes(model)).hexdigest()
 
 
-def fitted(case, n, dtype=np.float64, weighted=True):
-    X, y = case.rows(n, COLUMNS)
+def fitted(case, n, d=COLUMNS, dtype=np.float64, weighted=True):
+    X, y = case.rows(n, d)
     w = 0.5 + np.arange(n) % 4 if weighted else None
     return case.model().fit(X.astype(dtype), y, sample_weight=w)
 
 
-@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("case", CASES, ids=IDS)
-def test_model_files_are_the_same_bytes_on_every_engine(case, n, client):
+def test_model_files_are_the_same_bytes_on_every_engine(case, shape, client):
     engines = [("threads", 1), ("threads", 2), ("threads", 5), ("stream", 1), ("stream", 2)]
     marks = {}
-    for name, workers in engines if n > BLOCK + 1 else engines[1:4:2]:
+    for name, workers in engines if shape[1] == NARROW else engines[1:4]:
         with assay.engine(name, workers=workers):
-            marks[name, workers] = mark(fitted(case, n))
+            marks[name, workers] = mark(fitted(case, *shape))
     with assay.engine("cluster", client):
-        marks["cluster"] = mark(fitted(case, n))
+        marks["cluster"] = mark(fitted(case, *shape))
     assert len(set(marks.values())) == 1, marks
 
 
@@ -45,9 +52,9 @@ def test_single_precision_and_unweighted_rows_too(case, client):
     marks = {}
     for name, option in [("threads", 1), ("threads", 3), ("stream", 2)]:
         with assay.engine(name, workers=option):
-            marks[name, option] = mark(fitted(case, n, np.float32, weighted=False))
+            marks[name, option] = mark(fitted(case, n, dtype=np.float32, weighted=False))
     with assay.engine("cluster", client):
-        marks["cluster"] = mark(fitted(case, n, np.float32, weighted=False))
+        marks["cluster"] = mark(fitted(case, n, dtype=np.float32, weighted=False))
     assert len(set(marks.values())) == 1, marks
 
 
@@ -61,11 +68,11 @@ def test_dask_arrays_and_frames_of_any_chunking_give_the_bytes_of_numpy(case, cl
     X, y = case.rows(n, d)
     w = 1.0 + np.arange(n) % 3
     here = mark(case.model().fit(X, y, sample_weight=w))
-    for rows, columns in [(1000, 600), (701, 7), (n, 250)]:
-        A, b, v = da.from_array(X, (rows, columns)), da.from_array(y, 997), da.from_array(w, n)
+    for rows, columns in [(1000, 40), (17_001, 7), (n, 25)]:
+        A, b, v = da.from_array(X, (rows, columns)), da.from_array(y, 9973), da.from_array(w, n)
         with assay.engine("cluster", client):
             assert mark(case.model().fit(A, b, sample_weight=v)) == here
-    assert mark(case.model().fit(da.from_array(X, (911, d)), y, sample_weight=w)) == here  # on this process's threads
+    assert mark(case.model().fit(da.from_array(X, (9111, d)), y, sample_weight=w)) == here  # on this process's threads
     names = [f"x{j}" for j in range(d)]
     frame = pd.DataFrame(X, columns=names)
     here = mark(case.model().fit(frame, y))
@@ -83,7 +90,7 @@ def test_a_parquet_file_gives_the_bytes_of_its_frame(case, tmp_path, client):
     X, y = case.rows(2 * BLOCK + 11, COLUMNS)
     frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(COLUMNS)])
     path = tmp_path / "rows.parquet"
-    pq.write_table(pa.Table.from_pandas(frame.assign(y=y), preserve_index=False), path, row_group_size=1000)
+    pq.write_table(pa.Table.from_pandas(frame.assign(y=y), preserve_index=False), path, row_group_size=10_000)
     rows = assay.rows(path, target="y")
     marks = {"file": _without_target(case.model().fit(rows))}
     for name, workers in [("threads", 2), ("stream", 1)]:
@@ -125,6 +132,18 @@ def test_answers_are_the_same_bits_on_every_engine(case, client):
         seen.append(model.predict(X))
     assert all(np.array_equal(seen[0], other) for other in seen[1:])
     assert np.array_equal(np.concatenate(list(model.predict_blocks(X))), seen[0])
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # twenty steps are not enough to converge
+def test_gradient_descent_takes_the_same_steps_on_every_engine(client):
+    X, y = lines(3 * block_rows(NARROW) + 5, NARROW, 0)
+    marks = []
+    for name, options in [("threads", {"workers": 1}), ("threads", {"workers": 3}), ("stream", {"workers": 2})]:
+        with assay.engine(name, **options):
+            marks.append(mark(assay.LinearRegression(solver="gd", max_iter=20).fit(X, y)))
+    with assay.engine("cluster", client):
+        marks.append(mark(assay.LinearRegression(solver="gd", max_iter=20).fit(X, y)))
+    assert len(set(marks)) == 1
 
 
 def test_engines_nest_and_the_inner_one_is_in_force():

@@ -35,6 +35,18 @@ def test_a_saved_model_answers_alike_and_saves_to_the_same_bytes(case, tmp_path)
         assert again.certificate_.verify(rows, target).holds
 
 
+def test_weights_of_classes_survive_the_file(case, tmp_path):
+    if "class_weight" not in case.cls.params:
+        return
+    X, y = case.rows()
+    for target, weights in ((y, {0: 1.0, 2: 3}), (np.array(["a", "b", "c"])[y], {"b": 2.5})):
+        model = case.model(class_weight=weights).fit(X, target)
+        model.save(tmp_path / "m.assay")
+        again = assay.load(tmp_path / "m.assay")
+        assert again.class_weight == weights
+        assert file_bytes(again.partial_fit(X, target)) == file_bytes(model.partial_fit(X, target))
+
+
 def test_a_loaded_model_goes_on_learning_as_if_it_had_never_been_saved(case, tmp_path):
     X, y = case.rows()
     more, target = case.rows(seed=1)

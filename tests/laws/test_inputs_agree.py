@@ -48,6 +48,28 @@ def test_every_array_gives_the_same_file(case):
     assert len(set(files)) == 1
 
 
+def odd(a):
+    """The same numbers at an odd address."""
+    room = np.empty(a.nbytes + 1, np.uint8)[1:].view(a.dtype).reshape(a.shape)
+    room[...] = a
+    assert not room.flags.aligned
+    return room
+
+
+def test_neither_strides_nor_addresses_change_a_bit(case):
+    X, y = case.rows(20_000, 3)
+    w = 0.5 + np.arange(20_000) % 7 / 3
+    wanted = file_bytes(case.model().fit(X, y, sample_weight=w))
+    apart = [np.repeat(a, 3, axis=0)[::3] for a in (X, y, w)]
+    for A, b, v in (
+        [odd(X), odd(y), odd(w)],
+        apart,
+        [np.asfortranarray(X), y, w],
+        [X[::-1].copy()[::-1], y[::-1].copy()[::-1], w],
+    ):
+        assert file_bytes(case.model().fit(A, b, sample_weight=v)) == wanted
+
+
 def test_whole_numbers_count_like_decimal_ones(case):
     X, y = case.rows()
     X = np.round(X * 3)

@@ -8,6 +8,7 @@ from cases import CASES, IDS, answers, file_bytes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assay.engines import block_rows
 from assay.engines.blas import one_thread_blas
 
 pytestmark = pytest.mark.parametrize("case", CASES, ids=IDS)
@@ -109,7 +110,8 @@ def test_the_steps_end_at_the_result_of_fit(case):
     assert [s.number for s in steps] == list(range(1, len(steps) + 1))
     for name, field in case.cls.layout.items():
         wanted = getattr(model, name, None)
-        if isinstance(wanted, np.ndarray) and wanted.dtype.kind == "f" and not name.startswith("state."):
+        free = name in ("whiten_", "inverse_root_")  # roots of a matrix are unique but for a rotation
+        if isinstance(wanted, np.ndarray) and wanted.dtype.kind == "f" and not free:
             assert np.allclose(steps[-1].values[name], wanted, rtol=1e-6, atol=1e-6), (name, field)
 
 
@@ -131,7 +133,7 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was(case):
 def test_an_abandoned_prediction_gives_blas_its_threads_back(case):
     from threadpoolctl import threadpool_info
 
-    X, y = case.rows(9000, 120)  # two blocks
+    X, y = case.rows(block_rows(120) + 1, 120)  # two blocks
     model = case.model().fit(X, y)
     with one_thread_blas():  # finds the libraries
         pass

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -477,3 +479,31 @@ def test_a_line_needs_points_that_differ():
         line([1.0, 1.0], [1.0, 2.0])
     with pytest.raises(DataError, match="equally many"):
         line([1.0, 2.0], [1.0])
+
+
+def test_many_columns_take_the_blas_path_with_the_same_sums():
+    from assay.hypotheses.gram import NO_WEIGHTS, _sums_of_few, _sums_of_many
+
+    X, y = problem(700, 40)
+    for root in (NO_WEIGHTS, np.sqrt(np.random.default_rng(0).uniform(0, 2, 700))):
+        few, many = (np.zeros(40, dtype=np.uint64) for _ in range(2))
+        p = X[0]
+        A, B = _sums_of_few(X, y, root, p, 1.0, few), _sums_of_many(X, y, root, p, 1.0, many)
+        np.testing.assert_allclose(np.triu(A), np.triu(B), rtol=1e-11, atol=1e-9)
+        np.testing.assert_array_equal(few, many)
+    X, y = problem(1000, 200)
+    close(assay.LinearRegression().fit(X, y), linear_model.LinearRegression().fit(X, y), 1e-10)
+    assert assay.LinearRegression().fit(X, y).certificate_.verify(X, y).holds
+
+
+def test_answering_from_a_file_needs_neither_numba_nor_scipy(tmp_path):
+    X, y = problem()
+    assay.LinearRegression().fit(X, y).save(tmp_path / "m.assay")
+    code = (
+        "import sys, assay; m = assay.load(sys.argv[1]); m.predict([[0.0] * 6]); "
+        "print(sorted({'numba', 'scipy', 'sklearn', 'pyarrow'} & set(sys.modules)))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "m.assay")], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert run.stdout.strip() == "[]"

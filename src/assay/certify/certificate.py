@@ -32,7 +32,7 @@ def _agree(there: Any, array: np.ndarray[Any, Any]) -> bool:
     try:
         there = np.asarray(there, dtype=array.dtype)
         return there.shape == array.shape and bool(np.all(there == array) or _close(there, array))
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         return False
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from assay.certify.claim import Claim
 from assay.certify.intervals import clopper_pearson, hoeffding, normal_interval
+from assay.errors import DataError
 
 
 def held_out_error(errors: int, n: int, *, fraction: float, seed: int, confidence: float = 0.95) -> Claim:
@@ -37,6 +38,10 @@ def held_out_error(errors: int, n: int, *, fraction: float, seed: int, confidenc
 
 def held_out_loss(loss: float, error: float, n: int, *, fraction: float, seed: int, confidence: float = 0.95) -> Claim:
     """The mean squared error on held-out rows; `error` is its standard error s/√n, s the deviation of the squared errors."""
+    if n < 2:
+        raise DataError(
+            f"The error on {n} held-out row(s) has no interval: give more rows, or hold out a larger share."
+        )
     low, high = normal_interval(loss, error, confidence)
     return Claim(
         name="held-out squared error",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -51,19 +51,21 @@ class Residuals(NamedTuple):
         return 1 - self.loss * self.n / self.target_m2 if self.target_m2 > 0 else float(self.loss == 0)
 
 
+Measured = TypeVar("Measured", Confusion, Residuals)
+
+
 def confusion(model: Any, rows: Rows) -> Confusion:
     """Count the answers of a classifier."""
     rows, engine = _opened(rows, model)
     found = fold(engine, rows.blocks(), partial(_count, model, rows.names, rows.categories), _add)
-    return Confusion(_some(found))
+    return _some(None if found is None else Confusion(found))
 
 
 def residuals(model: Any, rows: Rows) -> Residuals:
     """Sum up the squared errors of a regressor."""
     rows, engine = _opened(rows, model)
     found: Residuals | None = fold(engine, rows.blocks(), partial(_square, model, rows.names, rows.categories), _merge)
-    result: Residuals = _some(found)
-    return result
+    return _some(found)
 
 
 def _opened(rows: Rows, model: Any) -> tuple[Rows, Any]:
@@ -71,8 +73,8 @@ def _opened(rows: Rows, model: Any) -> tuple[Rows, Any]:
     return engine.open(rows), engine
 
 
-def _some(found: Any) -> Any:
-    if found is None:
+def _some(found: Measured | None) -> Measured:
+    if found is None or found.n == 0:
         raise DataError("There are no rows to measure the model on: give more rows, or hold out a larger share.")
     return found
 

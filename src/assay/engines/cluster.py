@@ -15,7 +15,7 @@ import numpy as np
 
 from assay.engines.blas import one_thread_blas
 from assay.engines.engine import Engine, Item, Result
-from assay.engines.rows import Block, Part, Rows, block_rows, check_weights
+from assay.engines.rows import Block, Part, Rows, block_rows, check_weights, settled
 from assay.errors import DataTypeError, EngineError, ParameterError
 
 try:
@@ -130,7 +130,7 @@ class DaskPart(NamedTuple):
 
 def _block(X: Any, y: Any, w: Any, start: int) -> Block:
     X = np.asarray(X)
-    X = np.ascontiguousarray(X, dtype=np.float32 if X.dtype == np.float32 else np.float64)
+    X = settled(X, np.float32 if X.dtype == np.float32 else np.float64)
     y = None if y is None else np.asarray(y)
     return Block(X, y, None if w is None else check_weights(np.asarray(w, dtype=np.float64), start), start)
 

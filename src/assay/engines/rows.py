@@ -15,19 +15,24 @@ import numpy as np
 from assay.errors import DataError
 from assay.numerics import Array
 
-BLOCK_ELEMENTS = 1 << 20
-LARGEST_BLOCK = 1 << 16
+BLOCK_ELEMENTS = 1 << 21
+LARGEST_BLOCK = 1 << 17
 SMALLEST_BLOCK = 1 << 8
 
 
 def block_rows(n_columns: int) -> int:
-    """Rows a block: about a million numbers, a multiple of 256, at most 65 536.
+    """Rows a block: about two million numbers, a multiple of 256, at most 131 072.
 
     >>> block_rows(50), block_rows(1)
-    (20736, 65536)
+    (41728, 131072)
     """
     rows = BLOCK_ELEMENTS // max(1, n_columns) // SMALLEST_BLOCK * SMALLEST_BLOCK
     return min(LARGEST_BLOCK, max(SMALLEST_BLOCK, rows))
+
+
+def settled(a: Array, dtype: Any = None) -> Array:
+    """The array in C order at aligned addresses: NumPy adds up any other in another order, and bits would differ."""
+    return np.require(a, dtype, ["C_CONTIGUOUS", "ALIGNED"])
 
 
 class Block(NamedTuple):
@@ -39,7 +44,9 @@ class Block(NamedTuple):
     start: int
 
     def load(self) -> Block:
-        return self
+        """The block itself, settled: blocks that travelled may lie at odd addresses."""
+        y, w = (None if a is None else settled(a) for a in (self.y, self.w))
+        return Block(settled(self.X), y, w, self.start)
 
 
 class Part(Protocol):
@@ -102,10 +109,8 @@ class _Slice(NamedTuple):
     start: int
 
     def load(self) -> Block:
-        X = self.X
-        if X.dtype != np.float32:
-            X = np.ascontiguousarray(X, dtype=np.float64)
-        return Block(np.ascontiguousarray(X), self.y, self.w, self.start)
+        X = settled(self.X, None if self.X.dtype == np.float32 else np.float64)
+        return Block(X, self.y, self.w, self.start).load()
 
 
 class ArrayRows(Rows):
@@ -131,7 +136,7 @@ class ArrayRows(Rows):
         return self._parts(self.X, block_rows(self.n_columns))
 
     def targets(self) -> Iterator[Part]:
-        return self._parts(self.X[:, :0], 4 * LARGEST_BLOCK)
+        return self._parts(self.X[:, :0], 2 * LARGEST_BLOCK)
 
     def _parts(self, X: Array, step: int) -> Iterator[Part]:
         for a in range(0, X.shape[0], step):
@@ -173,5 +178,5 @@ def rechunk(pieces: Iterator[tuple[Any, ...]], step: int) -> Iterator[Block]:
 
 
 def _join(held: list[tuple[Any, ...]], start: int) -> Block:
-    X, y, w = (None if p[0] is None else p[0] if len(p) == 1 else np.concatenate(p) for p in zip(*held))
-    return Block(np.ascontiguousarray(X), y, w, start)
+    columns: list[Any] = [None if p[0] is None else p[0] if len(p) == 1 else np.concatenate(p) for p in zip(*held)]
+    return Block(columns[0], columns[1], columns[2], start).load()

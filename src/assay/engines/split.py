@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.engines.rows import ArrayRows, Part, Rows, block_rows, rechunk
+from assay.engines.rows import ArrayRows, Block, Part, Rows, block_rows, rechunk
 from assay.errors import ParameterError
 from assay.numerics import Array
 
@@ -43,11 +43,22 @@ class _Side(Rows):
     def blocks(self) -> Iterator[Part]:
         return rechunk(self._pieces(self._rows.blocks()), block_rows(self.n_columns))
 
+    def targets(self) -> Iterator[Part]:
+        for part in self._rows.targets():
+            block = part.load()
+            keep = self._keep(block.start, len(block.X if block.y is None else block.y))
+            y, w = (None if a is None else a[keep] for a in (block.y, block.w))
+            yield Block(np.empty((int(keep.sum()), 0)), y, w, block.start)
+
     def _pieces(self, parts: Iterator[Part]) -> Iterator[tuple[Any, ...]]:
         for part in parts:
             block = part.load()
-            keep = held_out_mask(block.start, len(block.X), self._fraction, self._seed) == self._held_out
+            keep = self._keep(block.start, len(block.X))
             yield tuple(None if a is None else a[keep] for a in block[:3])
+
+    def _keep(self, start: int, n: int) -> Array:
+        side: Array = held_out_mask(start, n, self._fraction, self._seed) == self._held_out
+        return side
 
 
 def split_rows(rows: Rows, fraction: float, seed: int) -> tuple[Rows, Rows]:

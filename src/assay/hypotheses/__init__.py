@@ -60,5 +60,7 @@ def load(path: Any) -> Any:
 
     record = read(path)
     if record.model not in REGISTRY:
-        raise ModelFileError(f"The file holds a model {record.model!r} that this version of Assay does not know. Upgrade Assay?")
+        raise ModelFileError(
+            f"The file holds a model {record.model!r} that this version of Assay does not know. Upgrade Assay?"
+        )
     return model_class(record.model).from_record(record)

@@ -76,6 +76,11 @@ def _scale(diagonal: Floats) -> Floats:
     return np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
 
 
+def _cut(system: System, method: float) -> float:
+    """Directions relatively shorter than this are rounding: of the method, or of the values it was given."""
+    return min(max(method, 4 * EPS * system.magnification()), 1e-4)
+
+
 def factor_of_gram(system: System) -> Factor:
     """The factor by eigenvalues of the matrix; good to a condition number of some 10⁷."""
     A = system.matrix
@@ -83,7 +88,7 @@ def factor_of_gram(system: System) -> Factor:
     live = np.flatnonzero(scale)
     lam, V = np.linalg.eigh(A[np.ix_(live, live)] * np.outer(scale[live], scale[live]))
     lam, V = lam[::-1], V[:, ::-1]
-    cut = max(float(np.sqrt(8 * len(A) * EPS)), 4 * EPS * system.magnification())
+    cut = _cut(system, float(np.sqrt(8 * len(A) * EPS)))
     keep = lam > cut**2 * (lam[0] if len(lam) else 0.0)
     whole = np.zeros((len(A), int(keep.sum())))
     whole[live] = V[:, keep]
@@ -102,7 +107,7 @@ def factor_of_rows(system: System, passes: Passes) -> tuple[Factor, Floats]:
     target = np.zeros(len(stacked))
     target[: len(R)] = R[:, -1]
     U, s, Vt = np.linalg.svd(stacked, full_matrices=False)
-    cut = max(8 * len(scale) * EPS, 4 * EPS * system.magnification())
+    cut = _cut(system, 8 * len(scale) * EPS)
     r = int((s > cut * s[0]).sum()) if len(s) and s[0] > 0 else 0
     factor = Factor(np.ascontiguousarray(Vt[:r].T), s[:r], scale, cut)
     return factor, scale * (factor.V @ ((U[:, :r].T @ target) / s[:r]))

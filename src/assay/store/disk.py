@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
-from assay.errors import ModelFileError
+from assay.errors import ModelFileError, WriteError
 
 LARGEST_FILE = 16 << 30
 
@@ -27,7 +27,7 @@ def write_atomically(data: bytes, path: str | os.PathLike[str]) -> None:
             _replace(Path(os.path.realpath(target)), data)  # the file that a link points to, not the link
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
-        raise ModelFileError(f"{str(target)!r} could not be written ({why}); what was there is untouched.") from error
+        raise WriteError(f"{str(target)!r} could not be written ({why}); what was there is untouched.") from error
 
 
 def _replace(target: Path, data: bytes) -> None:

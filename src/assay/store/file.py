@@ -68,6 +68,12 @@ def _sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def _digest(array: Array) -> str:
+    """The SHA-256 of an array's type, shape and bytes in C order, such as `<f8 2,3 …`."""
+    shape = ",".join(map(str, array.shape))
+    return _sha256(f"{array.dtype.str} {shape} ".encode() + array.tobytes())
+
+
 def encode(record: Record) -> bytes:
     """The bytes of a model file. Equal records give equal bytes."""
     arrays = dict(record.arrays)
@@ -84,7 +90,7 @@ def encode(record: Record) -> bytes:
         target=to_plain(record.target),
         claims=claims,
         provenance=to_plain(record.provenance),
-        sha256={name: _sha256(np.ascontiguousarray(a).tobytes()) for name, a in sorted(arrays.items())},
+        sha256={name: _digest(a) for name, a in sorted(arrays.items())},
     )
     text = msgspec.json.encode(document, order="deterministic").decode()
     return pack(arrays, {"assay": text, "sha256": _sha256(text.encode())})
@@ -113,7 +119,7 @@ def decode(data: bytes) -> Record:
     if set(document.sha256) != set(arrays):
         raise ModelFileError("The model file is damaged: its list of arrays does not match its arrays.")
     for name, array in arrays.items():
-        if document.sha256[name] != _sha256(array.tobytes()):
+        if document.sha256[name] != _digest(array):
             raise ModelFileError(f"The model file is damaged: the array {name!r} does not match its SHA-256.")
     claims = [_unpack_claim(claim, arrays) for claim in document.claims]
     return Record(

@@ -19,6 +19,7 @@ from assay.numerics import Array, Floats
 
 EPS = float(np.finfo(np.float64).eps)
 LOOSEST = 1e-2  # a tolerance beyond this proves nothing
+LARGEST_CUT = 1e-4  # nor does leaving out directions that are longer than this
 
 
 class Centre(NamedTuple):
@@ -45,7 +46,7 @@ def _blocks(rows: Rows) -> Iterator[tuple[Array, Array, Array]]:
     for part in rows.blocks():
         block = part.load()
         w = np.ones(len(block.X)) if block.w is None else block.w
-        yield block.X.astype(np.float64), np.asarray(block.y, dtype=np.float64), w
+        yield block.X.astype(np.float64, copy=False), np.asarray(block.y, dtype=np.float64), w
 
 
 def _centre(rows: Rows, about_mean: bool) -> Centre:
@@ -76,8 +77,9 @@ def _witness(claim: Claim, rows: Rows) -> tuple[Floats, float, float, Floats]:
     if w.shape != (rows.n_columns,) or root.ndim != 2 or len(root) != len(w):
         raise ValueError(f"coefficients {w.shape} and inverse root {root.shape} do not fit {rows.n_columns} columns")
     b, alpha = _one(claim, "intercept"), _one(claim, "alpha")
-    if not alpha >= 0 or not (_one(claim, "fit_intercept") or b == 0):
-        raise ValueError(f"alpha = {alpha} and intercept {b} cannot be")
+    fitted, cut = _one(claim, "fit_intercept"), _one(claim, "cut")
+    if not (alpha >= 0 and fitted in (0, 1) and (fitted or b == 0) and 0 <= cut <= LARGEST_CUT):
+        raise ValueError(f"alpha {alpha:g}, intercept {b:g} (fitted: {fitted:g}) and cut {cut:g} prove nothing")
     return w, b, alpha, root
 
 
@@ -166,7 +168,7 @@ def _directions(claim: Claim, rows: Rows) -> Directions:
     grown = np.sqrt(np.sum((s.raw_lengths[live] / s.lengths[live]) ** 2))
     cut = _one(claim, "cut")
     limit = np.sqrt(len(coef)) * (cut + 64 * EPS * (len(coef) + grown))
-    everything = W.shape[1] == len(coef) or (0 <= cut <= 1e-4 and bool(np.sqrt(left) <= limit))
+    everything = W.shape[1] == len(coef) or bool(np.sqrt(left) <= limit)
     return Directions(basis, lengths, float(singular[0] / singular[-1]) if len(singular) else 1.0, there, everything)
 
 

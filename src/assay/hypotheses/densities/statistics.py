@@ -127,9 +127,9 @@ def merge(a: Statistics, b: Statistics) -> Statistics:
         return Statistics(
             a.class_count + b.class_count,
             *merge_moments(a.gaussian, b.gaussian),
-            *merge_sums(a.bernoulli, b.bernoulli),
-            *merge_sums(a.poisson, b.poisson),
-            *merge_sums(a.multinomial, b.multinomial),
-            *categorical.merge(a.categories, b.categories),
+            *(merge_sums(a.bernoulli, b.bernoulli) if a.bernoulli_sum.size else a.bernoulli),
+            *(merge_sums(a.poisson, b.poisson) if a.poisson_sum.size else a.poisson),
+            *(merge_sums(a.multinomial, b.multinomial) if a.multinomial_sum.size else a.multinomial),
+            *(categorical.merge(a.categories, b.categories) if len(a.category_offsets) > 1 else a.categories),
             fingerprint.join(a.mark, b.mark),
         )
