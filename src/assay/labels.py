@@ -39,7 +39,9 @@ class Labels(NamedTuple):
         if self.table is not None and y.dtype.kind in "iub":
             at = y.astype(np.int64) - self.low if self.low else y.astype(np.int64, copy=False)
             if len(at) == 0 or (at.min() >= 0 and at.max() < len(self.table)):
-                codes: Array = at if self._is_plain() else self.table.take(at)
+                if self._is_plain():
+                    return at
+                codes: Array = self.table.take(at)
                 good: Any = codes >= 0
             else:
                 codes = at
@@ -69,15 +71,22 @@ def _comparable(y: Array, classes: Array) -> Array:
     return y
 
 
+def _present(y: Array, low: int, high: int) -> Array:
+    """Which of low … high occur, less low. The first rows usually show all of them; then no more need be read."""
+    seen = np.zeros(high - low + 1, dtype=bool)
+    for a in range(0, len(y), 1 << 12):
+        seen[y[a : a + (1 << 12)].astype(np.int64) - low] = True
+        if seen.all():
+            break
+    return np.flatnonzero(seen)
+
+
 def distinct(y: Array) -> Array:
     """The sorted distinct labels of a block, refusing what cannot be a label."""
     if y.dtype.kind in "iu" and len(y):
         low, high = int(y.min()), int(y.max())
         if _close(low, high):
-            present = np.zeros(high - low + 1, dtype=bool)
-            # in 64 bits: 127 − (−1) does not fit the int8 that the labels may be
-            present[y if low == 0 else y.astype(np.int64, copy=False) - low] = True
-            return (np.flatnonzero(present) + low).astype(y.dtype)
+            return (_present(y, low, high) + low).astype(y.dtype)
         return np.unique(y)
     if y.dtype.kind == "f":
         refuse_continuous(y)

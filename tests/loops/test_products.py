@@ -14,11 +14,11 @@ from assay.loops.products import LANE, TILE, add_products, add_square
 
 
 @pytest.mark.parametrize("P", [8, 16, 24, 32, 40, 48, 56, 64, 104, 128])
-@pytest.mark.parametrize("m", [1, 7, 64])
+@pytest.mark.parametrize("m", [1, 7, TILE])
 def test_the_square_of_a_tile_is_numpys(P, m):
     T = np.random.default_rng(P + m).normal(size=(TILE, P))
     C = np.ones((P, P))
-    add_square(T, m, C)
+    add_square(T, m, C, T.reshape(-1), 0)
     np.testing.assert_allclose(np.triu(C), np.triu(1 + T[:m].T @ T[:m]), rtol=1e-12, atol=1e-12)
 
 
@@ -47,7 +47,7 @@ def test_products_are_shifted_scaled_and_hashed(weighted, dtype):
 def test_uncompiled_products_are_the_same():
     code = (
         "import numpy as np; from assay.loops.products import add_square; "
-        "T = np.arange(64.0).reshape(4, 16); C = np.zeros((16, 16)); add_square(T, 3, C); print(np.triu(C).sum())"
+        "T = np.arange(64.0).reshape(4, 16); C = np.zeros((16, 16)); add_square(T, 3, C, T.reshape(-1), 0); print(np.triu(C).sum())"
     )
     run = subprocess.run(
         [sys.executable, "-c", code],

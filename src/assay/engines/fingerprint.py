@@ -38,7 +38,8 @@ def leaf(hashes: Array, X: Array, target: Array | None, w: Array | None) -> byte
     digest.update(hashes.tobytes())
     for column in (target, w):
         if column is not None:
-            digest.update(b"|" + _column_hash(np.ascontiguousarray(column, dtype=np.float64)))
+            kept = column.dtype in (np.float64, np.int64)
+            digest.update(b"|" + _column_hash(np.ascontiguousarray(column, dtype=None if kept else np.float64)))
     return digest.digest()
 
 

