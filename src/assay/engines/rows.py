@@ -15,16 +15,16 @@ import numpy as np
 from assay.errors import DataError
 from assay.numerics import Array
 
-BLOCK_ELEMENTS = 1 << 21
+BLOCK_ELEMENTS = 1 << 22
 LARGEST_BLOCK = 1 << 17
 SMALLEST_BLOCK = 1 << 8
 
 
 def block_rows(n_columns: int) -> int:
-    """Rows a block: about two million numbers, a multiple of 256, at most 131 072.
+    """Rows a block: about four million numbers, a multiple of 256, at most 131 072.
 
     >>> block_rows(50), block_rows(1)
-    (41728, 131072)
+    (83712, 131072)
     """
     rows = BLOCK_ELEMENTS // max(1, n_columns) // SMALLEST_BLOCK * SMALLEST_BLOCK
     return min(LARGEST_BLOCK, max(SMALLEST_BLOCK, rows))

@@ -19,7 +19,7 @@ def held_out_mask(start: int, n: int, fraction: float, seed: int) -> Array:
     """True for the rows start … start + n − 1 that are held out (splitmix64 of seed and row number).
 
     >>> int(held_out_mask(0, 100_000, 0.25, 7).sum())
-    25180
+    25011
     """
     with np.errstate(over="ignore"):
         z = np.arange(start, start + n, dtype=np.uint64) + np.uint64(seed) * np.uint64(0xD1342543DE82EF95)
