@@ -58,7 +58,7 @@ def absorb_gram(names: Sequence[str] | None, block: Block) -> Gram:
     """The statistics of one block; values that are not finite are refused by name."""
     assert block.y is not None
     X, w = block.X, block.w
-    y = as_regression_target(block.y)
+    y = as_regression_target(block.y, block.start)
     p, q = _pivot(X, w), float(_pivot(y[:, None], w)[0])
     root = NO_WEIGHTS if w is None else np.sqrt(w)
     hashes = np.zeros(X.shape[1], dtype=np.uint64)

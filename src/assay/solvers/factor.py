@@ -121,7 +121,7 @@ def absorb_triangle(shift: Floats, scale: Floats, target_shift: float, intercept
     A = np.ones((m, d + 1 + first))
     np.subtract(block.X, shift, out=A[:, first : d + first])
     A[:, first : d + first] *= scale
-    A[:, -1] = as_regression_target(block.y) - target_shift
+    A[:, -1] = as_regression_target(block.y, block.start) - target_shift
     if block.w is not None:
         A *= np.sqrt(block.w)[:, None]
     return _triangle(A)

@@ -30,7 +30,7 @@ class Slope(NamedTuple):
 def absorb_slope(w: Floats, tile: int, block: Block) -> Slope:
     """E and ∇E of one block at w (d + 1,), tile by tile; each row counts by its weight."""
     assert block.y is not None
-    f = as_regression_target(block.y)
+    f = as_regression_target(block.y, block.start)
     error, gradient = 0.0, np.zeros(len(w))
     with np.errstate(over="ignore", invalid="ignore"):
         for a in range(0, len(f), tile):

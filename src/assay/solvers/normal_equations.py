@@ -55,7 +55,7 @@ class Residual(NamedTuple):
 def absorb_residual(shift: Floats, target_shift: float, b: float, coef: Floats, tile: int, block: Block) -> Residual:
     """The residuals of one block, tile by tile."""
     assert block.y is not None
-    y = as_regression_target(block.y)
+    y = as_regression_target(block.y, block.start)
     slope, total, squares = np.zeros(len(coef)), 0.0, 0.0
     for a in range(0, len(y), tile):
         x: Array = np.subtract(block.X[a : a + tile], shift, dtype=np.float64)

@@ -1,0 +1,22 @@
+"""Validation at the public edge: whatever a user hands over becomes `Rows`, or an error that says what to do.
+
+The inside trusts what comes from here. Values are not searched for NaN up front (that would read the table once more): a
+model's statistics show that something is not finite, and `refuse_non_finite` then finds and names the cell.
+"""
+
+from assay.inputs.anything import as_rows
+from assay.inputs.arrays import as_column, as_matrix, as_regression_target, as_weights
+from assay.inputs.frames import Levels
+from assay.inputs.refusals import check_features, refuse_non_finite, refuse_overflow
+
+__all__ = [
+    "Levels",
+    "as_column",
+    "as_matrix",
+    "as_regression_target",
+    "as_rows",
+    "as_weights",
+    "check_features",
+    "refuse_non_finite",
+    "refuse_overflow",
+]

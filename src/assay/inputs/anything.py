@@ -1,0 +1,52 @@
+"""Whatever a user hands over becomes `Rows`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from assay.engines import ArrayRows, Rows
+from assay.errors import DataError, DataTypeError
+from assay.inputs.arrays import as_column, as_matrix, as_weights
+from assay.inputs.frames import Levels, as_frame, frame_matrix
+from assay.numerics import Array
+
+
+def as_rows(
+    X: Any, y: Any = None, sample_weight: Any = None, *, categories: bool = False, levels: Levels | None = None
+) -> Rows:
+    """Rows of anything that holds a table: arrays, lists, frames (pandas, polars, Arrow, …), Dask collections, `assay.rows`.
+
+    `categories`: text and categorical columns become codes (for models that take them) instead of an error; `levels` are
+    the categories of an earlier fit, by which they are then coded (unknown ones become missing).
+    """
+    if isinstance(X, Rows):
+        if y is not None or sample_weight is not None:
+            raise DataError("assay.rows(...) brings its own target and weights: name them there, not in this call.")
+        return X
+    if hasattr(X, "__dask_graph__"):
+        from assay.engines.cluster import dask_rows
+
+        return dask_rows(X, y, sample_weight)
+    names, cats, array = _matrix(X, categories, levels)
+    n = array.shape[0]
+    target = None if y is None else as_column(y, "y", n)
+    weights = None if sample_weight is None else as_weights(sample_weight, n)
+    return ArrayRows(array, target, weights, names=names, categories=cats)
+
+
+def _matrix(X: Any, categories: bool, levels: Levels | None) -> tuple[tuple[str, ...] | None, Levels | None, Array]:
+    if _is_sparse(X):
+        raise DataTypeError(
+            "Sparse data is not supported by this model yet: convert it with X.toarray() (dense data is required)."
+        )
+    if not isinstance(X, np.ndarray | list | tuple):
+        frame = as_frame(X)
+        if frame is not None:
+            return frame_matrix(frame, categories, levels)
+    return None, None, as_matrix(X)
+
+
+def _is_sparse(X: Any) -> bool:
+    return hasattr(X, "tocsr") and hasattr(X, "nnz")

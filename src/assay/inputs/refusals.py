@@ -1,0 +1,76 @@
+"""Errors about cells and columns, found only when a model's statistics show that something is wrong."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from assay.engines import Rows
+from assay.errors import DataError, SchemaError, nearest
+from assay.numerics import Array
+
+
+def refuse_non_finite(X: Array, start: int = 0, names: Sequence[str] | None = None, *, nan: bool = True) -> None:
+    """Raise for the first infinite (or, with `nan`, missing) value of a block, naming row and column."""
+    bad = ~np.isfinite(X) if nan else np.isinf(X)
+    if bad.any():
+        i, j = (int(k) for k in np.argwhere(bad)[0])
+        column = f"column {names[j]!r}" if names is not None else f"column {j}"
+        if np.isnan(X[i, j]):
+            raise DataError(
+                f"Input X contains NaN (first in row {start + i}, {column}). Drop or impute missing values, or use a model "
+                "that leaves them out (the naive Bayes family)."
+            )
+        raise DataError(
+            f"Input X contains infinity or a value too large for dtype('{X.dtype}') (first in row {start + i}, {column})."
+        )
+
+
+def refuse_overflow(X: Array, start: int = 0, names: Sequence[str] | None = None) -> None:
+    """Raise for values whose squares overflow, naming the column."""
+    top = np.nanmax(np.abs(X), axis=0)
+    j = int(np.argmax(top))
+    column = f"Column {names[j]!r}" if names is not None else f"Column {j}"
+    raise DataError(
+        f"{column} holds values as large as {top[j]:.3g}, whose squares overflow float64. Rescale it (divide by a constant)."
+    )
+
+
+def check_features(model: Any, rows: Rows) -> None:
+    """Raise where rows at prediction do not have the columns of the fit."""
+    name = type(model).__name__
+    fitted: Array | None = getattr(model, "feature_names_in_", None)
+    if fitted is not None and rows.names is not None and tuple(fitted) != tuple(rows.names):
+        raise SchemaError(_names_message(list(fitted), list(rows.names)))
+    if rows.n_columns != model.n_features_in_:
+        raise DataError(
+            f"X has {rows.n_columns} features, but {name} is expecting {model.n_features_in_} features as input."
+        )
+    if fitted is not None and rows.names is None:
+        warnings.warn(
+            f"X does not have valid feature names, but {name} was fitted with feature names", UserWarning, stacklevel=5
+        )
+    elif fitted is None and rows.names is not None:
+        warnings.warn(f"X has feature names, but {name} was fitted without feature names", UserWarning, stacklevel=5)
+
+
+def _names_message(fitted: list[str], given: list[str]) -> str:
+    unseen = sorted(set(given) - set(fitted))
+    missing = sorted(set(fitted) - set(given))
+    message = "The feature names should match those that were passed during fit.\n"
+    if unseen:
+        message += "Feature names unseen at fit time:\n" + "".join(f"- {n}\n" for n in unseen[:5])
+        if len(unseen) > 5:
+            message += "- ...\n"
+    if missing:
+        message += "Feature names seen at fit time, yet now missing:\n" + "".join(f"- {n}\n" for n in missing[:5])
+        if len(missing) > 5:
+            message += "- ...\n"
+        if unseen:
+            message += nearest(missing[0], unseen) + "\n"
+    if not unseen and not missing:
+        message += "Feature names must be in the same order as they were in fit.\n"
+    return message

@@ -1,0 +1,252 @@
+"""What classifiers and regressors share: fitting on rows, answering block by block, certificate and file.
+
+A model declares its hyper-parameters (`params`), the look of what it learns (`layout`), and says how it learns from rows
+(`_learn`) and what it answers for a block (`_scores` or `_values`); everything else is here, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from assay import store
+from assay.certify import Certificate, Claim
+from assay.engines import ArrayRows, Block, Engine, Part, Rows, engine_for
+from assay.engines.blas import one_thread_blas
+from assay.errors import DataError, not_fitted
+from assay.inputs import as_column, as_rows, check_features
+from assay.layout import Layout
+from assay.learner.portable import model_of, record_of
+from assay.learner.tunable import Tunable
+from assay.numerics import Array
+from assay.params import check_params
+from assay.store import Record
+
+
+@dataclass(frozen=True)
+class Step:
+    """A state that an algorithm passed through: its number, the rows seen so far, and what it had learnt."""
+
+    number: int
+    rows: int
+    values: Mapping[str, Any]
+
+
+class Learner(Tunable):
+    """Fit, answer, certify, save."""
+
+    layout: ClassVar[Layout] = {}
+    name: ClassVar[str]  # the name on the command line and in model files
+    takes_categories: ClassVar[bool] = False
+
+    n_jobs: int | None
+    n_features_in_: int
+    feature_names_in_: Array
+    classes_: Array
+
+    # --- fitting ----------------------------------------------------------------------------------------------------
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, *, afresh: bool = True, classes: Any = None) -> Self:
+        check_params(self)
+        before = dict(vars(self))
+        try:
+            return self._fit_rows(X, y, sample_weight, afresh, classes)
+        except BaseException:  # a fit that fails leaves the model as it was
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    def _fit_rows(self, X: Any, y: Any, sample_weight: Any, afresh: bool, classes: Any) -> Self:
+        levels = None if afresh else getattr(self, "_categories", None)
+        rows = as_rows(X, y, sample_weight, categories=self.takes_categories, levels=levels)
+        if not rows.has_target:
+            raise DataError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: "
+                "give fit(X, y), or name the target in assay.rows(..., target=...)."
+            )
+        if afresh or not hasattr(self, "n_features_in_"):
+            if rows.categories is not None and not self.takes_categories:
+                self._refuse_categories(rows)
+            self._forget()
+            self._remember_columns(rows)
+            afresh = True
+        else:
+            rows = rows.fitted_to(self._column_names(), self._categories)
+            check_features(self, rows)
+        engine = engine_for(rows, self.n_jobs)
+        with one_thread_blas():
+            self._learn(engine, engine.open(rows), afresh, classes)
+        self._fitted_with = self.get_params()
+        return self
+
+    _fitted_with: Mapping[str, Any]  # the hyper-parameters of the fit, whatever set_params did since
+
+    def _refuse_categories(self, rows: Rows) -> None:
+        assert rows.categories is not None
+        names = rows.names or tuple(f"number {j}" for j in range(rows.n_columns))
+        text = next((name, levels) for name, levels in zip(names, rows.categories) if levels is not None)
+        raise DataError(
+            f"Column {text[0]!r} holds text such as {next(iter(text[1]), '')!r}, and {type(self).__name__} takes numbers. Leave it "
+            "out with features=[…], encode it as numbers, or use a model that takes categories (NaiveBayes, CategoricalNB)."
+        )
+
+    def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
+        raise NotImplementedError
+
+    def _forget(self) -> None:
+        for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("__")]:
+            delattr(self, name)
+        self._claims: tuple[Claim, ...] = ()
+        self._provenance: dict[str, Any] = {}
+        self._categories: tuple[tuple[str, ...] | None, ...] | None = None
+
+    def _remember_columns(self, rows: Rows) -> None:
+        self.n_features_in_ = rows.n_columns
+        if rows.names is not None:
+            self.feature_names_in_ = np.array(rows.names, dtype=object)
+        self._categories = rows.categories
+
+    def _column_names(self) -> tuple[str, ...] | None:
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else tuple(names)
+
+    # --- answering --------------------------------------------------------------------------------------------------
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "n_features_in_"):
+            raise not_fitted(self)
+
+    def _rows_to_answer(self, X: Any) -> Rows:
+        self._check_fitted()
+        rows = as_rows(X, categories=self.takes_categories, levels=self._categories)
+        rows = rows.fitted_to(self._column_names(), self._categories)
+        check_features(self, rows)
+        return rows
+
+    def _answers(self, X: Any, answer: Callable[[Block], Array]) -> Iterator[Array]:
+        """answer(block) for every block of X, in order."""
+        rows = self._rows_to_answer(X)
+        if isinstance(rows, ArrayRows) and rows.n_columns * (rows.n_rows or 0) <= 4096:
+            yield answer(next(rows.blocks()).load())  # a few rows are answered at once, without any engine
+            return
+        engine = engine_for(rows, self.n_jobs)
+        yield from engine.map(_Answer(answer), engine.open(rows).blocks())
+
+    def _answer(self, X: Any, answer: Callable[[Block], Array]) -> Array:
+        parts = list(self._answers(X, answer))
+        if not parts:
+            raise DataError("Found array with 0 sample(s) while a minimum of 1 is required.")
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def predict_blocks(self, X: Any) -> Iterator[Array]:
+        """`predict` for rows of any size: an iterator over the answers, block by block."""
+        return self._answers(X, self._predict_block)
+
+    def _predict_block(self, block: Block) -> Array:
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> Array:
+        """The predicted target of each row."""
+        return self._answer(X, self._predict_block)
+
+    def _truth(self, X: Any, y: Any, sample_weight: Any, n: int) -> tuple[Array, Any]:
+        """Targets and weights of n answered rows, which `assay.rows` brings itself."""
+        if not isinstance(X, Rows):
+            return as_column(y, "y", n), sample_weight
+        if y is not None or not X.has_target:
+            raise DataError("assay.rows(...) brings its own target: name it there (target=...), and give no y here.")
+        pieces = [part.load() for part in X.targets()]
+        weights = np.concatenate([p.w for p in pieces if p.w is not None]) if X.has_weight else None
+        return np.concatenate([p.y for p in pieces if p.y is not None]), weights
+
+    # --- certificate and file ---------------------------------------------------------------------------------------
+
+    @property
+    def certificate_(self) -> Certificate:
+        """What is proved about this fit; `certificate_.verify(X, y)` re-checks it."""
+        self._check_fitted()
+        split = self._provenance.get("split")
+        return Certificate(
+            self._claims,
+            self.predict,
+            self._column_names(),
+            self._categories,
+            None if split is None else (float(split["fraction"]), int(split["seed"])),
+            self._own_claims,
+        )
+
+    def _make_claims(self) -> tuple[Claim, ...]:
+        """The claims that follow from what was learnt, where they can be made anew at any time."""
+        return ()
+
+    def _own_claims(self) -> tuple[Claim, ...]:
+        """What the claims must be about: those made anew, else the learnt numbers `x_` that they call `x`."""
+        made = self._make_claims()
+        if made:
+            return made
+        return tuple(replace(c, witness={k: self._number(f"{k}_") for k in c.witness}) for c in self._claims)
+
+    def _number(self, name: str) -> Array | None:
+        value = getattr(self, name, None)
+        return np.asarray(value) if isinstance(value, float | np.ndarray) else None
+
+    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
+        """Add the claims that are too dear for every fit; models without such claims return the certificate as it is."""
+        return self.certificate_
+
+    def add_claims(self, *claims: Claim, **provenance: Any) -> None:
+        """Put further claims (such as the error on held-out rows) and facts about the data into the certificate."""
+        self._check_fitted()
+        self._claims = (*self._claims, *claims)
+        self._provenance = {**self._provenance, **provenance}
+
+    def save(self, path: Any) -> None:
+        """Write the fitted model to a file (by custom `*.assay`): data only, no code."""
+        self._check_fitted()
+        store.write(self.to_record(), path)
+
+    def to_record(self) -> Record:
+        """The fitted model as plain data."""
+        self._check_fitted()
+        return record_of(self)
+
+    @classmethod
+    def from_record(cls, record: Record) -> Self:
+        """A fitted model from plain data that has not been trusted yet."""
+        return model_of(cls, record)
+
+    def _part(self, name: str) -> Any:
+        """A learnt part by its name in the layout; `state.x` is the field x of the sufficient statistics."""
+        if name.startswith("state."):
+            return getattr(self._state, name[6:])
+        return getattr(self, name, None)
+
+    _state: Any = None
+
+    def _restore(self, record: Record) -> None:
+        self.n_features_in_ = record.n_features
+        if record.names is not None:
+            self.feature_names_in_ = np.array(record.names, dtype=object)
+        if record.categories is not None:
+            self._categories = tuple(None if c is None else tuple(c) for c in record.categories)
+        if record.classes is not None:
+            self.classes_ = record.classes
+        for name, value in {**record.arrays, **record.facts}.items():
+            if not name.startswith("state."):
+                setattr(self, name, value)
+        self._fitted_with = self.get_params()
+        self._claims = tuple(Claim(**c) for c in record.claims)
+        self._provenance = {k: v for k, v in record.provenance.items() if k != "assay"}
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """A block's answer, where the block may still have to be read."""
+
+    answer: Callable[[Block], Array]
+
+    def __call__(self, part: Part) -> Array:
+        return self.answer(part.load())
