@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 
+PAUSE = 0.05  # seconds: threads of the contender before may still be spinning
+
+
 @dataclass(frozen=True)
 class Contender:
     """Something that is timed. `run` returns what `agree` compares; `rounds` caps the turns of a slow one."""
@@ -19,11 +22,15 @@ class Contender:
 
 @dataclass(frozen=True)
 class Target:
-    """ours must be `at_least` times as fast as the contender named (or take `at_most` times its time)."""
+    """ours must be `at_least` times as fast as the contender named, or take `at_most` times its time.
+
+    `within` is for a contender of our own: it must take at most so many seconds.
+    """
 
     against: str
     at_least: float | None = None
     at_most: float | None = None
+    within: float | None = None
 
 
 @dataclass
@@ -60,6 +67,7 @@ def run_race(race: Race, rounds: int) -> list[Line]:
         for c in race.contenders:
             if turn >= c.rounds:
                 continue
+            time.sleep(PAUSE)
             start = time.perf_counter()
             results[c.name] = c.run()
             best[c.name] = min(best[c.name], time.perf_counter() - start)
@@ -70,13 +78,15 @@ def run_race(race: Race, rounds: int) -> list[Line]:
         ratio = best[c.name] / best[ours]
         judge = race.judge.get(c.name, race.agree)
         agreement = "" if c.name == ours else judge(results[ours], results[c.name])
-        lines.append(Line(race.title, c.name, best[c.name], ratio, agreement, *_verdict(target, ratio)))
+        lines.append(Line(race.title, c.name, best[c.name], ratio, agreement, *_verdict(target, ratio, best[c.name])))
     return lines
 
 
-def _verdict(target: Target | None, ratio: float) -> tuple[str, bool | None]:
+def _verdict(target: Target | None, ratio: float, seconds: float) -> tuple[str, bool | None]:
     if target is None:
         return "", None
+    if target.within is not None:
+        return f"≤ {target.within:g} s", seconds <= target.within
     if target.at_least is not None:
         return f"≥ {target.at_least:g}×", ratio >= target.at_least
     assert target.at_most is not None

@@ -69,5 +69,10 @@ def races() -> list[Race]:
                 ),
             ],
             agreement.nothing,
+            [
+                Target("assay --help", within=0.4),
+                Target("first fit, warm cache", within=2.5),
+                Target("assay predict, 100 rows", within=1.0),
+            ],
         ),
     ]

@@ -113,16 +113,16 @@ from pathlib import Path
 import numpy as np
 import distributed
 import assay
-from assay.engines import ArrayRows
+from assay.engines import ArrayRows, block_rows
 
 def work(part):
-    if part.start == 512 and not Path(sys.argv[1]).exists():
+    if part.start == block_rows(5000) and not Path(sys.argv[1]).exists():
         Path(sys.argv[1]).touch()
         os._exit(1)
     return float(part.load().X.sum())
 
 if __name__ == "__main__":
-    rows = ArrayRows(np.arange(1280.0 * 5000).reshape(1280, 5000))
+    rows = ArrayRows(np.arange(2560.0 * 5000).reshape(2560, 5000))
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster:
         with distributed.Client(cluster) as client, assay.engine("cluster", client) as engine:
             print(list(engine.map(work, rows.blocks())) == [float(p.X.sum()) for p in rows.blocks()])
