@@ -1,7 +1,7 @@
 """A dask.distributed cluster: the only file that names Dask.
 
 Parts that workers can read themselves (row ranges of a Parquet file, chunks of a Dask collection) are read there; rows
-that only this process has are sent. Eight blocks make one task, so little more than the states travels back.
+that only this process has are sent. Four blocks make one task, so little more than the states travels back.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Cluster(Engine):
     """Work on a dask.distributed cluster."""
 
     name = "cluster"
-    group = 8
+    group = 4
 
     def __init__(self, client: Any = None, *, timeout: Any = "10s") -> None:
         self._own = isinstance(client, str)
@@ -91,7 +91,10 @@ class Cluster(Engine):
         if all(getattr(part, "readable_anywhere", False) for part in parts):
             return self.client.submit(_run, function, item, pure=False)
         loaded: Any = tuple(part.load() if hasattr(part, "load") else part for part in parts)
-        sent = self.client.scatter([loaded[0] if parts[0] is item else loaded], hash=False)[0]
+        try:
+            sent = self.client.scatter([loaded[0] if parts[0] is item else loaded], hash=False)[0]
+        except (OSError, TimeoutError) as error:  # no worker is left to take the rows
+            raise EngineError(DIED.format(error)) from error
         return self.client.submit(_run, function, sent, pure=False)
 
     def _result(self, function: Callable[[Any], Any], future: Any, item: Any) -> Any:
