@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from html import escape
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from assay.errors import AssayError
 from assay.inputs import Levels, as_rows
 
 ON_HELD_OUT = ("held_out_error", "held_out_loss")
+WIDTH = 96
+INDENT = " " * 17
 MARKS = {True: "holds", False: "FAILS"}
 
 
@@ -135,9 +138,9 @@ class Certificate:
         lines = []
         for c in self.claims:
             bound = f" (bound {_number(c.bound)})" if c.bound is not None else ""
-            value = f"  {_number(c.value)}{bound}" if c.value is not None else ""
-            lines.append(f"{MARKS[c.holds]:<6} {c.kind:<9} {c.name}:{value}")
-            lines.append(f"                 {c.statement}")
+            value = f": {_number(c.value)}{bound}" if c.value is not None else ""
+            lines.append(f"{MARKS[c.holds]:<6} {c.kind:<9} {c.name}{value}")
+            lines += wrap(c.statement, WIDTH, initial_indent=INDENT, subsequent_indent=INDENT)
         return "\n".join(lines) or "no claims"
 
     def _repr_html_(self) -> str:
