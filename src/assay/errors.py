@@ -31,6 +31,10 @@ class DataError(AssayError, ValueError):
     exit_code = 3
 
 
+class OneClassError(DataError):
+    """The targets hold a single class: there is nothing to tell apart."""
+
+
 class DataTypeError(DataError, TypeError):
     """The data are of a type that cannot be turned into numbers."""
 
@@ -56,12 +60,6 @@ class WriteError(ModelFileError, OSError):
 
 class EngineError(AssayError, RuntimeError):
     """The place where the work should run (threads, cluster) cannot do it."""
-
-
-class ClaimError(AssayError):
-    """A certificate's claim was not established."""
-
-    exit_code = 4
 
 
 class NotFittedError(AssayError, ValueError, AttributeError):

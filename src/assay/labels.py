@@ -50,9 +50,9 @@ class Labels(NamedTuple):
             codes = np.minimum(np.searchsorted(self.classes, _comparable(y, self.classes)), len(self.classes) - 1)
             good = self.classes[codes] == y
         if not np.all(good):
-            stranger = y[~np.asarray(good)][0]
+            stranger = _plain(y[~np.asarray(good)][0])
             raise DataError(
-                f"y contains a label that is not among the classes: {stranger!r}. Known classes: {list(self.classes[:10])}. "
+                f"y contains a label that is not among the classes: {stranger!r}. Known classes: {self.classes[:10].tolist()}. "
                 "Give every class that can occur in the first call (partial_fit(..., classes=...)) or fit again."
             )
         return codes
@@ -66,9 +66,17 @@ def _close(low: int, high: int) -> bool:
 def _comparable(y: Array, classes: Array) -> Array:
     if (y.dtype.kind in "OUST") != (classes.dtype.kind in "OUST"):
         raise DataError(
-            f"y holds {y.dtype} labels but the classes are {classes.dtype}: use one kind of label throughout."
+            f"y holds {_described(y)}, but the classes are {_described(classes)}: use one kind of label throughout."
         )
     return y
+
+
+def _described(labels: Array) -> str:
+    """Labels in words, with the first of them."""
+    kind = {"b": "truth values", "i": "whole numbers", "u": "whole numbers", "f": "numbers"}.get(
+        labels.dtype.kind, "text"
+    )
+    return f"{kind} such as {_plain(labels[0])!r}" if len(labels) else kind
 
 
 def _present(y: Array, low: int, high: int) -> Array:
@@ -111,7 +119,7 @@ def refuse_continuous(y: Array) -> None:
         what = "NaN" if np.isnan(y).any() else f"infinity or a value too large for dtype('{y.dtype}')"
         raise DataError(f"Input y contains {what}. Drop the rows without a target.")
     if np.any(y != np.floor(y)):
-        value = y[y != np.floor(y)][0]
+        value = _plain(y[y != np.floor(y)][0])
         raise DataError(
             f"Unknown label type: continuous. y contains {value!r}, so this looks like regression: "
             "use a regressor, or bin the target into classes."
@@ -150,15 +158,28 @@ def class_multipliers(class_weight: Any, classes: Array, counts: Floats) -> Floa
         balanced: Floats = np.divide(total, counts, out=np.ones(K), where=present)
         return balanced
     factors = np.ones(K)
-    known = {_plain(c): i for i, c in enumerate(classes)}
+    known = _by_name(classes)
     assert isinstance(class_weight, Mapping)
     for label, weight in class_weight.items():
         if _plain(label) not in known:
             raise ParameterError(
-                f"class_weight names the class {label!r}, which does not occur. Classes: {list(classes[:10])}."
+                f"class_weight names the class {label!r}, which does not occur. Classes: {classes[:10].tolist()}."
             )
         factors[known[_plain(label)]] = weight
     return factors
+
+
+def _by_name(classes: Array) -> dict[Any, int]:
+    """The code of each class by the label and, as JSON has only text for keys, by the text of a label that is no text."""
+    labels = [_plain(c) for c in classes]
+    known = {label: i for i, label in enumerate(labels)}
+    for i, label in enumerate(labels):
+        if isinstance(label, bool):
+            known.setdefault(str(label).lower(), i)
+        elif isinstance(label, float) and label.is_integer():
+            known.setdefault(str(int(label)), i)
+        known.setdefault(str(label), i)
+    return known
 
 
 def _plain(label: Any) -> Any:

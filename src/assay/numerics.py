@@ -1,4 +1,4 @@
-"""Numerics that exist once: log-sum-exp, softmax, solving with a matrix that may be singular."""
+"""Numerics that exist once: log-sum-exp, log-softmax, solving with a matrix that may be singular."""
 
 from __future__ import annotations
 
@@ -28,17 +28,6 @@ def log_softmax(Z: Floats) -> Floats:
     """Z − log Σ exp Z, row by row."""
     out: Floats = Z - log_sum_exp(Z)[:, None]
     return out
-
-
-def softmax(Z: Floats) -> Floats:
-    """exp Z / Σ exp Z, row by row; rows sum to one.
-
-    >>> softmax(np.array([[0.0, 0.0]]))
-    array([[0.5, 0.5]])
-    """
-    E: Floats = np.exp(Z - Z.max(axis=1, keepdims=True))
-    E /= E.sum(axis=1, keepdims=True)
-    return E
 
 
 def safe_log(x: Any) -> Any:

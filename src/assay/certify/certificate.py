@@ -12,9 +12,12 @@ import numpy as np
 
 from assay.certify.checks import checker
 from assay.certify.claim import Claim, Verdict
+from assay.certify.compare import differs_in
+from assay.certify.same_rows import OTHER_ROWS, fingerprint_of
 from assay.engines import Rows, engine_for, split_rows
 from assay.errors import AssayError
 from assay.inputs import Levels, as_rows
+from assay.numerics import Array
 
 ON_HELD_OUT = ("held_out_error", "held_out_loss")
 WIDTH = 96
@@ -25,33 +28,16 @@ MARKS = {True: "holds", False: "FAILS"}
 UNUSABLE = (AssayError, ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
 
 
-def _about_the_same(claim: Claim, own: Claim) -> bool:
-    """Whether the arrays of a witness are those of the model (but for the rounding of another machine)."""
-    arrays = {key: array for key, array in own.witness.items() if isinstance(array, np.ndarray)}
-    return claim.check == own.check and all(_agree(claim.witness.get(key), array) for key, array in arrays.items())
-
-
-def _agree(there: Any, array: np.ndarray[Any, Any]) -> bool:
-    try:
-        there = np.asarray(there, dtype=array.dtype)
-        return there.shape == array.shape and bool(np.all(there == array) or _close(there, array))
-    except (OverflowError, TypeError, ValueError):
-        return False
-
-
-def _close(there: Any, array: Any) -> bool:
-    return array.dtype.kind == "f" and bool(np.allclose(there, array, rtol=1e-9, atol=1e-12, equal_nan=True))
-
-
 def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.4g}"
 
 
 @dataclass(frozen=True)
 class Verdicts:
-    """The outcome of a verification: one verdict a claim."""
+    """The outcome of a verification: one verdict a claim, and notes on which nothing depends."""
 
     verdicts: tuple[Verdict, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -65,7 +51,8 @@ class Verdicts:
         return len(self.verdicts)
 
     def __str__(self) -> str:
-        return "\n".join(f"{MARKS[v.holds]:<6} {v.kind:<9} {v.claim}: {v.reason}" for v in self.verdicts)
+        lines = [f"{MARKS[v.holds]:<6} {v.kind:<9} {v.claim}: {v.reason}" for v in self.verdicts]
+        return "\n".join([*lines, *(f"note   {note}" for note in self.notes)])
 
 
 @dataclass(frozen=True)
@@ -73,7 +60,8 @@ class Certificate:
     """What is proved, estimated or to be warned of about one fit.
 
     `split` (share, seed): the fit saw only its side of the table; `verify` gets the whole table and splits it again.
-    `own` makes the claims anew from the parts with which the model answers: a witness must be about those.
+    `own` makes the claims anew from the parts with which the model answers: the certificate must make those claims.
+    `fingerprint` is that of the rows of the fit, whose target had these `classes` (None: numbers).
     """
 
     claims: tuple[Claim, ...]
@@ -82,6 +70,8 @@ class Certificate:
     levels: Levels | None = None
     split: tuple[float, int] | None = None
     own: Callable[[], tuple[Claim, ...]] | None = field(default=None, repr=False)
+    classes: Array | None = None
+    fingerprint: str | None = None
 
     @property
     def holds(self) -> bool:
@@ -110,9 +100,21 @@ class Certificate:
         ]
         there = {claim.name for claim in self.claims}
         gone = [
-            Verdict(name, False, "the claim is missing", kind=c.kind) for name, c in own.items() if name not in there
+            Verdict(name, False, "the claim is missing" if c.check else c.statement, kind=c.kind)
+            for name, c in own.items()
+            if name not in there
         ]
-        return Verdicts((*verdicts, *gone))
+        return Verdicts((*verdicts, *gone), self._notes(seen))
+
+    def _notes(self, rows: Rows) -> tuple[str, ...]:
+        """A note where the rows are not those of the fit; claims may hold on them all the same (in another order, say)."""
+        if not self.fingerprint:
+            return ()
+        try:
+            same = fingerprint_of(rows, self.classes) == self.fingerprint
+        except UNUSABLE:
+            same = False
+        return () if same else (OTHER_ROWS,)
 
     def _own_claims(self) -> dict[str, Claim]:
         try:
@@ -126,13 +128,28 @@ class Certificate:
         check = checker(claim.check)
         if check is None:
             return Verdict(claim.name, False, f"no checker is known for {claim.check!r}", kind=claim.kind)
-        if claim.name in own and not _about_the_same(claim, own[claim.name]):
-            return Verdict(claim.name, False, "the witness is not about the parts of this model", kind=claim.kind)
+        problem = self._problem(claim, own)
+        if problem is not None:
+            return Verdict(claim.name, False, problem, kind=claim.kind)
         try:
             with np.errstate(all="ignore"):  # numbers that make no sense fail their comparison
                 return check(claim, rows, self.predict)
         except UNUSABLE as error:  # a witness that cannot even be evaluated proves nothing
             return Verdict(claim.name, False, f"the witness cannot be checked: {error}", kind=claim.kind)
+
+    def _problem(self, claim: Claim, own: dict[str, Claim]) -> str | None:
+        """Why the claim is not one that can be made of this model, whatever the rows."""
+        if self.own is None:
+            return None
+        if claim.name in own:
+            part = differs_in(claim, own[claim.name])
+            if part == "witness":
+                return "the witness is not about the parts of this model"
+            return None if part is None else f"the {part} is not the one that follows from the model"
+        if claim.check not in ON_HELD_OUT:
+            return "this is no claim that follows from the model"
+        stated = (claim.witness.get("fraction"), claim.witness.get("seed"))
+        return None if stated == self.split else f"the split {stated} is not that of the model, {self.split}"
 
     def __str__(self) -> str:
         lines = []

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import numpy as np
+
 Kind = Literal["proof", "estimate", "warning"]
 
 
@@ -25,6 +27,12 @@ class Claim:
     bound: float | None = None
     kind: Kind = "proof"
     witness: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("value", "bound"):  # a file gives floats back, so they are floats from the start
+            number = getattr(self, name)
+            if isinstance(number, int | np.number):
+                object.__setattr__(self, name, float(number))
 
 
 @dataclass(frozen=True)

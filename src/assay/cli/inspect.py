@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from assay.cli.columns import columns_data, columns_text
 from assay.cli.options import model_argument, speaking
 from assay.cli.shell import Shell
 from assay.cli.showing import claims_data, indented, listed
@@ -26,6 +27,7 @@ def command(model: str, shell: Shell) -> None:
         "n_features": record.n_features,
         "features": record.names,
         "categories": record.categories,
+        **columns_data(record),
         "target": record.target,
         "classes": record.classes,
         "arrays": arrays,
@@ -38,16 +40,13 @@ def command(model: str, shell: Shell) -> None:
 
 
 def _text(record: Any, arrays: dict[str, Any], certificate: str) -> str:
-    names = record.names or [f"column {j}" for j in range(record.n_features)]
-    levels = record.categories or [None] * len(names)
-    columns = [name if known is None else f"{name} ({len(known)} categories)" for name, known in zip(names, levels)]
     shapes = [f"{name} {tuple(array['shape'])}" for name, array in arrays.items() if 0 not in array["shape"]]
     split = record.provenance.get("split")
     held_out = "nothing" if split is None else f"share {split['fraction']:g}, seed {split['seed']}"
     lines = [
         f"model:       {record.model}",
         f"parameters:  {', '.join(f'{k}={v!r}' for k, v in record.params.items()) or 'none'}",
-        f"columns:     {listed(columns)}",
+        *(f"{title + ':':<12} {line}" for title, line in columns_text(record)),
         f"target:      {record.target or 'not recorded'}",
     ]
     if record.classes is not None:

@@ -58,7 +58,9 @@ def engine_in_force(name: str | None, jobs: int | None) -> Iterator[None]:
     if kind == "cluster":
         if jobs is not None:
             raise click.UsageError("--jobs is for threads; a cluster has the workers that it has.")
-        chosen = engine("cluster", address or None)
+        if not address:
+            raise click.UsageError("A cluster needs the address of its scheduler: --engine cluster=tcp://host:8786.")
+        chosen = engine("cluster", address)
     elif address:
         raise click.UsageError(f"--engine {name}: only cluster takes an address.")
     else:

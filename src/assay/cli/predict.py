@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -11,6 +12,8 @@ from assay.cli.options import computing, data_argument, model_argument, speaking
 from assay.cli.shell import Shell
 from assay.cli.tables import load_model, open_rows
 from assay.cli.train import check_writable
+
+FORMS = {"": "csv", ".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
 
 
 @click.command()
@@ -27,17 +30,30 @@ def command(model: str, data: str, out: str, proba: bool, delimiter: str | None,
     """
     from assay.tables.answers import answer_file
 
+    form = _form(out, shell.as_json)
     check_writable(out)
     if model == "-" and data == "-":
         raise click.UsageError("Only one of MODEL and DATA can come from standard input.")
     fitted = load_model(model)
     rows = open_rows(data, delimiter=delimiter)
     names, blocks = answers(fitted, rows, proba)
-    form = "json" if shell.as_json and out == "-" else "parquet" if out.endswith((".parquet", ".pq")) else "csv"
     with shell.busy("predicting"), answer_file(out, form, names, f"assay.{shell.verb}/1") as write:
         n = sum(write(columns) for columns in blocks)
     if out != "-":
         shell.result({"model": model, "data": data, "out": out, "rows": n}, f"{n} rows predicted: {out}")
+
+
+def _form(out: str, as_json: bool) -> str:
+    """How the answers are written, by the ending of the file's name."""
+    if out == "-":
+        return "json" if as_json else "csv"
+    ending = Path(out).suffix
+    if ending.lower() not in FORMS:
+        raise click.BadParameter(
+            f"answers cannot be written as {ending!r}. Endings that say how: .csv (as without an ending), .parquet, .pq.",
+            param_hint="--out",
+        )
+    return FORMS[ending.lower()]
 
 
 def answers(model: Any, rows: Any, proba: bool) -> tuple[list[str], Iterator[list[Any]]]:

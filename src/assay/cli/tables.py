@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.datasets import CATALOGUE, dataset
+from assay.errors import DataError, nearest
 
 if TYPE_CHECKING:
     from assay.tables.file_rows import FileRows
@@ -35,8 +36,18 @@ def open_rows(
     """The rows of DATA."""
     from assay.tables import rows
 
+    refuse_misspelt(data)
     source = str(dataset(data).path) if bundled(data) else data
-    return rows(source, target, features, weight, delimiter)
+    return rows(source, target, features, weight, "\t" if delimiter == r"\t" else delimiter)
+
+
+def refuse_misspelt(data: str) -> None:
+    """Raise where DATA is neither file nor pattern, and a bundled name or a file here is close to it."""
+    if data == "-" or bundled(data) or Path(data).name != data or Path(data).exists() or any(c in data for c in "*?["):
+        return
+    hint = nearest(data, [*CATALOGUE, *sorted(path.name for path in Path().iterdir())])
+    if hint.startswith("Did you mean"):
+        raise DataError(f"There is no file {data!r}, nor a bundled dataset of that name. {hint}")
 
 
 def load_model(path: str) -> Any:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from assay.cli.columns import columns_data, columns_text, note_nearly_numbers
 from assay.cli.options import computing, data_argument, speaking
 from assay.cli.parameters import WithModelOptions, chosen_params
 from assay.cli.shell import Shell
 from assay.cli.showing import claims_data, indented
-from assay.cli.tables import open_rows, usual_target
+from assay.cli.tables import open_rows, refuse_misspelt, usual_target
 
 if TYPE_CHECKING:
     from assay.tables.file_rows import FileRows
@@ -48,18 +49,20 @@ def command(
     """Fit a model to DATA and save it with its certificate.
 
     A share of the rows is held out; the error on them is measured, with an interval, and goes into the certificate.
-    Without --model the target decides: text or at most 20 different whole numbers mean classes (naive-bayes), other numbers
-    a regression (linear-regression). `assay train --model NAME --help` shows that model's own options.
+    Without --model the target decides: text, two whole numbers, or at most 20 with five rows or more to each on average mean
+    classes (naive-bayes), other numbers a regression (linear-regression). `assay train --model NAME --help` shows that model's own options.
     Exit code 4 where the fit could not establish a claim that it should prove.
     """
     target = target or usual_target(data)
     if target is None:
+        refuse_misspelt(data)
         raise click.UsageError("Which column should be predicted? Give --target COLUMN.")
     check_writable(out)
     rows = open_rows(data, target, features=_names(features), weight=weight, delimiter=delimiter)
     name = model_name or _usual_model(rows, shell)
     from assay.hypotheses import model_class
 
+    note_nearly_numbers(rows, shell)
     cls = model_class(name)
     model = cls(**chosen_params(cls, options))
     with shell.busy(f"fitting {name}"):
@@ -95,7 +98,7 @@ def _fit_and_measure(model: Any, rows: FileRows, share: float, seed: int, facts:
         return {"rows": rows.n_rows, "held_out": None}
     opened = engine_for(rows).open(rows)
     seen, held_out = split_rows(opened, share, seed)
-    model.fit(seen)
+    _fit_on_what_is_left(model, seen, share)
     model.certify(seen)
     split: dict[str, Any] = {"fraction": float(share), "seed": seed}
     if hasattr(model, "classes_"):
@@ -112,14 +115,29 @@ def _fit_and_measure(model: Any, rows: FileRows, share: float, seed: int, facts:
     return {"rows": opened.n_rows, "held_out": {**measured, **split}}
 
 
+def _fit_on_what_is_left(model: Any, seen: Any, share: float) -> None:
+    from assay.errors import OneClassError
+
+    try:
+        model.fit(seen)
+    except OneClassError as error:
+        raise OneClassError(
+            f"{error} These are the classes of the rows left after a share of {share:g} was held out: --holdout 0 fits on all "
+            "rows, another --seed holds out others."
+        ) from None
+
+
 def _report(shell: Shell, model: Any, facts: dict[str, Any]) -> None:
     names = model.feature_names_in_.tolist()
-    data = {**facts, "features": names, "params": model.to_record().params, "classes": getattr(model, "classes_", None)}
+    record = model.to_record()
+    data = {**facts, "features": names, **columns_data(record), "params": record.params}
+    data["classes"] = getattr(model, "classes_", None)
     data |= {"holds": model.certificate_.holds, "claims": claims_data(model.certificate_)}
     held, lines = (
         facts["held_out"],
         [f"{facts['model']}: {' + '.join(names[:8])}{' + …' if len(names) > 8 else ''} → {facts['target']}"],
     )
+    lines += [f"{title}: {line}" for title, line in columns_text(record)]
     if held is None:
         lines.append(f"fitted on all {facts['rows']} rows; nothing was held out")
     else:

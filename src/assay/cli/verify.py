@@ -30,6 +30,7 @@ def command(model: str, data: str, target: str | None, delimiter: str | None, sh
         "data": data,
         "holds": verdicts.holds,
         "verdicts": [{field: getattr(v, field) for field in fields} for v in verdicts],
+        "notes": list(verdicts.notes),
     }
     summary = "all claims hold" if verdicts.holds else "NOT every claim holds"
     shell.result(data_of_run, f"{verdicts}\n{summary}" if len(verdicts) else "the file makes no claims")

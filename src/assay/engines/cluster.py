@@ -142,8 +142,12 @@ class DaskRows(Rows):
     """A Dask array or frame, cut into our blocks. Without a client, Dask's own threads compute the chunks."""
 
     def __init__(self, X: Any, y: Any, w: Any) -> None:
-        if hasattr(X, "columns"):
-            self.names = tuple(str(c) for c in X.columns)
+        if hasattr(X, "columns"):  # names and types by the rules of `frame_matrix`
+            if all(isinstance(c, str) for c in X.columns):
+                self.names = tuple(X.columns)
+            kinds = {np.dtype(t) if isinstance(t, np.dtype) else None for t in X.dtypes}
+            if all(k is not None and k.kind in "fiub" for k in kinds):
+                X = X.astype(np.float32 if kinds == {np.dtype(np.float32)} else np.float64)
         array = _as_dask_array(X)
         if array.ndim != 2:
             raise DataTypeError(f"X has {array.ndim} dimension(s) and needs 2. Reshape your data: rows by columns.")

@@ -58,8 +58,8 @@ class Part(Protocol):
 class Rows(ABC):
     """A table seen as blocks of numbers, wherever it lies.
 
-    `home` names the engine on which such rows run unless the user chose one. `kinds` says of each column whether it
-    holds numbers or codes of categories (`categories`, else None).
+    `home` names the engine on which such rows run unless the user chose one. `categories` gives for each column the
+    categories whose codes it holds, or None where it holds numbers.
     """
 
     home: str = "threads"

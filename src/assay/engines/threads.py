@@ -6,9 +6,10 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import lru_cache
 from itertools import islice
+from numbers import Integral
 from pathlib import Path
 
 from assay.engines.blas import one_thread_blas
@@ -44,8 +45,8 @@ def worker_count(asked: int | None = None) -> int:
     if asked is not None:
         if asked == -1:
             return _available()
-        if asked < 1:
-            raise ParameterError(f"{asked} threads are not possible: give a number ≥ 1, −1 for all, or None.")
+        if not isinstance(asked, Integral) or asked < 1:
+            raise ParameterError(f"{asked!r} threads are not possible: give a number ≥ 1, −1 for all, or None.")
         return int(asked)
     ours = os.environ.get("ASSAY_THREADS", "")
     if ours:
@@ -110,6 +111,7 @@ class Threads(Engine):
         finally:  # an error or an interrupt: let nothing run on behind the caller's back
             for future in waiting:
                 future.cancel()
+            wait(waiting)
 
     def open(self, rows: Rows) -> Rows:
         return rows.in_memory()

@@ -1,7 +1,7 @@
 """Count, mean and sum of squared deviations of every column in every class: the statistics of normal densities.
 
-A block is summed about a pivot, its first row in the class. If M = Σ(x − mean)² then (pivot − mean)² ≤ M, so that the sums
-about the pivot are at most (m + 1)·M for m rows and no more than log₁₀ m digits cancel, whatever the data.
+A block is summed about a pivot p, the first of its heaviest rows in the class. If M = Σw(x − mean)² then w_max·(p − mean)² ≤ M, so
+that the sums about the pivot are at most (m + 1)·M for m rows and no more than log₁₀ m digits cancel, whatever the data.
 Blocks are merged by the pairwise formula of Chan, Golub and LeVeque (1979).
 """
 
@@ -30,12 +30,12 @@ def absorb_moments(X: Array, codes: Array, w: Array | None, K: int) -> tuple[Cla
 
     Values that are not finite make the second moments so; the caller decides what to do then.
     """
-    from assay.loops.moments import add_moments, add_weighted_moments, first_of_each_class
+    from assay.loops.moments import add_moments, add_weighted_moments, heaviest_of_each_class
 
     d = X.shape[1]
     weights = NO_WEIGHTS if w is None else w
     pivot = np.zeros((K, d))
-    first_of_each_class(X, codes, weights, pivot)
+    heaviest_of_each_class(X, codes, weights, pivot)
     weight, s1, s2, h = np.zeros(K), np.zeros((K, d)), np.zeros((K, d)), np.zeros(d, dtype=np.uint64)
     U, shift = bits(X)
     if w is None:
@@ -52,10 +52,11 @@ def absorb_present(X: Array, codes: Array, w: Array | None, K: int) -> ClassMome
 
     d = X.shape[1]
     pivot = np.zeros((K, d))
-    for j in range(d):  # each column has its own first present value
-        there = ~np.isnan(X[:, j]) & (True if w is None else w > 0)
-        present, at = np.unique(codes[there], return_index=True)
-        pivot[present, j] = X[there, j][at]
+    order = np.arange(len(X)) if w is None else np.argsort(-w, kind="stable")[: np.count_nonzero(w)]
+    for j in range(d):  # each column has its own first present value of the heaviest rows
+        rows = order[~np.isnan(X[order, j])]
+        present, at = np.unique(codes[rows], return_index=True)
+        pivot[present, j] = X[rows[at], j]
     n, s1, s2 = np.zeros((K, d)), np.zeros((K, d)), np.zeros((K, d))
     add_moments_where_present(X, codes, NO_WEIGHTS if w is None else w, pivot, n, s1, s2)
     return _about_mean(n, pivot, s1, s2)
@@ -72,7 +73,7 @@ def merge_moments(a: ClassMoments, b: ClassMoments) -> ClassMoments:
     """The moments of both together."""
     n = a.n + b.n
     share = np.divide(b.n, n, out=np.zeros_like(n), where=n > 0)
-    delta = b.mean - a.mean
+    delta = np.where((a.n > 0) & (b.n > 0), b.mean - a.mean, 0.0)  # the mean of no rows means nothing
     mean = np.where(a.n > 0, a.mean + delta * share, b.mean)
     m2 = a.m2 + b.m2 + delta * delta * (a.n * share)
     return ClassMoments(n, mean, m2)

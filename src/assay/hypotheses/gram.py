@@ -1,7 +1,7 @@
 """Weight, means and the scatter matrix of columns and target: the statistics of least squares.
 
-A block is summed tile by tile about a pivot, the mean of its first rows: M = Σ w t tᵀ with t = (x − pivot, y − pivot, 1).
-If S = Σw(x − x̄)² and the pivot is the mean of rows of weight h, then h·(pivot − x̄)² ≤ S: few digits cancel,
+A block is summed tile by tile about a pivot, the mean of its first heavy rows: M = Σ w t tᵀ with t = (x − pivot, y − pivot, 1).
+If S = Σw(x − x̄)² and the rows behind the pivot weigh at least h together, then h·(pivot − x̄)² ≤ 2S: few digits cancel,
 whatever the data. Blocks are merged by the pairwise formula of Chan, Golub and LeVeque (1979).
 """
 
@@ -45,10 +45,10 @@ def tile_rows(d: int) -> int:
 
 
 def _pivot(rows: Array, w: Array | None) -> Floats:
-    """The mean of the first rows of positive weight, taken so that it is exact for a constant column."""
-    head = (rows if w is None else rows[w > 0])[:HEAD].astype(np.float64)
-    if not len(head):
+    """The mean of the first heavy rows (at least half the largest weight), exact for a constant column."""
+    if w is not None and not w.any():
         return np.zeros(rows.shape[1])
+    head = (rows if w is None else rows[np.flatnonzero(w >= w.max() / 2)[:HEAD]])[:HEAD].astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         p = head[0] + (head - head[0]).mean(axis=0)
     return np.where(np.isfinite(p), p, 0.0)

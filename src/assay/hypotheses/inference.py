@@ -35,7 +35,7 @@ class Inference(Learner):
     def degrees_of_freedom_(self) -> float:
         """n − p: the weight of the rows less the parameters fitted."""
         self._check_fitted()
-        return float(self._state.n[0]) - self.rank_ - bool(self.fit_intercept)
+        return float(self._state.n[0]) - self.rank_ - bool(self._fitted_with["fit_intercept"])
 
     @property
     def residual_variance_(self) -> float:
@@ -55,7 +55,7 @@ class Inference(Learner):
     def intercept_std_error_(self) -> float:
         """Standard error of `intercept_`; NaN where none is fitted."""
         self._check_fitted()
-        if not self.fit_intercept:
+        if not self._fitted_with["fit_intercept"]:
             return float("nan")
         at = self._state.mean @ self.inverse_root_
         return float(np.sqrt(self.residual_variance_ * (1 / float(self._state.n[0]) + at @ at)))
@@ -66,7 +66,7 @@ class Inference(Learner):
         if self.rank_ == d:
             return np.ones(d, dtype=bool)
         lengths = np.sqrt(self._state.scatter.diagonal())
-        if not self.fit_intercept:
+        if not self._fitted_with["fit_intercept"]:
             lengths = np.sqrt(lengths**2 + float(self._state.n[0]) * self._state.mean**2)
         Q = np.linalg.qr(self.inverse_root_ * lengths[:, None])[0]
         return np.asarray((Q**2).sum(axis=1) > 1 - 1e-9)
@@ -89,7 +89,7 @@ class Inference(Learner):
         return 2 * stdtr(self.degrees_of_freedom_, -np.abs(t))
 
     def _t(self, level: float) -> float:
-        if not 0 < level < 1:
+        if not isinstance(level, float | int | np.number) or not 0 < level < 1:
             raise ParameterError(f"level={level!r} is not possible: it must be a number in (0, 1), such as 0.95.")
         from scipy.special import stdtrit
 
@@ -104,9 +104,9 @@ class Inference(Learner):
     def summary(self, level: float = 0.95) -> str:
         """A table of coefficients with standard error, t, p and interval."""
         self._check_fitted()
-        names = ["intercept"] if self.fit_intercept else []
+        names = ["intercept"] if self._fitted_with["fit_intercept"] else []
         names += list(self._column_names() or [f"x{j}" for j in range(len(self.coef_))])
-        first = int(self.fit_intercept)
+        first = int(self._fitted_with["fit_intercept"])
         coef = np.append(self.intercept_, self.coef_)[1 - first :]
         se = np.append(self.intercept_std_error_, self.std_errors_)[1 - first :]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -135,9 +135,9 @@ class Inference(Learner):
 
     def _half_width(self, block: Block) -> Floats:
         """s·√(1 + 1/n + ‖Wᵀ(x − x̄)‖²) of each row."""
-        x = block.X - self._state.mean if self.fit_intercept else block.X.astype(np.float64)
+        x = block.X - self._state.mean if self._fitted_with["fit_intercept"] else block.X.astype(np.float64)
         spread = ((x @ self.inverse_root_) ** 2).sum(axis=1)
-        if self.fit_intercept:
+        if self._fitted_with["fit_intercept"]:
             spread += 1 / float(self._state.n[0])
         out: Floats = np.sqrt(max(self.residual_variance_, 0.0) * (1 + spread))
         return out

@@ -324,14 +324,14 @@ class Ridge(LeastSquares):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def predict_interval(self, X: Any, level: float = 0.95) -> Any:
+    def _refused(self, *arguments: Any, **options: Any) -> Any:
         """Refused: see the message."""
         raise ParameterError(
             "Ridge: the penalty pulls the coefficients towards zero, so that the usual intervals, standard errors and p-values do "
             "not hold for it. Use LinearRegression for those."
         )
 
-    conf_int = summary = predict_interval
+    conf_int = summary = predict_interval = _refused
 
 
 def line(x: Any, y: Any) -> tuple[float, float]:

@@ -48,7 +48,7 @@ def quadratic_scores(X: Array, center: Floats, weights: Floats, constant: Floats
     n, d = X.shape
     K = len(constant)
     Z = np.empty((n, K))
-    step = min(n, max(16, TILE // (K * d)))
+    step = max(1, min(n, max(16, TILE // (K * d))))
     u, t = np.ones((step, d + 1)), np.empty((step, K * d))
     for a in range(0, n, step):
         x = X[a : a + step]

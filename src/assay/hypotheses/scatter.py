@@ -3,7 +3,7 @@
     n_k = Σ w      m_k = Σ w x / n_k      S_k = Σ w (x − m_k)(x − m_k)ᵀ        over the rows of class k
 
 A block's rows are gathered class by class in pieces that stay in cache, taken about a pivot and multiplied by BLAS (syrk).
-The pivot is the column medians of the class's first rows: near the mean, and exact where a column never varies.
+The pivot is the column medians of the class's first heavy rows: near the mean, and exact where a column never varies.
 Blocks are merged by the pairwise formula of Chan, Golub and LeVeque (1979). Where they are asked for (Ledoit-Wolf
 shrinkage needs them), the moments Σ w u_j² u_l and Σ w u_j² u_l² with u = x − m_k are carried in the same way.
 """
@@ -54,7 +54,7 @@ def absorb_scatter(labels: Labels, names: Any, high: bool, block: Block) -> Clas
     third, fourth = (np.zeros((K, d, d)), np.zeros((K, d, d))) if high else (None, None)
     with np.errstate(over="ignore", invalid="ignore"):
         for k, rows in _rows_of_classes(codes, block.w, K):
-            pivot = _pivot(block.X, rows)
+            pivot = _pivot(block.X, rows if block.w is None else rows[block.w[rows] >= block.w[rows].max() / 2])
             sums = _about(block.X, block.w, rows, pivot, high)
             shift = sums.s1 / sums.n
             n[k], mean[k], scatter[k] = sums.n, pivot + shift, _about_mean(sums)

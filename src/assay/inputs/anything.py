@@ -19,7 +19,8 @@ def as_rows(
     """Rows of anything that holds a table: arrays, lists, frames (pandas, polars, Arrow, …), Dask collections, `assay.rows`.
 
     `categories`: text and categorical columns become codes (for models that take them) instead of an error; `levels` are
-    the categories of an earlier fit, by which they are then coded (unknown ones become missing).
+    the categories of an earlier fit (None for a column of numbers), by which they are then coded; unknown ones become
+    missing, and a column that changed its kind is refused.
     """
     if isinstance(X, Rows):
         if y is not None or sample_weight is not None:

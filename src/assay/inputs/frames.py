@@ -46,9 +46,9 @@ def frame_matrix(frame: Any, categories: bool, levels: Levels | None) -> tuple[t
     if frame.shape[1] == 0 or frame.shape[0] == 0:
         as_matrix(np.empty(frame.shape))
     columns, cats = [], []
-    fitted = levels if levels is not None and len(levels) == frame.shape[1] else (None,) * frame.shape[1]
-    for column, known in zip(frame.iter_columns(), fitted):  # by place: a column's name may be a number
-        values, found = frame_column(column, categories, known)
+    fitted = levels is not None and len(levels) == frame.shape[1]
+    for j, column in enumerate(frame.iter_columns()):  # by place: a column's name may be a number
+        values, found = fitted_column(column, levels[j]) if fitted and levels else frame_column(column, categories)
         columns.append(values)
         cats.append(found)
     # float32 only where every column is: the rule depends on the schema, never on the values
@@ -75,6 +75,19 @@ def _frame_names(frame: Any) -> tuple[str, ...] | None:
 
 def _integer_labels(labels: Sequence[Any]) -> bool:
     return all(isinstance(c, int | np.integer) for c in labels)
+
+
+def fitted_column(column: Any, levels: tuple[str, ...] | None) -> tuple[Array, tuple[str, ...] | None]:
+    """A column as the fit saw it: numbers where it held numbers, codes of its categories where it held text."""
+    if levels is None:
+        return frame_column(column, False)
+    values, found = frame_column(column, True, levels)
+    if found is None and not np.all(np.isnan(values)):
+        raise SchemaError(
+            f"Column {column.name!r} held text at the fit, such as {levels[0] if levels else ''!r}, and holds numbers now: "
+            "give it as text (categories), as at the fit."
+        )
+    return values, levels
 
 
 def frame_column(

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from assay.engines import Block, Engine, Rows
-from assay.errors import DataError
+from assay.errors import DataError, OneClassError
 from assay.inputs import refuse_non_finite, refuse_overflow
 from assay.labels import Labels, find_classes
 from assay.learner.learner import Learner
@@ -30,14 +30,14 @@ class Classifier(Learner):
             given = np.unique(np.asarray(classes))
             if not afresh and not np.array_equal(given, self.classes_):
                 raise DataError(
-                    f"classes={list(given)} differs from the classes of the first call, {list(self.classes_)}."
+                    f"classes={given.tolist()} differs from the classes of the first call, {self.classes_.tolist()}."
                 )
             self.classes_ = given
         elif afresh:
             self.classes_ = find_classes(engine, rows)
         if len(self.classes_) < 2:
-            raise DataError(
-                f"y has only one class, {self.classes_[0]!r}: a classifier needs at least two classes to tell apart."
+            raise OneClassError(
+                f"y has only one class, {self.classes_.tolist()[0]!r}: a classifier needs at least two classes to tell apart."
             )
         return Labels.of(self.classes_)
 

@@ -7,6 +7,8 @@ A model declares its hyper-parameters (`params`), the look of what it learns (`l
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -60,7 +62,7 @@ class Learner(Tunable):
             raise
 
     def _fit_rows(self, X: Any, y: Any, sample_weight: Any, afresh: bool, classes: Any) -> Self:
-        levels = None if afresh else getattr(self, "_categories", None)
+        levels = None if afresh or not hasattr(self, "n_features_in_") else self._levels()
         rows = as_rows(X, y, sample_weight, categories=self.takes_categories, levels=levels)
         if not rows.has_target:
             raise DataError(
@@ -90,7 +92,8 @@ class Learner(Tunable):
         text = next((name, levels) for name, levels in zip(names, rows.categories) if levels is not None)
         raise DataError(
             f"Column {text[0]!r} holds text such as {next(iter(text[1]), '')!r}, and {type(self).__name__} takes numbers. Leave it "
-            "out with features=[…], encode it as numbers, or use a model that takes categories (NaiveBayes, CategoricalNB)."
+            "out (features=[…], --features in the shell), encode it as numbers, or use a model that takes categories "
+            "(NaiveBayes, CategoricalNB)."
         )
 
     def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
@@ -109,6 +112,10 @@ class Learner(Tunable):
             self.feature_names_in_ = np.array(rows.names, dtype=object)
         self._categories = rows.categories
 
+    def _levels(self) -> tuple[tuple[str, ...] | None, ...]:
+        """The categories of each column at the fit; None for a column of numbers."""
+        return self._categories if self._categories is not None else (None,) * self.n_features_in_
+
     def _column_names(self) -> tuple[str, ...] | None:
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else tuple(names)
@@ -121,7 +128,7 @@ class Learner(Tunable):
 
     def _rows_to_answer(self, X: Any) -> Rows:
         self._check_fitted()
-        rows = as_rows(X, categories=self.takes_categories, levels=self._categories)
+        rows = as_rows(X, categories=self.takes_categories, levels=self._levels())
         rows = rows.fitted_to(self._column_names(), self._categories)
         check_features(self, rows)
         return rows
@@ -176,6 +183,8 @@ class Learner(Tunable):
             self._categories,
             None if split is None else (float(split["fraction"]), int(split["seed"])),
             self._own_claims,
+            getattr(self, "classes_", None),
+            self._provenance.get("fingerprint"),
         )
 
     def _make_claims(self) -> tuple[Claim, ...]:
@@ -183,15 +192,15 @@ class Learner(Tunable):
         return ()
 
     def _own_claims(self) -> tuple[Claim, ...]:
-        """What the claims must be about: those made anew, else the learnt numbers `x_` that they call `x`."""
-        made = self._make_claims()
-        if made:
-            return made
-        return tuple(replace(c, witness={k: self._number(f"{k}_") for k in c.witness}) for c in self._claims)
+        """What the claims must be: those made anew, else as they are but with the learnt numbers `x_` that they call `x`."""
+        fitted = copy(self)
+        vars(fitted).update(self._fitted_with)  # whatever set_params did since
+        made = fitted._make_claims()
+        return made or tuple(replace(c, witness={k: self._number(k, v) for k, v in c.witness.items()}) for c in self._claims)
 
-    def _number(self, name: str) -> Array | None:
-        value = getattr(self, name, None)
-        return np.asarray(value) if isinstance(value, float | np.ndarray) else None
+    def _number(self, name: str, stated: Any) -> Any:
+        value = getattr(self, f"{name}_", None)
+        return np.asarray(value) if isinstance(value, float | np.ndarray) else stated
 
     def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
         """Add the claims that are too dear for every fit; models without such claims return the certificate as it is."""

@@ -34,7 +34,7 @@ def record_of(model: Learner) -> Record:
     params = {k: v for k, v in model._fitted_with.items() if k != "n_jobs"}
     return Record(
         model=model.name,
-        params={k: plain(v) for k, v in params.items()},
+        params=params,
         n_features=int(model.n_features_in_),
         arrays=arrays,
         facts=facts,
@@ -92,23 +92,8 @@ def _sizes(cls: type[Learner], record: Record) -> dict[str, int]:
     return sizes
 
 
-def plain(value: Any) -> Any:
-    """A hyper-parameter as JSON can hold it."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, Mapping):
-        return {str(k) if not isinstance(k, str | int | np.integer) else k: plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(v) for v in value]
-    return value
-
-
 def claim_data(claim: Claim) -> dict[str, Any]:
-    data = {f: getattr(claim, f) for f in claim.__dataclass_fields__}
-    data["witness"] = {k: v if isinstance(v, np.ndarray) else plain(v) for k, v in claim.witness.items()}
-    return data
+    return {f: getattr(claim, f) for f in claim.__dataclass_fields__}
 
 
 def _check_provenance(facts: Mapping[str, Any]) -> None:

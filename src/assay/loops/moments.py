@@ -11,20 +11,27 @@ from assay.loops.prefetch import prefetch_rows
 
 
 @njit(nogil=True, cache=True)
-def first_of_each_class(X, codes, w, pivot):  # type: ignore[no-untyped-def]
-    """pivot_k ← the first row of class k that has weight (missing and infinite values count as 0)."""
+def heaviest_of_each_class(X, codes, w, pivot):  # type: ignore[no-untyped-def]
+    """pivot_k <- the first of the heaviest rows of class k (missing and infinite values count as 0)."""
     K = pivot.shape[0]
-    seen = np.zeros(K, np.bool_)
+    weighted = w.shape[0] > 0
+    heaviest, at = np.zeros(K), np.full(K, -1)
     left = K
     for i in range(X.shape[0]):
         k = codes[i]
-        if not seen[k] and (w.shape[0] == 0 or w[i] > 0):
-            seen[k] = True
-            left -= 1
-            for j in range(X.shape[1]):
-                pivot[k, j] = X[i, j] if np.isfinite(X[i, j]) else 0.0
-            if left == 0:
+        wi = w[i] if weighted else 1.0
+        if wi > heaviest[k]:
+            if at[k] < 0:
+                left -= 1
+            heaviest[k] = wi
+            at[k] = i
+            if left == 0 and not weighted:
                 break
+    for k in range(K):
+        if at[k] >= 0:
+            for j in range(X.shape[1]):
+                x = X[at[k], j]
+                pivot[k, j] = x if np.isfinite(x) else 0.0
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -78,9 +85,10 @@ def add_weighted_moments(X, U, shift, codes, w, pivot, n, s1, s2, h):  # type: i
     """As `add_moments`, each row times its weight w (m,)."""
     mix_rows(U, shift, 0, h)
     for i in range(X.shape[0]):
-        k = codes[i]
-        n[k] += w[i]
-        _add_row(X, i, w[i], k, 0, pivot, s1, s2)
+        if w[i] > 0:
+            k = codes[i]
+            n[k] += w[i]
+            _add_row(X, i, w[i], k, 0, pivot, s1, s2)
 
 
 @njit(nogil=True, cache=True)
@@ -90,6 +98,8 @@ def add_moments_where_present(X, codes, w, pivot, n, s1, s2):  # type: ignore[no
     for i in range(X.shape[0]):
         k = codes[i]
         wi = w[i] if weighted else 1.0
+        if wi == 0.0:
+            continue
         for j in range(X.shape[1]):
             x = np.float64(X[i, j])
             if not np.isnan(x):

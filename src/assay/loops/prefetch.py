@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba import njit, types
+from numba import config, njit, types
 from numba.extending import intrinsic
 
 LINE = 64  # bytes of a cache line
 
 
 @intrinsic
-def prefetch(typingctx: Any, array: Any, index: Any) -> Any:
+def _prefetch(typingctx: Any, array: Any, index: Any) -> Any:
     """Start loading array[index] (flat) into the caches; harmless beyond its end."""
     signature = types.void(array, index)
 
@@ -31,6 +31,13 @@ def prefetch(typingctx: Any, array: Any, index: Any) -> Any:
         return context.get_dummy_value()
 
     return signature, generate
+
+
+def _nothing(array: Any, index: int) -> None:
+    """Without the compiler nothing is asked for ahead."""
+
+
+prefetch = _nothing if config.DISABLE_JIT else _prefetch
 
 
 @njit(nogil=True, cache=True, inline="always")

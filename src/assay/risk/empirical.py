@@ -76,14 +76,20 @@ def _values(loss: Loss, answers: Any, y: Array, classes: Any) -> Array:
 
 
 def _column(y: Any) -> Array:
-    array = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    try:
+        array = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    except ValueError as error:
+        raise DataError(f"y is ragged: give one target a row. ({error})") from None
     if array.ndim not in (1, 2) or not len(array):
         raise DataError(f"y should be a list of targets, one a row, got shape {array.shape}.")
     return array
 
 
 def _weights(sample_weight: Any, n: int) -> Array:
-    w = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        w = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        w = np.empty(0)
     if w.shape != (n,) or not np.isfinite(w).all() or (w < 0).any():
         raise DataError(f"sample_weight must be {n} finite numbers ≥ 0, one a row.")
     return w

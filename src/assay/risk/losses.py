@@ -40,8 +40,9 @@ class Loss:
             return np.asarray(-safe_log(_probability_of(p.astype(np.float64), truth, classes)))
         if p.ndim == 2 and p.shape[1] == 1:
             p = p[:, 0]
+        y_signs = signs(truth, classes)  # first: it says best what is wrong with more than two classes
         _same_shape(p, truth)
-        return np.asarray(self._value(p.astype(np.float64), signs(truth, classes)), dtype=np.float64)
+        return np.asarray(self._value(p.astype(np.float64), y_signs), dtype=np.float64)
 
     __call__ = value
 
@@ -94,7 +95,12 @@ def _hamming(p: Array, y: Array) -> Any:
 
 
 def _squared(p: Array, y: Array) -> Any:
-    return (p.astype(np.float64) - y.astype(np.float64)) ** 2
+    try:
+        return (p.astype(np.float64) - y.astype(np.float64)) ** 2
+    except (TypeError, ValueError):
+        raise DataError(
+            f"The squared loss needs numbers, not {p.dtype} and {y.dtype}: use 'zero-one' for labels."
+        ) from None
 
 
 def _hinge(z: Floats, y: Floats) -> Any:

@@ -59,6 +59,8 @@ def _read_pipe(file: BinaryIO) -> bytes:
 
 def read_whole(path: str | os.PathLike[str], largest_header: int) -> bytes:
     """The bytes of a model file; what cannot be one, by its size or its first 8 bytes, is not read further."""
+    if not isinstance(path, str | os.PathLike):
+        raise ModelFileError(f"A model file is named by a path, not by {type(path).__name__}.")
     source = Path(path)
     if os.path.isdir(source):
         raise ModelFileError(f"{str(source)!r} is a directory, not a model file.")

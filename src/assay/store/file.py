@@ -121,6 +121,13 @@ def decode(data: bytes) -> Record:
     for name, array in arrays.items():
         if document.sha256[name] != _digest(array):
             raise ModelFileError(f"The model file is damaged: the array {name!r} does not match its SHA-256.")
+    try:
+        return _record(document, arrays)
+    except RecursionError:
+        raise ModelFileError("The model file's description is nested too deeply.") from None
+
+
+def _record(document: _Document, arrays: dict[str, Array]) -> Record:
     claims = [_unpack_claim(claim, arrays) for claim in document.claims]
     return Record(
         model=document.model,

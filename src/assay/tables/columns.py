@@ -43,7 +43,7 @@ def kind_of(name: str, dtype: Any) -> Kind:
     else:
         hint = "Flatten it into columns of numbers or text"
     raise DataError(
-        f"Column {name!r} holds {dtype}, which is neither numbers nor text. {hint}, or leave it out with features=[…]."
+        f"Column {name!r} holds {dtype}, which is neither numbers nor text. {hint}, or leave it out (features=[…], --features in the shell)."
     )
 
 

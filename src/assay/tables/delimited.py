@@ -1,6 +1,7 @@
 """CSV and TSV files as a source. Types are guessed from the first megabytes and then fixed: no later row can change them.
 
-Whole numbers among the features are read as floats from the start, so that a column may go on with decimals.
+Whole numbers among the features are read as floats from the start, so that a column may go on with decimals. Blank lines
+are no rows, but in a file of one column: there a blank line is a row whose value is missing.
 """
 
 from __future__ import annotations
@@ -54,7 +55,11 @@ class DelimitedFiles(Source):
         self.paths = [str(path) for path in paths]
         self.where = where or named(paths)
         self._delimiter = delimiter or self._sniff(self.paths[0])
+        self._blank_is_row = False
         self.types = self._guess(self.paths[0])
+        if len(self.types) == 1:
+            self._blank_is_row = True
+            self.types = self._guess(self.paths[0])
         for path in self.paths[1:]:
             if list(self._guess(path)) != list(self.types):
                 raise DataError(
@@ -90,8 +95,14 @@ class DelimitedFiles(Source):
             return arrow_csv.open_csv(
                 path,
                 # one thread: errors then tell the row, and the engine's threads compute meanwhile
-                read_options=arrow_csv.ReadOptions(use_threads=False, block_size=block),
-                parse_options=arrow_csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
+                read_options=arrow_csv.ReadOptions(
+                    use_threads=False,
+                    block_size=block,
+                    skip_rows=_lines_before_header(path) if self._blank_is_row else 0,
+                ),
+                parse_options=arrow_csv.ParseOptions(
+                    delimiter=self._delimiter, newlines_in_values=True, ignore_empty_lines=not self._blank_is_row
+                ),
                 convert_options=arrow_csv.ConvertOptions(
                     column_types=fixed, include_columns=include, strings_can_be_null=True
                 ),
@@ -129,6 +140,13 @@ class DelimitedFiles(Source):
             raise DataError(_explanation(str(error), names, self.where)) from None
         except OSError as error:
             raise DataError(f"{self.where} cannot be read: {error.strerror or error}.") from None
+
+
+def _lines_before_header(path: str) -> int:
+    """How many blank lines a file begins with."""
+    with pa.input_stream(path) as stream:
+        lines = stream.read(SNIFFED).removeprefix(b"\xef\xbb\xbf").splitlines()
+    return next((i for i, line in enumerate(lines) if line), 0)
 
 
 def _explanation(message: str, names: list[str], where: str) -> str:

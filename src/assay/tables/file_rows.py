@@ -118,7 +118,7 @@ class FileRows(Rows):
             return type(self)(self.source, self._given(), self._target, self._weight, self._fitted, text_target=text)
         kinds = ("text", "numbers") if text else ("numbers", "text")
         raise SchemaError(
-            f"The model's classes are {kinds[0]}, such as {classes[0]!r}, but the target {self._target!r} holds {kinds[1]} "
+            f"The model's classes are {kinds[0]}, such as {classes.tolist()[0]!r}, but the target {self._target!r} holds {kinds[1]} "
             f"in {self.source.where}."
         )
 

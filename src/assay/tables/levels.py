@@ -21,6 +21,6 @@ def find_levels(source: Source, names: list[str]) -> dict[str, tuple[str, ...]]:
             if len(seen) > MOST_LEVELS:
                 raise DataError(
                     f"Column {name!r} holds more than {MOST_LEVELS} different texts: it names rows rather than describing "
-                    "them. Leave it out with features=[…]."
+                    "them. Leave it out (features=[…], --features in the shell)."
                 )
     return {name: tuple(sorted(seen)) for name, seen in found.items()}

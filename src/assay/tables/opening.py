@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.engines import Rows
-from assay.errors import DataError, DataTypeError, SchemaError
+from assay.errors import DataError, DataTypeError, ParameterError, SchemaError
 
 if TYPE_CHECKING:
     from assay.tables.file_rows import FileRows
@@ -35,13 +35,18 @@ def rows(
 
         model.fit(assay.rows("big.parquet", target="y"))
     """
+    if delimiter is not None:
+        _check_delimiter(delimiter)
     spooled = _spool_stdin() if isinstance(source, str) and source == "-" else None
     paths = [Path(spooled.name)] if spooled is not None else _paths(source)
-    if delimiter is not None and len(delimiter) != 1:
-        raise DataError(f"delimiter={delimiter!r} is not possible: it is one character, such as ';'.")
     source_rows = _open(paths, target, features, weight, delimiter, "standard input" if spooled is not None else None)
     source_rows.source.keep = spooled
     return source_rows
+
+
+def _check_delimiter(delimiter: str) -> None:
+    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '\r\n\0"':
+        raise ParameterError(f"delimiter={delimiter!r} is not possible: it is one ASCII character, such as ';'.")
 
 
 def _open(
@@ -70,6 +75,10 @@ def _choose(
 
     check_known([target] if target is not None else [], source.types, "the target", source.where)
     check_known([weight] if weight is not None else [], source.types, "the weight", source.where)
+    if target is not None and target == weight:
+        raise SchemaError(
+            f"Column {target!r} cannot be both the target and the weight: give the weights a column of their own."
+        )
     if features is None:
         names = feature_names(source.types, (target, weight))
     else:

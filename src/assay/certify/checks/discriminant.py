@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.certify.claim import Claim, Verdict
-from assay.engines import Rows
+from assay.engines import ArrayRows, Rows
 from assay.errors import DataError
 from assay.numerics import Array, Floats
 
@@ -35,6 +35,8 @@ def _pieces(rows: Rows, classes: list[Any]) -> Iterator[tuple[int, Floats, Float
         block = part.load()
         if block.y is None:
             raise DataError("The target is needed to check what was learnt of the classes: give verify(X, y).")
+        if not np.isin(block.y, classes).all():
+            raise DataError("the rows hold classes that the witness does not know")
         w = np.ones(len(block.X)) if block.w is None else np.asarray(block.w, dtype=np.float64)
         for k, label in enumerate(classes):
             mine = (block.y == label) & (w > 0)
@@ -47,7 +49,7 @@ def _means(rows: Rows, classes: list[Any], d: int) -> tuple[Floats, Floats]:
     for k, X, w in _pieces(rows, classes):
         n[k] += w.sum()
         total[k] += w @ X
-    size = np.maximum(n, 1e-300)[:, None]
+    size = np.where(n > 0, n, 1.0)[:, None]
     mean = total / size
     for k, X, w in _pieces(rows, classes):  # the mean of what is left takes the rounding of the first sum away
         rest[k] += w @ (X - mean[k])
@@ -59,7 +61,7 @@ def _covariances(rows: Rows, classes: list[Any], n: Floats, mean: Floats) -> Flo
     for k, X, w in _pieces(rows, classes):
         U = X - mean[k]
         S[k] += U.T @ (w[:, None] * U)
-    C: Floats = (S + S.transpose(0, 2, 1)) / 2 / np.maximum(n, 1e-300)[:, None, None]
+    C: Floats = (S + S.transpose(0, 2, 1)) / 2 / np.where(n > 0, n, 1.0)[:, None, None]
     return C
 
 
@@ -181,12 +183,13 @@ def check_boundary(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     covariances = [found.covariance[g] + np.diag(w["added"][g]) for g in (0, len(found.covariance) - 1)]
     worst, wrong = 0.0, 0
     for part in rows.blocks():
-        X = part.load().X.astype(np.float64)
+        block = part.load()
+        X = block.X.astype(np.float64)
         form, size = _form(X, w)
         odds = _log_normal(X, found.mean[0], covariances[0]) - _log_normal(X, found.mean[1], covariances[1])
         odds += np.log(w["priors"][0]) - np.log(w["priors"][1])
         worst = max(worst, float((np.abs(form - 2 * odds) / size).max()))
-        first = np.asarray(predict(part.load().X)) == w["classes"][0]
+        first = np.asarray(predict(ArrayRows(block.X, like=rows))) == w["classes"][0]
         wrong += int(np.sum((first != (form > 0)) & (np.abs(form) > TOLERANCE * size)))
     if wrong or not worst <= TOLERANCE:
         reason = f"the form differs from twice the log-odds by {worst:.2g} of its terms; {wrong} rows on the wrong side"

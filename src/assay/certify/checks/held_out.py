@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from assay.certify.claim import Claim, Verdict
+from assay.certify.compare import differs_in
+from assay.certify.held_out import held_out_error, held_out_loss
 from assay.engines import ArrayRows, Rows
 
 TOLERANCE = 1e-6
@@ -45,6 +47,11 @@ def _judged(rows: Rows, predict: Any) -> Iterator[tuple[Any, Any]]:
         yield block.y[counts], np.asarray(answer)[counts]
 
 
+def _settings(witness: dict[str, Any]) -> dict[str, Any]:
+    """What the claim depends on besides the count."""
+    return {key: witness[key] for key in ("fraction", "seed", "confidence")}
+
+
 def check_held_out_error(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     """Predict the held-out rows again, count the mistakes, and verify the interval."""
     w = claim.witness
@@ -58,6 +65,10 @@ def check_held_out_error(claim: Claim, rows: Rows, predict: Any) -> Verdict:
         return Verdict(claim.name, False, reason, errors / max(1, n), claim.kind)
     if not interval_is_exact(errors, n, float(w["confidence"]), low, high):
         return Verdict(claim.name, False, f"[{low:.4f}, {high:.4f}] is not the exact interval", errors / n, claim.kind)
+    due = held_out_error(errors, n, **_settings(w))
+    part = differs_in(claim, due, noise=0.0)
+    if part is not None:
+        return Verdict(claim.name, False, f"the {part} is not that of {errors} errors of {n} rows", due.value, claim.kind)
     reason = f"{errors} of {n} held-out rows wrong again; the interval [{low:.4f}, {high:.4f}] is exact"
     return Verdict(claim.name, True, reason, errors / n, claim.kind)
 
@@ -80,4 +91,8 @@ def check_held_out_loss(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     share = math.erf((high - loss) / error / math.sqrt(2)) if error > 0 else float(w["confidence"])
     if abs(share - float(w["confidence"])) > 1e-4 or abs(low - max(0.0, 2 * loss - high)) > scale:
         return Verdict(claim.name, False, f"[{low:.6g}, {high:.6g}] is not the normal interval", loss, claim.kind)
+    due = held_out_loss(float(w["loss"]), float(w["standard_error"]), n, **_settings(w))
+    part = differs_in(claim, due, noise=0.0)
+    if part is not None:
+        return Verdict(claim.name, False, f"the {part} is not that of {loss:.6g} ± {error:.3g}", loss, claim.kind)
     return Verdict(claim.name, True, f"mean squared error {loss:.6g} on {n} held-out rows again", loss, claim.kind)

@@ -1,0 +1,27 @@
+"""The loops say the same with and without the compiler."""
+
+import os
+import subprocess
+import sys
+
+CODE = """
+import numpy as np, assay
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(101, 11)), np.arange(101) % 3
+w = rng.integers(0, 3, 101).astype(float)
+for model in (assay.GaussianNB(), assay.BernoulliNB(), assay.QuadraticDiscriminantAnalysis(), assay.Ridge()):
+    for weights in (None, w):
+        model.fit(X, y, sample_weight=weights)
+        print(model.certificate_.holds, model._provenance["fingerprint"], np.round(model.predict(X).sum(), 9))
+"""
+
+
+def test_fits_and_fingerprints_are_the_same_without_the_compiler():
+    def output(**environment: str) -> str:
+        run = subprocess.run(
+            [sys.executable, "-c", CODE], capture_output=True, text=True, timeout=120, env={**os.environ, **environment}
+        )
+        assert run.returncode == 0, run.stderr
+        return run.stdout
+
+    assert output() == output(NUMBA_DISABLE_JIT="1")
