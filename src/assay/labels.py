@@ -184,3 +184,8 @@ def _by_name(classes: Array) -> dict[Any, int]:
 
 def _plain(label: Any) -> Any:
     return label.item() if isinstance(label, np.generic) else label
+
+
+def plain_labels(classes: Array) -> list[Any]:
+    """The classes as plain Python values, whatever kind of array holds them."""
+    return [_plain(label) for label in classes.tolist()]

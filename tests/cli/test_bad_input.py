@@ -18,6 +18,11 @@ USAGE = [
     (["train", "coins", "--holdout", "1.5"], "1.5"),
     (["train", "coins", "--engine", "thread"], "no engine 'thread'. Did you mean 'threads'"),
     (["train", "coins", "--engine", "cluster=tcp://h:1", "--jobs", "2"], "--jobs is for threads"),
+    (["train", "coins", "--engine", "cluster="], "--engine cluster=tcp://host:8786"),
+    (["train", "coins", "--engine", "cluster"], "--engine cluster=tcp://host:8786"),
+    (["train", "coins", "--delimiter", ";;"], "delimiter=';;' is not possible"),
+    (["predict", "m.assay", "coins", "--out", "x.xlsx"], "cannot be written as '.xlsx'"),
+    (["predict", "m.assay", "coins", "--out", "x.csv.gz"], ".csv (as without an ending), .parquet, .pq"),
     (["train", "coins", "--out", "nowhere/m.assay"], "folder 'nowhere' does not exist"),
     (["train", "t.csv"], "Give --target"),
     (["train"], "Missing argument 'DATA'"),
@@ -41,7 +46,7 @@ BAD_TABLES = {
     "ragged": (COINS + "1,2,a\n3,4\n", "2 fields where the header has 3"),
     "header only": (COINS, "no rows"),
     "empty": ("", "is empty"),
-    "text": (COINS + "1,big,a\n3,small,b\n", "'mass_g' holds text"),
+    "text": (COINS + "1,big,a\n3,small,b\n", "--features in the shell"),
     "repeated names": ("coin,x,x\na,1,2\n", "two columns named 'x'"),
     "nothing to learn from": ("coin\na\nb\n", "no column left to learn from"),
 }
@@ -63,6 +68,11 @@ def test_a_bad_table_ends_with_3_and_leaves_the_old_model_alone(cli, what):
     ("words", "message"),
     [
         (["train", "none.csv", "--target", "y"], "There is no file 'none.csv'"),
+        (["train", "coinz"], "no file 'coinz', nor a bundled dataset of that name. Did you mean 'coins'"),
+        (["train", "coinz", "--target", "y"], "Did you mean 'coins'"),
+        (["predict", "coins.assay", "oak"], "Did you mean 'oaks'"),
+        (["train", "headles.csv"], "Did you mean 'headless.csv'"),
+        (["train", "coins", "--weight", "coin"], "both the target and the weight"),
         (["train", "folder", "--target", "y"], "is a directory without Parquet files"),
         (["train", "coins", "--target", "coine"], "no column 'coine' (the target). Did you mean 'coin'"),
         (["train", "coins", "--features", "size"], "no column 'size' (a feature). Did you mean 'size_mm'"),
@@ -104,6 +114,15 @@ def test_a_split_that_holds_out_nothing_is_explained(cli):
     assert "hold out a larger share" in outcome.err
 
 
+def test_a_class_that_was_held_out_altogether_is_explained(cli):
+    outcome = cli("train", "three-points")
+    assert outcome.code == 3
+    assert "only one class, 1: " in outcome.err
+    assert "among the rows left after a share of 0.25 was held out: --holdout 0 fits on all rows" in outcome.err
+    Path("t.csv").write_text("x,y\n1,a\n2,a\n")
+    assert "held out" not in cli("train", "t.csv", "--target", "y", "--holdout", 0).err
+
+
 def test_a_regression_with_one_row_held_out_is_explained(cli):
     outcome = cli("train", "oaks", "--holdout", 0.09, "--seed", 1)
     assert outcome.code == 3
@@ -121,3 +140,13 @@ def test_an_unexpected_error_is_one_line_unless_asked_for_more(cli, monkeypatch)
     monkeypatch.setenv("ASSAY_DEBUG", "1")
     with pytest.raises(RuntimeError):
         cli("inspect", "m.assay")
+
+
+def test_row_numbers_of_a_split_table_are_explained(tmp_path, cli):
+    (tmp_path / "nan.csv").write_text("a,b\n1,x\n2,y\n,x\n4,y\n5,x\n1,y\n3,x\n")
+    done = cli("train", str(tmp_path / "nan.csv"), "--target", "b", "--model", "qda")
+    assert done.code == 3
+    assert "column 'a'" in done.err
+    assert "counted on their side of that split" in done.err
+    whole = cli("train", str(tmp_path / "nan.csv"), "--target", "b", "--model", "qda", "--holdout", "0")
+    assert "row 2, column 'a'" in whole.err

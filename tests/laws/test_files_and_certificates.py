@@ -35,6 +35,75 @@ def test_a_saved_model_answers_alike_and_saves_to_the_same_bytes(case, tmp_path)
         assert again.certificate_.verify(rows, target).holds
 
 
+def test_text_labels_give_the_same_bytes_in_whatever_array_they_come(case):
+    if not case.classifies:
+        return
+    X, y = case.rows()
+    X = X.copy()
+    X[y == 1, 0] = X[0, 0]  # a variance of zero in one class, and so a warning that names the class
+    text = np.array(["a", "bb", "c"])[y]
+    wanted = file_bytes(case.model().fit(X, text))
+    for labels in (text.astype(object), np.array([np.str_(t) for t in text], dtype=object), list(text)):
+        assert file_bytes(case.model().fit(X, labels)) == wanted
+
+
+def test_a_file_with_warnings_saves_to_the_same_bytes(case, tmp_path):
+    X, y = case.rows()
+    X = X.copy()
+    X[:, 1] = X[0, 1]
+    X[y == y[0], 0] = X[0, 0]
+    model = case.model().fit(X, y)
+    model.save(tmp_path / "m.assay")
+    again = assay.load(tmp_path / "m.assay")
+    assert file_bytes(again) == (tmp_path / "m.assay").read_bytes()
+    assert all(isinstance(number, float | None) for c in model.certificate_ for number in (c.value, c.bound))
+    assert again.certificate_.verify(X, y).holds
+
+
+def test_the_fingerprint_tells_whether_the_rows_are_those_of_the_fit(case, tmp_path):
+    X, y = case.rows()
+    order = np.random.default_rng(0).permutation(len(y))
+    w = 1.0 + np.arange(len(y)) % 2
+    for weights in (None, w):
+        model = case.model().fit(X, y, sample_weight=weights)
+        model.save(tmp_path / "m.assay")
+        for fitted in (model, assay.load(tmp_path / "m.assay")):
+            assert fitted.certificate_.verify(X, y, weights).notes == ()
+    verdicts = case.model().fit(X, y).certificate_.verify(X[order], y[order])
+    assert verdicts.holds, str(verdicts)
+    assert "fingerprint differs" in "".join(verdicts.notes)
+    assert "note   fingerprint" in str(verdicts)
+
+
+def test_a_claim_that_says_anything_else_than_what_follows_from_the_model_is_refused(case):
+    X, y = case.rows()
+    certificate = case.model().fit(X, y).certificate_
+    for i, claim in enumerate(certificate.claims):
+        others = {
+            "statement": claim.statement + " and more",
+            "kind": "estimate",
+            "holds": not claim.holds,
+            "value": 0.5 if claim.value is None else claim.value * 1.1 + (claim.bound or 0.0),
+            "bound": 0.5 if claim.bound is None else claim.bound * 1.1,
+            "witness": {**claim.witness, "more": 1},
+        }
+        false = [dataclasses.replace(claim, **{part: other}) for part, other in others.items()]
+        for key, entry in claim.witness.items():
+            if not isinstance(entry, np.ndarray):
+                false.append(dataclasses.replace(claim, witness={**claim.witness, key: _another(entry)}))
+        for wrong in false:
+            claims = (*certificate.claims[:i], wrong, *certificate.claims[i + 1 :])
+            assert not dataclasses.replace(certificate, claims=claims).verify(X, y).holds, wrong
+
+
+def _another(entry):
+    if isinstance(entry, bool):
+        return not entry
+    if isinstance(entry, list):
+        return entry[::-1] if entry[::-1] != entry else [*entry, 1]
+    return entry * 1.001 + 0.001 if isinstance(entry, float) else "other"
+
+
 def test_weights_of_classes_survive_the_file(case, tmp_path):
     if "class_weight" not in case.cls.params:
         return

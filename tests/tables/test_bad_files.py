@@ -9,7 +9,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 import assay
-from assay.errors import DataError, DataTypeError, SchemaError
+from assay.errors import DataError, DataTypeError, ParameterError, SchemaError
 
 GOOD = "size,mass,coin\n1,2,a\n3,4,b\n"
 
@@ -77,6 +77,8 @@ def test_missing_files_and_folders_are_named(tmp_path):
         ({"target": "coin", "weight": "mas"}, "no column 'mas' .the weight.. Did you mean 'mass'"),
         ({"features": ["sise"]}, "no column 'sise' .a feature.. Did you mean 'size'"),
         ({"target": "coin", "features": ["size", "coin"]}, "both the target and a feature"),
+        ({"weight": "mass", "features": ["size", "mass"]}, "both the weight and a feature"),
+        ({"target": "mass", "weight": "mass"}, "'mass' cannot be both the target and the weight"),
         ({"features": ["size", "size"]}, "two columns named 'size'"),
         ({"target": "coin", "features": []}, "no column left to learn from"),
     ],
@@ -151,7 +153,8 @@ def test_a_text_column_that_names_every_row_is_refused_before_it_fills_the_memor
         read_all(tmp_path / "t.parquet", target="y")
 
 
-def test_a_delimiter_is_one_character(tmp_path):
+@pytest.mark.parametrize("delimiter", [";;", "", "é", "\n"])
+def test_a_delimiter_is_one_character(tmp_path, delimiter):
     (tmp_path / "t.csv").write_text(GOOD)
-    with pytest.raises(DataError, match=r"delimiter=';;'"):
-        assay.rows(tmp_path / "t.csv", delimiter=";;")
+    with pytest.raises(ParameterError, match=r"delimiter=.* is not possible: it is one ASCII character"):
+        assay.rows(tmp_path / "t.csv", delimiter=delimiter)

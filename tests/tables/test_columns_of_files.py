@@ -154,12 +154,27 @@ def test_the_number_of_rows_is_known_once_a_csv_file_has_been_read(tmp_path):
     assert rows.n_rows == 3
 
 
+@pytest.mark.parametrize("before", ["", "\n\n", "\r\n"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize(("first", "last"), [("1", "3"), ("red", "blue")])
+def test_a_blank_line_in_a_file_of_one_column_is_a_row_with_a_missing_value(tmp_path, before, end, first, last):
+    (tmp_path / "t.csv").write_bytes((before + end.join(["x", first, "", last, ""])).encode())
+    rows = assay.rows(tmp_path / "t.csv")
+    assert rows.names == ("x",)
+    assert np.isnan(load(rows).X[:, 0]).tolist() == [False, True, False]
+
+
+def test_a_blank_line_between_rows_of_several_columns_is_no_row(tmp_path):
+    (tmp_path / "t.csv").write_text("\nx,z\n1,2\n\n3,4\n\n")
+    assert load(assay.rows(tmp_path / "t.csv")).X.tolist() == [[1, 2], [3, 4]]
+
+
 def test_a_target_of_another_kind_than_the_models_classes_is_refused(tmp_path):
     (tmp_path / "t.csv").write_text("x,y\n1,7\n2,8\n")
     rows = assay.rows(tmp_path / "t.csv", target="y")
     assert load(rows.labelled_like(np.array(["7", "8", "x"]))).y.tolist() == ["7", "8"]
     (tmp_path / "u.csv").write_text("x,y\n1,a\n2,b\n")
-    with pytest.raises(SchemaError, match=r"classes are numbers"):
+    with pytest.raises(SchemaError, match=r"classes are numbers, such as 7, but the target 'y' holds text"):
         assay.rows(tmp_path / "u.csv", target="y").labelled_like(np.array([7, 8]))
 
 

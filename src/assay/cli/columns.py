@@ -41,7 +41,7 @@ def _grouped(groups: Sequence[str], names: Sequence[str]) -> str:
     members: dict[str, list[str]] = {}
     for group, name in zip(groups, names):
         members.setdefault(group, []).append(name)
-    return ", ".join(f"{group} {len(inside)} ({listed(inside)})" for group, inside in members.items())
+    return ", ".join(f"{group} {len(inside)} ({listed(inside, 8)})" for group, inside in members.items())
 
 
 def note_nearly_numbers(rows: FileRows, shell: Shell) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +52,8 @@ def command(
 
     A share of the rows is held out; the error on them is measured, with an interval, and goes into the certificate.
     Without --model the target decides: text, two whole numbers, or at most 20 with five rows or more to each on average mean
-    classes (naive-bayes), other numbers a regression (linear-regression). `assay train --model NAME --help` shows that model's own options.
+    classes (naive-bayes), other numbers a regression (linear-regression). `assay train --model NAME --help` shows that
+    model's own options.
     Exit code 4 where the fit could not establish a claim that it should prove.
     """
     target = target or usual_target(data)
@@ -62,9 +65,9 @@ def command(
     name = model_name or _usual_model(rows, shell)
     from assay.hypotheses import model_class
 
-    note_nearly_numbers(rows, shell)
     cls = model_class(name)
     model = cls(**chosen_params(cls, options))
+    note_nearly_numbers(rows, shell)
     with shell.busy(f"fitting {name}"):
         data_of_fit = _fit_and_measure(
             model, rows, holdout, seed, {"target": target, **({"weight": weight} if weight else {})}
@@ -98,32 +101,40 @@ def _fit_and_measure(model: Any, rows: FileRows, share: float, seed: int, facts:
         return {"rows": rows.n_rows, "held_out": None}
     opened = engine_for(rows).open(rows)
     seen, held_out = split_rows(opened, share, seed)
-    _fit_on_what_is_left(model, seen, share)
-    model.certify(seen)
     split: dict[str, Any] = {"fraction": float(share), "seed": seed}
-    if hasattr(model, "classes_"):
-        counts = confusion(model, held_out)
-        claim = held_out_error(counts.errors, counts.n, **split)
-        n = counts.n
-    else:
-        sums = residuals(model, held_out)
-        claim = held_out_loss(sums.loss, sums.standard_error, sums.n, **split)
-        n = sums.n
+    with _split_explained(share):
+        model.fit(seen)
+        model.certify(seen)
+        if hasattr(model, "classes_"):
+            counts = confusion(model, held_out)
+            claim, n = held_out_error(counts.errors, counts.n, **split), counts.n
+        else:
+            sums = residuals(model, held_out)
+            claim, n = held_out_loss(sums.loss, sums.standard_error, sums.n, **split), sums.n
     model.add_claims(claim, split=split, **facts)
     low, high = claim.witness["interval"].tolist()
     measured = {"claim": claim.name, "value": claim.value, "interval": [low, high], "confidence": 0.95, "rows": n}
     return {"rows": opened.n_rows, "held_out": {**measured, **split}}
 
 
-def _fit_on_what_is_left(model: Any, seen: Any, share: float) -> None:
-    from assay.errors import OneClassError
+@contextmanager
+def _split_explained(share: float) -> Iterator[None]:
+    """Errors within come from one side of a split table: say so where it matters."""
+    from assay.errors import DataError, OneClassError
 
     try:
-        model.fit(seen)
+        yield
     except OneClassError as error:
         raise OneClassError(
-            f"{error} These are the classes of the rows left after a share of {share:g} was held out: --holdout 0 fits on all "
-            "rows, another --seed holds out others."
+            f"{error} It is so among the rows left after a share of {share:g} was held out: --holdout 0 fits on all rows, "
+            "another --seed holds out others."
+        ) from None
+    except DataError as error:
+        if " row " not in str(error):
+            raise
+        raise DataError(
+            f"{error} (A share of {share:g} is held out, and rows are counted on their side of that split: --holdout 0 "
+            "counts those of the table.)"
         ) from None
 
 

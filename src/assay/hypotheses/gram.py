@@ -14,6 +14,7 @@ import numpy as np
 
 from assay.engines import Block, fingerprint
 from assay.errors import DataError
+from assay.hypotheses.heavy_weights import refuse_heavy
 from assay.inputs import as_regression_target, refuse_non_finite, refuse_overflow
 from assay.numerics import Array, Floats
 
@@ -122,6 +123,7 @@ def _finite(gram: Gram) -> bool:
 
 def _refuse(block: Block, names: Sequence[str] | None) -> None:
     refuse_non_finite(block.X, block.start, names)
+    refuse_heavy(block.w)
     assert block.y is not None
     top = float(np.abs(block.y.astype(np.float64)).max())
     if top * top * len(block.y) == np.inf:
@@ -146,5 +148,6 @@ def merge_gram(a: Gram, b: Gram) -> Gram:
             fingerprint.join(a.mark, b.mark),
         )
     if not _finite(merged):
+        refuse_heavy(merged.n)
         raise DataError("The values are so large that their squares overflow float64. Rescale the columns.")
     return merged

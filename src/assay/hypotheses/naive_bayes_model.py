@@ -23,6 +23,7 @@ from assay.hypotheses.densities.choose import choose
 from assay.hypotheses.densities.claims import make_claims
 from assay.hypotheses.densities.part import Part, take
 from assay.hypotheses.densities.statistics import Plan, Statistics, absorb, merge
+from assay.hypotheses.heavy_weights import refuse_heavy
 from assay.hypotheses.one_fold import OneFoldClassifier
 from assay.labels import class_multipliers
 from assay.learner import Fact, Tensor
@@ -100,6 +101,13 @@ class NaiveBayesModel(OneFoldClassifier):
 
     def _check_statistics(self, state: Statistics, whole: bool) -> None:
         super()._check_statistics(state, whole)
+        sums = (state.class_count, state.bernoulli_sum, state.poisson_sum, state.multinomial_sum, state.category_counts)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not all(np.isfinite(s.sum()) for s in sums):
+                refuse_heavy(state.class_count)
+                raise DataError(
+                    "The values are so large that their sums overflow float64: divide them, or the weights, by a constant."
+                )
         bad = np.flatnonzero(~np.isfinite(state.gaussian_m2).all(axis=0))
         if len(bad):
             j = int(Plan.of(self.columns_).gaussian[bad[0]])

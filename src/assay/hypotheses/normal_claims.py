@@ -8,6 +8,7 @@ import numpy as np
 
 from assay.certify import Claim
 from assay.hypotheses.boundary import boundary
+from assay.labels import plain_labels
 from assay.numerics import Floats
 
 TOLERANCE = 1e-6
@@ -15,7 +16,7 @@ TOLERANCE = 1e-6
 
 def normal_claims(model: Any, n: Floats, recipe: dict[str, Any]) -> tuple[Claim, ...]:
     """The claims of a fitted model. `recipe` says how its covariances follow from the rows; n (K,) weighs the classes."""
-    recipe = {"classes": model.classes_.tolist(), "priors": model.priors_, "added": model.added_, **recipe}
+    recipe = {"classes": plain_labels(model.classes_), "priors": model.priors_, "added": model.added_, **recipe}
     claims = [_likelihood(model, n, recipe)]
     if len(n) == 2 and np.all(model.priors_ > 0):
         claims.append(_boundary(model, recipe))

@@ -20,6 +20,7 @@ from assay.engines import Block, Engine, Rows
 from assay.errors import DataError, ModelFileError, ParameterError
 from assay.hypotheses.boundary import Boundary, boundary
 from assay.hypotheses.covariances import class_covariances, correction, structured, tied
+from assay.hypotheses.heavy_weights import refuse_heavy
 from assay.hypotheses.normal_claims import normal_claims
 from assay.hypotheses.normal_scores import fold_linear, fold_quadratic, linear_scores, quadratic_scores
 from assay.hypotheses.one_fold import OneFoldClassifier
@@ -116,6 +117,10 @@ class NormalClassifier(OneFoldClassifier):
         self._derive()
 
     def _refuse_overflow(self, state: ClassScatter) -> None:
+        with np.errstate(over="ignore"):
+            total = state.class_count.sum()
+        if not (np.isfinite(total) and np.isfinite(state.scatter).all()):
+            refuse_heavy(total)
         far = ~(np.isfinite(state.mean).all(axis=0) & np.isfinite(state.scatter).all(axis=(0, 2)))
         if far.any():
             j = int(np.flatnonzero(far)[0])

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.engines import Block, fingerprint
+from assay.hypotheses.heavy_weights import refuse_heavy
 from assay.inputs import refuse_non_finite, refuse_overflow
 from assay.labels import Labels
 from assay.numerics import Array, Floats
@@ -60,8 +61,9 @@ def absorb_scatter(labels: Labels, names: Any, high: bool, block: Block) -> Clas
             n[k], mean[k], scatter[k] = sums.n, pivot + shift, _about_mean(sums)
             if third is not None and fourth is not None:
                 third[k], fourth[k] = _shifted(sums, -shift)
-    if not all(np.isfinite(a).all() for a in (scatter, fourth) if a is not None):
+    if not all(np.isfinite(a).all() for a in (n, mean, scatter, fourth) if a is not None):
         refuse_non_finite(block.X, block.start, names)
+        refuse_heavy(block.w)
         refuse_overflow(block.X, block.start, names)
     hashes = fingerprint.column_hashes(block.X)
     mark = fingerprint.leaf(hashes, block.X, codes, block.w)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
-from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -196,7 +195,9 @@ class Learner(Tunable):
         fitted = copy(self)
         vars(fitted).update(self._fitted_with)  # whatever set_params did since
         made = fitted._make_claims()
-        return made or tuple(replace(c, witness={k: self._number(k, v) for k, v in c.witness.items()}) for c in self._claims)
+        if made:
+            return made
+        return tuple(replace(c, witness={k: self._number(k, v) for k, v in c.witness.items()}) for c in self._claims)
 
     def _number(self, name: str, stated: Any) -> Any:
         value = getattr(self, f"{name}_", None)

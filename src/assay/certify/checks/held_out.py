@@ -68,7 +68,9 @@ def check_held_out_error(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     due = held_out_error(errors, n, **_settings(w))
     part = differs_in(claim, due, noise=0.0)
     if part is not None:
-        return Verdict(claim.name, False, f"the {part} is not that of {errors} errors of {n} rows", due.value, claim.kind)
+        return Verdict(
+            claim.name, False, f"the {part} is not that of {errors} errors of {n} rows", due.value, claim.kind
+        )
     reason = f"{errors} of {n} held-out rows wrong again; the interval [{low:.4f}, {high:.4f}] is exact"
     return Verdict(claim.name, True, reason, errors / n, claim.kind)
 

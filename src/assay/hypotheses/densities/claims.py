@@ -8,6 +8,8 @@ import numpy as np
 
 from assay.certify import Claim
 from assay.hypotheses.densities.choose import FAMILIES
+from assay.hypotheses.densities.gaussian import SMALLEST
+from assay.labels import plain_labels
 from assay.numerics import Array
 
 TOLERANCE = 1e-8
@@ -22,9 +24,18 @@ FORMULAS = {
 }
 
 
+PARAMETERS = {
+    "gaussian": ("theta", "var", "epsilon"),
+    "bernoulli": ("p",),
+    "poisson": ("rate",),
+    "multinomial": ("theta",),
+    "categorical": ("p",),
+}
+
+
 def make_claims(model: Any, settings: Any) -> tuple[Claim, ...]:
     """One claim about the priors, one a family of densities in use, and a warning where smoothing matters."""
-    common = {"classes": model.classes_.tolist(), "class_factor": model.class_factor_, "tolerance": TOLERANCE}
+    common = {"classes": plain_labels(model.classes_), "class_factor": model.class_factor_, "tolerance": TOLERANCE}
     claims = [_prior_claim(model, settings, common)]
     columns = np.array(model.columns_)
     for family in FAMILIES:
@@ -42,7 +53,8 @@ def _prior_claim(model: Any, settings: Any, common: dict[str, Any]) -> Claim:
         "uniform": "the priors are all equal, as asked",
     }
     witness = {"priors": model.class_prior_, "rule": rule, **common}
-    return Claim("class priors", words[rule], True, "naive_bayes_priors", bound=TOLERANCE, witness=witness)
+    finite = bool(np.isfinite(model.class_prior_).all())
+    return Claim("class priors", words[rule], finite, "naive_bayes_priors", bound=TOLERANCE, witness=witness)
 
 
 def _family_claim(family: str, at: Array, model: Any, settings: Any, common: dict[str, Any]) -> Claim:
@@ -64,14 +76,26 @@ def _family_claim(family: str, at: Array, model: Any, settings: Any, common: dic
     witness = {"columns": at, **parameters[family], **common}
     if family != "gaussian":
         witness["alpha"] = alpha[at].copy()
+    formula = FORMULAS[family].format(epsilon=model.epsilon_) + (_exceptions(model) if family == "gaussian" else "")
     return Claim(
         name=f"{family} maximum likelihood",
-        statement=f"{len(at)} {family} column(s): {FORMULAS[family].format(epsilon=model.epsilon_)} (within {TOLERANCE:g}, relative)",
-        holds=True,
+        statement=f"{len(at)} {family} column(s): {formula} (within {TOLERANCE:g}, relative)",
+        holds=all(bool(np.isfinite(parameters[family][name]).all()) for name in PARAMETERS[family]),
         check=f"naive_bayes_{family}",
         bound=TOLERANCE,
         witness=witness,
     )
+
+
+def _exceptions(model: Any) -> str:
+    """In words, where a mean or variance is not that of the class's values."""
+    s = model._state.weighted(model.class_factor_).gaussian
+    raw = np.divide(s.m2, s.n, out=np.ones_like(s.m2), where=s.n > 0)
+    zero, empty = int((raw + model.epsilon_ < SMALLEST).sum()), int((s.n <= 0).sum())
+    words = (
+        f"; {zero} variance(s) of zero are taken as 1e-9 of the column's, or as 1 where it never varies" if zero else ""
+    )
+    return words + (f"; {empty} mean(s) and variance(s) of no values are the whole column's" if empty else "")
 
 
 def _smoothing_warning(model: Any, settings: Any, common: dict[str, Any]) -> list[Claim]:
@@ -83,15 +107,21 @@ def _smoothing_warning(model: Any, settings: Any, common: dict[str, Any]) -> lis
     at = np.flatnonzero(np.array(model.columns_) == "gaussian")
     k, j = (int(v) for v in pairs[0])
     names = model._column_names()
-    column = repr(names[at[j]]) if names is not None else int(at[j])
+    column = repr(str(names[at[j]])) if names is not None else int(at[j])
     zero = int((raw[tuple(pairs.T)] == 0).sum())
     statement = (
         f"{len(pairs)} variance(s), {zero} of them zero, are more than {NOTICEABLE:.0%} smoothing; the first: class "
-        f"{model.classes_[k]!r}, column {column}, raw variance {raw[k, j]:.3g}, used {model.var_[k, j]:.3g}"
+        f"{common['classes'][k]!r}, column {column}, raw variance {raw[k, j]:.3g}, used {model.var_[k, j]:.3g}"
     )
     witness = {"columns": at, "pairs": pairs, "var": model.var_, "share": NOTICEABLE, **common}
     return [
         Claim(
-            "variance smoothing", statement, True, "naive_bayes_smoothing", len(pairs), kind="warning", witness=witness
+            "variance smoothing",
+            statement,
+            True,
+            "naive_bayes_smoothing",
+            float(len(pairs)),
+            kind="warning",
+            witness=witness,
         )
     ]

@@ -8,6 +8,7 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from assay.errors import DataError
+from assay.hypotheses.heavy_weights import refuse_heavy
 from assay.numerics import Array
 
 TILE_ELEMENTS = 1 << 16
@@ -43,7 +44,8 @@ class Part(NamedTuple):
         self.refuse_where(np.isinf(self.X), what, "Drop these rows or mark the values as missing (NaN).")
 
     def refuse_overflow(self) -> NoReturn:
-        """Raise for the column with the largest values, whose squares or sums overflow."""
+        """Raise for the column with the largest values, whose squares or sums overflow, or for the weights that make them."""
+        refuse_heavy(self.w)
         top = np.nanmax(np.abs(self.X), axis=0, initial=0.0, where=~np.isnan(self.X))
         j = int(np.argmax(top))
         column = self.column(j)

@@ -1,0 +1,100 @@
+"""Train and inspect say what each column was taken for, and which column a typing error turned into text."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.cli.default_model import default_model
+from assay.engines import ArrayRows
+
+COLUMNS = "numbers 2 (size, one), text 1 (colour: 2 categories)"
+DENSITIES = "gaussian 1 (size), categorical 1 (colour), bernoulli 1 (one)"
+
+
+@pytest.fixture
+def mixed():
+    rows = "".join(f"{i / 7},{'red' if i % 3 else 'blue'},{i % 2},{'a' if i % 5 else 'b'}\n" for i in range(60))
+    return "size,colour,one,y\n" + rows
+
+
+def test_train_and_inspect_show_kinds_and_densities(cli, mixed):
+    Path("t.csv").write_text(mixed)
+    trained = cli("train", "t.csv", "--target", "y", "--out", "m.assay").out
+    assert f"columns: {COLUMNS}\n" in trained
+    assert f"densities: {DENSITIES}\n" in trained
+    inspected = cli("inspect", "m.assay").out
+    assert f"columns:     {COLUMNS}\n" in inspected
+    assert f"densities:   {DENSITIES}\n" in inspected
+    for words in (["inspect", "m.assay"], ["train", "t.csv", "--target", "y"]):
+        found = json.loads(cli(*words, "--json").out)
+        assert found["kinds"] == ["numbers", "text", "numbers"]
+        assert found["densities"] == ["gaussian", "categorical", "bernoulli"]
+
+
+def test_models_without_densities_show_the_kinds_alone(cli):
+    outcome = cli("train", "oaks")
+    assert "columns: numbers 1 (age_years)" in outcome.out
+    assert "densities" not in outcome.out
+    assert json.loads(cli("inspect", "model.assay", "--json").out)["densities"] is None
+
+
+def note_of(cli, values: list[str], *words: str) -> str:
+    Path("t.csv").write_text("x,y\n" + "".join(f"{v},{'ab'[i % 2]}\n" for i, v in enumerate(values)))
+    return cli("train", "t.csv", "--target", "y", "--model", "naive-bayes", "--holdout", 0, *words).err
+
+
+def test_a_text_column_of_nearly_all_numbers_is_noted_with_the_value_that_made_it_so(cli):
+    numbers = [str(i) for i in range(9)]
+    assert note_of(cli, [*numbers, "abc"]) == "column 'x' is read as text because of 1 value such as 'abc'\n"
+    assert "because of 2 values such as '?'" in note_of(cli, [*map(str, range(18)), "abc", "?"])
+    assert note_of(cli, [*numbers, "abc", "?"]) == ""  # fewer than nine in ten
+    assert note_of(cli, [*numbers[1:], "abc"]) == ""  # fewer than ten
+    assert note_of(cli, [*numbers, "9"]) == ""
+    assert note_of(cli, [*numbers, "abc"], "--quiet") == ""
+
+
+@pytest.mark.parametrize(
+    ("y", "model"),
+    [
+        ([*range(16)], "linear-regression"),
+        ([0, 1, 2] * 4, "linear-regression"),
+        ([0, 1, 2] * 5, "naive-bayes"),
+        ([-1, 1, 1], "naive-bayes"),
+        ([*range(21)] * 10, "linear-regression"),
+        ([0.5, 1, 1, 1], "linear-regression"),
+        (["a", "b"], "naive-bayes"),
+    ],
+)
+def test_whole_numbers_are_classes_where_they_repeat(y, model):
+    assert default_model(ArrayRows(np.zeros((len(y), 1)), np.array(y)))[0] == model
+
+
+def test_class_weights_name_whole_numbers(cli):
+    rows = "".join(f"{i % 7},{int(i > 40)}\n" for i in range(60))
+    Path("t.csv").write_text("x,y\n" + rows)
+    words = ["train", "t.csv", "--target", "y", "--model", "naive-bayes", "--class-weight", '{"0": 1, "1": 5}']
+    assert cli(*words).code == 0
+    assert cli("verify", "model.assay", "t.csv").code == 0
+
+
+def test_answers_line_up_with_the_lines_of_a_file_of_one_column(cli):
+    assert cli("train", "coins", "--features", "size_mm").code == 0
+    Path("new.csv").write_text("size_mm\n18\n\n27\n")
+    prediction = cli("predict", "model.assay", "new.csv").out.split()
+    assert len(prediction) == 4
+    assert (prediction[1], prediction[3]) == ("10c", "50c")
+
+
+@pytest.mark.parametrize("name", ["a", "a.CSV", "a.csv"])
+def test_names_without_an_ending_and_in_capitals_are_csv(cli, coins_model, name):
+    assert cli("predict", coins_model, "coins", "--out", name).code == 0
+    assert Path(name).read_text().startswith("prediction\n")
+
+
+def test_a_tab_can_be_typed_as_backslash_t(cli, coins_model):
+    Path("new.csv").write_text("size_mm\tmass_g\n18\t1.75\n")
+    assert cli("predict", coins_model, "new.csv", "--delimiter", r"\t").out.split() == ["prediction", "10c"]
