@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-
 PAUSE = 0.05  # seconds: threads of the contender before may still be spinning
 
 

@@ -21,7 +21,7 @@ from assay.certify import Claim
 from assay.engines import Block, Engine, Rows, fold
 from assay.engines.blas import one_thread_blas
 from assay.engines.threads import Threads
-from assay.errors import ConvergenceWarning, DataError, ParameterError, as_seen_by_sklearn
+from assay.errors import ConvergenceWarning, DataError, ModelFileError, ParameterError, as_seen_by_sklearn
 from assay.hypotheses.gram import Gram, absorb_gram, merge_gram, tile_rows
 from assay.hypotheses.inference import Inference
 from assay.hypotheses.least_squares_claims import TOLERANCE, Evidence, claims_of
@@ -33,6 +33,7 @@ from assay.params import N_JOBS, Choice, Flag, Free, Param, Range
 from assay.solvers import gradient_descent as gd
 from assay.solvers.normal_equations import solve
 from assay.solvers.system import Fit, Passes, System
+from assay.store import Record
 
 _PARAMS: dict[str, Param] = {
     "fit_intercept": Flag(doc="fit b as well; otherwise b = 0"),
@@ -154,6 +155,13 @@ class LeastSquares(OneFold, Regressor):
             TOLERANCE if exact else float(self.tol),
         )
         return claims_of(self._system(self._state), evidence, shortest=exact)
+
+    def _restore(self, record: Record) -> None:
+        super()._restore(record)
+        if self.rank_ != self.inverse_root_.shape[1]:
+            raise ModelFileError(
+                f"The model file says rank {self.rank_}, its inverse root has {self.inverse_root_.shape[1]}."
+            )
 
     # --- gradient descent -------------------------------------------------------------------------------------------
 

@@ -91,5 +91,5 @@ def _variance(e: Evidence, witness: dict[str, Any]) -> Claim:
         holds=True,
         check="residual_variance",
         value=float(e.sigma2),
-        witness=witness,
+        witness={**witness, "sigma2": np.array([e.sigma2])},
     )

@@ -146,6 +146,9 @@ class NaiveBayesModel(OneFoldClassifier):
         widths = [a.shape[1] for a in learnt]
         if widths != [len(c) for c in given] or not sum(widths) == len(self.columns_) == self.n_features_in_:
             raise ModelFileError("The model file's densities do not fit its columns.")
+        factor = class_multipliers(self.class_weight, self.classes_, self._state.class_count)
+        if not np.allclose(self.class_factor_, factor, rtol=1e-9, atol=0):
+            raise ModelFileError("The model file's class factors do not follow from its class_weight.")
         if not self.class_prior_.sum() > 0:
             raise ModelFileError("The model file's priors are all zero.")
         for offsets, table in (

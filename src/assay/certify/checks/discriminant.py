@@ -145,7 +145,7 @@ def check_likelihood(claim: Claim, rows: Rows, predict: Any) -> Verdict:
         unit = _units(C, mean, found.spread)
         allowed = TOLERANCE + 1e-12 * float((A * A @ (unit * unit)).sum())
         error = float(np.abs(A @ C @ A.T - np.eye(len(A))).max())
-        worst = max(worst, error)
+        worst = float(np.maximum(worst, error))  # keeps NaN, which max() drops
         volume = abs(float(w["log_det"][g]) + 2 * float(np.linalg.slogdet(A)[1]))
         if problem is None and not error <= allowed:
             problem = f"covariance {g} is not that of the rows: whitened it differs from I by {error:.2g}"
@@ -188,7 +188,7 @@ def check_boundary(claim: Claim, rows: Rows, predict: Any) -> Verdict:
         form, size = _form(X, w)
         odds = _log_normal(X, found.mean[0], covariances[0]) - _log_normal(X, found.mean[1], covariances[1])
         odds += np.log(w["priors"][0]) - np.log(w["priors"][1])
-        worst = max(worst, float((np.abs(form - 2 * odds) / size).max()))
+        worst = float(np.maximum(worst, (np.abs(form - 2 * odds) / size).max()))
         first = np.asarray(predict(ArrayRows(block.X, like=rows))) == w["classes"][0]
         wrong += int(np.sum((first != (form > 0)) & (np.abs(form) > TOLERANCE * size)))
     if wrong or not worst <= TOLERANCE:

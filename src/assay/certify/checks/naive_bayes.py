@@ -12,7 +12,6 @@ from assay.engines import Rows
 from assay.numerics import Array, Floats
 
 LARGEST_TOLERANCE = 1e-6
-ROUNDING = 1e-15  # a spread below this share of the mean is rounding of the values themselves
 
 
 def _parts(claim: Claim, rows: Rows) -> Iterator[tuple[int, Array, Array]]:
@@ -76,11 +75,24 @@ def _class_sums(claim: Claim, rows: Rows, about: Floats | None = None, power: in
     return n, s
 
 
+def _first_values(claim: Claim, rows: Rows) -> Floats:
+    """Some value of each class and column (K, c); zero where there is none."""
+    first = np.full((len(claim.witness["classes"]), len(claim.witness["columns"])), np.nan)
+    for k, X, _ in _parts(claim, rows):
+        for j in np.flatnonzero(np.isnan(first[k]) & ~np.isnan(X).all(axis=0)):
+            first[k, j] = X[~np.isnan(X[:, j]), j][0]
+    return np.where(np.isnan(first), 0.0, first)
+
+
 def _moments(claim: Claim, rows: Rows) -> tuple[Floats, Floats, Floats]:
-    """Weight, mean and mean squared deviation (K, c): the mean is found first and corrected by a second pass."""
-    n, s = _class_sums(claim, rows)
+    """Weight, mean and mean squared deviation (K, c): the mean is found first and corrected by a second pass.
+
+    Means are counted from a value of the class, so that they are exact where a column never varies.
+    """
+    first = _first_values(claim, rows)
+    n, s = _class_sums(claim, rows, first)
     safe = np.where(n > 0, n, 1.0)
-    mean = s / safe
+    mean = first + s / safe
     shift = _class_sums(claim, rows, mean)[1] / safe
     v = _class_sums(claim, rows, mean, 2)[1] / safe - shift**2
     return n, mean + shift, np.maximum(v, 0.0)
@@ -91,20 +103,19 @@ def check_gaussian(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     w = claim.witness
     n, mean, v = _moments(claim, rows)
     total = np.where(n.sum(axis=0) > 0, n.sum(axis=0), 1.0)
-    middle = (n * mean).sum(axis=0) / total
+    some = mean[(n > 0).argmax(axis=0), np.arange(n.shape[1])]
+    middle = some + (n * (mean - some)).sum(axis=0) / total
     spread = (n * (v + (mean - middle) ** 2)).sum(axis=0) / total
-    spread = np.where(spread > (ROUNDING * middle) ** 2, spread, 0.0)
     epsilon = float(w["var_smoothing"]) * spread.max()
     theta = np.where(n > 0, mean, middle)
-    noise = (ROUNDING * theta) ** 2
-    var = np.where(n > 0, np.where(v > noise, v, 0.0), spread) + epsilon
+    var = np.where(n > 0, v, spread) + epsilon
     tiny = np.finfo(np.float64).tiny
     var = np.where(var >= tiny, var, np.where(spread * 1e-9 >= tiny, spread * 1e-9, 1.0))
     verdict = _verdict(claim, w["theta"], theta, np.sqrt(var) + np.abs(theta) * 1e-6, "means")
     if not verdict.holds:
         return verdict
     verdict = _verdict(claim, w["epsilon"], epsilon, epsilon, "epsilon")
-    return _verdict(claim, w["var"], var, var + noise / LARGEST_TOLERANCE, "variances") if verdict.holds else verdict
+    return _verdict(claim, w["var"], var, var, "variances") if verdict.holds else verdict
 
 
 def check_bernoulli(claim: Claim, rows: Rows, predict: Any) -> Verdict:
