@@ -100,17 +100,8 @@ class LeastSquares(OneFold, Regressor):
     def _absorber(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> Callable[[Block], Any]:
         return partial(absorb_gram, rows.names)
 
-    def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
-        state = fold(engine, rows.blocks(), self._absorber(engine, rows, afresh, classes), merge_gram)
-        if state is None:
-            raise DataError("Found array with 0 sample(s) while a minimum of 1 is required.")
-        whole = afresh or self._state is None
-        if not whole:
-            state = merge_gram(self._state, state)
-        self._solve(state, Passes(engine, rows) if whole else None)
-        self._state = state
-        self._provenance = {"fingerprint": state.mark.hex()}
-        self._claims = self._make_claims()
+    def _finish_on(self, state: Gram, engine: Engine, rows: Rows | None) -> None:
+        self._solve(state, None if rows is None else Passes(engine, rows))
 
     def _finish(self, state: Gram) -> None:
         self._solve(state, None)

@@ -46,6 +46,10 @@ class OneFold(Learner):
         """Set the learnt attributes from the statistics."""
         raise NotImplementedError
 
+    def _finish_on(self, state: Any, engine: Engine, rows: Rows | None) -> None:
+        """As `_finish`, where the rows behind the statistics can still be read (None: only some of them)."""
+        self._finish(state)
+
     def _make_claims(self) -> tuple[Claim, ...]:
         return ()
 
@@ -57,10 +61,11 @@ class OneFold(Learner):
         state = fold(engine, rows.blocks(), absorb, self._merge)
         if state is None:
             raise DataError("Found array with 0 sample(s) while a minimum of 1 is required.")
-        if not afresh and self._state is not None:
+        alone = afresh or self._state is None
+        if not alone:
             state = self._merge(self._state, state)
         self._check_statistics(state, whole=afresh and classes is None)
-        self._finish(state)
+        self._finish_on(state, engine, rows if alone else None)
         self._state = state
         self._provenance = {"fingerprint": state.mark.hex()}
         self._claims = self._make_claims()
