@@ -92,6 +92,18 @@ class Case:
     def classifies(self) -> bool:
         return self.cls._kind == "classifier"
 
+    @property
+    def one_fold(self) -> bool:
+        """Whether the model is learnt by one fold, so that rows may come in pieces."""
+        from assay.hypotheses.one_fold import OneFold
+
+        return issubclass(self.cls, OneFold)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the order of the rows matters."""
+        return bool(getattr(self.model(), "depends_on_order", False))
+
     def model(self, **more: Any) -> Any:
         return self.cls(**{**self.params, **more})
 
@@ -110,6 +122,9 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
     "qda": [{}, {"params": {"covariance": "diagonal", "unbiased": True}}],
     "lda": [{}, {"params": {"covariance": "isotropic", "class_weight": "balanced"}}],
     "linear-regression": [{}, {"params": {"fit_intercept": False}}],
+    "logistic-regression": [{}, {"params": {"l1_ratio": 0.5, "C": 0.5}}],
+    "linear-svc": [{}, {"params": {"loss": "hinge", "class_weight": "balanced"}}],
+    "perceptron": [{"params": {"max_iter": 3}}, {"params": {"order": "batch", "max_iter": 10}}],
 }
 
 CASES = [Case(name, **need) for name in REGISTRY for need in NEEDS.get(name, [{}])]

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import scipy.sparse
 from cases import CASES, IDS
 
 import assay
@@ -27,7 +26,6 @@ every_case = pytest.mark.parametrize("case", CASES, ids=IDS)
         (lambda X, y: (X[:0], y[:0]), r"0 sample\(s\)"),
         (lambda X, y: ([[1, 2], [3]], [0, 1]), "ragged"),
         (lambda X, y: (X + 1j, y), "Complex data not supported"),
-        (lambda X, y: (scipy.sparse.csr_matrix(X), y), "toarray"),
         (lambda X, y: (X, None), "requires y"),
         (lambda X, y: (X, y[:-1]), "inconsistent numbers of samples: X has 120 rows, y has 119"),
         (lambda X, y: (X, np.c_[y, y]), "1d array"),

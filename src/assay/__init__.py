@@ -20,12 +20,17 @@ if TYPE_CHECKING:
     from assay.hypotheses import GaussianNB as GaussianNB
     from assay.hypotheses import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
     from assay.hypotheses import LinearRegression as LinearRegression
+    from assay.hypotheses import LinearSVC as LinearSVC
+    from assay.hypotheses import LogisticRegression as LogisticRegression
     from assay.hypotheses import MultinomialNB as MultinomialNB
     from assay.hypotheses import NaiveBayes as NaiveBayes
+    from assay.hypotheses import Perceptron as Perceptron
     from assay.hypotheses import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
     from assay.hypotheses import Ridge as Ridge
     from assay.hypotheses import load as load
     from assay.hypotheses import models as models
+    from assay.hypotheses.separability import margin as margin
+    from assay.hypotheses.separability import separability as separability
     from assay.risk import empirical_risk as empirical_risk
     from assay.tables import rows as rows
 
@@ -36,6 +41,8 @@ _ELSEWHERE = {
     "engine": "assay.engines",
     "load": "assay.hypotheses",
     "models": "assay.hypotheses",
+    "margin": "assay.hypotheses.separability",
+    "separability": "assay.hypotheses.separability",
     "empirical_risk": "assay.risk",
     "rows": "assay.tables",
 }

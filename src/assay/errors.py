@@ -74,6 +74,10 @@ class ConvergenceWarning(UserWarning):
     """A solver stopped before it reached its tolerance."""
 
 
+class SeparableWarning(ConvergenceWarning):
+    """The classes are separable, so that a likelihood without penalty has no maximum."""
+
+
 @cache
 def _with_sklearn_base(ours: type, sklearn_exceptions: Any) -> type:
     theirs = getattr(sklearn_exceptions, ours.__name__)

@@ -106,14 +106,16 @@ class Flag(Param):
     """True or False."""
 
     def accepts(self, value: Any) -> bool:
+        if isinstance(value, str) or value is None:
+            return value in self.words
         return isinstance(value, bool | np.bool_ | numbers.Integral) and value in (0, 1)
 
     def describe(self) -> str:
-        return "True or False"
+        return self._allowed("True or False")
 
     def parse(self, text: str) -> Any:
         known = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-        return known.get(text.lower(), text)
+        return self._word(text, known.get(text.lower(), text))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 CODE = """
-import numpy as np, assay
+import numpy as np, scipy.sparse, assay
 rng = np.random.default_rng(0)
 X, y = rng.normal(size=(101, 11)), np.arange(101) % 3
 w = rng.integers(0, 3, 101).astype(float)
@@ -13,6 +13,12 @@ for model in (assay.GaussianNB(), assay.BernoulliNB(), assay.QuadraticDiscrimina
     for weights in (None, w):
         model.fit(X, y, sample_weight=weights)
         print(model.certificate_.holds, model._provenance["fingerprint"], np.round(model.predict(X).sum(), 9))
+S = scipy.sparse.csr_matrix(np.maximum(np.floor(2 * X), 0))
+S[4, 2] = np.nan
+for model in (assay.GaussianNB(), assay.BernoulliNB(alpha=0), assay.MultinomialNB(), assay.NaiveBayes()):
+    for weights in (None, w):
+        model.fit(S, y, sample_weight=weights)
+        print(model.certificate_.verify(S, y, weights).holds, model._provenance["fingerprint"], model.predict(S).sum())
 """
 
 

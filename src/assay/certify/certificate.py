@@ -62,6 +62,7 @@ class Certificate:
     `split` (share, seed): the fit saw only its side of the table; `verify` gets the whole table and splits it again.
     `own` makes the claims anew from the parts with which the model answers: the certificate must make those claims.
     `fingerprint` is that of the rows of the fit, whose target had these `classes` (None: numbers).
+    `sparse`: the checks take sparse rows.
     """
 
     claims: tuple[Claim, ...]
@@ -72,6 +73,7 @@ class Certificate:
     own: Callable[[], tuple[Claim, ...]] | None = field(default=None, repr=False)
     classes: Array | None = None
     fingerprint: str | None = None
+    sparse: bool = False
 
     @property
     def holds(self) -> bool:
@@ -89,7 +91,7 @@ class Certificate:
 
     def verify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Verdicts:
         """Re-check every claim from the rows it speaks of and its witness, with plain NumPy."""
-        rows = as_rows(X, y, sample_weight, categories=self.levels is not None, levels=self.levels)
+        rows = as_rows(X, y, sample_weight, categories=self.levels is not None, levels=self.levels, sparse=self.sparse)
         rows = rows.fitted_to(self.names, self.levels)
         rows = engine_for(rows).open(rows)
         seen, held_out = (rows, None) if self.split is None else split_rows(rows, *self.split)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from assay.engines import ArrayRows, Block, Rows, engine_for, fold
+from assay.engines import ArrayRows, Block, Rows, engine_for, fold, rows_of
 from assay.errors import DataError
 from assay.inputs import as_regression_target
 from assay.numerics import Array
@@ -82,7 +82,8 @@ def _some(found: Measured | None) -> Measured:
 def _judged(model: Any, names: Any, categories: Any, block: Block) -> tuple[Array, Array]:
     """Truth and answers of the rows that count: a row of weight 0 is as good as absent."""
     assert block.y is not None
-    answers = model.predict(ArrayRows(block.X, names=names, categories=categories))
+    like = ArrayRows(np.empty((0, block.X.shape[1])), names=names, categories=categories)
+    answers = model.predict(rows_of(block.X, like=like))
     return (block.y, answers) if block.w is None else (block.y[block.w > 0], answers[block.w > 0])
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from assay.engines import Block, Rows, engine_for, fold
-from assay.engines.fingerprint import column_hashes, join, leaf
+from assay.engines.fingerprint import join, leaf_of
 from assay.errors import DataError
 from assay.inputs import as_regression_target
 from assay.labels import Labels
@@ -27,4 +27,4 @@ def _leaf(labels: Labels | None, block: Block) -> bytes:
     if block.y is None:
         raise DataError("The rows have no target.")
     target: Any = as_regression_target(block.y, block.start) if labels is None else labels.encode(block.y)
-    return leaf(column_hashes(block.X), block.X, target, block.w)
+    return leaf_of(block.X, target, block.w)

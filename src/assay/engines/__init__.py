@@ -3,6 +3,7 @@
 from assay.engines.engine import Engine, engine, engine_for
 from assay.engines.fold import fold, merge_in_order
 from assay.engines.rows import ArrayRows, Block, Part, Rows, block_rows, rechunk
+from assay.engines.sparse import SparseMatrix, SparseRows, rows_of
 from assay.engines.split import split_rows
 
 __all__ = [
@@ -11,11 +12,14 @@ __all__ = [
     "Engine",
     "Part",
     "Rows",
+    "SparseMatrix",
+    "SparseRows",
     "block_rows",
     "engine",
     "engine_for",
     "fold",
     "merge_in_order",
     "rechunk",
+    "rows_of",
     "split_rows",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +10,8 @@ from typing import Any
 
 _lock = threading.Lock()
 _users = 0
-_libraries: list[Any] | None = None
+_libraries: list[Any] = []
+_found_with: bool | None = None  # whether SciPy, which brings a BLAS of its own, was there when they were found
 _before: list[int] = []
 
 
@@ -24,10 +26,10 @@ def _find_libraries() -> list[Any]:
 @contextmanager
 def one_thread_blas() -> Iterator[None]:
     """Within, matrix products run on the calling thread alone. May be nested and entered from many threads."""
-    global _users, _libraries, _before
+    global _users, _libraries, _found_with, _before
     with _lock:
-        if _libraries is None:
-            _libraries = _find_libraries()
+        if _users == 0 and _found_with != ("scipy.linalg" in sys.modules):
+            _libraries, _found_with = _find_libraries(), "scipy.linalg" in sys.modules
         _users += 1
         if _users == 1:
             _before = [library.get_num_threads() for library in _libraries]

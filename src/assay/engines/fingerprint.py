@@ -10,6 +10,7 @@ import hashlib
 
 import numpy as np
 
+from assay.engines.csr import SparseMatrix
 from assay.numerics import Array
 
 SIZE = 16
@@ -17,8 +18,8 @@ LANES = 64
 
 
 def bits(X: Array) -> tuple[Array, int]:
-    """The bit patterns of a float block, and the shift that the hash loop needs for their width."""
-    return (X.view(np.uint32), 32) if X.dtype == np.float32 else (X.view(np.uint64), 0)
+    """The bit patterns of a block of numbers, and the shift that the hash loop needs for their width."""
+    return (X.view(np.uint32), 32) if X.dtype.itemsize == 4 else (X.view(np.uint64), 0)
 
 
 def column_hashes(X: Array) -> Array:
@@ -31,11 +32,19 @@ def column_hashes(X: Array) -> Array:
     return h
 
 
-def leaf(hashes: Array, X: Array, target: Array | None, w: Array | None) -> bytes:
-    """The digest of one block: its column hashes, shape, target (numbers or codes) and weights."""
+def leaf_of(X: Array | SparseMatrix, target: Array | None, w: Array | None) -> bytes:
+    """The digest of one block, whose columns (or, of sparse rows, whose CSR arrays) are hashed here."""
+    if not isinstance(X, SparseMatrix):
+        return leaf(column_hashes(X), X, target, w)
+    hashes = (_column_hash(a) for a in (X.indptr, X.indices, X.data))
+    return leaf(b"|".join((b"csr", *hashes)), X, target, w)
+
+
+def leaf(hashes: Array | bytes, X: Array | SparseMatrix, target: Array | None, w: Array | None) -> bytes:
+    """The digest of one block: the hashes of its numbers, its shape, target (numbers or codes) and weights."""
     digest = hashlib.blake2b(digest_size=SIZE)
     digest.update(f"{X.shape}{X.dtype.str}".encode())
-    digest.update(hashes.tobytes())
+    digest.update(hashes if isinstance(hashes, bytes) else hashes.tobytes())
     for column in (target, w):
         if column is not None:
             kept = column.dtype in (np.float64, np.int64)

@@ -7,11 +7,12 @@ that is what makes the same rows give the same bits everywhere.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from assay.engines.csr import SparseMatrix, stack
 from assay.errors import DataError
 from assay.numerics import Array
 
@@ -36,9 +37,9 @@ def settled(a: Array, dtype: Any = None) -> Array:
 
 
 class Block(NamedTuple):
-    """Some consecutive rows: X (m, d) in C order, y (m,), w (m,), and the number of the first row."""
+    """Some consecutive rows: X (m, d), an array in C order or a `SparseMatrix`; y (m,), w (m,); the first row's number."""
 
-    X: Array
+    X: Any
     y: Array | None
     w: Array | None
     start: int
@@ -46,7 +47,8 @@ class Block(NamedTuple):
     def load(self) -> Block:
         """The block itself, settled: blocks that travelled may lie at odd addresses."""
         y, w = (None if a is None else settled(a) for a in (self.y, self.w))
-        return Block(settled(self.X), y, w, self.start)
+        X = self.X.settled() if isinstance(self.X, SparseMatrix) else settled(self.X)
+        return Block(X, y, w, self.start)
 
 
 class Part(Protocol):
@@ -59,7 +61,7 @@ class Rows(ABC):
     """A table seen as blocks of numbers, wherever it lies.
 
     `home` names the engine on which such rows run unless the user chose one. `categories` gives for each column the
-    categories whose codes it holds, or None where it holds numbers.
+    categories whose codes it holds, or None where it holds numbers. `sparse`: the blocks hold a `SparseMatrix`.
     """
 
     home: str = "threads"
@@ -69,6 +71,7 @@ class Rows(ABC):
     categories: tuple[tuple[str, ...] | None, ...] | None = None
     has_target: bool = False
     has_weight: bool = False
+    sparse: bool = False
 
     @abstractmethod
     def blocks(self) -> Iterator[Part]:
@@ -178,5 +181,11 @@ def rechunk(pieces: Iterator[tuple[Any, ...]], step: int) -> Iterator[Block]:
 
 
 def _join(held: list[tuple[Any, ...]], start: int) -> Block:
-    columns: list[Any] = [None if p[0] is None else p[0] if len(p) == 1 else np.concatenate(p) for p in zip(*held)]
-    return Block(columns[0], columns[1], columns[2], start).load()
+    X, y, w = (None if pieces[0] is None else _concatenated(pieces) for pieces in zip(*held))
+    return Block(X, y, w, start).load()
+
+
+def _concatenated(pieces: Sequence[Any]) -> Any:
+    if len(pieces) == 1:
+        return pieces[0]
+    return stack(pieces) if isinstance(pieces[0], SparseMatrix) else np.concatenate(pieces)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from assay.engines.rows import ArrayRows, Block, Part, Rows, block_rows, rechunk
+from assay.engines.sparse import SparseRows, rows_of
 from assay.errors import ParameterError
 from assay.numerics import Array
 
@@ -67,12 +68,12 @@ def split_rows(rows: Rows, fraction: float, seed: int) -> tuple[Rows, Rows]:
         raise ParameterError(f"A share of {fraction!r} cannot be held out: it must lie between 0 and 1.")
     if not 0 <= seed < 1 << 64:
         raise ParameterError(f"The seed {seed!r} is not possible: give a whole number from 0 to 2⁶⁴ − 1.")
-    if not isinstance(rows, ArrayRows):
+    if not isinstance(rows, ArrayRows | SparseRows):
         return _Side(rows, fraction, seed, False), _Side(rows, fraction, seed, True)
     mask = held_out_mask(0, len(rows.X), fraction, seed)
 
     def side(keep: Array) -> Rows:
         y, w = (None if a is None else a[keep] for a in (rows.y, rows.w))
-        return ArrayRows(rows.X[keep], y, w, like=rows)
+        return rows_of(rows.X[keep], y, w, like=rows)
 
     return side(~mask), side(mask)

@@ -15,11 +15,14 @@ if TYPE_CHECKING:
     from assay.hypotheses.discriminant import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
     from assay.hypotheses.least_squares import LinearRegression as LinearRegression
     from assay.hypotheses.least_squares import Ridge as Ridge
+    from assay.hypotheses.linear_svc import LinearSVC as LinearSVC
+    from assay.hypotheses.logistic import LogisticRegression as LogisticRegression
     from assay.hypotheses.naive_bayes import BernoulliNB as BernoulliNB
     from assay.hypotheses.naive_bayes import CategoricalNB as CategoricalNB
     from assay.hypotheses.naive_bayes import GaussianNB as GaussianNB
     from assay.hypotheses.naive_bayes import MultinomialNB as MultinomialNB
     from assay.hypotheses.naive_bayes import NaiveBayes as NaiveBayes
+    from assay.hypotheses.perceptron import Perceptron as Perceptron
     from assay.learner import Learner
 
 REGISTRY: dict[str, str] = {
@@ -32,6 +35,9 @@ REGISTRY: dict[str, str] = {
     "lda": "assay.hypotheses.discriminant:LinearDiscriminantAnalysis",
     "linear-regression": "assay.hypotheses.least_squares:LinearRegression",
     "ridge": "assay.hypotheses.least_squares:Ridge",
+    "logistic-regression": "assay.hypotheses.logistic:LogisticRegression",
+    "perceptron": "assay.hypotheses.perceptron:Perceptron",
+    "linear-svc": "assay.hypotheses.linear_svc:LinearSVC",
 }
 CLASS_NAMES: dict[str, str] = {where.split(":")[1]: name for name, where in REGISTRY.items()}
 

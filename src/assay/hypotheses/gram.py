@@ -58,18 +58,22 @@ def _pivot(rows: Array, w: Array | None) -> Floats:
 def absorb_gram(names: Sequence[str] | None, block: Block) -> Gram:
     """The statistics of one block; values that are not finite are refused by name."""
     assert block.y is not None
-    X, w = block.X, block.w
     y = as_regression_target(block.y, block.start)
+    gram, hashes = gram_of(block.X, y, block.w)
+    if not _finite(gram):
+        _refuse(block, names)
+    return gram._replace(mark=fingerprint.leaf(hashes, block.X, y, block.w))
+
+
+def gram_of(X: Array, y: Floats, w: Array | None) -> tuple[Gram, Array]:
+    """The statistics of rows X with targets y, not marked yet, and the hashes of the columns."""
     p, q = _pivot(X, w), float(_pivot(y[:, None], w)[0])
     root = NO_WEIGHTS if w is None else np.sqrt(w)
     hashes = np.zeros(X.shape[1], dtype=np.uint64)
     sums = _sums_of_few if X.shape[1] + 2 <= FEW else _sums_of_many
     with np.errstate(invalid="ignore", over="ignore"):
         M = sums(X, y, root, p, q, hashes)
-        gram = _about_mean(float(len(y)) if w is None else float(w.sum()), p, q, M)
-    if not _finite(gram):
-        _refuse(block, names)
-    return gram._replace(mark=fingerprint.leaf(hashes, X, y, w))
+        return _about_mean(float(len(y)) if w is None else float(w.sum()), p, q, M), hashes
 
 
 def _sums_of_few(X: Array, y: Floats, root: Floats, p: Floats, q: float, hashes: Array) -> Floats:

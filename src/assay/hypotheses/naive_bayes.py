@@ -108,6 +108,7 @@ class NaiveBayes(NaiveBayesModel):
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = self.columns in ("bernoulli", "poisson", "multinomial", "categorical")
         tags.input_tags.categorical = self.columns == "categorical"
+        tags.input_tags.sparse = self.columns != "categorical"
         return tags
 
     def _settings(self) -> Settings:
@@ -272,6 +273,7 @@ class CategoricalNB(NaiveBayesModel):
     """
 
     name = "categorical-nb"
+    takes_sparse = False
     discrete = True
     positive_only = True
     takes_categories = True

@@ -51,6 +51,7 @@ class NaiveBayesModel(OneFoldClassifier):
     """What all naive Bayes models share; they differ in their hyper-parameters (`_settings`) and in names only."""
 
     takes_missing = True
+    takes_sparse = True
     statistics = Statistics
     layout: ClassVar = {
         "columns_": Fact(str, many=True),
@@ -172,7 +173,7 @@ class NaiveBayesModel(OneFoldClassifier):
         self._multinomial = counts.multinomial_density(self.multinomial_prob_)
         self._categorical = categorical.Categorical.of(self.category_prob_, self.category_offsets_)
 
-    def _scores(self, X: Array) -> Floats:
+    def _scores(self, X: Any) -> Floats:
         Z: Floats = np.tile(self._log_prior[:, None], (1, len(X))).T
         plan = self._plan
         if len(plan.gaussian):
@@ -192,7 +193,7 @@ class NaiveBayesModel(OneFoldClassifier):
         plan, names = self._plan, self._column_names()
         codes = np.zeros(len(block.X), dtype=np.int64)
 
-        def part(columns: Array, X: Array | None = None) -> Part:
+        def part(columns: Array, X: Any = None) -> Part:
             X = take(block.X, columns) if X is None else X
             return Part(X, codes, None, len(Z.T), columns, block.start, names)
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 
 from assay.certify import Claim
-from assay.engines import ArrayRows, Block, Engine, Rows, fold
+from assay.engines import ArrayRows, Block, Engine, Rows, SparseRows, fold
 from assay.engines.blas import one_thread_blas
 from assay.engines.threads import Threads
 from assay.errors import DataError
@@ -82,8 +82,8 @@ class OneFold(Learner):
     def steps(self, X: Any, y: Any = None, sample_weight: Any = None, *, every: int | None = None) -> Iterator[Step]:
         """The estimates after the first `every`, 2·`every`, … rows (by default in about fifty steps)."""
         model = type(self)(**self.get_params())
-        rows = as_rows(X, y, sample_weight, categories=self.takes_categories).in_memory()
-        assert isinstance(rows, ArrayRows)
+        rows = as_rows(X, y, sample_weight, categories=self.takes_categories, sparse=self.takes_sparse).in_memory()
+        assert isinstance(rows, ArrayRows | SparseRows)
         model._forget()
         model._remember_columns(rows)
         engine = Threads(1)
@@ -92,8 +92,9 @@ class OneFold(Learner):
             size = every or max(1, -(-len(rows.X) // 50))
             state = None
             for number, a in enumerate(range(0, len(rows.X), size), 1):
+                X = rows.X[a : a + size]
                 piece = Block(
-                    np.ascontiguousarray(rows.X[a : a + size], dtype=np.float64),
+                    X if isinstance(rows, SparseRows) else np.ascontiguousarray(X, dtype=np.float64),
                     None if rows.y is None else rows.y[a : a + size],
                     None if rows.w is None else rows.w[a : a + size],
                     a,

@@ -7,7 +7,7 @@ model's statistics show that something is not finite, and `refuse_non_finite` th
 from assay.inputs.anything import as_rows
 from assay.inputs.arrays import as_column, as_matrix, as_regression_target, as_weights
 from assay.inputs.frames import Levels
-from assay.inputs.refusals import check_features, refuse_non_finite, refuse_overflow
+from assay.inputs.refusals import check_features, first_cell, largest, refuse_non_finite, refuse_overflow
 
 __all__ = [
     "Levels",
@@ -17,6 +17,8 @@ __all__ = [
     "as_rows",
     "as_weights",
     "check_features",
+    "first_cell",
+    "largest",
     "refuse_non_finite",
     "refuse_overflow",
 ]

@@ -22,22 +22,32 @@ def as_matrix(X: Any) -> Array:
         ) from None
     if array.dtype.kind == "c":
         raise DataError("Complex data not supported: pass the real and imaginary parts as two columns.")
-    if array.ndim != 2:
-        shape = "a single value" if array.ndim == 0 else f"{array.ndim}D array"
-        raise DataError(
-            f"Expected 2D array, got {shape} instead (shape {array.shape}). Reshape your data: X.reshape(-1, 1) for a single "
-            "column, X.reshape(1, -1) for a single row."
-        )
+    refuse_other_than_2d(array.shape)
     if array.dtype.kind not in "fiub":
         array = _numbers(array)
     if array.dtype == np.float16 or array.dtype.itemsize > 8:
         array = array.astype(np.float64)
-    n, d = array.shape
-    if d == 0:
-        raise DataError(f"Found array with 0 feature(s) (shape={array.shape}) while a minimum of 1 is required.")
-    if n == 0:
-        raise DataError(f"Found array with 0 sample(s) (shape={array.shape}) while a minimum of 1 is required.")
+    refuse_empty(array.shape)
     return array
+
+
+def refuse_other_than_2d(shape: tuple[int, ...]) -> None:
+    """Raise where a table is not rows by columns."""
+    if len(shape) != 2:
+        what = "a single value" if not shape else f"{len(shape)}D array"
+        raise DataError(
+            f"Expected 2D array, got {what} instead (shape {shape}). Reshape your data: X.reshape(-1, 1) for a single "
+            "column, X.reshape(1, -1) for a single row."
+        )
+
+
+def refuse_empty(shape: tuple[int, ...]) -> None:
+    """Raise where a table has no columns or no rows."""
+    n, d = shape
+    if d == 0:
+        raise DataError(f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
+    if n == 0:
+        raise DataError(f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required.")
 
 
 def _numbers(array: Array) -> Array:

@@ -8,18 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from assay.engines import Rows
+from assay.engines import Rows, SparseMatrix
 from assay.errors import DataError, SchemaError, nearest
-from assay.numerics import Array
+from assay.numerics import Array, Floats
 
 
-def refuse_non_finite(X: Array, start: int = 0, names: Sequence[str] | None = None, *, nan: bool = True) -> None:
+def refuse_non_finite(
+    X: Array | SparseMatrix, start: int = 0, names: Sequence[str] | None = None, *, nan: bool = True
+) -> None:
     """Raise for the first infinite (or, with `nan`, missing) value of a block, naming row and column."""
-    bad = ~np.isfinite(X) if nan else np.isinf(X)
+    values = X.data if isinstance(X, SparseMatrix) else X
+    bad = ~np.isfinite(values) if nan else np.isinf(values)
     if bad.any():
-        i, j = (int(k) for k in np.argwhere(bad)[0])
+        i, j = first_cell(X, bad)
         column = f"column {names[j]!r}" if names is not None else f"column {j}"
-        if np.isnan(X[i, j]):
+        if np.isnan(values[bad][0]):
             raise DataError(
                 f"Input X contains NaN (first in row {start + i}, {column}). Drop or impute missing values, or use a model "
                 "that leaves them out (the naive Bayes family)."
@@ -29,9 +32,27 @@ def refuse_non_finite(X: Array, start: int = 0, names: Sequence[str] | None = No
         )
 
 
-def refuse_overflow(X: Array, start: int = 0, names: Sequence[str] | None = None) -> None:
+def first_cell(X: Array | SparseMatrix, marked: Array) -> tuple[int, int]:
+    """Row and column of the first marked value; of a sparse matrix only the kept entries are marked, (nnz,)."""
+    if isinstance(X, SparseMatrix):
+        entry = int(np.argmax(marked))
+        return int(np.searchsorted(X.indptr, entry, side="right")) - 1, int(X.indices[entry])
+    i, j = (int(k) for k in np.argwhere(marked)[0])
+    return i, j
+
+
+def largest(X: Array | SparseMatrix) -> Floats:
+    """max |x| of each column, missing values left out."""
+    top: Floats = np.zeros(X.shape[1])
+    if isinstance(X, SparseMatrix):
+        np.fmax.at(top, X.indices, np.abs(X.data))
+        return top
+    return np.fmax.reduce(np.abs(X), axis=0, out=top, initial=0.0)
+
+
+def refuse_overflow(X: Array | SparseMatrix, start: int = 0, names: Sequence[str] | None = None) -> None:
     """Raise for values whose squares overflow, naming the column."""
-    top = np.nanmax(np.abs(X), axis=0)
+    top = largest(X)
     j = int(np.argmax(top))
     column = f"Column {names[j]!r}" if names is not None else f"Column {j}"
     raise DataError(

@@ -15,7 +15,7 @@ import numpy as np
 
 from assay import store
 from assay.certify import Certificate, Claim
-from assay.engines import ArrayRows, Block, Engine, Part, Rows, engine_for
+from assay.engines import ArrayRows, Block, Engine, Part, Rows, SparseRows, engine_for
 from assay.engines.blas import one_thread_blas
 from assay.errors import DataError, not_fitted
 from assay.inputs import as_column, as_rows, check_features
@@ -25,6 +25,8 @@ from assay.learner.tunable import Tunable
 from assay.numerics import Array
 from assay.params import check_params
 from assay.store import Record
+
+FEW = 4096  # numbers that are answered at once
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Learner(Tunable):
 
     def _fit_rows(self, X: Any, y: Any, sample_weight: Any, afresh: bool, classes: Any) -> Self:
         levels = None if afresh or not hasattr(self, "n_features_in_") else self._levels()
-        rows = as_rows(X, y, sample_weight, categories=self.takes_categories, levels=levels)
+        rows = as_rows(X, y, sample_weight, categories=self.takes_categories, levels=levels, sparse=self.takes_sparse)
         if not rows.has_target:
             raise DataError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None: "
@@ -127,7 +129,7 @@ class Learner(Tunable):
 
     def _rows_to_answer(self, X: Any) -> Rows:
         self._check_fitted()
-        rows = as_rows(X, categories=self.takes_categories, levels=self._levels())
+        rows = as_rows(X, categories=self.takes_categories, levels=self._levels(), sparse=self.takes_sparse)
         rows = rows.fitted_to(self._column_names(), self._categories)
         check_features(self, rows)
         return rows
@@ -135,7 +137,7 @@ class Learner(Tunable):
     def _answers(self, X: Any, answer: Callable[[Block], Array]) -> Iterator[Array]:
         """answer(block) for every block of X, in order."""
         rows = self._rows_to_answer(X)
-        if isinstance(rows, ArrayRows) and rows.n_columns * (rows.n_rows or 0) <= 4096:
+        if _are_few(rows):
             yield answer(next(rows.blocks()).load())  # a few rows are answered at once, without any engine
             return
         engine = engine_for(rows, self.n_jobs)
@@ -184,6 +186,7 @@ class Learner(Tunable):
             self._own_claims,
             getattr(self, "classes_", None),
             self._provenance.get("fingerprint"),
+            self.takes_sparse,
         )
 
     def _make_claims(self) -> tuple[Claim, ...]:
@@ -250,6 +253,12 @@ class Learner(Tunable):
         self._fitted_with = self.get_params()
         self._claims = tuple(Claim(**c) for c in record.claims)
         self._provenance = {k: v for k, v in record.provenance.items() if k != "assay"}
+
+
+def _are_few(rows: Rows) -> bool:
+    if isinstance(rows, SparseRows):
+        return len(rows.X) + rows.X.nnz <= FEW
+    return isinstance(rows, ArrayRows) and rows.n_columns * (rows.n_rows or 0) <= FEW
 
 
 @dataclass(frozen=True)

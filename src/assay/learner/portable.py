@@ -83,7 +83,7 @@ def _sizes(cls: type[Learner], record: Record) -> dict[str, int]:
         if what is not None and len(what) != record.n_features:
             raise ModelFileError(f"The model file describes {len(what)} columns where {record.n_features} are due.")
     sizes = {"d": record.n_features}
-    if (record.classes is not None) != (cls._kind == "classifier"):
+    if (record.classes is not None) != (cls.kind_of(record.params) == "classifier"):
         raise ModelFileError("The model file's classes do not fit its kind of model.")
     if record.classes is not None:
         sizes["K"] = len(record.classes)

@@ -13,8 +13,14 @@ class Tunable:
 
     params: ClassVar[Mapping[str, Param]] = {}
     takes_missing: ClassVar[bool] = False
+    takes_sparse: ClassVar[bool] = False  # scipy's sparse matrices stay sparse
     positive_only: ClassVar[bool] = False
     _kind: ClassVar[str]
+
+    @classmethod
+    def kind_of(cls, params: Mapping[str, Any]) -> str:
+        """The kind of model, "classifier" or "regressor", that these hyper-parameters make; most classes are one for good."""
+        return cls._kind
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The hyper-parameters by name."""
@@ -38,13 +44,16 @@ class Tunable:
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags, TransformerTags
 
+        kind = self.kind_of(self.get_params())
         return Tags(
-            estimator_type=self._kind,
+            estimator_type=kind,
             target_tags=TargetTags(required=True),
             transformer_tags=TransformerTags() if hasattr(self, "transform") else None,
-            classifier_tags=ClassifierTags() if self._kind == "classifier" else None,
-            regressor_tags=RegressorTags() if self._kind == "regressor" else None,
-            input_tags=InputTags(allow_nan=self.takes_missing, positive_only=self.positive_only),
+            classifier_tags=ClassifierTags() if kind == "classifier" else None,
+            regressor_tags=RegressorTags() if kind == "regressor" else None,
+            input_tags=InputTags(
+                sparse=self.takes_sparse, allow_nan=self.takes_missing, positive_only=self.positive_only
+            ),
         )
 
 

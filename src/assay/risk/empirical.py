@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.engines import ArrayRows, Block, Part, Rows, engine_for, merge_in_order
+from assay.engines import ArrayRows, Block, Part, Rows, engine_for, merge_in_order, rows_of
 from assay.errors import DataError, ParameterError
 from assay.numerics import Array
 from assay.risk.losses import LABEL, PROBABILITY, Loss, loss_of
@@ -115,7 +115,7 @@ class _BlockRisk:
         block: Block = part.load()
         if block.y is None:
             raise DataError("These rows have no target: name it in assay.rows(..., target=...).")
-        rows = block.X if self.like is None else ArrayRows(block.X, like=self.like)
+        rows = block.X if self.like is None else rows_of(block.X, like=self.like)
         values = _values(self.loss, self.ask(rows), block.y, self.classes)
         return (
             (float(values.sum()), float(len(values)))

@@ -11,7 +11,7 @@ import numpy as np
 from assay.certify.claim import Claim, Verdict
 from assay.certify.compare import differs_in
 from assay.certify.held_out import held_out_error, held_out_loss
-from assay.engines import ArrayRows, Rows
+from assay.engines import Rows, rows_of
 
 TOLERANCE = 1e-6
 
@@ -41,7 +41,7 @@ def _judged(rows: Rows, predict: Any) -> Iterator[tuple[Any, Any]]:
     """(truth, answer) block by block, for the rows that count (a row of weight 0 is as good as absent)."""
     for part in rows.blocks():
         block = part.load()
-        answer = predict(ArrayRows(block.X, like=rows))  # so that the model sees the names of the columns
+        answer = predict(rows_of(block.X, like=rows))  # so that the model sees the names of the columns
         counts = slice(None) if block.w is None else block.w > 0
         assert block.y is not None
         yield block.y[counts], np.asarray(answer)[counts]

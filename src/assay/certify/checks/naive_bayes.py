@@ -7,15 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from assay.certify.checks.entries import entry_sums, first_entries
 from assay.certify.claim import Claim, Verdict
-from assay.engines import Rows
+from assay.engines import Rows, SparseMatrix
 from assay.numerics import Array, Floats
 
 LARGEST_TOLERANCE = 1e-6
 
 
-def _parts(claim: Claim, rows: Rows) -> Iterator[tuple[int, Array, Array]]:
-    """(class number, values (m, c), weights (m,)) of every class in every block; the claim's columns, class weights applied."""
+def _parts(claim: Claim, rows: Rows) -> Iterator[tuple[int, Any, Array]]:
+    """(class number, values (m, c), weights (m,)) of every class in every block; the claim's columns, class weights applied.
+
+    The values are an array or, of sparse rows, a sparse matrix.
+    """
     w = claim.witness
     columns = w.get("columns")
     for part in rows.blocks():
@@ -25,10 +29,17 @@ def _parts(claim: Claim, rows: Rows) -> Iterator[tuple[int, Array, Array]]:
         if not np.isin(block.y, w["classes"]).all():
             raise ValueError("the rows hold classes that the witness does not know")
         weight = np.ones(len(block.X)) if block.w is None else block.w
-        X = block.X[:, :0] if columns is None else block.X[:, columns].astype(np.float64)
+        X = np.empty((len(block.X), 0)) if columns is None else _columns(block.X, np.asarray(columns))
         for k, label in enumerate(w["classes"]):
             mine = (block.y == label) & (weight > 0)
             yield k, X[mine], weight[mine] * w["class_factor"][k]
+
+
+def _columns(X: Any, columns: Array) -> Any:
+    if not isinstance(X, SparseMatrix):
+        return X[:, columns].astype(np.float64)
+    kept = X.columns(columns)
+    return kept.with_data(kept.data.astype(np.float64))
 
 
 def _verdict(claim: Claim, found: Any, due: Any, scale: Any, what: str) -> Verdict:
@@ -66,6 +77,10 @@ def _class_sums(claim: Claim, rows: Rows, about: Floats | None = None, power: in
     threshold = claim.witness.get("threshold")
     n, s = np.zeros((K, c)), np.zeros((K, c))
     for k, X, weight in _parts(claim, rows):
+        if isinstance(X, SparseMatrix):
+            more = entry_sums(X, weight, None if about is None else about[k], power, threshold)
+            n[k], s[k] = n[k] + more[0], s[k] + more[1]
+            continue
         there = ~np.isnan(X)
         if threshold is not None:
             X = np.where(there, threshold < X, np.nan)
@@ -79,6 +94,9 @@ def _first_values(claim: Claim, rows: Rows) -> Floats:
     """Some value of each class and column (K, c); zero where there is none."""
     first = np.full((len(claim.witness["classes"]), len(claim.witness["columns"])), np.nan)
     for k, X, _ in _parts(claim, rows):
+        if isinstance(X, SparseMatrix):
+            first[k] = np.where(np.isnan(first[k]), first_entries(X), first[k])
+            continue
         for j in np.flatnonzero(np.isnan(first[k]) & ~np.isnan(X).all(axis=0)):
             first[k, j] = X[~np.isnan(X[:, j]), j][0]
     return np.where(np.isnan(first), 0.0, first)
@@ -150,6 +168,8 @@ def check_categorical(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     offsets, alpha = np.asarray(w["offsets"]), np.asarray(w["alpha"])
     counts = np.zeros((len(w["classes"]), int(offsets[-1])))
     for k, X, weight in _parts(claim, rows):
+        if isinstance(X, SparseMatrix):
+            raise ValueError("sparse rows have no categories: convert them with X.toarray()")
         X = np.floor(X) if w["cut"] else X
         for j in range(X.shape[1]):
             there = ~np.isnan(X[:, j])

@@ -7,18 +7,24 @@ Maximum likelihood: p_kj = S_kj / N_kj, the share of ones; smoothed: (S_kj + α)
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from assay.engines import SparseMatrix
 from assay.hypotheses.densities.linear import Linear
 from assay.hypotheses.densities.part import Part
 from assay.hypotheses.densities.sums import Sums, absorb_sums
 from assay.numerics import Array, Floats, safe_log
 
 
-def binarized(X: Array, threshold: float | None) -> Array:
+def binarized(X: Any, threshold: float | None) -> Any:
     """1 where x > threshold, 0 elsewhere; missing stays missing. Without a threshold the values are taken as they are."""
     if threshold is None:
         return X
+    if isinstance(X, SparseMatrix):  # a threshold is never negative, so the absent zeros stay zeros
+        ones = binarized(X.data, threshold)
+        return X.with_data(ones).keep(ones != 0)
     B: Array = (threshold < X).astype(np.float64)
     gone = ~np.isfinite(X)
     if gone.any():
@@ -38,7 +44,7 @@ def absorb(part: Part, threshold: float | None) -> Sums:
 def refuse(part: Part) -> None:
     """Raise where a value is neither 0 nor 1."""
     part.refuse_infinite()
-    X = part.X
+    X = part.values
     part.refuse_where(
         ~np.isnan(X) & (X != 0) & (X != 1),
         "A bernoulli column holds something other than 0 and 1",

@@ -13,9 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.errors import DataConversionWarning, ParameterError, as_seen_by_sklearn
+from assay.engines import SparseMatrix
+from assay.errors import DataConversionWarning, DataTypeError, ParameterError, as_seen_by_sklearn
+from assay.hypotheses.densities.absent import NO_WEIGHTS
 from assay.hypotheses.densities.part import Part, tiles
-from assay.hypotheses.densities.sums import NO_WEIGHTS, absorb_sums
+from assay.hypotheses.densities.sums import absorb_ranges
 from assay.numerics import Array, Floats, safe_log
 
 LARGEST_CODE = (1 << 20) - 1
@@ -54,23 +56,28 @@ class Tables(NamedTuple):
         return np.split(values, self.offsets[1:-1], axis=1)
 
 
-def whole(X: Array, cut: bool) -> Array:
-    """X itself, or with `cut` its whole parts."""
-    return np.floor(X) if cut else X
+def whole(X: Any, cut: bool) -> Array:
+    """X itself, or with `cut` its whole parts; never sparse rows, where a zero is a category like any other."""
+    if isinstance(X, SparseMatrix):
+        raise DataTypeError(
+            "Sparse data is not supported by the categorical density: convert it with X.toarray(), or give these columns "
+            "another density."
+        )
+    codes: Array = np.floor(X) if cut else X
+    return codes
 
 
 def absorb(part: Part, cut: bool) -> Tables:
     """The tables of a block; with `cut` fractions are cut off, with a warning, instead of refused."""
     from assay.loops.counts import count_categories
 
-    if cut:
-        given, part = part.X, part._replace(X=whole(part.X, cut))
-        if np.any((given != part.X) & ~np.isnan(given)):
-            warnings.warn(CUT, as_seen_by_sklearn(DataConversionWarning), stacklevel=2)
-    found = absorb_sums(part)
+    given, part = part.X, part._replace(X=whole(part.X, cut))
+    if cut and np.any((given != part.X) & ~np.isnan(given)):
+        warnings.warn(CUT, as_seen_by_sklearn(DataConversionWarning), stacklevel=2)
+    found, ranges = absorb_ranges(part)
     if found.low < 0 or found.high > LARGEST_CODE or found.rest != 0:
         refuse(part)
-    tables = Tables.empty(part.K, np.maximum(found.columns[1], -1).astype(np.int64) + 1)
+    tables = Tables.empty(part.K, np.maximum(ranges.high, -1).astype(np.int64) + 1)
     w = NO_WEIGHTS if part.w is None else part.w
     count_categories(part.X, part.codes, w, tables.offsets, tables.counts)
     return tables

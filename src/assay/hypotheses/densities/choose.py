@@ -16,12 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.engines import Block, Engine, Rows, fold
+from assay.engines import Block, Engine, Rows, SparseMatrix, fold
 from assay.errors import ParameterError, nearest
 from assay.hypotheses.class_moments import ClassMoments, merge_moments
 from assay.hypotheses.densities import gaussian
+from assay.hypotheses.densities.absent import NO_WEIGHTS
 from assay.hypotheses.densities.part import Part, take
-from assay.hypotheses.densities.sums import NO_WEIGHTS, Sums, absorb_sums, merge_sums
+from assay.hypotheses.densities.sums import Sums, absorb_ranges, merge_sums
 from assay.labels import Labels
 from assay.numerics import Array, Floats
 
@@ -93,21 +94,30 @@ def is_choice(given: Any) -> bool:
 
 
 def _absorb(labels: Labels, columns: Array, names: Sequence[str] | None, block: Block) -> Profile:
-    from assay.loops.counts import add_log_factorials
-
     assert block.y is not None
     X = take(block.X, columns)
     part = Part(X, labels.encode(block.y), block.w, len(labels.classes), columns, block.start, names)
     moments, _ = gaussian.absorb(part)
-    found = absorb_sums(part)
-    low, high, rest = found.columns
+    found, (low, high, rest) = absorb_ranges(part)
     total = np.zeros(len(columns))
     whole = np.flatnonzero((low >= 0) & (rest == 0))
     if len(whole):
-        some = np.zeros(len(whole))
-        add_log_factorials(take(X, whole), NO_WEIGHTS if block.w is None else block.w, LOG_FACTORIALS, some)
-        total[whole] = some
+        total[whole] = _log_factorials(take(X, whole), block.w)
     return Profile(moments, found.sums, low, high, rest, total)
+
+
+def _log_factorials(X: Any, w: Array | None) -> Floats:
+    """Σ w log x! of each column."""
+    from assay.loops.counts import add_log_factorials
+    from assay.loops.sparse_counts import add_entry_log_factorials
+
+    weights = NO_WEIGHTS if w is None else w
+    total = np.zeros(X.shape[1])
+    if isinstance(X, SparseMatrix):
+        add_entry_log_factorials(X.data, X.indices, X.indptr, weights, LOG_FACTORIALS, total)
+    else:
+        add_log_factorials(X, weights, LOG_FACTORIALS, total)
+    return total
 
 
 def _merge(a: Profile, b: Profile) -> Profile:

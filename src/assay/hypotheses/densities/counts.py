@@ -44,7 +44,7 @@ def refuse_negative(part: Part) -> None:
     """Raise where a count is infinite or negative."""
     part.refuse_infinite()
     part.refuse_where(
-        part.X < 0,
+        part.values < 0,
         "Negative values in data passed to a density of counts",
         "Counts cannot be negative: use gaussian for such a column.",
     )
@@ -54,7 +54,7 @@ def refuse_fractions(part: Part) -> None:
     """Raise where a count is infinite, negative or not whole."""
     refuse_negative(part)
     part.refuse_where(
-        ~np.isnan(part.X) & (np.floor(part.X) != part.X),
+        ~np.isnan(part.values) & (np.floor(part.values) != part.values),
         "A poisson column holds something other than whole numbers",
         "Give another density for it (gaussian, or multinomial for weighted counts).",
     )

@@ -8,20 +8,25 @@ Maximum likelihood: θ_kj the mean, v_kj the mean squared deviation (1/N, not 1/
 
 from __future__ import annotations
 
-from functools import reduce
+from dataclasses import dataclass
+from functools import cached_property, reduce
 from typing import NamedTuple
 
 import numpy as np
 
+from assay.engines import SparseMatrix
 from assay.hypotheses.class_moments import ClassMoments, absorb_moments, absorb_present, merge_moments
+from assay.hypotheses.densities.absent import NO_WEIGHTS, class_weight, entry_weight, nothing
 from assay.hypotheses.densities.part import Part, tiles
 from assay.numerics import Array, Floats
 
 SMALLEST = float(np.finfo(np.float64).tiny)
 
 
-def absorb(part: Part) -> tuple[ClassMoments, Array]:
-    """The moments of the values present, and the hashes of the columns."""
+def absorb(part: Part) -> tuple[ClassMoments, Array | None]:
+    """The moments of the values present, and the hashes of the columns (None for sparse rows)."""
+    if isinstance(part.X, SparseMatrix):
+        return absorb_entries(part), None
     with np.errstate(over="ignore", invalid="ignore"):
         moments, _, hashes = absorb_moments(part.X, part.codes, part.w, part.K)
         if not np.isfinite(moments.m2).all():
@@ -30,6 +35,24 @@ def absorb(part: Part) -> tuple[ClassMoments, Array]:
             if not np.isfinite(moments.m2).all():
                 part.refuse_overflow()
     return moments, hashes
+
+
+def absorb_entries(part: Part) -> ClassMoments:
+    """The moments of sparse rows: those of the entries present, merged with the zeros that are absent."""
+    from assay.loops.sparse_counts import add_entry_moments, heaviest_entries, merge_with_zeros
+
+    X, codes, w, K = part.X, part.codes, part.w, part.K
+    arrays = (X.data, X.indices, X.indptr, codes, NO_WEIGHTS if w is None else w)
+    n, pivot, s1, s2 = (np.zeros((K, X.n_columns)) for _ in range(4))
+    heaviest_entries(*arrays, n, pivot)
+    add_entry_moments(*arrays, pivot, s1, s2)
+    there = entry_weight(X, codes, w, K, missing=False)
+    gone = entry_weight(X, codes, w, K, missing=True) if np.isnan(X.data).any() else nothing(K)
+    merge_with_zeros(class_weight(codes, w, K), there, gone, pivot, s1, s2, n)
+    if not np.isfinite(s2).all():
+        part.refuse_infinite()
+        part.refuse_overflow()
+    return ClassMoments(n, pivot, s2)
 
 
 def pooled(s: ClassMoments) -> ClassMoments:
@@ -64,7 +87,8 @@ def estimate(s: ClassMoments, var_smoothing: float) -> Estimate:
     return Estimate(theta, np.where(var >= SMALLEST, var, least), raw, epsilon)
 
 
-class Gaussian(NamedTuple):
+@dataclass(frozen=True)
+class Gaussian:
     """The log density made ready: theta (K, c), curvature −1/(2v) (K, c), level −½ log 2πv (K, c) and its sum (K,)."""
 
     theta: Floats
@@ -77,8 +101,22 @@ class Gaussian(NamedTuple):
         level: Floats = -0.5 * np.log(2 * np.pi * var)
         return cls(theta, -0.5 / var, level, level.sum(axis=1))
 
-    def log_density(self, X: Array) -> Floats:
+    @cached_property
+    def at_zero(self) -> tuple[Floats, Floats, Floats]:
+        """zero (K, c): curvature·θ², which x = 0 adds to the level; high + low (K,): the log density of a row of zeros."""
+        from assay.loops.sparse_scores import add_up
+
+        with np.errstate(over="ignore"):
+            zero: Floats = self.curvature * self.theta**2
+        high, low = np.zeros(len(zero)), np.zeros(len(zero))
+        add_up(self.level, high, low)
+        add_up(zero, high, low)
+        return zero, high, low
+
+    def log_density(self, X: Array | SparseMatrix) -> Floats:
         """(m, K). Squares are taken of differences, never expanded, so that no digits cancel far from the origin."""
+        if isinstance(X, SparseMatrix):
+            return self._of_entries(X)
         K = len(self.theta)
         Z: Floats = np.empty((K, len(X))).T
         room = np.empty((0, X.shape[1]))
@@ -95,6 +133,17 @@ class Gaussian(NamedTuple):
         incomplete = np.flatnonzero(np.isnan(Z[:, 0]))
         if len(incomplete):
             Z[incomplete] = self._of_present(X[incomplete])
+        return Z
+
+    def _of_entries(self, X: SparseMatrix) -> Floats:
+        """The log density of sparse rows; the few whose terms overflow are taken as arrays."""
+        from assay.loops.sparse_scores import normal_scores
+
+        Z: Floats = np.empty((len(self.theta), len(X))).T
+        normal_scores(X.data, X.indices, X.indptr, self.theta, self.curvature, self.level, *self.at_zero, Z)
+        lost = np.flatnonzero(np.isnan(Z).any(axis=1))
+        for tile in tiles(X[lost]):
+            Z[lost[tile]] = self.log_density(X[lost[tile]].toarray())
         return Z
 
     def _of_present(self, X: Array) -> Floats:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from assay.engines import SparseMatrix
 from assay.hypotheses.densities.part import tiles
 from assay.numerics import Array, Floats
 
@@ -46,12 +47,23 @@ class Linear(NamedTuple):
             never_zero.astype(np.float64) if never_zero.any() else None,
         )
 
-    def log_density(self, X: Array) -> Floats:
+    def log_density(self, X: Array | SparseMatrix) -> Floats:
         """(m, K); a row with a value that cannot be (negative, above `top`, a fraction) gives NaN."""
+        if isinstance(X, SparseMatrix):
+            return self._of_entries(X)
         Z: Floats = np.empty((len(X), len(self.total)))
         for tile in tiles(X):
             x = X[tile]
             Z[tile] = self._of_all(x) if self._possible(x) else self._of_present(x)
+        return Z
+
+    def _of_entries(self, X: SparseMatrix) -> Floats:
+        from assay.loops.sparse_scores import linear_scores
+
+        Z: Floats = np.empty((len(X), len(self.total)))
+        none = np.empty((0, len(self.total)))
+        never = (none if table is None else table for table in (self.never_more, self.never_zero))
+        linear_scores(X.data, X.indices, X.indptr, self.slope, self.base, self.total, self.top, self.whole, *never, Z)
         return Z
 
     def _possible(self, x: Array) -> bool:

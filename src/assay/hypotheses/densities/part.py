@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from assay.engines import SparseMatrix
 from assay.errors import DataError
 from assay.hypotheses.heavy_weights import refuse_heavy
+from assay.inputs import first_cell, largest
 from assay.numerics import Array
 
 TILE_ELEMENTS = 1 << 16
 
 
 class Part(NamedTuple):
-    """X (m, c): the columns numbered `columns` of rows `start`, …; codes (m,): their classes 0 … K−1; w (m,) or None."""
+    """X (m, c): the columns numbered `columns` of rows `start`, …; codes (m,): their classes 0 … K−1; w (m,) or None.
 
-    X: Array
+    X is an array or a sparse matrix.
+    """
+
+    X: Any
     codes: Array
     w: Array | None
     K: int
@@ -25,28 +30,36 @@ class Part(NamedTuple):
     start: int
     names: Sequence[str] | None
 
+    @property
+    def values(self) -> Array:
+        """All values, or those that a sparse matrix keeps: the others are zeros, which suit every density."""
+        values: Array = self.X.data if isinstance(self.X, SparseMatrix) else self.X
+        return values
+
     def column(self, j: int) -> str:
         """The name under which a user knows the j-th column of this part."""
         at = int(self.columns[j])
         return f"column {self.names[at]!r}" if self.names is not None else f"column {at}"
 
     def refuse_where(self, bad: Array, before: str, remedy: str) -> None:
-        """Raise for the first row of positive weight that is marked in `bad` (m, c)."""
+        """Raise for the first of the `values` in a row of positive weight that is marked in `bad`."""
         if self.w is not None:
-            bad = bad & (self.w > 0)[:, None]
+            counts = self.w > 0
+            bad = bad & (counts[self.X.row_numbers()] if isinstance(self.X, SparseMatrix) else counts[:, None])
         if bad.any():
-            i, j = (int(k) for k in np.argwhere(bad)[0])
-            raise DataError(f"{before} (value {self.X[i, j]:g} in row {self.start + i}, {self.column(j)}). {remedy}")
+            i, j = first_cell(self.X, bad)
+            value = self.values[bad][0]
+            raise DataError(f"{before} (value {value:g} in row {self.start + i}, {self.column(j)}). {remedy}")
 
     def refuse_infinite(self) -> None:
         """Raise for the first infinite value."""
         what = f"Input X contains infinity or a value too large for dtype('{self.X.dtype}')"
-        self.refuse_where(np.isinf(self.X), what, "Drop these rows or mark the values as missing (NaN).")
+        self.refuse_where(np.isinf(self.values), what, "Drop these rows or mark the values as missing (NaN).")
 
     def refuse_overflow(self) -> NoReturn:
         """Raise for the column with the largest values, whose squares or sums overflow, or for the weights that make them."""
         refuse_heavy(self.w)
-        top = np.nanmax(np.abs(self.X), axis=0, initial=0.0, where=~np.isnan(self.X))
+        top = largest(self.X)
         j = int(np.argmax(top))
         column = self.column(j)
         raise DataError(
@@ -55,12 +68,14 @@ class Part(NamedTuple):
         )
 
 
-def take(X: Array, columns: Array) -> Array:
+def take(X: Any, columns: Array) -> Any:
     """The columns of a block, in C order; all of them without a copy."""
-    return X if len(columns) == X.shape[1] else np.ascontiguousarray(X[:, columns])
+    if len(columns) == X.shape[1]:
+        return X
+    return X.columns(columns) if isinstance(X, SparseMatrix) else np.ascontiguousarray(X[:, columns])
 
 
-def tiles(X: Array) -> Iterator[slice]:
+def tiles(X: Array | SparseMatrix) -> Iterator[slice]:
     """Slices of rows that fit the processor's cache."""
     rows = max(16, TILE_ELEMENTS // max(1, X.shape[1]))
     for a in range(0, len(X), rows):

@@ -81,7 +81,8 @@ class Plan(NamedTuple):
 
     @classmethod
     def of(cls, columns: Sequence[str], binarize: float | None = None, cut: bool = False) -> Plan:
-        at = {family: np.flatnonzero(np.array(columns) == family) for family in FAMILIES}
+        words = np.array(columns)
+        at = {family: np.flatnonzero(words == family) for family in FAMILIES}
         return cls(**at, binarize=binarize, cut=cut)
 
 
@@ -98,7 +99,9 @@ def absorb(labels: Labels, plan: Plan, names: Sequence[str] | None, block: Block
     if len(plan.gaussian):
         moments, hashes = gaussian.absorb(part(plan.gaussian))
     if len(plan.gaussian) < block.X.shape[1] or hashes is None:
-        hashes = fingerprint.column_hashes(block.X)
+        mark = fingerprint.leaf_of(block.X, codes, block.w)
+    else:
+        mark = fingerprint.leaf(hashes, block.X, codes, block.w)
     tables = Tables.empty(K, plan.categorical)
     if len(plan.categorical):
         tables = categorical.absorb(part(plan.categorical), plan.cut)
@@ -109,7 +112,7 @@ def absorb(labels: Labels, plan: Plan, names: Sequence[str] | None, block: Block
         *(counts.absorb_poisson(part(plan.poisson)) if len(plan.poisson) else _no_sums(K)),
         *(counts.absorb_multinomial(part(plan.multinomial)) if len(plan.multinomial) else _no_sums(K)),
         *tables,
-        fingerprint.leaf(hashes, block.X, codes, block.w),
+        mark,
     )
 
 

@@ -1,0 +1,92 @@
+"""Checks of hard margins: every constraint is tried on every row, and the dual value is summed from the multipliers.
+
+    ½‖w‖² ≥ min ≥ Σα − ½‖Σ α t x‖²    for α ≥ 0 with Σ α t = 0 (where an intercept is fitted)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from assay.certify.checks.linear import back, times
+from assay.certify.claim import Claim, Verdict
+from assay.engines import Rows
+from assay.numerics import Floats
+
+TOUCHING = 1e-6  # by how much rounding may let t(w·x + b) fall below 1
+BALANCED = 1e-9  # of Σα: what Σ α t may be off by
+LOOSEST = 1e-1
+
+
+def _witness(claim: Claim, rows: Rows) -> tuple[Floats, Floats, list[int]]:
+    """coef (m, d), intercept (m,) and the class with t = 1 of each problem."""
+    w = claim.witness
+    coef, b = np.asarray(w["coef"], dtype=np.float64), np.asarray(w["intercept"], dtype=np.float64)
+    K = len(w["classes"])
+    positives = [1] if K == 2 else list(range(K))
+    if coef.shape != (len(positives), rows.n_columns) or b.shape != (len(positives),):
+        raise ValueError(f"coefficients {coef.shape} and intercepts {b.shape} do not fit the rows")
+    if not (np.isfinite(coef).all() and np.isfinite(b).all()) or (not w["fit_intercept"] and b.any()):
+        raise ValueError("the coefficients are not possible")
+    return coef, b, positives
+
+
+def _problem(claim: Claim, rows: Rows, k: int, coef: Floats, b: float, positive: Any) -> tuple[float, float, float]:
+    """The least t(w·x + b) of a row, the dual value, and |Σ α t| / Σα."""
+    w = claim.witness
+    mine = np.asarray(w["dual_problem"]) == k
+    at, alpha = np.asarray(w["dual_rows"])[mine], np.asarray(w["dual_values"], dtype=np.float64)[mine]
+    if np.any(np.diff(at) <= 0) or not np.isfinite(alpha).all() or np.any(alpha < 0):
+        raise ValueError("the multipliers are not possible")
+    least, pull, balance, used = np.inf, np.zeros(rows.n_columns), 0.0, 0
+    for part in rows.blocks():
+        block = part.load()
+        if block.y is None or not np.isin(block.y, w["classes"]).all():
+            raise ValueError("the rows hold classes that the witness does not know")
+        t = np.where(block.y == positive, 1.0, -1.0)
+        counts = np.ones(len(t), dtype=bool) if block.w is None else block.w > 0
+        least = min(least, float(np.min((t * (times(block.X, coef) + b))[counts], initial=np.inf)))
+        here = (at >= block.start) & (at < block.start + len(t))
+        a = np.zeros(len(t))
+        a[at[here] - block.start] = alpha[here]
+        used += int(here.sum())
+        pull += back(block.X, a * t)
+        balance += float(a @ t)
+    if used != len(at):
+        raise ValueError("a multiplier belongs to a row that is not there")
+    total = float(alpha.sum())
+    return least, total - 0.5 * float(pull @ pull), abs(balance) / total if total > 0 else 0.0
+
+
+def check_hard_margin(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """Try the constraints and compare ½‖w‖² with the dual value."""
+    coef, b, positives = _witness(claim, rows)
+    tolerance = float(claim.witness["tolerance"])
+    worst, tightest = 0.0, np.inf
+    for k, positive in enumerate(positives):
+        label = claim.witness["classes"][positive]
+        least, dual, off = _problem(claim, rows, k, coef[k], float(b[k]), label)
+        primal = 0.5 * float(coef[k] @ coef[k])
+        tightest = min(tightest, least)
+        if least < 1 - TOUCHING or (claim.witness["fit_intercept"] and off > BALANCED):
+            return Verdict(claim.name, False, f"a row has t(w.x + b) = {least:.9g}; multipliers off by {off:.2g}", worst, claim.kind)
+        worst = max(worst, (primal - dual) / primal if primal > 0 else 0.0)
+    if not 0 <= tolerance <= LOOSEST or claim.bound != tolerance:
+        return Verdict(claim.name, False, f"a tolerance of {tolerance:g} proves nothing", worst, claim.kind)
+    reason = f"the least t(w.x + b) is {tightest:.9g}, the gap {worst:.3g}; {tolerance:g} is allowed"
+    return Verdict(claim.name, bool(worst <= tolerance * 1.001 + 1e-12), reason, worst, claim.kind)
+
+
+def check_leave_one_out_bound(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """Count the support rows, once the hard margin itself was checked."""
+    tolerance = float(claim.witness["tolerance"])
+    hard = check_hard_margin(Claim(**{**vars(claim), "bound": tolerance}), rows, predict)
+    n = sum(_counted(part.load()) for part in rows.blocks())
+    share = len(claim.witness["dual_rows"]) / n
+    same = claim.value is not None and abs(claim.value - share) <= 1e-9
+    return Verdict(claim.name, bool(hard.holds and same), f"{share:.6g} of the rows are support rows", share, claim.kind)
+
+
+def _counted(block: Any) -> int:
+    return len(block.y) if block.w is None else int((block.w > 0).sum())

@@ -1,0 +1,313 @@
+"""Checks of duality gaps: objective and lower bound are summed again from the rows, by their definitions.
+
+    P = Σ c ℓ(z) + Ω(w),   D = −Σ c ℓ*(u) − Ω*(−Σ c u x) ≤ min P      for any u in the domain of ℓ*
+
+u is the slope of the loss at z (of the hinge: smoothed over `width`). Free intercepts are counted from the mean of the rows;
+the slopes need not add up to zero exactly: no minimum has an intercept beyond a bound that follows from P.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from assay.certify.claim import Claim, Verdict
+from assay.engines import Rows, SparseMatrix
+from assay.numerics import Array, Floats, log_sum_exp
+from assay.risk.penalties import Penalty
+from assay.risk.surrogates import REGRESSION, Surrogate, surrogate
+
+LOOSEST = 1e-1
+SAME = 1e-9  # what the objective may be off by, relatively
+SLACK = 1.001  # the bound is summed in another order than the solver's
+
+
+class Case(NamedTuple):
+    """One problem of a claim: its weights (…, d + 1), the class against the rest (None: softmax or regression), its width.
+
+    Of a hinge, `rows` have the multipliers `values`; every other row has its whole weight or none, as it lies inside the
+    margin or not. Without `rows`, multipliers are the slopes of a hinge smoothed over `width`.
+    """
+
+    w: Floats
+    positive: int | None
+    width: float
+    rows: Array | None = None
+    values: Array | None = None
+
+
+class Shape(NamedTuple):
+    """Weights (K,) and means (K, d) of the classes (regression: one), the mean and mean square of the columns about it."""
+
+    weight: Floats
+    means: Floats
+    centre: Floats
+    scale: Floats
+    target: float
+
+
+def blocks(claim: Claim, rows: Rows) -> Iterator[tuple[Any, Array, Array]]:
+    """(X, codes or numbers, weights) of each block."""
+    return (block[:3] for block in numbered_blocks(claim, rows))
+
+
+def numbered_blocks(claim: Claim, rows: Rows) -> Iterator[tuple[Any, Array, Array, int]]:
+    """The same with the number of the first row."""
+    w = claim.witness
+    for part in rows.blocks():
+        block = part.load()
+        if block.y is None:
+            raise ValueError("the rows have no target")
+        weight = np.ones(len(block.y)) if block.w is None else block.w
+        X = block.X if isinstance(block.X, SparseMatrix) else block.X.astype(np.float64, copy=False)
+        if w["classes"] is None:
+            yield X, np.asarray(block.y, dtype=np.float64), weight, block.start
+            continue
+        codes = np.full(len(block.y), -1)
+        for k, label in enumerate(w["classes"]):
+            codes[block.y == label] = k
+        if (codes < 0).any():
+            raise ValueError("the rows hold classes that the witness does not know")
+        yield X, codes, weight * np.asarray(w["class_factor"], dtype=np.float64)[codes], block.start
+
+
+def times(X: Any, w: Floats) -> Floats:
+    """X·w for dense or sparse rows, w (d,) or (d, K)."""
+    if not isinstance(X, SparseMatrix):
+        return np.asarray(X @ w)
+    W = w if w.ndim == 2 else w[:, None]
+    out = [np.bincount(X.row_numbers(), X.data * column[X.indices], minlength=len(X)) for column in W.T]
+    return np.stack(out, axis=1) if w.ndim == 2 else out[0]
+
+
+def back(X: Any, r: Floats) -> Floats:
+    """Xᵀ·r for dense or sparse rows, r (n,) or (n, K)."""
+    if not isinstance(X, SparseMatrix):
+        return np.asarray(X.T @ r)
+    R = r if r.ndim == 2 else r[:, None]
+    rows = X.row_numbers()
+    out = [np.bincount(X.indices, X.data * column[rows], minlength=X.shape[1]) for column in R.T]
+    return np.stack(out, axis=1) if r.ndim == 2 else out[0]
+
+
+def shape_of(claim: Claim, rows: Rows, centred: bool) -> Shape:
+    """Two passes: the means, then the spread about them."""
+    K = 1 if claim.witness["classes"] is None else len(claim.witness["classes"])
+    d = rows.n_columns
+    weight, sums, target, squares = np.zeros(K), np.zeros((K, d)), 0.0, np.zeros(d)
+    for X, codes, c in blocks(claim, rows):
+        classes = np.zeros(len(codes), dtype=int) if claim.witness["classes"] is None else codes
+        weight += np.bincount(classes, c, minlength=K)
+        sums += back(X, np.where(classes[:, None] == np.arange(K), c[:, None], 0.0)).T
+        target += float(c @ codes) if claim.witness["classes"] is None else 0.0
+    n = float(weight.sum())
+    if not n > 0:
+        raise ValueError("there are no rows of positive weight")
+    centre = sums.sum(axis=0) / n if centred else np.zeros(d)
+    for X, _, c in blocks(claim, rows):
+        if isinstance(X, SparseMatrix):
+            squares += back(X.with_data(X.data**2), c) - 2 * centre * back(X, c) + c.sum() * centre**2
+        else:
+            squares += c @ (X - centre) ** 2
+    means = np.divide(sums, weight[:, None], out=np.zeros_like(sums), where=weight[:, None] > 0) - centre
+    scale = np.sqrt(np.maximum(squares, 0.0) / n)
+    return Shape(weight, means, centre, np.where(scale > 0, scale, 1.0), target / n)
+
+
+def cases(claim: Claim, d: int) -> list[Case]:
+    """The problems behind the coefficients."""
+    w = claim.witness
+    coef, b = np.asarray(w["coef"], dtype=np.float64), np.asarray(w["intercept"], dtype=np.float64)
+    width = np.asarray(w.get("width", np.ones(len(b))), dtype=np.float64)
+    K = 0 if w["classes"] is None else len(w["classes"])
+    softmax = w["loss"] == "softmax"
+    m = 1 if K in (0, 2) and not softmax else K
+    if coef.shape != (m, d) or b.shape != (m,) or width.shape != (m,):
+        raise ValueError(f"coefficients {coef.shape}, intercepts {b.shape} and widths {width.shape} do not fit the rows")
+    if not (np.isfinite(coef).all() and np.isfinite(b).all()) or (not w["fit_intercept"] and b.any()):
+        raise ValueError("the coefficients are not possible")
+    W = np.column_stack([coef, b])
+    if softmax:
+        return [Case(W, None, 1.0)]
+    if K == 0:
+        return [Case(W[0], None, float(w["delta"]))]
+    return [Case(W[k], 1 if K == 2 else k, float(width[k]), *_support(claim, k)) for k in range(m)]
+
+
+def _support(claim: Claim, k: int) -> tuple[Array | None, Array | None]:
+    """The rows of problem k with a multiplier of their own."""
+    w = claim.witness
+    if "dual_rows" not in w or w["loss"] != "hinge":
+        return None, None
+    mine = np.asarray(w["dual_problem"]) == k
+    rows, values = np.asarray(w["dual_rows"])[mine], np.asarray(w["dual_values"], dtype=np.float64)[mine]
+    if rows.dtype.kind != "i" or np.any(np.diff(rows) <= 0) or not np.isfinite(values).all():
+        raise ValueError("the rows with multipliers are not possible")
+    return rows, values
+
+
+def _penalty(claim: Claim, d: int) -> Penalty:
+    l1, l2, bias = (float(v) for v in np.asarray(claim.witness["strengths"], dtype=np.float64))
+    if min(l1, l2, bias) < 0:
+        raise ValueError("a penalty is negative")
+    return Penalty.of(d, l1, l2, bias)
+
+
+class Sums(NamedTuple):
+    """Σcℓ, Σcℓ*(u), Σ c u (x − p) and Σ c u (the gradient (d + 1,) or (K, d + 1))."""
+
+    loss: float
+    conjugate: float
+    gradient: Floats
+
+
+def _softmax_terms(z: Floats, codes: Array, width: float) -> tuple[Floats, Floats, Floats]:
+    """Loss, u and ℓ*(u) of each row; u + e_y are probabilities, ℓ* their negative entropy."""
+    top = log_sum_exp(z)
+    q = np.exp(z - top[:, None])
+    q /= q.sum(axis=1, keepdims=True)
+    loss = top - z[np.arange(len(z)), codes]
+    u = q.copy()
+    u[np.arange(len(z)), codes] -= 1.0
+    entropy = np.where(q > 0, q * np.log(np.where(q > 0, q, 1.0)), 0.0).sum(axis=1)
+    return loss, u, entropy
+
+
+def _margin_terms(loss: Surrogate) -> Callable[[Floats, Array, float], tuple[Floats, Floats, Floats]]:
+    assert loss.conjugate is not None
+    conjugate = loss.conjugate
+
+    def terms(z: Floats, t: Array, width: float) -> tuple[Floats, Floats, Floats]:
+        u = np.asarray(loss.slope(z, t, width))
+        return np.asarray(loss.value(z, t, width)), u, np.asarray(conjugate(u, t, width))
+
+    return terms
+
+
+def sums_of(claim: Claim, rows: Rows, case: Case, centre: Floats) -> Sums:
+    name = claim.witness["loss"]
+    terms = _softmax_terms if name == "softmax" else _margin_terms(surrogate(name))
+    loss = conjugate = 0.0
+    gradient = np.zeros_like(case.w)
+    for X, codes, c, start in numbered_blocks(claim, rows):
+        t = codes if case.positive is None else np.where(codes == case.positive, 1.0, -1.0)
+        z = times(X, case.w[..., :-1].T) + case.w[..., -1]
+        if case.rows is None or case.values is None:
+            value, u, star = terms(z, t, case.width)
+            cu = (c * u.T).T
+            conjugate += float(c @ star)
+        else:
+            value, alpha = np.maximum(0.0, 1.0 - t * z), np.where(t * z < 1.0, c, 0.0)
+            here = (case.rows >= start) & (case.rows < start + len(t))
+            alpha[case.rows[here] - start] = case.values[here]
+            if np.any(alpha < 0) or np.any(alpha > c):
+                raise ValueError("a multiplier lies outside [0, weight of its row]")
+            cu = -t * alpha
+            conjugate -= float(alpha.sum())
+        loss += float(c @ value)
+        gradient[..., -1] += cu.sum(axis=0)
+        gradient[..., :-1] += back(X, cu).T
+    gradient[..., :-1] -= np.multiply.outer(gradient[..., -1], centre)
+    return Sums(loss, conjugate, gradient)
+
+
+def _lean(penalty: Penalty, value: float, a: Floats) -> float:
+    """A bound on |a·w| where the penalty of w is at most `value`."""
+    l1, l2 = penalty.l1[:-1], penalty.l2[:-1]
+    ways = [np.inf]
+    if l2.all():
+        ways.append(float(np.sqrt(2 * value * np.sum(a * a / l2))))
+    if l1.all():
+        ways.append(float(value * np.max(np.abs(a) / l1)))
+    return min(ways)
+
+
+def _intercept_slack(claim: Claim, case: Case, shape: Shape, penalty: Penalty, value: float, g: Floats) -> float:
+    """By how much the slope left in a free intercept can lower the bound at most."""
+    name = claim.witness["loss"]
+    if name == "softmax":
+        lean = [np.sqrt(2.0) * _lean(penalty, value, mean) for mean in shape.means]  # both w share the penalty
+        far = max(value / n + a for n, a in zip(shape.weight, lean))
+        return 0.5 * far * float(np.abs(g[:, -1]).sum())
+    loss = surrogate(name)
+    if loss.kind == REGRESSION:
+        n = float(shape.weight.sum())
+        off = value / n / case.width + 0.5 * case.width if name == "huber" else np.sqrt(2 * value / n)
+        return float((abs(shape.target) + off + _lean(penalty, value, shape.means[0])) * abs(g[-1]))
+    k, far = case.positive, 0.0
+    assert k is not None
+    rest = np.arange(len(shape.weight)) != k
+    for mine in (~rest, rest):
+        n = float(shape.weight[mine].sum())
+        mean = shape.weight[mine] @ shape.means[mine] / n
+        far = max(far, abs(loss.least_mean_margin(value / n)) + _lean(penalty, value, mean))
+    return float(far * abs(g[-1]))
+
+
+def check_duality_gap(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """Sum objective and lower bound again; the relative gap of each problem must be at most the stated tolerance."""
+    tolerance = float(claim.witness["tolerance"])
+    penalty = _penalty(claim, rows.n_columns)
+    free = bool(claim.witness["fit_intercept"]) and not penalty.l2[-1]
+    if penalty.free[:-1].any():
+        return Verdict(claim.name, False, "weights without a penalty have no such bound", kind=claim.kind)
+    shape = shape_of(claim, rows, free)
+    worst, totals = 0.0, []
+    for case in cases(claim, rows.n_columns):
+        s = sums_of(claim, rows, case, shape.centre)
+        value = s.loss + penalty.value(case.w)
+        rho = penalty.shrink(s.gradient)
+        g = s.gradient.copy()
+        if not claim.witness["fit_intercept"]:
+            g[..., -1] = 0.0
+        slack = _intercept_slack(claim, case, shape, penalty, value, g) if free else 0.0
+        bound = -rho * s.conjugate - penalty.conjugate(rho * g) - rho * slack
+        worst = max(worst, (value - bound) / value if value > 0 else 0.0)
+        totals.append(value)
+    return _verdict(claim, worst, totals, tolerance)
+
+
+def _verdict(claim: Claim, worst: float, totals: list[float], tolerance: float) -> Verdict:
+    stated = np.asarray(claim.witness["objective"], dtype=np.float64)
+    if stated.shape != (len(totals),) or not np.allclose(stated, totals, rtol=SAME, atol=1e-300):
+        return Verdict(claim.name, False, f"the objective is {totals}, not {stated.tolist()}", worst, claim.kind)
+    total = float(sum(totals))
+    if not 0 <= tolerance <= LOOSEST or claim.bound != tolerance:
+        return Verdict(claim.name, False, f"a tolerance of {tolerance:g} proves nothing", worst, claim.kind)
+    holds = bool(worst <= SLACK * tolerance + 1e-12)
+    reason = f"objective {total:.10g}, at most a share of {worst:.3g} above the least; {tolerance:g} is allowed"
+    return Verdict(claim.name, holds, reason, worst, claim.kind)
+
+
+def check_boxed_duality_gap(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """Without a penalty: the dual point u + ℓ''·dz of the witness's step, against all weights in the box."""
+    w = claim.witness
+    tolerance, box = float(w["tolerance"]), float(w["box"])
+    loss = surrogate(w["loss"])
+    if any(np.asarray(w["strengths"], dtype=np.float64)) or loss.conjugate is None or loss.curvature is None or box < 10:
+        return Verdict(claim.name, False, "the witness is of another kind of claim", kind=claim.kind)
+    fitted = bool(w["fit_intercept"])
+    shape = shape_of(claim, rows, fitted)
+    worst, totals = 0.0, []
+    steps = np.atleast_2d(np.asarray(w["step"], dtype=np.float64))
+    for case, v in zip(cases(claim, rows.n_columns), steps, strict=True):
+        value, star, g = 0.0, 0.0, np.zeros_like(case.w)
+        for X, codes, c in blocks(claim, rows):
+            t = codes if case.positive is None else np.where(codes == case.positive, 1.0, -1.0)
+            z, dz = (times(X, a[:-1]) + a[-1] for a in (case.w, v))
+            u = np.asarray(loss.slope(z, t, case.width)) + np.asarray(loss.curvature(z, t, case.width)) * dz
+            value += float(c @ loss.value(z, t, case.width))
+            star += float(c @ loss.conjugate(u, t, case.width))
+            g[-1] += float(c @ u)
+            g[:-1] += back(X, c * u)
+        g[:-1] -= g[-1] * shape.centre
+        at = case.w.copy()
+        at[-1] += shape.centre @ case.w[:-1]
+        if not fitted:
+            g[-1] = 0.0
+        bound = -star + float(at @ g) - box * float(np.abs(g) @ np.append(1.0 / shape.scale, 1.0))
+        worst = max(worst, (value - bound) / value if value > 0 else 0.0)
+        totals.append(value)
+    return _verdict(claim, worst, totals, tolerance)

@@ -1,0 +1,194 @@
+"""Checks of claims about separating hyperplanes and hulls that meet, from the rows and the witness alone.
+
+s = +1 for rows of the class `positive`, −1 for all others; a row of weight 0 does not count. That s(w·x + b) > 0 is proved
+by the error bound of a sum of products, row by row, and in rational arithmetic for the few rows that are nearer than that;
+that hulls meet, by solving for their weights again (assay.exact).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from assay import exact
+from assay.certify.claim import Claim, Verdict
+from assay.engines import Rows, SparseMatrix
+from assay.numerics import Array, Floats
+
+EPS = float(np.finfo(np.float64).eps)
+LEAST = float(np.finfo(np.float64).smallest_subnormal)
+CLOSE = 1e-9  # what a stated margin, radius or distance may be off by
+LOOSEST = 1e-2  # a gap beyond this proves nothing
+NEAREST = 1e-11  # hulls this near, against their rows, count as meeting where no proof is claimed
+FEW = 4096  # rows a tile; also the most that are left to rational arithmetic
+
+
+def _tiles(rows: Rows, positive: Any) -> Iterator[tuple[int, Floats, Array]]:
+    """(number of the first row, X, s) a tile, X dense."""
+    for part in rows.blocks():
+        block = part.load()
+        s = np.where(np.asarray(block.y) == positive, 1, -1)
+        s = s if block.w is None else np.where(block.w > 0, s, 0)
+        for a in range(0, len(s), FEW if rows.sparse else max(FEW, len(s))):
+            X = block.X[a : a + FEW].toarray() if isinstance(block.X, SparseMatrix) else block.X
+            yield block.start + a, X.astype(np.float64, copy=False), s[a : a + len(X)]
+
+
+class Seen(NamedTuple):
+    """The least s(w·x + b), the most of |w·x + b|, whether all are surely positive, max ‖x‖, and whether both sides occur."""
+
+    least: float
+    most: float
+    positive: bool
+    radius: float
+    both: bool
+
+
+def _see(rows: Rows, positive: Any, w: Floats, b: float) -> Seen:
+    least, most, radius, sure, sides, doubtful = np.inf, 0.0, 0.0, True, set(), 0
+    if w.shape != (rows.n_columns,):
+        raise ValueError(f"{w.shape[0]} coefficients do not fit {rows.n_columns} columns")
+    for _, X, s in _tiles(rows, positive):
+        X, s = X[s != 0], s[s != 0]
+        if len(s) == 0:
+            continue
+        values = s * (X @ w + b)
+        bound = (len(w) + 3) * (EPS * (np.abs(X) @ np.abs(w) + abs(b)) + LEAST)
+        doubt = np.flatnonzero(~(values > bound))
+        doubtful += len(doubt)
+        sure = sure and doubtful <= FEW and all(s[i] * exact.value_at(X[i], w, b) > 0 for i in doubt)
+        least, most = min(least, float(values.min())), max(most, float(np.abs(values).max()))
+        size = float(np.abs(X).max()) or 1.0
+        radius = max(radius, size * float(np.sqrt(((X / size) ** 2).sum(axis=1).max())))
+        sides |= set(np.unique(s).tolist())
+    return Seen(least, most, sure, radius, sides == {1, -1})
+
+
+def _plane(claim: Claim) -> tuple[Floats, float, float]:
+    """w, b, and the length of what the margin is measured by: w, or (b, w) in the augmented space."""
+    w = np.asarray(claim.witness["coef"], dtype=np.float64)
+    b = float(np.asarray(claim.witness["intercept"]).reshape(()))
+    size = float(np.abs(w).max(initial=0.0)) or 1.0
+    length = size * float(np.linalg.norm(w / size))
+    return w, b, float(np.hypot(length, b)) if claim.witness["space"] == "augmented" else length
+
+
+def check_hyperplane(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """Every row lies on its side, by the stated margin at least."""
+    w, b, length = _plane(claim)
+    seen = _see(rows, claim.witness["positive"], w, b)
+    margin = seen.least / length
+    stated = float(claim.value or 0.0)
+    if not seen.both:
+        reason = "the rows are not of two sides"
+    elif not (seen.positive and margin > 0):
+        reason = f"a row lies on the wrong side: the least s(w·x + b)/‖w‖ is {margin:.6g}"
+    elif not (stated > 0 and abs(margin - stated) <= CLOSE * stated):
+        reason = f"the margin is {margin:.10g}, stated {stated:.10g}"
+    else:
+        return Verdict(claim.name, True, f"all rows lie on their side, by {margin:.6g} at least", margin, claim.kind)
+    return Verdict(claim.name, False, reason, margin, claim.kind)
+
+
+class Named(NamedTuple):
+    """The rows that a witness names: X (a, d), s (a,), and the weights."""
+
+    X: Floats
+    s: Array
+    weights: Floats
+
+
+def _named(claim: Claim, rows: Rows) -> Named:
+    numbers = np.asarray(claim.witness["rows"], dtype=np.int64)
+    weights = np.asarray(claim.witness["weights"], dtype=np.float64)
+    if numbers.shape != weights.shape or len(np.unique(numbers)) != len(numbers) or not len(numbers):
+        raise ValueError("rows and weights do not belong together")
+    if not (np.isfinite(weights).all() and (weights >= 0).all()):
+        raise ValueError("a weight is negative or not finite")
+    found: dict[int, tuple[Floats, int]] = {}
+    for start, X, s in _tiles(rows, claim.witness["positive"]):
+        for i in numbers[(numbers >= start) & (numbers < start + len(X))].tolist():
+            found[i] = (X[i - start], int(s[i - start]))
+    if len(found) < len(numbers) or any(s == 0 for _, s in found.values()):
+        raise ValueError("a row of the witness is not there, or has no weight")
+    picked = [found[i] for i in numbers.tolist()]
+    return Named(np.array([x for x, _ in picked]), np.array([s for _, s in picked]), weights)
+
+
+def _distance(named: Named, space: str) -> float:
+    """Half the distance of the hulls' points with these weights, made convex; not halved where all are one hull."""
+    X, s, alpha = named
+    if space == "affine":
+        total = {side: alpha[s == side].sum() for side in (1, -1)}
+        alpha = alpha / np.where(s == 1, total[1], total[-1])
+        X = X - X[0]  # the sides balance: any origin will do, and a near one rounds less
+    else:
+        alpha = alpha / alpha.sum()
+    size = float(np.abs(X).max()) or 1.0
+    v = (alpha * s) @ (X / size)
+    length = float(np.linalg.norm(v)) * size
+    if space == "augmented":
+        return float(np.hypot(length, (alpha * s).sum()))
+    return length / 2 if space == "affine" else length
+
+
+def check_margin(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """No hyperplane has a margin beyond that of the witness by more than the stated gap: the hulls are no further apart."""
+    space = claim.witness["space"]
+    if space not in ("affine", "augmented", "linear"):
+        raise ValueError(f"there is no space {space!r}")
+    w, b, length = _plane(claim)
+    if space == "linear" and b != 0:
+        raise ValueError("a hyperplane through the origin has no intercept")
+    seen = _see(rows, claim.witness["positive"], w, b)
+    upper = _distance(_named(claim, rows), space)
+    gap = 1.0 - seen.least / length / upper
+    allowed = float(claim.bound if claim.bound is not None else -1.0)
+    holds = seen.positive and seen.both and 0 <= allowed <= LOOSEST and gap <= allowed + 64 * EPS * seen.radius / upper
+    reason = f"the margin is {seen.least / length:.10g}, and the hulls allow no more than {upper:.10g}"
+    return Verdict(claim.name, bool(holds), reason, gap, claim.kind)
+
+
+def check_hulls(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """At most d + 2 rows have convex weights with which the two sides have a point in common."""
+    named = _named(claim, rows)
+    through_origin = claim.witness["space"] == "linear"
+    a = len(named.s)
+    if a > rows.n_columns + 2 - through_origin:
+        return Verdict(claim.name, False, f"{a} rows are more than are needed", a, claim.kind)
+    if not through_origin and set(named.s.tolist()) != {1, -1}:
+        return Verdict(claim.name, False, "the rows are all of one side", a, claim.kind)
+    alpha = exact.meeting_weights(named.X, named.s, through_origin)
+    if claim.kind == "proof":
+        holds = alpha is not None and bool(
+            np.allclose(alpha / alpha.sum(), named.weights / named.weights.sum(), atol=1e-6)
+        )
+        reason = "the weights solve Σα₊x₊ = Σα₋x₋ exactly" if holds else "these rows and weights do not meet exactly"
+        return Verdict(claim.name, holds, reason, a, claim.kind)
+    used = np.abs(named.X).max(axis=0) > 0
+    scaled = named.X[:, used] / np.abs(named.X[:, used]).max(axis=0)
+    off = _distance(Named(scaled, named.s, named.weights), "linear" if through_origin else "affine")
+    return Verdict(claim.name, off <= NEAREST, f"the hulls are {off:.3g} apart in scaled columns", off, claim.kind)
+
+
+def check_bound(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """R̃²/γ̃² with x̃ = (1, x) and the witness's hyperplane."""
+    w, b, length = _plane(claim)
+    seen = _see(rows, claim.witness["positive"], w, b)
+    bound = float(np.square(np.hypot(1.0, seen.radius) / seen.least * length))
+    stated = float(claim.value or 0.0)
+    holds = (
+        seen.positive and seen.both and claim.witness["space"] == "augmented" and abs(bound - stated) <= CLOSE * stated
+    )
+    return Verdict(claim.name, bool(holds), f"(1 + max‖x‖²)/γ̃² = {bound:.8g}, stated {stated:.8g}", bound, claim.kind)
+
+
+def check_weak(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """No row lies on the wrong side but for rounding, and some lie clearly on the right one."""
+    w, b, length = _plane(claim)
+    seen = _see(rows, claim.witness["positive"], w, b)
+    holds = seen.both and length > 0 and seen.least >= -CLOSE * seen.most and seen.most > 0
+    reason = f"s(w·x + b) is {seen.least:.3g} at least; the largest is {seen.most:.3g}"
+    return Verdict(claim.name, bool(holds), reason, seen.least, claim.kind)

@@ -1,0 +1,329 @@
+"""Regularised empirical risk (lecture notes, 004): loss + penalty + solver. Shape: repeated fold.
+
+    min_{w, b}  R_n(w, b) + λ·Ω(w),       R_n = (1/Σc) Σ_i c_i ℓ(t_i, w·x_i + b)
+
+    Ω:  "l2" ‖w‖²     "l1" ‖w‖₁     "elasticnet" ρ‖w‖₁ + (1 − ρ)‖w‖²     None: no penalty
+
+The other linear models are parameterisations: LogisticRegression(C) is ERM("log", lam=1/(2Cn)), LinearSVC(C, loss) is
+ERM(loss, lam=1/(2Cn)), Ridge(alpha) is ERM("squared", lam=alpha/n).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from assay.certify import Claim
+from assay.engines import Block, Engine, Rows
+from assay.errors import ModelFileError, ParameterError
+from assay.hypotheses.erm_claims import custom_claim, no_mistake_claim
+from assay.hypotheses.erm_separable import beyond_all_bounds, warn_separable
+from assay.hypotheses.linear.claims import boxed_gap_claim, estimate_claim, gap_claim, likelihood_claim
+from assay.hypotheses.linear.classifier import LinearClassifier
+from assay.hypotheses.linear.model import LAYOUT, Task
+from assay.hypotheses.linear.paths import OVER_LAM, Path, regularisation_path
+from assay.hypotheses.linear.plan import Plan, about_zero
+from assay.hypotheses.linear.posing import Posed
+from assay.hypotheses.linear.regression import LinearRegressor
+from assay.hypotheses.linear.survey import Survey
+from assay.hypotheses.linear.targets import Targets
+from assay.layout import Layout
+from assay.learner import Fact, Tensor
+from assay.learner.available import OnlyIf
+from assay.learner.classifier import Classifier
+from assay.learner.regressor import Regressor
+from assay.numerics import Array, Floats, log_softmax
+from assay.params import CLASS_WEIGHT, N_JOBS, Choice, Flag, Free, Param, Range
+from assay.risk.custom_surrogate import CustomSurrogate
+from assay.risk.surrogates import HUBER, REGRESSION, Surrogate, surrogate
+from assay.solvers.custom_problem import refuse_unsendable
+from assay.solvers.iterate import Iterate
+from assay.store import Record
+
+LOSSES = ("log", "softmax", "hinge", "squared_hinge", "perceptron", "squared", "huber")
+SOLVERS = ("auto", "newton", "lbfgs", "proximal-newton", "proximal-gradient", "smoothing", "dual-coordinate", "gd", "subgradient")  # fmt: skip
+NUMBERS = ("squared", "huber")
+
+
+class ERM(LinearClassifier, LinearRegressor):
+    """Any loss with any penalty, by any solver that can take both.
+
+    A classifier for the losses of labels ("log", "softmax", "hinge", "squared_hinge", "perceptron"), a regressor for
+    "squared", (z − t)², and "huber"; `assay.surrogate(value, slope)` makes a loss of your own. More than two classes:
+    "softmax" has a weight vector a class, the others set each class against the rest. "zero-one" can be measured
+    (`assay.empirical_risk`) but not minimised. "perceptron" is the notes' batch perceptron: its risk is least at w = 0,
+    so it ends at the first weights without a mistake, and takes no penalty.
+
+    >>> model = ERM("hinge", lam=0.1).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> model.predict([[0.5], [2.5]]), round(model.risk_, 6)
+    (array([0, 1]), 0.4)
+    """
+
+    name = "erm"
+    layout: ClassVar[Layout] = {
+        **LAYOUT,
+        "margin_": Fact(float, optional=True),
+        "step_": Tensor(("m", "e"), optional=True),
+    }
+    params: ClassVar[Mapping[str, Param]] = {
+        "loss": Free(
+            doc="what a score costs; 'zero-one' can be measured but not minimised",
+            what="a loss made by assay.surrogate(value, slope)",
+            words=(*LOSSES, "zero-one"),
+            check=lambda given: isinstance(given, CustomSurrogate),
+        ),
+        "penalty": Choice(options=("l2", "l1", "elasticnet"), words=(None,), doc="‖w‖², ‖w‖₁, both, or None"),
+        "solver": Choice(options=SOLVERS, doc="how the minimum is found; 'gd' and 'subgradient' are the lecture notes'"),
+        "lam": Range(low=0, high=np.inf, open_high=True, doc="λ, the strength of the penalty against the mean loss"),
+        "l1_ratio": Range(low=0, high=1, doc="ρ, the share of ‖w‖₁ in penalty='elasticnet'; the rest is ‖w‖²"),
+        "delta": Range(low=0, open_low=True, high=np.inf, open_high=True, doc="where Huber's loss turns straight"),
+        "fit_intercept": Flag(doc="fit b as well; otherwise b = 0"),
+        "tol": Range(low=0, doc="relative duality gap at which the fit is done"),
+        "max_iter": Range(kind=int, low=1, doc="most iterations"),
+        "eta": Range(low=0, open_low=True, words=("auto",), doc="learning speed of 'gd' and 'subgradient'; 'auto': safe"),
+        "init": Free(doc="first weights (b, w_1, …, w_d); softmax: a row a class", what="numbers", words=(None,)),
+        "class_weight": CLASS_WEIGHT,
+        "warm_start": Flag(doc="begin at the weights of the fit before"),
+        "n_jobs": N_JOBS,
+    }
+
+    def __init__(
+        self,
+        loss: str | CustomSurrogate = "log",
+        penalty: str | None = "l2",
+        solver: str = "auto",
+        *,
+        lam: float = 1e-2,
+        l1_ratio: float = 0.5,
+        delta: float = 1.35,
+        fit_intercept: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        eta: float | str = "auto",
+        init: Any = None,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.loss = loss
+        self.penalty = penalty
+        self.solver = solver
+        self.lam = lam
+        self.l1_ratio = l1_ratio
+        self.delta = delta
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.eta = eta
+        self.init = init
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+
+    # --- what is made small -------------------------------------------------------------------------------------------
+
+    def _surrogate(self) -> Surrogate | None:
+        """The loss in the solvers' words; None is softmax."""
+        if isinstance(self.loss, CustomSurrogate):
+            return self.loss
+        if self.loss == "zero-one":
+            raise ParameterError(
+                "ERM: the zero-one loss is flat wherever it has a slope, so no solver can follow it. Fit a surrogate of it: "
+                "'log', 'hinge', 'squared_hinge', 'perceptron' or 'softmax', and measure with assay.empirical_risk(model, X, y, 'zero-one')."
+            )
+        if self.loss == "huber":
+            return replace(HUBER, width=float(self.delta))
+        return None if self.loss == "softmax" else surrogate(self.loss)
+
+    @property
+    def _half(self) -> float:
+        """Solvers take ½(z − t)², which is half of what the squared loss is here."""
+        return 0.5 if self.loss == "squared" else 1.0
+
+    def _plan(self, n_classes: int) -> Plan:
+        loss = self._surrogate()
+        share = {"l2": 0.0, "l1": 1.0}.get(str(self.penalty), float(self.l1_ratio))
+        lam = 0.0 if self.penalty is None else float(self.lam)
+        self._refuse_senseless(lam)
+        return Plan(
+            loss,
+            self._half * lam * share,
+            self._half * 2.0 * lam * (1.0 - share),
+            bool(self.fit_intercept),
+            self.solver,
+            float(self.tol),
+            int(self.max_iter),
+            per_weight=True,
+            eta=self.eta if isinstance(self.eta, str) else float(self.eta) / self._half,
+            init=self._given_start(n_classes),
+        )
+
+    def _refuse_senseless(self, lam: float) -> None:
+        if self.loss == "perceptron" and lam > 0:
+            raise ParameterError(
+                "ERM: loss='perceptron' with a penalty is least at w = 0, whatever the rows. Take penalty=None (the batch perceptron of "
+                "the notes), or loss='hinge', which asks for a margin."
+            )
+        if self.loss == "hinge" and lam == 0:
+            raise ParameterError(
+                "ERM: loss='hinge' without a penalty has no unique minimum, and no bound that proves one. Take penalty='l2' with a small "
+                "lam, loss='squared_hinge', or LinearSVC(C=float('inf')) for the widest margin of separable classes."
+            )
+
+    def _given_start(self, n_classes: int) -> Floats | None:
+        if self.init is None:
+            return None
+        d = self.n_features_in_
+        shape = (n_classes, d + 1) if self.loss == "softmax" else (d + 1,)
+        try:
+            start = np.array(self.init, dtype=np.float64)
+        except (TypeError, ValueError):
+            start = np.empty(0)
+        if start.shape != shape or not np.isfinite(start).all():
+            each = " for each class" if self.loss == "softmax" else ""
+            raise ParameterError(f"ERM: init must be finite numbers of shape {shape}: b, w_1, …, w_d{each}.")
+        return start
+
+    # --- a classifier or a regressor ------------------------------------------------------------------------------------
+
+    @classmethod
+    def kind_of(cls, params: Mapping[str, Any]) -> str:
+        """By the loss."""
+        loss = params.get("loss", "log")
+        numbers = loss.kind == REGRESSION if isinstance(loss, CustomSurrogate) else loss in NUMBERS
+        return "regressor" if numbers else "classifier"
+
+    def _regresses(self) -> bool:
+        params = getattr(self, "_fitted_with", None) if hasattr(self, "coef_") else None
+        return self.kind_of(params or self.get_params()) == "regressor"
+
+    def _targets(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> Targets:
+        if self.kind_of(self.get_params()) == "regressor":
+            if self.class_weight is not None:
+                raise ParameterError(f"ERM: class_weight is for classes, and loss={self.loss!r} is for numbers: leave it out.")
+            return LinearRegressor._targets(self, engine, rows, afresh, classes)
+        return super()._targets(engine, rows, afresh, classes)
+
+    def _check_survey(self, found: Survey) -> None:
+        if self.kind_of(self.get_params()) == "classifier":
+            super()._check_survey(found)
+
+    def _predict_block(self, block: Block) -> Array:
+        return Regressor._predict_block(self, block) if self._regresses() else Classifier._predict_block(self, block)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The share of rows predicted rightly, or R² of a regression."""
+        kind: Any = Regressor if self._regresses() else Classifier
+        return float(kind.score(self, X, y, sample_weight))
+
+    def _classifies(self) -> bool:
+        return not self._regresses()
+
+    decision_function: Any = OnlyIf(LinearClassifier.decision_function, _classifies, "a regression only predicts")
+
+    # --- probabilities --------------------------------------------------------------------------------------------------
+
+    def _has_probabilities(self) -> bool:
+        loss = self._fitted_with["loss"] if hasattr(self, "coef_") and hasattr(self, "_fitted_with") else self.loss
+        return loss in ("log", "softmax")
+
+    def _log_proba_block(self, block: Block) -> Array:
+        Z = self._checked_scores(block)
+        if self._fitted_with["loss"] == "log" and Z.shape[1] > 2:
+            return log_softmax(-np.logaddexp(0.0, -Z))  # each class against the rest: 1/(1 + e^−z), made to add up to one
+        return log_softmax(Z)
+
+    def _predict_log_proba(self, X: Any) -> Array:
+        """log p(k | x) for each row and class."""
+        return self._answer(X, self._log_proba_block)
+
+    def _predict_proba(self, X: Any) -> Array:
+        """p(k | x) for each row and class; with "log" and more than two classes those of each against the rest, scaled."""
+        return np.exp(self._predict_log_proba(X))
+
+    predict_proba: Any = OnlyIf(_predict_proba, _has_probabilities, "only the losses 'log' and 'softmax' have probabilities")
+    predict_log_proba: Any = OnlyIf(_predict_log_proba, _has_probabilities, "only 'log' and 'softmax' have probabilities")
+
+    # --- fitting --------------------------------------------------------------------------------------------------------
+
+    def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
+        if isinstance(self.loss, CustomSurrogate):
+            refuse_unsendable(engine, self.loss)
+        super()._learn(engine, rows, afresh, classes)
+
+    def _solve(self, task: Task, posed: Posed, solver: str, start: Floats | None) -> Iterate:
+        at = super()._solve(task, posed, solver, start)
+        if task.plan.unpenalised and at.least > 0 and self.loss in ("log", "squared_hinge"):
+            at = beyond_all_bounds(posed, at)
+        step = None if at.step is None else about_zero(at.step, posed.problem.centre)
+        return at._replace(step=step)
+
+    def _finish(self, task: Task, solver: str, answers: list[Iterate], w: Floats) -> None:
+        steps = [at.step for at in answers if at.step is not None]
+        if len(steps) == len(answers):
+            self.step_ = np.stack(steps)
+        least = [at.least for at in answers if np.isinf(at.gap) and at.least > 0]
+        if least and task.plan.unpenalised and self.loss == "log":
+            self.margin_ = float(min(least))
+        super()._finish(task, solver, answers, w)
+
+    def _warn(self, plan: Plan) -> None:
+        if hasattr(self, "margin_"):
+            warn_separable(self)
+        else:
+            super()._warn(plan)
+
+    def _make_claims(self) -> tuple[Claim, ...]:
+        plan = self._plan(len(self.classes_) if hasattr(self, "classes_") else 0)
+        if isinstance(plan.loss, CustomSurrogate):
+            return (custom_claim(plan, self),)
+        if self.loss == "perceptron":
+            return (no_mistake_claim(plan, self),)
+        if not plan.unpenalised:
+            return (gap_claim(plan, self),)
+        if hasattr(self, "margin_") and len(self.gap_) == 1:
+            return (likelihood_claim(plan, self, self.margin_),)
+        return (boxed_gap_claim(plan, self, self.step_) if hasattr(self, "step_") else estimate_claim(plan, self),)
+
+    # --- what was learnt --------------------------------------------------------------------------------------------------
+
+    def _unit(self, n: float) -> float:
+        return 1.0 / (self._half * n)
+
+    @property
+    def risk_(self) -> float:
+        """R_n + λ·Ω on the rows of the fit; summed over the classes where each is set against the rest."""
+        self._check_fitted()
+        half = 0.5 if self._fitted_with["loss"] == "squared" else 1.0
+        return float(self.objective_.sum()) / (half * self.weight_)
+
+    @property
+    def empirical_risk_(self) -> float:
+        """R_n alone."""
+        self._check_fitted()
+        with_these = type(self)(**dict(self._fitted_with))
+        lam = 0.0 if with_these.penalty is None else float(with_these.lam)
+        share = {"l2": 0.0, "l1": 1.0}.get(str(with_these.penalty), float(with_these.l1_ratio))
+        size = share * float(np.abs(self.coef_).sum()) + (1.0 - share) * float((self.coef_**2).sum())
+        return self.risk_ - lam * size
+
+    def path(self, X: Any, y: Any = None, sample_weight: Any = None, *, lams: Any = None) -> Path:
+        """The fits for many λ, each started from the one before; the model itself stays as it is.
+
+        Without `lams`, 50 from strong to weak: 10 … 1e-6, or with an L1 part from the least that leaves all weights zero.
+        """
+        return regularisation_path(self, OVER_LAM, lams, X, y, sample_weight)
+
+    def to_record(self) -> Record:
+        """The fitted model as plain data, where its loss has a name."""
+        self._check_fitted()
+        loss = self._fitted_with["loss"]
+        if isinstance(loss, CustomSurrogate):
+            raise ModelFileError(
+                f"This ERM was fitted with the custom loss {loss.label!r}, and a model file holds data, no code. Keep its "
+                "coef_ and intercept_, or fit with a loss that has a name."
+            )
+        return super().to_record()

@@ -1,0 +1,120 @@
+"""The claim that every fit by a loss and a penalty makes: how far from the least value it can be at most."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from assay.certify import Claim
+from assay.hypotheses.linear.plan import Plan
+from assay.labels import plain_labels
+from assay.numerics import Floats
+
+LOOSEST = 1e-1  # a gap beyond this says little, whatever the user allowed
+BOX = 1e3  # how far, in units of a column's scale, an unpenalised minimum is looked for
+
+
+def witness_of(plan: Plan, model: Any) -> dict[str, Any]:
+    """Everything that says what the objective is, and where it is small."""
+    l1, l2 = plan.strengths(model.weight_)
+    classes = getattr(model, "classes_", None)
+    names = ("dual_problem", "dual_rows", "dual_values")
+    support = {name: getattr(model, f"{name}_") for name in names if hasattr(model, f"{name}_")}
+    if plan.loss is not None and plan.loss.name == "hinge" and not support:
+        support = {"width": model.width_}
+    return {
+        **support,
+        "coef": model.coef_,
+        "intercept": model.intercept_,
+        "classes": None if classes is None else plain_labels(classes),
+        "class_factor": model.multipliers_,
+        "loss": "softmax" if plan.loss is None else plan.loss.name,
+        "delta": 1.0 if plan.loss is None else plan.loss.width,
+        "objective": model.objective_,
+        "strengths": np.array([l1, l2, plan.intercept_l2]),
+        "fit_intercept": plan.fit_intercept,
+        "tolerance": float(plan.tol),
+    }
+
+
+def penalty_text(plan: Plan, weight: float) -> str:
+    """The penalty in words."""
+    l1, l2 = plan.strengths(weight)
+    parts = [f"{l1:.4g}*|w|_1"] * (l1 > 0) + [f"{l2:.4g}/2*|w|^2"] * (l2 > 0)
+    parts += [f"{plan.intercept_l2:.4g}/2*b^2"] * (plan.intercept_l2 > 0)
+    return " + ".join(parts) or "no penalty"
+
+
+def gap_claim(plan: Plan, model: Any) -> Claim:
+    """The duality gap of each problem, the largest of which counts."""
+    value, gap = float(model.objective_.sum()), float(model.gap_.max())
+    loss = "softmax" if plan.loss is None else plan.loss.name
+    many = f" (each of {len(model.gap_)} problems)" if len(model.gap_) > 1 else ""
+    return Claim(
+        name="duality gap",
+        statement=f"sum of {loss} losses + {penalty_text(plan, model.weight_)} = {value:.10g}{many}: at most a share of {plan.tol:g} "
+        "above the least value there is, by a dual bound",
+        holds=bool(gap <= plan.tol <= LOOSEST),
+        check="duality_gap",
+        value=min(gap, 1e300),
+        bound=float(plan.tol),
+        witness=witness_of(plan, model),
+    )
+
+
+def boxed_gap_claim(plan: Plan, model: Any, step: Floats) -> Claim:
+    """Without a penalty: the gap against all weights within a box, by the dual point of Newton's next step."""
+    gap, value = float(model.gap_.max()), float(model.objective_.sum())
+    loss = "softmax" if plan.loss is None else plan.loss.name
+    return Claim(
+        name="duality gap",
+        statement=f"sum of {loss} losses = {value:.10g}: at most a share of {plan.tol:g} above the least value for weights within {BOX:g} "
+        "of these (in units of 1 / scale of the column), by a dual bound",
+        holds=bool(gap <= plan.tol <= LOOSEST),
+        check="boxed_duality_gap",
+        value=min(gap, 1e300),
+        bound=float(plan.tol),
+        witness={**witness_of(plan, model), "step": step, "box": BOX},
+    )
+
+
+def estimate_claim(plan: Plan, model: Any) -> Claim:
+    """Without penalty and dual bound: how small the slope is, measured by what a step of the preconditioner would gain."""
+    gap, value = float(model.gap_.max()), float(model.objective_.sum())
+    loss = "softmax" if plan.loss is None else plan.loss.name
+    return Claim(
+        name="slope",
+        statement=f"sum of {loss} losses = {value:.10g}: a step along the slope g promises less than a share of {plan.tol:g} "
+        "of it, g'(K X'X)^-1 g / 2",
+        holds=bool(gap <= plan.tol <= LOOSEST),
+        check="small_slope",
+        value=min(gap, 1e300),
+        bound=float(plan.tol),
+        kind="estimate",
+        witness=witness_of(plan, model),
+    )
+
+
+def likelihood_claim(plan: Plan, model: Any, margin: float) -> Claim:
+    """Separable classes: no maximum of the likelihood exists, and the weights are the direction in which it grows."""
+    return Claim(
+        name="no maximum likelihood",
+        statement="every row lies on the right side of these weights, so that the likelihood grows for ever along them: its "
+        "maximum does not exist",
+        holds=True,
+        check="separating_weights",
+        value=margin,
+        witness=witness_of(plan, model),
+    )
+
+
+def covariance_claim(plan: Plan, model: Any) -> Claim:
+    """The covariance of the estimates is the inverse of the loss's Hessian."""
+    return Claim(
+        name="standard errors",
+        statement="the covariance of (w, b) is the inverse of the Hessian of the loss (the observed information)",
+        holds=True,
+        check="inverse_hessian",
+        witness={**witness_of(plan, model), "covariance": model.covariance_},
+    )

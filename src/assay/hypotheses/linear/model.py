@@ -1,0 +1,214 @@
+"""A linear model learnt by making a loss and a penalty small: what logistic regression, the linear SVM and ERM share.
+
+    min_{w, b}  Σ_i c_i ℓ(t_i, w·x_i + b) + l1·‖w‖₁ + ½·l2·‖w‖²          Shape: repeated fold
+
+Two classes are one such problem; more are softmax (one problem with a weight vector a class) or, for margin losses, each
+class against the rest. A subclass gives `_plan`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from assay.certify import Claim
+from assay.engines import ArrayRows, Engine, Rows, SparseRows
+from assay.engines.blas import one_thread_blas
+from assay.engines.threads import Threads
+from assay.errors import ConvergenceWarning, ParameterError, as_seen_by_sklearn
+from assay.hypotheses.linear.claims import gap_claim
+from assay.hypotheses.linear.plan import Plan, about_centre, about_zero
+from assay.hypotheses.linear.posing import Posed, pose
+from assay.hypotheses.linear.solving import iterates
+from assay.hypotheses.linear.survey import Survey, survey
+from assay.hypotheses.linear.targets import Prepared, Targets, class_counts, prepare
+from assay.inputs import as_rows
+from assay.labels import class_multipliers
+from assay.layout import Layout
+from assay.learner import Fact, Learner, Step, Tensor
+from assay.numerics import Array, Floats
+from assay.risk.surrogates import MARGIN
+from assay.solvers.iterate import Iterate, Support, last
+from assay.solvers.needs import check, choose
+
+LAYOUT: Layout = {
+    "coef_": Tensor(("m", "d")),
+    "intercept_": Tensor(("m",)),
+    "multipliers_": Tensor(("K",), low=0),
+    "weight_": Fact(float, low=0),
+    "objective_": Tensor(("p",), low=0),
+    "gap_": Tensor(("p",), low=0, finite=False),
+    "width_": Tensor(("p",)),
+    "dual_problem_": Tensor(("q",), dtype="<i8", low=0, optional=True),
+    "dual_rows_": Tensor(("q",), dtype="<i8", low=0, optional=True),
+    "dual_values_": Tensor(("q",), low=0, optional=True),
+    "n_iter_": Fact(int, low=0),
+    "converged_": Fact(bool),
+    "solver_": Fact(str),
+}
+
+
+class Task(NamedTuple):
+    """Everything that a fit works on, once the rows were surveyed."""
+
+    engine: Engine
+    plan: Plan
+    prepared: Prepared
+    survey: Survey
+    problems: list[int | None]
+
+    def posed(self, positive: int | None) -> Posed:
+        return pose(self.engine, self.prepared, self.survey, self.plan, positive)
+
+
+class LinearModel(Learner):
+    """Coefficients `coef_` (m, d) and intercepts `intercept_` (m,): m = 1 for two classes or a number, else one a class."""
+
+    layout = LAYOUT
+    takes_sparse = True
+
+    warm_start: bool = False
+    coef_: Floats
+    intercept_: Floats
+    objective_: Floats
+    gap_: Floats
+    width_: Floats
+    converged_: bool
+    n_iter_: int
+    solver_: str
+    weight_: float
+    multipliers_: Floats
+
+    def _plan(self, n_classes: int) -> Plan:
+        """What is made small, and how; `n_classes` is 0 for regression."""
+        raise NotImplementedError
+
+    def _unit(self, n: float) -> float:
+        """What the plan's sums are multiplied by where the model states its objective, for rows of weight n."""
+        return 1.0
+
+    def _targets(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> Targets:
+        """How labels become targets and weights."""
+        raise NotImplementedError
+
+    # --- fitting ----------------------------------------------------------------------------------------------------
+
+    def _task(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> Task:
+        targets = self._targets(engine, rows, afresh, classes)
+        K = 0 if targets.labels is None else len(targets.multipliers)
+        plan = self._plan(K)
+        problems: list[int | None] = [None]
+        if plan.loss is not None and plan.loss.kind == MARGIN:
+            problems = [1] if K == 2 else list(range(K))
+        found = survey(engine, rows, targets)
+        self._check_survey(found)
+        return Task(engine, plan, prepare(rows, targets), found, problems)
+
+    def _check_survey(self, found: Survey) -> None:
+        """Raise where no model can come of the rows."""
+
+    def _solver(self, task: Task, rows: Rows) -> str:
+        """The name of the solver, which the plan may leave open; one that cannot work here is refused by name."""
+        penalty = task.plan.penalty(rows.n_columns, task.survey.n)
+        if task.plan.solver == "auto":
+            return choose(
+                task.plan.loss, penalty, rows.n_columns, sparse=rows.sparse, classes=max(2, len(task.survey.weight))
+            )
+        check(task.plan.solver, task.plan.loss, penalty, rows.n_columns, rows.sparse)
+        return task.plan.solver
+
+    def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
+        start = self._warm(rows) if self.warm_start else None
+        task = self._task(engine, rows, afresh, classes)
+        solver = self._solver(task, rows)
+        answers, weights = [], []
+        for number, positive in enumerate(task.problems):
+            posed = task.posed(positive)
+            at = self._solve(task, posed, solver, None if start is None else start[number])
+            answers.append(at)
+            weights.append(np.atleast_2d(about_zero(at.w, posed.problem.centre)))
+        self._finish(task, solver, answers, np.concatenate(weights))
+
+    def _solve(self, task: Task, posed: Posed, solver: str, start: Floats | None) -> Iterate:
+        if start is not None:
+            start = about_centre(start, posed.problem.centre)
+        return last(iterates(posed, task.plan, solver, start))
+
+    def _finish(self, task: Task, solver: str, answers: list[Iterate], w: Floats) -> None:
+        """Set what was learnt."""
+        self.coef_, self.intercept_ = np.ascontiguousarray(w[:, :-1]), np.ascontiguousarray(w[:, -1])
+        self.multipliers_ = task.prepared.targets.multipliers
+        self.weight_ = task.survey.n
+        self.objective_ = np.array([a.objective for a in answers])
+        self.gap_ = np.array([a.gap for a in answers])
+        self.width_ = np.array([a.width for a in answers])
+        self._keep_support([a.support for a in answers])
+        self.n_iter_ = max(a.number for a in answers)
+        self.converged_ = bool(np.all(self.gap_ <= task.plan.tol))
+        self.solver_ = solver
+        self._provenance = {"fingerprint": task.survey.mark.hex()}
+        if not self.converged_:
+            self._warn(task.plan)
+        self._claims = self._make_claims()
+
+    def _keep_support(self, supports: list[Support | None]) -> None:
+        """The multipliers of rows near the margin, which prove the gap of a hinge loss; those of other rows are clear."""
+        found = [(k, s) for k, s in enumerate(supports) if s is not None]
+        if len(found) == len(supports):
+            self.dual_problem_ = np.concatenate([np.full(len(s.rows), k, dtype=np.int64) for k, s in found])
+            self.dual_rows_ = np.concatenate([s.rows for _, s in found])
+            self.dual_values_ = np.concatenate([s.values for _, s in found])
+
+    def _warn(self, plan: Plan) -> None:
+        warnings.warn(
+            f"{type(self).__name__}: solver {self.solver_!r} stopped after {self.n_iter_} iterations at a relative gap of "
+            f"{self.gap_.max():.3g} (tol={plan.tol:g}). Raise max_iter, allow a larger tol, or use solver='auto'.",
+            as_seen_by_sklearn(ConvergenceWarning),
+            stacklevel=7,
+        )
+
+    def _warm(self, rows: Rows) -> list[Floats] | None:
+        """The weights of the fit before, one array a problem, where they fit these rows."""
+        before = getattr(self, "_before", None)
+        return before if before is not None and before[0].shape[-1] == rows.n_columns + 1 else None
+
+    def _forget(self) -> None:
+        if self.warm_start and hasattr(self, "coef_"):
+            w = np.column_stack([self.coef_, self.intercept_])
+            softmax = len(self.objective_) == 1 < len(w)
+            self._before: list[Floats] | None = [w] if softmax else list(w)
+        else:
+            self._before = None
+        super()._forget()
+
+    def _make_claims(self) -> tuple[Claim, ...]:
+        K = len(self.classes_) if hasattr(self, "classes_") else 0
+        return (gap_claim(self._plan(K), self),)
+
+    # --- states on the way --------------------------------------------------------------------------------------------
+
+    def steps(self, X: Any, y: Any = None, sample_weight: Any = None, *, every: int | None = None) -> Iterator[Step]:
+        """The weights after each iteration (of each problem in turn): coef_, intercept_, objective and relative gap."""
+        model = type(self)(**self.get_params())
+        rows = as_rows(X, y, sample_weight, sparse=True).in_memory()
+        assert isinstance(rows, ArrayRows | SparseRows)
+        model._forget()
+        model._remember_columns(rows)
+        with one_thread_blas():
+            task = model._task(Threads(1), rows, True, None)
+            solver = model._solver(task, rows)
+            number, before = 0, np.zeros((0, rows.n_columns + 1))
+            for k, positive in enumerate(task.problems):
+                posed = task.posed(positive)
+                for at in iterates(posed, task.plan, solver):
+                    w = np.atleast_2d(about_zero(at.w, posed.problem.centre))
+                    later = np.zeros((len(task.problems) - k - 1, w.shape[1]))  # problems whose turn has not come
+                    if at.number % (every or 1) == 0 or at.done:
+                        number += 1
+                        W = np.concatenate([before, w, later])
+                        learnt = {"coef_": W[:, :-1], "intercept_": W[:, -1], "objective": at.objective, "gap": at.gap}
+                        yield Step(number, len(rows.X), {**learnt, "problem": positive, "width": at.width})
+                before = np.concatenate([before, w])

@@ -1,0 +1,186 @@
+"""The linear support vector machine, soft and hard. Shape: repeated fold.
+
+    min_{w, b}  ½‖w‖² + C·Σ_i c_i ℓ(t_i (w·x_i + b)),      hinge max(0, 1 − m)  or squared hinge max(0, 1 − m)²
+
+`C=inf` is the hard margin: min ½‖w‖² such that t_i (w·x_i + b) ≥ 1, which exists where the classes are separable.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from assay.certify import Claim
+from assay.engines import Engine, Rows
+from assay.engines.threads import Threads
+from assay.errors import ParameterError
+from assay.hypotheses.linear.classifier import LinearClassifier
+from assay.hypotheses.linear.hard_margin import Hard, hard_margin_claims, projected_steps, solve_hard
+from assay.hypotheses.linear.model import LAYOUT
+from assay.hypotheses.linear.paths import PathOverC
+from assay.hypotheses.linear.plan import Plan
+from assay.hypotheses.linear.survey import survey
+from assay.hypotheses.linear.targets import count_rows
+from assay.inputs import as_rows
+from assay.labels import Labels
+from assay.layout import Layout
+from assay.learner import Fact, Step
+from assay.params import CLASS_WEIGHT, N_JOBS, Choice, Flag, Param, Range
+from assay.risk.surrogates import surrogate
+from assay.solvers.iterate import Support
+
+SOLVERS = ("auto", "newton", "smoothing", "lbfgs", "proximal-newton", "proximal-gradient", "dual-coordinate", "subgradient")
+
+
+class LinearSVC(PathOverC, LinearClassifier):
+    """A hyperplane with the widest margin, where rows inside the margin cost C each.
+
+    The intercept is free; with a number for `intercept_scaling` it is penalised as liblinear does, ½(b / scaling)². More than
+    two classes: each against the rest. `tol` is the relative duality gap.
+
+    >>> LinearSVC(C=1.0).fit([[0.0], [1.0], [9.0], [10.0]], [0, 0, 1, 1]).predict([[2.0], [7.0]])
+    array([0, 1])
+    """
+
+    name = "linear-svc"
+    layout: ClassVar[Layout] = {**LAYOUT, "rows_": Fact(int, low=0, optional=True)}
+    params: ClassVar[Mapping[str, Param]] = {
+        "penalty": Choice(options=("l2", "l1"), doc="½‖w‖², or ‖w‖₁"),
+        "loss": Choice(options=("squared_hinge", "hinge"), doc="what a row inside the margin costs"),
+        "C": Range(low=0, open_low=True, doc="cost of a row; inf: the hard margin"),
+        "tol": Range(low=0, doc="relative duality gap at which the fit is done"),
+        "solver": Choice(
+            options=(*SOLVERS, "pgd"),
+            doc="how the minimum is found; 'pgd' is projected gradient descent as in the lecture notes (C=inf)",
+        ),
+        "dual": Flag(doc="accepted for scikit-learn's sake; the solver chooses", words=("auto",)),
+        "multi_class": Choice(options=("ovr",), doc="more than two classes: each against the rest"),
+        "fit_intercept": Flag(doc="fit b as well; otherwise b = 0"),
+        "intercept_scaling": Range(low=0, open_low=True, words=(None,), doc="None: b is free; a number: ½(b / it)² is added"),
+        "class_weight": CLASS_WEIGHT,
+        "max_iter": Range(kind=int, low=1, doc="most iterations"),
+        "eta": Range(low=0, high=2, open_low=True, open_high=True, doc="learning speed of solver='pgd'"),
+        "warm_start": Flag(doc="begin at the weights of the fit before"),
+        "random_state": Range(kind=int, low=0, words=(None,), doc="accepted for scikit-learn's sake; nothing is random"),
+        "verbose": Range(kind=int, low=0, doc="accepted for scikit-learn's sake"),
+        "n_jobs": N_JOBS,
+    }
+
+    def __init__(
+        self,
+        penalty: str = "l2",
+        loss: str = "squared_hinge",
+        *,
+        C: float = 1.0,
+        tol: float = 1e-6,
+        solver: str = "auto",
+        dual: bool | str = "auto",
+        multi_class: str = "ovr",
+        fit_intercept: bool = True,
+        intercept_scaling: float | None = None,
+        class_weight: Any = None,
+        max_iter: int = 1000,
+        eta: float = 0.5,
+        warm_start: bool = False,
+        random_state: int | None = None,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.penalty = penalty
+        self.loss = loss
+        self.C = C
+        self.tol = tol
+        self.solver = solver
+        self.dual = dual
+        self.multi_class = multi_class
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.max_iter = max_iter
+        self.eta = eta
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+
+    def _plan(self, n_classes: int) -> Plan:
+        strength = 1.0 / float(self.C)
+        l1, l2 = (strength, 0.0) if self.penalty == "l1" else (0.0, strength)
+        scaling = self.intercept_scaling if self.fit_intercept else None
+        bias = 0.0 if scaling is None else strength / float(scaling) ** 2
+        return Plan(
+            surrogate(self.loss), l1, l2, self.fit_intercept, self.solver, float(self.tol), self.max_iter, intercept_l2=bias
+        )
+
+    # --- the hard margin ----------------------------------------------------------------------------------------------
+
+    def _hard(self) -> bool:
+        if np.isfinite(self.C):
+            if self.solver == "pgd":
+                raise ParameterError("LinearSVC: solver='pgd' is the hard margin of the lecture notes: it needs C=float('inf').")
+            return False
+        if self.solver not in ("auto", "pgd"):
+            raise ParameterError(f"LinearSVC: C=inf is the hard margin, which solver={self.solver!r} does not know: use 'auto' or 'pgd'.")
+        if self.penalty != "l2" or (self.fit_intercept and self.intercept_scaling is not None):
+            raise ParameterError("LinearSVC: the hard margin C=inf minimises ½‖w‖² alone: penalty='l2', intercept_scaling=None.")
+        return True
+
+    def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
+        if not self._hard():
+            super()._learn(engine, rows, afresh, classes)
+            return
+        targets = self._targets(engine, rows, afresh, classes)
+        found = survey(engine, rows, targets)
+        self._check_survey(found)
+        assert targets.labels is not None
+        answers = [self._solve_hard(engine, rows, targets.labels, k) for k in self._positives()]
+        self.multipliers_, self.weight_, self.rows_ = targets.multipliers, found.n, count_rows(engine, rows)
+        w = np.stack([a.w for a in answers])
+        self.coef_, self.intercept_ = np.ascontiguousarray(w[:, :-1]), np.ascontiguousarray(w[:, -1])
+        self.objective_, self.gap_ = np.array([a.primal for a in answers]), np.array([a.gap for a in answers])
+        self.width_ = np.zeros(len(answers))
+        self._keep_support([Support(a.rows, a.alpha) for a in answers])
+        self.n_iter_, self.solver_ = max(a.steps for a in answers), "pgd" if self.solver == "pgd" else "hard-margin"
+        self.converged_ = bool(np.all(self.gap_ <= self.tol))
+        self._provenance = {"fingerprint": found.mark.hex()}
+        if not self.converged_:
+            self._warn(self._plan(len(self.classes_)))
+        self._claims = self._make_claims()
+
+    def _positives(self) -> list[int]:
+        return [1] if len(self.classes_) == 2 else list(range(len(self.classes_)))
+
+    def _solve_hard(self, engine: Engine, rows: Rows, labels: Labels, positive: int) -> Hard:
+        found = solve_hard(engine, rows, labels, positive, self.fit_intercept)
+        if self.solver != "pgd":
+            return found
+        last = deque(projected_steps(rows, labels, positive, self.fit_intercept, self.eta, self.max_iter), maxlen=1)[0]
+        dual = found.primal * (1.0 - found.gap)
+        gap = max(0.0, (last.objective - dual) / last.objective)
+        return Hard(np.append(last.w, last.intercept), found.rows, found.alpha, last.objective, gap, last.t)
+
+    def _make_claims(self) -> tuple[Claim, ...]:
+        if np.isfinite(self.C):
+            return super()._make_claims()
+        return hard_margin_claims(self, float(self.tol))
+
+    def steps(self, X: Any, y: Any = None, sample_weight: Any = None, *, every: int | None = None) -> Iterator[Step]:
+        """The weights after each iteration; of solver='pgd' after each projected gradient step."""
+        if not self._hard():
+            yield from super().steps(X, y, sample_weight, every=every)
+            return
+        model = type(self)(**self.get_params())
+        rows = as_rows(X, y, sample_weight, sparse=True).in_memory()
+        model._forget()
+        model._remember_columns(rows)
+        labels = model._classes_of(Threads(1), rows, True, None)
+        number = 0
+        for positive in model._positives():
+            for at in projected_steps(rows, labels, positive, self.fit_intercept, self.eta, self.max_iter):
+                if at.t % (every or 1) == 0:
+                    learnt = {"coef_": at.w[None, :], "intercept_": np.array([at.intercept]), "objective": at.objective}
+                    yield Step(number, rows.n_rows or 0, {**learnt, "least": at.least, "problem": positive})
+                number += 1

@@ -1,0 +1,209 @@
+"""Logistic and softmax regression. Shape: repeated fold.
+
+    two classes:  P(y = 1 | x) = 1 / (1 + e^−(w·x + b)),       min  Σ_i c_i log(1 + e^(−t_i z_i)) + penalty,    t = ±1
+    more:         P(y = k | x) = e^(z_k) / Σ_l e^(z_l),         min  Σ_i c_i [log Σ_k e^(z_ik) − z_{i,y_i}] + penalty
+    penalty:      (1/C)·(l1_ratio·‖w‖₁ + (1 − l1_ratio)·½‖w‖²),     C = inf: none, the maximum likelihood
+
+With y ∈ {0, 1} the likelihood is p^y (1 − p)^(1 − y): the same function, so the same weights.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from assay.certify import Claim
+from assay.engines import Rows
+from assay.errors import ParameterError, SeparableWarning
+from assay.hypotheses.linear.claims import boxed_gap_claim, covariance_claim, estimate_claim, gap_claim, likelihood_claim
+from assay.hypotheses.linear.classifier import LinearClassifier
+from assay.hypotheses.linear.model import LAYOUT, Task
+from assay.hypotheses.linear.paths import PathOverC
+from assay.hypotheses.linear.plan import Plan, about_centre, about_zero
+from assay.hypotheses.linear.posing import Posed
+from assay.hypotheses.likelihood import Likelihood, pseudo_inverse
+from assay.layout import Layout
+from assay.learner import BayesClassifier, Fact, Tensor
+from assay.numerics import Floats
+from assay.params import CLASS_WEIGHT, N_JOBS, Choice, Flag, Free, Param, Range
+from assay.risk.surrogates import LOG
+from assay.solvers.iterate import Iterate
+from assay.solvers.problem import Problem
+from assay.solvers.separation import hard_margin, separate
+
+OURS = ("auto", "newton", "lbfgs", "proximal-newton", "proximal-gradient", "gd")
+THEIRS = ("newton-cholesky", "newton-cg", "liblinear", "sag", "saga")  # scikit-learn's names: they mean "auto"
+FAR = 10.0  # weights beyond this, in units of a column's scale, make one ask whether they run away
+
+
+class LogisticRegression(Likelihood, PathOverC, LinearClassifier, BayesClassifier):
+    """Logistic regression for two classes, softmax regression for more.
+
+    `C=inf` (or `penalty=None`) fits the maximum likelihood, with `std_errors_`, `conf_int` and `summary`. Where the classes
+    are separable that does not exist: a warning says so, `separable_` is True, and the weights are those of the widest
+    margin, the direction in which the likelihood grows for ever.
+
+    >>> model = LogisticRegression().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> model.predict_proba([[1.5]]).round(6)
+    array([[0.5, 0.5]])
+    """
+
+    name = "logistic-regression"
+    layout: ClassVar[Layout] = {
+        **LAYOUT,
+        "separable_": Fact(bool),
+        "margin_": Fact(float, optional=True),
+        "step_": Tensor(("m", "e"), optional=True),
+        "covariance_": Tensor(("e", "e"), optional=True),
+    }
+    params: ClassVar[Mapping[str, Param]] = {
+        "penalty": Choice(
+            options=("auto", "l2", "l1", "elasticnet", None),
+            doc="'auto': by C and l1_ratio; the other words are scikit-learn's of old",
+        ),
+        "C": Range(low=0, open_low=True, doc="one over the strength of the penalty; inf: no penalty"),
+        "l1_ratio": Range(low=0, high=1, words=(None,), doc="share of ‖w‖₁ in the penalty; the rest is ½‖w‖²"),
+        "tol": Range(low=0, doc="relative duality gap at which the fit is done"),
+        "fit_intercept": Flag(doc="fit b as well; otherwise b = 0"),
+        "solver": Choice(options=(*OURS, *THEIRS), doc="how the minimum is found; 'gd' is gradient descent as in the notes"),
+        "max_iter": Range(kind=int, low=1, doc="most iterations"),
+        "eta": Range(low=0, open_low=True, words=("auto",), doc="learning speed of solver='gd'; 'auto': as large as is safe"),
+        "init": Free(doc="first weights (b, w_1, …, w_d), a row a class; None: zeros", what="numbers", words=(None,)),
+        "class_weight": CLASS_WEIGHT,
+        "warm_start": Flag(doc="begin at the weights of the fit before"),
+        "dual": Flag(doc="accepted for scikit-learn's sake"),
+        "intercept_scaling": Range(low=0, open_low=True, doc="accepted for scikit-learn's sake; b is never penalised"),
+        "random_state": Range(kind=int, low=0, words=(None,), doc="accepted for scikit-learn's sake; nothing is random"),
+        "verbose": Range(kind=int, low=0, doc="accepted for scikit-learn's sake"),
+        "n_jobs": N_JOBS,
+    }
+
+    def __init__(
+        self,
+        penalty: str | None = "auto",
+        *,
+        C: float = 1.0,
+        l1_ratio: float | None = 0.0,
+        tol: float = 1e-6,
+        fit_intercept: bool = True,
+        solver: str = "auto",
+        max_iter: int = 1000,
+        eta: float | str = "auto",
+        init: Any = None,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        dual: bool = False,
+        intercept_scaling: float = 1.0,
+        random_state: int | None = None,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.penalty = penalty
+        self.C = C
+        self.l1_ratio = l1_ratio
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.max_iter = max_iter
+        self.eta = eta
+        self.init = init
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.dual = dual
+        self.intercept_scaling = intercept_scaling
+        self.random_state = random_state
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+
+    def _plan(self, n_classes: int) -> Plan:
+        share = {"l2": 0.0, "l1": 1.0}.get(str(self.penalty), float(self.l1_ratio or 0.0))
+        strength = 0.0 if self.penalty is None else 1.0 / float(self.C)
+        return Plan(
+            LOG if n_classes == 2 else None,
+            share * strength,
+            (1.0 - share) * strength,
+            self.fit_intercept,
+            "auto" if self.solver in THEIRS else self.solver,
+            float(self.tol),
+            self.max_iter,
+            eta=self.eta,
+            init=self._given_start(n_classes),
+        )
+
+    def _given_start(self, n_classes: int) -> Floats | None:
+        if self.init is None:
+            return None
+        shape = (self.n_features_in_ + 1,) if n_classes == 2 else (n_classes, self.n_features_in_ + 1)
+        try:
+            start = np.array(self.init, dtype=np.float64)
+        except (TypeError, ValueError):
+            start = np.empty(0)
+        if start.shape != shape or not np.isfinite(start).all():
+            raise ParameterError(
+                f"LogisticRegression: init={self.init!r} must be finite numbers of shape {shape}: b, w_1, …, w_d"
+                + (" for each class." if n_classes > 2 else ".")
+            )
+        return start
+
+    # --- without a penalty --------------------------------------------------------------------------------------------
+
+    def _solve(self, task: Task, posed: Posed, solver: str, start: Floats | None) -> Iterate:
+        at = super()._solve(task, posed, solver, start)
+        self.separable_ = task.plan.unpenalised and at.least > 0
+        if self.separable_:
+            return self._widest(task, posed, at)
+        if task.plan.unpenalised and isinstance(posed.problem, Problem):
+            self._note_likelihood(posed.problem, at)
+        return at
+
+    def _widest(self, task: Task, posed: Posed, at: Iterate) -> Iterate:
+        """The weights of the widest margin, scaled so that the least is 1; for more classes those found, scaled so."""
+        w = at.w / at.least
+        if isinstance(posed.problem, Problem):
+            space: Any = "affine" if task.plan.fit_intercept else "linear"
+            found = separate(task.engine, task.prepared.rows, task.prepared.labels(), space=space)
+            if found.separable:
+                hard = hard_margin(found)
+                w = about_centre(np.append(hard.coef, hard.intercept), posed.problem.centre)
+        look = posed.problem.look(w)
+        self.margin_ = look.least
+        return at._replace(w=w, objective=look.loss, gap=np.inf, least=look.least)
+
+    def _note_likelihood(self, problem: Problem, at: Iterate) -> None:
+        """The witness of the gap and the covariance of the estimates, in the user's coordinates."""
+        assert at.step is not None
+        self.step_ = about_zero(at.step, problem.centre)[None, :]
+        H = problem.look(at.w, hessian=True).hessian
+        assert H is not None
+        d = len(problem.centre)
+        size = d + 1 if problem.intercept else d
+        T = np.eye(d + 1)
+        T[d, :d] = -problem.centre
+        covariance = np.zeros((d + 1, d + 1))
+        covariance[:size, :size] = pseudo_inverse(H[:size, :size])
+        self.covariance_ = T @ covariance @ T.T
+
+    def _warn(self, plan: Plan) -> None:
+        if not self.separable_:
+            super()._warn(plan)
+            return
+        warnings.warn(
+            "LogisticRegression: a hyperplane separates the classes, so that the likelihood grows for ever and its maximum "
+            "does not exist. The weights are those of the widest margin (least margin 1), the direction in which it grows. Use a "
+            "penalty (finite C) for probabilities that mean something.",
+            SeparableWarning,
+            stacklevel=7,
+        )
+
+    def _make_claims(self) -> tuple[Claim, ...]:
+        plan = self._plan(len(self.classes_))
+        if self.separable_:
+            return (likelihood_claim(plan, self, self.margin_),)
+        if not plan.unpenalised:
+            return (gap_claim(plan, self),)
+        if plan.loss is None or not hasattr(self, "step_"):
+            return (estimate_claim(plan, self),)
+        return (boxed_gap_claim(plan, self, self.step_), covariance_claim(plan, self))

@@ -1,0 +1,103 @@
+"""One look at all rows of a perceptron: what its finished weights make of them, their fingerprint, the classes' weights."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from assay.engines import Block, Engine, Rows, SparseMatrix, fold
+from assay.engines.fingerprint import bits, join, leaf, leaf_of
+from assay.errors import DataError
+from assay.inputs import refuse_non_finite
+from assay.labels import Labels
+from assay.numerics import Array, Floats
+
+NO_WEIGHTS = np.empty(0)
+
+
+class Look(NamedTuple):
+    """What weights make of the rows of positive weight: R² = max ‖x̃‖², least margin, rows and mistakes with their weights."""
+
+    square: float
+    margin: float
+    rows: int
+    weight: float
+    wrong: int
+    wrong_weight: float
+    mark: bytes
+
+
+def look(
+    engine: Engine, rows: Rows, labels: Labels, factor: Floats | None, one: float, names: Any, w: Floats, b: Floats
+) -> Look:
+    """One more fold over the rows, with the finished weights; it takes the fingerprint of the rows as well."""
+    found = fold(engine, rows.blocks(), partial(_absorb_look, labels, factor, one, names, w, b), _merge_looks)
+    assert found is not None
+    return found
+
+
+def _absorb_look(
+    labels: Labels, factor: Floats | None, one: float, names: Any, w: Floats, b: Floats, block: Block
+) -> Look:
+    from assay.loops import perceptron as loops
+    from assay.loops.linear_rows import Csr
+
+    assert block.y is not None
+    X, codes = block.X, np.ascontiguousarray(labels.encode(block.y), dtype=np.int64)
+    w, b = np.require(w, None, ["C", "A"]), np.require(b, None, ["C", "A"])
+    weights = _weights(factor, codes, block.w)
+    out = np.array([0.0, np.inf, 0.0, 0.0, 0.0, 0.0, 0.0])
+    if isinstance(X, SparseMatrix):
+        loops.measure(Csr(X.data, X.indices, X.indptr), codes, weights, one, w, b, out)
+        mark = leaf_of(X, codes, block.w)
+    else:
+        h = np.zeros(X.shape[1], dtype=np.uint64)
+        loops.measure_and_hash(X, *bits(X), codes, weights, one, w, b, out, h)
+        mark = leaf(h, X, codes, block.w)
+    return _look_of(out, block, mark, names)
+
+
+def _merge_looks(a: Look, b: Look) -> Look:
+    return Look(
+        max(a.square, b.square),
+        min(a.margin, b.margin),
+        a.rows + b.rows,
+        a.weight + b.weight,
+        a.wrong + b.wrong,
+        a.wrong_weight + b.wrong_weight,
+        join(a.mark, b.mark),
+    )
+
+
+def class_counts(engine: Engine, rows: Rows, labels: Labels, *, exact: bool) -> Floats:
+    """The weight of the rows of each class. `exact`: the same bits on every engine, for which whole blocks are read."""
+    parts = rows.blocks() if exact and rows.has_weight else rows.targets()
+    found = fold(engine, parts, partial(_absorb_counts, labels), np.add)
+    if found is None:
+        raise DataError("Found array with 0 sample(s) while a minimum of 1 is required.")
+    return np.asarray(found)
+
+
+def _absorb_counts(labels: Labels, block: Block) -> Floats:
+    assert block.y is not None
+    found: Floats = np.bincount(labels.encode(block.y), weights=block.w, minlength=len(labels.classes))
+    return np.asarray(found, dtype=np.float64)
+
+
+def _weights(factor: Floats | None, codes: Array, w: Array | None) -> Floats:
+    """The weights of rows times the factors of their classes; empty where all are 1."""
+    if factor is None:
+        return NO_WEIGHTS if w is None else w
+    return factor[codes] if w is None else w * factor[codes]
+
+
+def _look_of(out: Floats, block: Block, mark: bytes, names: Any) -> Look:
+    if not np.isfinite(out[[0, 6]]).all():
+        refuse_non_finite(block.X, block.start, names)
+        raise DataError(
+            "Squares of the values overflow float64: divide the columns by a constant (or standardise them)."
+        )
+    square, margin, n, weight, wrong, wrong_weight = (float(v) for v in out[:6])
+    return Look(square, margin, int(n), weight, int(wrong), wrong_weight, mark)

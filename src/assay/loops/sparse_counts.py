@@ -1,0 +1,167 @@
+"""Counts and moments, class by class, over the kept entries of sparse rows; rows of weight zero are passed over.
+
+A matrix comes as its three arrays: data and indices (nnz,), indptr (m + 1,). What the absent zeros add follows from the
+weights (`weigh_entries`), in time and memory that do not grow with m·d.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+
+@njit(nogil=True, cache=True, inline="always")
+def two_sum(a, b):  # type: ignore[no-untyped-def]
+    """s = a + b as rounded, and what rounding lost: together exactly a + b (Knuth)."""
+    s = a + b
+    t = s - a
+    return s, (a - (s - t)) + (b - t)
+
+
+@njit(nogil=True, cache=True)
+def weigh_classes(codes, w, high, low, rows):  # type: ignore[no-untyped-def]
+    """high_k + low_k += Σ w in twice the digits, rows_k += 1 over the rows of positive weight; all (K,)."""
+    weighted = w.shape[0] > 0
+    for i in range(codes.shape[0]):
+        wi = w[i] if weighted else 1.0
+        if wi > 0.0:
+            k = codes[i]
+            high[k], lost = two_sum(high[k], wi)
+            low[k] += lost
+            rows[k] += 1
+
+
+@njit(nogil=True, cache=True)
+def weigh_entries(data, indices, indptr, codes, w, missing, high, low, rows):  # type: ignore[no-untyped-def]
+    """As `weigh_classes` for the kept entries of each class and column, (K, d): the missing ones, or all others."""
+    weighted = w.shape[0] > 0
+    for i in range(codes.shape[0]):
+        wi = w[i] if weighted else 1.0
+        if wi > 0.0:
+            k = codes[i]
+            for e in range(indptr[i], indptr[i + 1]):
+                if np.isnan(data[e]) == missing:
+                    j = indices[e]
+                    high[k, j], lost = two_sum(high[k, j], wi)
+                    low[k, j] += lost
+                    rows[k, j] += 1
+
+
+@njit(nogil=True, cache=True)
+def add_entries(data, indices, indptr, codes, w, s):  # type: ignore[no-untyped-def]
+    """s_kj += Σ w x over the entries present; returns min x, max x, Σ (x − ⌊x⌋), and whether one is missing (NaN)."""
+    weighted = w.shape[0] > 0
+    missing = False
+    low, high, rest = np.inf, -np.inf, 0.0
+    for i in range(codes.shape[0]):
+        wi = w[i] if weighted else 1.0
+        if wi == 0.0:
+            continue
+        k = codes[i]
+        for e in range(indptr[i], indptr[i + 1]):
+            v = np.float64(data[e])
+            if v != v:
+                missing = True
+                continue
+            s[k, indices[e]] += wi * v
+            low = v if v < low else low
+            high = v if v > high else high
+            rest += v - np.floor(v)
+    return low, high, rest, missing
+
+
+@njit(nogil=True, cache=True)
+def look_at_columns(data, indices, indptr, w, low, high, rest, kept):  # type: ignore[no-untyped-def]
+    """low, high, rest (d,) as in `add_entries` for each column; kept_j: its entries, missing ones too."""
+    weighted = w.shape[0] > 0
+    for i in range(indptr.shape[0] - 1):
+        if weighted and w[i] == 0.0:
+            continue
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            v = np.float64(data[e])
+            kept[j] += 1
+            if v == v:
+                low[j] = v if v < low[j] else low[j]
+                high[j] = v if v > high[j] else high[j]
+                rest[j] += v - np.floor(v)
+
+
+@njit(nogil=True, cache=True)
+def heaviest_entries(data, indices, indptr, codes, w, heaviest, pivot):  # type: ignore[no-untyped-def]
+    """pivot_kj <- the first of the heaviest finite entries of each class and column; heaviest_kj (zeros): its weight."""
+    weighted = w.shape[0] > 0
+    for i in range(codes.shape[0]):
+        wi = w[i] if weighted else 1.0
+        k = codes[i]
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            if wi > heaviest[k, j] and np.isfinite(data[e]):
+                heaviest[k, j] = wi
+                pivot[k, j] = data[e]
+
+
+@njit(nogil=True, cache=True)
+def add_entry_moments(data, indices, indptr, codes, w, pivot, s1, s2):  # type: ignore[no-untyped-def]
+    """s1_kj += Σ w (x − p), s2_kj += Σ w (x − p)² over the entries present, p = pivot_kj; all (K, d)."""
+    weighted = w.shape[0] > 0
+    for i in range(codes.shape[0]):
+        wi = w[i] if weighted else 1.0
+        if wi == 0.0:
+            continue
+        k = codes[i]
+        for e in range(indptr[i], indptr[i + 1]):
+            x = np.float64(data[e])
+            if x == x:
+                j = indices[e]
+                t = x - pivot[k, j]
+                s1[k, j] += wi * t
+                s2[k, j] += wi * (t * t)
+
+
+@njit(nogil=True, cache=True)
+def merge_with_zeros(whole, there, gone, pivot, s1, s2, n):  # type: ignore[no-untyped-def]
+    """n, mean and Σ w (x − mean)² of the entries present together with the absent zeros, in n, pivot and s2; all (K, d).
+
+    The zeros have mean 0 and no spread, so with the weights a of the zeros and b of the entries, whose own moments are m
+    and q (Chan, Golub, LeVeque): mean = m·b/(a + b), q + m²·a·b/(a + b). `whole` (K, 1), `there` and `gone` ((K, 0) where
+    nothing is missing) are weights (high, low, rows) of the class, the entries present and the missing ones.
+    """
+    missing = gone[2].shape[1] > 0
+    for k in range(n.shape[0]):
+        for j in range(n.shape[1]):
+            zeros = whole[2][k, 0] - there[2][k, j]
+            a, rest = two_sum(whole[0][k, 0], -there[0][k, j])
+            rest += whole[1][k, 0] - there[1][k, j]
+            if missing:
+                zeros -= gone[2][k, j]
+                a, lost = two_sum(a, -gone[0][k, j])
+                rest += lost - gone[1][k, j]
+            a = max(a + rest, 0.0) if zeros > 0 else 0.0
+            b = there[0][k, j] + there[1][k, j]
+            n[k, j] = a + b
+            if there[2][k, j] > 0:
+                shift = s1[k, j] / b
+                m = pivot[k, j] + shift
+                q = s2[k, j] - s1[k, j] * shift
+                share = b / (a + b)
+                pivot[k, j] = m * share
+                s2[k, j] = (0.0 if q < 0.0 else q) + m * m * (a * share)
+
+
+@njit(nogil=True, cache=True)
+def add_entry_log_factorials(data, indices, indptr, w, known, total):  # type: ignore[no-untyped-def]
+    """total_j += Σ w log x! over the entries present (log 0! = 0); known (L,): log 0!, log 1!, …; x whole and ≥ 0."""
+    weighted = w.shape[0] > 0
+    for i in range(indptr.shape[0] - 1):
+        wi = w[i] if weighted else 1.0
+        if wi == 0.0:
+            continue
+        for e in range(indptr[i], indptr[i + 1]):
+            v = np.float64(data[e])
+            if v < known.shape[0]:
+                total[indices[e]] += wi * known[np.int64(v)]
+            elif v == v:
+                total[indices[e]] += wi * math.lgamma(v + 1.0)

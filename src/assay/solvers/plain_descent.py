@@ -1,0 +1,121 @@
+"""Gradient and subgradient descent as the lecture notes write them (002, 003 §5, 004). Shape: repeated fold.
+
+    w_{t+1} = w_t − η·∂L/∂w,        L(w) = Σ_i c_i ℓ(t_i, ⟨w, x̃_i⟩) + penalty(w)
+
+They go over the raw columns x̃ = (x, 1), wherever the problem's centre lies, and know nothing of scale: this is what the
+fast solvers are compared with. Where the loss or the penalty has a kink, ∂L is a subgradient; L may then rise, and the best w so far is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from assay.errors import ParameterError
+from assay.numerics import Floats
+from assay.solvers.iterate import Iterate
+from assay.solvers.preconditioner import loss_curvature
+from assay.solvers.problem import Look, Problem
+from assay.solvers.softmax_problem import SoftmaxProblem
+
+SOFTMAX_CURVATURE = 0.5  # the greatest eigenvalue of diag p − ppᵀ
+SHARP = float(np.finfo(np.float64).tiny)  # the width of a hinge that is not smoothed
+
+
+def gradient_descent(
+    problem: Problem | SoftmaxProblem, start: Floats, tol: float, max_iter: int, eta: float | str = "auto"
+) -> Iterator[Iterate]:
+    """w⁽⁰⁾, w⁽¹⁾, … with the step η until the gap is at most `tol`; "auto" is 1/L, L a bound of the curvature.
+
+    It ends early, not done, where a step too long makes the numbers overflow.
+    """
+    eta = safe_step(problem) if eta == "auto" else checked_step(eta)
+    w = start
+    for number in range(max_iter + 1):
+        look = problem.look(w)
+        value = problem.objective(look, w)
+        if not np.isfinite(value):
+            return
+        gap = problem.gap(look, w)
+        yield Iterate(number, w, value, gap, least=look.least, done=bool(gap <= tol))
+        if gap <= tol:
+            return
+        w = descend(problem, look, w, eta)
+
+
+def subgradient_descent(
+    problem: Problem | SoftmaxProblem,
+    start: Floats,
+    tol: float,
+    max_iter: int,
+    eta: float | str = "auto",
+    *,
+    falling: bool = True,
+) -> Iterator[Iterate]:
+    """The best of w⁽⁰⁾, …, w⁽ᵗ⁾ after each step t, of length η/√t, or η where not `falling`; for losses with a kink.
+
+    The gap is the least of all that were seen. A loss of zero ends it: nothing is smaller.
+    """
+    sharp = _sharp(problem)
+    eta = safe_step(sharp) if eta == "auto" else checked_step(eta)
+    w, best, bound = start, None, -np.inf
+    for number in range(max_iter + 1):
+        look = sharp.look(w)
+        value = sharp.objective(look, w)
+        if not np.isfinite(value):
+            return
+        bound = max(bound, sharp.dual(look, w))
+        if best is None or value < best.objective:
+            best = Iterate(number, w, value, np.inf, least=look.least)
+        gap = max(0.0, (best.objective - bound) / best.objective) if best.objective > 0 else 0.0
+        best = best._replace(number=number, gap=gap, done=bool(gap <= tol))
+        yield best
+        if best.done:
+            return
+        step = eta / np.sqrt(number + 1) if falling else eta
+        w = descend(sharp, look, w, step)
+
+
+def _sharp(problem: Problem | SoftmaxProblem) -> Problem | SoftmaxProblem:
+    """The problem with the hinge itself where its hinge is smoothed."""
+    if isinstance(problem, SoftmaxProblem) or problem.loss.name != "hinge":
+        return problem
+    return replace(problem, loss=replace(problem.loss, width=SHARP))
+
+
+def subgradient(problem: Problem | SoftmaxProblem, look: Look, w: Floats) -> Floats:
+    """∂L in the weights of x̃ = (x, 1): those of (x − p, 1) move b by p·w. Of |w_j| at zero it is zero."""
+    out: Floats = look.gradient + problem.penalty.l2 * w + problem.penalty.l1 * np.sign(w)
+    out[..., :-1] += problem.centre * look.gradient[..., -1:]
+    return out
+
+
+def descend(problem: Problem | SoftmaxProblem, look: Look, w: Floats, eta: float) -> Floats:
+    """w − η ∂L, written about the problem's centre."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        move = -eta * subgradient(problem, look, w)
+        if problem.intercept:
+            move[..., -1] += (move[..., :-1] * problem.centre).sum(axis=-1)
+        out: Floats = w + move
+    return out
+
+
+def safe_step(problem: Problem | SoftmaxProblem) -> float:
+    """1/L: L = κ·Σ c‖x̃‖² + max l2 bounds the curvature by the lengths of the columns; κ is that of the loss in a score."""
+    if isinstance(problem, SoftmaxProblem):
+        kappa = SOFTMAX_CURVATURE
+    else:
+        kappa = loss_curvature(problem.loss)
+    n, p = float(sum(problem.reach.weights)), problem.centre
+    lean = sum(c * mean for c, mean in zip(*problem.reach[:2])) / n  # the mean of x − p
+    squares = float((problem.scale**2).sum() + (p * (p + 2 * lean)).sum())
+    return 1.0 / (kappa * n * squares + float(problem.penalty.l2.max()))
+
+
+def checked_step(eta: float | str) -> float:
+    """η as a number > 0."""
+    if isinstance(eta, str) or not 0 < eta < np.inf:
+        raise ParameterError(f"eta={eta!r} is no step: give a number > 0, or 'auto' for one that is short enough.")
+    return float(eta)

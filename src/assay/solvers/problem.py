@@ -1,0 +1,229 @@
+"""Regularised empirical risk as solvers see it: a function of the weights that is evaluated by folds over the rows.
+
+    F(w, b) = Σ_i c_i ℓ(t_i, z_i) + Σ_j l1_j|w_j| + ½ l2_j w_j²,        z = (x − p)·w + b
+
+The rows are counted from the centre p (their mean, where the intercept is free), so that columns far from zero lose
+no digits; weights are kept as (w_1, …, w_d, b). Folds bring the loss, its gradient and its Hessian: on every engine
+the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from assay.engines import Block, Engine, Rows, fold
+from assay.engines.sparse import SparseMatrix
+from assay.errors import DataError
+from assay.numerics import Array, Floats
+from assay.risk.penalties import Penalty
+from assay.risk.surrogates import Surrogate
+
+State = TypeVar("State")
+WIDE_SPARSE = 256  # sparse rows of more columns are never spread out: no centre, no Hessian
+NONE, NO_INDEX, NO_POINTER = np.empty(0), np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int64)
+
+
+class Look(NamedTuple):
+    """What a fold sees at w: Σcℓ; Σcℓ of the smoothed loss; Σc|ℓ'|; min tz; ∇Σcℓ (d + 1,); its Hessian, if wanted."""
+
+    loss: float
+    smooth: float
+    slopes: float
+    least: float
+    gradient: Floats
+    hessian: Floats | None
+
+
+class Reach(NamedTuple):
+    """What bounds the intercept: the weight of the rows and the mean of x − p (d,), of t = 1 and of t = −1 (regression: all, −)."""
+
+    weights: tuple[float, float]
+    means: tuple[Floats, Floats]
+    target: float
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A loss, a penalty and rows whose y are the targets t (float64) and whose w are the weights c."""
+
+    engine: Engine
+    rows: Rows
+    loss: Surrogate
+    penalty: Penalty
+    centre: Floats
+    scale: Floats  # (d + 1,): root mean square of x − p, and 1
+    reach: Reach
+    prepare: Callable[[Block], Block] | None = None  # makes targets and weights of a block whose y are still labels
+    intercept: bool = True  # otherwise b stays where it is: its slope is taken for zero
+
+    def fold(self, absorb: Callable[[Block], State], merge: Callable[[State, State], State]) -> State:
+        """One pass over all rows, whose y are then the targets and whose w the weights: every solver reads through this."""
+        return fold_prepared(self.engine, self.rows, self.prepare, absorb, merge)
+
+    def look(self, w: Floats, *, hessian: bool = False) -> Look:
+        """The loss at w (d + 1,) with its gradient and, where wanted, its Hessian: one fold."""
+        seen = self.fold(partial(absorb_look, self.loss.code, self.loss.width, w, self.centre, hessian), merge_looks)
+        return seen if self.intercept else without_intercept(seen)
+
+    def objective(self, look: Look, w: Floats) -> float:
+        """F at w."""
+        return look.loss + self.penalty.value(w)
+
+    def dual(self, look: Look, w: Floats) -> float:
+        """A lower bound of F everywhere, from the slopes u at w as a dual point.
+
+        Σcℓ*(u) = Σc(uz − ℓ(z)) where u is the slope at z (Fenchel–Young); for the smoothed hinge it is −Σc|u|. Where
+        only l1 holds a weight, u is shrunk into the domain; a free intercept is bounded by `intercept_bound`.
+        """
+        part = look.slopes if self.loss.name == "hinge" else look.loss - float((w * look.gradient).sum())
+        return self.bound(self.objective(look, w), part, look.gradient)
+
+    def bound(self, value: float, part: float, g: Floats) -> float:
+        """The lower bound of a dual point u with −Σcℓ*(u) = `part` and Σ c u (x − p, 1) = g, where F is `value` somewhere."""
+        free = self.penalty.free
+        if free[:-1].any():
+            return -np.inf
+        rho = self.penalty.shrink(g)
+        slack = self.intercept_bound(value) * abs(float(g[-1])) if free[-1] else 0.0
+        return rho * part - self.penalty.conjugate(rho * g) - rho * slack
+
+    def intercept_bound(self, objective: float) -> float:
+        """No minimum has |b| above this: the mean loss of either class, and the length of w, are at most F."""
+        length = weight_norm_bound(self.penalty, objective)
+        ends = []
+        for n, mean in zip(self.reach.weights, self.reach.means):
+            if n > 0:
+                lean = float(length(mean))
+                if self.loss.kind == "regression":
+                    off = self._mean_residual(objective / n)
+                    ends.append(abs(self.reach.target) + off + lean)
+                else:
+                    ends.append(abs(self.loss.least_mean_margin(objective / n)) + lean)
+        return max(ends, default=0.0)
+
+    def _mean_residual(self, mean_loss: float) -> float:
+        if self.loss.name == "huber":
+            return float(mean_loss / self.loss.width + 0.5 * self.loss.width)
+        return float(np.sqrt(2 * mean_loss))
+
+    def gap(self, look: Look, w: Floats) -> float:
+        """(F(w) − lower bound) / F(w): by how much of itself F can still fall."""
+        return relative_gap(self.objective(look, w), self.dual(look, w))
+
+
+def without_intercept(look: Look) -> Look:
+    """The same look where b is not to move."""
+    look.gradient[..., -1] = 0.0
+    if look.hessian is not None:
+        look.hessian[-1, :] = look.hessian[:, -1] = 0.0
+    return look
+
+
+def relative_gap(value: float, bound: float) -> float:
+    """(value − bound) / value; a sum of losses that is zero cannot fall."""
+    return max(0.0, (value - bound) / value) if value > 0 else 0.0
+
+
+def fold_prepared(
+    engine: Engine,
+    rows: Rows,
+    prepare: Callable[[Block], Block] | None,
+    absorb: Callable[[Block], State],
+    merge: Callable[[State, State], State],
+) -> State:
+    """One pass over all rows, each block prepared first."""
+    state = fold(engine, rows.blocks(), prepared(prepare, absorb), merge)
+    if state is None:
+        raise DataError("Found array with 0 sample(s) while a minimum of 1 is required.")
+    return state
+
+
+def prepared(prepare: Callable[[Block], Block] | None, absorb: Callable[[Block], State]) -> Callable[[Block], State]:
+    """`absorb` of a block that is prepared first."""
+    return absorb if prepare is None else partial(_prepared, prepare, absorb)
+
+
+def _prepared(prepare: Callable[[Block], Block], absorb: Callable[[Block], State], block: Block) -> State:
+    return absorb(prepare(block))
+
+
+def weight_norm_bound(penalty: Penalty, objective: float) -> Any:
+    """A function that bounds |a·w| for the w of any minimum: the penalty of w is at most F."""
+    l1, l2 = penalty.l1[:-1], penalty.l2[:-1]
+
+    def bound(a: Floats) -> float:
+        ways = [np.inf]
+        if l2.all():
+            ways.append(float(np.sqrt(2 * objective * np.sum(a * a / l2))))
+        if l1.all():
+            ways.append(float(objective * np.max(np.abs(a) / l1, initial=0.0)))
+        return min(ways)
+
+    return bound
+
+
+def absorb_look(code: int, width: float, w: Floats, centre: Floats, hessian: bool, block: Block) -> Look:
+    """The sums of one block; its y are targets, its w weights."""
+    from assay.loops.sweep import sweep
+    from assay.loops.tiles import padded, tile_height
+
+    assert block.y is not None
+    if isinstance(block.X, SparseMatrix) and block.X.shape[1] > WIDE_SPARSE:
+        assert not hessian
+        return _absorb_wide(code, width, w, block)
+    d = len(centre)
+    P = padded(d)
+    X, data, indices, indptr = accessor(block.X)
+    weights = np.zeros(P)
+    weights[: d + 1] = w
+    room = [np.zeros((tile_height(P), P)) for _ in range(2)]
+    g, sums = np.zeros(P), np.array([0.0, 0.0, 0.0, np.inf])
+    H = np.zeros((P, P) if hessian else (0, 0))
+    c = NONE if block.w is None else block.w
+    sweep(code, width, X, data, indices, indptr, block.y, c, weights, centre, *room, g, H, sums)
+    square = None
+    if hessian:
+        upper = np.triu(H[: d + 1, : d + 1])
+        square = upper + np.triu(upper, 1).T
+    return Look(float(sums[0]), float(sums[1]), float(sums[2]), float(sums[3]), g[: d + 1].copy(), square)
+
+
+def _absorb_wide(code: int, width: float, w: Floats, block: Block) -> Look:
+    """The same of sparse rows of many columns, which are not centred."""
+    from assay.loops.sparse_sweep import sparse_sweep
+
+    g, sums = np.zeros(len(w)), np.array([0.0, 0.0, 0.0, np.inf])
+    c = NONE if block.w is None else block.w
+    sparse_sweep(code, width, block.X.data, block.X.indices, block.X.indptr, block.y, c, w, g, sums)
+    return Look(float(sums[0]), float(sums[1]), float(sums[2]), float(sums[3]), g, None)
+
+
+def accessor(X: Array | SparseMatrix) -> tuple[Array, Array, Array, Array]:
+    """A block as the loops take it: (X, data, indices, indptr), of which either the first or the others are empty."""
+    if isinstance(X, SparseMatrix):
+        return np.empty((0, X.shape[1])), X.data, X.indices, X.indptr
+    return X, NONE, NO_INDEX, NO_POINTER
+
+
+def merge_looks(a: Look, b: Look) -> Look:
+    """The sums of both stretches of rows together."""
+    H = None if a.hessian is None or b.hessian is None else _add_to(a.hessian, b.hessian)
+    return Look(
+        a.loss + b.loss,
+        a.smooth + b.smooth,
+        a.slopes + b.slopes,
+        min(a.least, b.least),
+        _add_to(a.gradient, b.gradient),
+        H,
+    )
+
+
+def _add_to(a: Floats, b: Floats) -> Floats:
+    """a + b in a's place where it may be written to: with many columns and classes, fresh memory costs as much as the sums."""
+    out: Floats = np.add(a, b, out=a if a.flags.writeable else None)
+    return out

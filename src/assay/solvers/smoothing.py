@@ -1,0 +1,159 @@
+"""The hinge loss with any penalty: Newton's method on smooth hinges, then the rows near the margin exactly. Shape: repeated fold.
+
+    smooth hinge of width h:    0 for a ≤ 0,   a²/2h for 0 < a < h,   a − h/2 beyond,        a = 1 − tz
+
+With the width h ← h/5 fewer and fewer rows decide; when they are few, an interior-point method solves for them alone,
+while the others enter by their sums. If no other row changes sides, that is the minimum of the whole, with the multipliers
+α of the rows near the margin as its proof; else the zone is drawn anew. Small tables go to the second part at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from assay.numerics import Floats
+from assay.risk.surrogates import WIDEST
+from assay.solvers.interior_point import Point, Values, interior_points
+from assay.solvers.iterate import Iterate, Support
+from assay.solvers.newton import advance, newton_step, slope
+from assay.solvers.problem import Look, Problem, relative_gap
+from assay.solvers.proximal_newton import proximal_step
+from assay.solvers.zone import (
+    Seen,
+    Zone,
+    absorb_room,
+    absorb_seen,
+    absorb_zone,
+    merge_rooms,
+    merge_seen,
+    merge_zones,
+)
+
+SHRINK = 5.0
+FEW_NUMBERS = 1 << 16  # of the open rows: what the interior-point method takes in a few milliseconds a step
+PATIENCE = 12  # steps at one width
+ROUNDS = 30
+BETWEEN = 1e-5  # of its row's cost: a multiplier so far from 0 and c is between them
+
+
+def smoothing(
+    problem: Problem, start: Floats, tol: float, max_iter: int, first: Look | None = None
+) -> Iterator[Iterate]:
+    """As `newton`, for the hinge loss; `max_iter` counts Newton's steps of both parts."""
+    most = max(64, FEW_NUMBERS // len(start))
+    whole = _zone(problem, start, np.inf, most)
+    if not whole.full:
+        yield from _exactly(problem, start, np.inf, most, whole, tol, max_iter, 0)
+        return
+    width, w, spent = WIDEST, start, 0
+    at = with_width(problem, width)
+    look = at.look(w, hessian=True) if first is None else first
+    for number in range(max_iter):
+        gap = at.gap(look, w)
+        yield Iterate(number, w, at.objective(look, w), gap, width=width, least=look.least, done=gap <= tol)
+        if gap <= tol:
+            return
+        if spent > PATIENCE or settled(at, look, w, gap):
+            zone = _zone(problem, w, width, most)
+            if not zone.full:
+                yield from _exactly(problem, w, width, most, zone, tol, max_iter, number + 1)
+                return
+            width, spent = width / SHRINK, 0
+            at = with_width(problem, width)
+            look = at.look(w, hessian=True)
+        v, promised = _step(at, look, w)
+        spent += 1
+        w, look = advance(at, look, w, v, promised, hessian=True)
+
+
+def _step(at: Problem, look: Look, w: Floats) -> tuple[Floats, float]:
+    """Newton's step, or with an L1 part the proximal one, and by how much it promises to lower the smooth objective."""
+    if not at.penalty.quadratic:
+        return proximal_step(at, look, w)
+    v = newton_step(at, look, w)
+    return v, -float(v @ slope(at, look, w))
+
+
+def settled(at: Problem, look: Look, w: Floats, gap: float) -> bool:
+    """Whether more of the gap comes from the width, Σc(ℓ(z) − uz + ℓ*(u)), than from not having reached its minimum."""
+    from_width = look.loss - float(w @ look.gradient) - look.slopes
+    return gap * at.objective(look, w) <= 2.0 * from_width
+
+
+def with_width(problem: Problem, width: float) -> Problem:
+    """The same problem with another width of the smooth hinge."""
+    return replace(problem, loss=replace(problem.loss, width=width))
+
+
+def _zone(problem: Problem, w: Floats, delta: float, most: int) -> Zone:
+    return problem.fold(partial(absorb_zone, w, problem.centre, delta, most), partial(merge_zones, most))
+
+
+def _exactly(
+    problem: Problem, w: Floats, delta: float, most: int, zone: Zone, tol: float, max_iter: int, number: int
+) -> Iterator[Iterate]:
+    """Solve for the open rows, look at all rows, and draw the zone anew where others changed sides."""
+    for _ in range(ROUNDS):
+        point = Point(w, np.zeros(len(zone.c)), np.empty(0), np.empty(0))
+        for point, found in _points(problem, zone, w):
+            number += 1
+            if not np.isfinite(delta):  # else what the open rows alone say is no gap of the whole
+                yield Iterate(number, point.u, found.primal, max(relative_gap(found.primal, found.dual), tol))
+        u = _centred(problem, zone, point)
+        seen = problem.fold(partial(absorb_seen, w, u, problem.centre, delta), merge_seen)
+        answer = _answer(problem, zone, point._replace(u=u), seen, number, tol)
+        yield answer
+        if answer.done or number >= max_iter:
+            return
+        w = u
+        if seen.safe <= 0:
+            delta *= 2.0
+        fresh = _zone(problem, w, delta, most)
+        while fresh.full:
+            delta *= 0.5
+            fresh = _zone(problem, w, delta, most)
+        zone = fresh
+
+
+def _centred(problem: Problem, zone: Zone, point: Point) -> Floats:
+    """The weights with b in the middle of those that are as good, where no multiplier between 0 and c holds it."""
+    alpha = point.alpha[: len(zone.rows)]
+    held = np.minimum(alpha, zone.c - alpha) > BETWEEN * zone.c
+    if held.any() or not problem.intercept or not problem.penalty.free[-1]:
+        return point.u
+    room = problem.fold(partial(absorb_room, point.u, problem.centre), merge_rooms)
+    shift = 0.5 * (room.up - room.down)
+    if not np.isfinite(shift):
+        return point.u
+    out = point.u.copy()
+    out[-1] += shift
+    return out
+
+
+def _points(problem: Problem, zone: Zone, start: Floats) -> Iterator[tuple[Point, Values]]:
+    """The interior-point method's states; the last is the one of least gap."""
+    best = np.inf
+    for point, found in interior_points(zone.margins(problem.penalty, problem.intercept), start):
+        off = abs(found.primal - found.dual) + found.left
+        if off < best:
+            best = off
+            yield point, found
+        if off <= 1e-13 * abs(found.primal + zone.beyond):
+            break
+
+
+def _answer(problem: Problem, zone: Zone, point: Point, seen: Seen, number: int, tol: float) -> Iterate:
+    """The gap of the whole: all rows' losses against the dual value of the multipliers."""
+    alpha = np.clip(point.alpha[: len(zone.rows)], 0.0, zone.c)
+    value = seen.loss + problem.penalty.value(point.u)
+    pull = zone.pull + alpha @ zone.A
+    if not problem.intercept:
+        pull[-1] = 0.0
+    bound = problem.bound(value, zone.beyond + float(alpha.sum()), -pull)
+    gap = relative_gap(value, bound)
+    done = gap <= tol and seen.safe > 0
+    return Iterate(number, point.u, value, gap, least=seen.least, done=bool(done), support=Support(zone.rows, alpha))

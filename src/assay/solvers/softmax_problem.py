@@ -1,0 +1,140 @@
+"""Softmax regression as solvers see it.
+
+    F(W) = Σ_i c_i [log Σ_k e^{z_ik} − z_{i,y_i}] + Σ_k penalty(w_k),        z_ik = (x_i − p)·w_k + b_k
+
+W (K, d + 1) holds the intercepts last. Adding the same vector to all w_k changes no loss; the penalty, where there is
+one, settles which is meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from assay.engines import Block, Engine, Rows
+from assay.engines.sparse import SparseMatrix
+from assay.numerics import Floats
+from assay.risk.penalties import Penalty
+from assay.solvers.problem import (
+    NONE,
+    WIDE_SPARSE,
+    Look,
+    State,
+    accessor,
+    fold_prepared,
+    merge_looks,
+    relative_gap,
+    weight_norm_bound,
+    without_intercept,
+)
+
+
+class ClassReach(NamedTuple):
+    """What bounds the intercepts: the weight of the rows of each class (K,) and the mean of their x − p (K, d)."""
+
+    weights: Floats
+    means: Floats
+
+
+@dataclass(frozen=True)
+class SoftmaxProblem:
+    """Rows whose y are the codes 0 … K − 1 of their classes and whose w are the weights c; every class occurs."""
+
+    engine: Engine
+    rows: Rows
+    penalty: Penalty
+    centre: Floats
+    scale: Floats  # (d + 1,): root mean square of x − p, and 1
+    reach: ClassReach
+    prepare: Callable[[Block], Block] | None = None  # makes codes and weights of a block whose y are still labels
+    intercept: bool = True  # otherwise the intercepts stay where they are: their slopes are taken for zero
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.reach.weights)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The shape of W."""
+        return self.n_classes, len(self.scale)
+
+    def fold(self, absorb: Callable[[Block], State], merge: Callable[[State, State], State]) -> State:
+        """One pass over all rows, whose y are then codes and whose w the weights."""
+        return fold_prepared(self.engine, self.rows, self.prepare, absorb, merge)
+
+    def look(self, w: Floats) -> Look:
+        """The loss at w (K, d + 1) with its gradient: one fold."""
+        seen = self.fold(partial(absorb_softmax, np.ascontiguousarray(w.T), self.centre), merge_looks)
+        look = seen._replace(gradient=np.ascontiguousarray(seen.gradient.T))
+        return look if self.intercept else without_intercept(look)
+
+    def objective(self, look: Look, w: Floats) -> float:
+        """F at w."""
+        return look.loss + self.penalty.value(w)
+
+    def dual(self, look: Look, w: Floats) -> float:
+        """A lower bound of F everywhere, from the residuals u_i = softmax(z_i) − e_{y_i} as a dual point.
+
+        Σcℓ*(u) = Σ c u·z − Σcℓ (Fenchel–Young). The gradient in free intercepts should be zero; what is left of it can
+        lower F by at most ½ Σ_k |g_k| times the greatest difference of two intercepts, as the g_k add up to zero.
+        """
+        g = look.gradient
+        free = self.penalty.free
+        if free[:-1].any():
+            return -np.inf
+        rho = self.penalty.shrink(g)
+        slack = 0.0
+        if free[-1]:
+            left = g[:, -1] - g[:, -1].mean()
+            slack = 0.5 * float(np.abs(left).sum()) * self.intercept_spread(self.objective(look, w))
+        return rho * (look.loss - float((w * g).sum())) - self.penalty.conjugate(rho * g) - rho * slack
+
+    def intercept_spread(self, objective: float) -> float:
+        """No minimum has b_k − b_y above this.
+
+        A row of class y loses at least z_k − z_y. On average over the class, b_k − b_y ≤ F/C_y + |x̄_y·(w_k − w_y)|,
+        and both w together have a penalty of at most F.
+        """
+        if not np.all(self.reach.weights > 0):
+            return np.inf
+        length = weight_norm_bound(self.penalty, objective)
+        ends = [objective / n + np.sqrt(2.0) * length(mean) for n, mean in zip(*self.reach)]
+        return float(max(ends))
+
+    def gap(self, look: Look, w: Floats) -> float:
+        """(F(w) − lower bound) / F(w): by how much of itself F can still fall."""
+        return relative_gap(self.objective(look, w), self.dual(look, w))
+
+
+def absorb_softmax(W: Floats, centre: Floats, block: Block) -> Look:
+    """The sums of one block at W (d + 1, K); so is the gradient. Its y are codes, its w weights."""
+    assert block.y is not None
+    y, c = np.asarray(block.y, dtype=np.int64), NONE if block.w is None else block.w
+    if isinstance(block.X, SparseMatrix) and block.X.shape[1] > WIDE_SPARSE:
+        from assay.loops.sparse_sweep import sparse_softmax_sweep
+
+        G = np.zeros(W.shape)
+        loss = sparse_softmax_sweep(block.X.data, block.X.indices, block.X.indptr, y, c, W, G)
+        return Look(loss, loss, 0.0, -np.inf, G, None)
+    from assay.loops.softmax import softmax_sweep
+
+    d, K = len(centre), W.shape[1]
+    weights, T, Z, G = rooms(W, d)
+    loss = softmax_sweep(*accessor(block.X), y, c, K, weights, centre, T, Z, G)
+    return Look(loss, loss, 0.0, -np.inf, np.ascontiguousarray(G[: d + 1, :K]), None)
+
+
+def rooms(W: Floats, d: int) -> tuple[Floats, Floats, Floats, Floats]:
+    """W (d + 1, K) padded to (P, Q) as the loops take it, and room for a tile, its scores and a gradient."""
+    from assay.loops.softmax import ABSENT, LANE, softmax_tile
+    from assay.loops.tiles import padded
+
+    K = W.shape[1]
+    P, Q = padded(d), -(-K // LANE) * LANE
+    weights, G = np.zeros((P, Q)), np.zeros((P, Q))
+    weights[: d + 1, :K], weights[d, K:] = W, ABSENT
+    return weights, np.zeros((softmax_tile(P), P)), np.zeros((softmax_tile(P), Q)), G
