@@ -9,7 +9,7 @@ from pathlib import Path
 from bench.harness import Line, run_race
 from bench.report import markdown
 
-WORKLOADS = ["naive_bayes", "discriminant", "least_squares", "cold_start", "stream_memory"]
+WORKLOADS = ["naive_bayes", "discriminant", "least_squares", "linear_models", "sparse", "cold_start", "stream_memory"]
 RESULTS = Path(__file__).with_name("results.md")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 
@@ -20,3 +22,42 @@ def linear_target(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
     return X, X @ rng.normal(size=d) + 3 + rng.normal(size=n)
+
+
+def noisy_sign(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Two classes by a linear function of correlated columns with logistic noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    X[:, 1:] += 0.5 * X[:, :-1]
+    z = X @ rng.normal(size=d) / np.sqrt(d) * 1.5 + 0.3
+    return X, (z + rng.logistic(size=n) > 0).astype(np.int64)
+
+
+def many_classes(n: int, d: int, K: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """K classes by linear functions of correlated columns, the greatest of which (with noise) wins."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    X[:, 1:] += 0.5 * X[:, :-1]
+    Z = X @ rng.normal(size=(d, K)) * (2 / np.sqrt(d)) + rng.gumbel(size=(n, K))
+    return X, Z.argmax(axis=1)
+
+
+def bad_units(X: np.ndarray, seed: int = 1) -> np.ndarray:
+    """The same columns in other units: each times 10 to a power between −4 and 4."""
+    return np.ascontiguousarray(X * 10.0 ** np.random.default_rng(seed).uniform(-4, 4, X.shape[1]))
+
+
+def texts(n: int, d: int, entries: int, seed: int = 0) -> tuple[Any, np.ndarray]:
+    """Sparse rows like those of texts: columns drawn by a power law, weights like tf-idf, each row of length one."""
+    from scipy.sparse import csr_matrix, diags
+
+    rng = np.random.default_rng(seed)
+    popularity = 1.0 / (np.arange(d) + 10.0)
+    columns = rng.choice(d, size=n * entries, p=popularity / popularity.sum())
+    X = csr_matrix((np.ones(n * entries), columns, np.arange(0, n * entries + 1, entries)), shape=(n, d))
+    X.sum_duplicates()
+    rarity = np.log((1 + n) / (1 + np.bincount(X.indices, minlength=d))) + 1
+    X = csr_matrix(X.multiply(rarity))
+    X = csr_matrix(diags(1 / np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())) @ X)
+    z = X @ rng.normal(size=d) * 3
+    return X, (z + rng.logistic(size=n) > 0).astype(np.int64)

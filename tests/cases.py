@@ -90,7 +90,7 @@ class Case:
 
     @property
     def classifies(self) -> bool:
-        return self.cls._kind == "classifier"
+        return self.cls.kind_of(self.params) == "classifier"
 
     @property
     def one_fold(self) -> bool:
@@ -123,7 +123,7 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
     "lda": [{}, {"params": {"covariance": "isotropic", "class_weight": "balanced"}}],
     "linear-regression": [{}, {"params": {"fit_intercept": False}}],
     "logistic-regression": [{}, {"params": {"l1_ratio": 0.5, "C": 0.5}}],
-    "linear-svc": [{}, {"params": {"loss": "hinge", "class_weight": "balanced"}}],
+    "linear-svc": [{}, {"params": {"loss": "hinge", "class_weight": "balanced"}, "tolerance": 1e-6}],
     "perceptron": [{"params": {"max_iter": 3}}, {"params": {"order": "batch", "max_iter": 10}}],
 }
 
@@ -132,8 +132,11 @@ IDS = [str(case) for case in CASES]
 
 
 def answers(model: Any, X: Any) -> np.ndarray:
-    """The finest answer a model gives: probabilities, else values."""
-    return np.asarray(model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X))
+    """The finest answer a model gives: probabilities, else decision values, else values."""
+    for finest in ("predict_proba", "decision_function", "predict"):
+        if hasattr(model, finest):
+            return np.asarray(getattr(model, finest)(X))
+    raise AssertionError
 
 
 def file_bytes(model: Any) -> bytes:

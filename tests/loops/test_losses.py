@@ -13,11 +13,10 @@ from assay.risk.surrogates import SURROGATES, surrogate
 
 NAMES = list(SURROGATES)
 NONE = np.empty(0)
-KINKS = {"hinge": (0.0, 1.0), "squared hinge": (1.0,), "huber": (), "perceptron": (0.0,), "log": (), "squared": ()}
 
 
 def compiled(name, z, t, width=0.5, c=NONE):
-    """(smooth value, slope, curvature, sums) of scores z (m,), by the loop."""
+    """(slopes, curvatures, sums) of scores z (m,), by the loop."""
     z, t = np.atleast_1d(np.asarray(z, dtype=float)), np.atleast_1d(np.asarray(t, dtype=float))
     r, q, room = np.empty((3, len(z)))
     sums = np.array([0.0, 0.0, 0.0, np.inf])

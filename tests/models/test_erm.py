@@ -68,10 +68,12 @@ def test_every_declared_triple_fits_and_proves_its_gap(loss, penalty, solver):
         assert model.certificate_.holds == (model.score(X, y) == 1.0)
         return
     if solver in SLOW:
-        assert model.risk_ <= 1.3 * best.risk_ + 0.01
+        worst = np.mean(y**2) if loss in NUMBERS else 1.0  # at w = 0
+        assert model.risk_ <= best.risk_ + (0.1 * worst if loss in NUMBERS else 0.15)
         assert model.certificate_.holds == (model.gap_.max() <= model.tol)
         return
-    if solver.startswith("proximal") and penalty is None:  # without a penalty they have nothing that bounds the gap
+    if penalty is None and (solver == "proximal-gradient" or (solver, loss) == ("proximal-newton", "softmax")):
+        # without a penalty they have nothing that bounds the gap
         assert model.risk_ == pytest.approx(best.risk_, rel=1e-5)
         return
     assert model.risk_ == pytest.approx(best.risk_, rel=5e-6)
@@ -153,7 +155,7 @@ class TestTheObjectiveIsTheNotes:
     @pytest.mark.parametrize("penalty", PENALTIES)
     def test_huber_from_far_away(self, penalty):
         X, y = lines(200, 4, 1)
-        model = ERM("huber", penalty, delta=1e-3).fit(X, 100 + y)
+        model = ERM("huber", penalty, delta=1e-2).fit(X, 100 + y)
         assert model.converged_
         assert model.certificate_.verify(X, 100 + y).holds
 
@@ -228,7 +230,9 @@ class TestLaws:
         assert np.allclose(dense.coef_, sparse.coef_, atol=1e-4)
         assert sparse.certificate_.verify(scipy.sparse.csr_matrix(X), y).holds
 
-    @pytest.mark.parametrize(("loss", "penalty"), [("log", None), ("squared_hinge", None), ("log", "l2"), ("hinge", "l1")])
+    @pytest.mark.parametrize(
+        ("loss", "penalty"), [("log", None), ("squared_hinge", None), ("log", "l2"), ("hinge", "l1")]
+    )
     def test_units_of_columns_do_not_spoil_a_fit(self, loss, penalty):
         X, y = two()
         units = 10.0 ** np.array([-4.0, 4.0, 2.0, -2.0])

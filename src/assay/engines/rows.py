@@ -51,6 +51,13 @@ class Block(NamedTuple):
         return Block(X, y, w, self.start)
 
 
+def cut(block: Block, step: int) -> Iterator[Block]:
+    """The pieces of a block, of `step` rows each."""
+    for a in range(0, len(block.X), step):
+        y, w = (None if column is None else column[a : a + step] for column in (block.y, block.w))
+        yield Block(block.X[a : a + step], y, w, block.start + a)
+
+
 class Part(Protocol):
     """A block that may not have been read yet; an engine loads it where it computes."""
 
@@ -140,6 +147,10 @@ class ArrayRows(Rows):
 
     def targets(self) -> Iterator[Part]:
         return self._parts(self.X[:, :0], 2 * LARGEST_BLOCK)
+
+    def pieces(self, count: int) -> Iterator[Part]:
+        """The blocks, each cut into `count` pieces."""
+        return self._parts(self.X, block_rows(self.n_columns) // count)
 
     def _parts(self, X: Array, step: int) -> Iterator[Part]:
         for a in range(0, X.shape[0], step):

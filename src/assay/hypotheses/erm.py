@@ -17,25 +17,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from assay.certify import Claim
-from assay.engines import Block, Engine, Rows
+from assay.engines import Engine, Rows
 from assay.errors import ModelFileError, ParameterError
 from assay.hypotheses.erm_claims import custom_claim, no_mistake_claim
 from assay.hypotheses.erm_separable import beyond_all_bounds, warn_separable
 from assay.hypotheses.linear.claims import boxed_gap_claim, estimate_claim, gap_claim, likelihood_claim
-from assay.hypotheses.linear.classifier import LinearClassifier
+from assay.hypotheses.linear.labels_or_numbers import LabelsOrNumbers
 from assay.hypotheses.linear.model import LAYOUT, Task
 from assay.hypotheses.linear.paths import OVER_LAM, Path, regularisation_path
 from assay.hypotheses.linear.plan import Plan, about_zero
 from assay.hypotheses.linear.posing import Posed
-from assay.hypotheses.linear.regression import LinearRegressor
-from assay.hypotheses.linear.survey import Survey
-from assay.hypotheses.linear.targets import Targets
 from assay.layout import Layout
 from assay.learner import Fact, Tensor
-from assay.learner.available import OnlyIf
-from assay.learner.classifier import Classifier
-from assay.learner.regressor import Regressor
-from assay.numerics import Array, Floats, log_softmax
+from assay.numerics import Floats
 from assay.params import CLASS_WEIGHT, N_JOBS, Choice, Flag, Free, Param, Range
 from assay.risk.custom_surrogate import CustomSurrogate
 from assay.risk.surrogates import HUBER, REGRESSION, Surrogate, surrogate
@@ -48,7 +42,7 @@ SOLVERS = ("auto", "newton", "lbfgs", "proximal-newton", "proximal-gradient", "s
 NUMBERS = ("squared", "huber")
 
 
-class ERM(LinearClassifier, LinearRegressor):
+class ERM(LabelsOrNumbers):
     """Any loss with any penalty, by any solver that can take both.
 
     A classifier for the losses of labels ("log", "softmax", "hinge", "squared_hinge", "perceptron"), a regressor for
@@ -59,7 +53,7 @@ class ERM(LinearClassifier, LinearRegressor):
 
     >>> model = ERM("hinge", lam=0.1).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     >>> model.predict([[0.5], [2.5]]), round(model.risk_, 6)
-    (array([0, 1]), 0.4)
+    (array([0, 1]), 0.34375)
     """
 
     name = "erm"
@@ -76,14 +70,18 @@ class ERM(LinearClassifier, LinearRegressor):
             check=lambda given: isinstance(given, CustomSurrogate),
         ),
         "penalty": Choice(options=("l2", "l1", "elasticnet"), words=(None,), doc="‖w‖², ‖w‖₁, both, or None"),
-        "solver": Choice(options=SOLVERS, doc="how the minimum is found; 'gd' and 'subgradient' are the lecture notes'"),
+        "solver": Choice(
+            options=SOLVERS, doc="how the minimum is found; 'gd' and 'subgradient' are the lecture notes'"
+        ),
         "lam": Range(low=0, high=np.inf, open_high=True, doc="λ, the strength of the penalty against the mean loss"),
         "l1_ratio": Range(low=0, high=1, doc="ρ, the share of ‖w‖₁ in penalty='elasticnet'; the rest is ‖w‖²"),
         "delta": Range(low=0, open_low=True, high=np.inf, open_high=True, doc="where Huber's loss turns straight"),
         "fit_intercept": Flag(doc="fit b as well; otherwise b = 0"),
         "tol": Range(low=0, doc="relative duality gap at which the fit is done"),
         "max_iter": Range(kind=int, low=1, doc="most iterations"),
-        "eta": Range(low=0, open_low=True, words=("auto",), doc="learning speed of 'gd' and 'subgradient'; 'auto': safe"),
+        "eta": Range(
+            low=0, open_low=True, words=("auto",), doc="learning speed of 'gd' and 'subgradient'; 'auto': safe"
+        ),
         "init": Free(doc="first weights (b, w_1, …, w_d); softmax: a row a class", what="numbers", words=(None,)),
         "class_weight": CLASS_WEIGHT,
         "warm_start": Flag(doc="begin at the weights of the fit before"),
@@ -123,6 +121,13 @@ class ERM(LinearClassifier, LinearRegressor):
         self.warm_start = warm_start
         self.n_jobs = n_jobs
 
+    @classmethod
+    def kind_of(cls, params: Mapping[str, Any]) -> str:
+        """By the loss."""
+        loss = params.get("loss", "log")
+        numbers = loss.kind == REGRESSION if isinstance(loss, CustomSurrogate) else loss in NUMBERS
+        return "regressor" if numbers else "classifier"
+
     # --- what is made small -------------------------------------------------------------------------------------------
 
     def _surrogate(self) -> Surrogate | None:
@@ -145,8 +150,7 @@ class ERM(LinearClassifier, LinearRegressor):
 
     def _plan(self, n_classes: int) -> Plan:
         loss = self._surrogate()
-        share = {"l2": 0.0, "l1": 1.0}.get(str(self.penalty), float(self.l1_ratio))
-        lam = 0.0 if self.penalty is None else float(self.lam)
+        lam, share = strength_of(vars(self))
         self._refuse_senseless(lam)
         return Plan(
             loss,
@@ -186,66 +190,6 @@ class ERM(LinearClassifier, LinearRegressor):
             each = " for each class" if self.loss == "softmax" else ""
             raise ParameterError(f"ERM: init must be finite numbers of shape {shape}: b, w_1, …, w_d{each}.")
         return start
-
-    # --- a classifier or a regressor ------------------------------------------------------------------------------------
-
-    @classmethod
-    def kind_of(cls, params: Mapping[str, Any]) -> str:
-        """By the loss."""
-        loss = params.get("loss", "log")
-        numbers = loss.kind == REGRESSION if isinstance(loss, CustomSurrogate) else loss in NUMBERS
-        return "regressor" if numbers else "classifier"
-
-    def _regresses(self) -> bool:
-        params = getattr(self, "_fitted_with", None) if hasattr(self, "coef_") else None
-        return self.kind_of(params or self.get_params()) == "regressor"
-
-    def _targets(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> Targets:
-        if self.kind_of(self.get_params()) == "regressor":
-            if self.class_weight is not None:
-                raise ParameterError(f"ERM: class_weight is for classes, and loss={self.loss!r} is for numbers: leave it out.")
-            return LinearRegressor._targets(self, engine, rows, afresh, classes)
-        return super()._targets(engine, rows, afresh, classes)
-
-    def _check_survey(self, found: Survey) -> None:
-        if self.kind_of(self.get_params()) == "classifier":
-            super()._check_survey(found)
-
-    def _predict_block(self, block: Block) -> Array:
-        return Regressor._predict_block(self, block) if self._regresses() else Classifier._predict_block(self, block)
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The share of rows predicted rightly, or R² of a regression."""
-        kind: Any = Regressor if self._regresses() else Classifier
-        return float(kind.score(self, X, y, sample_weight))
-
-    def _classifies(self) -> bool:
-        return not self._regresses()
-
-    decision_function: Any = OnlyIf(LinearClassifier.decision_function, _classifies, "a regression only predicts")
-
-    # --- probabilities --------------------------------------------------------------------------------------------------
-
-    def _has_probabilities(self) -> bool:
-        loss = self._fitted_with["loss"] if hasattr(self, "coef_") and hasattr(self, "_fitted_with") else self.loss
-        return loss in ("log", "softmax")
-
-    def _log_proba_block(self, block: Block) -> Array:
-        Z = self._checked_scores(block)
-        if self._fitted_with["loss"] == "log" and Z.shape[1] > 2:
-            return log_softmax(-np.logaddexp(0.0, -Z))  # each class against the rest: 1/(1 + e^−z), made to add up to one
-        return log_softmax(Z)
-
-    def _predict_log_proba(self, X: Any) -> Array:
-        """log p(k | x) for each row and class."""
-        return self._answer(X, self._log_proba_block)
-
-    def _predict_proba(self, X: Any) -> Array:
-        """p(k | x) for each row and class; with "log" and more than two classes those of each against the rest, scaled."""
-        return np.exp(self._predict_log_proba(X))
-
-    predict_proba: Any = OnlyIf(_predict_proba, _has_probabilities, "only the losses 'log' and 'softmax' have probabilities")
-    predict_log_proba: Any = OnlyIf(_predict_log_proba, _has_probabilities, "only 'log' and 'softmax' have probabilities")
 
     # --- fitting --------------------------------------------------------------------------------------------------------
 
@@ -304,9 +248,7 @@ class ERM(LinearClassifier, LinearRegressor):
     def empirical_risk_(self) -> float:
         """R_n alone."""
         self._check_fitted()
-        with_these = type(self)(**dict(self._fitted_with))
-        lam = 0.0 if with_these.penalty is None else float(with_these.lam)
-        share = {"l2": 0.0, "l1": 1.0}.get(str(with_these.penalty), float(with_these.l1_ratio))
+        lam, share = strength_of(self._fitted_with)
         size = share * float(np.abs(self.coef_).sum()) + (1.0 - share) * float((self.coef_**2).sum())
         return self.risk_ - lam * size
 
@@ -327,3 +269,10 @@ class ERM(LinearClassifier, LinearRegressor):
                 "coef_ and intercept_, or fit with a loss that has a name."
             )
         return super().to_record()
+
+
+def strength_of(params: Mapping[str, Any]) -> tuple[float, float]:
+    """λ, and the share of ‖w‖₁ in the penalty."""
+    penalty = params["penalty"]
+    share = {"l2": 0.0, "l1": 1.0}.get(str(penalty), float(params["l1_ratio"]))
+    return 0.0 if penalty is None else float(params["lam"]), share

@@ -16,15 +16,22 @@ from typing import Any, ClassVar
 import numpy as np
 
 from assay.certify import Claim
-from assay.engines import Rows
 from assay.errors import ParameterError, SeparableWarning
-from assay.hypotheses.linear.claims import boxed_gap_claim, covariance_claim, estimate_claim, gap_claim, likelihood_claim
+from assay.hypotheses.linear.claims import (
+    boxed_gap_claim,
+    covariance_claim,
+    estimate_claim,
+    gap_claim,
+    likelihood_claim,
+    weak_claim,
+)
 from assay.hypotheses.linear.classifier import LinearClassifier
 from assay.hypotheses.linear.model import LAYOUT, Task
 from assay.hypotheses.linear.paths import PathOverC
 from assay.hypotheses.linear.plan import Plan, about_centre, about_zero
 from assay.hypotheses.linear.posing import Posed
-from assay.hypotheses.likelihood import Likelihood, pseudo_inverse
+from assay.hypotheses.linear.unpenalised import covariance_about_zero, least_class_margin, runs_away, with_step
+from assay.hypotheses.likelihood import Likelihood
 from assay.layout import Layout
 from assay.learner import BayesClassifier, Fact, Tensor
 from assay.numerics import Floats
@@ -33,10 +40,14 @@ from assay.risk.surrogates import LOG
 from assay.solvers.iterate import Iterate
 from assay.solvers.problem import Problem
 from assay.solvers.separation import hard_margin, separate
+from assay.solvers.softmax_problem import SoftmaxProblem
 
 OURS = ("auto", "newton", "lbfgs", "proximal-newton", "proximal-gradient", "gd")
 THEIRS = ("newton-cholesky", "newton-cg", "liblinear", "sag", "saga")  # scikit-learn's names: they mean "auto"
-FAR = 10.0  # weights beyond this, in units of a column's scale, make one ask whether they run away
+WARNINGS = {
+    True: ("", "those of the widest margin (least margin 1), the direction in which it grows"),
+    False: (" but for rows that lie on it", "where the fit stopped; `direction_` is one in which it never falls"),
+}
 
 
 class LogisticRegression(Likelihood, PathOverC, LinearClassifier, BayesClassifier):
@@ -44,7 +55,8 @@ class LogisticRegression(Likelihood, PathOverC, LinearClassifier, BayesClassifie
 
     `C=inf` (or `penalty=None`) fits the maximum likelihood, with `std_errors_`, `conf_int` and `summary`. Where the classes
     are separable that does not exist: a warning says so, `separable_` is True, and the weights are those of the widest
-    margin, the direction in which the likelihood grows for ever.
+    margin, the direction in which the likelihood grows for ever. Where the classes only touch, a warning says so as well;
+    `direction_` (w, b) is then the direction in which the likelihood never falls.
 
     >>> model = LogisticRegression().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     >>> model.predict_proba([[1.5]]).round(6)
@@ -56,12 +68,14 @@ class LogisticRegression(Likelihood, PathOverC, LinearClassifier, BayesClassifie
         **LAYOUT,
         "separable_": Fact(bool),
         "margin_": Fact(float, optional=True),
+        "direction_": Tensor(("e",), optional=True),
         "step_": Tensor(("m", "e"), optional=True),
         "covariance_": Tensor(("e", "e"), optional=True),
     }
     params: ClassVar[Mapping[str, Param]] = {
         "penalty": Choice(
-            options=("auto", "l2", "l1", "elasticnet", None),
+            options=("auto", "l2", "l1", "elasticnet"),
+            words=(None,),
             doc="'auto': by C and l1_ratio; the other words are scikit-learn's of old",
         ),
         "C": Range(low=0, open_low=True, doc="one over the strength of the penalty; inf: no penalty"),
@@ -152,50 +166,59 @@ class LogisticRegression(Likelihood, PathOverC, LinearClassifier, BayesClassifie
 
     def _solve(self, task: Task, posed: Posed, solver: str, start: Floats | None) -> Iterate:
         at = super()._solve(task, posed, solver, start)
-        self.separable_ = task.plan.unpenalised and at.least > 0
-        if self.separable_:
-            return self._widest(task, posed, at)
-        if task.plan.unpenalised and isinstance(posed.problem, Problem):
-            self._note_likelihood(posed.problem, at)
-        return at
+        self.separable_ = False
+        if not task.plan.unpenalised:
+            return at
+        if not isinstance(posed.problem, Problem):
+            least = least_class_margin(posed.problem, at.w)
+            return self._separated(posed.problem, at._replace(least=least)) if least > 0 else at
+        return self._without_penalty(task, posed, posed.problem, at)
 
-    def _widest(self, task: Task, posed: Posed, at: Iterate) -> Iterate:
-        """The weights of the widest margin, scaled so that the least is 1; for more classes those found, scaled so."""
-        w = at.w / at.least
-        if isinstance(posed.problem, Problem):
+    def _without_penalty(self, task: Task, posed: Posed, problem: Problem, at: Iterate) -> Iterate:
+        """Two classes: the likelihood's maximum with its witness, or why there is none."""
+        look = None if posed.gram is None else problem.look(at.w, hessian=True)
+        if look is not None and not at.least > 0:
+            at = with_step(problem, look, at)
+        if at.least > 0 or not at.gap <= task.plan.tol or (look is not None and runs_away(posed, look)):
             space: Any = "affine" if task.plan.fit_intercept else "linear"
             found = separate(task.engine, task.prepared.rows, task.prepared.labels(), space=space)
             if found.separable:
                 hard = hard_margin(found)
-                w = about_centre(np.append(hard.coef, hard.intercept), posed.problem.centre)
-        look = posed.problem.look(w)
-        self.margin_ = look.least
-        return at._replace(w=w, objective=look.loss, gap=np.inf, least=look.least)
+                w = about_centre(np.append(hard.coef, hard.intercept), problem.centre)
+                at = at._replace(w=w, least=problem.look(w).least)
+            if at.least > 0:
+                return self._separated(problem, at)
+            if found.weak:
+                self.direction_ = np.append(found.coef, found.intercept)
+        if look is not None and at.step is not None:
+            self.step_ = about_zero(at.step, problem.centre)[None, :]
+            if not hasattr(self, "direction_"):
+                self.covariance_ = covariance_about_zero(problem, look)
+        return at
 
-    def _note_likelihood(self, problem: Problem, at: Iterate) -> None:
-        """The witness of the gap and the covariance of the estimates, in the user's coordinates."""
-        assert at.step is not None
-        self.step_ = about_zero(at.step, problem.centre)[None, :]
-        H = problem.look(at.w, hessian=True).hessian
-        assert H is not None
-        d = len(problem.centre)
-        size = d + 1 if problem.intercept else d
-        T = np.eye(d + 1)
-        T[d, :d] = -problem.centre
-        covariance = np.zeros((d + 1, d + 1))
-        covariance[:size, :size] = pseudo_inverse(H[:size, :size])
-        self.covariance_ = T @ covariance @ T.T
+    def _separated(self, problem: Problem | SoftmaxProblem, at: Iterate) -> Iterate:
+        """The separating weights, scaled so that the least margin is 1."""
+        w = at.w / at.least
+        look = problem.look(w)
+        self.separable_ = True
+        self.margin_ = look.least if isinstance(problem, Problem) else least_class_margin(problem, w)
+        return at._replace(w=w, objective=look.loss, gap=np.inf, least=self.margin_)
+
+    def _finish(self, task: Task, solver: str, answers: list[Iterate], w: Floats) -> None:
+        super()._finish(task, solver, answers, w)
+        if self.converged_ and hasattr(self, "direction_"):
+            self._warn(task.plan)
 
     def _warn(self, plan: Plan) -> None:
-        if not self.separable_:
+        if not self.separable_ and not hasattr(self, "direction_"):
             super()._warn(plan)
             return
+        what, weights = WARNINGS[self.separable_]
         warnings.warn(
-            "LogisticRegression: a hyperplane separates the classes, so that the likelihood grows for ever and its maximum "
-            "does not exist. The weights are those of the widest margin (least margin 1), the direction in which it grows. Use a "
-            "penalty (finite C) for probabilities that mean something.",
+            f"LogisticRegression: a hyperplane separates the classes{what}, so that the likelihood grows for ever and its maximum does "
+            f"not exist. The weights are {weights}. Use a penalty (finite C) for probabilities that mean something.",
             SeparableWarning,
-            stacklevel=7,
+            stacklevel=8,
         )
 
     def _make_claims(self) -> tuple[Claim, ...]:
@@ -206,4 +229,6 @@ class LogisticRegression(Likelihood, PathOverC, LinearClassifier, BayesClassifie
             return (gap_claim(plan, self),)
         if plan.loss is None or not hasattr(self, "step_"):
             return (estimate_claim(plan, self),)
+        if hasattr(self, "direction_"):
+            return (boxed_gap_claim(plan, self, self.step_), weak_claim(self))
         return (boxed_gap_claim(plan, self, self.step_), covariance_claim(plan, self))

@@ -114,7 +114,9 @@ def surrogate(
     surrogate('exponential', kind='margin')
     """
     if kind not in (MARGIN, REGRESSION):
-        raise ParameterError(f"kind={kind!r} is not possible: it must be 'margin' (t = ±1) or 'regression' (t a number).")
+        raise ParameterError(
+            f"kind={kind!r} is not possible: it must be 'margin' (t = ±1) or 'regression' (t a number)."
+        )
     if not callable(value) or not callable(slope) or not (curvature is None or callable(curvature)):
         raise ParameterError("value, slope and curvature of a custom loss are functions of (z, t), scores and targets.")
     v, s = Function(value, "value"), Function(slope, "slope")

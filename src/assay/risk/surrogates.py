@@ -44,6 +44,14 @@ class Surrogate:
         """Whether the slope is continuous."""
         return self.curvature is not None
 
+    def into_domain(self, u: Floats, t: Floats, h: float) -> Floats:
+        """The nearest u at which ℓ* is finite; h is the width."""
+        if self.name in ("log", "hinge"):
+            return np.asarray(-t * np.clip(-u * t, 0.0, 1.0))
+        if self.name == "squared hinge":
+            return np.asarray(-t * np.maximum(-u * t, 0.0))
+        return np.clip(u, -h, h) if self.name == "huber" else u
+
     def least_mean_margin(self, mean_loss: float) -> float:
         """The least m̄ that rows can have on average whose mean loss is at most `mean_loss` (by convexity)."""
         if self.name == "log":
@@ -136,7 +144,8 @@ def _squared_conjugate(u: Any, t: Any, h: float) -> Any:
 
 def _huber_value(z: Any, t: Any, h: float) -> Any:
     a = np.abs(z - t)
-    return np.where(a <= h, 0.5 * a * a, h * a - 0.5 * h * h)
+    near = np.minimum(a, h)
+    return near * (a - 0.5 * near)
 
 
 def _huber_slope(z: Any, t: Any, h: float) -> Any:

@@ -1,7 +1,8 @@
 """A duality gap where there is no penalty: against all weights in a box around the ones found.
 
 The slopes after Newton's step v, u' = ℓ'(z) + ℓ''(z)·dz with dz = (x − p)·v, satisfy Σ c u' (x − p, 1) = g + Hv = 0 up to
-rounding; where they lie in the domain of ℓ*, −Σcℓ*(u') is a lower bound, less what rounding left times the box.
+rounding. Moved into the domain of ℓ*, where they are not in it, they give the lower bound −Σcℓ*(u'), less what is then left
+of that sum times the box.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def absorb_bounds(loss: Surrogate, w: Floats, v: Floats, centre: Floats, block: 
     t, h = block.y, loss.width
     c = np.ones(len(t)) if block.w is None else block.w
     z, dz = (rows_times(block.X, a, centre) for a in (w, v))
-    u = loss.slope(z, t, h) + loss.curvature(z, t, h) * dz
+    u = loss.into_domain(loss.slope(z, t, h) + loss.curvature(z, t, h) * dz, t, h)
     return Bounds(
         float(c @ loss.value(z, t, h)), float(c @ loss.conjugate(u, t, h)), rows_back(block.X, c * u, centre)
     )

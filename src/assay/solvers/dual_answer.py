@@ -59,7 +59,7 @@ def _proved(problem: Problem, at: Iterate, tol: float) -> Iterate:
     seen = problem.fold(partial(absorb_proof, at.alpha, at.w, problem.centre), merge_proofs)
     pull = seen.pull if problem.intercept else np.append(seen.pull[:-1], 0.0)
     value = seen.loss + problem.penalty.value(at.w)
-    gap = relative_gap(value, problem.bound(value, seen.alpha, -pull))
+    gap = relative_gap(value, problem.bound(at.w, value, seen.alpha, -pull))
     return at._replace(objective=value, gap=gap, done=gap <= tol, support=Support(seen.rows, seen.values))
 
 

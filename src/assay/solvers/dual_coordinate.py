@@ -25,12 +25,14 @@ from assay.engines.rows import Part
 from assay.engines.sparse import SparseRows
 from assay.errors import ParameterError
 from assay.numerics import Array, Floats
+from assay.risk.intercepts import slack
 from assay.solvers.iterate import Iterate
 from assay.solvers.problem import Problem, relative_gap
 
 CLOSER = 0.03  # how much less the pushes must differ before the gap is looked at again
 NO_LIMITS = np.inf, -np.inf
 SEED = 20080705
+LEAN = 1e-13  # of Σα: what rounding leaves of Σαt
 STALL = 1e-14  # a pass that pushes no α harder than this has nothing more to gain
 
 
@@ -62,15 +64,21 @@ def dual_coordinate(problem: Problem, start: Floats, tol: float, max_iter: int) 
         if spread > target and number < max_iter:
             continue
         if whole or number == max_iter:
-            at = _iterate(problem, dual, number, tol, spread < STALL)
+            at = _iterate(problem, dual, number, tol, spread < STALL and not _leans(problem, dual))
             yield at
             if at.done:
                 return
-            target = min(target, spread) * CLOSER
+            target = max(min(target, spread) * CLOSER, STALL)
             if problem.intercept and problem.penalty.free[-1]:
                 dual.w[-1] += dual.steps[1] * float((dual.alpha * dual.t).sum())
         dual.resting[:] = False
         limits = NO_LIMITS
+
+
+def _leans(problem: Problem, dual: _Dual) -> bool:
+    """Whether a free intercept still has somewhere to go: Σαt should be zero."""
+    left = abs(float((dual.alpha * dual.t).sum()))
+    return bool(problem.intercept and problem.penalty.free[-1] and left > LEAN * float(dual.alpha.sum()))
 
 
 def _check(problem: Problem) -> None:
@@ -134,6 +142,7 @@ def _iterate(problem: Problem, state: _Dual, passes: int, tol: float, stalled: b
     value = look.loss + problem.penalty.value(state.w)
     dual = float(state.alpha.sum()) - problem.penalty.value(state.w) - 0.5 * float((state.soft * state.alpha**2).sum())
     if problem.intercept and problem.penalty.free[-1]:
-        dual -= abs(float((state.alpha * state.t).sum())) * problem.intercept_bound(value)
+        far = partial(problem.intercept_bound, state.w, value)
+        dual -= slack(abs(float((state.alpha * state.t).sum())), value - dual, value, far)
     gap = relative_gap(value, dual)
     return Iterate(passes, state.w.copy(), value, gap, 0.0, look.least, gap <= tol or stalled, state.alpha.copy())

@@ -19,9 +19,12 @@ from assay.solvers.iterate import Iterate
 from assay.solvers.problem import Look, Problem
 
 ARMIJO = 1e-4
-HALVINGS = 30
+HALVINGS = 60
 ROUNDING = 1e-14  # of a sum over very many rows
+SETTLED = 1e-6  # of the objective: where less is promised, the Hessian at hand serves to the end
 SHARP = 1e-12  # without a penalty people read the digits of the weights: one more step is cheap
+HIDDEN = 1e-9  # of the objective: a fall below this is near what rounding hides
+PATIENCE = 3  # such steps without half the gap, after which rounding allows no more
 RIDGE = 1e-13  # of the unit diagonal: what a direction without curvature is given
 
 
@@ -34,26 +37,29 @@ def newton(
     side is the end: longer and longer multiples of it would do ever better.
     """
     w = start
-    boxed = bool(problem.penalty.free[:-1].any()) and problem.loss.conjugate is not None
-    look = problem.look(w, hessian=True) if first is None else first
+    boxed = bool(problem.penalty.free[:-1].any())
+    every = 1 if boxed else problem.sample
+    look = problem.look(w, hessian=every) if first is None else first
+    best, since = np.inf, 0
     for number in range(max_iter + 1):
         value = smooth_objective(problem, look, w)
         gap = np.inf if boxed else problem.gap(look, w)
         v = newton_step(problem, look, w) if gap > tol else np.zeros_like(w)
         promised = -float(v @ slope(problem, look, w))
-        if boxed and promised <= tol * value:
+        if boxed and promised <= max(tol, HIDDEN) * value:
             gap = boxed_gap(problem, w, v)
+        since = since + 1 if promised <= HIDDEN * value and gap > 0.5 * best else 0
+        best = min(best, gap)
         separated = boxed and problem.loss.kind == MARGIN and look.least > 0
-        done = gap <= (min(tol, SHARP) if boxed else tol) or separated or not promised > 1e-17 * value
+        done = gap <= (min(tol, SHARP) if boxed else tol) or separated or not promised > 0 or since == PATIENCE
         yield Iterate(
             number, w, problem.objective(look, w), gap, least=look.least, done=done, step=v if boxed else None
         )
         if done or number == max_iter:
             return
-        settled = not boxed and promised < 1e-7 * value  # the next look is likely the last
-        w, look = advance(problem, look, w, v, promised, hessian=not settled)
-        if settled and problem.gap(look, w) > tol:
-            look = problem.look(w, hessian=True)
+        settled = not boxed and promised < SETTLED * value and not since
+        w, seen = advance(problem, look, w, v, promised, hessian=0 if settled else 1 if since else every)
+        look = seen if seen.hessian is not None else seen._replace(hessian=look.hessian)
 
 
 def smooth_objective(problem: Problem, look: Look, w: Floats) -> float:
@@ -100,16 +106,22 @@ def solve_unit(A: Floats, b: Floats) -> Floats:
 
 
 def advance(
-    problem: Problem, look: Look, w: Floats, v: Floats, promised: float, *, hessian: bool
+    problem: Problem, look: Look, w: Floats, v: Floats, promised: float, *, hessian: int
 ) -> tuple[Floats, Look]:
-    """w + s·v for the first s = 1, ½, ¼, … that brings its share of the promised fall, with the look there."""
+    """w + s·v for the first s = 1, ½, ¼, … that brings its share of the promised fall, with the look there.
+
+    A fall that rounding hides is judged by the slope along v instead, which must at least be halved (Hager and Zhang 2005).
+    """
     before = smooth_objective(problem, look, w)
     s = 1.0
     for _ in range(HALVINGS):
         there = w + s * v
-        seen = problem.look(there, hessian=hessian or s < 1.0)
+        seen = problem.look(there, hessian=hessian)
         after = smooth_objective(problem, seen, there)
         if after <= before - ARMIJO * s * promised + ROUNDING * abs(before):
+            return there, seen
+        hidden = promised <= HIDDEN * abs(before) and after <= before + HIDDEN * abs(before)
+        if hidden and abs(float(v @ slope(problem, seen, there))) <= 0.5 * promised:
             return there, seen
         s *= 0.5
     return w, look

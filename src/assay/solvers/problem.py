@@ -12,18 +12,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from assay.engines import Block, Engine, Rows, fold
+from assay.engines import ArrayRows, Block, Engine, Rows, block_rows, fold
+from assay.engines.fold import merge_in_order
+from assay.engines.rows import cut
 from assay.engines.sparse import SparseMatrix
 from assay.errors import DataError
 from assay.numerics import Array, Floats
+from assay.risk.intercepts import farthest, lean, slack
 from assay.risk.penalties import Penalty
 from assay.risk.surrogates import Surrogate
 
 State = TypeVar("State")
+PIECES = 4  # of a block; a power of two, so that they are a whole subtree of the merge
 WIDE_SPARSE = 256  # sparse rows of more columns are never spread out: no centre, no Hessian
 NONE, NO_INDEX, NO_POINTER = np.empty(0), np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int64)
 
@@ -60,13 +64,14 @@ class Problem:
     reach: Reach
     prepare: Callable[[Block], Block] | None = None  # makes targets and weights of a block whose y are still labels
     intercept: bool = True  # otherwise b stays where it is: its slope is taken for zero
+    sample: int = 1  # every how many rows one enters the Hessian of a Newton step
 
     def fold(self, absorb: Callable[[Block], State], merge: Callable[[State, State], State]) -> State:
         """One pass over all rows, whose y are then the targets and whose w the weights: every solver reads through this."""
         return fold_prepared(self.engine, self.rows, self.prepare, absorb, merge)
 
-    def look(self, w: Floats, *, hessian: bool = False) -> Look:
-        """The loss at w (d + 1,) with its gradient and, where wanted, its Hessian: one fold."""
+    def look(self, w: Floats, *, hessian: int = 0) -> Look:
+        """The loss at w (d + 1,) with its gradient: one fold. `hessian` 1: with its Hessian; s > 1: from every s-th row."""
         seen = self.fold(partial(absorb_look, self.loss.code, self.loss.width, w, self.centre, hessian), merge_looks)
         return seen if self.intercept else without_intercept(seen)
 
@@ -81,35 +86,23 @@ class Problem:
         only l1 holds a weight, u is shrunk into the domain; a free intercept is bounded by `intercept_bound`.
         """
         part = look.slopes if self.loss.name == "hinge" else look.loss - float((w * look.gradient).sum())
-        return self.bound(self.objective(look, w), part, look.gradient)
+        return self.bound(w, self.objective(look, w), part, look.gradient)
 
-    def bound(self, value: float, part: float, g: Floats) -> float:
-        """The lower bound of a dual point u with −Σcℓ*(u) = `part` and Σ c u (x − p, 1) = g, where F is `value` somewhere."""
+    def bound(self, w: Floats, value: float, part: float, g: Floats) -> float:
+        """The lower bound of a dual point u with −Σcℓ*(u) = `part` and Σ c u (x − p, 1) = g, where F(w) = `value`."""
         free = self.penalty.free
         if free[:-1].any():
             return -np.inf
         rho = self.penalty.shrink(g)
-        slack = self.intercept_bound(value) * abs(float(g[-1])) if free[-1] else 0.0
-        return rho * part - self.penalty.conjugate(rho * g) - rho * slack
+        bound = rho * part - self.penalty.conjugate(rho * g)
+        if not free[-1] or g[-1] == 0:
+            return bound
+        return bound - slack(rho * abs(float(g[-1])), value - bound, value, partial(self.intercept_bound, w, value))
 
-    def intercept_bound(self, objective: float) -> float:
-        """No minimum has |b| above this: the mean loss of either class, and the length of w, are at most F."""
-        length = weight_norm_bound(self.penalty, objective)
-        ends = []
-        for n, mean in zip(self.reach.weights, self.reach.means):
-            if n > 0:
-                lean = float(length(mean))
-                if self.loss.kind == "regression":
-                    off = self._mean_residual(objective / n)
-                    ends.append(abs(self.reach.target) + off + lean)
-                else:
-                    ends.append(abs(self.loss.least_mean_margin(objective / n)) + lean)
-        return max(ends, default=0.0)
-
-    def _mean_residual(self, mean_loss: float) -> float:
-        if self.loss.name == "huber":
-            return float(mean_loss / self.loss.width + 0.5 * self.loss.width)
-        return float(np.sqrt(2 * mean_loss))
+    def intercept_bound(self, w: Floats, value: float, fall: float) -> float:
+        """No minimum has |b| above this, where F(w) = `value` and F can fall by `fall` at most."""
+        leans = [lean(self.penalty, value, fall, mean, w[:-1]) for mean in self.reach.means]
+        return farthest(self.loss, value, self.reach.target, self.reach.weights, leans)
 
     def gap(self, look: Look, w: Floats) -> float:
         """(F(w) − lower bound) / F(w): by how much of itself F can still fall."""
@@ -136,10 +129,33 @@ def fold_prepared(
     absorb: Callable[[Block], State],
     merge: Callable[[State, State], State],
 ) -> State:
-    """One pass over all rows, each block prepared first."""
-    state = fold(engine, rows.blocks(), prepared(prepare, absorb), merge)
+    """One pass over all rows, each block prepared first.
+
+    Dense blocks are cut into four pieces: those of one table spread better over threads, and wherever the blocks are
+    read whole, their pieces are merged in the same order.
+    """
+    work = prepared(prepare, absorb)
+    if rows.sparse:
+        state = fold(engine, rows.blocks(), work, merge)
+    elif isinstance(rows, ArrayRows) and engine.group == 1:
+        state = fold(engine, rows.pieces(PIECES), work, merge)
+    else:
+        state = fold(engine, rows.blocks(), partial(_by_pieces, piece_rows(rows.n_columns), work, merge), merge)
     if state is None:
         raise DataError("Found array with 0 sample(s) while a minimum of 1 is required.")
+    return state
+
+
+def piece_rows(columns: int) -> int:
+    """Rows of a piece."""
+    return block_rows(columns) // PIECES
+
+
+def _by_pieces(
+    step: int, absorb: Callable[[Block], State], merge: Callable[[State, State], State], block: Block
+) -> State:
+    state = merge_in_order((absorb(piece) for piece in cut(block, step)), merge)
+    assert state is not None
     return state
 
 
@@ -152,22 +168,7 @@ def _prepared(prepare: Callable[[Block], Block], absorb: Callable[[Block], State
     return absorb(prepare(block))
 
 
-def weight_norm_bound(penalty: Penalty, objective: float) -> Any:
-    """A function that bounds |a·w| for the w of any minimum: the penalty of w is at most F."""
-    l1, l2 = penalty.l1[:-1], penalty.l2[:-1]
-
-    def bound(a: Floats) -> float:
-        ways = [np.inf]
-        if l2.all():
-            ways.append(float(np.sqrt(2 * objective * np.sum(a * a / l2))))
-        if l1.all():
-            ways.append(float(objective * np.max(np.abs(a) / l1, initial=0.0)))
-        return min(ways)
-
-    return bound
-
-
-def absorb_look(code: int, width: float, w: Floats, centre: Floats, hessian: bool, block: Block) -> Look:
+def absorb_look(code: int, width: float, w: Floats, centre: Floats, hessian: int, block: Block) -> Look:
     """The sums of one block; its y are targets, its w weights."""
     from assay.loops.sweep import sweep
     from assay.loops.tiles import padded, tile_height
@@ -185,7 +186,7 @@ def absorb_look(code: int, width: float, w: Floats, centre: Floats, hessian: boo
     g, sums = np.zeros(P), np.array([0.0, 0.0, 0.0, np.inf])
     H = np.zeros((P, P) if hessian else (0, 0))
     c = NONE if block.w is None else block.w
-    sweep(code, width, X, data, indices, indptr, block.y, c, weights, centre, *room, g, H, sums)
+    sweep(code, width, X, data, indices, indptr, block.y, c, weights, centre, max(1, int(hessian)), block.start, *room, g, H, sums)
     square = None
     if hessian:
         upper = np.triu(H[: d + 1, : d + 1])

@@ -9,9 +9,10 @@ while the others enter by their sums. If no other row changes sides, that is the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,26 +48,29 @@ def smoothing(
     most = max(64, FEW_NUMBERS // len(start))
     whole = _zone(problem, start, np.inf, most)
     if not whole.full:
-        yield from _exactly(problem, start, np.inf, most, whole, tol, max_iter, 0)
+        yield from _exactly(problem, Stand(start, np.inf, 0), np.inf, most, whole, tol, max_iter)
         return
-    width, w, spent = WIDEST, start, 0
+    width, w, spent, number = WIDEST, start, 0, 0
     at = with_width(problem, width)
     look = at.look(w, hessian=True) if first is None else first
-    for number in range(max_iter):
-        gap = at.gap(look, w)
-        yield Iterate(number, w, at.objective(look, w), gap, width=width, least=look.least, done=gap <= tol)
+    while number < max_iter:
+        gap, value = at.gap(look, w), at.objective(look, w)
+        yield Iterate(number, w, value, gap, width=width, least=look.least, done=gap <= tol)
         if gap <= tol:
             return
-        if spent > PATIENCE or settled(at, look, w, gap):
+        v, promised = _step(at, look, w)
+        if spent > PATIENCE or settled(at, look, w, gap, promised):
             zone = _zone(problem, w, width, most)
             if not zone.full:
-                yield from _exactly(problem, w, width, most, zone, tol, max_iter, number + 1)
-                return
+                better = yield from _exactly(problem, Stand(w, value, number), width, most, zone, tol, max_iter)
+                if better is None:
+                    return
+                w, _, number = better
             width, spent = width / SHRINK, 0
             at = with_width(problem, width)
             look = at.look(w, hessian=True)
-        v, promised = _step(at, look, w)
-        spent += 1
+            v, promised = _step(at, look, w)
+        spent, number = spent + 1, number + 1
         w, look = advance(at, look, w, v, promised, hessian=True)
 
 
@@ -78,10 +82,14 @@ def _step(at: Problem, look: Look, w: Floats) -> tuple[Floats, float]:
     return v, -float(v @ slope(at, look, w))
 
 
-def settled(at: Problem, look: Look, w: Floats, gap: float) -> bool:
-    """Whether more of the gap comes from the width, Σc(ℓ(z) − uz + ℓ*(u)), than from not having reached its minimum."""
+def settled(at: Problem, look: Look, w: Floats, gap: float, promised: float) -> bool:
+    """Whether more of the gap comes from the width, Σc(ℓ(z) − uz + ℓ*(u)), than from not having reached its minimum.
+
+    With an L1 part the dual point is shrunk, which hides that: there the step must promise little as well.
+    """
     from_width = look.loss - float(w @ look.gradient) - look.slopes
-    return gap * at.objective(look, w) <= 2.0 * from_width
+    near = at.penalty.quadratic or promised <= 0.1 * from_width
+    return near and gap * at.objective(look, w) <= 2.0 * from_width
 
 
 def with_width(problem: Problem, width: float) -> Problem:
@@ -93,30 +101,54 @@ def _zone(problem: Problem, w: Floats, delta: float, most: int) -> Zone:
     return problem.fold(partial(absorb_zone, w, problem.centre, delta, most), partial(merge_zones, most))
 
 
+class Stand(NamedTuple):
+    """Weights, the objective there, and the number of steps taken so far."""
+
+    w: Floats
+    value: float
+    number: int
+
+
 def _exactly(
-    problem: Problem, w: Floats, delta: float, most: int, zone: Zone, tol: float, max_iter: int, number: int
-) -> Iterator[Iterate]:
-    """Solve for the open rows, look at all rows, and draw the zone anew where others changed sides."""
+    problem: Problem, stand: Stand, delta: float, most: int, zone: Zone, tol: float, max_iter: int
+) -> Generator[Iterate, None, Stand | None]:
+    """Solve for the open rows, look at all rows, and draw the zone anew where others changed sides.
+
+    A zone too narrow to hold the weights (with L1 alone the few rows may have no minimum) leads to worse ones: these are
+    not taken. The answer is None at the end, or where to go on with a narrower hinge.
+    """
+    best: Iterate | None = None
     for _ in range(ROUNDS):
-        point = Point(w, np.zeros(len(zone.c)), np.empty(0), np.empty(0))
+        (w, value, number), point = stand, None
         for point, found in _points(problem, zone, w):
             number += 1
-            if not np.isfinite(delta):  # else what the open rows alone say is no gap of the whole
-                yield Iterate(number, point.u, found.primal, max(relative_gap(found.primal, found.dual), tol))
-        u = _centred(problem, zone, point)
-        seen = problem.fold(partial(absorb_seen, w, u, problem.centre, delta), merge_seen)
-        answer = _answer(problem, zone, point._replace(u=u), seen, number, tol)
-        yield answer
-        if answer.done or number >= max_iter:
-            return
-        w = u
-        if seen.safe <= 0:
+            if not np.isfinite(delta):  # else what the open rows alone say is not yet a gap of the whole
+                gap = relative_gap(found.primal + zone.beyond, found.dual + zone.beyond)
+                yield Iterate(number, point.u, found.primal, max(gap, tol), width=0.0)
+            if number >= max_iter:
+                break
+        stand, taken, safe = Stand(w, value, number), False, -1.0
+        if point is not None:
+            point = point._replace(u=_centred(problem, zone, point))
+            seen = problem.fold(partial(absorb_seen, w, point.u, problem.centre, delta), merge_seen)
+            answer, safe = _answer(problem, zone, point, seen, number, tol), seen.safe
+            taken = answer.objective <= value
+        if taken or number >= max_iter:
+            stuck = best is not None and safe > 0 and answer.gap > 0.5 * best.gap
+            best = answer if best is None or answer.gap <= best.gap else best._replace(number=number)
+            yield best
+            if best.done or stuck or number >= max_iter:
+                return None
+            stand = Stand(point.u, answer.objective, number)
+        if safe <= 0:
             delta *= 2.0
-        fresh = _zone(problem, w, delta, most)
-        while fresh.full:
+        zone = _zone(problem, stand.w, delta, most)
+        while zone.full:
+            if not taken:
+                return stand
             delta *= 0.5
-            fresh = _zone(problem, w, delta, most)
-        zone = fresh
+            zone = _zone(problem, stand.w, delta, most)
+    return None
 
 
 def _centred(problem: Problem, zone: Zone, point: Point) -> Floats:
@@ -153,7 +185,7 @@ def _answer(problem: Problem, zone: Zone, point: Point, seen: Seen, number: int,
     pull = zone.pull + alpha @ zone.A
     if not problem.intercept:
         pull[-1] = 0.0
-    bound = problem.bound(value, zone.beyond + float(alpha.sum()), -pull)
+    bound = problem.bound(point.u, value, zone.beyond + float(alpha.sum()), -pull)
     gap = relative_gap(value, bound)
     done = gap <= tol and seen.safe > 0
     return Iterate(number, point.u, value, gap, least=seen.least, done=bool(done), support=Support(zone.rows, alpha))

@@ -18,6 +18,7 @@ import numpy as np
 from assay.engines import Block, Engine, Rows
 from assay.engines.sparse import SparseMatrix
 from assay.numerics import Floats
+from assay.risk.intercepts import class_leans, farthest_apart, slack
 from assay.risk.penalties import Penalty
 from assay.solvers.problem import (
     NONE,
@@ -28,7 +29,6 @@ from assay.solvers.problem import (
     fold_prepared,
     merge_looks,
     relative_gap,
-    weight_norm_bound,
     without_intercept,
 )
 
@@ -86,24 +86,16 @@ class SoftmaxProblem:
         free = self.penalty.free
         if free[:-1].any():
             return -np.inf
-        rho = self.penalty.shrink(g)
-        slack = 0.0
-        if free[-1]:
-            left = g[:, -1] - g[:, -1].mean()
-            slack = 0.5 * float(np.abs(left).sum()) * self.intercept_spread(self.objective(look, w))
-        return rho * (look.loss - float((w * g).sum())) - self.penalty.conjugate(rho * g) - rho * slack
+        rho, value = self.penalty.shrink(g), self.objective(look, w)
+        bound = rho * (look.loss - float((w * g).sum())) - self.penalty.conjugate(rho * g)
+        if not free[-1]:
+            return bound
+        left = 0.5 * rho * float(np.abs(g[:, -1] - g[:, -1].mean()).sum())
+        return bound - slack(left, value - bound, value, partial(self.intercept_spread, w, value))
 
-    def intercept_spread(self, objective: float) -> float:
-        """No minimum has b_k − b_y above this.
-
-        A row of class y loses at least z_k − z_y. On average over the class, b_k − b_y ≤ F/C_y + |x̄_y·(w_k − w_y)|,
-        and both w together have a penalty of at most F.
-        """
-        if not np.all(self.reach.weights > 0):
-            return np.inf
-        length = weight_norm_bound(self.penalty, objective)
-        ends = [objective / n + np.sqrt(2.0) * length(mean) for n, mean in zip(*self.reach)]
-        return float(max(ends))
+    def intercept_spread(self, w: Floats, value: float, fall: float) -> float:
+        """No minimum has b_k − b_y above this, where F(w) = `value` and F can fall by `fall` at most."""
+        return farthest_apart(value, self.reach.weights.tolist(), class_leans(self.penalty, value, fall, self.reach.means, w))
 
     def gap(self, look: Look, w: Floats) -> float:
         """(F(w) − lower bound) / F(w): by how much of itself F can still fall."""

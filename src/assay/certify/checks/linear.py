@@ -9,6 +9,7 @@ the slopes need not add up to zero exactly: no minimum has an intercept beyond a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,8 +17,9 @@ import numpy as np
 from assay.certify.claim import Claim, Verdict
 from assay.engines import Rows, SparseMatrix
 from assay.numerics import Array, Floats, log_sum_exp
+from assay.risk.intercepts import class_leans, farthest, farthest_apart, lean, slack
 from assay.risk.penalties import Penalty
-from assay.risk.surrogates import REGRESSION, Surrogate, surrogate
+from assay.risk.surrogates import Surrogate, surrogate
 
 LOOSEST = 1e-1
 SAME = 1e-9  # what the objective may be off by, relatively
@@ -213,37 +215,28 @@ def sums_of(claim: Claim, rows: Rows, case: Case, centre: Floats) -> Sums:
     return Sums(loss, conjugate, gradient)
 
 
-def _lean(penalty: Penalty, value: float, a: Floats) -> float:
-    """A bound on |a·w| where the penalty of w is at most `value`."""
-    l1, l2 = penalty.l1[:-1], penalty.l2[:-1]
-    ways = [np.inf]
-    if l2.all():
-        ways.append(float(np.sqrt(2 * value * np.sum(a * a / l2))))
-    if l1.all():
-        ways.append(float(value * np.max(np.abs(a) / l1)))
-    return min(ways)
-
-
-def _intercept_slack(claim: Claim, case: Case, shape: Shape, penalty: Penalty, value: float, g: Floats) -> float:
-    """By how much the slope left in a free intercept can lower the bound at most."""
+def _intercept_slack(
+    claim: Claim, case: Case, shape: Shape, penalty: Penalty, value: float, rest: float, left: Floats
+) -> float:
+    """What the slope left in free intercepts costs the bound at most; `rest` is the gap without that."""
     name = claim.witness["loss"]
+    at = case.w
     if name == "softmax":
-        lean = [np.sqrt(2.0) * _lean(penalty, value, mean) for mean in shape.means]  # both w share the penalty
-        far = max(value / n + a for n, a in zip(shape.weight, lean))
-        return 0.5 * far * float(np.abs(g[:, -1]).sum())
-    loss = surrogate(name)
-    if loss.kind == REGRESSION:
-        n = float(shape.weight.sum())
-        off = value / n / case.width + 0.5 * case.width if name == "huber" else np.sqrt(2 * value / n)
-        return float((abs(shape.target) + off + _lean(penalty, value, shape.means[0])) * abs(g[-1]))
-    k, far = case.positive, 0.0
-    assert k is not None
-    rest = np.arange(len(shape.weight)) != k
-    for mine in (~rest, rest):
-        n = float(shape.weight[mine].sum())
-        mean = shape.weight[mine] @ shape.means[mine] / n
-        far = max(far, abs(loss.least_mean_margin(value / n)) + _lean(penalty, value, mean))
-    return float(far * abs(g[-1]))
+
+        def apart(fall: float) -> float:
+            return farthest_apart(value, shape.weight.tolist(), class_leans(penalty, value, fall, shape.means, at))
+
+        return slack(0.5 * float(np.abs(left - left.mean()).sum()), rest, value, apart)
+    loss = replace(surrogate(name), width=case.width)
+    inside = np.arange(len(shape.weight)) == case.positive
+    groups = [inside, ~inside] if case.positive is not None else [~inside]
+    weights = [float(shape.weight[mine].sum()) for mine in groups]
+    means = [shape.weight[mine] @ shape.means[mine] / n for mine, n in zip(groups, weights)]
+
+    def far(fall: float) -> float:
+        return farthest(loss, value, shape.target, weights, [lean(penalty, value, fall, m, at[:-1]) for m in means])
+
+    return slack(abs(float(left)), rest, value, far)
 
 
 def check_duality_gap(claim: Claim, rows: Rows, predict: Any) -> Verdict:
@@ -262,8 +255,9 @@ def check_duality_gap(claim: Claim, rows: Rows, predict: Any) -> Verdict:
         g = s.gradient.copy()
         if not claim.witness["fit_intercept"]:
             g[..., -1] = 0.0
-        slack = _intercept_slack(claim, case, shape, penalty, value, g) if free else 0.0
-        bound = -rho * s.conjugate - penalty.conjugate(rho * g) - rho * slack
+        bound = -rho * s.conjugate - penalty.conjugate(rho * g)
+        if free:
+            bound -= _intercept_slack(claim, case, shape, penalty, value, value - bound, rho * g[..., -1])
         worst = max(worst, (value - bound) / value if value > 0 else 0.0)
         totals.append(value)
     return _verdict(claim, worst, totals, tolerance)
@@ -298,6 +292,7 @@ def check_boxed_duality_gap(claim: Claim, rows: Rows, predict: Any) -> Verdict:
             t = codes if case.positive is None else np.where(codes == case.positive, 1.0, -1.0)
             z, dz = (times(X, a[:-1]) + a[-1] for a in (case.w, v))
             u = np.asarray(loss.slope(z, t, case.width)) + np.asarray(loss.curvature(z, t, case.width)) * dz
+            u = loss.into_domain(u, t, case.width)
             value += float(c @ loss.value(z, t, case.width))
             star += float(c @ loss.conjugate(u, t, case.width))
             g[-1] += float(c @ u)

@@ -38,6 +38,12 @@ def witness_of(plan: Plan, model: Any) -> dict[str, Any]:
     }
 
 
+def loss_text(plan: Plan) -> str:
+    """The loss in words; solvers take the squared loss as ½(z − t)²."""
+    name = "softmax" if plan.loss is None else plan.loss.name
+    return "half the squared" if name == "squared" else name
+
+
 def penalty_text(plan: Plan, weight: float) -> str:
     """The penalty in words."""
     l1, l2 = plan.strengths(weight)
@@ -49,7 +55,7 @@ def penalty_text(plan: Plan, weight: float) -> str:
 def gap_claim(plan: Plan, model: Any) -> Claim:
     """The duality gap of each problem, the largest of which counts."""
     value, gap = float(model.objective_.sum()), float(model.gap_.max())
-    loss = "softmax" if plan.loss is None else plan.loss.name
+    loss = loss_text(plan)
     many = f" (each of {len(model.gap_)} problems)" if len(model.gap_) > 1 else ""
     return Claim(
         name="duality gap",
@@ -66,7 +72,7 @@ def gap_claim(plan: Plan, model: Any) -> Claim:
 def boxed_gap_claim(plan: Plan, model: Any, step: Floats) -> Claim:
     """Without a penalty: the gap against all weights within a box, by the dual point of Newton's next step."""
     gap, value = float(model.gap_.max()), float(model.objective_.sum())
-    loss = "softmax" if plan.loss is None else plan.loss.name
+    loss = loss_text(plan)
     return Claim(
         name="duality gap",
         statement=f"sum of {loss} losses = {value:.10g}: at most a share of {plan.tol:g} above the least value for weights within {BOX:g} "
@@ -82,7 +88,7 @@ def boxed_gap_claim(plan: Plan, model: Any, step: Floats) -> Claim:
 def estimate_claim(plan: Plan, model: Any) -> Claim:
     """Without penalty and dual bound: how small the slope is, measured by what a step of the preconditioner would gain."""
     gap, value = float(model.gap_.max()), float(model.objective_.sum())
-    loss = "softmax" if plan.loss is None else plan.loss.name
+    loss = loss_text(plan)
     return Claim(
         name="slope",
         statement=f"sum of {loss} losses = {value:.10g}: a step along the slope g promises less than a share of {plan.tol:g} "
@@ -106,6 +112,24 @@ def likelihood_claim(plan: Plan, model: Any, margin: float) -> Claim:
         check="separating_weights",
         value=margin,
         witness=witness_of(plan, model),
+    )
+
+
+def weak_claim(model: Any) -> Claim:
+    """Classes that touch: no maximum of the likelihood exists either."""
+    return Claim(
+        name="no maximum likelihood",
+        statement="along a direction every row stays on its side or on the plane (to rounding) and some gain for ever: the "
+        "likelihood has no maximum, and the weights are only where the fit stopped",
+        holds=True,
+        check="separability_weak",
+        kind="warning",
+        witness={
+            "coef": model.direction_[:-1],
+            "intercept": float(model.direction_[-1]),
+            "space": "affine",
+            "positive": plain_labels(model.classes_)[1],
+        },
     )
 
 

@@ -12,7 +12,7 @@ from assay.hypotheses.linear.model import LinearModel
 from assay.hypotheses.linear.scores import linear_scores
 from assay.hypotheses.linear.survey import Survey
 from assay.hypotheses.linear.targets import Targets, class_counts
-from assay.labels import class_multipliers
+from assay.labels import class_multipliers, plain_labels
 from assay.learner import Classifier
 from assay.numerics import Array, Floats
 
@@ -33,11 +33,11 @@ class LinearClassifier(LinearModel, Classifier):
         present = np.flatnonzero(found.weight > 0)
         if len(present) < 2:
             raise DataError(
-                f"Only one class, {self.classes_[present[0]]!r}, has rows of positive weight: a classifier needs at least two "
+                f"Only one class, {plain_labels(self.classes_)[present[0]]!r}, has rows of positive weight: a classifier needs at least two "
                 "classes to tell apart."
             )
         if len(present) < len(found.weight):
-            absent = self.classes_[np.flatnonzero(found.weight <= 0)[0]]
+            absent = plain_labels(self.classes_)[np.flatnonzero(found.weight <= 0)[0]]
             raise DataError(
                 f"Class {absent!r} has no rows of positive weight: drop its rows, or give some of them (or the class) a weight."
             )

@@ -167,7 +167,7 @@ class LinearModel(Learner):
             f"{type(self).__name__}: solver {self.solver_!r} stopped after {self.n_iter_} iterations at a relative gap of "
             f"{self.gap_.max():.3g} (tol={plan.tol:g}). Raise max_iter, allow a larger tol, or use solver='auto'.",
             as_seen_by_sklearn(ConvergenceWarning),
-            stacklevel=7,
+            stacklevel=8,
         )
 
     def _warm(self, rows: Rows) -> list[Floats] | None:

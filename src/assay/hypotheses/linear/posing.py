@@ -18,6 +18,10 @@ from assay.solvers.problem import WIDE_SPARSE, Look, Problem, Reach
 from assay.solvers.softmax_problem import ClassReach, SoftmaxProblem
 
 
+ROWS_A_WEIGHT = 400  # so many rows for each weight make a Hessian good enough for Newton's steps
+MOST_SAMPLED = 16
+
+
 @dataclass(frozen=True)
 class Posed:
     """A problem, its Gram matrix Σ c (x − p, 1)(x − p, 1)ᵀ (d + 1, d + 1) or None, and the look at w = 0 or None."""
@@ -59,9 +63,9 @@ def pose(engine: Engine, prepared: Prepared, survey: Survey, plan: Plan, positiv
         softmax = SoftmaxProblem(engine, rows, penalty, centre, scale, reach, encode, plan.fit_intercept)
         return Posed(softmax, gram, None)
     make = CustomProblem if isinstance(plan.loss, CustomSurrogate) else Problem
-    problem = make(
-        engine, rows, plan.loss, penalty, centre, scale, _reach(survey, plan.loss, centre, positive), encode, plan.fit_intercept
-    )
+    reaches = _reach(survey, plan.loss, centre, positive)
+    sample = max(1, min(MOST_SAMPLED, survey.rows // (ROWS_A_WEIGHT * (d + 1))))
+    problem = make(engine, rows, plan.loss, penalty, centre, scale, reaches, encode, plan.fit_intercept, sample)
     return Posed(problem, gram, _first_look(problem, survey, gram, positive))
 
 

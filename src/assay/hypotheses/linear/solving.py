@@ -19,6 +19,8 @@ def iterates(posed: Posed, plan: Plan, solver: str, start: Floats | None = None)
     at_zero = start is None and plan.init is None
     w = plan.start(shape, problem.centre) if start is None else start
     first = posed.first if at_zero else None
+    if solver == "proximal-newton" and plan.unpenalised and isinstance(problem, Problem) and not problem.rows.sparse:
+        solver = "newton"  # the same steps, with a bound where no penalty gives one
     if solver == "lbfgs":
         from assay.solvers.lbfgs import lbfgs
         from assay.solvers.preconditioner import preconditioner

@@ -36,6 +36,7 @@ class Survey(NamedTuple):
     classes: ClassMoments
     weight: Floats
     gram: Gram | None
+    rows: int
     mark: bytes
 
     @property
@@ -64,7 +65,7 @@ def absorb_survey(names: tuple[str, ...] | None, targets: Targets, products: boo
         refuse_heavy(c)
         refuse_overflow(block.X, block.start, names)
     weight = np.bincount(classes, weights=c, minlength=K).astype(np.float64)
-    return Survey(found, weight, gram, mark)
+    return Survey(found, weight, gram, len(codes), mark)
 
 
 def _dense(
@@ -132,7 +133,8 @@ def _sparse_gram(X: SparseMatrix, number: Floats, c: Array | None) -> Gram:
 def merge_surveys(a: Survey, b: Survey) -> Survey:
     """The survey of both stretches of rows together."""
     gram = None if a.gram is None or b.gram is None else merge_gram(a.gram, b.gram)
-    return Survey(merge_moments(a.classes, b.classes), a.weight + b.weight, gram, fingerprint.join(a.mark, b.mark))
+    mark = fingerprint.join(a.mark, b.mark)
+    return Survey(merge_moments(a.classes, b.classes), a.weight + b.weight, gram, a.rows + b.rows, mark)
 
 
 def wants_products(rows: Rows) -> bool:

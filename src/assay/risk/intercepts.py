@@ -1,0 +1,73 @@
+"""How far a free intercept can be from a minimum, so that a slope left in it can be charged to a lower bound.
+
+A dual point must have Σ c u = 0 where the intercept is free. If g is left of that, the bound is lower by |g| times the
+farthest |b| of any minimum. Rows of a class lose F/n on average at most, which bounds their mean score z̄ = x̄·w + b, hence b;
+w itself is held by its penalty, and the better by how little F can still fall: ½ Σ l2 (w − w*)² ≤ F(w) − F(w*).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from assay.numerics import Floats
+from assay.risk.penalties import Penalty
+from assay.risk.surrogates import REGRESSION, Surrogate
+
+ROUNDS = 6
+
+
+def lean(penalty: Penalty, value: float, fall: float, mean: Floats, w: Floats) -> float:
+    """A bound on |x̄·w*| for any minimum w*, where F(w) = `value` and F(w) − F(w*) ≤ `fall`."""
+    l1, l2 = penalty.l1[:-1], penalty.l2[:-1]
+    ways = [np.inf]
+    if l2.all():
+        length = float(np.sqrt(2 * np.sum(mean * mean / l2)))
+        ways += [np.sqrt(value) * length, abs(float((mean * w).sum())) + np.sqrt(fall) * length]
+    if l1.all():
+        ways.append(float(value * np.max(np.abs(mean) / l1, initial=0.0)))
+    return float(min(ways))
+
+
+def farthest(loss: Surrogate, value: float, target: float, weights: Sequence[float], leans: Sequence[float]) -> float:
+    """A bound on |b| of any minimum: of both classes of a margin loss, or of all rows of a regression."""
+    ends = [0.0]
+    for n, a in zip(weights, leans):
+        if n > 0:
+            ends.append(_mean_score(loss, value / n, target) + a)
+    return max(ends)
+
+
+def _mean_score(loss: Surrogate, mean_loss: float, target: float) -> float:
+    if loss.kind != REGRESSION:
+        return abs(loss.least_mean_margin(mean_loss))
+    if loss.name == "huber":
+        return abs(target) + mean_loss / loss.width + 0.5 * loss.width
+    return abs(target) + float(np.sqrt(2 * mean_loss))
+
+
+def farthest_apart(value: float, weights: Sequence[float], leans: Sequence[float]) -> float:
+    """Softmax: a bound on b_k − b_y, as a row of class y loses at least z_k − z_y."""
+    return max(value / n + a if n > 0 else np.inf for n, a in zip(weights, leans))
+
+
+def class_leans(penalty: Penalty, value: float, fall: float, means: Floats, w: Floats) -> list[float]:
+    """For each class y a bound on |x̄_y·(w_k − w_y)| over all k, for any minimum; w (K, d + 1), means (K, d)."""
+    out = []
+    for y, mean in enumerate(means):
+        apart = w[:, :-1] - w[y, :-1]
+        most = apart[int(np.argmax(np.abs((apart * mean).sum(axis=1))))]
+        out.append(lean(penalty, value, fall, np.sqrt(2.0) * mean, most / np.sqrt(2.0)))
+    return out
+
+
+def slack(slope: float, rest: float, value: float, far: Callable[[float], float]) -> float:
+    """What the slope left in a free intercept costs the bound; `far(fall)` bounds b where F can fall by `fall` at most.
+
+    `rest` is F(w) less the bound without this cost: with it the fall is bounded, then b better, and so on.
+    """
+    fall = value
+    for _ in range(ROUNDS):
+        fall = min(fall, max(rest, 0.0) + slope * far(fall))
+    return slope * far(fall)
