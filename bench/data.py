@@ -33,8 +33,19 @@ def noisy_sign(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return X, (z + rng.logistic(size=n) > 0).astype(np.int64)
 
 
-def many_classes(n: int, d: int, K: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """K classes by linear functions of correlated columns, the greatest of which (with noise) wins."""
+def made_classes(n: int, d: int, K: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """scikit-learn's own generator: half of the columns informative, a quarter linear combinations of these, the rest noise."""
+    from sklearn.datasets import make_classification
+
+    clusters = 2 if K == 2 else 1
+    X, y = make_classification(
+        n, d, n_informative=d // 2, n_redundant=d // 4, n_classes=K, n_clusters_per_class=clusters, random_state=seed
+    )
+    return X, y.astype(np.int64)
+
+
+def easy_classes(n: int, d: int, K: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """K classes by linear functions of hardly correlated columns of one scale: first-order methods are at their best."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
     X[:, 1:] += 0.5 * X[:, :-1]
@@ -59,5 +70,6 @@ def texts(n: int, d: int, entries: int, seed: int = 0) -> tuple[Any, np.ndarray]
     rarity = np.log((1 + n) / (1 + np.bincount(X.indices, minlength=d))) + 1
     X = csr_matrix(X.multiply(rarity))
     X = csr_matrix(diags(1 / np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())) @ X)
+    X.sort_indices()
     z = X @ rng.normal(size=d) * 3
     return X, (z + rng.logistic(size=n) > 0).astype(np.int64)

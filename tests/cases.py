@@ -124,6 +124,7 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
     "linear-regression": [{}, {"params": {"fit_intercept": False}}],
     "logistic-regression": [{}, {"params": {"l1_ratio": 0.5, "C": 0.5}}],
     "linear-svc": [{}, {"params": {"loss": "hinge", "class_weight": "balanced"}, "tolerance": 1e-6}],
+    "erm": [{}, {"params": {"loss": "softmax", "penalty": "elasticnet"}, "tolerance": 1e-5}],
     "perceptron": [{"params": {"max_iter": 3}}, {"params": {"order": "batch", "max_iter": 10}}],
 }
 

@@ -17,7 +17,9 @@ from bench.harness import Contender, Race, Target
 from bench.workloads.linear_models import Weights, by_objective, weights
 
 
-def objective(X: Any, y: np.ndarray, loss: Callable[[np.ndarray], np.ndarray], intercept: float) -> Callable[[Weights], float]:
+def objective(
+    X: Any, y: np.ndarray, loss: Callable[[np.ndarray], np.ndarray], intercept: float
+) -> Callable[[Weights], float]:
     """Σ loss(margin) + ½‖w‖² + ½·intercept·b²."""
     t = np.where(y > 0, 1.0, -1.0)
 
@@ -37,9 +39,13 @@ def races() -> list[Race]:
             [
                 Contender("assay", lambda: weights(assay.LogisticRegression(**no_intercept).fit(X, y)), rounds=5),
                 Contender(
-                    "liblinear", lambda: weights(LogisticRegression(solver="liblinear", **no_intercept).fit(X, y)), rounds=1
+                    "liblinear",
+                    lambda: weights(LogisticRegression(solver="liblinear", **no_intercept).fit(X, y)),
+                    rounds=1,
                 ),
-                Contender("saga", lambda: weights(LogisticRegression(solver="saga", **no_intercept).fit(X, y)), rounds=1),
+                Contender(
+                    "saga", lambda: weights(LogisticRegression(solver="saga", **no_intercept).fit(X, y)), rounds=1
+                ),
             ],
             by_objective(objective(X, y, lambda m: np.logaddexp(0, -m), 0.0)),
             [Target("liblinear", at_least=2), Target("saga", at_least=2)],
@@ -56,7 +62,9 @@ def races() -> list[Race]:
         Race(
             "LinearSVC hinge, sparse 1e5×1e5",
             [
-                Contender("assay", lambda: weights(assay.LinearSVC(loss="hinge", intercept_scaling=1.0).fit(X, y)), rounds=3),
+                Contender(
+                    "assay", lambda: weights(assay.LinearSVC(loss="hinge", intercept_scaling=1.0).fit(X, y)), rounds=3
+                ),
                 Contender("liblinear", lambda: weights(LinearSVC(loss="hinge").fit(X, y)), rounds=2),
             ],
             by_objective(objective(X, y, lambda m: np.maximum(0, 1 - m), 1.0)),

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from assay.certify import Claim as Claim
     from assay.datasets import dataset as dataset
     from assay.engines import engine as engine
+    from assay.hypotheses import ERM as ERM
     from assay.hypotheses import BernoulliNB as BernoulliNB
     from assay.hypotheses import CategoricalNB as CategoricalNB
     from assay.hypotheses import GaussianNB as GaussianNB

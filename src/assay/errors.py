@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import difflib
 import sys
+import warnings
 from collections.abc import Iterable
 from functools import cache
+from types import FrameType
 from typing import Any
 
 
@@ -76,6 +78,15 @@ class ConvergenceWarning(UserWarning):
 
 class SeparableWarning(ConvergenceWarning):
     """The classes are separable, so that a likelihood without penalty has no maximum."""
+
+
+def tell(message: str, category: type[Warning]) -> None:
+    """Warn at the line of the user's code that called into Assay, however deep inside this is."""
+    frame: FrameType | None = sys._getframe(1)
+    level = 2
+    while frame is not None and str(frame.f_globals.get("__name__")).split(".")[0] == "assay":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 @cache

@@ -15,7 +15,9 @@ from assay.risk.surrogates import SURROGATES
 from assay.solvers.problem import absorb_look, merge_looks
 
 KINDS = ("float64", "float32", "sparse", "sparse float32")
-CASES = [(d, kind) for d in (1, 7, 8, 63, 300) for kind in KINDS[: 2 if d > 256 else 4]]  # wide sparse rows: test_sparse_sweep.py
+CASES = [
+    (d, kind) for d in (1, 7, 8, 63, 300) for kind in KINDS[: 2 if d > 256 else 4]
+]  # wide sparse rows: test_sparse_sweep.py
 
 
 def rows(d, n=101, dtype=np.float64, seed=0):
@@ -23,7 +25,13 @@ def rows(d, n=101, dtype=np.float64, seed=0):
     X = np.where(rng.random((n, d)) < 0.4, rng.normal(size=(n, d)), 0.0).astype(dtype)
     X[5] = 0.0
     w = rng.normal(size=d + 1) / np.sqrt(d)
-    return X, np.where(rng.random(n) < 0.5, 1.0, -1.0), rng.uniform(0, 2, n) * (np.arange(n) % 7 > 0), w, rng.normal(size=d)
+    return (
+        X,
+        np.where(rng.random(n) < 0.5, 1.0, -1.0),
+        rng.uniform(0, 2, n) * (np.arange(n) % 7 > 0),
+        w,
+        rng.normal(size=d),
+    )
 
 
 def sparse_of(X):

@@ -258,6 +258,9 @@ class TestLaws:
         X, y = two()
         model = ERM("log", warm_start=True).fit(X, y)
         assert model.fit(X, y).n_iter_ == 0
+        for loss in ("log", "softmax"):  # other classes: the weights of before are no start
+            model = ERM(loss, warm_start=True).fit(X, y)
+            assert model.fit(*blobs(150, 4, 3)).coef_.shape == (3, 4)
 
     def test_init_is_in_the_order_of_the_notes(self):
         X, y = two()

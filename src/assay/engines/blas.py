@@ -11,8 +11,8 @@ from typing import Any
 _lock = threading.Lock()
 _users = 0
 _libraries: list[Any] = []
-_found_with: bool | None = None  # whether SciPy, which brings a BLAS of its own, was there when they were found
 _before: list[int] = []
+_with_scipy = False  # whether SciPy, which brings a BLAS of its own, was there when they were found
 
 
 def _find_libraries() -> list[Any]:
@@ -23,25 +23,46 @@ def _find_libraries() -> list[Any]:
     return [c for c in ThreadpoolController().lib_controllers if c.user_api == "blas"]
 
 
+def scipy_linalg() -> Any:
+    """The module scipy.linalg, its BLAS on one thread where the others are: it may be loaded while they are held."""
+    import scipy.linalg
+
+    with _lock:
+        if _users and not _with_scipy:
+            _let_go()
+            _hold()
+    return scipy.linalg
+
+
+def _hold() -> None:
+    """Set every library to one thread; called with the lock held."""
+    global _libraries, _before, _with_scipy
+    if not _libraries or _with_scipy != ("scipy.linalg" in sys.modules):
+        _libraries, _with_scipy = _find_libraries(), "scipy.linalg" in sys.modules
+    _before = [library.get_num_threads() for library in _libraries]
+    for library, n in zip(_libraries, _before):
+        if n != 1:
+            library.set_num_threads(1)
+
+
+def _let_go() -> None:
+    for library, n in zip(_libraries, _before):
+        if n != 1:
+            library.set_num_threads(n)
+
+
 @contextmanager
 def one_thread_blas() -> Iterator[None]:
     """Within, matrix products run on the calling thread alone. May be nested and entered from many threads."""
-    global _users, _libraries, _found_with, _before
+    global _users
     with _lock:
-        if _users == 0 and _found_with != ("scipy.linalg" in sys.modules):
-            _libraries, _found_with = _find_libraries(), "scipy.linalg" in sys.modules
         _users += 1
         if _users == 1:
-            _before = [library.get_num_threads() for library in _libraries]
-            for library, n in zip(_libraries, _before):
-                if n != 1:
-                    library.set_num_threads(1)
+            _hold()
     try:
         yield
     finally:
         with _lock:
             _users -= 1
             if _users == 0:
-                for library, n in zip(_libraries, _before):
-                    if n != 1:
-                        library.set_num_threads(n)
+                _let_go()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,7 +53,16 @@ def _client_of(given: Any, timeout: Any) -> Any:
 
 def _run(function: Callable[[Any], Any], item: Any) -> Any:
     with one_thread_blas():
-        return function(item)
+        return _landed(function)(item)
+
+
+def _landed(value: Any) -> Any:
+    """A function with its bound arguments, arrays that travelled to odd addresses copied: products of such have other bits."""
+    if isinstance(value, partial):
+        return partial(_landed(value.func), *map(_landed, value.args), **{k: _landed(v) for k, v in value.keywords.items()})
+    if isinstance(value, np.ndarray) and not value.flags.aligned:
+        return value.copy(order="K")
+    return value
 
 
 class Cluster(Engine):

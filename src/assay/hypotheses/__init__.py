@@ -13,6 +13,7 @@ from assay.errors import ModelFileError, ParameterError, nearest
 if TYPE_CHECKING:
     from assay.hypotheses.discriminant import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
     from assay.hypotheses.discriminant import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
+    from assay.hypotheses.erm import ERM as ERM
     from assay.hypotheses.least_squares import LinearRegression as LinearRegression
     from assay.hypotheses.least_squares import Ridge as Ridge
     from assay.hypotheses.linear_svc import LinearSVC as LinearSVC
@@ -38,6 +39,7 @@ REGISTRY: dict[str, str] = {
     "logistic-regression": "assay.hypotheses.logistic:LogisticRegression",
     "perceptron": "assay.hypotheses.perceptron:Perceptron",
     "linear-svc": "assay.hypotheses.linear_svc:LinearSVC",
+    "erm": "assay.hypotheses.erm:ERM",
 }
 CLASS_NAMES: dict[str, str] = {where.split(":")[1]: name for name, where in REGISTRY.items()}
 

@@ -3,12 +3,11 @@ or, of a loss that is zero from a margin of one on, becomes zero."""
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
-from assay.errors import SeparableWarning
+from assay.errors import SeparableWarning, tell
 from assay.hypotheses.linear.posing import Posed
 from assay.solvers.iterate import Iterate
 
@@ -27,9 +26,8 @@ def beyond_all_bounds(posed: Posed, at: Iterate) -> Iterate:
 
 def warn_separable(model: Any) -> None:
     """Say that no minimum exists, and what the weights are."""
-    warnings.warn(
+    tell(
         f"{type(model).__name__}: a hyperplane separates classes, so that the {model.loss} risk without a penalty falls for ever and has "
         "no minimum. The weights are a separating direction (least margin 1). Take a penalty for weights that mean something.",
         SeparableWarning,
-        stacklevel=7,
     )

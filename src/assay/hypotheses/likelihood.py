@@ -1,6 +1,6 @@
 """How sure maximum-likelihood coefficients are: the inverse of the loss's Hessian is their covariance, for many rows.
 
-    se(w_j)² = (H⁻¹)_jj,    z_j = w_j / se(w_j)  is standard normal where w_j is zero
+se(w_j)² = (H⁻¹)_jj,    z_j = w_j / se(w_j)  is standard normal where w_j is zero
 """
 
 from __future__ import annotations

@@ -32,7 +32,16 @@ from assay.params import CLASS_WEIGHT, N_JOBS, Choice, Flag, Param, Range
 from assay.risk.surrogates import surrogate
 from assay.solvers.iterate import Support
 
-SOLVERS = ("auto", "newton", "smoothing", "lbfgs", "proximal-newton", "proximal-gradient", "dual-coordinate", "subgradient")
+SOLVERS = (
+    "auto",
+    "newton",
+    "smoothing",
+    "lbfgs",
+    "proximal-newton",
+    "proximal-gradient",
+    "dual-coordinate",
+    "subgradient",
+)
 
 
 class LinearSVC(PathOverC, LinearClassifier):
@@ -59,12 +68,16 @@ class LinearSVC(PathOverC, LinearClassifier):
         "dual": Flag(doc="accepted for scikit-learn's sake; the solver chooses", words=("auto",)),
         "multi_class": Choice(options=("ovr",), doc="more than two classes: each against the rest"),
         "fit_intercept": Flag(doc="fit b as well; otherwise b = 0"),
-        "intercept_scaling": Range(low=0, open_low=True, words=(None,), doc="None: b is free; a number: ½(b / it)² is added"),
+        "intercept_scaling": Range(
+            low=0, open_low=True, words=(None,), doc="None: b is free; a number: ½(b / it)² is added"
+        ),
         "class_weight": CLASS_WEIGHT,
         "max_iter": Range(kind=int, low=1, doc="most iterations"),
         "eta": Range(low=0, high=2, open_low=True, open_high=True, doc="learning speed of solver='pgd'"),
         "warm_start": Flag(doc="begin at the weights of the fit before"),
-        "random_state": Range(kind=int, low=0, words=(None,), doc="accepted for scikit-learn's sake; nothing is random"),
+        "random_state": Range(
+            kind=int, low=0, words=(None,), doc="accepted for scikit-learn's sake; nothing is random"
+        ),
         "verbose": Range(kind=int, low=0, doc="accepted for scikit-learn's sake"),
         "n_jobs": N_JOBS,
     }
@@ -112,7 +125,14 @@ class LinearSVC(PathOverC, LinearClassifier):
         scaling = self.intercept_scaling if self.fit_intercept else None
         bias = 0.0 if scaling is None else strength / float(scaling) ** 2
         return Plan(
-            surrogate(self.loss), l1, l2, self.fit_intercept, self.solver, float(self.tol), self.max_iter, intercept_l2=bias
+            surrogate(self.loss),
+            l1,
+            l2,
+            self.fit_intercept,
+            self.solver,
+            float(self.tol),
+            self.max_iter,
+            intercept_l2=bias,
         )
 
     # --- the hard margin ----------------------------------------------------------------------------------------------
@@ -120,12 +140,18 @@ class LinearSVC(PathOverC, LinearClassifier):
     def _hard(self) -> bool:
         if np.isfinite(self.C):
             if self.solver == "pgd":
-                raise ParameterError("LinearSVC: solver='pgd' is the hard margin of the lecture notes: it needs C=float('inf').")
+                raise ParameterError(
+                    "LinearSVC: solver='pgd' is the hard margin of the lecture notes: it needs C=float('inf')."
+                )
             return False
         if self.solver not in ("auto", "pgd"):
-            raise ParameterError(f"LinearSVC: C=inf is the hard margin, which solver={self.solver!r} does not know: use 'auto' or 'pgd'.")
+            raise ParameterError(
+                f"LinearSVC: C=inf is the hard margin, which solver={self.solver!r} does not know: use 'auto' or 'pgd'."
+            )
         if self.penalty != "l2" or (self.fit_intercept and self.intercept_scaling is not None):
-            raise ParameterError("LinearSVC: the hard margin C=inf minimises ½‖w‖² alone: penalty='l2', intercept_scaling=None.")
+            raise ParameterError(
+                "LinearSVC: the hard margin C=inf minimises ½‖w‖² alone: penalty='l2', intercept_scaling=None."
+            )
         return True
 
     def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:

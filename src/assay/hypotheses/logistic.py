@@ -9,14 +9,14 @@ With y ∈ {0, 1} the likelihood is p^y (1 − p)^(1 − y): the same function, 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
 from assay.certify import Claim
-from assay.errors import ParameterError, SeparableWarning
+from assay.errors import ParameterError, SeparableWarning, tell
+from assay.hypotheses.likelihood import Likelihood
 from assay.hypotheses.linear.claims import (
     boxed_gap_claim,
     covariance_claim,
@@ -31,7 +31,6 @@ from assay.hypotheses.linear.paths import PathOverC
 from assay.hypotheses.linear.plan import Plan, about_centre, about_zero
 from assay.hypotheses.linear.posing import Posed
 from assay.hypotheses.linear.unpenalised import covariance_about_zero, least_class_margin, runs_away, with_step
-from assay.hypotheses.likelihood import Likelihood
 from assay.layout import Layout
 from assay.learner import BayesClassifier, Fact, Tensor
 from assay.numerics import Floats
@@ -82,15 +81,21 @@ class LogisticRegression(Likelihood, PathOverC, LinearClassifier, BayesClassifie
         "l1_ratio": Range(low=0, high=1, words=(None,), doc="share of ‖w‖₁ in the penalty; the rest is ½‖w‖²"),
         "tol": Range(low=0, doc="relative duality gap at which the fit is done"),
         "fit_intercept": Flag(doc="fit b as well; otherwise b = 0"),
-        "solver": Choice(options=(*OURS, *THEIRS), doc="how the minimum is found; 'gd' is gradient descent as in the notes"),
+        "solver": Choice(
+            options=(*OURS, *THEIRS), doc="how the minimum is found; 'gd' is gradient descent as in the notes"
+        ),
         "max_iter": Range(kind=int, low=1, doc="most iterations"),
-        "eta": Range(low=0, open_low=True, words=("auto",), doc="learning speed of solver='gd'; 'auto': as large as is safe"),
+        "eta": Range(
+            low=0, open_low=True, words=("auto",), doc="learning speed of solver='gd'; 'auto': as large as is safe"
+        ),
         "init": Free(doc="first weights (b, w_1, …, w_d), a row a class; None: zeros", what="numbers", words=(None,)),
         "class_weight": CLASS_WEIGHT,
         "warm_start": Flag(doc="begin at the weights of the fit before"),
         "dual": Flag(doc="accepted for scikit-learn's sake"),
         "intercept_scaling": Range(low=0, open_low=True, doc="accepted for scikit-learn's sake; b is never penalised"),
-        "random_state": Range(kind=int, low=0, words=(None,), doc="accepted for scikit-learn's sake; nothing is random"),
+        "random_state": Range(
+            kind=int, low=0, words=(None,), doc="accepted for scikit-learn's sake; nothing is random"
+        ),
         "verbose": Range(kind=int, low=0, doc="accepted for scikit-learn's sake"),
         "n_jobs": N_JOBS,
     }
@@ -214,11 +219,10 @@ class LogisticRegression(Likelihood, PathOverC, LinearClassifier, BayesClassifie
             super()._warn(plan)
             return
         what, weights = WARNINGS[self.separable_]
-        warnings.warn(
+        tell(
             f"LogisticRegression: a hyperplane separates the classes{what}, so that the likelihood grows for ever and its maximum does "
             f"not exist. The weights are {weights}. Use a penalty (finite C) for probabilities that mean something.",
             SeparableWarning,
-            stacklevel=8,
         )
 
     def _make_claims(self) -> tuple[Claim, ...]:

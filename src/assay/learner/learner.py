@@ -26,7 +26,6 @@ from assay.numerics import Array
 from assay.params import check_params
 from assay.store import Record
 
-
 FEW = 4096  # numbers that are answered at once, without any engine
 
 

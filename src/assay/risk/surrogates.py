@@ -170,7 +170,9 @@ def _perceptron_slope(z: Any, t: Any, h: float) -> Any:
 
 
 LOG = Surrogate("log", MARGIN, 0, _log_value, _log_slope, _log_curvature, _log_conjugate, at_zero=(np.log(2), np.log(2), -0.5, 0.25))  # fmt: skip
-HINGE = Surrogate("hinge", MARGIN, 1, _hinge_value, _hinge_slope, None, _hinge_conjugate, WIDEST, (1.0, 0.25, -0.5, 0.5))
+HINGE = Surrogate(
+    "hinge", MARGIN, 1, _hinge_value, _hinge_slope, None, _hinge_conjugate, WIDEST, (1.0, 0.25, -0.5, 0.5)
+)
 SQUARED_HINGE = Surrogate("squared hinge", MARGIN, 2, _squared_hinge_value, _squared_hinge_slope, _squared_hinge_curvature, _squared_hinge_conjugate, at_zero=(1.0, 1.0, -2.0, 2.0))  # fmt: skip
 SQUARED = Surrogate("squared", REGRESSION, 3, _squared_value, _squared_slope, _squared_curvature, _squared_conjugate)
 HUBER = Surrogate("huber", REGRESSION, 4, _huber_value, _huber_slope, _huber_curvature, _huber_conjugate)

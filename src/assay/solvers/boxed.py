@@ -38,9 +38,7 @@ def absorb_bounds(loss: Surrogate, w: Floats, v: Floats, centre: Floats, block: 
     c = np.ones(len(t)) if block.w is None else block.w
     z, dz = (rows_times(block.X, a, centre) for a in (w, v))
     u = loss.into_domain(loss.slope(z, t, h) + loss.curvature(z, t, h) * dz, t, h)
-    return Bounds(
-        float(c @ loss.value(z, t, h)), float(c @ loss.conjugate(u, t, h)), rows_back(block.X, c * u, centre)
-    )
+    return Bounds(float(c @ loss.value(z, t, h)), float(c @ loss.conjugate(u, t, h)), rows_back(block.X, c * u, centre))
 
 
 def merge_bounds(a: Bounds, b: Bounds) -> Bounds:

@@ -30,7 +30,7 @@ class ChosenColumns(Problem):
     all_weights: Floats
     all_centres: Floats
 
-    def look(self, w: Floats, *, hessian: bool = False) -> Look:
+    def look(self, w: Floats, *, hessian: int = 0) -> Look:
         """As `Problem.look`."""
         everything = self.everywhere(w)
         if not self.rows.sparse and np.any(np.delete(everything[:-1], self.chosen)):

@@ -28,10 +28,10 @@ SOME = 64  # rows of a block whose slopes are compared with the values
 class CustomProblem(Problem):
     """As `Problem`; its loss is a `CustomSurrogate`."""
 
-    def look(self, w: Floats, *, hessian: bool = False) -> Look:
-        """As `Problem.look`."""
+    def look(self, w: Floats, *, hessian: int = 0) -> Look:
+        """As `Problem.look`; a Hessian is always from all rows."""
         assert isinstance(self.loss, CustomSurrogate)
-        seen = self.fold(partial(absorb_custom, self.loss, w, self.centre, hessian), merge_looks)
+        seen = self.fold(partial(absorb_custom, self.loss, w, self.centre, bool(hessian)), merge_looks)
         return seen if self.intercept else without_intercept(seen)
 
     def dual(self, look: Look, w: Floats) -> float:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from assay.engines.blas import scipy_linalg
 from assay.numerics import Array, Floats
 
 EPS = float(np.finfo(np.float64).eps)
@@ -80,15 +81,13 @@ class _Face:
         return True
 
     def drop(self, k: int) -> None:
-        from scipy.linalg import qr_delete
-
         self.active.pop(k)
         self.alpha = np.delete(self.alpha, k)
         self.changes += 1
         if self.changes > REFRESH:
             self.refresh()
             return
-        Q, R = qr_delete(self.Q, self.R, k, 1, "col", check_finite=False)
+        Q, R = scipy_linalg().qr_delete(self.Q, self.R, k, 1, "col", check_finite=False)
         a = len(self.active)
         self.Q, self.R = np.ascontiguousarray(Q[:, :a]), R[:a]
 
@@ -98,12 +97,10 @@ class _Face:
         (−t, v) = (QQᵀ − I)(λ, 0) is what the columns leave of λ = (Q_E Q_Eᵀ)⁻¹1. Taken out twice, it is orthogonal to them
         to rounding of its own size, however short it is.
         """
-        from scipy.linalg import solve_triangular
-
         QE = self.Q[: self.groups]
         lam = np.linalg.solve(QE @ QE.T, np.ones(self.groups))
         u = QE.T @ lam
-        weights: Floats = solve_triangular(self.R, u, check_finite=False)
+        weights: Floats = scipy_linalg().solve_triangular(self.R, u, check_finite=False)
         left = self.Q @ u
         left[: self.groups] -= lam
         left -= self.Q @ (self.Q.T @ left)

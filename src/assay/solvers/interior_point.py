@@ -19,6 +19,8 @@ from assay.solvers.newton import solve_scaled
 
 STEPS = 100
 SHORTEN = 0.995  # of the way to the boundary
+SHORT = 0.3  # a step blocked before this: some products are far below the others, which a step towards equal ones mends
+HALFWAY = 0.5  # of μ, for such a step
 PATIENCE = 8  # steps without a smaller gap after which rounding is to blame
 
 
@@ -104,6 +106,8 @@ def _step(p: Margins, at: Point) -> Point:
     there = _moved(at, ahead, reach)
     centre = (there.complementarity(c) / (2 * len(c)) / mu) ** 3 * mu
     d = towards(centre - alpha * s - ahead.alpha * ahead.s, centre - low * xi + ahead.alpha * ahead.xi)
+    if _longest(at, d, c) < SHORT:
+        d = towards(HALFWAY * mu - alpha * s, HALFWAY * mu - low * xi)
     return _moved(at, d, min(1.0, SHORTEN * _longest(at, d, c)))
 
 

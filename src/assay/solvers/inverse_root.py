@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.engines.blas import one_thread_blas
+from assay.engines.blas import one_thread_blas, scipy_linalg
 from assay.numerics import Array, Floats
 
 EPS = float(np.finfo(np.float64).eps)
@@ -21,8 +21,7 @@ def root_of_inverse(M: Floats, rounding: Floats, last: bool = True) -> Floats:
 
 
 def _root(M: Floats, live: Array) -> Floats:
-    from scipy.linalg import solve_triangular
-
+    linalg = scipy_linalg()
     root = np.zeros(M.shape)
     if len(live) == 0:
         return root
@@ -34,7 +33,7 @@ def _root(M: Floats, live: Array) -> Floats:
     except np.linalg.LinAlgError:
         sure = False
     if sure:
-        inverse = solve_triangular(L, np.eye(len(live)), lower=True, check_finite=False).T
+        inverse = linalg.solve_triangular(L, np.eye(len(live)), lower=True, check_finite=False).T
     else:
         lam, V = np.linalg.eigh(R)
         keep = lam > 8 * len(live) * EPS * lam[-1]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.engines.blas import one_thread_blas
+from assay.engines.blas import one_thread_blas, scipy_linalg
 from assay.numerics import Floats
 from assay.risk.penalties import Penalty
 
@@ -26,8 +26,6 @@ def minimise_model(H: Floats, g: Floats, w: Floats, penalty: Penalty, share: flo
 
     It is good enough when a pass over all weights gains no more than `share` of all that was gained.
     """
-    import scipy.linalg  # noqa: F401  before BLAS is held to one thread: it brings its own
-
     from assay.loops.coordinate import descend
 
     share = max(share, LEAST_SHARE)
@@ -75,8 +73,7 @@ def _solve_with_ridge(A: Floats, b: Floats) -> Floats:
 
     A direction without curvature that promises a fall is thus followed far, until a weight becomes zero.
     """
-    from scipy.linalg import cho_factor, cho_solve
-
+    linalg = scipy_linalg()
     root = np.sqrt(np.diag(A))
     unit = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
     scaled = A * unit * unit[:, None]
@@ -84,7 +81,7 @@ def _solve_with_ridge(A: Floats, b: Floats) -> Floats:
     while True:
         np.fill_diagonal(scaled, 1.0 + ridge)
         try:
-            solved: Floats = unit * cho_solve(cho_factor(scaled, lower=True, check_finite=False), unit * b)
+            solved: Floats = unit * linalg.cho_solve(linalg.cho_factor(scaled, lower=True, check_finite=False), unit * b)
             return solved
         except np.linalg.LinAlgError:
             ridge *= 10

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from assay.engines.blas import scipy_linalg
 from assay.numerics import Floats
 from assay.risk.surrogates import MARGIN
 from assay.solvers.boxed import boxed_gap
@@ -28,16 +29,14 @@ PATIENCE = 3  # such steps without half the gap, after which rounding allows no 
 RIDGE = 1e-13  # of the unit diagonal: what a direction without curvature is given
 
 
-def newton(
-    problem: Problem, start: Floats, tol: float, max_iter: int, first: Look | None = None
-) -> Iterator[Iterate]:
+def newton(problem: Problem, start: Floats, tol: float, max_iter: int, first: Look | None = None) -> Iterator[Iterate]:
     """w⁽⁰⁾, w⁽¹⁾, … until the gap is at most `tol`; `first` is the look at the start where it is known already.
 
     Without a penalty the gap is that within a box (boxed.py), and a w that puts every row of a margin loss on its right
     side is the end: longer and longer multiples of it would do ever better.
     """
     w = start
-    boxed = bool(problem.penalty.free[:-1].any())
+    boxed = bool(problem.penalty.free[:-1].any()) and problem.loss.conjugate is not None
     every = 1 if boxed else problem.sample
     look = problem.look(w, hessian=every) if first is None else first
     best, since = np.inf, 0
@@ -85,17 +84,17 @@ def solve_scaled(A: Floats, b: Floats) -> Floats:
     unit = np.divide(1.0, d, out=np.zeros_like(d), where=d > 0)
     scaled = A * unit * unit[:, None]
     np.fill_diagonal(scaled, 1.0)
-    return unit * solve_unit(scaled, unit * b)
+    out: Floats = unit * solve_unit(scaled, unit * b)
+    return out
 
 
 def solve_unit(A: Floats, b: Floats) -> Floats:
     """A⁻¹b for a positive semidefinite A with unit diagonal; directions without curvature are left where they are."""
-    from scipy.linalg import cho_factor, cho_solve
-
+    linalg = scipy_linalg()
     try:
-        factor = cho_factor(A, lower=True, check_finite=False)
+        factor = linalg.cho_factor(A, lower=True, check_finite=False)
         if float(np.diag(factor[0]).min()) ** 2 > RIDGE * len(A):
-            solved: Floats = cho_solve(factor, b, check_finite=False)
+            solved: Floats = linalg.cho_solve(factor, b, check_finite=False)
             return solved
     except np.linalg.LinAlgError:
         pass

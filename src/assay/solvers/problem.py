@@ -118,8 +118,9 @@ def without_intercept(look: Look) -> Look:
 
 
 def relative_gap(value: float, bound: float) -> float:
-    """(value − bound) / value; a sum of losses that is zero cannot fall."""
-    return max(0.0, (value - bound) / value) if value > 0 else 0.0
+    """(value − bound) / value; a sum of losses that is zero cannot fall. Where overflow left no number, it is infinite."""
+    gap = (value - bound) / value if value > 0 else 0.0
+    return float(np.maximum(gap, 0.0)) if gap == gap else np.inf
 
 
 def fold_prepared(
@@ -186,7 +187,24 @@ def absorb_look(code: int, width: float, w: Floats, centre: Floats, hessian: int
     g, sums = np.zeros(P), np.array([0.0, 0.0, 0.0, np.inf])
     H = np.zeros((P, P) if hessian else (0, 0))
     c = NONE if block.w is None else block.w
-    sweep(code, width, X, data, indices, indptr, block.y, c, weights, centre, max(1, int(hessian)), block.start, *room, g, H, sums)
+    sweep(
+        code,
+        width,
+        X,
+        data,
+        indices,
+        indptr,
+        block.y,
+        c,
+        weights,
+        centre,
+        max(1, int(hessian)),
+        block.start,
+        *room,
+        g,
+        H,
+        sums,
+    )
     square = None
     if hessian:
         upper = np.triu(H[: d + 1, : d + 1])

@@ -10,7 +10,7 @@ from assay.numerics import Array, Floats
 
 def rows_times(X: Array | SparseMatrix, w: Floats, centre: Floats) -> Floats:
     """(x − p)·w + b for each row; w (d + 1,) holds b last."""
-    shift = float(w[-1] - centre @ w[:-1])
+    shift = float(w[-1] - (centre * w[:-1]).sum())
     if isinstance(X, SparseMatrix):
         z: Floats = np.bincount(X.row_numbers(), X.data * w[:-1][X.indices], minlength=len(X))
         return z + shift

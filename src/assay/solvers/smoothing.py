@@ -36,6 +36,8 @@ from assay.solvers.zone import (
 
 SHRINK = 5.0
 FEW_NUMBERS = 1 << 16  # of the open rows: what the interior-point method takes in a few milliseconds a step
+ENOUGH = 0.01  # of the rows: where fewer lie within the width, Newton's method is lent some curvature
+LENT = 1e-3  # of that which all rows would have at the greatest width
 PATIENCE = 12  # steps at one width
 ROUNDS = 30
 BETWEEN = 1e-5  # of its row's cost: a multiplier so far from 0 and c is between them
@@ -50,14 +52,18 @@ def smoothing(
     if not whole.full:
         yield from _exactly(problem, Stand(start, np.inf, 0), np.inf, most, whole, tol, max_iter)
         return
-    width, w, spent, number = WIDEST, start, 0, 0
+    width, w, spent, number, best = WIDEST, start, 0, 0, None
     at = with_width(problem, width)
     look = at.look(w, hessian=True) if first is None else first
     while number < max_iter:
         gap, value = at.gap(look, w), at.objective(look, w)
-        yield Iterate(number, w, value, gap, width=width, least=look.least, done=gap <= tol)
+        here = Iterate(number, w, value, gap, width=width, least=look.least, done=gap <= tol)
+        best = here if best is None or gap < best.gap else best
+        yield here
         if gap <= tol:
             return
+        if number - best.number > 2 * PATIENCE:
+            break
         v, promised = _step(at, look, w)
         if spent > PATIENCE or settled(at, look, w, gap, promised):
             zone = _zone(problem, w, width, most)
@@ -72,14 +78,27 @@ def smoothing(
             v, promised = _step(at, look, w)
         spent, number = spent + 1, number + 1
         w, look = advance(at, look, w, v, promised, hessian=True)
+    if best is not None:  # more steps bring nothing: rounding, or so many rows on the margin that no zone holds them
+        yield best._replace(number=number)
 
 
 def _step(at: Problem, look: Look, w: Floats) -> tuple[Floats, float]:
     """Newton's step, or with an L1 part the proximal one, and by how much it promises to lower the smooth objective."""
+    look = _curved(at, look)
     if not at.penalty.quadratic:
         return proximal_step(at, look, w)
     v = newton_step(at, look, w)
     return v, -float(v @ slope(at, look, w))
+
+
+def _curved(at: Problem, look: Look) -> Look:
+    """The look with a little curvature where (nearly) no row lies within the width: then a slope alone would lead nowhere."""
+    assert look.hessian is not None
+    whole = float(sum(at.reach.weights)) * at.scale**2
+    if float(np.max(at.loss.width * np.diag(look.hessian) / whole)) >= ENOUGH:
+        return look
+    lent = LENT / WIDEST * whole * np.append(np.ones(len(whole) - 1), float(at.intercept))
+    return look._replace(hessian=look.hessian + np.diag(lent))
 
 
 def settled(at: Problem, look: Look, w: Floats, gap: float, promised: float) -> bool:
@@ -98,7 +117,8 @@ def with_width(problem: Problem, width: float) -> Problem:
 
 
 def _zone(problem: Problem, w: Floats, delta: float, most: int) -> Zone:
-    return problem.fold(partial(absorb_zone, w, problem.centre, delta, most), partial(merge_zones, most))
+    zone: Zone = problem.fold(partial(absorb_zone, w, problem.centre, delta, most), partial(merge_zones, most))
+    return zone
 
 
 class Stand(NamedTuple):
@@ -130,16 +150,15 @@ def _exactly(
         stand, taken, safe = Stand(w, value, number), False, -1.0
         if point is not None:
             point = point._replace(u=_centred(problem, zone, point))
-            seen = problem.fold(partial(absorb_seen, w, point.u, problem.centre, delta), merge_seen)
+            seen: Seen = problem.fold(partial(absorb_seen, w, point.u, problem.centre, delta), merge_seen)
             answer, safe = _answer(problem, zone, point, seen, number, tol), seen.safe
-            taken = answer.objective <= value
-        if taken or number >= max_iter:
-            stuck = best is not None and safe > 0 and answer.gap > 0.5 * best.gap
-            best = answer if best is None or answer.gap <= best.gap else best._replace(number=number)
-            yield best
-            if best.done or stuck or number >= max_iter:
-                return None
-            stand = Stand(point.u, answer.objective, number)
+            if answer.objective <= value or safe > 0 or number >= max_iter:
+                stuck = best is not None and safe > 0 and answer.gap > 0.5 * best.gap
+                best = answer if best is None or answer.gap <= best.gap else best._replace(number=number)
+                yield best
+                if best.done or stuck or number >= max_iter:
+                    return None
+                stand, taken = Stand(point.u, answer.objective, number), True
         if safe <= 0:
             delta *= 2.0
         zone = _zone(problem, stand.w, delta, most)

@@ -54,7 +54,7 @@ class FlatSoftmax:
         K = self.problem.n_classes
         return Penalty(np.tile(self.problem.penalty.l1, K), np.tile(self.problem.penalty.l2, K))
 
-    def look(self, w: Floats, *, hessian: bool = False) -> Look:
+    def look(self, w: Floats, *, hessian: int = 0) -> Look:
         """The loss at w with its gradient and, where wanted, its Hessian: one fold."""
         W = w.reshape(self.problem.shape)
         if not hessian:

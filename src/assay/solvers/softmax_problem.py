@@ -95,7 +95,9 @@ class SoftmaxProblem:
 
     def intercept_spread(self, w: Floats, value: float, fall: float) -> float:
         """No minimum has b_k − b_y above this, where F(w) = `value` and F can fall by `fall` at most."""
-        return farthest_apart(value, self.reach.weights.tolist(), class_leans(self.penalty, value, fall, self.reach.means, w))
+        return farthest_apart(
+            value, self.reach.weights.tolist(), class_leans(self.penalty, value, fall, self.reach.means, w)
+        )
 
     def gap(self, look: Look, w: Floats) -> float:
         """(F(w) − lower bound) / F(w): by how much of itself F can still fall."""

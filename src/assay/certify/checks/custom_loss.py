@@ -44,7 +44,7 @@ def check_custom_loss(claim: Claim, rows: Rows, predict: Any) -> Verdict:
         reach = box * float(np.abs(g) @ (np.append(1.0 / shape.scale, 1.0) * free))
         bound = rho * (value - float(at @ (g * ~free)) - reach) - penalty.conjugate(rho * g)
         F = value + penalty.value(case.w)
-        worst, total = max(worst, (F - bound) / F if F > 0 else 0.0), total + F
+        worst, total = float(np.maximum(worst, (F - bound) / F if F > 0 else 0.0)), total + F
     reason = f"objective {total:.10g}, its slope leaves a share of {worst:.3g}; {tolerance:g} is allowed"
     return Verdict(claim.name, bool(worst <= SLACK * tolerance + 1e-12), reason, worst, claim.kind)
 

@@ -1,6 +1,6 @@
 """Checks of hard margins: every constraint is tried on every row, and the dual value is summed from the multipliers.
 
-    ½‖w‖² ≥ min ≥ Σα − ½‖Σ α t x‖²    for α ≥ 0 with Σ α t = 0 (where an intercept is fitted)
+½‖w‖² ≥ min ≥ Σα − ½‖Σ α t x‖²    for α ≥ 0 with Σ α t = 0 (where an intercept is fitted)
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ def _problem(claim: Claim, rows: Rows, k: int, coef: Floats, b: float, positive:
             raise ValueError("the rows hold classes that the witness does not know")
         t = np.where(block.y == positive, 1.0, -1.0)
         counts = np.ones(len(t), dtype=bool) if block.w is None else block.w > 0
-        least = min(least, float(np.min((t * (times(block.X, coef) + b))[counts], initial=np.inf)))
+        margins = t * (times(block.X, coef) + b)
+        least = float(np.minimum(least, np.min(margins[counts], initial=np.inf)))  # NaN stays, and is refused
         here = (at >= block.start) & (at < block.start + len(t))
         a = np.zeros(len(t))
         a[at[here] - block.start] = alpha[here]
@@ -69,9 +70,15 @@ def check_hard_margin(claim: Claim, rows: Rows, predict: Any) -> Verdict:
         least, dual, off = _problem(claim, rows, k, coef[k], float(b[k]), label)
         primal = 0.5 * float(coef[k] @ coef[k])
         tightest = min(tightest, least)
-        if least < 1 - TOUCHING or (claim.witness["fit_intercept"] and off > BALANCED):
-            return Verdict(claim.name, False, f"a row has t(w.x + b) = {least:.9g}; multipliers off by {off:.2g}", worst, claim.kind)
-        worst = max(worst, (primal - dual) / primal if primal > 0 else 0.0)
+        if not least >= 1 - TOUCHING or (claim.witness["fit_intercept"] and not off <= BALANCED):
+            return Verdict(
+                claim.name,
+                False,
+                f"a row has t(w.x + b) = {least:.9g}; multipliers off by {off:.2g}",
+                worst,
+                claim.kind,
+            )
+        worst = float(np.maximum(worst, (primal - dual) / primal if primal > 0 else 0.0))
     if not 0 <= tolerance <= LOOSEST or claim.bound != tolerance:
         return Verdict(claim.name, False, f"a tolerance of {tolerance:g} proves nothing", worst, claim.kind)
     reason = f"the least t(w.x + b) is {tightest:.9g}, the gap {worst:.3g}; {tolerance:g} is allowed"
@@ -85,7 +92,9 @@ def check_leave_one_out_bound(claim: Claim, rows: Rows, predict: Any) -> Verdict
     n = sum(_counted(part.load()) for part in rows.blocks())
     share = len(claim.witness["dual_rows"]) / n
     same = claim.value is not None and abs(claim.value - share) <= 1e-9
-    return Verdict(claim.name, bool(hard.holds and same), f"{share:.6g} of the rows are support rows", share, claim.kind)
+    return Verdict(
+        claim.name, bool(hard.holds and same), f"{share:.6g} of the rows are support rows", share, claim.kind
+    )
 
 
 def _counted(block: Any) -> int:

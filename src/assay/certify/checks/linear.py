@@ -58,6 +58,9 @@ def blocks(claim: Claim, rows: Rows) -> Iterator[tuple[Any, Array, Array]]:
 def numbered_blocks(claim: Claim, rows: Rows) -> Iterator[tuple[Any, Array, Array, int]]:
     """The same with the number of the first row."""
     w = claim.witness
+    factor = np.asarray(w["class_factor"], dtype=np.float64)
+    if not (np.isfinite(factor).all() and np.all(factor > 0)):
+        raise ValueError("the weights of the classes are not possible")
     for part in rows.blocks():
         block = part.load()
         if block.y is None:
@@ -72,7 +75,7 @@ def numbered_blocks(claim: Claim, rows: Rows) -> Iterator[tuple[Any, Array, Arra
             codes[block.y == label] = k
         if (codes < 0).any():
             raise ValueError("the rows hold classes that the witness does not know")
-        yield X, codes, weight * np.asarray(w["class_factor"], dtype=np.float64)[codes], block.start
+        yield X, codes, weight * factor[codes], block.start
 
 
 def times(X: Any, w: Floats) -> Floats:
@@ -127,7 +130,9 @@ def cases(claim: Claim, d: int) -> list[Case]:
     softmax = w["loss"] == "softmax"
     m = 1 if K in (0, 2) and not softmax else K
     if coef.shape != (m, d) or b.shape != (m,) or width.shape != (m,):
-        raise ValueError(f"coefficients {coef.shape}, intercepts {b.shape} and widths {width.shape} do not fit the rows")
+        raise ValueError(
+            f"coefficients {coef.shape}, intercepts {b.shape} and widths {width.shape} do not fit the rows"
+        )
     if not (np.isfinite(coef).all() and np.isfinite(b).all()) or (not w["fit_intercept"] and b.any()):
         raise ValueError("the coefficients are not possible")
     W = np.column_stack([coef, b])
@@ -152,8 +157,8 @@ def _support(claim: Claim, k: int) -> tuple[Array | None, Array | None]:
 
 def _penalty(claim: Claim, d: int) -> Penalty:
     l1, l2, bias = (float(v) for v in np.asarray(claim.witness["strengths"], dtype=np.float64))
-    if min(l1, l2, bias) < 0:
-        raise ValueError("a penalty is negative")
+    if not min(l1, l2, bias) >= 0:
+        raise ValueError("a penalty is not possible")
     return Penalty.of(d, l1, l2, bias)
 
 
@@ -258,15 +263,21 @@ def check_duality_gap(claim: Claim, rows: Rows, predict: Any) -> Verdict:
         bound = -rho * s.conjugate - penalty.conjugate(rho * g)
         if free:
             bound -= _intercept_slack(claim, case, shape, penalty, value, value - bound, rho * g[..., -1])
-        worst = max(worst, (value - bound) / value if value > 0 else 0.0)
+        worst = float(np.maximum(worst, (value - bound) / value if value > 0 else 0.0))  # NaN stays, and is refused
         totals.append(value)
     return _verdict(claim, worst, totals, tolerance)
 
 
-def _verdict(claim: Claim, worst: float, totals: list[float], tolerance: float) -> Verdict:
+def same_objective(claim: Claim, totals: list[float]) -> bool:
+    """Whether the stated objectives are those found, and finite."""
     stated = np.asarray(claim.witness["objective"], dtype=np.float64)
-    if stated.shape != (len(totals),) or not np.allclose(stated, totals, rtol=SAME, atol=1e-300):
-        return Verdict(claim.name, False, f"the objective is {totals}, not {stated.tolist()}", worst, claim.kind)
+    same = stated.shape == (len(totals),) and np.allclose(stated, totals, rtol=SAME, atol=1e-300)
+    return bool(same and np.isfinite(totals).all())
+
+
+def _verdict(claim: Claim, worst: float, totals: list[float], tolerance: float) -> Verdict:
+    if not same_objective(claim, totals):
+        return Verdict(claim.name, False, f"the objective is {totals}", worst, claim.kind)
     total = float(sum(totals))
     if not 0 <= tolerance <= LOOSEST or claim.bound != tolerance:
         return Verdict(claim.name, False, f"a tolerance of {tolerance:g} proves nothing", worst, claim.kind)
@@ -280,7 +291,12 @@ def check_boxed_duality_gap(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     w = claim.witness
     tolerance, box = float(w["tolerance"]), float(w["box"])
     loss = surrogate(w["loss"])
-    if any(np.asarray(w["strengths"], dtype=np.float64)) or loss.conjugate is None or loss.curvature is None or box < 10:
+    if (
+        any(np.asarray(w["strengths"], dtype=np.float64))
+        or loss.conjugate is None
+        or loss.curvature is None
+        or box < 10
+    ):
         return Verdict(claim.name, False, "the witness is of another kind of claim", kind=claim.kind)
     fitted = bool(w["fit_intercept"])
     shape = shape_of(claim, rows, fitted)
@@ -303,6 +319,6 @@ def check_boxed_duality_gap(claim: Claim, rows: Rows, predict: Any) -> Verdict:
         if not fitted:
             g[-1] = 0.0
         bound = -star + float(at @ g) - box * float(np.abs(g) @ np.append(1.0 / shape.scale, 1.0))
-        worst = max(worst, (value - bound) / value if value > 0 else 0.0)
+        worst = float(np.maximum(worst, (value - bound) / value if value > 0 else 0.0))  # NaN stays, and is refused
         totals.append(value)
     return _verdict(claim, worst, totals, tolerance)

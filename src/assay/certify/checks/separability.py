@@ -189,6 +189,6 @@ def check_weak(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     """No row lies on the wrong side but for rounding, and some lie clearly on the right one."""
     w, b, length = _plane(claim)
     seen = _see(rows, claim.witness["positive"], w, b)
-    holds = seen.both and length > 0 and seen.least >= -CLOSE * seen.most and seen.most > 0
+    holds = seen.both and length > 0 and seen.least >= -CLOSE * seen.most and 0 < seen.most < np.inf
     reason = f"s(w·x + b) is {seen.least:.3g} at least; the largest is {seen.most:.3g}"
     return Verdict(claim.name, bool(holds), reason, seen.least, claim.kind)

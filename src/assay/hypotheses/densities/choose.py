@@ -44,6 +44,8 @@ class Profile(NamedTuple):
 def choose(given: Any, engine: Engine, rows: Rows, labels: Labels) -> list[str]:
     """The density of each column."""
     wanted = _wanted(given, rows)
+    if isinstance(given, str) and given != "auto" and rows.categories is None:
+        return wanted
     codes = rows.categories or (None,) * rows.n_columns
     for j, (word, levels) in enumerate(zip(wanted, codes)):
         if levels is None:

@@ -81,8 +81,8 @@ class Plan(NamedTuple):
 
     @classmethod
     def of(cls, columns: Sequence[str], binarize: float | None = None, cut: bool = False) -> Plan:
-        words = np.array(columns)
-        at = {family: np.flatnonzero(words == family) for family in FAMILIES}
+        words = np.array(columns[:1] if len(set(columns)) == 1 else columns)  # texts have very many columns, all alike
+        at = {family: np.flatnonzero(np.broadcast_to(words == family, len(columns))) for family in FAMILIES}
         return cls(**at, binarize=binarize, cut=cut)
 
 

@@ -37,7 +37,9 @@ def widest(engine: Engine, rows: Rows, labels: Labels, positive: int, intercept:
         return hard_margin(found), found.passes
     name = plain_labels(labels.classes)[positive]
     if found.separable is None:
-        raise DataError(f"Whether a hyperplane separates class {name!r} could not be decided: {found.reason}. Use a finite C.")
+        raise DataError(
+            f"Whether a hyperplane separates class {name!r} could not be decided: {found.reason}. Use a finite C."
+        )
     raise DataError(
         f"No hyperplane separates class {name!r} from the rest (the hulls of rows {found.rows.tolist()[:10]} meet), so the hard "
         "margin C=inf has no solution: use a finite C, or see assay.separability(X, y)."
@@ -52,7 +54,9 @@ def solve_hard(engine: Engine, rows: Rows, labels: Labels, positive: int, interc
     return Hard(w, found.rows[order], found.alpha[order], found.primal, found.gap, passes)
 
 
-def projected_steps(rows: Rows, labels: Labels, positive: int, intercept: bool, eta: float, most: int) -> Iterator[PgdStep]:
+def projected_steps(
+    rows: Rows, labels: Labels, positive: int, intercept: bool, eta: float, most: int
+) -> Iterator[PgdStep]:
     """Projected gradient descent as the lecture notes write it, until ½‖w‖² no longer falls, or `most` steps."""
     if not isinstance(rows, ArrayRows) or len(rows.X) > MOST_ROWS:
         raise DataError(
@@ -60,7 +64,9 @@ def projected_steps(rows: Rows, labels: Labels, positive: int, intercept: bool, 
             "table. Use solver='auto', which finds the same answer."
         )
     if not intercept:
-        raise DataError("solver='pgd' fits an intercept, as the lecture notes do: use solver='auto' for fit_intercept=False.")
+        raise DataError(
+            "solver='pgd' fits an intercept, as the lecture notes do: use solver='auto' for fit_intercept=False."
+        )
     assert rows.y is not None
     counts = np.ones(len(rows.X), dtype=bool) if rows.w is None else rows.w > 0
     sides = np.where(labels.encode(rows.y) == positive, 1.0, -1.0)[counts]
@@ -78,7 +84,9 @@ def hard_margin_claims(model: Any, tol: float) -> tuple[Claim, ...]:
         "coef": model.coef_,
         "intercept": model.intercept_,
         "classes": plain_labels(model.classes_),
-        "fit_intercept": bool(model._fitted_with["fit_intercept"]) if hasattr(model, "_fitted_with") else model.fit_intercept,
+        "fit_intercept": bool(model._fitted_with["fit_intercept"])
+        if hasattr(model, "_fitted_with")
+        else model.fit_intercept,
         "dual_problem": model.dual_problem_,
         "dual_rows": model.dual_rows_,
         "dual_values": model.dual_values_,

@@ -8,7 +8,6 @@ class against the rest. A subclass gives `_plan`.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -18,18 +17,17 @@ from assay.certify import Claim
 from assay.engines import ArrayRows, Engine, Rows, SparseRows
 from assay.engines.blas import one_thread_blas
 from assay.engines.threads import Threads
-from assay.errors import ConvergenceWarning, ParameterError, as_seen_by_sklearn
+from assay.errors import ConvergenceWarning, as_seen_by_sklearn, tell
 from assay.hypotheses.linear.claims import gap_claim
 from assay.hypotheses.linear.plan import Plan, about_centre, about_zero
 from assay.hypotheses.linear.posing import Posed, pose
 from assay.hypotheses.linear.solving import iterates
 from assay.hypotheses.linear.survey import Survey, survey
-from assay.hypotheses.linear.targets import Prepared, Targets, class_counts, prepare
+from assay.hypotheses.linear.targets import Prepared, Targets, prepare
 from assay.inputs import as_rows
-from assay.labels import class_multipliers
 from assay.layout import Layout
 from assay.learner import Fact, Learner, Step, Tensor
-from assay.numerics import Array, Floats
+from assay.numerics import Floats
 from assay.risk.surrogates import MARGIN
 from assay.solvers.iterate import Iterate, Support, last
 from assay.solvers.needs import check, choose
@@ -59,6 +57,11 @@ class Task(NamedTuple):
     prepared: Prepared
     survey: Survey
     problems: list[int | None]
+
+    @property
+    def shapes(self) -> list[tuple[int, ...]]:
+        """Of each problem, the shape of its weight vectors: () for one, (K,) for softmax."""
+        return [() if self.plan.loss is not None else (len(self.survey.weight),) for _ in self.problems]
 
     def posed(self, positive: int | None) -> Posed:
         return pose(self.engine, self.prepared, self.survey, self.plan, positive)
@@ -124,6 +127,8 @@ class LinearModel(Learner):
         start = self._warm(rows) if self.warm_start else None
         task = self._task(engine, rows, afresh, classes)
         solver = self._solver(task, rows)
+        if start is not None and [np.shape(w)[:-1] for w in start] != task.shapes:
+            start = None  # other classes than those of the fit before
         answers, weights = [], []
         for number, positive in enumerate(task.problems):
             posed = task.posed(positive)
@@ -163,11 +168,10 @@ class LinearModel(Learner):
             self.dual_values_ = np.concatenate([s.values for _, s in found])
 
     def _warn(self, plan: Plan) -> None:
-        warnings.warn(
+        tell(
             f"{type(self).__name__}: solver {self.solver_!r} stopped after {self.n_iter_} iterations at a relative gap of "
             f"{self.gap_.max():.3g} (tol={plan.tol:g}). Raise max_iter, allow a larger tol, or use solver='auto'.",
             as_seen_by_sklearn(ConvergenceWarning),
-            stacklevel=8,
         )
 
     def _warm(self, rows: Rows) -> list[Floats] | None:

@@ -17,7 +17,6 @@ from assay.solvers.custom_problem import CustomProblem
 from assay.solvers.problem import WIDE_SPARSE, Look, Problem, Reach
 from assay.solvers.softmax_problem import ClassReach, SoftmaxProblem
 
-
 ROWS_A_WEIGHT = 400  # so many rows for each weight make a Hessian good enough for Newton's steps
 MOST_SAMPLED = 16
 

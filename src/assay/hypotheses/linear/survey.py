@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.engines import Block, Engine, Rows, fold
-from assay.engines import fingerprint
+from assay.engines import Block, Engine, Rows, fingerprint, fold
 from assay.engines.sparse import SparseMatrix
 from assay.errors import DataError
 from assay.hypotheses.class_moments import ClassMoments, merge_moments

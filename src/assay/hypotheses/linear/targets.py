@@ -96,7 +96,7 @@ def _add(a: Any, b: Any) -> Any:
 
 def class_counts(engine: Engine, rows: Rows, labels: Labels) -> Floats:
     """The weight of the rows of each class: a fold over the targets alone."""
-    counts = fold(engine, rows.targets(), partial(_count, labels), _add)
+    counts: Floats | None = fold(engine, rows.targets(), partial(_count, labels), _add)
     assert counts is not None
     return counts
 

@@ -11,10 +11,10 @@ from assay.hypotheses.likelihood import pseudo_inverse
 from assay.hypotheses.linear.posing import Posed
 from assay.numerics import Floats
 from assay.solvers.boxed import boxed_gap
+from assay.solvers.class_preconditioner import rounding_of
 from assay.solvers.inverse_root import root_of_inverse
 from assay.solvers.iterate import Iterate
 from assay.solvers.newton import newton_step
-from assay.solvers.preconditioner import rounding_of
 from assay.solvers.problem import Look, Problem
 from assay.solvers.rows_times import rows_times
 from assay.solvers.softmax_problem import SoftmaxProblem
