@@ -107,7 +107,10 @@ def test_every_array_of_every_witness_is_checked(name):
             right = claim.witness.get(key)
             if right is None or not np.any(right) or (claim.check == "separability_weak"):
                 continue
-            if claim.check in ("small_slope", "separating_weights", "inverse_hessian") and key in ("objective", "class_factor"):
+            if claim.check in ("small_slope", "separating_weights", "inverse_hessian") and key in (
+                "objective",
+                "class_factor",
+            ):
                 continue  # scale does not matter there, or another claim states it
             if name == "touching" and key in ("coef", "intercept", "step"):
                 continue  # along the flat direction nothing changes
@@ -128,7 +131,9 @@ def test_numbers_that_are_none_prove_nothing(name, bad):
                 wrong.flat[0] = bad
                 if claim.check == "inverse_hessian" and key in ("objective", "strengths"):
                     continue  # stated there for the reader; the gap's claim checks it
-                if claim.check == "separating_weights" and (key == "objective" or (key == "class_factor" and bad == 1e308)):
+                if claim.check == "separating_weights" and (
+                    key == "objective" or (key == "class_factor" and bad == 1e308)
+                ):
                     continue  # a direction separates whatever the rows weigh
                 certificate = tampered(model.certificate_, claim.name, **{key: wrong})
                 assert not verdict(certificate, claim.name, data, y).holds, (claim.name, key)
@@ -217,7 +222,9 @@ def test_a_direction_that_does_not_separate_is_refused():
     assert not tampered(model.certificate_, "no maximum likelihood", coef=turned).verify(data, y).holds
     touching, data, y = fitted("touching")
     for coef in (-touching.direction_[:-1], np.zeros(D + 1), np.eye(D + 1)[0]):
-        assert not verdict(tampered(touching.certificate_, "no maximum likelihood", coef=coef), "no maximum likelihood", data, y).holds
+        assert not verdict(
+            tampered(touching.certificate_, "no maximum likelihood", coef=coef), "no maximum likelihood", data, y
+        ).holds
 
 
 def test_a_box_too_small_to_mean_anything_is_refused():

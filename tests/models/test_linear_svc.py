@@ -144,7 +144,7 @@ def test_weights_are_rows_and_class_weights_are_weights(loss):
 def test_more_classes_are_each_against_the_rest(loss):
     model = verified(fit(X, Y3, loss=loss, tol=1e-9), X, Y3)
     for k in range(3):
-        alone = fit(X, (Y3 == k).astype(int), loss=loss, tol=1e-9)
+        alone = fit(X, np.equal(Y3, k).astype(int), loss=loss, tol=1e-9)
         np.testing.assert_allclose(model.coef_[k], alone.coef_[0], atol=1e-6)
         np.testing.assert_allclose(model.intercept_[k], alone.intercept_[0], atol=1e-6)
     np.testing.assert_array_equal(model.predict(X), model.decision_function(X).argmax(axis=1))

@@ -83,7 +83,9 @@ def test_the_names_of_the_classes_do_not_matter():
 def test_two_classes_are_the_softmax_of_two():
     """The softmax of two classes with w₁ = −w₀ = w/2 has half the penalty: C there is 2C here."""
     model = fit(X, Y, C=2.0, tol=1e-12)
-    Z = np.column_stack([-0.5 * (X @ model.coef_[0] + model.intercept_[0]), 0.5 * (X @ model.coef_[0] + model.intercept_[0])])
+    Z = np.column_stack(
+        [-0.5 * (X @ model.coef_[0] + model.intercept_[0]), 0.5 * (X @ model.coef_[0] + model.intercept_[0])]
+    )
     np.testing.assert_allclose(np.exp(Z - np.logaddexp.reduce(Z, axis=1)[:, None]), model.predict_proba(X), atol=1e-12)
 
 
@@ -161,7 +163,11 @@ def test_standard_errors_are_those_of_the_inverse_hessian(fit_intercept):
     np.testing.assert_allclose(model.p_values_[0], 2 * ndtr(-np.abs(z)), rtol=1e-5)
     np.testing.assert_allclose(model.conf_int()[:, 1] - model.coef_[0], 1.959963984540054 * se[-D:], rtol=1e-7)
     assert len(model.summary().splitlines()) == 1 + len(w)
-    assert model.intercept_std_error_ == pytest.approx(se[0], rel=1e-8) if fit_intercept else np.isnan(model.intercept_std_error_)
+    assert (
+        model.intercept_std_error_ == pytest.approx(se[0], rel=1e-8)
+        if fit_intercept
+        else np.isnan(model.intercept_std_error_)
+    )
 
 
 def test_standard_errors_need_a_fit_without_penalty():
@@ -391,7 +397,9 @@ def test_first_weights_are_taken_and_do_not_change_the_answer():
         np.testing.assert_allclose(model.predict_proba(X), fit(X, y, tol=1e-10).predict_proba(X), atol=1e-6)
 
 
-@pytest.mark.parametrize("init", [[1.0, 2.0], np.zeros((2, D + 1)), [np.nan] * (D + 1), [INF] * (D + 1), "zeros", [["a"]]])
+@pytest.mark.parametrize(
+    "init", [[1.0, 2.0], np.zeros((2, D + 1)), [np.nan] * (D + 1), [INF] * (D + 1), "zeros", [["a"]]]
+)
 def test_first_weights_of_another_shape_are_refused(init):
     with pytest.raises(ParameterError, match="init"):
         fit(X, Y, init=init)
@@ -414,7 +422,17 @@ def test_numbers_whose_squares_overflow_are_refused_by_column():
 
 
 @pytest.mark.parametrize(
-    "params", [{"C": 0}, {"C": -1.0}, {"C": np.nan}, {"l1_ratio": 1.1}, {"tol": -1}, {"solver": "newtn"}, {"eta": 0}, {"penalty": "l3"}]
+    "params",
+    [
+        {"C": 0},
+        {"C": -1.0},
+        {"C": np.nan},
+        {"l1_ratio": 1.1},
+        {"tol": -1},
+        {"solver": "newtn"},
+        {"eta": 0},
+        {"penalty": "l3"},
+    ],
 )
 def test_impossible_parameters_are_refused_by_name(params):
     with pytest.raises(ParameterError, match=next(iter(params))):
@@ -435,7 +453,11 @@ def sparse_rows(d, n=400):
     r = np.random.default_rng(d)
     data = np.where(r.random((n, d)) < 20 / d, r.random((n, d)), 0.0)
     score = data @ r.normal(size=d)
-    return data, (score + 0.3 * r.normal(size=n) > np.median(score)).astype(int), np.digitize(score, np.quantile(score, [0.3, 0.7]))
+    return (
+        data,
+        (score + 0.3 * r.normal(size=n) > np.median(score)).astype(int),
+        np.digitize(score, np.quantile(score, [0.3, 0.7])),
+    )
 
 
 @pytest.mark.parametrize("d", [40, 1000])

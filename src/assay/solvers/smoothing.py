@@ -36,6 +36,7 @@ from assay.solvers.zone import (
 
 SHRINK = 5.0
 FEW_NUMBERS = 1 << 16  # of the open rows: what the interior-point method takes in a few milliseconds a step
+PER_COLUMN = 4  # open rows a column: about one a column ends on the margin
 ENOUGH = 0.01  # of the rows: where fewer lie within the width, Newton's method is lent some curvature
 LENT = 1e-3  # of that which all rows would have at the greatest width
 PATIENCE = 12  # steps at one width
@@ -47,7 +48,7 @@ def smoothing(
     problem: Problem, start: Floats, tol: float, max_iter: int, first: Look | None = None
 ) -> Iterator[Iterate]:
     """As `newton`, for the hinge loss; `max_iter` counts Newton's steps of both parts."""
-    most = max(64, FEW_NUMBERS // len(start))
+    most = max(64, PER_COLUMN * len(start), FEW_NUMBERS // len(start))
     whole = _zone(problem, start, np.inf, most)
     if not whole.full:
         yield from _exactly(problem, Stand(start, np.inf, 0), np.inf, most, whole, tol, max_iter)

@@ -16,7 +16,7 @@ import numpy as np
 
 from assay.certify.claim import Claim, Verdict
 from assay.engines import Rows, SparseMatrix
-from assay.numerics import Array, Floats, log_sum_exp
+from assay.numerics import Array, Floats
 from assay.risk.intercepts import class_leans, farthest, farthest_apart, lean, slack
 from assay.risk.penalties import Penalty
 from assay.risk.surrogates import Surrogate, surrogate
@@ -172,12 +172,17 @@ class Sums(NamedTuple):
 
 def _softmax_terms(z: Floats, codes: Array, width: float) -> tuple[Floats, Floats, Floats]:
     """Loss, u and ℓ*(u) of each row; u + e_y are probabilities, ℓ* their negative entropy."""
-    top = log_sum_exp(z)
-    q = np.exp(z - top[:, None])
+    rows = np.arange(len(z))
+    ahead = z - z[rows, codes][:, None]
+    top = ahead.max(axis=1)
+    q = np.exp(ahead - top[:, None])
+    own = q[rows, codes]
+    q[rows, codes] = 0.0
+    loss = top + np.log1p((own - 1.0) + q.sum(axis=1))  # a small loss keeps its digits: then top = 0, own = 1
+    q[rows, codes] = own
     q /= q.sum(axis=1, keepdims=True)
-    loss = top - z[np.arange(len(z)), codes]
     u = q.copy()
-    u[np.arange(len(z)), codes] -= 1.0
+    u[rows, codes] -= 1.0
     entropy = np.where(q > 0, q * np.log(np.where(q > 0, q, 1.0)), 0.0).sum(axis=1)
     return loss, u, entropy
 

@@ -113,7 +113,7 @@ def check_inverse_hessian(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     if w["fit_intercept"]:
         S = S - np.outer(H[:d, d], H[:d, d]) / H[d, d]
         along, alone = H[:d, d] / H[d, d] + shape.centre, 1.0 / H[d, d]
-    off = max(_apart(S, V), _intercept_apart(C, -V @ along, alone + along @ V @ along))
+    off = max(_apart(S, V), _intercept_apart(C, -V @ along, float(alone + along @ V @ along)))
     reason = f"covariance and Hessian are inverse to each other to {off:.2g}"
     return Verdict(claim.name, bool(off <= 1e-6), reason, off, claim.kind)
 
