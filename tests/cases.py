@@ -31,6 +31,13 @@ def blobs(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @lru_cache(maxsize=8)
+def pairs(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Two classes of correlated numbers."""
+    X, y = blobs(n, d, seed)
+    return _frozen(X, (y > 1).astype(y.dtype))
+
+
+@lru_cache(maxsize=8)
 def counts(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Three classes of counts."""
     rng = np.random.default_rng(seed)
@@ -122,8 +129,8 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
     "qda": [{}, {"params": {"covariance": "diagonal", "unbiased": True}}],
     "lda": [{}, {"params": {"covariance": "isotropic", "class_weight": "balanced"}}],
     "linear-regression": [{}, {"params": {"fit_intercept": False}}],
-    "logistic-regression": [{}, {"params": {"l1_ratio": 0.5, "C": 0.5}}],
-    "linear-svc": [{}, {"params": {"loss": "hinge", "class_weight": "balanced"}, "tolerance": 1e-6}],
+    "logistic-regression": [{}, {"params": {"l1_ratio": 0.5, "C": 0.5}, "data": pairs}],
+    "linear-svc": [{}, {"params": {"loss": "hinge", "class_weight": "balanced"}, "tolerance": 1e-6, "data": pairs}],
     "erm": [{}, {"params": {"loss": "softmax", "penalty": "elasticnet"}, "tolerance": 1e-5}],
     "perceptron": [{"params": {"max_iter": 3}}, {"params": {"order": "batch", "max_iter": 10}}],
 }

@@ -1,7 +1,7 @@
 """A dask.distributed cluster: the only file that names Dask.
 
 Parts that workers can read themselves (row ranges of a Parquet file, chunks of a Dask collection) are read there; rows
-that only this process has are sent. Four blocks make one task, so little more than the states travels back.
+that only this process has are sent. An algorithm of several passes asks to `keep` them there. Four blocks make one task, so little more than the states travels back.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import numpy as np
 
 from assay.engines.blas import one_thread_blas
 from assay.engines.engine import Engine, Item, Result
-from assay.engines.rows import Block, Part, Rows, block_rows, check_weights, settled
+from assay.engines.rows import ArrayRows, Block, Part, Rows, block_rows, check_weights, settled
+from assay.engines.sparse import SparseRows
 from assay.errors import DataTypeError, EngineError, ParameterError
 
 try:
@@ -59,7 +60,9 @@ def _run(function: Callable[[Any], Any], item: Any) -> Any:
 def _landed(value: Any) -> Any:
     """A function with its bound arguments, arrays that travelled to odd addresses copied: products of such have other bits."""
     if isinstance(value, partial):
-        return partial(_landed(value.func), *map(_landed, value.args), **{k: _landed(v) for k, v in value.keywords.items()})
+        return partial(
+            _landed(value.func), *map(_landed, value.args), **{k: _landed(v) for k, v in value.keywords.items()}
+        )
     if isinstance(value, np.ndarray) and not value.flags.aligned:
         return value.copy(order="K")
     return value
@@ -77,6 +80,9 @@ class Cluster(Engine):
 
     def open(self, rows: Rows) -> Rows:
         return rows.anywhere()
+
+    def keep(self, rows: Rows) -> Rows:
+        return PlacedRows(rows) if isinstance(rows, ArrayRows | SparseRows | DaskRows) else rows
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         waiting: deque[tuple[Any, Item]] = deque()
@@ -100,8 +106,11 @@ class Cluster(Engine):
             return self.client.compute(graph)
         if all(getattr(part, "readable_anywhere", False) for part in parts):
             return self.client.submit(_run, function, item, pure=False)
-        loaded: Any = tuple(part.load() if hasattr(part, "load") else part for part in parts)
         try:
+            if all(isinstance(part, PlacedPart) for part in parts):
+                sent: Any = [part.place(self.client) for part in parts]
+                return self.client.submit(_run_placed, function, sent, parts[0] is item, pure=False)
+            loaded: Any = tuple(part.load() if hasattr(part, "load") else part for part in parts)
             sent = self.client.scatter([loaded[0] if parts[0] is item else loaded], hash=False)[0]
         except (OSError, TimeoutError) as error:  # no worker is left to take the rows
             raise EngineError(DIED.format(error)) from error
@@ -116,6 +125,9 @@ class Cluster(Engine):
                 raise EngineError(DIED.format(error)) from error
             except CancelledError as error:
                 lost = error
+                for part in item if isinstance(item, tuple) else ():
+                    if isinstance(part, PlacedPart):
+                        part.lose()
                 future = self._submit(function, item)
         raise EngineError(DIED.format(lost)) from lost
 
@@ -123,6 +135,57 @@ class Cluster(Engine):
         super().__exit__(*exc)
         if self._own and not self._tokens:
             self.client.close()
+
+
+def _run_placed(function: Callable[[Any], Any], blocks: list[Block], alone: bool) -> Any:
+    return _run(function, blocks[0] if alone else tuple(blocks))
+
+
+class PlacedPart:
+    """A block of this process's memory or of a Dask collection, and where on the cluster it lies once it was brought there."""
+
+    def __init__(self, part: Part) -> None:
+        self.part, self.future = part, None
+
+    def load(self) -> Block:
+        return self.part.load()
+
+    def place(self, client: Any) -> Any:
+        """The block on the cluster; it is sent the first time."""
+        if self.future is None:
+            if isinstance(self.part, DaskPart):
+                self.future = client.compute(self.part.delayed())
+            else:
+                self.future = client.scatter([self.part.load()], hash=False)[0]
+        return self.future
+
+    def lose(self) -> None:
+        """Forget where it lay: a worker died with it."""
+        self.future = None
+
+
+class PlacedRows(Rows):
+    """Rows that are brought into the cluster's memory once, however often they are read there."""
+
+    home = "cluster"
+
+    def __init__(self, rows: ArrayRows | SparseRows | DaskRows) -> None:
+        self._rows, self._placed = rows, [PlacedPart(part) for part in rows.blocks()]
+        self.n_rows, self.n_columns, self.sparse = rows.n_rows, rows.n_columns, rows.sparse
+        self.names, self.categories = rows.names, rows.categories
+        self.has_target, self.has_weight = rows.has_target, rows.has_weight
+
+    def blocks(self) -> Iterator[Part]:
+        return iter(self._placed)
+
+    def targets(self) -> Iterator[Part]:
+        return self._rows.targets()
+
+    def at_hand(self) -> Rows:
+        return self._rows
+
+    def in_memory(self) -> Rows:
+        return self._rows.in_memory()
 
 
 class DaskPart(NamedTuple):

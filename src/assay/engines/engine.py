@@ -32,6 +32,10 @@ class Engine(ABC):
         """The rows in the form in which this engine reads them."""
         return rows
 
+    def keep(self, rows: Rows) -> Rows:
+        """Opened rows that are about to be read many times, brought nearer where that pays."""
+        return rows
+
     def __enter__(self) -> Engine:
         self._tokens: list[Token[Engine | None]] = [*getattr(self, "_tokens", []), _in_force.set(self)]
         return self

@@ -96,6 +96,10 @@ class Rows(ABC):
         """The same rows in parts that other processes can read themselves, where the source allows that."""
         return self
 
+    def at_hand(self) -> Rows:
+        """The same rows as they lie in this process's memory, where they do."""
+        return self
+
     def in_memory(self) -> Rows:
         """The same rows as arrays."""
         from assay.engines.threads import default_engine

@@ -69,6 +69,7 @@ class Pieces:
     """The pieces of all blocks in order, as often as they are asked for: kept where the rows are in memory, else read again."""
 
     def __init__(self, engine: Engine, rows: Rows, labels: Labels, factor: Floats | None, eta: float) -> None:
+        rows = rows.at_hand()
         self._engine, self._rows = engine, rows
         self._prepare = partial(prepare, labels, factor, eta)
         here = isinstance(rows, ArrayRows | SparseRows)

@@ -81,7 +81,9 @@ def _solve_with_ridge(A: Floats, b: Floats) -> Floats:
     while True:
         np.fill_diagonal(scaled, 1.0 + ridge)
         try:
-            solved: Floats = unit * linalg.cho_solve(linalg.cho_factor(scaled, lower=True, check_finite=False), unit * b)
+            solved: Floats = unit * linalg.cho_solve(
+                linalg.cho_factor(scaled, lower=True, check_finite=False), unit * b
+            )
             return solved
         except np.linalg.LinAlgError:
             ridge *= 10

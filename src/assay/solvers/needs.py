@@ -11,6 +11,7 @@ from assay.risk.surrogates import Surrogate
 QUADRATIC, ANY, NONE, RIDGE = "quadratic", "any", "none", "ridge"
 SOFTMAX = "softmax"
 FEW_COLUMNS = 300  # a Newton step costs as much as some sweeps up to here
+MOST_COLUMNS = 2000  # of dense rows, for the hinge: dual coordinates go slowly where columns are correlated
 FEW_SPARSE_COLUMNS = 256  # sparse rows of more columns have no Hessian
 FEW_WEIGHTS = 1500  # of all classes together, for one Hessian over them
 
@@ -88,6 +89,7 @@ def choose(loss: Surrogate | str | None, penalty: Penalty, d: int, sparse: bool 
     if name in ("perceptron", "custom with a kink"):
         return "subgradient"
     if name == "hinge":
+        hessian |= not sparse and d <= MOST_COLUMNS
         if not hessian and _suits(NEEDS["dual-coordinate"], penalty):
             return "dual-coordinate"
         return "smoothing" if hessian or not sparse else "subgradient"

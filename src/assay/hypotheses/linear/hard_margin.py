@@ -58,6 +58,7 @@ def projected_steps(
     rows: Rows, labels: Labels, positive: int, intercept: bool, eta: float, most: int
 ) -> Iterator[PgdStep]:
     """Projected gradient descent as the lecture notes write it, until ½‖w‖² no longer falls, or `most` steps."""
+    rows = rows.at_hand()
     if not isinstance(rows, ArrayRows) or len(rows.X) > MOST_ROWS:
         raise DataError(
             f"solver='pgd' projects on one constraint a row, as the lecture notes do: it takes at most {MOST_ROWS} rows of a dense "

@@ -100,6 +100,7 @@ class LinearModel(Learner):
     # --- fitting ----------------------------------------------------------------------------------------------------
 
     def _task(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> Task:
+        rows = engine.keep(rows)
         targets = self._targets(engine, rows, afresh, classes)
         K = 0 if targets.labels is None else len(targets.multipliers)
         plan = self._plan(K)
