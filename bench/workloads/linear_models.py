@@ -65,7 +65,7 @@ def races() -> list[Race]:
 
 
 def _perceptron() -> list[Race]:
-    X, y = noisy_sign(500_000, 50)
+    X, y = made_classes(500_000, 50, 2)
     return [
         Race(
             "Perceptron, 5 epochs, 500 000×50",

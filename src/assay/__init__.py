@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from assay.hypotheses.separability import margin as margin
     from assay.hypotheses.separability import separability as separability
     from assay.risk import empirical_risk as empirical_risk
+    from assay.risk.custom_surrogate import surrogate as surrogate
     from assay.tables import rows as rows
 
 _ELSEWHERE = {
@@ -44,6 +45,7 @@ _ELSEWHERE = {
     "models": "assay.hypotheses",
     "margin": "assay.hypotheses.separability",
     "separability": "assay.hypotheses.separability",
+    "surrogate": "assay.risk.custom_surrogate",
     "empirical_risk": "assay.risk",
     "rows": "assay.tables",
 }

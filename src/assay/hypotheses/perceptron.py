@@ -14,7 +14,7 @@ from assay.engines import Block, Engine, Rows, engine_for
 from assay.errors import ConvergenceWarning, DataError, ModelFileError, ParameterError, as_seen_by_sklearn
 from assay.hypotheses.perceptron_answers import linear_scores, vote
 from assay.hypotheses.perceptron_claims import Evidence, claims_of
-from assay.hypotheses.perceptron_look import class_counts, look
+from assay.hypotheses.perceptron_look import MarkAhead, class_counts, look
 from assay.hypotheses.perceptron_run import FIRST_VOTERS, Pieces, Rule, Run
 from assay.hypotheses.perceptron_separation import SEPARATION_LAYOUT, kept, separation_claims_of
 from assay.inputs import as_rows, check_features
@@ -186,14 +186,16 @@ class Perceptron(Classifier):
 
     def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
         rule, whole = self._rule(), afresh and classes is None
+        rows = engine.keep(rows) if self.order == "batch" else rows
         labels = self._classes_of(engine, rows, afresh, classes)
         factor = self._factors(engine, rows, labels, whole)
         run = Run(rule, self._start(rows.n_columns, afresh), rows.names, int(self.max_voters))
+        ahead = MarkAhead(engine, rows, labels) if whole and self.order != "batch" else None
         converged = self._passes(run, engine, rows, labels, factor, whole)
         self._keep(run, converged)
         self._provenance, self.sparse_ = {}, bool(rows.sparse)
         if whole:
-            self._look_back(run, engine, rows, labels, factor)
+            self._look_back(run, engine, rows, labels, factor, None if ahead is None else ahead.result())
             if not self.converged_:
                 if rows.n_columns * self.rows_ <= CHEAP and np.all(self.class_factor_ > 0):
                     self._keep_separation(engine, rows, labels)
@@ -328,10 +330,12 @@ class Perceptron(Classifier):
         else:
             self.intercept_, self.coef_ = S.b, S.w
 
-    def _look_back(self, run: Run, engine: Engine, rows: Rows, labels: Labels, factor: Floats | None) -> None:
+    def _look_back(
+        self, run: Run, engine: Engine, rows: Rows, labels: Labels, factor: Floats | None, mark: bytes | None
+    ) -> None:
         """One more look at all rows: radius, margin and mistakes of the last weights; and the rows' fingerprint."""
         rest = engine, rows, labels, factor, run.rule.one, rows.names
-        found = look(*rest, run.S.w, run.S.b)
+        found = look(*rest, run.S.w, run.S.b, mark)
         self.radius_, self.least_margin_ = float(np.sqrt(found.square)), found.margin
         self.converged_ |= found.wrong == 0 and (found.margin > 0 or not run.rule.zero)
         answers = found if self.variant != "averaged" else look(*rest, self.coef_, self.intercept_)

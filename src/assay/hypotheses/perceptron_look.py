@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.engines import Block, Engine, Rows, SparseMatrix, fold
+from assay.engines import ArrayRows, Block, Engine, Rows, SparseMatrix, SparseRows, fold
 from assay.engines.fingerprint import bits, join, leaf, leaf_of
+from assay.engines.threads import Threads
 from assay.errors import DataError
 from assay.inputs import refuse_non_finite
 from assay.labels import Labels
@@ -29,17 +31,52 @@ class Look(NamedTuple):
     mark: bytes
 
 
+class MarkAhead:
+    """The fingerprint of rows in memory, taken on a thread of its own: passes in order keep but one processor busy."""
+
+    def __init__(self, engine: Engine, rows: Rows, labels: Labels) -> None:
+        rows = rows.at_hand()
+        pays = isinstance(rows, ArrayRows | SparseRows) and getattr(engine, "workers", 1) > 1
+        self._pool = ThreadPoolExecutor(1) if pays else None
+        self._mark = self._pool.submit(_mark_of, rows, labels) if self._pool is not None else None
+
+    def result(self) -> bytes | None:
+        """The mark, or None where it was not taken."""
+        if self._pool is None or self._mark is None:
+            return None
+        self._pool.shutdown(wait=False)
+        return self._mark.result()
+
+
+def _mark_of(rows: Rows, labels: Labels) -> bytes | None:
+    return fold(Threads(1), rows.blocks(), partial(_absorb_mark, labels), join)
+
+
+def _absorb_mark(labels: Labels, block: Block) -> bytes:
+    assert block.y is not None
+    return leaf_of(block.X, np.ascontiguousarray(labels.encode(block.y), dtype=np.int64), block.w)
+
+
 def look(
-    engine: Engine, rows: Rows, labels: Labels, factor: Floats | None, one: float, names: Any, w: Floats, b: Floats
+    engine: Engine,
+    rows: Rows,
+    labels: Labels,
+    factor: Floats | None,
+    one: float,
+    names: Any,
+    w: Floats,
+    b: Floats,
+    mark: bytes | None = None,
 ) -> Look:
-    """One more fold over the rows, with the finished weights; it takes the fingerprint of the rows as well."""
-    found = fold(engine, rows.blocks(), partial(_absorb_look, labels, factor, one, names, w, b), _merge_looks)
+    """One more fold over the rows, with the finished weights; it takes their fingerprint as well, unless that is known."""
+    absorb = partial(_absorb_look, labels, factor, one, names, w, b, mark is None)
+    found = fold(engine, rows.blocks(), absorb, _merge_looks)
     assert found is not None
-    return found
+    return found if mark is None else found._replace(mark=mark)
 
 
 def _absorb_look(
-    labels: Labels, factor: Floats | None, one: float, names: Any, w: Floats, b: Floats, block: Block
+    labels: Labels, factor: Floats | None, one: float, names: Any, w: Floats, b: Floats, hashes: bool, block: Block
 ) -> Look:
     from assay.loops import perceptron as loops
     from assay.loops.linear_rows import Csr
@@ -51,7 +88,10 @@ def _absorb_look(
     out = np.array([0.0, np.inf, 0.0, 0.0, 0.0, 0.0, 0.0])
     if isinstance(X, SparseMatrix):
         loops.measure(Csr(X.data, X.indices, X.indptr), codes, weights, one, w, b, out)
-        mark = leaf_of(X, codes, block.w)
+        mark = leaf_of(X, codes, block.w) if hashes else b""
+    elif not hashes:
+        loops.measure(X, codes, weights, one, w, b, out)
+        mark = b""
     else:
         h = np.zeros(X.shape[1], dtype=np.uint64)
         loops.measure_and_hash(X, *bits(X), codes, weights, one, w, b, out, h)

@@ -36,7 +36,7 @@ class ChosenColumns(Problem):
         if not self.rows.sparse and np.any(np.delete(everything[:-1], self.chosen)):
             raise AssertionError("of dense rows only the chosen columns are read: all other weights must be zero")
         loss, at = self.loss, (everything, self.all_centres, self.chosen)
-        seen = self.fold(partial(absorb_chosen, loss.code, loss.width, *at, hessian), merge_looks)
+        seen = self.fold(partial(absorb_chosen, loss.code, loss.width, *at, bool(hessian)), merge_looks)
         return seen if self.intercept else without_intercept(seen)
 
     def everywhere(self, w: Floats) -> Floats:
