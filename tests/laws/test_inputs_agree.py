@@ -124,7 +124,7 @@ def test_labels_of_every_kind_come_back_as_they_were(case):
         np.array([1, 2, 300], dtype=np.int16),
     ):
         model = case.model().fit(X, labels[y])
-        assert np.array_equal(model.classes_, labels)
+        assert np.array_equal(model.classes_, labels[: y.max() + 1])
         assert np.array_equal(model.predict(X), labels[case.model().fit(X, y).predict(X)])
     truth = case.model().fit(X, y > 0)
     assert truth.predict(X).dtype == bool
