@@ -31,6 +31,7 @@ from assay.hypotheses.linear.paths import PathOverC
 from assay.hypotheses.linear.plan import Plan, about_centre, about_zero
 from assay.hypotheses.linear.posing import Posed
 from assay.hypotheses.linear.unpenalised import covariance_about_zero, least_class_margin, runs_away, with_step
+from assay.labels import plain_labels
 from assay.layout import Layout
 from assay.learner import BayesClassifier, Fact, Tensor
 from assay.numerics import Floats
@@ -43,9 +44,13 @@ from assay.solvers.softmax_problem import SoftmaxProblem
 
 OURS = ("auto", "newton", "lbfgs", "proximal-newton", "proximal-gradient", "gd")
 THEIRS = ("newton-cholesky", "newton-cg", "liblinear", "sag", "saga")  # scikit-learn's names: they mean "auto"
+FAR = 8.0  # a weight beyond this, in units of one over its column's scale, makes one ask whether it runs away
 WARNINGS = {
     True: ("", "those of the widest margin (least margin 1), the direction in which it grows"),
-    False: (" but for rows that lie on it", "where the fit stopped; `direction_` is one in which it never falls"),
+    False: (
+        ", at least but for rows that lie on it",
+        "where the fit stopped; `direction_` is one in which it never falls",
+    ),
 }
 
 
@@ -68,6 +73,7 @@ class LogisticRegression(Likelihood, PathOverC, LinearClassifier, BayesClassifie
         "separable_": Fact(bool),
         "margin_": Fact(float, optional=True),
         "direction_": Tensor(("e",), optional=True),
+        "away_": Fact(int, low=0, optional=True),
         "step_": Tensor(("m", "e"), optional=True),
         "covariance_": Tensor(("e", "e"), optional=True),
     }
@@ -176,7 +182,10 @@ class LogisticRegression(Likelihood, PathOverC, LinearClassifier, BayesClassifie
             return at
         if not isinstance(posed.problem, Problem):
             least = least_class_margin(posed.problem, at.w)
-            return self._separated(posed.problem, at._replace(least=least)) if least > 0 else at
+            if least > 0:
+                return self._separated(posed.problem, at._replace(least=least))
+            self._ask_each_class(task, posed, at)
+            return at
         return self._without_penalty(task, posed, posed.problem, at)
 
     def _without_penalty(self, task: Task, posed: Posed, problem: Problem, at: Iterate) -> Iterate:
@@ -201,6 +210,18 @@ class LogisticRegression(Likelihood, PathOverC, LinearClassifier, BayesClassifie
                 self.covariance_ = covariance_about_zero(problem, look)
         return at
 
+    def _ask_each_class(self, task: Task, posed: Posed, at: Iterate) -> None:
+        """Softmax whose weights grow far: where one class parts from the rest, its weights would grow for ever."""
+        far = float(np.abs(at.w[:, :-1] * posed.problem.scale[:-1]).max())
+        if at.gap <= task.plan.tol and far < FAR:
+            return
+        space: Any = "affine" if task.plan.fit_intercept else "linear"
+        for k in range(len(self.classes_)):
+            found = separate(task.engine, task.prepared.rows, task.prepared.labels(), space=space, positive=k)
+            if found.separable or found.weak:
+                self.direction_, self.away_ = np.append(found.coef, found.intercept), k
+                return
+
     def _separated(self, problem: Problem | SoftmaxProblem, at: Iterate) -> Iterate:
         """The separating weights, scaled so that the least margin is 1."""
         w = at.w / at.least
@@ -219,8 +240,13 @@ class LogisticRegression(Likelihood, PathOverC, LinearClassifier, BayesClassifie
             super()._warn(plan)
             return
         what, weights = WARNINGS[self.separable_]
+        who = (
+            f"class {plain_labels(self.classes_)[self.away_]!r} from the rest"
+            if hasattr(self, "away_")
+            else "the classes"
+        )
         tell(
-            f"LogisticRegression: a hyperplane separates the classes{what}, so that the likelihood grows for ever and its maximum does "
+            f"LogisticRegression: a hyperplane separates {who}{what}, so that the likelihood grows for ever and its maximum does "
             f"not exist. The weights are {weights}. Use a penalty (finite C) for probabilities that mean something.",
             SeparableWarning,
         )
@@ -232,7 +258,7 @@ class LogisticRegression(Likelihood, PathOverC, LinearClassifier, BayesClassifie
         if not plan.unpenalised:
             return (gap_claim(plan, self),)
         if plan.loss is None or not hasattr(self, "step_"):
-            return (estimate_claim(plan, self),)
+            return (estimate_claim(plan, self), *([weak_claim(self)] if hasattr(self, "direction_") else []))
         if hasattr(self, "direction_"):
             return (boxed_gap_claim(plan, self, self.step_), weak_claim(self))
         return (boxed_gap_claim(plan, self, self.step_), covariance_claim(plan, self))

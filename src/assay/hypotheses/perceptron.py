@@ -18,7 +18,7 @@ from assay.hypotheses.perceptron_look import MarkAhead, class_counts, look
 from assay.hypotheses.perceptron_run import FIRST_VOTERS, Pieces, Rule, Run
 from assay.hypotheses.perceptron_separation import SEPARATION_LAYOUT, kept, separation_claims_of
 from assay.inputs import as_rows, check_features
-from assay.labels import Labels, class_multipliers
+from assay.labels import Labels, class_multipliers, plain_labels
 from assay.learner import Classifier, Fact, Step, Tensor
 from assay.numerics import Array, Floats
 from assay.params import CLASS_WEIGHT, N_JOBS, Choice, Flag, Free, Param, Range
@@ -228,7 +228,7 @@ class Perceptron(Classifier):
             raise DataError("All sample weights are zero, so no class has any rows: give some rows a positive weight.")
         if whole and len(present) < 2:
             raise DataError(
-                f"Only one class, {self.classes_[present[0]]!r}, has rows of positive weight: a classifier needs at least two "
+                f"Only one class, {plain_labels(self.classes_)[present[0]]!r}, has rows of positive weight: a classifier needs at least two "
                 "classes to tell apart."
             )
 
@@ -362,8 +362,13 @@ class Perceptron(Classifier):
             "yes": "Weights that are right on all rows exist (the certificate has them): raise max_iter.",
         }.get(
             str(known),
-            "Raise max_iter, or ask whether any weights could do it: model.certify(X, y) and assay.separability(X, y) tell. "
-            "Where none can, allow a share of mistakes (tol=0.05) or use variant='averaged'.",
+            "Raise max_iter"
+            + (
+                ", or ask whether any weights could do it: model.certify(X, y) and assay.separability(X, y) tell. "
+                if len(self.classes_) == 2
+                else " (assay.separability tells of each class against the rest only). "
+            )
+            + "Where none can, allow a share of mistakes (tol=0.05) or use variant='averaged'.",
         )
         warnings.warn(
             f"Perceptron: {self.max_iter} {what} did not end in one without a mistake; {self.wrong_} of {self.rows_} rows are on the "

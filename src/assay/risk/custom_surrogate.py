@@ -37,8 +37,14 @@ class Function:
 
     def __call__(self, z: Any, t: Any, width: float = 0.0) -> Floats:
         z, t = np.broadcast_arrays(np.asarray(z, dtype=np.float64), np.asarray(t, dtype=np.float64))
-        with np.errstate(all="ignore"):
-            out = np.asarray(self.function(z, t), dtype=np.float64)
+        try:
+            with np.errstate(all="ignore"):
+                out = np.asarray(self.function(z, t), dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ParameterError(
+                f"The {self.what} of the custom loss fails on arrays z, t: {error} It is called with arrays: use np.maximum in place of max "
+                "and np.where in place of if."
+            ) from error
         if out.shape != z.shape:
             raise ParameterError(
                 f"The {self.what} of the custom loss returned shape {out.shape} for {z.shape} scores: one number a row is due."

@@ -8,7 +8,7 @@ from assay.errors import ParameterError, nearest
 from assay.risk.penalties import Penalty
 from assay.risk.surrogates import Surrogate
 
-QUADRATIC, ANY, NONE, RIDGE = "quadratic", "any", "none", "ridge"
+QUADRATIC, ANY, SOME, NONE, RIDGE = "quadratic", "any", "some", "none", "ridge"
 SOFTMAX = "softmax"
 FEW_COLUMNS = 300  # a Newton step costs as much as some sweeps up to here
 MOST_COLUMNS = 2000  # of dense rows, for the hinge: dual coordinates go slowly where columns are correlated
@@ -43,8 +43,8 @@ NEEDS: dict[str, Solver] = {
             True,
         ),
         Solver("lbfgs", (*SMOOTH, *CUSTOM), QUADRATIC, "a continuous slope"),
-        Solver("proximal-newton", SMOOTH, ANY, "slope and curvature"),
-        Solver("proximal-gradient", (*SMOOTH, *CUSTOM), ANY, "a continuous slope"),
+        Solver("proximal-newton", SMOOTH, SOME, "slope and curvature"),
+        Solver("proximal-gradient", (*SMOOTH, *CUSTOM), SOME, "a continuous slope"),
         Solver("gd", (*SMOOTH, *CUSTOM), QUADRATIC, "a continuous slope"),
         Solver(
             "subgradient",
@@ -72,6 +72,7 @@ def check(solver: str, loss: Surrogate | str | None, penalty: Penalty, d: int = 
     if not _suits(needs, penalty):
         wants = {
             QUADRATIC: "a quadratic penalty (none or L2), and this one has an L1 part",
+            SOME: "a penalty on every weight",
             RIDGE: "an L2 penalty on every weight and no L1 part",
             NONE: "no penalty with a strength: it is C=inf, ½‖w‖² under constraints",
         }[needs.penalty]
@@ -112,6 +113,8 @@ def _suits(needs: Solver, penalty: Penalty) -> bool:
         return penalty.quadratic
     if needs.penalty == RIDGE:
         return penalty.quadratic and bool((penalty.l2[:-1] > 0).all())
+    if needs.penalty == SOME:
+        return not bool(penalty.free[:-1].any())
     if needs.penalty == NONE:
         return bool(penalty.free[:-1].all())
     return True

@@ -128,7 +128,7 @@ def weak_claim(model: Any) -> Claim:
             "coef": model.direction_[:-1],
             "intercept": float(model.direction_[-1]),
             "space": "affine",
-            "positive": plain_labels(model.classes_)[1],
+            "positive": plain_labels(model.classes_)[getattr(model, "away_", 1)],
         },
     )
 

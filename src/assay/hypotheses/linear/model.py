@@ -171,7 +171,9 @@ class LinearModel(Learner):
     def _warn(self, plan: Plan) -> None:
         tell(
             f"{type(self).__name__}: solver {self.solver_!r} stopped after {self.n_iter_} iterations at a relative gap of "
-            f"{self.gap_.max():.3g} (tol={plan.tol:g}). Raise max_iter, allow a larger tol, or use solver='auto'.",
+            f"{self.gap_.max():.3g} (tol={plan.tol:g}). "
+            + ("Raise max_iter, or " if self.n_iter_ >= plan.max_iter else "No further fall can be seen: ")
+            + ("allow a larger tol." if plan.solver == "auto" else "allow a larger tol or use solver='auto'."),
             as_seen_by_sklearn(ConvergenceWarning),
         )
 

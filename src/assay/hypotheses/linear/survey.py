@@ -104,8 +104,10 @@ def _sparse(
     weights = np.ones(len(classes)) if c is None else c
     place = classes[rows] * d + X.indices
     data = X.data.astype(np.float64)
-    s1 = np.bincount(place, weights=weights[rows] * data, minlength=K * d).reshape(K, d)
-    s2 = np.bincount(place, weights=weights[rows] * data * data, minlength=K * d).reshape(K, d)
+    s1, s2 = (
+        np.bincount(place, weights=weights[rows] * data**power, minlength=K * d).reshape(K, d).astype(np.float64)
+        for power in (1, 2)
+    )
     n = np.repeat(np.bincount(classes, weights=weights, minlength=K)[:, None], d, axis=1)
     mean = np.divide(s1, n, out=np.zeros_like(s1), where=n > 0)
     found = ClassMoments(n, mean, np.maximum(s2 - s1 * mean, 0.0))
