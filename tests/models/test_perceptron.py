@@ -262,7 +262,7 @@ def test_a_fit_that_does_not_converge_says_what_to_do():
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
         Perceptron(max_iter=1, init=[9, 9, -9, 9, 9]).fit(X, y)
     X, y = noisy(K=3)
-    with pytest.warns(ConvergenceWarning, match=r"model.certify\(X, y\)"):
+    with pytest.warns(ConvergenceWarning, match=r"each class against the rest only"):
         Perceptron(max_iter=2).fit(X, y)
 
 
