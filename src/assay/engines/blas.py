@@ -25,12 +25,18 @@ def _find_libraries() -> list[Any]:
 
 def scipy_linalg() -> Any:
     """The module scipy.linalg, its BLAS on one thread where the others are: it may be loaded while they are held."""
+    global _with_scipy
     import scipy.linalg
 
     with _lock:
         if _users and not _with_scipy:
-            _let_go()
-            _hold()
+            known = {library.filepath for library in _libraries}
+            for library in _find_libraries():
+                if library.filepath not in known:
+                    _libraries.append(library)
+                    _before.append(library.get_num_threads())
+                    library.set_num_threads(1)
+            _with_scipy = True
     return scipy.linalg
 
 

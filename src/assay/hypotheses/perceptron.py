@@ -406,6 +406,15 @@ class Perceptron(Classifier):
         K, d = len(self.classes_), self.n_features_in_
         if self.coef_.shape[0] != (1 if K == 2 else K) or self.start_.shape[1] != d + 1:
             raise ModelFileError(f"The model file's weights do not fit {K} classes and {d} columns.")
+        if not np.array_equal(self.start_, self._given_start(len(self.start_), d)):
+            raise ModelFileError("The model file's first weights are not those of its hyper-parameter init.")
+        given = self.class_weight
+        if not isinstance(given, str) and not np.array_equal(
+            self.class_factor_, class_multipliers(given, self.classes_, np.ones(K))
+        ):
+            raise ModelFileError(
+                "The model file's weights of the classes are not those of its hyper-parameter class_weight."
+            )
         if self.history_ not in ("fit", "pieces", "mixed"):
             raise ModelFileError(f"The model file tells of a history {self.history_!r} that cannot be.")
         parts = {name for name in ("last_", "drift_", "voters_", "votes_") if hasattr(self, name)}

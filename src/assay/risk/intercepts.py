@@ -36,6 +36,8 @@ def farthest(loss: Surrogate, value: float, target: float, weights: Sequence[flo
     for n, a in zip(weights, leans):
         if n > 0:
             ends.append(_mean_score(loss, value / n, target) + a)
+        elif loss.kind != REGRESSION:  # without rows of a class nothing holds the intercept on its side
+            return np.inf
     return max(ends)
 
 
@@ -67,6 +69,8 @@ def slack(slope: float, rest: float, value: float, far: Callable[[float], float]
 
     `rest` is F(w) less the bound without this cost: with it the fall is bounded, then b better, and so on.
     """
+    if slope == 0:
+        return 0.0
     fall = value
     for _ in range(ROUNDS):
         fall = min(fall, max(rest, 0.0) + slope * far(fall))

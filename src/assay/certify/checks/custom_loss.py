@@ -6,12 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from assay.certify.checks.linear import LOOSEST, SLACK, Case, back, blocks, cases, shape_of, times
+from assay.certify.checks.linear import (
+    LOOSEST,
+    SLACK,
+    Case,
+    back,
+    blocks,
+    cases,
+    free_intercept,
+    penalty_of,
+    shape_of,
+    times,
+)
 from assay.certify.claim import Claim, Verdict
 from assay.engines import Rows, SparseMatrix
 from assay.numerics import Array, Floats
 from assay.risk.custom_surrogate import CustomSurrogate
-from assay.risk.penalties import Penalty
 from assay.risk.surrogates import PERCEPTRON
 
 EPS = float(np.finfo(np.float64).eps)
@@ -30,9 +40,8 @@ def check_custom_loss(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     if not 0 <= tolerance <= LOOSEST or claim.bound != tolerance or claim.kind != "estimate" or box < 10:
         return Verdict(claim.name, False, f"a tolerance of {tolerance:g} says nothing", kind=claim.kind)
     fitted = bool(w["fit_intercept"])
-    l1, l2, bias = (float(v) for v in np.asarray(w["strengths"], dtype=np.float64))
-    penalty = Penalty.of(rows.n_columns, l1, l2, bias)
-    shape = shape_of(claim, rows, fitted and bias == 0)
+    shape = shape_of(claim, rows, free_intercept(claim))
+    penalty = penalty_of(claim, rows.n_columns, float(shape.weight.sum()))
     worst = total = 0.0
     for case in cases(claim, rows.n_columns):
         value, g = _sums(claim, rows, case, loss, shape.centre)

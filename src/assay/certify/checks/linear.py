@@ -110,6 +110,10 @@ def shape_of(claim: Claim, rows: Rows, centred: bool) -> Shape:
     n = float(weight.sum())
     if not n > 0:
         raise ValueError("there are no rows of positive weight")
+    if claim.witness["balanced"]:
+        raw = weight / np.asarray(claim.witness["class_factor"], dtype=np.float64)
+        if not np.allclose(weight, raw.sum() / K, rtol=1e-9):
+            raise ValueError("the weights of the classes do not balance these rows")
     centre = sums.sum(axis=0) / n if centred else np.zeros(d)
     for X, _, c in blocks(claim, rows):
         if isinstance(X, SparseMatrix):
@@ -155,11 +159,18 @@ def _support(claim: Claim, k: int) -> tuple[Array | None, Array | None]:
     return rows, values
 
 
-def _penalty(claim: Claim, d: int) -> Penalty:
+def penalty_of(claim: Claim, d: int, n: float) -> Penalty:
+    """The penalty on d weights and the intercept, of rows that weigh n."""
     l1, l2, bias = (float(v) for v in np.asarray(claim.witness["strengths"], dtype=np.float64))
     if not min(l1, l2, bias) >= 0:
         raise ValueError("a penalty is not possible")
-    return Penalty.of(d, l1, l2, bias)
+    factor = n if claim.witness["per_weight"] else 1.0
+    return Penalty.of(d, l1 * factor, l2 * factor, bias)
+
+
+def free_intercept(claim: Claim) -> bool:
+    """Whether an intercept is fitted that has no penalty."""
+    return bool(claim.witness["fit_intercept"]) and not float(np.asarray(claim.witness["strengths"])[2])
 
 
 class Sums(NamedTuple):
@@ -252,11 +263,11 @@ def _intercept_slack(
 def check_duality_gap(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     """Sum objective and lower bound again; the relative gap of each problem must be at most the stated tolerance."""
     tolerance = float(claim.witness["tolerance"])
-    penalty = _penalty(claim, rows.n_columns)
-    free = bool(claim.witness["fit_intercept"]) and not penalty.l2[-1]
+    free = free_intercept(claim)
+    shape = shape_of(claim, rows, free)
+    penalty = penalty_of(claim, rows.n_columns, float(shape.weight.sum()))
     if penalty.free[:-1].any():
         return Verdict(claim.name, False, "weights without a penalty have no such bound", kind=claim.kind)
-    shape = shape_of(claim, rows, free)
     worst, totals = 0.0, []
     for case in cases(claim, rows.n_columns):
         s = sums_of(claim, rows, case, shape.centre)

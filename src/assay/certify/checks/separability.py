@@ -20,6 +20,7 @@ from assay.numerics import Array, Floats
 EPS = float(np.finfo(np.float64).eps)
 LEAST = float(np.finfo(np.float64).smallest_subnormal)
 CLOSE = 1e-9  # what a stated margin, radius or distance may be off by
+ROUGHEST = 1e-2  # where rounding may hide more of a margin than this, nothing is proved
 LOOSEST = 1e-2  # a gap beyond this proves nothing
 NEAREST = 1e-11  # hulls this near, against their rows, count as meeting where no proof is claimed
 FEW = 4096  # rows a tile; also the most that are left to rational arithmetic
@@ -146,7 +147,10 @@ def check_margin(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     upper = _distance(_named(claim, rows), space)
     gap = 1.0 - seen.least / length / upper
     allowed = float(claim.bound if claim.bound is not None else -1.0)
-    holds = seen.positive and seen.both and 0 <= allowed <= LOOSEST and gap <= allowed + 64 * EPS * seen.radius / upper
+    rounding = 64 * EPS * seen.radius / upper
+    holds = (
+        seen.positive and seen.both and 0 <= allowed <= LOOSEST and rounding <= ROUGHEST and gap <= allowed + rounding
+    )
     reason = f"the margin is {seen.least / length:.10g}, and the hulls allow no more than {upper:.10g}"
     return Verdict(claim.name, bool(holds), reason, gap, claim.kind)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from assay.certify import Claim
 from assay.hypotheses.linear.plan import Plan
-from assay.labels import plain_labels
+from assay.labels import class_multipliers, plain_labels
 from assay.numerics import Floats
 
 LOOSEST = 1e-1  # a gap beyond this says little, whatever the user allowed
@@ -17,7 +17,6 @@ BOX = 1e3  # how far, in units of a column's scale, an unpenalised minimum is lo
 
 def witness_of(plan: Plan, model: Any) -> dict[str, Any]:
     """Everything that says what the objective is, and where it is small."""
-    l1, l2 = plan.strengths(model.weight_)
     classes = getattr(model, "classes_", None)
     names = ("dual_problem", "dual_rows", "dual_values")
     support = {name: getattr(model, f"{name}_") for name in names if hasattr(model, f"{name}_")}
@@ -28,14 +27,27 @@ def witness_of(plan: Plan, model: Any) -> dict[str, Any]:
         "coef": model.coef_,
         "intercept": model.intercept_,
         "classes": None if classes is None else plain_labels(classes),
-        "class_factor": model.multipliers_,
+        "class_factor": _factors(model, classes),
+        "balanced": getattr(model, "class_weight", None) == "balanced",
         "loss": "softmax" if plan.loss is None else plan.loss.name,
         "delta": 1.0 if plan.loss is None else plan.loss.width,
         "objective": model.objective_,
-        "strengths": np.array([l1, l2, plan.intercept_l2]),
+        "strengths": np.array([plan.l1, plan.l2, plan.intercept_l2]),
+        "per_weight": plan.per_weight,
         "fit_intercept": plan.fit_intercept,
         "tolerance": float(plan.tol),
     }
+
+
+def _factors(model: Any, classes: Any) -> Floats:
+    """The factor of each class: as the hyper-parameter gives it; 'balanced' follows from the rows, which the checker asks."""
+    given = getattr(model, "class_weight", None)
+    if classes is None:
+        return np.ones(1)
+    if isinstance(given, str):
+        found: Floats = model.multipliers_
+        return found
+    return class_multipliers(given, classes, np.ones(len(classes)))
 
 
 def loss_text(plan: Plan) -> str:
