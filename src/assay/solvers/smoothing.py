@@ -41,6 +41,8 @@ ENOUGH = 0.01  # of the rows: where fewer lie within the width, Newton's method 
 LENT = 1e-3  # of that which all rows would have at the greatest width
 PATIENCE = 12  # steps at one width
 ROUNDS = 30
+LITTLE = 0.2  # of what the width costs
+NARROW = 0.01
 BETWEEN = 1e-5  # of its row's cost: a multiplier so far from 0 and c is between them
 
 
@@ -103,11 +105,14 @@ def _curved(at: Problem, look: Look) -> Look:
 
 
 def settled(at: Problem, look: Look, w: Floats, gap: float, promised: float) -> bool:
-    """Whether more of the gap comes from the width, Σc(ℓ(z) − uz + ℓ*(u)), than from not having reached its minimum.
+    """Whether the width costs more, Σc(ℓ(z) − uz + ℓ*(u)), than there is still to gain at it.
 
-    With an L1 part the dual point is shrunk, which hides that: there the step must promise little as well.
+    With an L1 part, and where the width is so small that rows on the margin are many, the gap must say so as well: there
+    steps promise little and yet go far.
     """
     from_width = look.loss - float(w @ look.gradient) - look.slopes
+    if at.penalty.quadratic and at.loss.width > NARROW:
+        return promised <= LITTLE * from_width
     near = at.penalty.quadratic or promised <= 0.1 * from_width
     return near and gap * at.objective(look, w) <= 2.0 * from_width
 
