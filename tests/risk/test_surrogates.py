@@ -9,7 +9,7 @@ import pytest
 
 from assay.errors import ParameterError
 from assay.risk.custom_surrogate import surrogate as custom
-from assay.risk.surrogates import HINGE, HUBER, REGRESSION, SURROGATES, slope_at, surrogate
+from assay.risk.surrogates import HINGE, HUBER, REGRESSION, SURROGATES, surrogate
 
 Z = np.linspace(-4.03, 4.03, 301)
 
@@ -31,7 +31,7 @@ def test_the_slope_lies_between_the_differences(loss):
         left, right = (
             (loss.value(Z + a, t, loss.width) - loss.value(Z - b, t, loss.width)) / h for a, b in ((0, h), (h, 0))
         )
-        s = slope_at(loss, Z, np.full_like(Z, t))
+        s = loss.slope(Z, np.full_like(Z, t), loss.width)
         assert np.all(s >= np.minimum(left, right) - 1e-6)
         assert np.all(s <= np.maximum(left, right) + 1e-6)
         assert np.all(np.diff(s) >= -1e-12)
@@ -51,7 +51,7 @@ def test_fenchel_and_young(loss):
     """ℓ(z) + ℓ*(u) ≥ uz, with equality where u is the slope at z; infinite where no slope is."""
     loss = sharp(loss)
     for t in targets(loss):
-        u = slope_at(loss, Z, np.full_like(Z, t))
+        u = loss.slope(Z, np.full_like(Z, t), loss.width)
         star = loss.conjugate(u, t, loss.width)
         value = loss.value(Z, t, loss.width)
         assert np.allclose(value + star, u * Z, atol=1e-9)

@@ -108,3 +108,16 @@ def test_a_singular_system_is_solved_in_its_own_scale():
     found = solve_scaled(A * s * s[:, None], x * s)
     np.testing.assert_allclose((A * s * s[:, None]) @ found, x * s, rtol=1e-6, atol=1e-6 * np.abs(x * s).max() * 1e-6)
     assert found[6] == 0.0
+
+
+@pytest.mark.parametrize("every", [2, 3, 16])
+def test_a_sampled_hessian_is_that_of_every_so_manieth_row_as_often(every):
+    X, t = two_classes(1000, 5)
+    problem = make_problem(X, t, "log", l2=1.0)
+    w = np.linspace(-1, 1, 6)
+    chosen = np.arange(0, 1000, every)
+    A = np.column_stack([X - problem.centre, np.ones(1000)])[chosen]
+    p = 1 / (1 + np.exp(-(A @ w)))
+    look = problem.look(w, hessian=every)
+    np.testing.assert_allclose(look.hessian, every * (A * (p * (1 - p))[:, None]).T @ A, rtol=1e-10, atol=1e-9)
+    np.testing.assert_array_equal(look.gradient, problem.look(w).gradient)

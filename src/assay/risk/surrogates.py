@@ -186,8 +186,3 @@ def surrogate(name: str) -> Surrogate:
     if found is None:
         raise ParameterError(f"There is no surrogate loss {name!r}. {nearest(name, SURROGATES)}")
     return found
-
-
-def slope_at(loss: Surrogate, z: Floats, t: Floats) -> Floats:
-    """ℓ'(z) with the loss's own width."""
-    return np.asarray(loss.slope(z, t, loss.width))
