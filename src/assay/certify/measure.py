@@ -88,11 +88,20 @@ def _judged(model: Any, names: Any, categories: Any, block: Block) -> tuple[Arra
 
 
 def _count(model: Any, names: Any, categories: Any, block: Block) -> Array:
-    truth, answers = _judged(model, names, categories, block)
-    classes, K = model.classes_, len(model.classes_)
-    at = np.minimum(np.searchsorted(classes, truth), K - 1)
-    true = np.where(classes[at] == truth, at, K)
-    return np.bincount(true * K + np.searchsorted(classes, answers), minlength=(K + 1) * K).reshape(K + 1, K)
+    return count_answers(*_judged(model, names, categories, block), model.classes_)
+
+
+def class_codes(labels: Array, classes: Array) -> Array:
+    """The place of each label among the sorted classes; K for a label that is none of them."""
+    at = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    return np.where(classes[at] == labels, at, len(classes))
+
+
+def count_answers(truth: Array, answers: Array, classes: Array) -> Array:
+    """(K + 1, K): rows of true class k answered with class l; true labels that are no class come last."""
+    K = len(classes)
+    pairs = class_codes(truth, classes) * K + np.searchsorted(classes, answers)
+    return np.bincount(pairs, minlength=(K + 1) * K).reshape(K + 1, K)
 
 
 def _add(a: Array, b: Array) -> Array:

@@ -1,0 +1,117 @@
+"""What the numbers say, in plain sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from assay.assess.bayes_bracket import BayesBracket
+from assay.assess.bias_variance import BiasVariance
+from assay.assess.learning_curve import LearningCurve
+from assay.assess.paired import SAME, PairedTest
+from assay.assess.score import Score
+
+RATES = ("error", "balanced error", "train", "test", "zero-one")
+
+
+def percent(share: float) -> str:
+    """A share with two digits that matter.
+
+    >>> percent(0.0641), percent(0.31), percent(0.0), percent(0.00042)
+    ('6.4 %', '31 %', '0 %', '0.042 %')
+    """
+    p = 100 * share
+    return f"{p:.0f} %" if abs(p) >= 9.95 or p == 0 else f"{p:.2g} %" if abs(p) < 1 else f"{p:.1f} %"
+
+
+def shown(score: Score) -> str:
+    """The value with its interval; shares in per cent.
+
+    >>> shown(Score("error", 0.05, 0.01, 0.12, "exact", "low", 80))
+    '5.0 % (1.0 % to 12 %)'
+    """
+    if score.name in RATES and score.low >= 0 and score.high <= 1:
+        return f"{percent(score.value)} ({percent(score.low)} to {percent(score.high)})"
+    return f"{score.value:.4g} ({score.low:.4g} to {score.high:.4g})"
+
+
+def best_possible(bracket: BayesBracket, error: Score) -> str:
+    """The error beside the bracket of the best one there is. A model that beats the bracket shows that its limit is not reached yet.
+
+    >>> from assay.assess.score import proportion
+    >>> e = proportion("1-NN", 60, 1000)
+    >>> best_possible(BayesBracket(0.031, 0.06, 0.02, 0.08, 2, e), proportion("error", 64, 1000))
+    'Best possible is about 3.1–6.0 %, you are at 6.4 % (asymptotic, estimate).'
+    """
+    high = min(bracket.high, error.value)
+    if error.high < bracket.least:
+        return (
+            f"You are at {percent(error.value)}, which the nearest neighbour's bracket ({span(bracket.low, bracket.high)}) would not allow: "
+            "it has too few rows for these columns, and the best possible is at most what you have."
+        )
+    at = f"you are at {percent(error.value)} ({bracket.note})."
+    if bracket.high == 0:
+        return f"The classes do not seem to overlap: best possible is about 0 %, {at}"
+    if error.low <= high and error.value <= bracket.high:
+        low = min(bracket.low, error.value)
+        return f"Best possible is about {span(low, bracket.high)}, {at} There may be little left to gain."
+    return f"Best possible is about {span(bracket.low, bracket.high)}, {at}"
+
+
+def span(low: float, high: float) -> str:
+    """Two shares as one range.
+
+    >>> span(0.031, 0.064)
+    '3.1–6.4 %'
+    """
+    a, b = percent(low).removesuffix(" %"), percent(high)
+    return b if f"{a} %" == b else f"{a}–{b}"
+
+
+def train_and_test(train: Score, test: Score) -> str:
+    """Training and held-out risk side by side; overfitting is named where the intervals do not meet.
+
+    >>> from assay.assess.score import proportion
+    >>> train_and_test(proportion("error", 12, 1000), proportion("error", 98, 1000))
+    'Training 1.2 %, held out 9.8 %: it has learnt the rows by heart (overfitting).'
+    """
+    rate = test.name in RATES
+    a, b = (percent(s.value) if rate else f"{s.value:.4g}" for s in (train, test))
+    both = f"Training {a}, held out {b}"
+    if train.high < test.low if test.better == "low" else train.low > test.high:
+        gap = abs(test.value - train.value)
+        heart = gap > 0.5 * abs(test.value if test.better == "low" else train.value)
+        return f"{both}: it has learnt the rows by heart (overfitting)." if heart else f"{both}: some overfitting."
+    if test.high < train.low if test.better == "low" else test.low > train.high:
+        return f"{both}: better on held-out rows than chance allows; are the two parts alike?"
+    return f"{both}: no sign of overfitting."
+
+
+def ranking(best: str, risk: Score, tests: Mapping[str, PairedTest]) -> str:
+    """The best model, and which others cannot be told apart from it."""
+    equal = [name for name, test in tests.items() if test.verdict == SAME]
+    sentence = f"{best} does best: {risk.name} {shown(risk)}."
+    if not tests:
+        return sentence
+    if not equal:
+        return f"{sentence} It is better than {'the other' if len(tests) == 1 else f'all {len(tests)} others'}."
+    listed = ", ".join(equal[:6]) + (f" and {len(equal) - 6} more" if len(equal) > 6 else "")
+    return f"{sentence} The rows cannot tell it apart from {listed}."
+
+
+def more_rows(curve: LearningCurve) -> str:
+    """What the learning curve says about more rows."""
+    last = curve.points[-1]
+    if curve.verdict == "flat":
+        return f"At {last.n} rows the curve is flat: more rows alone would help little."
+    return f"At {last.n} rows the error still falls: more rows would help."
+
+
+def where_it_errs(parts: BiasVariance) -> str:
+    """Whether the fit is too stiff or too nervous."""
+    bias = next(iter(parts.pieces.values()))
+    net = parts.mean_loss.value - bias.value if parts.loss == "zero-one" else parts.variance.value
+    share = net / parts.mean_loss.value if parts.mean_loss.value > 0 else 0.0
+    what = f"{max(0.0, share):.0%} of the loss comes from how much the fit changes with the rows (variance)"
+    if share > 0.5:
+        return f"{what}: a simpler model, more regularisation or more rows would help."
+    return f"{what}, the rest from what it cannot express and from noise: a simpler model would not help."

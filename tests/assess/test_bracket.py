@@ -1,0 +1,89 @@
+"""The bracket of Cover and Hart holds the Bayes error where that is known."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse
+import scipy.stats
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import StandardScaler
+
+from assay.assess import bayes_bracket
+from assay.assess.bayes_bracket import cover_hart
+from assay.assess.neighbour import loo_1nn_error, standardised
+from assay.errors import OneClassError, ParameterError
+
+
+def twonorm(n, d, seed=0):
+    """Normal classes around ±2/√d·(1, …, 1): Bayes error Φ(−2) = 2.275 %, whatever d is."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    return rng.normal(size=(n, d)) + (2 / np.sqrt(d)) * (2 * y[:, None] - 1), y
+
+
+def test_the_bracket_of_twonorm_holds_its_bayes_error():
+    bayes = scipy.stats.norm.cdf(-2)
+    for d in (1, 2, 5):
+        bracket = bayes_bracket(*twonorm(20_000, d))
+        assert bracket.least <= bayes <= bracket.most
+        assert bracket.low <= bayes * 1.15  # the lower end is an estimate: no proof holds it below
+        assert bracket.high < 0.0445 * 1.2  # 2R*(1 − R*) = 4.45 %, the limit of the nearest neighbour
+
+
+def test_in_20_columns_the_nearest_neighbour_is_above_its_limit_and_the_error_still_below_it():
+    bracket = bayes_bracket(*twonorm(4000, 20))
+    assert bracket.high > 0.0445
+    assert scipy.stats.norm.cdf(-2) <= bracket.high
+    assert bracket.note == "asymptotic, estimate"
+
+
+@pytest.mark.parametrize("K", [2, 3, 10])
+def test_the_lower_end_inverts_the_bound_of_cover_and_hart(K):
+    for r in np.linspace(0, (K - 1) / K * 0.99, 9):
+        assert cover_hart(r * (2 - K / (K - 1) * r), K) == pytest.approx(r, abs=1e-6)
+    assert cover_hart((K - 1) / K, K) == 0  # worse than guessing says nothing
+
+
+def test_leave_one_out_is_that_of_scikit_learn_in_every_tile(data_dir):
+    table = np.loadtxt(data_dir / "wine.csv", delimiter=",", skiprows=1)
+    X, y = table[:, :-1], table[:, -1].astype(int)
+    Z = StandardScaler().fit_transform(X)
+    near = KNeighborsClassifier(1, algorithm="brute").fit(Z, y).kneighbors(return_distance=False)[:, 0]
+    assert loo_1nn_error(standardised(X), y) == int((y[near] != y).sum())
+    X, y = twonorm(1100, 3)
+    near = KNeighborsClassifier(1, algorithm="brute").fit(X, y).kneighbors(return_distance=False)[:, 0]
+    assert loo_1nn_error(X, y) == int((y[near] != y).sum())
+    assert loo_1nn_error(scipy.sparse.csr_array(X), y) == int((y[near] != y).sum())
+
+
+def test_standardising_drops_constants_and_puts_missing_values_at_the_mean():
+    X = np.array([[1.0, 5.0, np.nan], [3.0, 5.0, 2.0], [5.0, 5.0, 4.0]])
+    Z = standardised(X)
+    assert Z.shape == (3, 2)
+    assert Z[:, 0] == pytest.approx(np.array([-1, 0, 1]) * np.sqrt(1.5))
+    assert Z[:, 1] == pytest.approx([0, -1, 1])
+
+
+def test_long_tables_are_judged_on_a_subset_fixed_by_the_seed():
+    X, y = twonorm(3000, 2)
+    a, b, c = (bayes_bracket(X, y, most=500, seed=s) for s in (0, 0, 1))
+    assert a == b != c
+    assert a.neighbour.n == 500
+    json.dumps(a.to_data())
+
+
+def test_pure_noise_has_no_lower_end_past_guessing():
+    rng = np.random.default_rng(3)
+    bracket = bayes_bracket(rng.normal(size=(400, 2)), np.arange(400) % 2)
+    assert 0 <= bracket.least <= bracket.low <= bracket.high <= bracket.most
+    assert bracket.most >= 0.5
+
+
+def test_one_class_or_one_row_have_no_bracket():
+    with pytest.raises(OneClassError, match="one class"):
+        bayes_bracket(np.ones((3, 1)), [1, 1, 1])
+    with pytest.raises(ParameterError, match="most=1"):
+        bayes_bracket(np.ones((3, 1)), [1, 1, 0], most=1)

@@ -1,0 +1,68 @@
+"""The sentences say what the numbers say."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from assay.assess import bias_variance, compare_with_best
+from assay.assess.bayes_bracket import BayesBracket
+from assay.assess.score import Score, proportion
+from assay.assess.verdict import best_possible, percent, ranking, span, train_and_test, where_it_errs
+
+
+def bracket(low, high):
+    return BayesBracket(low, high, low / 2, high * 1.5, 2, proportion("1-NN", round(high * 1000), 1000))
+
+
+def test_the_best_possible_stands_beside_the_error():
+    far = best_possible(bracket(0.03, 0.06), proportion("error", 128, 2000))
+    assert far == "Best possible is about 3.0–6.0 %, you are at 6.4 % (asymptotic, estimate)."
+    assert "little left to gain" in best_possible(bracket(0.03, 0.06), proportion("error", 80, 2000))
+    assert "would not allow" in best_possible(bracket(0.03, 0.06), proportion("error", 20, 2000))
+    assert "about 0 %" in best_possible(bracket(0.0, 0.0), proportion("error", 0, 200))
+
+
+def test_overfitting_is_said_in_plain_words():
+    heart = train_and_test(proportion("error", 12, 1000), proportion("error", 98, 1000))
+    assert heart == "Training 1.2 %, held out 9.8 %: it has learnt the rows by heart (overfitting)."
+    assert train_and_test(proportion("error", 90, 1000), proportion("error", 98, 1000)).endswith(
+        "no sign of overfitting."
+    )
+    some = train_and_test(proportion("error", 1500, 20000), proportion("error", 1960, 20000))
+    assert some.endswith("some overfitting.")
+    odd = train_and_test(proportion("error", 300, 1000), proportion("error", 100, 1000))
+    assert odd.endswith("are the two parts alike?")
+    r2 = [Score("R²", v, v - 0.02, v + 0.02, "approximate", "high", 100) for v in (0.99, 0.4)]
+    assert train_and_test(*r2) == "Training 0.99, held out 0.4: it has learnt the rows by heart (overfitting)."
+
+
+def test_a_ranking_says_what_cannot_be_told_apart():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 400)
+    columns = {f"m{share}": np.where(rng.random(400) < share / 100, 1 - y, y) for share in (10, 11, 40)}
+    best, tests = compare_with_best(columns, y=y)
+    wrong = int((columns[best] != y).sum())
+    sentence = ranking(best, proportion("error", wrong, 400), tests)
+    assert sentence.startswith(f"{best} does best: error ")
+    assert "cannot tell it apart from m1" in sentence
+    assert "m40" not in sentence
+    only = ranking(best, proportion("error", wrong, 400), {"m40": tests["m40"]})
+    assert only.endswith("It is better than the other.")
+
+
+def test_stiff_and_nervous_fits_are_told_apart():
+    class Mean:
+        def __init__(self, X, y):
+            self.m = y.mean()
+
+        def predict(self, X):
+            return np.full(len(X), self.m)
+
+    X, y = np.zeros((30, 1)), np.random.default_rng(1).normal(size=30)
+    assert "would not help" in where_it_errs(bias_variance(Mean, X, y, X, y, rounds=10))
+    assert "would help" in where_it_errs(bias_variance(Mean, X, y, X, np.full(30, y.mean()), rounds=200))
+
+
+def test_shares_have_two_digits_that_matter():
+    assert [percent(p) for p in (1.0, 0.0995, 0.0994, 0.01, 0.0099, 0.0)] == ["100 %", "10 %", "9.9 %", "1.0 %", "0.99 %", "0 %"]  # fmt: skip
+    assert span(0.06, 0.06) == "6.0 %"
