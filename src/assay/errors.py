@@ -64,6 +64,10 @@ class EngineError(AssayError, RuntimeError):
     """The place where the work should run (threads, cluster) cannot do it."""
 
 
+class MissingExtraError(AssayError, ImportError):
+    """A part of Assay was used whose optional library is not installed; the message says how to install it."""
+
+
 class NotFittedError(AssayError, ValueError, AttributeError):
     """A model was asked to predict before it was fitted."""
 

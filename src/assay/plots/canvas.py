@@ -1,0 +1,141 @@
+"""Where a figure is drawn: the axes a caller gives, or new ones of their own that no global state knows of."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullFormatter
+
+from assay.errors import ParameterError
+from assay.numerics import Floats
+from assay.plots.style import FONT, GREY, INK, SMALL
+
+WIDTH, HEIGHT = 6.4, 4.2  # inches: 640 pixels wide at 100 a inch
+LETTERS = 80  # of a note's line below axes that fill a figure of 6.4 inches
+WHOLE = 0.775  # the share of a figure's width that single axes have
+THIN = 0.8
+FEW_TICKS = 8
+
+
+def axes(ax: Axes | None, width: float = WIDTH, height: float = HEIGHT) -> Axes:
+    """The caller's axes, or new ones in a figure outside pyplot: nothing to close, nothing shown by itself."""
+    if ax is None:
+        ax = Figure(figsize=(width, height), layout="constrained").subplots()
+    elif not isinstance(ax, Axes):
+        raise ParameterError(f"ax must be matplotlib Axes, got {type(ax).__name__}: give ax=None for a new figure.")
+    dress(ax)
+    return ax
+
+
+def stacked(ax: Any, heights: tuple[float, ...], width: float = WIDTH, height: float = HEIGHT) -> list[Axes]:
+    """Axes one above another that share x, or the caller's (an array of as many, or one for the first alone)."""
+    if ax is None:
+        figure = Figure(figsize=(width, height), layout="constrained")
+        made = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights)
+    else:
+        made = np.atleast_1d(np.asarray(ax, dtype=object))
+        if len(made) not in (1, len(heights)):
+            raise ParameterError(f"ax must be one Axes or {len(heights)} of them, got {len(made)}.")
+    return [axes(a) for a in made]
+
+
+def dress(ax: Axes) -> None:
+    """Ink for every line and word of the axes, no box, no background of their own."""
+    ax.set_facecolor("none")
+    ax.tick_params(colors=INK, labelsize=FONT, width=THIN)
+    for side, spine in ax.spines.items():
+        spine.set_color(INK)
+        spine.set_linewidth(THIN)
+        spine.set_visible(side in ("left", "bottom"))
+    for label in (ax.xaxis.label, ax.yaxis.label, ax.title):
+        label.set_color(INK)
+        label.set_fontsize(FONT)
+
+
+def labels(ax: Axes, x: str, y: str) -> None:
+    """Name both axes; very long names are cut, so that they do not push the picture aside."""
+    ax.set_xlabel(short(x, 60), color=INK, fontsize=FONT)
+    ax.set_ylabel(short(y, 40), color=INK, fontsize=FONT)
+
+
+def short(text: str, most: int = 24) -> str:
+    """A name cut to what fits, with an ellipsis, as plain words: a dollar sign begins no formula.
+
+    >>> short("a_very_long_column_name", 10)
+    'a_very_lo…'
+    >>> short("price in $")
+    'price in \\\\$'
+    """
+    text = " ".join(text.replace("\\$", "$").split())
+    return (text if len(text) <= most else text[: most - 1] + "…").replace("$", "\\$")
+
+
+def grid(ax: Axes, axis: Any = "both") -> None:
+    """Thin lines behind the data."""
+    ax.grid(True, axis=axis, color=GREY, alpha=0.25, linewidth=THIN)
+    ax.set_axisbelow(True)
+
+
+def legend(ax: Axes, handles: list[Any] | None = None, title: str | None = None) -> None:
+    """The legend above the axes, where it hides nothing; as many columns as fit."""
+    handles = ax.get_legend_handles_labels()[0] if handles is None else handles
+    if not handles:
+        return
+    for handle in handles:
+        label = short(str(handle.get_label()), 48)
+        handle.set_label(" " + label if label.startswith("_") else label)  # matplotlib hides labels that begin with _
+    widest = max(len(str(h.get_label())) for h in handles) + 5
+    box = ax.legend(
+        handles=handles,
+        title=title,
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1.0),
+        ncols=min(len(handles), max(1, 80 // widest)),
+        frameon=False,
+        labelcolor=INK,
+        fontsize=FONT,
+        borderaxespad=0.2,
+        borderpad=0.2,
+        columnspacing=1.4,
+        handletextpad=0.5,
+        handlelength=2.2 if any(_has_line(h) for h in handles) else 1.0,
+    )
+    box.get_title().set_color(INK)
+
+
+def logarithmic(ax: Axes, x: Floats) -> None:
+    """A logarithmic x axis with plain numbers, at the values themselves where these are few."""
+    ax.set_xscale("log")
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    if len(x) <= FEW_TICKS:
+        ax.set_xticks(np.unique(x))
+        ax.minorticks_off()
+
+
+def _has_line(handle: Any) -> bool:
+    return not hasattr(handle, "get_linestyle") or handle.get_linestyle() not in ("none", "None", "")
+
+
+def note(ax: Axes, *sentences: str) -> None:
+    """Small print below the axes: what was left out, how to read the marks."""
+    text = " ".join(s for s in sentences if s)
+    if text:
+        below = -2.0 - (FONT * 3.3 if ax.get_xlabel() else FONT * 2.0)
+        width = ax.figure.get_figwidth() / WIDTH * min(1.0, ax.get_position().width / WHOLE)  # type: ignore[union-attr]
+        ax.annotate(
+            "\n".join(textwrap.wrap(text, max(20, int(LETTERS * width)))),
+            parse_math=False,
+            xy=(0, 0),
+            xycoords="axes fraction",
+            xytext=(0, below),
+            textcoords="offset points",
+            va="top",
+            fontsize=SMALL,
+            color=INK,
+            annotation_clip=False,
+        )

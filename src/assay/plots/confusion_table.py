@@ -1,0 +1,76 @@
+"""Which class is taken for which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+
+from assay.errors import DataError, ParameterError, nearest
+from assay.numerics import Floats
+from assay.plots.canvas import axes, labels, note, short
+from assay.plots.given import words
+from assay.plots.style import FONT, INK, SMALL, look
+
+WRITTEN = 12  # classes whose cells have room for numbers
+NORMS = ("true", "predicted", "all")
+
+
+def confusion(
+    counts: Any, classes: Sequence[Any] | None = None, *, normalise: str | None = None, ax: Axes | None = None
+) -> Axes:
+    """A table of counts (K, K), rows the true and columns the predicted class; right answers on the diagonal.
+
+    The stronger a cell, the greater its share of its row (or of `normalise`: "true" rows, "predicted" columns, "all"); with
+    `normalise` the cells say shares, otherwise counts.
+    """
+    try:
+        C = np.asarray(counts, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError("counts must be a square table of numbers.") from None
+    if C.ndim != 2 or C.shape[0] != C.shape[1] or not C.size or not np.all(C >= 0):
+        raise DataError(f"counts must be a square table of numbers ≥ 0, got shape {C.shape}.")
+    if normalise is not None and normalise not in NORMS:
+        raise ParameterError(f"normalise={normalise!r} is not possible. {nearest(str(normalise), NORMS)}")
+    K = len(C)
+    names = [short(w, 16) for w in words(range(K) if classes is None else classes, K, "classes")]
+    share = _shares(C, normalise or "true")
+    side = min(6.4, 2.4 + 0.55 * K)
+    ax = axes(ax, max(side, 3.6), side * 0.85)
+    ax.imshow(np.zeros((K, K)), cmap=ListedColormap([look(0).colour]), alpha=0.05 + 0.65 * share, aspect="auto")
+    ax.set_xticks(range(K), names, rotation=0 if max(map(len, names)) * K <= 50 else 90)
+    ax.set_yticks(range(K), names)
+    ax.tick_params(length=0, labelsize=FONT if K <= 16 else 7)
+    ax.set_xticks(np.arange(1, K) - 0.5, minor=True)
+    ax.set_yticks(np.arange(1, K) - 0.5, minor=True)
+    ax.grid(which="minor", color=INK, linewidth=0.5, alpha=0.4)
+    ax.tick_params(which="minor", length=0)
+    if K <= WRITTEN:
+        _numbers(ax, C, share, normalise)
+    labels(ax, "predicted class", "true class")
+    right = float(np.trace(C) / C.sum()) if C.sum() else 0.0
+    note(ax, f"{right:.1%} of {int(C.sum()):,} right.") if K > 2 else None
+    return ax
+
+
+def _shares(C: Floats, of: str) -> Floats:
+    total = {"true": C.sum(axis=1, keepdims=True), "predicted": C.sum(axis=0, keepdims=True), "all": C.sum()}[of]
+    return np.asarray(np.divide(C, total, out=np.zeros_like(C), where=np.asarray(total) > 0))
+
+
+def _numbers(ax: Axes, C: Floats, share: Floats, normalise: str | None) -> None:
+    for i, j in np.ndindex(C.shape):
+        text = (
+            f"{share[i, j]:.1%}"
+            if normalise
+            else f"{C[i, j]:,.0f}"
+            if float(C[i, j]).is_integer()
+            else f"{C[i, j]:.4g}"
+        )
+        size = FONT if len(C) <= 6 else SMALL - 1
+        ax.text(
+            j, i, text, ha="center", va="center", color=INK, fontsize=size, fontweight="bold" if i == j else "normal"
+        )

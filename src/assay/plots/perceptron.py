@@ -1,0 +1,131 @@
+"""The way of a perceptron: its boundary after each mistake."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from assay.errors import DataError, ParameterError
+from assay.numerics import Floats
+from assay.plots.canvas import axes, labels, legend, note
+from assay.plots.plane import Plane, slice_of
+from assay.plots.points import drawn, scatter
+from assay.plots.seen import all_classes, codes_of, see, some_of, thinned_note
+from assay.plots.style import INK, SMALL, shown_classes
+
+MOST_VISITS = 100_000
+
+
+def perceptron_path(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    columns: Sequence[int | str] = (0, 1),
+    at: Mapping[Any, float] | None = None,
+    most: int = 12,
+    names: Sequence[str] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """The line ⟨w, x̃⟩ = 0 after each mistake of `model.steps(X, y)`, numbered; the last one bold.
+
+    The model (a perceptron for two classes) need not be fitted: its steps are a fit. Of more than two columns the others stand at
+    `at`, else at their medians. Of more than `most` mistakes, evenly spaced ones are drawn, the first and the last among them.
+    """
+    if not hasattr(model, "steps"):
+        raise ParameterError(f"{type(model).__name__} has no steps(X, y): give a Perceptron.")
+    if isinstance(most, bool) or not isinstance(most, int) or most < 2:
+        raise ParameterError(f"most={most!r} must be a whole number of lines, at least 2.")
+    seen = see(model, X, y, names, fitted=False)
+    if seen.y is None:
+        raise DataError("The way of a perceptron needs the true classes y.")
+    classes = all_classes(None, seen.y)
+    if len(classes) != 2:
+        raise DataError(f"A boundary line is between two classes, and y has {len(classes)}: choose two of them.")
+    on = slice_of(seen, columns, at)
+    ways = list(_mistakes(model, seen.X, seen.y))
+    chosen = some_of(len(ways), most)
+    ax = axes(ax)
+    codes, shown, where = codes_of(seen.y, classes), shown_classes(classes), on.coordinates(seen.X)
+    rows = drawn(codes)
+    handles = scatter(ax, where[rows], codes[rows], shown)
+    left, right, low, high = _frame(where, on)
+    inside = {int(k) + 1: _line(ax, ways[k], on, (left, right), (low, high), int(k) + 1, len(ways)) for k in chosen}
+    outside = [str(number) for number, met in inside.items() if not met]
+    ax.set(xlim=(left, right), ylim=(low, high))
+    labels(ax, *on.labels)
+    legend(ax, handles)
+    said = f"{len(ways)} mistake{'s' if len(ways) != 1 else ''}"
+    last = "; the bold line is the last" if inside.get(len(ways)) else ""
+    gone = f"Outside the picture: {', '.join(outside)}." if outside else ""
+    some = f", {len(chosen)} of them drawn" if len(chosen) < len(ways) else ""
+    note(
+        ax,
+        f"{said}{some}{last}.",
+        gone,
+        on.note,
+        thinned_note(len(where), len(rows)),
+        seen.note,
+    )
+    return ax
+
+
+def _mistakes(model: Any, X: Floats, y: Any) -> Iterator[Floats]:
+    """The weights (b, w) after each step that changed them."""
+    for visit, step in enumerate(model.steps(X, y)):
+        w = np.asarray(step.values["w"])
+        if w.ndim != 1:
+            raise ParameterError("The steps hold more than one line: give a perceptron of two classes.")
+        if np.any(step.values["update"]):
+            yield w
+        if visit >= MOST_VISITS:
+            return
+
+
+def _frame(where: Floats, on: Plane) -> tuple[float, float, float, float]:
+    low, high = where.min(axis=0), where.max(axis=0)
+    room = np.where(high > low, 0.12 * (high - low), on.unit)
+    (left, below), (right, above) = low - room, high + room
+    return float(left), float(right), float(below), float(above)
+
+
+def _line(ax: Axes, w: Floats, on: Plane, xs: Any, ys: Any, number: int, last: int) -> bool:
+    """Draw one line and its number; whether it meets the picture."""
+    ends = segment(float(w[0] + w[1:] @ on.origin), on.basis @ w[1:], xs, ys)
+    if ends is None:  # elsewhere, or there is no line (w = 0)
+        return False
+    bold, age = number == last, number / last
+    ax.plot(*ends.T, color=INK, linewidth=2.6 if bold else 0.9, alpha=1.0 if bold else 0.25 + 0.5 * age, zorder=2)
+    x, y = ends[-1]
+    ax.annotate(
+        str(number),
+        (x, y),
+        xytext=(2, 2),
+        textcoords="offset points",
+        color=INK,
+        fontsize=SMALL,
+        fontweight="bold" if bold else "normal",
+        annotation_clip=False,
+    )
+    return True
+
+
+def segment(b: float, w: Floats, xs: tuple[float, float], ys: tuple[float, float]) -> Floats | None:
+    """The part (2, 2) of the line b + w₁x + w₂y = 0 within a rectangle, its upper right end last; None where it has none.
+
+    >>> segment(-1.0, np.array([1.0, 1.0]), (0.0, 2.0), (0.0, 2.0)).tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+    found = []
+    if w[1] != 0:
+        found += [(x, -(b + w[0] * x) / w[1]) for x in xs]
+    if w[0] != 0:
+        found += [(-(b + w[1] * y) / w[0], y) for y in ys]
+    slack = 1e-9 * max(xs[1] - xs[0], ys[1] - ys[0])
+    inside = sorted(
+        {p for p in found if xs[0] - slack <= p[0] <= xs[1] + slack and ys[0] - slack <= p[1] <= ys[1] + slack}
+    )
+    return np.array([inside[0], inside[-1]]) if len(inside) >= 2 else None

@@ -1,0 +1,229 @@
+"""The decision regions of any model on any two columns, or on a projection of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import ListedColormap, Normalize, to_rgba
+
+from assay.errors import DataError, ParameterError
+from assay.numerics import Array, Floats
+from assay.plots.canvas import axes, labels, legend, note, short
+from assay.plots.given import numbers
+from assay.plots.plane import Plane, plane, supported
+from assay.plots.points import drawn, scatter
+from assay.plots.seen import Seen, all_classes, codes_of, see, some_of, thinned_note
+from assay.plots.style import FONT, GREY, INK, Shown, shown_classes
+
+PALE, STRONG, PLAIN = 0.12, 0.6, 0.35  # how solid a region is: at p = 1/K, at p = 1, and without probabilities
+LEVELS = 12  # colours of the points of a regression
+LEAST_REGION = 0.01  # of the picture, for a name of its own
+
+
+def decision_regions(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    columns: Sequence[int | str] = (0, 1),
+    at: Mapping[Any, float] | None = None,
+    projection: str = "slice",
+    resolution: int = 160,
+    names: Sequence[str] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """What a fitted model answers at every point of a plane through the space of its columns.
+
+    `model` is anything with `predict`; `columns` are two places or names. Of a model of more columns a "slice" shows the
+    plane on which the others stand at `at` ({column: value}), else at their medians; projection="pca" or "lda" shows the
+    plane through the mean along two directions of all (standardised) columns.
+
+    Grey and hatched: not supported by the rows. A point x of the plane is supported where its distance to the nearest row of
+    X, over all columns in units of their standard deviations, is at most r: the distance within which 95 % of the (distinct)
+    rows have at least five others. So a slice far from every row is grey, however many rows would seem to lie on it. (Of more than
+    2000 rows, 2000 evenly spaced ones are used.)
+
+    Classes: the stronger the colour, the more probable the class (where the model has `predict_proba`); lines are the boundaries;
+    points have the shape and colour of their class in `y`, hollow where the model is wrong about the row. A model
+    without classes that answers with numbers is drawn as a map of its values. Of more than ten classes those with the ten largest
+    regions have a look of their own, the rest is "other".
+    """
+    if isinstance(resolution, bool) or not isinstance(resolution, int | np.integer) or not 8 <= resolution <= 1000:
+        raise ParameterError(f"resolution={resolution!r} must be a whole number of pixels from 8 to 1000.")
+    seen = see(model, X, y, names)
+    on = plane(seen, projection, columns, at)
+    picture = _look_at(model, seen, on, int(resolution))
+    ax = axes(ax)
+    classes = hasattr(model, "classes_") or picture.answers.dtype.kind != "f"
+    words = (_classes if classes else _values)(ax, model, seen, on, picture)
+    ax.set(xlim=picture.extent[:2], ylim=picture.extent[2:])
+    labels(ax, *on.labels)
+    _name_categories(ax, on)
+    gone = "No row is near this plane: all is grey." if not picture.known.any() else ""
+    grey = "Grey: no rows near." if picture.known.any() and not picture.known.all() else ""
+    note(ax, on.note, grey, gone, words, seen.note)
+    return ax
+
+
+def _name_categories(ax: Axes, on: Plane) -> None:
+    for axis, levels in zip((ax.xaxis, ax.yaxis), on.levels):
+        if levels is not None:
+            axis.set_ticks(range(len(levels)), [short(level, 12) for level in levels])
+
+
+class Picture(NamedTuple):
+    """Answers at the centres of the pixels, row by row from below: points (r·r, d), answers (r·r,), known (r, r)."""
+
+    points: Floats
+    answers: Array
+    known: Array
+    extent: tuple[float, float, float, float]
+
+
+def _look_at(model: Any, seen: Seen, on: Plane, resolution: int) -> Picture:
+    rows = on.coordinates(seen.X)
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    room = np.where(high > low, 0.06 * (high - low), on.unit)
+    low, high = low - room, high + room
+    steps = (np.arange(resolution) + 0.5) / resolution
+    grid = np.meshgrid(*(low[k] + steps * (high[k] - low[k]) for k in (0, 1)))
+    a = np.column_stack([g.ravel() for g in grid])
+    points = on.points(a)
+    answers = seen.ask(model, "predict", points)
+    if answers.size != len(points):
+        raise DataError(f"The model answers with {answers.size // len(points)} values a row: regions are drawn of one.")
+    known = supported(on, seen.X, a).reshape(resolution, resolution)
+    return Picture(points, answers.ravel(), known, (float(low[0]), float(high[0]), float(low[1]), float(high[1])))
+
+
+def _classes(ax: Axes, model: Any, seen: Seen, on: Plane, picture: Picture) -> str:
+    classes = all_classes(model, picture.answers, seen.y)
+    codes, truth = codes_of(picture.answers, classes), None if seen.y is None else codes_of(seen.y, classes)
+    area = np.bincount(codes[picture.known.ravel()], minlength=len(classes)).astype(np.float64)
+    if truth is not None:  # of equal areas, the class with more rows
+        area += np.bincount(truth, minlength=len(classes)) / (len(truth) + 1.0)
+    shown = shown_classes(classes, area)
+    P = seen.ask(model, "predict_proba", picture.points) if hasattr(model, "predict_proba") else None
+    _paint(ax, picture, shown.of[codes], shown, P)
+    _boundaries(ax, model, seen, picture, codes, P)
+    at = on.coordinates(seen.X)
+    if truth is None:
+        some = some_of(len(at))
+        ax.plot(*at[some].T, ".", color=INK, markersize=3, alpha=0.6)
+        _name_regions(ax, picture, shown.of[codes], shown)
+        return thinned_note(len(at))
+    some = drawn(truth)
+    wrong = codes_of(seen.ask(model, "predict", seen.X[some]), classes) != truth[some]
+    legend(ax, scatter(ax, at[some], shown.of[truth[some]], shown, wrong))
+    return ("Hollow: the model is wrong about the row. " if wrong.any() else "") + thinned_note(len(at), len(some))
+
+
+def _paint(ax: Axes, picture: Picture, looks: Array, shown: Shown, P: Floats | None) -> None:
+    shape = picture.known.shape
+    solid = np.full(shape, PLAIN)
+    if P is not None:
+        sure = (P.max(axis=1) - 1 / P.shape[1]) / (1 - 1 / P.shape[1]) if P.shape[1] > 1 else np.ones(len(P))
+        solid = (PALE + (STRONG - PALE) * np.clip(sure, 0, 1)).reshape(shape)
+    solid = np.where(picture.known, np.round(solid * 50) / 50, 0.25)  # in steps, which the picture file packs better
+    colours = ListedColormap([s.colour for s in shown.looks]).with_extremes(bad=to_rgba(GREY))
+    ax.imshow(
+        np.ma.array(looks.reshape(shape), mask=~picture.known),
+        cmap=colours,
+        vmin=-0.5,
+        vmax=len(shown.names) - 0.5,
+        alpha=solid,
+        origin="lower",
+        extent=picture.extent,
+        aspect="auto",
+        interpolation="nearest",
+        zorder=0,
+    )
+    _hatch(ax, picture)
+
+
+def _centres(picture: Picture) -> tuple[Floats, Floats]:
+    left, right, low, high = picture.extent
+    steps = (np.arange(len(picture.known)) + 0.5) / len(picture.known)
+    return left + steps * (right - left), low + steps * (high - low)
+
+
+def _hatch(ax: Axes, picture: Picture) -> None:
+    """Lines over what is grey, since some class may be grey too."""
+    if not picture.known.all():
+        over = ax.contourf(
+            *_centres(picture), (~picture.known).astype(float), [0.5, 1.5], colors="none", hatches=["//"], zorder=1
+        )
+        over.set(edgecolor=to_rgba(GREY, 0.5), linewidth=0.0)
+
+
+def _boundaries(ax: Axes, model: Any, seen: Seen, picture: Picture, codes: Array, P: Floats | None) -> None:
+    """The zero lines of s_k − max_{j≠k} s_j, where the greatest score is the answer; else the edges of the pixels."""
+    shape, present = picture.known.shape, np.unique(codes)
+    if len(present) < 2:
+        return
+    S = P
+    if S is None and hasattr(model, "decision_function"):
+        S = seen.ask(model, "decision_function", picture.points)
+        S = np.column_stack([-S, S]) if S.ndim == 1 else S
+    if S is None or S.shape[1] <= codes.max() or np.any(S.argmax(axis=1) != codes):
+        S = np.eye(int(codes.max()) + 1)[codes]
+    for k in present if len(present) > 2 else present[:1]:
+        lead = S[:, k] - np.delete(S, k, axis=1).max(axis=1)
+        field = np.ma.array(lead.reshape(shape), mask=~picture.known)
+        if field.count() and field.min() < 0 < field.max():
+            ax.contour(*_centres(picture), field, [0.0], colors=[INK], linewidths=1.4, zorder=2)
+
+
+def _name_regions(ax: Axes, picture: Picture, looks: Array, shown: Shown) -> None:
+    """Each class's name where its region is widest."""
+    from scipy.ndimage import distance_transform_edt
+
+    x, y = _centres(picture)
+    for k, name in enumerate(shown.names):
+        region = picture.known & (looks.reshape(picture.known.shape) == k)
+        if region.mean() >= LEAST_REGION:
+            depth = distance_transform_edt(np.pad(region, 1))[1:-1, 1:-1]
+            i, j = divmod(int(depth.argmax()), len(x))
+            at = (float(x[j]), float(y[i]))
+            ax.text(
+                *at, short(name), color=INK, ha="center", va="center", fontsize=FONT + 1, fontweight="bold", zorder=4
+            )
+
+
+def _values(ax: Axes, model: Any, seen: Seen, on: Plane, picture: Picture) -> str:
+    field = np.ma.array(picture.answers.reshape(picture.known.shape), mask=~picture.known)
+    y = None if seen.y is None else numbers(seen.y, "y")
+    both = np.concatenate([field.compressed() if field.count() else picture.answers, [] if y is None else y])
+    colours = colormaps["cividis"].with_extremes(bad=to_rgba(GREY))
+    norm = Normalize(float(both.min()), float(both.max()))
+    solid = np.where(picture.known, 0.85, 0.25)
+    image = ax.imshow(
+        field,
+        cmap=colours,
+        norm=norm,
+        alpha=solid,
+        origin="lower",
+        extent=picture.extent,
+        aspect="auto",
+        interpolation="nearest",
+        zorder=0,
+    )
+    _hatch(ax, picture)
+    bar = ax.figure.colorbar(ScalarMappable(norm, colours), ax=ax)
+    bar.ax.tick_params(colors=INK, labelsize=FONT)
+    image.colorbar = bar
+    bar.set_label("predicted", color=INK, fontsize=FONT)
+    if field.count() and field.min() < field.max():
+        ax.contour(*_centres(picture), field, 6, colors=[INK], linewidths=0.8, zorder=2)
+    at, some = on.coordinates(seen.X), some_of(len(seen.X))
+    level = np.zeros(len(some)) if y is None else np.round(norm(y[some]) * LEVELS) / LEVELS
+    for value in np.unique(level):  # points of about the same value share their colour, and an SVG says it once
+        face = "none" if y is None else colours(value)
+        here = at[some][level == value]
+        ax.plot(*here.T, "o", markersize=4.5, markerfacecolor=face, markeredgecolor=INK, markeredgewidth=0.6, zorder=3)
+    return ("Points: the true values. " if y is not None else "") + thinned_note(len(at))

@@ -1,0 +1,153 @@
+"""What a threshold trades: ROC, precision against recall, and both (with the cost) over the threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from assay.errors import DataError
+from assay.numerics import Floats
+from assay.plots.canvas import axes, dress, grid, labels, legend
+from assay.plots.given import numbers
+from assay.plots.seen import some_of
+from assay.plots.style import FONT, GREY, INK, look
+
+MOST = 400  # points of a drawn curve
+Drawn = list[tuple[str, Floats, Floats]]
+
+
+def roc(curves: Any, *, ax: Axes | None = None) -> Axes:
+    """True against false positive rate. `curves`: one curve or {name: curve}, each an object with `x` and `y` (and perhaps an
+    `area` with value, low and high), or a pair (false positive rates, true positive rates).
+    """
+    ax = axes(ax, height=4.8)
+    ax.plot([0, 1], [0, 1], color=GREY, linewidth=1.0, linestyle=(0, (2, 3)))
+    for k, (name, x, y) in enumerate(_curves(curves)):
+        _draw(ax, k, name, x, y, "default")
+    _unit_square(ax, "false positive rate", "true positive rate")
+    return ax
+
+
+def precision_recall(curves: Any, *, prevalence: float | None = None, ax: Axes | None = None) -> Axes:
+    """Precision over recall, as steps (precision is not linear between two thresholds). `curves` as for `roc`: x is the recall.
+
+    `prevalence`, the share of positive rows, is the precision of guessing.
+    """
+    ax = axes(ax, height=4.8)
+    if prevalence is not None:
+        ax.axhline(prevalence, color=GREY, linewidth=1.0, linestyle=(0, (2, 3)))
+    for k, (name, x, y) in enumerate(_curves(curves)):
+        _draw(ax, k, name, x, y, "steps-pre")
+    _unit_square(ax, "recall", "precision")
+    return ax
+
+
+def thresholds(curve: Any, *, chosen: float | None = None, ax: Axes | None = None) -> Axes:
+    """Precision, recall and F1 over the threshold, the mean cost on an axis of its own, and the threshold chosen.
+
+    `curve`: an object (or mapping) with `thresholds` and any of `precision`, `recall`, `f1`, `cost`; `chosen` is its `best`
+    unless given. Infinite thresholds (nothing is positive) are left out.
+    """
+    held = curve if isinstance(curve, Mapping) else {k: getattr(curve, k) for k in KNOWN if hasattr(curve, k)}
+    if "thresholds" not in held or not set(held) & {"precision", "recall", "f1", "cost"}:
+        raise DataError("thresholds needs 'thresholds' and at least one of 'precision', 'recall', 'f1', 'cost'.")
+    at = numbers(held["thresholds"], "thresholds")
+    order = np.flatnonzero(np.isfinite(at))
+    order = order[np.argsort(at[order], kind="stable")]
+    order = order[some_of(len(order), MOST)]
+    ax = axes(ax)
+    for k, name in ((0, "precision"), (1, "recall"), (5, "f1")):
+        if name in held:
+            _over(ax, at[order], numbers(held[name], name, len(at))[order], k, name)
+    ax.set_ylim(-0.02, 1.02)
+    labels(ax, "threshold", "share")
+    grid(ax)
+    handles = ax.get_legend_handles_labels()[0]
+    if held.get("cost") is not None:
+        right = ax.twinx()
+        dress(right)
+        right.spines["left"].set_visible(False)
+        right.spines["right"].set_visible(True)
+        _over(right, at[order], numbers(held["cost"], "cost", len(at))[order], 6, "mean cost")
+        right.set_ylim(bottom=0)
+        right.set_ylabel("mean cost", color=INK, fontsize=FONT)
+        handles += right.get_legend_handles_labels()[0]
+    chosen = held.get("best") if chosen is None else chosen
+    if chosen is not None and np.isfinite(chosen):
+        handles.append(
+            ax.axvline(chosen, color=INK, linewidth=1.4, linestyle=(0, (6, 3)), label=f"chosen: {chosen:.4g}")
+        )
+    legend(ax, handles)
+    return ax
+
+
+KNOWN = ("thresholds", "precision", "recall", "f1", "cost", "best")
+
+
+def _over(ax: Axes, x: Floats, y: Floats, k: int, name: str) -> None:
+    style = look(k)
+    every = max(1, len(x) // 8)
+    ax.plot(
+        x,
+        y,
+        color=style.colour,
+        linestyle=style.line,
+        linewidth=2.0,
+        marker=style.marker,
+        markevery=(k * every // 5, every),
+        markersize=5,
+        label=name,
+    )
+
+
+def _curves(curves: Any) -> Drawn:
+    named = curves if isinstance(curves, Mapping) else {"": curves}
+    found = []
+    for name, curve in named.items():
+        x, y = (curve.x, curve.y) if hasattr(curve, "x") and hasattr(curve, "y") else _two(curve)
+        x = numbers(x, f"x of {name!r}")
+        area = getattr(curve, "area", None)
+        said = str(name) + (_area(area) if area is not None else "")
+        found.append((said, x, numbers(y, f"y of {name!r}", len(x))))
+    if not found:
+        raise DataError("There is no curve to draw: give {name: curve}.")
+    return found
+
+
+def _two(curve: Any) -> tuple[Any, Any]:
+    if not isinstance(curve, tuple | list) or len(curve) != 2:
+        raise DataError(f"A curve is an object with x and y, or a pair of lists, got {type(curve).__name__}.")
+    return curve[0], curve[1]
+
+
+def _area(area: Any) -> str:
+    if not hasattr(area, "value"):
+        return f" area {float(area):.3f}"
+    return f" area {area.value:.3f} [{area.low:.3f}, {area.high:.3f}]"
+
+
+def _draw(ax: Axes, k: int, name: str, x: Floats, y: Floats, steps: Any) -> None:
+    style, some = look(k), some_of(len(x), MOST)
+    every = max(1, len(some) // 6)
+    ax.plot(
+        x[some],
+        y[some],
+        color=style.colour,
+        linestyle=style.line,
+        linewidth=2.0,
+        drawstyle=steps,
+        marker=style.marker,
+        markevery=(every // 2, every),
+        markersize=5,
+        label=name.strip() or "_",
+    )
+
+
+def _unit_square(ax: Axes, x: str, y: str) -> None:
+    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
+    labels(ax, x, y)
+    grid(ax)
+    legend(ax)

@@ -1,0 +1,143 @@
+"""A decision tree, drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch, Rectangle
+
+from assay.errors import ParameterError
+from assay.numerics import Array, Floats
+from assay.plots.canvas import WIDTH, axes, legend, note, short
+from assay.plots.style import GREY, INK, SMALL, Shown, shown_classes
+from assay.plots.tree_layout import TreeShape, check_tree, cut, places
+
+STEP, LEVEL = 0.8, 1.05  # inches between leaves and between levels
+LETTERS = 12.5  # of small print in an inch
+BOX, BAR = 0.40, 0.09  # heights of a node's box and of the bar of its classes, in levels
+
+
+def tree(model: Any, *, depth: int | None = 3, ax: Axes | None = None) -> Axes:
+    """A fitted tree: a question in each node (left: yes), the share of the classes below it, the answer in the leaves.
+
+    `model` is a `TreeShape`, or has one as `tree_shape()`. Levels below `depth` are not drawn (None: all are); a node cut off says
+    how many nodes are below it.
+    """
+    shape = model.tree_shape() if hasattr(model, "tree_shape") else model
+    if not isinstance(shape, TreeShape):
+        raise ParameterError(f"tree draws a TreeShape or a model with tree_shape(), got {type(model).__name__}.")
+    if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int) or depth < 0):
+        raise ParameterError(f"depth={depth!r} must be a whole number ≥ 0, or None for all levels.")
+    check_tree(shape)
+    left, right, level = cut(shape, depth)
+    x = places(left, right, level)
+    wide, tall = float(np.nanmax(x)) + 1, int(level.max()) + 1
+    ax = axes(ax, max(WIDTH, STEP * wide), LEVEL * tall + 0.5)
+    value = np.asarray(shape.value, dtype=np.float64).reshape(len(x), -1)
+    shown = None if value.shape[1] == 1 else shown_classes(shape.classes or range(value.shape[1]), value[0])
+    letters = _room(x, level) * ax.figure.get_figwidth() * LETTERS / (wide + 0.1)  # type: ignore[union-attr]
+    for node in np.flatnonzero(level >= 0).tolist():
+        at = (float(x[node]), -float(level[node]))
+        for child in (left[node], right[node]):
+            if child >= 0:
+                ax.plot(
+                    [at[0], x[child]], [at[1] - BOX / 2, -level[child] + BOX / 2], color=INK, linewidth=1.0, zorder=1
+                )
+        _node(ax, shape, node, at, value[node], shown, bool(left[node] < 0), int(letters[node]))
+    if left[0] >= 0:
+        _answers(ax, x, left, right)
+    ax.set(xlim=(-0.55, wide - 0.45), ylim=(-tall + 1 - BOX / 2 - 0.2, BOX / 2 + 0.05))
+    ax.axis("off")
+    if shown is not None:
+        legend(
+            ax,
+            [
+                Patch(facecolor=s.colour, hatch=s.hatch, edgecolor=INK, linewidth=0.6, label=n)
+                for n, s in zip(shown.names, shown.looks)
+            ],
+        )
+    hidden = int((level < 0).sum())
+    note(ax, f"{hidden} nodes below are not drawn." if hidden else "")
+    return ax
+
+
+def _room(x: Floats, level: Array) -> Floats:
+    """How far a node's neighbours on its level are, at most 2."""
+    room = np.full(len(x), 2.0)
+    for k in range(int(level.max()) + 1):
+        row = np.flatnonzero(level == k)
+        row = row[np.argsort(x[row])]
+        gaps = np.diff(x[row])
+        room[row[1:]] = np.minimum(room[row[1:]], gaps)
+        room[row[:-1]] = np.minimum(room[row[:-1]], gaps)
+    return room
+
+
+def _answers(ax: Axes, x: Floats, left: Array, right: Array) -> None:
+    for child, word, side in ((left[0], "yes", "right"), (right[0], "no", "left")):
+        ax.text((x[0] + x[child]) / 2, -0.5, f" {word} ", color=INK, fontsize=SMALL, ha=side, va="bottom")
+
+
+def _node(
+    ax: Axes,
+    shape: TreeShape,
+    node: int,
+    at: tuple[float, float],
+    value: Floats,
+    shown: Shown | None,
+    end: bool,
+    letters: int,
+) -> None:
+    x, y = at
+    leaf = int(shape.left[node]) < 0
+    rows = f"{int(shape.n[node]):,} rows"
+    if leaf:
+        words = f"{_answer(shape, value, shown, letters)}\n{rows}"
+    elif end:
+        words = f"…\n{rows}"
+    else:
+        name = (
+            shape.names[int(shape.feature[node])] if shape.names is not None else f"column {int(shape.feature[node])}"
+        )
+        words = f"{short(str(name), max(5, letters))}\n≤ {float(shape.threshold[node]):.4g} ?"
+    inside = shown.looks[int(shown.of[int(value.argmax())])].colour if leaf and shown is not None else "none"
+    width = 0.86
+    if leaf:
+        ax.add_patch(
+            Rectangle((x - width / 2, y - BOX / 2), width, BOX, facecolor=inside, alpha=0.35, edgecolor="none")
+        )
+        ax.add_patch(
+            Rectangle((x - width / 2, y - BOX / 2), width, BOX, facecolor="none", edgecolor=INK, linewidth=1.0)
+        )
+    ax.text(x, y + (0.0 if leaf else 0.07), words, color=INK, fontsize=SMALL, ha="center", va="center", zorder=3)
+    if shown is not None:
+        _shares(ax, x - width / 2, y - BOX / 2 - BAR if leaf else y - BOX / 2, width, value, shown)
+
+
+def _answer(shape: TreeShape, value: Floats, shown: Shown | None, letters: int) -> str:
+    if shown is None:
+        return f"{value[0]:.4g}"
+    best = int(value.argmax())
+    return short(str(shape.classes[best]) if shape.classes is not None else str(best), max(5, letters - 2))
+
+
+def _shares(ax: Axes, x: float, y: float, width: float, value: Floats, shown: Shown) -> None:
+    """A bar of the classes at a node."""
+    share = np.bincount(shown.of, weights=value, minlength=len(shown.names)) / max(float(value.sum()), 1e-300)
+    starts = x + width * np.append(0.0, np.cumsum(share)[:-1])
+    for start, part, style in zip(starts, share, shown.looks):
+        if part > 0:
+            ax.add_patch(
+                Rectangle(
+                    (start, y),
+                    width * part,
+                    BAR,
+                    facecolor=style.colour,
+                    hatch=style.hatch,
+                    edgecolor=INK,
+                    linewidth=0.5,
+                )
+            )
+    ax.add_patch(Rectangle((x, y), width, BAR, facecolor="none", edgecolor=GREY, linewidth=0.5))
