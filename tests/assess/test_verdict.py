@@ -18,7 +18,7 @@ def test_the_best_possible_stands_beside_the_error():
     far = best_possible(bracket(0.03, 0.06), proportion("error", 128, 2000))
     assert far == "Best possible is about 3.0–6.0 %, you are at 6.4 % (asymptotic, estimate)."
     assert "little left to gain" in best_possible(bracket(0.03, 0.06), proportion("error", 80, 2000))
-    assert "would not allow" in best_possible(bracket(0.03, 0.06), proportion("error", 20, 2000))
+    assert "would not allow" in best_possible(bracket(0.03, 0.06), proportion("error", 10, 2000))
     assert "about 0 %" in best_possible(bracket(0.0, 0.0), proportion("error", 0, 200))
 
 
