@@ -27,9 +27,8 @@ BAD_TEXT = {
     "ragged short": (b"a,b\n1,2\n3\n", "1 fields where the header has 2, in row 3"),
     "ragged long": (b"a,b\n1,2\n3,4,5\n", "3 fields where the header has 2, in row 3"),
     "repeated name": (b"a,b,a\n1,2,3\n", "two columns named 'a'"),
-    "latin-1 text": ("a,b\nMünchen,1\n".encode("latin-1"), "not UTF-8.*iconv"),
-    "latin-1 header": ("größe,b\n2,1\n".encode("latin-1"), "header.*not UTF-8.*iconv"),
-    "utf-16": ("a,b\n1,2\n".encode("utf-16"), "UTF-16"),
+    "binary": (b"a,b\n\0\x01\x02,1\n", "binary file, not CSV"),
+    "quote unclosed": (b'a,b\n1,x\n2,"y\n3,z\n', 'quote opens in line 3 .* not closed: "y. Close it, or double it'),
     "spreadsheet": (b"PK\x03\x04 and so on", "binary file.*Save the sheet as CSV"),
 }
 
@@ -66,7 +65,7 @@ def test_missing_files_and_folders_are_named(tmp_path):
         assay.rows(tmp_path)
     with pytest.raises(DataError, match=r"No file matches"):
         assay.rows(str(tmp_path / "*.parquet"))
-    with pytest.raises(DataTypeError, match=r"path of a file, not ndarray"):
+    with pytest.raises(DataTypeError, match=r"path of a file or a frame, not ndarray"):
         assay.rows(np.ones((2, 2)))
 
 

@@ -56,9 +56,11 @@ def check_known(wanted: Iterable[str], known: Mapping[str, Any], what: str, wher
 
 def refuse_repeats(names: list[str], where: str) -> None:
     """Raise where two columns share a name."""
-    for i, name in enumerate(names):
-        if name in names[:i]:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
             raise SchemaError(f"{where} has two columns named {name!r}: rename one of them.")
+        seen.add(name)
 
 
 def feature_names(types_by_name: Mapping[str, pa.DataType], beside: Iterable[str | None]) -> tuple[str, ...]:

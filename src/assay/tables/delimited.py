@@ -1,13 +1,16 @@
 """CSV and TSV files as a source. Types are guessed from the first megabytes and then fixed: no later row can change them.
 
 Whole numbers among the features are read as floats from the start, so that a column may go on with decimals. Blank lines
-are no rows, but in a file of one column: there a blank line is a row whose value is missing.
+are no rows, but in a file of one column: there a blank line is a row whose value is missing. The rules for missing values,
+numbers, dates and truth values are those of `guessing`. A file that is not UTF-8 in its first megabytes is read as Latin
+text (Windows-1252) with a note. Threads parse pieces of the file; the rows keep their order, and few pieces are held.
 """
 
 from __future__ import annotations
 
 import csv
-import re
+import io
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,14 +21,20 @@ import pyarrow.csv as arrow_csv
 import pyarrow.types as types
 
 from assay.errors import DataError
-from assay.tables.columns import kind_of, refuse_repeats
+from assay.tables.bytes_of import encoding_of, head_of, utf8_bytes
+from assay.tables.columns import refuse_repeats
+from assay.tables.complaints import UTF8_HINT, complain, unclosed
+from assay.tables.guessing import guess, options, without_missing
+from assay.tables.lines import Piece, Unclosed, pieces
+from assay.tables.parallel import in_order
 from assay.tables.source import Reading, Source, named
 
 GUESSED_FROM = 4 << 20
 READ_AT_ONCE = 1 << 20
+BYTES_A_COLUMN = 2 << 10  # wide tables are read in larger pieces: a piece costs some microseconds a column
 SNIFFED = 1 << 16
+LONG = 256 << 20  # bytes from which the compiled parser pays for its loading
 DELIMITERS = ",;\t|"
-UTF8_HINT = "Convert the file to UTF-8: iconv -f latin1 -t utf-8 old.csv > new.csv."
 
 
 def sniff_delimiter(sample: str) -> str:
@@ -54,71 +63,150 @@ class DelimitedFiles(Source):
     def __init__(self, paths: list[Path], delimiter: str | None = None, where: str | None = None) -> None:
         self.paths = [str(path) for path in paths]
         self.where = where or named(paths)
-        self._delimiter = delimiter or self._sniff(self.paths[0])
-        self._blank_is_row = False
-        self.types = self._guess(self.paths[0])
-        if len(self.types) == 1:
-            self._blank_is_row = True
-            self.types = self._guess(self.paths[0])
-        for path in self.paths[1:]:
-            if list(self._guess(path)) != list(self.types):
-                raise DataError(
-                    f"{path!r} has other columns than {self.paths[0]!r}: files read as one table need the same header."
-                )
+        self.notes: list[str] = []
+        with self._explained(self.paths[0]):
+            self._encodings = {path: self._encoding(path) for path in self.paths}
+            sample = self._sample(self.paths[0], SNIFFED)
+            self.delimiter = delimiter or sniff_delimiter(sample)
+            self._body: dict[str, int] = {}
+            names = self._header(self.paths[0])
+            self._refuse_delimiter(names, sample, delimiter)
+            refuse_repeats(names, self.where)
+            for path in self.paths[1:]:
+                if self._header(path) != names:
+                    raise DataError(
+                        f"{path!r} has other columns than {self.paths[0]!r}: files read as one table need the same header."
+                    )
+            self.names = self._filled(names)
+            self._blank_is_row = len(names) == 1
+            self._guess()
 
-    def _sniff(self, path: str) -> str:
-        with self._explained([]), pa.input_stream(path) as stream:
-            sample = stream.read(SNIFFED)
-        if sample[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            raise DataError(f"{self.where} is UTF-16 text. Convert it: iconv -f utf-16 -t utf-8 old.csv > new.csv.")
-        if sample[:2] == b"PK" or b"\0" in sample:
-            raise DataError(f"{self.where} is a binary file, not CSV. Save the sheet as CSV (UTF-8) or Parquet first.")
+    def _encoding(self, path: str) -> str:
+        sample = head_of(path, GUESSED_FROM)
+        encoding = encoding_of(sample)
+        if encoding != "utf-16" and b"\0" in sample:
+            raise DataError(f"{self.where} is a binary file, not CSV. Save the table as CSV (UTF-8) or Parquet first.")
         if not sample.strip():
             raise DataError(f"{self.where} is empty.")
-        return sniff_delimiter(sample.decode("utf-8", errors="replace"))
+        if encoding in ("cp1252", "latin-1"):
+            self.notes.append(f"{path!r} is not UTF-8 text: it is read as {encoding}. {UTF8_HINT}")
+        return encoding
 
-    def _guess(self, path: str) -> dict[str, Any]:
-        reader = self._reader(path, [], {}, None, GUESSED_FROM)
-        with self._explained([]):
-            schema = reader.schema
-            names = [str(name) for name in schema.names]
-            batch = next(iter(reader), None)
-        refuse_repeats(names, self.where)
-        if batch is None or batch.num_rows == 0:
-            raise DataError(f"{self.where} has a header but no rows.")
-        return dict(zip(names, schema.types))
+    def _sample(self, path: str, size: int) -> str:
+        with utf8_bytes(path, self._encodings[path]) as stream:
+            return bytes(stream.read(size)).decode("utf-8", errors="replace")
 
-    def _reader(
-        self, path: str, names: list[str], fixed: Mapping[str, Any], include: list[str] | None, block: int
-    ) -> Any:
-        with self._explained(names):
-            return arrow_csv.open_csv(
-                path,
-                # one thread: errors then tell the row, and the engine's threads compute meanwhile
-                read_options=arrow_csv.ReadOptions(
-                    use_threads=False,
-                    block_size=block,
-                    skip_rows=_lines_before_header(path) if self._blank_is_row else 0,
-                ),
-                parse_options=arrow_csv.ParseOptions(
-                    delimiter=self._delimiter, newlines_in_values=True, ignore_empty_lines=not self._blank_is_row
-                ),
-                convert_options=arrow_csv.ConvertOptions(
-                    column_types=fixed, include_columns=include, strings_can_be_null=True
-                ),
+    def _header(self, path: str) -> list[str]:
+        """The names in the first line that is not blank; where the rows begin is kept."""
+        first = next(self._pieces(path, GUESSED_FROM), Piece(b"", 0))
+        used: list[bytes] = []
+
+        def lines() -> Iterator[str]:
+            for line in io.TextIOWrapper(io.BytesIO(first.text), "utf-8", newline=""):
+                used.append(line.encode())
+                yield line
+
+        try:
+            names = next((row for row in csv.reader(lines(), delimiter=self.delimiter) if row), [])
+        except csv.Error as error:
+            raise DataError(f"The header of {self.where} cannot be read: {error}. Is a quote not closed?") from None
+        if not names:
+            raise DataError(f"{self.where} is empty.")
+        self._body[path] = sum(map(len, used))
+        return names
+
+    def _refuse_delimiter(self, names: list[str], sample: str, given: str | None) -> None:
+        if given is None or len(names) > 1:
+            return
+        better = sniff_delimiter(sample)
+        if better != given and better in names[0]:
+            raise DataError(
+                f"delimiter={given!r} leaves {self.where} with the single column {names[0][:60]!r}: it seems to be cut at "
+                f"{better!r}. Leave the delimiter out to have it found."
             )
 
+    def _filled(self, names: list[str]) -> list[str]:
+        """Names for columns without one; a header of nothing but numbers is pointed out."""
+        if all(name.lstrip("+-").replace(".", "", 1).isdigit() for name in names):
+            self.notes.append(
+                f"The header of {self.where} holds numbers only: put names in its first line if it has none."
+            )
+        filled = [name or f"column {j + 1}" for j, name in enumerate(names)]
+        refuse_repeats(filled, self.where)
+        return filled
+
+    def _guess(self) -> None:
+        path = self.paths[0]
+        first = next(self._rows(path, GUESSED_FROM), None)
+        if first is None:
+            raise DataError(f"{self.where} has a header but no rows.")
+        with self._complained(path, first, 0):
+            found = guess(lambda how: self._parse(first.text, how), self.delimiter)
+        self.types, self._point, self._dashes = found.types, found.decimal_point, found.missing_numbers
+        self.notes += found.notes
+
+    def _pieces(self, path: str, size: int) -> Iterator[Piece]:
+        with utf8_bytes(path, self._encodings[path]) as stream:
+            yield from pieces(stream, self.delimiter, size, self.where)
+
+    def _rows(self, path: str, size: int) -> Iterator[Piece]:
+        """The pieces of a file behind its header that hold rows."""
+        skip = self._body[path]
+        for text, offset in self._pieces(path, size):
+            if offset < skip:
+                text, offset = text[skip - offset :], min(skip, offset + len(text))
+            if text.strip(b"\r\n") or (self._blank_is_row and text):
+                yield Piece(text, offset)
+
+    def _parse(self, text: bytes, how: Any) -> Any:
+        quotes = b'"' in text
+        return arrow_csv.read_csv(
+            pa.BufferReader(text),
+            arrow_csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=self.names),
+            arrow_csv.ParseOptions(
+                delimiter=self.delimiter,
+                quote_char='"' if quotes else False,
+                newlines_in_values=quotes,
+                ignore_empty_lines=not self._blank_is_row,
+            ),
+            how,
+        )
+
     def batches(self, columns: Mapping[str, Reading], size: int) -> Iterator[Any]:
-        fixed = {name: self._type(name, reading) for name, reading in columns.items()}
+        dtypes = {name: self._type(name, reading) for name, reading in columns.items()}
+        how = options(dtypes, list(columns), self._point, self._dashes)
+        plain = self._plain_parser(dtypes)
+
+        def parse(piece: Piece) -> Any:
+            table = None if plain is None else plain.parse(piece.text)
+            if table is not None:
+                return table
+            table = self._parse(piece.text, how)
+            return without_missing(table) if self._dashes else table
+
         for path in self.paths:
-            reader = self._reader(path, list(self.types), fixed, list(columns), READ_AT_ONCE)
-            while True:
-                with self._explained(list(self.types)):
-                    try:
-                        batch = reader.read_next_batch()
-                    except StopIteration:
-                        break
-                yield batch
+            rows = 0
+            with self._explained(path):
+                for piece, parsed in in_order(parse, self._rows(path, self._at_once())):
+                    with self._complained(path, piece, rows):
+                        table = parsed.result()
+                    rows += table.num_rows
+                    yield from table.to_batches()
+
+    def _plain_parser(self, dtypes: dict[str, Any]) -> Any:
+        """The compiled parser, for files so long that loading it pays."""
+        if self._blank_is_row or sum(os.path.getsize(path) for path in self.paths) < LONG:
+            return None
+        from assay.tables.numbers_in_text import PlainParser
+
+        return (
+            PlainParser(self.names, dtypes, self.delimiter, self._point, self._dashes)
+            if PlainParser.takes(dtypes)
+            else None
+        )
+
+    def _at_once(self) -> int:
+        return max(READ_AT_ONCE, BYTES_A_COLUMN * len(self.names))
 
     def _type(self, name: str, reading: Reading) -> Any:
         guessed = self.types[name]
@@ -126,46 +214,30 @@ class DelimitedFiles(Source):
             return pa.string()
         if reading == "number":
             return guessed if types.is_boolean(guessed) else pa.float64()
-        kind_of(name, guessed)
         return guessed
 
     @contextmanager
-    def _explained(self, names: list[str]) -> Iterator[None]:
-        """Arrow's errors in the user's words."""
+    def _complained(self, path: str, piece: Piece, rows: int) -> Iterator[None]:
+        """The parser's errors in the user's words; `rows` are those before the piece."""
         try:
             yield
+        except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
+            raise complain(str(error), self, path, piece, rows) from None
+
+    @contextmanager
+    def _explained(self, path: str) -> Iterator[None]:
+        """Errors of the file itself in the user's words."""
+        try:
+            yield
+        except Unclosed as error:
+            raise unclosed(self, path, error.at) from None
         except UnicodeDecodeError:
-            raise DataError(f"The header of {self.where} is not UTF-8 text. {UTF8_HINT}") from None
+            raise DataError(f"{self.where} is not {self._encodings[path]} text throughout. {UTF8_HINT}") from None
         except pa.ArrowInvalid as error:
-            raise DataError(_explanation(str(error), names, self.where)) from None
+            raise DataError(f"{self.where} cannot be read: {str(error).splitlines()[0]}") from None
         except OSError as error:
             raise DataError(f"{self.where} cannot be read: {error.strerror or error}.") from None
 
-
-def _lines_before_header(path: str) -> int:
-    """How many blank lines a file begins with."""
-    with pa.input_stream(path) as stream:
-        lines = stream.read(SNIFFED).removeprefix(b"\xef\xbb\xbf").splitlines()
-    return next((i for i, line in enumerate(lines) if line), 0)
-
-
-def _explanation(message: str, names: list[str], where: str) -> str:
-    if "Empty CSV" in message:
-        return f"{where} is empty."
-    row = re.search(r"Row #(\d+)", message)
-    at = f"in row {row[1]} of {where} (the header is row 1)" if row else f"in {where}"
-    if ragged := re.search(r"Expected (\d+) columns, got (\d+)(: .*)?", message, re.DOTALL):
-        line = (ragged[3] or "")[:80]
-        return f"There are {ragged[2]} fields where the header has {ragged[1]}, {at}{line}. Correct the row, or quote its text."
-    column = re.search(r"CSV column #(\d+)", message)
-    name = repr(names[int(column[1])]) if column and int(column[1]) < len(names) else "a column"
-    if "UTF8" in message:
-        return f"Column {name} is not UTF-8 text {at}. {UTF8_HINT}"
-    if clash := re.search(r"conversion error to (\S+): invalid value '(.*)'", message, re.DOTALL):
-        wanted = {"double": "a number", "int64": "a whole number", "bool": "true or false"}.get(clash[1], clash[1])
-        return (
-            f"Column {name} should hold {wanted}, as it does in the first rows or as the model was fitted, but holds "
-            f"{clash[2][:80]!r} {at}. Correct the value or leave it empty, leave the column out (features), or store the "
-            "table as Parquet with the type you mean."
-        )
-    return f"{where} cannot be read as CSV: {message.splitlines()[0]}"
+    def text_of(self, path: str) -> Any:
+        """A stream of the file's text, for messages that count lines."""
+        return utf8_bytes(path, self._encodings[path])

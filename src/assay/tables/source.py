@@ -5,23 +5,38 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
+
+from assay.engines import Block
 
 Reading = Literal["number", "text", "as it is"]
 
 
+class Decoding(Protocol):
+    """How batches of a source become blocks: which columns are read, and as what."""
+
+    def columns(self) -> Mapping[str, Reading]: ...
+
+    def block(self, batches: list[Any], start: int) -> Block: ...
+
+
 class Source(ABC):
-    """One table in one or more files. `types` are the Arrow types of its columns, in order."""
+    """One table, wherever it lies. `types` are the Arrow types of its columns, in order; `notes` are what the user should hear.
+
+    A column is asked for as a `Reading`: "number" (whole numbers may then come as floats), "text" (a source of characters gives
+    the very characters of the file, a typed one its own type), or "as it is" (the type of `types`).
+    """
 
     where: str
     types: dict[str, Any]
     n_rows: int | None = None
     typed: bool = True  # False: the file holds characters, and a column may be read as another type than was guessed
     keep: Any = None  # a temporary file that has to live as long as its rows
+    notes: Sequence[str] = ()
 
     @abstractmethod
     def batches(self, columns: Mapping[str, Reading], size: int) -> Iterator[Any]:
-        """Arrow record batches of these columns, in order, of about `size` rows."""
+        """Arrow record batches of these columns, in their order, rows in order, of about `size` rows; may be called again."""
 
 
 def named(paths: Sequence[Path]) -> str:
