@@ -38,6 +38,15 @@ def pairs(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @lru_cache(maxsize=8)
+def uneven(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Three classes, of which each sample of rows has other shares."""
+    X, _ = blobs(n, d, seed)
+    y = np.random.default_rng(seed + 7).choice(3, n, p=[0.3, 0.5, 0.2])
+    y[: min(3, n)] = np.arange(min(3, n))
+    return _frozen(X, y)
+
+
+@lru_cache(maxsize=8)
 def counts(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Three classes of counts."""
     rng = np.random.default_rng(seed)
@@ -121,6 +130,7 @@ class Case:
 
 #: what a registry model needs besides its name; a model that is not here runs with its defaults on plain numbers
 NEEDS: dict[str, list[dict[str, Any]]] = {
+    "baseline": [{"data": uneven}],
     "bernoulli-nb": [{"data": bits}],
     "multinomial-nb": [{"data": counts}],
     "categorical-nb": [{"data": codes}],

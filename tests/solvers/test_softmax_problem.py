@@ -75,7 +75,7 @@ def test_no_minimum_has_intercepts_further_apart_than_the_bound():
         for iterate in lbfgs(problem, np.zeros((3, 3)), 1e-8, 500, preconditioner(problem)):
             fall = iterate.objective - at.objective * (1 - 1e-8)
             for known in (fall, iterate.objective):  # what F can fall by, and the little that is always known of it
-                assert np.ptp(at.w[:, -1]) <= problem.intercept_spread(iterate.w, iterate.objective, known)
+                assert np.ptp(at.w[:, -1]) <= problem.intercept_spread(iterate.w, iterate.objective)(known)
 
 
 def test_weights_count_like_repeated_rows():

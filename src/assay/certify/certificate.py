@@ -62,7 +62,7 @@ class Certificate:
     `split` (share, seed): the fit saw only its side of the table; `verify` gets the whole table and splits it again.
     `own` makes the claims anew from the parts with which the model answers: the certificate must make those claims.
     `fingerprint` is that of the rows of the fit, whose target had these `classes` (None: numbers).
-    `sparse`: the checks take sparse rows.
+    `sparse`: the checks take sparse rows. `verifier` does it all where the rows have to be encoded first.
     """
 
     claims: tuple[Claim, ...]
@@ -74,6 +74,7 @@ class Certificate:
     classes: Array | None = None
     fingerprint: str | None = None
     sparse: bool = False
+    verifier: Callable[[Any, Any, Any], Verdicts] | None = field(default=None, repr=False)
 
     @property
     def holds(self) -> bool:
@@ -91,10 +92,15 @@ class Certificate:
 
     def verify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Verdicts:
         """Re-check every claim from the rows it speaks of and its witness, with plain NumPy."""
+        if self.verifier is not None:
+            return self.verifier(X, y, sample_weight)
         rows = as_rows(X, y, sample_weight, categories=self.levels is not None, levels=self.levels, sparse=self.sparse)
         rows = rows.fitted_to(self.names, self.levels)
         rows = engine_for(rows).open(rows)
-        seen, held_out = (rows, None) if self.split is None else split_rows(rows, *self.split)
+        return self.verdicts(*((rows, None) if self.split is None else split_rows(rows, *self.split)))
+
+    def verdicts(self, seen: Rows, held_out: Rows | None = None) -> Verdicts:
+        """As `verify`, where the rows of the fit and those held out have been told apart already."""
         own = self._own_claims()
         verdicts = [
             self._verdict(claim, own, held_out if held_out is not None and claim.check in ON_HELD_OUT else seen)

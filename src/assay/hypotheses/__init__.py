@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from assay.errors import ModelFileError, ParameterError, nearest
 
 if TYPE_CHECKING:
+    from assay.hypotheses.baseline import Baseline as Baseline
+    from assay.hypotheses.baseline import BaselineRegressor as BaselineRegressor
     from assay.hypotheses.discriminant import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
     from assay.hypotheses.discriminant import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
     from assay.hypotheses.erm import ERM as ERM
@@ -25,8 +27,11 @@ if TYPE_CHECKING:
     from assay.hypotheses.naive_bayes import NaiveBayes as NaiveBayes
     from assay.hypotheses.perceptron import Perceptron as Perceptron
     from assay.learner import Learner
+    from assay.store import Record
 
 REGISTRY: dict[str, str] = {
+    "baseline": "assay.hypotheses.baseline:Baseline",
+    "baseline-regressor": "assay.hypotheses.baseline:BaselineRegressor",
     "naive-bayes": "assay.hypotheses.naive_bayes:NaiveBayes",
     "gaussian-nb": "assay.hypotheses.naive_bayes:GaussianNB",
     "bernoulli-nb": "assay.hypotheses.naive_bayes:BernoulliNB",
@@ -62,11 +67,8 @@ def models() -> dict[str, type[Learner]]:
     return {name: model_class(name) for name in REGISTRY}
 
 
-def load(path: Any) -> Any:
-    """Load a model file written by `model.save(path)`. It is data: nothing in it is run."""
-    from assay.store import read
-
-    record = read(path)
+def model_of_record(record: Record) -> Any:
+    """The model of plain data that has not been trusted yet."""
     if record.model not in REGISTRY:
         raise ModelFileError(
             f"The file holds a model {record.model!r} that this version of Assay does not know. Upgrade Assay?"

@@ -18,8 +18,11 @@ from assay.hypotheses.scatter import ClassScatter
 from assay.inputs import refuse_non_finite
 from assay.layout import Layout
 from assay.learner import Tensor
+from assay.learner.prospect import Features, Prospect
 from assay.numerics import Array, Floats
 from assay.params import Choice, Param, Range
+
+TOO_WIDE = "the words of a text are thousands of columns, and a covariance has a number for each pair of them"
 
 
 class QuadraticDiscriminantAnalysis(NormalClassifier):
@@ -70,6 +73,18 @@ class QuadraticDiscriminantAnalysis(NormalClassifier):
         self.unbiased = unbiased
         self.class_weight = class_weight
         self.n_jobs = n_jobs
+
+    @classmethod
+    def prospect(cls, kind: str, features: Features) -> Prospect | None:
+        """Covariances ever further from I; no column the sum of others, which would make them singular."""
+        if kind != "classifier":
+            return None
+        return Prospect(
+            search=tuple({"reg_param": share} for share in (0.5, 0.1, 0.01, 0.0)),
+            categories="reference",
+            scaled=True,
+            unfit=TOO_WIDE if features.text else None,
+        )
 
     @property
     def _tied(self) -> bool:
@@ -146,6 +161,13 @@ class LinearDiscriminantAnalysis(NormalClassifier):
         self.unbiased = unbiased
         self.class_weight = class_weight
         self.n_jobs = n_jobs
+
+    @classmethod
+    def prospect(cls, kind: str, features: Features) -> Prospect | None:
+        """As it stands: no column may be the sum of others, which would make the covariance singular."""
+        if kind != "classifier":
+            return None
+        return Prospect(categories="reference", unfit=TOO_WIDE if features.text else None)
 
     @property
     def _tied(self) -> bool:

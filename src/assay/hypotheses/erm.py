@@ -27,8 +27,10 @@ from assay.hypotheses.linear.model import LAYOUT, Task
 from assay.hypotheses.linear.paths import OVER_LAM, Path, regularisation_path
 from assay.hypotheses.linear.plan import Plan, about_zero
 from assay.hypotheses.linear.posing import Posed
+from assay.hypotheses.linear.trail import Start
 from assay.layout import Layout
 from assay.learner import Fact, Tensor
+from assay.learner.prospect import Features, Prospect
 from assay.numerics import Floats
 from assay.params import CLASS_WEIGHT, N_JOBS, Choice, Flag, Free, Param, Range
 from assay.risk.custom_surrogate import CustomSurrogate
@@ -40,6 +42,11 @@ from assay.store import Record
 LOSSES = ("log", "softmax", "hinge", "squared_hinge", "perceptron", "squared", "huber")
 SOLVERS = ("auto", "newton", "lbfgs", "proximal-newton", "proximal-gradient", "smoothing", "dual-coordinate", "gd", "subgradient")  # fmt: skip
 NUMBERS = ("squared", "huber")
+LAMS = {  # from hardly any weight to nearly all: beyond the first of each, few columns of deviation one keep a weight
+    "log": (0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4),
+    "huber": (1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4),
+}
+BOUNDED = 200  # iterations of a search: targets far from any line make Huber's loss all but linear, and slow
 
 
 class ERM(LabelsOrNumbers):
@@ -128,6 +135,23 @@ class ERM(LabelsOrNumbers):
         numbers = loss.kind == REGRESSION if isinstance(loss, CustomSurrogate) else loss in NUMBERS
         return "regressor" if numbers else "classifier"
 
+    @classmethod
+    def prospect(cls, kind: str, features: Features) -> Prospect | None:
+        """What the other linear models do not do: ‖w‖₁ picks columns, and Huber's loss bears outliers.
+
+        Huber's δ and λ are in units of the target: with its deviation as the unit, the search is the same whatever they are.
+        """
+        if kind == "classifier":
+            search = [{"loss": "log", "penalty": "l1", "lam": lam} for lam in LAMS["log"]]
+            return Prospect(search=tuple(search), scaled=True, rough={"tol": 1e-3})
+        unit = features.spread if 0 < features.spread < np.inf else 1.0
+        fixed = {"loss": "huber", "penalty": "l1", "delta": float(f"{1.35 * unit:.3g}"), "max_iter": BOUNDED}
+        return Prospect(
+            search=tuple({**fixed, "lam": float(f"{lam * unit:.3g}")} for lam in LAMS["huber"]),
+            scaled=True,
+            rough={"tol": 1e-3},
+        )
+
     # --- what is made small -------------------------------------------------------------------------------------------
 
     def _surrogate(self) -> Surrogate | None:
@@ -198,7 +222,7 @@ class ERM(LabelsOrNumbers):
             refuse_unsendable(engine, self.loss)
         super()._learn(engine, rows, afresh, classes)
 
-    def _solve(self, task: Task, posed: Posed, solver: str, start: Floats | None) -> Iterate:
+    def _solve(self, task: Task, posed: Posed, solver: str, start: Start | None) -> Iterate:
         at = super()._solve(task, posed, solver, start)
         if task.plan.unpenalised and at.least > 0 and self.loss in ("log", "squared_hinge"):
             at = beyond_all_bounds(posed, at)

@@ -28,6 +28,7 @@ from assay.hypotheses.least_squares_claims import TOLERANCE, Evidence, claims_of
 from assay.hypotheses.one_fold import OneFold
 from assay.inputs import as_rows
 from assay.learner import Fact, Regressor, Step, Tensor
+from assay.learner.prospect import Features, Prospect
 from assay.numerics import Array, Floats
 from assay.params import N_JOBS, Choice, Flag, Free, Param, Range
 from assay.solvers import gradient_descent as gd
@@ -74,6 +75,8 @@ _LAYOUT: dict[str, Tensor | Fact] = {
     "state.target_scatter": Tensor((1,), low=0),
 }
 
+TOO_WIDE = "the words of a text are thousands of columns, and the normal equations have a number for each pair of them"
+
 
 class LeastSquares(OneFold, Regressor):
     """What linear and ridge regression share."""
@@ -99,6 +102,9 @@ class LeastSquares(OneFold, Regressor):
 
     def _absorber(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> Callable[[Block], Any]:
         return partial(absorb_gram, rows.names)
+
+    def _folded_by(self) -> Any:
+        return ()  # what refines the solution reads the rows again, in `_finish_on`
 
     def _finish_on(self, state: Gram, engine: Engine, rows: Rows | None) -> None:
         self._solve(state, None if rows is None else Passes(engine, rows))
@@ -153,6 +159,14 @@ class LeastSquares(OneFold, Regressor):
             raise ModelFileError(
                 f"The model file says rank {self.rank_}, its inverse root has {self.inverse_root_.shape[1]}."
             )
+
+    def complexity(self) -> float:
+        """The rank of the columns, or with a penalty tr S(S + alpha·I)⁻¹, which is less; and one for the intercept."""
+        self._check_fitted()
+        alpha = float(self._fitted_with.get("alpha", 0.0))
+        squares = self.singular_**2
+        weights = float(self.rank_) if alpha == 0 else float((squares / (squares + alpha)).sum())
+        return weights + float(self._fitted_with["fit_intercept"])
 
     # --- gradient descent -------------------------------------------------------------------------------------------
 
@@ -276,6 +290,13 @@ class LinearRegression(Inference, LeastSquares):
         self.init = init
         self.random_state = random_state
 
+    @classmethod
+    def prospect(cls, kind: str, features: Features) -> Prospect | None:
+        """As it stands: no column may be the sum of others, or several w fit equally well."""
+        if kind != "regressor":
+            return None
+        return Prospect(categories="reference", unfit=TOO_WIDE if features.text else None)
+
     def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
         if self.positive:
             raise ParameterError(
@@ -322,6 +343,17 @@ class Ridge(LeastSquares):
         self.init = init
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    @classmethod
+    def prospect(cls, kind: str, features: Features) -> Prospect | None:
+        """Ever weaker penalties, which weigh all columns alike."""
+        if kind != "regressor":
+            return None
+        return Prospect(
+            search=tuple({"alpha": 10.0**power} for power in range(3, -4, -1)),
+            scaled=True,
+            unfit=TOO_WIDE if features.text else None,
+        )
 
     def _refused(self, *arguments: Any, **options: Any) -> Any:
         """Refused: see the message."""

@@ -28,6 +28,7 @@ from assay.inputs import as_rows
 from assay.labels import Labels
 from assay.layout import Layout
 from assay.learner import Fact, Step
+from assay.learner.prospect import Features, Prospect
 from assay.params import CLASS_WEIGHT, N_JOBS, Choice, Flag, Param, Range
 from assay.risk.surrogates import surrogate
 from assay.solvers.iterate import Support
@@ -118,6 +119,13 @@ class LinearSVC(PathOverC, LinearClassifier):
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs
+
+    @classmethod
+    def prospect(cls, kind: str, features: Features) -> Prospect | None:
+        """Ever weaker penalties, which weigh all columns alike."""
+        if kind != "classifier":
+            return None
+        return Prospect(search=tuple({"C": 10.0**power} for power in range(-3, 3)), scaled=True, rough={"tol": 1e-3})
 
     def _plan(self, n_classes: int) -> Plan:
         strength = 1.0 / float(self.C)

@@ -30,10 +30,12 @@ from assay.hypotheses.linear.model import LAYOUT, Task
 from assay.hypotheses.linear.paths import PathOverC
 from assay.hypotheses.linear.plan import Plan, about_centre, about_zero
 from assay.hypotheses.linear.posing import Posed
+from assay.hypotheses.linear.trail import Start
 from assay.hypotheses.linear.unpenalised import covariance_about_zero, least_class_margin, runs_away, with_step
 from assay.labels import plain_labels
 from assay.layout import Layout
 from assay.learner import BayesClassifier, Fact, Tensor
+from assay.learner.prospect import Features, Prospect
 from assay.numerics import Floats
 from assay.params import CLASS_WEIGHT, N_JOBS, Choice, Flag, Free, Param, Range
 from assay.risk.surrogates import LOG
@@ -143,6 +145,13 @@ class LogisticRegression(Likelihood, PathOverC, LinearClassifier, BayesClassifie
         self.verbose = verbose
         self.n_jobs = n_jobs
 
+    @classmethod
+    def prospect(cls, kind: str, features: Features) -> Prospect | None:
+        """Ever weaker penalties, which weigh all columns alike."""
+        if kind != "classifier":
+            return None
+        return Prospect(search=tuple({"C": 10.0**power} for power in range(-3, 4)), scaled=True, rough={"tol": 1e-3})
+
     def _plan(self, n_classes: int) -> Plan:
         share = {"l2": 0.0, "l1": 1.0}.get(str(self.penalty), float(self.l1_ratio or 0.0))
         strength = 0.0 if self.penalty is None else 1.0 / float(self.C)
@@ -175,7 +184,7 @@ class LogisticRegression(Likelihood, PathOverC, LinearClassifier, BayesClassifie
 
     # --- without a penalty --------------------------------------------------------------------------------------------
 
-    def _solve(self, task: Task, posed: Posed, solver: str, start: Floats | None) -> Iterate:
+    def _solve(self, task: Task, posed: Posed, solver: str, start: Start | None) -> Iterate:
         at = super()._solve(task, posed, solver, start)
         self.separable_ = False
         if not task.plan.unpenalised:

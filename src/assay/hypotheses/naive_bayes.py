@@ -10,6 +10,7 @@ import numpy as np
 from assay.hypotheses.densities.categorical import Tables
 from assay.hypotheses.densities.choose import FAMILIES, is_choice
 from assay.hypotheses.naive_bayes_model import NaiveBayesModel, Settings
+from assay.learner.prospect import Features, Prospect
 from assay.numerics import Array, Floats, safe_log
 from assay.params import CLASS_WEIGHT, N_JOBS, Flag, Free, Range
 
@@ -104,6 +105,23 @@ class NaiveBayes(NaiveBayesModel):
         self.class_weight = class_weight
         self.n_jobs = n_jobs
 
+    @classmethod
+    def prospect(cls, kind: str, features: Features) -> Prospect | None:
+        """Categories as they are; ever less smoothing."""
+        if kind != "classifier":
+            return None
+        return Prospect(
+            search=(
+                {"alpha": 10.0, "var_smoothing": 1e-2},
+                {"alpha": 1.0, "var_smoothing": 1e-5},
+                {"alpha": 1.0, "var_smoothing": 1e-9},
+            ),
+            categories="native",
+            unfit="it takes categories as they are, and words of a text are thousands of sparse columns"
+            if features.text
+            else None,
+        )
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = self.columns in ("bernoulli", "poisson", "multinomial", "categorical")
@@ -141,6 +159,21 @@ class GaussianNB(NaiveBayesModel):
         self.var_smoothing = var_smoothing
         self.class_weight = class_weight
         self.n_jobs = n_jobs
+
+    @classmethod
+    def prospect(cls, kind: str, features: Features) -> Prospect | None:
+        """Ever less smoothing, which is a share of the largest variance: hence columns of one scale."""
+        if kind != "classifier":
+            return None
+        return Prospect(
+            search=tuple({"var_smoothing": share} for share in (1e-2, 1e-5, 1e-9)),
+            scaled=True,
+            unfit="every column is a category, and a normal density is for numbers"
+            if features.only_categories
+            else "the words of a text are mostly zeros, which no normal density describes"
+            if features.text
+            else None,
+        )
 
     def _settings(self) -> Settings:
         return Settings("gaussian", self.priors, var_smoothing=self.var_smoothing)
@@ -185,6 +218,13 @@ class BernoulliNB(NaiveBayesModel):
         self.class_prior = class_prior
         self.class_weight = class_weight
         self.n_jobs = n_jobs
+
+    @classmethod
+    def prospect(cls, kind: str, features: Features) -> Prospect | None:
+        """Whether a column is above its mean: scaled columns have it at zero, which is the default of `binarize`."""
+        if kind != "classifier":
+            return None
+        return Prospect(search=tuple({"alpha": alpha} for alpha in (10.0, 1.0, 0.1)), scaled=True)
 
     def _settings(self) -> Settings:
         return Settings(
@@ -242,6 +282,16 @@ class MultinomialNB(NaiveBayesModel):
         self.fit_prior = fit_prior
         self.class_prior = class_prior
         self.n_jobs = n_jobs
+
+    @classmethod
+    def prospect(cls, kind: str, features: Features) -> Prospect | None:
+        """Ever less smoothing, where all columns can be counts."""
+        if kind != "classifier":
+            return None
+        return Prospect(
+            search=tuple({"alpha": alpha} for alpha in (10.0, 1.0, 0.1)),
+            unfit=None if features.never_negative else "a column holds negative numbers, which cannot be counts",
+        )
 
     def _settings(self) -> Settings:
         return Settings("multinomial", self.class_prior, self.fit_prior, self.alpha, self.force_alpha)
@@ -304,6 +354,17 @@ class CategoricalNB(NaiveBayesModel):
         self.class_prior = class_prior
         self.min_categories = min_categories
         self.n_jobs = n_jobs
+
+    @classmethod
+    def prospect(cls, kind: str, features: Features) -> Prospect | None:
+        """Ever less smoothing, where all columns are categories."""
+        if kind != "classifier":
+            return None
+        return Prospect(
+            search=tuple({"alpha": alpha} for alpha in (10.0, 1.0, 0.1)),
+            categories="native",
+            unfit=None if features.only_categories else "a column is no category: it takes categories alone",
+        )
 
     def _settings(self) -> Settings:
         return Settings(

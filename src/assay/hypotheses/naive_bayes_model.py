@@ -135,8 +135,26 @@ class NaiveBayesModel(OneFoldClassifier):
         self.category_offsets_ = tables.offsets
         self._prepare()
 
+    def _folded_by(self) -> Any:
+        settings = self._settings()
+        return settings.columns, settings.binarize, settings.cut
+
     def _make_claims(self) -> tuple[Claim, ...]:
         return make_claims(self, self._settings())
+
+    def complexity(self) -> float:
+        """The parameters of the densities, K classes each, and K − 1 priors where they are learnt.
+
+        gaussian 2 a column, bernoulli and poisson 1, multinomial one less than it has columns, categorical one less than a
+        column has categories.
+        """
+        self._check_fitted()
+        settings, K = type(self)(**self._fitted_with)._settings(), len(self.classes_)
+        tables = np.maximum(np.diff(self.category_offsets_) - 1, 0).sum()
+        singles = self.bernoulli_prob_.shape[1] + self.poisson_rate_.shape[1]
+        urn = max(0, self.multinomial_prob_.shape[1] - 1)
+        learnt = settings.priors is None and settings.fit_prior
+        return float(K * (2 * self.theta_.shape[1] + singles + urn + tables) + (K - 1 if learnt else 0))
 
     def _restore(self, record: Record) -> None:
         super()._restore(record)

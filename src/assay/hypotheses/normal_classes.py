@@ -107,6 +107,9 @@ class NormalClassifier(OneFoldClassifier):
         labels = self._classes_of(engine, rows, afresh, classes)
         return partial(absorb_scatter, labels, rows.names, self.shrinkage == "auto")
 
+    def _folded_by(self) -> Any:
+        return self.shrinkage == "auto"
+
     def _finish(self, state: ClassScatter) -> None:
         self._refuse_overflow(state)
         n = self._class_weights(state)
@@ -208,6 +211,20 @@ class NormalClassifier(OneFoldClassifier):
                 self._derive()
         except ParameterError as error:
             raise ModelFileError(f"The model file's statistics do not fit its hyper-parameters: {error}") from None
+
+    def complexity(self) -> float:
+        """K·d means, the free numbers of each covariance, and K − 1 priors where they are learnt.
+
+        A covariance has d(d + 1)/2, diagonal d, isotropic 1; where a share r of it is given (`reg_param`, `shrinkage`), only
+        the share 1 − r of these is free.
+        """
+        self._check_fitted()
+        (K, d), groups, of_fit = self.means_.shape, len(self.whiten_), self._fitted_with
+        each = {"diagonal": d, "isotropic": 1}.get(of_fit["covariance"], d * (d + 1) / 2)
+        shrinkage = of_fit["shrinkage"]
+        given = 0.0 if isinstance(shrinkage, str | None) else float(shrinkage)
+        free = (1.0 - of_fit.get("reg_param", 0.0)) * (1.0 - given)
+        return float(K * d + groups * each * free + (K - 1 if of_fit["priors"] is None else 0))
 
     # --- answering --------------------------------------------------------------------------------------------------
 

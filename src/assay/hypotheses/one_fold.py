@@ -6,18 +6,20 @@ can be absorbed later (`partial_fit`) as if they had been there from the start.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
 from assay.certify import Claim
-from assay.engines import ArrayRows, Block, Engine, Rows, SparseRows, fold
+from assay.engines import ArrayRows, Block, Engine, Rows, SparseRows, engine_for, fold
 from assay.engines.blas import one_thread_blas
 from assay.engines.threads import Threads
 from assay.errors import DataError
 from assay.inputs import as_rows
 from assay.learner import BayesClassifier, Learner, Step
+from assay.params import check_params
 from assay.store import Record
 
 
@@ -65,10 +67,43 @@ class OneFold(Learner):
         if not alone:
             state = self._merge(self._state, state)
         self._check_statistics(state, whole=afresh and classes is None)
-        self._finish_on(state, engine, rows if alone else None)
+        self._finish_and_claim(state, engine, rows if alone else None)
+
+    def _finish_and_claim(self, state: Any, engine: Engine, rows: Rows | None) -> None:
+        self._finish_on(state, engine, rows)
         self._state = state
         self._provenance = {"fingerprint": state.mark.hex()}
         self._claims = self._make_claims()
+
+    # --- many settings of one fold --------------------------------------------------------------------------------------
+
+    def _folded_by(self) -> Any:
+        """What of the hyper-parameters the statistics depend on, for `==`; all others are read by `_finish` alone."""
+        raise NotImplementedError
+
+    def fit_each(self, X: Any, settings: Sequence[Mapping[str, Any]]) -> Iterator[Self]:
+        """A model for each of the settings, bit for bit as `fit` makes it; those that agree on the statistics share one fold."""
+        folded: Self | None = None
+        for changed in settings:
+            model = type(self)(**{**self.get_params(), **changed})
+            if folded is None or folded._folded_by() != model._folded_by():
+                model._fit(X, None, None)
+                folded = copy(model)  # whoever gets the model may change it
+            else:
+                model = folded._finished_with(model, X)
+            yield model
+
+    def _finished_with(self, settings: Learner, X: Any) -> Self:
+        """A model of this one's statistics with other hyper-parameters."""
+        check_params(settings)
+        model = copy(self)
+        model.set_params(**settings.get_params())
+        rows = as_rows(X, categories=self.takes_categories, sparse=self.takes_sparse)
+        engine = engine_for(rows, model.n_jobs)
+        with one_thread_blas():
+            model._finish_and_claim(self._state, engine, engine.open(rows))
+        model._fitted_with = model.get_params()
+        return model
 
     def _restore(self, record: Record) -> None:
         super()._restore(record)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,6 +12,7 @@ from assay.certify import Certificate, Claim
 from assay.certify.same_rows import fingerprint_of
 from assay.engines import Block, Engine, Rows, engine_for
 from assay.errors import ConvergenceWarning, DataError, ModelFileError, ParameterError, as_seen_by_sklearn
+from assay.hypotheses.linear.freedom import count_free
 from assay.hypotheses.perceptron_answers import linear_scores, vote
 from assay.hypotheses.perceptron_claims import Evidence, claims_of
 from assay.hypotheses.perceptron_look import MarkAhead, class_counts, look
@@ -20,6 +21,7 @@ from assay.hypotheses.perceptron_separation import SEPARATION_LAYOUT, kept, sepa
 from assay.inputs import as_rows, check_features
 from assay.labels import Labels, class_multipliers, plain_labels
 from assay.learner import Classifier, Fact, Step, Tensor
+from assay.learner.prospect import Features, Prospect
 from assay.numerics import Array, Floats
 from assay.params import CLASS_WEIGHT, N_JOBS, Choice, Flag, Free, Param, Range
 from assay.store import Record
@@ -137,6 +139,21 @@ class Perceptron(Classifier):
     coef_: Floats
     intercept_: Floats
 
+    @classmethod
+    def prospect(cls, kind: str, features: Features) -> Prospect | None:
+        """The average of the weights, then the last ones; passes are bounded, as rows that nothing separates never end them."""
+        if kind != "classifier":
+            return None
+        tried = (("averaged", 5), ("averaged", 50), ("last", 50))
+        return Prospect(search=tuple({"variant": v, "max_iter": passes} for v, passes in tried), scaled=True)
+
+    def complexity(self) -> float:
+        """The weights and biases ≠ 0, of K > 2 classes at most K − 1 a column; variant="voted": of all voters together."""
+        self._check_fitted()
+        if hasattr(self, "voters_"):
+            return float(sum(count_free(W[:, 1:], W[:, 0], len(W) > 1) for W in self.voters_))
+        return count_free(self.coef_, self.intercept_, len(self.coef_) > 1)
+
     @property
     def depends_on_order(self) -> bool:
         """Whether the order of the rows matters (then neither is a row of weight n the same as n rows)."""
@@ -197,11 +214,20 @@ class Perceptron(Classifier):
         if whole:
             self._look_back(run, engine, rows, labels, factor, None if ahead is None else ahead.result())
             if not self.converged_:
-                if rows.n_columns * self.rows_ <= CHEAP and np.all(self.class_factor_ > 0):
+                if self._asks and rows.n_columns * self.rows_ <= CHEAP and np.all(self.class_factor_ > 0):
                     self._keep_separation(engine, rows, labels)
                 self._warn()
         self.history_ = "fit" if whole else "pieces" if afresh or self._goes_on() else "mixed"
         self._claims = self._make_claims()
+
+    _asks = True  # whether a fit that does not end asks why; `certify` always does
+
+    def fit_each(self, X: Any, settings: Sequence[Mapping[str, Any]]) -> Iterator[Self]:
+        """A fit for each of the settings. None asks whether the rows can be separated at all: that takes longer than the fit."""
+        for changed in settings:
+            model = type(self)(**{**self.get_params(), **changed})
+            model._asks = False
+            yield model.fit(X)
 
     def _goes_on(self) -> bool:
         """Whether these rows and the earlier ones are still one pass over all of them."""

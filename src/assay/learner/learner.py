@@ -6,7 +6,7 @@ A model declares its hyper-parameters (`params`), the look of what it learns (`l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
@@ -21,6 +21,7 @@ from assay.errors import DataError, not_fitted
 from assay.inputs import as_column, as_rows, check_features
 from assay.layout import Layout
 from assay.learner.portable import model_of, record_of
+from assay.learner.prospect import Features, Prospect
 from assay.learner.tunable import Tunable
 from assay.numerics import Array
 from assay.params import check_params
@@ -49,6 +50,22 @@ class Learner(Tunable):
     n_features_in_: int
     feature_names_in_: Array
     classes_: Array
+
+    # --- taking part in a comparison --------------------------------------------------------------------------------
+
+    @classmethod
+    def prospect(cls, kind: str, features: Features) -> Prospect | None:
+        """What a comparison should try for a target of this kind ("classifier", "regressor"); None: the class is of the other."""
+        return Prospect() if cls.kind_of({}) == kind else None
+
+    def complexity(self) -> float:
+        """The free numbers of the fitted hypothesis, for Occam's rule: fewer is simpler."""
+        raise NotImplementedError
+
+    def fit_each(self, X: Any, settings: Sequence[Mapping[str, Any]]) -> Iterator[Self]:
+        """A model fitted on the rows X for each of the settings, in their order; classes that can share work between them do."""
+        for changed in settings:
+            yield type(self)(**{**self.get_params(), **changed}).fit(X)  # type: ignore[attr-defined]
 
     # --- fitting ----------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,9 @@ w itself is held by its penalty, and the better by how little F can still fall: 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,16 +20,28 @@ from assay.risk.surrogates import REGRESSION, Surrogate
 ROUNDS = 6
 
 
-def lean(penalty: Penalty, value: float, fall: float, mean: Floats, w: Floats) -> float:
-    """A bound on |x̄·w*| for any minimum w*, where F(w) = `value` and F(w) − F(w*) ≤ `fall`."""
+class Lean(NamedTuple):
+    """A bound on |x̄·w*| for any minimum w*: `most` whatever F can still fall by, else `at` + √fall·`length`."""
+
+    most: float
+    at: float
+    length: float
+
+    def within(self, fall: float) -> float:
+        """The bound where F can fall by `fall` at most."""
+        return min(self.most, self.at + math.sqrt(fall) * self.length) if self.at < math.inf else self.most
+
+
+def lean(penalty: Penalty, value: float, mean: Floats, w: Floats) -> Lean:
+    """How far |x̄·w*| can be for any minimum w*, where F(w) = `value`."""
     l1, l2 = penalty.l1[:-1], penalty.l2[:-1]
-    ways = [np.inf]
+    most, at, length = math.inf, math.inf, 0.0
     if l2.all():
         length = float(np.sqrt(2 * np.sum(mean * mean / l2)))
-        ways += [np.sqrt(value) * length, abs(float((mean * w).sum())) + np.sqrt(fall) * length]
+        most, at = float(np.sqrt(value)) * length, abs(float((mean * w).sum()))
     if l1.all():
-        ways.append(float(value * np.max(np.abs(mean) / l1, initial=0.0)))
-    return float(min(ways))
+        most = min(most, float(value * np.max(np.abs(mean) / l1, initial=0.0)))
+    return Lean(most, at, length)
 
 
 def farthest(loss: Surrogate, value: float, target: float, weights: Sequence[float], leans: Sequence[float]) -> float:
@@ -54,13 +68,13 @@ def farthest_apart(value: float, weights: Sequence[float], leans: Sequence[float
     return max(value / n + a if n > 0 else np.inf for n, a in zip(weights, leans))
 
 
-def class_leans(penalty: Penalty, value: float, fall: float, means: Floats, w: Floats) -> list[float]:
-    """For each class y a bound on |x̄_y·(w_k − w_y)| over all k, for any minimum; w (K, d + 1), means (K, d)."""
+def class_leans(penalty: Penalty, value: float, means: Floats, w: Floats) -> list[Lean]:
+    """For each class y, how far |x̄_y·(w_k − w_y)| can be over all k, for any minimum; w (K, d + 1), means (K, d)."""
     out = []
     for y, mean in enumerate(means):
         apart = w[:, :-1] - w[y, :-1]
         most = apart[int(np.argmax(np.abs((apart * mean).sum(axis=1))))]
-        out.append(lean(penalty, value, fall, np.sqrt(2.0) * mean, most / np.sqrt(2.0)))
+        out.append(lean(penalty, value, np.sqrt(2.0) * mean, most / np.sqrt(2.0)))
     return out
 
 

@@ -142,7 +142,7 @@ def _iterate(problem: Problem, state: _Dual, passes: int, tol: float, stalled: b
     value = look.loss + problem.penalty.value(state.w)
     dual = float(state.alpha.sum()) - problem.penalty.value(state.w) - 0.5 * float((state.soft * state.alpha**2).sum())
     if problem.intercept and problem.penalty.free[-1]:
-        far = partial(problem.intercept_bound, state.w, value)
+        far = problem.intercept_bound(state.w, value)
         dual -= slack(abs(float((state.alpha * state.t).sum())), value - dual, value, far)
     gap = relative_gap(value, dual)
     return Iterate(passes, state.w.copy(), value, gap, 0.0, look.least, gap <= tol or stalled, state.alpha.copy())

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from assay.numerics import Array, Floats
+
+if TYPE_CHECKING:
+    from assay.solvers.problem import Look
 
 
 class Support(NamedTuple):
@@ -32,6 +35,7 @@ class Iterate(NamedTuple):
     alpha: Floats | None = None  # the dual point (n,) of a solver that keeps one
     support: Support | None = None  # the dual point of a hinge loss
     step: Floats | None = None  # Newton's next step, which proves the gap where no penalty does
+    look: Look | None = None  # the look at w, with a Hessian there or nearby, of a solver that has one in the end
 
 
 def last(iterates: Iterator[Iterate]) -> Iterate:

@@ -51,9 +51,9 @@ def newton(problem: Problem, start: Floats, tol: float, max_iter: int, first: Lo
         best = min(best, gap)
         separated = boxed and problem.loss.kind == MARGIN and look.least > 0
         done = gap <= (min(tol, SHARP) if boxed else tol) or separated or not promised > 0 or since == PATIENCE
-        yield Iterate(
-            number, w, problem.objective(look, w), gap, least=look.least, done=done, step=v if boxed else None
-        )
+        kept = look if done else None
+        here = Iterate(number, w, problem.objective(look, w), gap, least=look.least, done=done, look=kept)
+        yield here._replace(step=v if boxed else None)
         if done or number == max_iter:
             return
         settled = not boxed and promised < SETTLED * value and not since

@@ -32,7 +32,7 @@ def path(
         raise ParameterError(f"A strength of {wrong[0]!r} is not possible: give numbers ≥ 0.")
     w, found = start, {}
     for strength in sorted(set(strengths), reverse=True):
-        found[strength] = last(solve(make_problem(strength), w))
+        found[strength] = last(solve(make_problem(strength), w))._replace(look=None)  # a Hessian for each is much
         w = found[strength].w
     return [found[s] for s in strengths]
 

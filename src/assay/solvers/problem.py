@@ -97,12 +97,17 @@ class Problem:
         bound = rho * part - self.penalty.conjugate(rho * g)
         if not free[-1] or g[-1] == 0:
             return bound
-        return bound - slack(rho * abs(float(g[-1])), value - bound, value, partial(self.intercept_bound, w, value))
+        return bound - slack(rho * abs(float(g[-1])), value - bound, value, self.intercept_bound(w, value))
 
-    def intercept_bound(self, w: Floats, value: float, fall: float) -> float:
-        """No minimum has |b| above this, where F(w) = `value` and F can fall by `fall` at most."""
-        leans = [lean(self.penalty, value, fall, mean, w[:-1]) for mean in self.reach.means]
-        return farthest(self.loss, value, self.reach.target, self.reach.weights, leans)
+    def intercept_bound(self, w: Floats, value: float) -> Callable[[float], float]:
+        """far(fall): no minimum has |b| above this, where F(w) = `value` and F can fall by `fall` at most."""
+        leans = [lean(self.penalty, value, mean, w[:-1]) for mean in self.reach.means]
+
+        def far(fall: float) -> float:
+            within = [each.within(fall) for each in leans]
+            return farthest(self.loss, value, self.reach.target, self.reach.weights, within)
+
+        return far
 
     def gap(self, look: Look, w: Floats) -> float:
         """(F(w) − lower bound) / F(w): by how much of itself F can still fall."""

@@ -53,7 +53,8 @@ def proximal_newton_on_all(
         value = smooth_objective(problem, look, w)
         stuck = promised <= 1e-15 * value and not gap < 0.5 * before
         done = bool(gap <= tol or stuck or not promised > 0)
-        yield Iterate(number, w, problem.objective(look, w), gap, _width(problem), look.least, done)
+        kept = look if done else None
+        yield Iterate(number, w, problem.objective(look, w), gap, _width(problem), look.least, done, look=kept)
         if done or number == max_iter:
             return
         anew = promised > SETTLED * value or gap > SLOW * before

@@ -91,13 +91,12 @@ class SoftmaxProblem:
         if not free[-1]:
             return bound
         left = 0.5 * rho * float(np.abs(g[:, -1] - g[:, -1].mean()).sum())
-        return bound - slack(left, value - bound, value, partial(self.intercept_spread, w, value))
+        return bound - slack(left, value - bound, value, self.intercept_spread(w, value))
 
-    def intercept_spread(self, w: Floats, value: float, fall: float) -> float:
-        """No minimum has b_k − b_y above this, where F(w) = `value` and F can fall by `fall` at most."""
-        return farthest_apart(
-            value, self.reach.weights.tolist(), class_leans(self.penalty, value, fall, self.reach.means, w)
-        )
+    def intercept_spread(self, w: Floats, value: float) -> Callable[[float], float]:
+        """far(fall): no minimum has b_k − b_y above this, where F(w) = `value` and F can fall by `fall` at most."""
+        leans, weights = class_leans(self.penalty, value, self.reach.means, w), self.reach.weights.tolist()
+        return lambda fall: farthest_apart(value, weights, [each.within(fall) for each in leans])
 
     def gap(self, look: Look, w: Floats) -> float:
         """(F(w) − lower bound) / F(w): by how much of itself F can still fall."""

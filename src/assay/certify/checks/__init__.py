@@ -16,6 +16,8 @@ from assay.engines import Rows
 Check = Callable[[Claim, Rows, Any], Verdict]
 
 CHECKS: dict[str, str] = {
+    "constant_class": "assay.certify.checks.baseline:check_constant_class",
+    "constant_number": "assay.certify.checks.baseline:check_constant_number",
     "discriminant_boundary": "assay.certify.checks.discriminant:check_boundary",
     "discriminant_likelihood": "assay.certify.checks.discriminant:check_likelihood",
     "discriminant_singular": "assay.certify.checks.discriminant:check_singular",

@@ -244,8 +244,10 @@ def _intercept_slack(
     at = case.w
     if name == "softmax":
 
+        leans = class_leans(penalty, value, shape.means, at)
+
         def apart(fall: float) -> float:
-            return farthest_apart(value, shape.weight.tolist(), class_leans(penalty, value, fall, shape.means, at))
+            return farthest_apart(value, shape.weight.tolist(), [each.within(fall) for each in leans])
 
         return slack(0.5 * float(np.abs(left - left.mean()).sum()), rest, value, apart)
     loss = replace(surrogate(name), width=case.width)
@@ -253,9 +255,10 @@ def _intercept_slack(
     groups = [inside, ~inside] if case.positive is not None else [~inside]
     weights = [float(shape.weight[mine].sum()) for mine in groups]
     means = [shape.weight[mine] @ shape.means[mine] / n for mine, n in zip(groups, weights)]
+    leans = [lean(penalty, value, m, at[:-1]) for m in means]
 
     def far(fall: float) -> float:
-        return farthest(loss, value, shape.target, weights, [lean(penalty, value, fall, m, at[:-1]) for m in means])
+        return farthest(loss, value, shape.target, weights, [each.within(fall) for each in leans])
 
     return slack(abs(float(left)), rest, value, far)
 

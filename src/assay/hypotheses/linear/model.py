@@ -8,8 +8,8 @@ class against the rest. A subclass gives `_plan`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -19,11 +19,13 @@ from assay.engines.blas import one_thread_blas
 from assay.engines.threads import Threads
 from assay.errors import ConvergenceWarning, as_seen_by_sklearn, tell
 from assay.hypotheses.linear.claims import gap_claim
+from assay.hypotheses.linear.freedom import count_free, effective_freedom
 from assay.hypotheses.linear.plan import Plan, about_centre, about_zero
 from assay.hypotheses.linear.posing import Posed, pose
 from assay.hypotheses.linear.solving import iterates
 from assay.hypotheses.linear.survey import Survey, survey
 from assay.hypotheses.linear.targets import Prepared, Targets, prepare
+from assay.hypotheses.linear.trail import Start, Trail
 from assay.inputs import as_rows
 from assay.layout import Layout
 from assay.learner import Fact, Learner, Step, Tensor
@@ -43,6 +45,7 @@ LAYOUT: Layout = {
     "dual_problem_": Tensor(("q",), dtype="<i8", low=0, optional=True),
     "dual_rows_": Tensor(("q",), dtype="<i8", low=0, optional=True),
     "dual_values_": Tensor(("q",), low=0, optional=True),
+    "freedom_": Fact(float, low=0, optional=True),
     "n_iter_": Fact(int, low=0),
     "converged_": Fact(bool),
     "solver_": Fact(str),
@@ -74,6 +77,8 @@ class LinearModel(Learner):
     takes_sparse = True
 
     warm_start: bool = False
+    class_weight: Any = None
+    _trail: Trail | None = None
     coef_: Floats
     intercept_: Floats
     objective_: Floats
@@ -100,16 +105,36 @@ class LinearModel(Learner):
     # --- fitting ----------------------------------------------------------------------------------------------------
 
     def _task(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> Task:
+        before = None if self._trail is None else self._again(self._trail, engine)
+        if before is not None:
+            return before
         rows = engine.keep(rows)
         targets = self._targets(engine, rows, afresh, classes)
-        K = 0 if targets.labels is None else len(targets.multipliers)
-        plan = self._plan(K)
-        problems: list[int | None] = [None]
-        if plan.loss is not None and plan.loss.kind == MARGIN:
-            problems = [1] if K == 2 else list(range(K))
+        plan, problems = self._posing(0 if targets.labels is None else len(targets.multipliers))
         found = survey(engine, rows, targets)
         self._check_survey(found)
         return Task(engine, plan, prepare(rows, targets), found, problems)
+
+    def _posing(self, K: int) -> tuple[Plan, list[int | None]]:
+        """The plan, and the class with t = 1 of each of its problems (None: softmax, or regression)."""
+        plan = self._plan(K)
+        if plan.loss is None or plan.loss.kind != MARGIN:
+            return plan, [None]
+        return plan, [1] if K == 2 else list(range(K))
+
+    def _again(self, trail: Trail, engine: Engine) -> Task | None:
+        """The task of the fit before with this one's plan, where the survey is the same."""
+        if trail.task is None or trail.surveyed_by != self._surveyed_by():
+            return None
+        if trail.classes is not None:
+            self.classes_ = trail.classes
+        targets = trail.task.prepared.targets
+        plan, problems = self._posing(0 if targets.labels is None else len(targets.multipliers))
+        return trail.task._replace(engine=engine, plan=plan, problems=problems)
+
+    def _surveyed_by(self) -> Any:
+        """What of the hyper-parameters a survey of the rows depends on, for `==`."""
+        return self.class_weight, self.kind_of(self.get_params())
 
     def _check_survey(self, found: Survey) -> None:
         """Raise where no model can come of the rows."""
@@ -128,20 +153,39 @@ class LinearModel(Learner):
         start = self._warm(rows) if self.warm_start else None
         task = self._task(engine, rows, afresh, classes)
         solver = self._solver(task, rows)
-        if start is not None and [np.shape(w)[:-1] for w in start] != task.shapes:
+        if self._trail is not None:
+            start = self._trail.start(task, solver)
+        if start is not None and [np.shape(s.w)[:-1] for s in start] != task.shapes:
             start = None  # other classes than those of the fit before
         answers, weights = [], []
         for number, positive in enumerate(task.problems):
             posed = task.posed(positive)
             at = self._solve(task, posed, solver, None if start is None else start[number])
             answers.append(at)
-            weights.append(np.atleast_2d(about_zero(at.w, posed.problem.centre)))
-        self._finish(task, solver, answers, np.concatenate(weights))
+            weights.append(about_zero(at.w, posed.problem.centre))
+        self._finish(task, solver, answers, np.concatenate([np.atleast_2d(w) for w in weights]))
+        if self._trail is not None:
+            self._trail.classes, self._trail.surveyed_by = getattr(self, "classes_", None), self._surveyed_by()
+            self._trail.remember(task, solver, weights, answers)
 
-    def _solve(self, task: Task, posed: Posed, solver: str, start: Floats | None) -> Iterate:
-        if start is not None:
-            start = about_centre(start, posed.problem.centre)
-        return last(iterates(posed, task.plan, solver, start))
+    def fit_each(self, X: Any, settings: Sequence[Mapping[str, Any]]) -> Iterator[Self]:
+        """A model for each of the settings: the rows are surveyed once, and each fit begins at the weights of the one before."""
+        trail = Trail()
+        for changed in settings:
+            model = type(self)(**{**self.get_params(), **changed})
+            model._trail = trail
+            model._fit(X, None, None)
+            del model._trail
+            yield model
+
+    def _solve(self, task: Task, posed: Posed, solver: str, start: Start | None) -> Iterate:
+        if start is None:
+            return last(iterates(posed, task.plan, solver))
+        if start.at is not None:
+            return last(iterates(posed, task.plan, solver, start.at.w, start.at.look))
+        w = start.w.copy()
+        w[..., -1] *= task.plan.fit_intercept  # an intercept that is not fitted stays where it begins
+        return last(iterates(posed, task.plan, solver, about_centre(w, posed.problem.centre)))
 
     def _finish(self, task: Task, solver: str, answers: list[Iterate], w: Floats) -> None:
         """Set what was learnt."""
@@ -155,6 +199,9 @@ class LinearModel(Learner):
         self.n_iter_ = max(a.number for a in answers)
         self.converged_ = bool(np.all(self.gap_ <= task.plan.tol))
         self.solver_ = solver
+        freedom = effective_freedom(task.survey, task.plan, self.coef_)
+        if freedom is not None:
+            self.freedom_ = freedom
         self._provenance = {"fingerprint": task.survey.mark.hex()}
         if not self.converged_:
             self._warn(task.plan)
@@ -177,10 +224,11 @@ class LinearModel(Learner):
             as_seen_by_sklearn(ConvergenceWarning),
         )
 
-    def _warm(self, rows: Rows) -> list[Floats] | None:
+    def _warm(self, rows: Rows) -> list[Start] | None:
         """The weights of the fit before, one array a problem, where they fit these rows."""
         before = getattr(self, "_before", None)
-        return before if before is not None and before[0].shape[-1] == rows.n_columns + 1 else None
+        fits = before is not None and before[0].shape[-1] == rows.n_columns + 1
+        return [Start(w) for w in before] if before is not None and fits else None
 
     def _forget(self) -> None:
         if self.warm_start and hasattr(self, "coef_"):
@@ -194,6 +242,16 @@ class LinearModel(Learner):
     def _make_claims(self) -> tuple[Claim, ...]:
         K = len(self.classes_) if hasattr(self, "classes_") else 0
         return (gap_claim(self._plan(K), self),)
+
+    def complexity(self) -> float:
+        """With ½‖w‖² in the penalty the effective number of weights (linear/freedom.py), else the weights ≠ 0; and the intercepts.
+
+        A softmax of K classes counts K − 1 of its vectors: adding one vector to all of them changes nothing.
+        """
+        self._check_fitted()
+        softmax = len(self.objective_) == 1 < len(self.coef_)
+        counted = count_free(self.coef_, self.intercept_, softmax)
+        return min(counted, getattr(self, "freedom_", counted))
 
     # --- states on the way --------------------------------------------------------------------------------------------
 

@@ -8,17 +8,19 @@ from assay.hypotheses.linear.plan import Plan
 from assay.hypotheses.linear.posing import Posed
 from assay.numerics import Floats
 from assay.solvers.iterate import Iterate
-from assay.solvers.problem import Problem
+from assay.solvers.problem import Look, Problem
 from assay.solvers.softmax_problem import SoftmaxProblem
 
 
-def iterates(posed: Posed, plan: Plan, solver: str, start: Floats | None = None) -> Iterator[Iterate]:
-    """The states that the solver passes through, from `start` (default: the plan's) to its answer."""
+def iterates(
+    posed: Posed, plan: Plan, solver: str, start: Floats | None = None, seen: Look | None = None
+) -> Iterator[Iterate]:
+    """The states that the solver passes through, from `start` (default: the plan's) to its answer; `seen`: the look at `start`."""
     problem = posed.problem
     shape = problem.shape if isinstance(problem, SoftmaxProblem) else (len(problem.scale),)
     at_zero = start is None and plan.init is None
     w = plan.start(shape, problem.centre) if start is None else start
-    first = posed.first if at_zero else None
+    first = posed.first if at_zero else seen
     if solver == "proximal-newton" and plan.unpenalised and isinstance(problem, Problem) and not problem.rows.sparse:
         solver = "newton"  # the same steps, with a bound where no penalty gives one
     if solver == "lbfgs":
