@@ -25,7 +25,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.errors import AssayError, ModelFileError
-from assay.hypotheses import load
+from assay.select.loading import load
 from assay.store import encode
 
 ONCE = [case for i, case in enumerate(CASES) if case.name not in [c.name for c in CASES[:i]]]

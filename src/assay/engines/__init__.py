@@ -4,12 +4,13 @@ from assay.engines.engine import Engine, engine, engine_for
 from assay.engines.fold import fold, merge_in_order
 from assay.engines.rows import ArrayRows, Block, Part, Rows, block_rows, rechunk
 from assay.engines.sparse import SparseMatrix, SparseRows, rows_of
-from assay.engines.split import split_rows
+from assay.engines.split import Marked, some_rows, split_rows
 
 __all__ = [
     "ArrayRows",
     "Block",
     "Engine",
+    "Marked",
     "Part",
     "Rows",
     "SparseMatrix",
@@ -21,5 +22,6 @@ __all__ = [
     "merge_in_order",
     "rechunk",
     "rows_of",
+    "some_rows",
     "split_rows",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -13,6 +14,16 @@ _users = 0
 _libraries: list[Any] = []
 _before: list[int] = []
 _with_scipy = False  # whether SciPy, which brings a BLAS of its own, was there when they were found
+
+
+def _after_fork() -> None:
+    """Another thread may have held the lock when this process was forked off; nobody is left here to release it."""
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _find_libraries() -> list[Any]:

@@ -69,9 +69,14 @@ def engine(name: str = "threads", *args: Any, **options: Any) -> Engine:
     raise ParameterError(f"There is no engine {name!r}. {nearest(name, ['threads', 'stream', 'cluster'])}")
 
 
+def in_force() -> Engine | None:
+    """The engine that a `with` has put in force, if any."""
+    return _in_force.get()
+
+
 def engine_for(rows: Rows, n_jobs: int | None = None) -> Engine:
     """The engine in force, or else the one where these rows live, with `n_jobs` threads."""
-    chosen = _in_force.get()
+    chosen = in_force()
     if chosen is not None:
         return chosen
     if rows.home == "cluster":

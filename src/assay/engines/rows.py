@@ -109,6 +109,10 @@ class Rows(ABC):
             return ArrayRows(np.empty((0, self.n_columns)), None, None, like=self)
         y = np.concatenate([b.y for b in loaded if b.y is not None]) if self.has_target else None
         w = np.concatenate([b.w for b in loaded if b.w is not None]) if self.has_weight else None
+        if self.sparse:
+            from assay.engines.sparse import SparseRows
+
+            return SparseRows(stack([b.X for b in loaded]), y, w, names=self.names)
         return ArrayRows(np.concatenate([b.X for b in loaded]), y, w, like=self)
 
 

@@ -7,17 +7,28 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from itertools import islice
 from numbers import Integral
 from pathlib import Path
 
 from assay.engines.blas import one_thread_blas
-from assay.engines.engine import Engine, Item, Result
+from assay.engines.engine import Engine, Item, Result, in_force
 from assay.engines.rows import Rows
 from assay.errors import ParameterError
 
 _inside = threading.local()  # `busy`: this thread is already a worker; work it maps runs in place
+_most: int | None = None  # threads that this process may use at all, see `thread_limit`
+
+
+def _after_fork() -> None:
+    """The thread that forked is the child's main thread and no worker there. (Pools are kept by process number.)"""
+    _inside.busy = False
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _cgroup_quota(root: Path = Path("/sys/fs/cgroup")) -> float:
@@ -41,7 +52,15 @@ def _available() -> int:
 
 
 def worker_count(asked: int | None = None) -> int:
-    """Threads to use: what is asked; else `ASSAY_THREADS`; else the least of affinity, container quota and `OMP_NUM_THREADS`."""
+    """Threads to use: what is asked; else `ASSAY_THREADS`; else the least of affinity, container quota and `OMP_NUM_THREADS`.
+
+    Within a `thread_limit` never more than that.
+    """
+    count = _unlimited_count(asked)
+    return count if _most is None else min(count, _most)
+
+
+def _unlimited_count(asked: int | None) -> int:
     if asked is not None:
         if asked == -1:
             return _available()
@@ -55,6 +74,19 @@ def worker_count(asked: int | None = None) -> int:
         return int(ours)
     omp = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
     return min(_available(), int(omp)) if omp.isdigit() and int(omp) > 0 else _available()
+
+
+@contextmanager
+def thread_limit(most: int) -> Iterator[None]:
+    """Within, no engine of this process uses more threads than `most`, whatever is asked for; an engine in force is replaced."""
+    global _most
+    before, _most = _most, min(most, _most or most)
+    chosen = in_force()
+    try:
+        with type(chosen)(_most) if isinstance(chosen, Threads) and chosen.workers > _most else nullcontext():
+            yield
+    finally:
+        _most = before
 
 
 @lru_cache(maxsize=4)

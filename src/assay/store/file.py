@@ -21,7 +21,7 @@ from assay.store.disk import read_whole, write_atomically
 from assay.store.plain import from_plain, to_plain
 from assay.store.record import Record
 
-FORMAT = 1
+FORMAT = 2  # 1: without an encoding; a file says the least version that can read it
 LABELS = (
     "|b1",
     "|i1",
@@ -49,7 +49,7 @@ class _Claim(msgspec.Struct, forbid_unknown_fields=True):
     witness: dict[str, Any]
 
 
-class _Document(msgspec.Struct, forbid_unknown_fields=True):
+class _Document(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     format: int
     model: str
     params: dict[str, Any]
@@ -62,6 +62,7 @@ class _Document(msgspec.Struct, forbid_unknown_fields=True):
     claims: list[_Claim]
     provenance: dict[str, Any]
     sha256: dict[str, str]
+    encoding: dict[str, Any] | None = None
 
 
 def _sha256(data: bytes) -> str:
@@ -79,7 +80,7 @@ def encode(record: Record) -> bytes:
     arrays = dict(record.arrays)
     claims = [_pack_claim(i, claim, arrays) for i, claim in enumerate(record.claims)]
     document = _Document(
-        format=FORMAT,
+        format=1 if record.encoding is None else FORMAT,
         model=record.model,
         params=to_plain(record.params),
         n_features=record.n_features,
@@ -91,6 +92,7 @@ def encode(record: Record) -> bytes:
         claims=claims,
         provenance=to_plain(record.provenance),
         sha256={name: _digest(a) for name, a in sorted(arrays.items())},
+        encoding=None if record.encoding is None else to_plain(record.encoding),
     )
     text = msgspec.json.encode(document, order="deterministic").decode()
     return pack(arrays, {"assay": text, "sha256": _sha256(text.encode())})
@@ -114,7 +116,7 @@ def decode(data: bytes) -> Record:
         refuse_doubles(text)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise ModelFileError(f"The model file's description cannot be read: {error}") from None
-    if document.format != FORMAT:
+    if document.format != (1 if document.encoding is None else FORMAT):
         raise ModelFileError(f"The model file has the impossible format {document.format}.")
     if set(document.sha256) != set(arrays):
         raise ModelFileError("The model file is damaged: its list of arrays does not match its arrays.")
@@ -141,6 +143,7 @@ def _record(document: _Document, arrays: dict[str, Array]) -> Record:
         target=document.target,
         claims=claims,
         provenance=_table(document.provenance),
+        encoding=None if document.encoding is None else _table(document.encoding),
     )
 
 

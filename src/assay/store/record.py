@@ -23,3 +23,4 @@ class Record:
     target: str | None = None
     claims: list[dict[str, Any]] = field(default_factory=list)
     provenance: dict[str, Any] = field(default_factory=dict)
+    encoding: dict[str, Any] | None = None  # how the columns of a table become the model's; None: they are the model's

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from assay.engines import Block
 from assay.tables.parquet import explained, open_parquet, read_batches
-from assay.tables.plan import Plan
+from assay.tables.source import Decoding
 
 MOST_IDLE = 4
 BATCH = 1 << 14
@@ -90,7 +90,7 @@ class RangePart:
     """A block as stretches (path, first row, last row) of files: small to send, read where it is computed."""
 
     stretches: tuple[tuple[str, int, int], ...]
-    plan: Plan
+    plan: Decoding
     start: int
     readable_anywhere: ClassVar[bool] = True
 
@@ -100,7 +100,7 @@ class RangePart:
         return self.plan.block(batches, self.start)
 
 
-def ranges(paths: list[str], lengths: list[int], plan: Plan, step: int) -> Iterator[RangePart]:
+def ranges(paths: list[str], lengths: list[int], plan: Decoding, step: int) -> Iterator[RangePart]:
     """The blocks of some files, each as the stretches that it covers."""
     total = sum(lengths)
     for start in range(0, total, step):

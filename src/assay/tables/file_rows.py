@@ -17,14 +17,14 @@ from assay.tables.columns import check_known, is_text, kind_of
 from assay.tables.levels import find_levels
 from assay.tables.parquet import ParquetFiles
 from assay.tables.plan import Plan
-from assay.tables.source import Source, cut
+from assay.tables.source import Decoding, Source, cut
 
 
 class BatchPart(NamedTuple):
     """A block as Arrow batches, not yet converted."""
 
     batches: list[Any]
-    plan: Plan
+    plan: Decoding
     start: int
 
     def load(self) -> Block:

@@ -51,14 +51,14 @@ class Plan:
             for name, levels in zip(self.features, self.levels)
         ]
         return Block(
-            _interleave(columns, table.num_rows, dtype),
+            interleave(columns, table.num_rows, dtype),
             None if self.target is None else as_target(table[self.target], self.target, start, self.text_target),
             None if self.weight is None else as_weight(table[self.weight], self.weight, start),
             start,
         )
 
 
-def _interleave(columns: list[Array], rows: int, dtype: Any) -> Array:
+def interleave(columns: list[Array], rows: int, dtype: Any) -> Array:
     """Columns as one matrix in C order, tile by tile so that a tile stays in the cache while all columns fill it."""
     X = np.empty((rows, len(columns)), dtype=dtype)
     for a in range(0, rows, TILE):

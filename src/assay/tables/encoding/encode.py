@@ -1,0 +1,254 @@
+"""An encoding: how the columns of a table become the numbers of a model, learnt from the rows of its fit alone.
+
+number     (x − mean)/deviation where the model depends on units, else x;  missing: the mean, and "x is missing" = 1
+true/false 0 and 1
+date       days since 1970, month, weekday, hour, as numbers
+category   a column a category (the 64 most frequent; the rest share "other"), or as the model wants them; a missing
+           value is a category of its own where the fit had some; an unseen one counts as "other", or as none
+text       words hashed into 32 768 columns, tf·idf, each row of length 1
+id, constant, ignored: left out
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from assay.engines import ArrayRows, Engine, Rows, SparseRows
+from assay.engines.csr import SparseMatrix
+from assay.learner import Learner
+from assay.learner.prospect import Categories, Prospect
+from assay.numerics import Array, Floats
+from assay.tables.encoding.expand import MISSING, Expanded, Groups
+from assay.tables.encoding.statistics import Statistics, statistics_of
+from assay.tables.encoding.wide import NARROW, beside, hashed_narrow, one_hot_sparse, tf_idf
+from assay.tables.encoding.words import BUCKETS
+from assay.tables.schema import Schema
+
+MOST_CATEGORIES = 64
+WIDE = 512  # dense columns above which a model that takes sparse rows gets them
+TILE = 4096
+FEWEST_ROWS = 2  # of the fit in which a word must occur to get a column
+
+
+class Wants(NamedTuple):
+    """What a model needs of the encoding."""
+
+    categories: Categories = "one-hot"
+    scaled: bool = False
+    missing: bool = False  # it takes missing numbers itself
+    sparse: bool = False  # it takes sparse rows
+
+    @classmethod
+    def of(cls, model: type[Learner], prospect: Prospect, categories: Categories | None = None) -> Wants:
+        """The needs of a model; `categories` overrides how categories are encoded, where the model does not take them itself."""
+        how = prospect.categories if categories is None or prospect.categories == "native" else categories
+        return cls(how, prospect.scaled, model.takes_missing, model.takes_sparse)
+
+
+class Output(NamedTuple):
+    """A column of the encoded rows: its name, the table's column it comes from, what it is."""
+
+    name: str
+    source: str
+    role: Literal["number", "indicator", "category", "words"]
+
+
+class Shown(NamedTuple):
+    """The categories of a column that get columns of their own: places among the schema's levels, and what the rest becomes."""
+
+    kept: Array  # level numbers with a column each
+    other: bool
+    missing: bool
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """The encoding of a table for one model, ready to be applied to any rows of that table."""
+
+    schema: Schema
+    wants: Wants
+    statistics: Statistics
+
+    @classmethod
+    def learn(cls, engine: Engine, schema: Schema, wants: Wants, rows: Rows) -> Encoding:
+        """Learn from rows of the table (as `TableRows` gives them), in one fold."""
+        return cls(schema, wants, statistics_of(engine, Groups.of(schema), rows))
+
+    # --- what comes out -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def groups(self) -> Groups:
+        return Groups.of(self.schema)
+
+    @cached_property
+    def _indicators(self) -> Array:
+        """The numbers that were missing in some row of the fit, but not in all."""
+        if self.wants.missing:
+            return np.empty(0, dtype=np.int64)
+        count = self.statistics.present
+        lacking = (count < self.statistics.n) & (count > 0)
+        names = self.groups.number_names()  # a date is missing with all its parts: one indicator says so
+        first = np.array([j == 0 or names[j][1] != names[j - 1][1] for j in range(len(names))], dtype=bool)
+        return np.flatnonzero(lacking & first) if len(names) else np.empty(0, dtype=np.int64)
+
+    @cached_property
+    def _shown(self) -> tuple[Shown, ...]:
+        return tuple(self._show(counts) for counts in self.statistics.levels)
+
+    def _show(self, counts: Array) -> Shown:
+        levels, other, missing = counts[:-2], counts[-2] > 0, counts[-1] > 0
+        order = np.lexsort((np.arange(len(levels)), -levels))
+        present = order[levels[order] > 0]
+        kept, rest = np.sort(present[:MOST_CATEGORIES]), len(present) > MOST_CATEGORIES
+        alone = not (other or rest or missing)
+        if len(kept) and (self.wants.categories == "reference" or (len(kept) == 2 and alone)):
+            drop = present[0] if self.wants.categories == "reference" else kept[0]
+            kept = kept[kept != drop]
+        return Shown(kept, bool(other or rest), bool(missing))
+
+    @cached_property
+    def native(self) -> bool:
+        return self.wants.categories == "native"
+
+    @cached_property
+    def outputs(self) -> tuple[Output, ...]:
+        """The columns of the encoded rows, in order."""
+        named = self.groups.number_names()
+        out = [Output(name, source, "number") for name, source in named]
+        out += [Output(f"{named[j][1]} is missing", named[j][1], "indicator") for j in self._indicators]
+        for column, shown in zip(self.groups.categories, self._shown):
+            if self.wants.categories in ("native", "codes"):
+                out.append(Output(column.name, column.name, "category"))
+                continue
+            levels = column.levels or ()
+            names = [f"{column.name}={levels[k]}" for k in shown.kept]
+            names += [f"{column.name} (other)"] * shown.other + [f"{column.name} is missing"] * shown.missing
+            out += [Output(name, column.name, "category") for name in names]
+        for t, column in enumerate(self.groups.texts):
+            if self._narrow:
+                out += [Output(f"{column.name}#{k}", column.name, "words") for k in range(NARROW)]
+                continue
+            mine = self._known_words[self._known_words // BUCKETS == t] % BUCKETS
+            out += [Output(f"{column.name}#{k}", column.name, "words") for k in mine.tolist()]
+        return tuple(out)
+
+    @cached_property
+    def _narrow(self) -> bool:
+        """Whether words are folded into a few dense columns, for models that take no sparse rows."""
+        return not self.wants.sparse or self.native
+
+    @cached_property
+    def _known_words(self) -> Array:
+        """The hashed words that get a column: those in two or more rows of the fit. A word of one row says nothing of others."""
+        return np.flatnonzero(self.statistics.documents >= FEWEST_ROWS)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(o.name for o in self.outputs)
+
+    @cached_property
+    def categories(self) -> tuple[tuple[str, ...] | None, ...] | None:
+        """Of each encoded column the categories whose codes it holds, where the model takes categories itself."""
+        if not self.native or not self.groups.categories:
+            return None
+        levels = {c.name: tuple(c.levels or ()) for c in self.groups.categories}
+        return tuple(levels[o.source] if o.role == "category" else None for o in self.outputs)
+
+    @cached_property
+    def sparse(self) -> bool:
+        """Whether the encoded rows are sparse."""
+        if not self.wants.sparse or self.native:
+            return False
+        return bool(self.groups.texts) or (len(self.outputs) > WIDE and bool(self.groups.categories))
+
+    # --- encoding rows ------------------------------------------------------------------------------------------------
+
+    def __call__(self, X: Any) -> Any:
+        """The encoded numbers of a block: an array, or a `SparseMatrix` where `sparse`."""
+        found = self.groups.expand(X)
+        if self.sparse:
+            return self._sparse(found)
+        out = np.empty((len(found.numbers), len(self.outputs)), dtype=found.numbers.dtype)
+        for a in range(0, len(out), TILE):  # a tile stays in the cache while all columns fill it
+            self._dense(Expanded(found.numbers[a : a + TILE], found.codes[a : a + TILE], None), out[a : a + TILE])
+        if found.words is not None:
+            out[:, len(self.outputs) - NARROW * len(self.groups.texts) :] = hashed_narrow(
+                self._weighed(found.words), len(self.groups.texts)
+            )
+        return out
+
+    def rows(self, rows: ArrayRows | SparseRows) -> ArrayRows | SparseRows:
+        """Rows of the table in memory, encoded."""
+        X = self(rows.X)
+        if isinstance(X, SparseMatrix):
+            return SparseRows(X, rows.y, rows.w, names=self.names)
+        return ArrayRows(X, rows.y, rows.w, names=self.names, categories=self.categories)
+
+    def _dense(self, found: Expanded, out: Floats) -> None:
+        a = found.numbers.shape[1]
+        out[:, :a] = self._filled(found.numbers)
+        for k, j in enumerate(self._indicators):
+            out[:, a + k] = np.isnan(found.numbers[:, j])
+        at = a + len(self._indicators)
+        for codes, shown, column in zip(found.codes.T, self._shown, self.groups.categories):
+            if self.wants.categories in ("native", "codes"):
+                missing = np.nan if self.native else -1.0
+                out[:, at] = np.where(codes >= 0, codes, missing)
+                at += 1
+                continue
+            place = self._places(shown, len(column.levels or ()))[codes]
+            width = len(shown.kept) + shown.other + shown.missing
+            out[:, at : at + width] = place[:, None] == np.arange(width)
+            at += width
+
+    def _filled(self, N: Floats) -> Floats:
+        """Numbers with missing ones filled, brought to mean 0 and deviation 1 where that is wanted."""
+        mean, scale = self._centre
+        Z = (N - mean) / scale if self.wants.scaled else N
+        if not self.wants.missing:
+            lacking = np.isnan(Z)
+            if lacking.any():
+                fill = np.where(self._moved, 0.0, self.statistics.mean) if self.wants.scaled else self.statistics.mean
+                Z = np.where(lacking, fill, Z)
+        return Z
+
+    @cached_property
+    def _moved(self) -> Array:
+        return ~self.groups.is_truth()
+
+    @cached_property
+    def _centre(self) -> tuple[Floats, Floats]:
+        mean = np.where(self._moved, self.statistics.mean, 0.0)
+        return (mean * (not self.sparse), np.where(self._moved, self.statistics.deviation, 1.0))
+
+    @staticmethod
+    def _places(shown: Shown, levels: int) -> Array:
+        """place[code]: the column among those of a category, −1 for none; OTHER (−1) and MISSING (−2) count from the end."""
+        after = len(shown.kept)
+        rest = after if shown.other else -1
+        place = np.full(levels + 2, rest, dtype=np.int64)
+        place[:levels] = rest
+        place[shown.kept] = np.arange(after)
+        place[-1] = rest
+        place[MISSING] = after + shown.other if shown.missing else -1
+        return place
+
+    # --- sparse -------------------------------------------------------------------------------------------------------
+
+    def _sparse(self, found: Expanded) -> SparseMatrix:
+        N = self._filled(found.numbers)
+        dense = np.column_stack([N, *(np.isnan(found.numbers[:, j]) for j in self._indicators)])
+        pieces = []
+        for codes, shown, column in zip(found.codes.T, self._shown, self.groups.categories):
+            width = len(shown.kept) + shown.other + shown.missing
+            pieces.append(one_hot_sparse(self._places(shown, len(column.levels or ()))[codes], width))
+        if found.words is not None:
+            pieces.append(self._weighed(found.words).columns(self._known_words))
+        return beside(dense, pieces)
+
+    def _weighed(self, words: SparseMatrix) -> SparseMatrix:
+        return tf_idf(words, self.statistics.documents, self.statistics.n, len(self.groups.texts))

@@ -1,0 +1,139 @@
+"""A schema as plain JSON and back. What comes back is checked in full: it may come out of a damaged or forged file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import fields
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from assay.errors import ModelFileError
+from assay.tables.kinds import KINDS, MOST_LEVELS
+
+if TYPE_CHECKING:
+    from assay.tables.schema import Column, Schema
+
+VERSION = "assay.schema/1"
+ROLES = ("weight", "group", "time")
+
+
+def to_data(schema: Schema) -> dict[str, Any]:
+    """The schema as plain JSON."""
+    return {
+        "schema": VERSION,
+        "n_rows": schema.n_rows,
+        "columns": [_column_data(column) for column in schema.columns],
+        "target": None if schema.target is None else _column_data(schema.target),
+        "roles": dict(schema.roles),
+    }
+
+
+def _column_data(column: Column) -> dict[str, Any]:
+    data = {field.name: getattr(column, field.name) for field in fields(column)}
+    data["levels"] = None if column.levels is None else list(column.levels)
+    data["counts"] = None if column.counts is None else dict(column.counts)
+    return data
+
+
+def from_data(data: Any) -> Schema:
+    """The schema that `to_data` wrote."""
+    from assay.tables.schema import Schema
+
+    _is(isinstance(data, Mapping), "it is no object")
+    _is(data.get("schema") == VERSION, f"its version is {data.get('schema')!r}, and this Assay reads {VERSION!r}")
+    _has_keys(data, {"schema", "n_rows", "columns", "target", "roles"}, "it")
+    n_rows = _whole(data["n_rows"], "n_rows")
+    _is(isinstance(data["columns"], list), "columns is no list")
+    columns = tuple(_column(each, n_rows) for each in data["columns"])
+    target = None if data["target"] is None else _column(data["target"], n_rows)
+    roles = data["roles"]
+    _is(isinstance(roles, Mapping), "roles is no object")
+    for role, name in roles.items():
+        _is(role in ROLES and isinstance(name, str), f"the role {role!r} is unknown or names no column")
+    names = [column.name for column in columns] + ([target.name] if target else []) + list(roles.values())
+    _is(len(set(names)) == len(names), "two columns have the same name")
+    return Schema(columns, n_rows, target, dict(roles))
+
+
+def _column(data: Any, n_rows: int) -> Column:
+    from assay.tables.schema import Column
+
+    _is(isinstance(data, Mapping), "a column is no object")
+    _has_keys(data, {field.name for field in fields(Column)}, "a column")
+    name = data["name"]
+    for key in ("name", "kind", "type", "why"):
+        _is(isinstance(data[key], str), f"{key} of the column {name!r} is no text")
+    for key in ("about", "whole", "with_time"):
+        _is(isinstance(data[key], bool), f"{key} of the column {name!r} is neither true nor false")
+    _is(data["kind"] in KINDS, f"the column {name!r} is of the unknown kind {data['kind']!r}")
+    missing, distinct = (
+        _whole(data["missing"], f"missing of {name!r}"),
+        _whole(data["distinct"], f"distinct of {name!r}"),
+    )
+    _is(missing <= n_rows, f"the column {name!r} misses {missing} of {n_rows} values")
+    _is(data["about"] or distinct <= n_rows, f"the column {name!r} has {distinct} different values in {n_rows} rows")
+    levels = _levels(data["levels"], data["kind"], name)
+    counts = _counts(data["counts"], levels, n_rows, name)
+    low, high = _range(data["low"], data["high"], name)
+    flags = {"whole": data["whole"], "with_time": data["with_time"]}
+    return Column(
+        name,
+        data["kind"],
+        data["type"],
+        missing,
+        distinct,
+        data["about"],
+        levels,
+        low,
+        high,
+        data["why"],
+        **flags,
+        counts=counts,
+    )
+
+
+def _levels(levels: Any, kind: str, name: str) -> tuple[str, ...] | None:
+    if kind != "category":
+        _is(levels is None, f"the column {name!r} has levels, but is no category")
+        return None
+    _is(isinstance(levels, list) and len(levels) <= MOST_LEVELS, f"the levels of {name!r} are no list, or too many")
+    _is(all(isinstance(level, str) for level in levels), f"a level of {name!r} is no text")
+    _is(all(a < b for a, b in pairwise(levels)), f"the levels of {name!r} are not in order, or repeat")
+    return tuple(levels)
+
+
+def _counts(counts: Any, levels: tuple[str, ...] | None, n_rows: int, name: str) -> dict[str, int] | None:
+    if counts is None:
+        return None
+    _is(isinstance(counts, Mapping), f"the counts of {name!r} are no object")
+    _is(levels is None or tuple(counts) == levels, f"the counts of {name!r} are not those of its levels")
+    found = {str(level): _whole(count, f"a count of {name!r}") for level, count in counts.items()}
+    _is(sum(found.values()) <= n_rows, f"the counts of {name!r} are more than the {n_rows} rows")
+    return found
+
+
+def _range(low: Any, high: Any, name: str) -> tuple[float | None, float | None]:
+    if low is None and high is None:
+        return None, None
+    for end in (low, high):
+        number = isinstance(end, int | float) and not isinstance(end, bool)
+        _is(number and abs(end) <= sys.float_info.max, f"the range of {name!r} is not two finite numbers")
+    _is(low <= high, f"the range of {name!r} goes from {low} to {high}")
+    return float(low), float(high)
+
+
+def _whole(value: Any, what: str) -> int:
+    _is(isinstance(value, int) and not isinstance(value, bool) and value >= 0, f"{what} is {value!r}, not a count")
+    return int(value)
+
+
+def _has_keys(data: Mapping[str, Any], wanted: set[str], what: str) -> None:
+    _is(set(data) == wanted, f"{what} has not the entries {', '.join(sorted(wanted))}")
+
+
+def _is(right: bool, wrong: str) -> None:
+    if not right:
+        raise ModelFileError(
+            f"The stored schema cannot be used: {wrong}. The file is damaged, or written by another version."
+        )
