@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from assay.datasets import dataset as dataset
     from assay.engines import engine as engine
     from assay.hypotheses import ERM as ERM
+    from assay.hypotheses import Baseline as Baseline
+    from assay.hypotheses import BaselineRegressor as BaselineRegressor
     from assay.hypotheses import BernoulliNB as BernoulliNB
     from assay.hypotheses import CategoricalNB as CategoricalNB
     from assay.hypotheses import GaussianNB as GaussianNB
@@ -28,31 +30,46 @@ if TYPE_CHECKING:
     from assay.hypotheses import Perceptron as Perceptron
     from assay.hypotheses import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
     from assay.hypotheses import Ridge as Ridge
-    from assay.hypotheses import load as load
     from assay.hypotheses import models as models
     from assay.hypotheses.separability import margin as margin
     from assay.hypotheses.separability import separability as separability
     from assay.risk import empirical_risk as empirical_risk
     from assay.risk.custom_surrogate import surrogate as surrogate
+    from assay.select.compare import compare as compare
+    from assay.select.comparison import Comparison as Comparison
+    from assay.select.loading import load as load
+    from assay.select.splits import Resampling as Resampling
+    from assay.select.table_model import TableModel as TableModel
     from assay.tables import rows as rows
+    from assay.tables.describe import schema as schema
+    from assay.tables.schema import Schema as Schema
 
 _ELSEWHERE = {
     "Certificate": "assay.certify",
     "Claim": "assay.certify",
     "dataset": "assay.datasets",
     "engine": "assay.engines",
-    "load": "assay.hypotheses",
+    "load": "assay.select.loading",
     "models": "assay.hypotheses",
     "margin": "assay.hypotheses.separability",
     "separability": "assay.hypotheses.separability",
     "surrogate": "assay.risk.custom_surrogate",
     "empirical_risk": "assay.risk",
     "rows": "assay.tables",
+    "compare": "assay.select.compare",
+    "Comparison": "assay.select.comparison",
+    "Resampling": "assay.select.splits",
+    "TableModel": "assay.select.table_model",
+    "Schema": "assay.tables.schema",
+    "schema": "assay.tables.describe",
 }
+_FOLDERS = ("assess", "plots", "report")
 
 
 def __getattr__(name: str) -> Any:
     where = _ELSEWHERE.get(name)
+    if name in _FOLDERS:
+        return import_module(f"assay.{name}")
     if where is None and not name.startswith("_"):
         from assay.hypotheses import CLASS_NAMES, model_class
 
@@ -66,4 +83,4 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     from assay.hypotheses import CLASS_NAMES
 
-    return sorted([*_ELSEWHERE, *CLASS_NAMES, "__version__"])
+    return sorted([*_ELSEWHERE, *_FOLDERS, *CLASS_NAMES, "__version__"])

@@ -17,7 +17,7 @@ from assay._version import __version__
 from assay.cli.shell import complain
 from assay.errors import AssayError
 
-VERBS = ("train", "predict", "evaluate", "verify", "inspect", "separable", "datasets")
+VERBS = ("compare", "train", "predict", "evaluate", "verify", "inspect", "report", "schema", "separable", "datasets")
 
 
 class Verbs(click.Group):

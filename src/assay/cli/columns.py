@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from assay.cli.shell import Shell
 from assay.cli.showing import listed
 
 if TYPE_CHECKING:
-    from assay.tables.file_rows import FileRows
-
-FEWEST_TEXTS = 10
-SHARE_OF_NUMBERS = 0.9
+    from assay.tables.schema import Schema
 
 
 def columns_data(record: Any) -> dict[str, Any]:
@@ -44,33 +40,41 @@ def _grouped(groups: Sequence[str], names: Sequence[str]) -> str:
     return ", ".join(f"{group} {len(inside)} ({listed(inside, 8)})" for group, inside in members.items())
 
 
-def note_nearly_numbers(rows: FileRows, shell: Shell) -> None:
-    """Say which text columns of a CSV file would be numbers but for a few values: a typing error makes a category."""
-    if rows.source.typed or rows.categories is None or rows.names is None:
-        return
-    for name, texts in zip(rows.names, rows.categories):
-        strangers = no_numbers(texts or ())
-        if strangers and _nearly_all_numbers(len(texts or ()), len(strangers)):
-            values = "1 value" if len(strangers) == 1 else f"{len(strangers)} values"
-            shell.note(f"column {name!r} is read as text because of {values} such as {strangers[0][:40]!r}")
+def nearly_numbers(schema: Schema) -> list[str]:
+    """Notes on text columns that would be numbers but for a few values: a typing error makes a category."""
+    from assay.tables.kinds import BUT_FOR
+
+    return [f"column {c.name!r} is text, {c.why}" for c in schema.columns if c.why.startswith(BUT_FOR)]
 
 
-def _nearly_all_numbers(texts: int, strangers: int) -> bool:
-    return texts >= FEWEST_TEXTS and texts - strangers >= SHARE_OF_NUMBERS * texts
+def schema_data(model: Any) -> dict[str, Any]:
+    """For JSON: the kind of each column that a model of a table learns from, and what they are encoded as."""
+    columns = model.schema_.columns
+    return {
+        "kinds": {c.name: c.kind for c in columns},
+        "encoded": list(model.encoding_.names[:1000]),
+        "densities": model.model_.to_record().facts.get("columns_"),
+    }
 
 
-def no_numbers(texts: Iterable[str]) -> list[str]:
-    """The texts that are no numbers.
-
-    >>> no_numbers(["1.5", "abc", "-2e3", "1_000"])
-    ['abc', '1_000']
-    """
-    return [text for text in texts if not _is_number(text)]
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return "_" not in text  # Python's own spelling, which no file means
+def schema_text(model: Any) -> list[tuple[str, str]]:
+    """[(title, line)]: the columns by kind, those left out, how many numbers they become, and densities."""
+    columns = model.schema_.columns
+    used = {c.name for c in model.schema_.used}
+    counted = {
+        c.name: f"{c.name}: {len(c.levels or ())} categories" if c.kind == "category" else c.name for c in columns
+    }
+    plural = {"number": "numbers", "category": "categories", "date": "dates", "boolean": "true/false", "text": "texts"}
+    inside = [c for c in columns if c.name in used]
+    lines = [("columns", _grouped([plural[c.kind] for c in inside], [counted[c.name] for c in inside]))]
+    outside = [c for c in columns if c.name not in used]
+    if outside:
+        lines.append(("left out", _grouped([c.kind for c in outside], [c.name for c in outside])))
+    encoding = model.encoding_
+    if len(encoding.names) != len(inside) or encoding.wants.scaled:
+        scaled = ", numbers scaled to mean 0 and deviation 1" if encoding.wants.scaled else ""
+        lines.append(("encoded", f"{len(encoding.names)} {'sparse ' if encoding.sparse else ''}columns{scaled}"))
+    densities = model.model_.to_record().facts.get("columns_")
+    if densities is not None and len(set(densities)) > 1:
+        lines.append(("densities", _grouped(densities, list(encoding.names))))
+    return lines

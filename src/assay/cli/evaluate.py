@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from assay.cli.options import computing, data_argument, model_argument, speaking
+from assay.cli.options import computing, data_argument, model_argument, opening, speaking
 from assay.cli.shell import Shell
 from assay.cli.showing import confusion_table
 from assay.cli.tables import labelled_rows, load_model
@@ -17,8 +17,9 @@ from assay.cli.tables import labelled_rows, load_model
 @data_argument
 @click.option("--target", metavar="COLUMN", help="The column of the truth (default: as in training).")
 @computing
+@opening
 @speaking("evaluate")
-def command(model: str, data: str, target: str | None, delimiter: str | None, shell: Shell) -> None:
+def command(model: str, data: str, target: str | None, opening: dict[str, Any], shell: Shell) -> None:
     """Measure the model in the file MODEL on all rows of DATA.
 
     The interval speaks of new rows only if the model has not seen those of DATA: for the table it was trained on, see the
@@ -26,10 +27,12 @@ def command(model: str, data: str, target: str | None, delimiter: str | None, sh
     """
     fitted = load_model(model)
     record = fitted.to_record()
-    rows = labelled_rows(fitted, data, target, delimiter)
-    picked = rows.fitted_to(None if record.names is None else tuple(record.names), _levels(record))
+    rows = labelled_rows(fitted, data, target, opening, shell)
+    if record.encoding is None:
+        rows = rows.fitted_to(None if record.names is None else tuple(record.names), _levels(record))
+    inner = fitted if record.encoding is None else fitted.model_
     with shell.busy("evaluating"):
-        measured, text = _classes(fitted, picked) if record.classes is not None else _numbers(fitted, picked)
+        measured, text = _classes(inner, rows) if record.classes is not None else _numbers(inner, rows)
     shell.result({"model": model, "data": data, **measured}, text)
 
 

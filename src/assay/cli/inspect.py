@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from assay.cli.columns import columns_data, columns_text
+from assay.cli.columns import columns_data, columns_text, schema_data, schema_text
 from assay.cli.options import model_argument, speaking
 from assay.cli.shell import Shell
 from assay.cli.showing import claims_data, indented, listed
@@ -27,7 +27,7 @@ def command(model: str, shell: Shell) -> None:
         "n_features": record.n_features,
         "features": record.names,
         "categories": record.categories,
-        **columns_data(record),
+        **(columns_data(record) if record.encoding is None else schema_data(fitted)),
         "target": record.target,
         "classes": record.classes,
         "arrays": arrays,
@@ -36,17 +36,18 @@ def command(model: str, shell: Shell) -> None:
         "holds": fitted.certificate_.holds,
         "claims": claims_data(fitted.certificate_),
     }
-    shell.result(data, _text(record, arrays, str(fitted.certificate_)))
+    columns = columns_text(record) if record.encoding is None else schema_text(fitted)
+    shell.result(data, _text(record, arrays, columns, str(fitted.certificate_)))
 
 
-def _text(record: Any, arrays: dict[str, Any], certificate: str) -> str:
+def _text(record: Any, arrays: dict[str, Any], columns: list[tuple[str, str]], certificate: str) -> str:
     shapes = [f"{name} {tuple(array['shape'])}" for name, array in arrays.items() if 0 not in array["shape"]]
     split = record.provenance.get("split")
     held_out = "nothing" if split is None else f"share {split['fraction']:g}, seed {split['seed']}"
     lines = [
         f"model:       {record.model}",
         f"parameters:  {', '.join(f'{k}={v!r}' for k, v in record.params.items()) or 'none'}",
-        *(f"{title + ':':<12} {line}" for title, line in columns_text(record)),
+        *(f"{title + ':':<12} {line}" for title, line in columns),
         f"target:      {record.target or 'not recorded'}",
     ]
     if record.classes is not None:

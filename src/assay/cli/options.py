@@ -32,18 +32,57 @@ def speaking(verb: str) -> Callable[[Verb], Verb]:
     return decorate
 
 
+def opening(function: Verb) -> Verb:
+    """--delimiter, --table, --sql and --sheet; the verb gets them as `opening`."""
+
+    @click.option("--delimiter", metavar="CHAR", help="What separates the fields of a CSV file (default: found out).")
+    @click.option("--table", metavar="NAME", help="Which table of a database (default: the only one).")
+    @click.option("--sql", metavar="QUERY", help="A query instead; a file as DATA is the table `data` in it.")
+    @click.option("--sheet", metavar="NAME", help="Which sheet of a workbook (default: the first).")
+    @wraps(function)
+    def wrapped(
+        *args: Any, delimiter: str | None, table: str | None, sql: str | None, sheet: str | None, **options: Any
+    ) -> Any:
+        given = {"delimiter": "\t" if delimiter == r"\t" else delimiter, "table": table, "sql": sql, "sheet": sheet}
+        return function(*args, opening={k: v for k, v in given.items() if v is not None}, **options)
+
+    return wrapped
+
+
 def computing(function: Verb) -> Verb:
-    """--jobs, --engine and --delimiter; the verb runs with that engine in force."""
+    """--jobs and --engine; the verb runs with that engine in force."""
 
     @click.option("--jobs", type=click.IntRange(min=-1), help="Threads (default: all this process may use).")
-    @click.option("--engine", metavar="NAME", help="threads (table in memory), stream (default), or cluster=ADDRESS.")
-    @click.option("--delimiter", metavar="CHAR", help="What separates the fields of a CSV file (default: found out).")
+    @click.option("--engine", metavar="NAME", help="threads (table in memory), stream, or cluster=ADDRESS.")
     @wraps(function)
     def wrapped(*args: Any, jobs: int | None, engine: str | None, **options: Any) -> Any:
         with engine_in_force(engine, jobs):
             return function(*args, **options)
 
     return wrapped
+
+
+def kinds_of(pairs: tuple[str, ...]) -> dict[str, str]:
+    """{"zip": "category"} of ("zip=category",); a column's own name may hold "="."""
+    found: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, kind = pair.rpartition("=")
+        if not equals or not name or not kind:
+            raise click.UsageError(f"--kind {pair}: write COLUMN=KIND, such as --kind zip=category.")
+        if name in found:
+            raise click.UsageError(f"--kind names the column {name!r} twice.")
+        found[name] = kind
+    return found
+
+
+kinds_option = click.option(
+    "--kind", "kinds", metavar="COLUMN=KIND", multiple=True, help="What a column shall be; may be repeated."
+)
+
+
+def names_of(text: str | None) -> list[str] | None:
+    """The names of "a, b"; None where nothing was given."""
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
 @contextmanager

@@ -8,11 +8,12 @@ from typing import Any
 
 import click
 
-from assay.cli.options import computing, data_argument, model_argument, speaking
+from assay.cli.options import computing, data_argument, model_argument, opening, speaking
 from assay.cli.shell import Shell
-from assay.cli.tables import load_model, open_rows
+from assay.cli.tables import load_model, open_rows, open_source
 from assay.cli.train import check_writable
 
+SMALL = 8 << 20  # bytes
 FORMS = {"": "csv", ".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
 
 
@@ -22,8 +23,9 @@ FORMS = {"": "csv", ".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
 @click.option("--out", default="-", metavar="FILE", help="A .csv or .parquet file; - for CSV on stdout (default).")
 @click.option("--proba", is_flag=True, help="Also a column with the probability of each class.")
 @computing
+@opening
 @speaking("predict")
-def command(model: str, data: str, out: str, proba: bool, delimiter: str | None, shell: Shell) -> None:
+def command(model: str, data: str, out: str, proba: bool, opening: dict[str, Any], shell: Shell) -> None:
     """Predict the target of each row of DATA with the model in the file MODEL.
 
     The model's columns are found by name; others are ignored. With --json and no --out the answers are in the JSON.
@@ -35,12 +37,30 @@ def command(model: str, data: str, out: str, proba: bool, delimiter: str | None,
     if model == "-" and data == "-":
         raise click.UsageError("Only one of MODEL and DATA can come from standard input.")
     fitted = load_model(model)
-    rows = open_rows(data, delimiter=delimiter)
+    rows = rows_to_answer(fitted, data, opening, shell)
     names, blocks = answers(fitted, rows, proba)
     with shell.busy("predicting"), answer_file(out, form, names, f"assay.{shell.verb}/1") as write:
         n = sum(write(columns) for columns in blocks)
     if out != "-":
         shell.result({"model": model, "data": data, "out": out, "rows": n}, f"{n} rows predicted: {out}")
+
+
+def rows_to_answer(model: Any, data: str, opening: dict[str, Any], shell: Shell) -> Any:
+    """The rows of DATA as the model takes them; what is odd about them is said."""
+    if getattr(model, "encoding_", None) is None:
+        return open_rows(data, opening=opening)
+    source = open_source(data, opening, shell)
+    rows = model.rows(source)
+    if not shell.quiet and small(source):  # a long table would be read once more for these notes
+        for note in model.oddities(source):
+            shell.note(note)
+    return rows
+
+
+def small(source: Any) -> bool:
+    """Whether looking through a table costs next to nothing."""
+    paths = getattr(source, "paths", None)
+    return sum(Path(p).stat().st_size for p in paths) <= SMALL if paths else (source.n_rows or 0) <= 100_000
 
 
 def _form(out: str, as_json: bool) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from assay.cli.options import computing, data_argument, speaking
+from assay.cli.options import computing, data_argument, names_of, opening, speaking
 from assay.cli.shell import Shell
 from assay.cli.showing import claims_data
 from assay.cli.tables import open_rows, refuse_misspelt, usual_target
@@ -18,9 +18,10 @@ from assay.cli.tables import open_rows, refuse_misspelt, usual_target
 @click.option("--features", metavar="A,B,…", help="The columns to separate by (default: all others).")
 @click.option("--weight", metavar="COLUMN", help="The column of the rows' weights; rows of weight 0 do not count.")
 @computing
+@opening
 @speaking("separable")
 def command(
-    data: str, target: str | None, features: str | None, weight: str | None, delimiter: str | None, shell: Shell
+    data: str, target: str | None, features: str | None, weight: str | None, opening: dict[str, Any], shell: Shell
 ) -> None:
     """Tell whether a hyperplane separates the classes of DATA.
 
@@ -32,8 +33,8 @@ def command(
     if target is None:
         refuse_misspelt(data)
         raise click.UsageError("Which column holds the classes? Give --target COLUMN.")
-    names = None if features is None else [name.strip() for name in features.split(",") if name.strip()]
-    rows = open_rows(data, target, features=names, weight=weight, delimiter=delimiter)
+    names = names_of(features)
+    rows = open_rows(data, target, features=names, weight=weight, opening=opening)
     from assay.hypotheses.separability import separability
 
     with shell.busy("separating"):

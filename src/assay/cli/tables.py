@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,9 @@ from assay.datasets import CATALOGUE, dataset
 from assay.errors import DataError, nearest
 
 if TYPE_CHECKING:
+    from assay.cli.shell import Shell
     from assay.tables.file_rows import FileRows
+    from assay.tables.source import Source
 
 
 def bundled(data: str) -> bool:
@@ -31,14 +33,22 @@ def open_rows(
     *,
     features: Iterable[str] | None = None,
     weight: str | None = None,
-    delimiter: str | None = None,
+    opening: Mapping[str, Any] | None = None,
 ) -> FileRows:
     """The rows of DATA."""
     from assay.tables import rows
 
     refuse_misspelt(data)
     source = str(dataset(data).path) if bundled(data) else data
-    return rows(source, target, features, weight, "\t" if delimiter == r"\t" else delimiter)
+    return rows(source, target, features, weight, **(opening or {}))
+
+
+def open_source(data: str, opening: Mapping[str, Any], shell: Shell) -> Source:
+    """DATA as a source; what it wants the user to hear is said."""
+    source = open_rows(data, opening=opening).source
+    for note in source.notes:
+        shell.note(note)
+    return source
 
 
 def refuse_misspelt(data: str) -> None:
@@ -52,7 +62,7 @@ def refuse_misspelt(data: str) -> None:
 
 def load_model(path: str) -> Any:
     """The model of a file, or of standard input."""
-    from assay.hypotheses import load
+    from assay.select.loading import load
 
     if path != "-":
         return load(path)
@@ -62,7 +72,7 @@ def load_model(path: str) -> Any:
         return load(file.name)
 
 
-def labelled_rows(model: Any, data: str, target: str | None, delimiter: str | None) -> FileRows:
+def labelled_rows(model: Any, data: str, target: str | None, opening: Mapping[str, Any], shell: Shell) -> Any:
     """DATA with the target and the weights that the model was fitted with, its labels of the kind of the model's classes."""
     import click
 
@@ -70,5 +80,12 @@ def labelled_rows(model: Any, data: str, target: str | None, delimiter: str | No
     target = target or record.target or usual_target(data)
     if target is None:
         raise click.UsageError("The model file does not say what its target was called: give --target COLUMN.")
-    rows = open_rows(data, target, weight=record.provenance.get("weight"), delimiter=delimiter)
+    if record.encoding is not None:
+        model.model_.add_claims(target=target)
+        source = open_source(data, opening, shell)
+        found = model.rows(source, labelled=True)
+        for note in model.oddities(source):
+            shell.note(note)
+        return found
+    rows = open_rows(data, target, weight=record.provenance.get("weight"), opening=opening)
     return rows if record.classes is None else rows.labelled_like(record.classes)

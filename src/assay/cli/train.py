@@ -1,4 +1,4 @@
-"""`assay train`: fit on one side of a split, measure on the other, certify, save."""
+"""`assay train`: encode a table by the needs of a model, fit on one side of a split, measure on the other, certify, save."""
 
 from __future__ import annotations
 
@@ -7,19 +7,16 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from assay.cli.columns import columns_data, columns_text, note_nearly_numbers
-from assay.cli.options import computing, data_argument, speaking
+from assay.cli.columns import nearly_numbers, schema_data, schema_text
+from assay.cli.options import computing, data_argument, kinds_of, kinds_option, names_of, opening, speaking
 from assay.cli.parameters import WithModelOptions, chosen_params
 from assay.cli.shell import Shell
 from assay.cli.showing import claims_data, indented
-from assay.cli.tables import open_rows, refuse_misspelt, usual_target
-
-if TYPE_CHECKING:
-    from assay.tables.file_rows import FileRows
+from assay.cli.tables import open_source, refuse_misspelt, usual_target
 
 
 @click.command(cls=WithModelOptions)
@@ -32,8 +29,23 @@ if TYPE_CHECKING:
 )
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Which rows are held out.")
 @click.option("--weight", metavar="COLUMN", help="The column of the rows' weights.")
+@click.option("--group", metavar="COLUMN", help="Rows of one group lie on one side of the split.")
+@click.option("--time", "time_column", metavar="COLUMN", help="The latest rows by this column are held out.")
 @click.option("--features", metavar="A,B,…", help="The columns to learn from (default: all others).")
+@click.option(
+    "--scaling",
+    type=click.Choice(["auto", "on", "off"]),
+    default="auto",
+    help="Numbers to mean 0 and deviation 1 (default: where the model depends on units).",
+)
+@click.option(
+    "--categories",
+    type=click.Choice(["one-hot", "reference", "codes"]),
+    help="How categories become numbers (default: as the model needs them).",
+)
+@kinds_option
 @computing
+@opening
 @speaking("train")
 def command(
     data: str,
@@ -43,78 +55,117 @@ def command(
     holdout: float,
     seed: int,
     weight: str | None,
+    group: str | None,
+    time_column: str | None,
     features: str | None,
-    delimiter: str | None,
+    scaling: str,
+    categories: str | None,
+    kinds: tuple[str, ...],
+    opening: dict[str, Any],
     shell: Shell,
     **options: Any,
 ) -> int:
     """Fit a model to DATA and save it with its certificate.
 
-    A share of the rows is held out; the error on them is measured, with an interval, and goes into the certificate.
-    Without --model the target decides: text, two whole numbers, or at most 20 with five rows or more to each on average mean
-    classes (naive-bayes), other numbers a regression (linear-regression). `assay train --model NAME --help` shows that
-    model's own options.
+    Columns are encoded as the model needs them (assay schema DATA shows what they are taken for). A share of the rows is held
+    out; the error on them is measured, with an interval, and goes into the certificate. Without --model the target decides:
+    text, two whole numbers, or at most 20 with five rows or more to each on average mean classes (naive-bayes), other
+    numbers a regression (linear-regression). `assay train --model NAME --help` shows that model's own options.
     Exit code 4 where the fit could not establish a claim that it should prove.
     """
+    from assay.tables.schema import infer, task_of
+
     target = target or usual_target(data)
     if target is None:
         refuse_misspelt(data)
         raise click.UsageError("Which column should be predicted? Give --target COLUMN.")
     check_writable(out)
-    rows = open_rows(data, target, features=_names(features), weight=weight, delimiter=delimiter)
-    name = model_name or _usual_model(rows, shell)
-    from assay.hypotheses import model_class
-
-    cls = model_class(name)
-    model = cls(**chosen_params(cls, options))
-    note_nearly_numbers(rows, shell)
-    with shell.busy(f"fitting {name}"):
-        data_of_fit = _fit_and_measure(
-            model, rows, holdout, seed, {"target": target, **({"weight": weight} if weight else {})}
+    source = open_source(data, opening, shell)
+    with shell.busy("reading"):
+        schema = infer(
+            source,
+            target=target,
+            weight=weight,
+            group=group,
+            time=time_column,
+            features=names_of(features),
+            kinds=kinds_of(kinds),
         )
-    save(model, out)
-    _report(shell, model, {"model": name, "data": data, "target": target, "out": out, **data_of_fit})
-    return 0 if all(claim.holds for claim in model.certificate_ if claim.kind == "proof") else 4
+    for note in nearly_numbers(schema):
+        shell.note(note)
+    name = _named(model_name, *task_of(schema), shell)
+    model, wants = _model(name, schema, options, scaling, categories)
+    split = {"fraction": float(holdout), "seed": seed, "group": group, "time": time_column}
+    facts = {"target": target, **({"weight": weight} if weight else {})}
+    with shell.busy(f"fitting {name}"), _split_explained(holdout):
+        fitted, measured = _fit_and_measure(model, wants, source, schema, _present(split), facts)
+    save(fitted, out)
+    _report(shell, fitted, {"model": name, "data": data, "target": target, "out": out, **measured})
+    return 0 if all(claim.holds for claim in fitted.certificate_ if claim.kind == "proof") else 4
 
 
-def _names(features: str | None) -> list[str] | None:
-    return None if features is None else [name.strip() for name in features.split(",") if name.strip()]
+def _present(facts: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in facts.items() if value is not None}
 
 
-def _usual_model(rows: FileRows, shell: Shell) -> str:
-    from assay.cli.default_model import default_model
+def _named(asked: str | None, task: str, why: str, shell: Shell) -> str:
+    """The registered name of the model asked for, or of the usual one for the task."""
+    if asked is not None:
+        from assay.select.entrants import registered
 
-    name, why = default_model(rows)
+        return registered(asked)
+    name = "naive-bayes" if task == "classification" else "linear-regression"
     shell.note(f"model: {name} ({why}; --model chooses another)")
     return name
 
 
-def _fit_and_measure(model: Any, rows: FileRows, share: float, seed: int, facts: dict[str, Any]) -> dict[str, Any]:
+def _model(name: str, schema: Any, options: dict[str, Any], scaling: str, categories: Any) -> tuple[Any, Any]:
+    """The model with its hyper-parameters, and what it wants of the encoding."""
+    from assay.hypotheses import model_class
+    from assay.learner.prospect import Prospect
+    from assay.select.entrants import features_of
+    from assay.tables.encoding import Wants
+
+    cls = model_class(name)
+    params = chosen_params(cls, options)
+    kind = cls.kind_of(params)
+    prospect = cls.prospect(kind, features_of(schema, 2 if kind == "classifier" else 0)) or Prospect()
+    wants = Wants.of(cls, prospect, categories)
+    return cls(**params), wants if scaling == "auto" else wants._replace(scaled=scaling == "on")
+
+
+def _fit_and_measure(
+    model: Any, wants: Any, source: Any, schema: Any, split: dict[str, Any], facts: dict[str, Any]
+) -> tuple[Any, dict[str, Any]]:
     from assay.certify.held_out import held_out_error, held_out_loss
     from assay.certify.measure import confusion, residuals
-    from assay.engines import engine_for, split_rows
+    from assay.engines import engine_for
+    from assay.select.held_out_rows import held_out_rows
+    from assay.select.table_model import fit_table, sides
+    from assay.tables.table_rows import TableRows
 
-    if share == 0:
-        model.fit(rows)
-        model.certify(rows)
-        model.add_claims(**facts)
-        return {"rows": rows.n_rows, "held_out": None}
-    opened = engine_for(rows).open(rows)
-    seen, held_out = split_rows(opened, share, seed)
-    split: dict[str, Any] = {"fraction": float(share), "seed": seed}
-    with _split_explained(share):
-        model.fit(seen)
-        model.certify(seen)
-        if hasattr(model, "classes_"):
-            counts = confusion(model, held_out)
-            claim, n = held_out_error(counts.errors, counts.n, **split), counts.n
-        else:
-            sums = residuals(model, held_out)
-            claim, n = held_out_loss(sums.loss, sums.standard_error, sums.n, **split), sums.n
-    model.add_claims(claim, split=split, **facts)
+    text = schema.target.kind == "category" and not source.typed and not hasattr(model, "_values")
+    table = TableRows(source, schema, facts["target"], facts.get("weight"), text_target=text)
+    engine = engine_for(table, model.n_jobs)
+    opened = engine.open(table)
+    mask = held_out_rows(source, opened, split) if split["fraction"] else None
+    fitted = fit_table(model, schema, wants, opened, mask, engine)
+    seen, held_out = sides(opened, fitted.encoding_, mask)
+    model.certify(seen)
+    if held_out is None:
+        fitted.add_claims(**facts)
+        return fitted, {"rows": schema.n_rows, "held_out": None}
+    stated = {"fraction": split["fraction"], "seed": split["seed"]}
+    if hasattr(model, "classes_"):
+        counts = confusion(model, held_out)
+        claim, n = held_out_error(counts.errors, counts.n, **stated), counts.n
+    else:
+        sums = residuals(model, held_out)
+        claim, n = held_out_loss(sums.loss, sums.standard_error, sums.n, **stated), sums.n
+    fitted.add_claims(claim, split=split, **facts)
     low, high = claim.witness["interval"].tolist()
     measured = {"claim": claim.name, "value": claim.value, "interval": [low, high], "confidence": 0.95, "rows": n}
-    return {"rows": opened.n_rows, "held_out": {**measured, **split}}
+    return fitted, {"rows": schema.n_rows, "held_out": {**measured, **split}}
 
 
 @contextmanager
@@ -140,15 +191,13 @@ def _split_explained(share: float) -> Iterator[None]:
 
 def _report(shell: Shell, model: Any, facts: dict[str, Any]) -> None:
     names = model.feature_names_in_.tolist()
-    record = model.to_record()
-    data = {**facts, "features": names, **columns_data(record), "params": record.params}
-    data["classes"] = getattr(model, "classes_", None)
+    params = model.model_.to_record().params
+    data = {**facts, "features": names, **schema_data(model), "params": params}
+    data["classes"] = getattr(model.model_, "classes_", None)
     data |= {"holds": model.certificate_.holds, "claims": claims_data(model.certificate_)}
-    held, lines = (
-        facts["held_out"],
-        [f"{facts['model']}: {' + '.join(names[:8])}{' + …' if len(names) > 8 else ''} → {facts['target']}"],
-    )
-    lines += [f"{title}: {line}" for title, line in columns_text(record)]
+    held = facts["held_out"]
+    lines = [f"{facts['model']}: {' + '.join(names[:8])}{' + …' if len(names) > 8 else ''} → {facts['target']}"]
+    lines += [f"{title}: {line}" for title, line in schema_text(model)]
     if held is None:
         lines.append(f"fitted on all {facts['rows']} rows; nothing was held out")
     else:

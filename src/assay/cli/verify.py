@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from assay.cli.options import computing, data_argument, model_argument, speaking
+from assay.cli.options import computing, data_argument, model_argument, opening, speaking
 from assay.cli.shell import Shell
 from assay.cli.tables import labelled_rows, load_model
 
@@ -14,14 +16,15 @@ from assay.cli.tables import labelled_rows, load_model
 @data_argument
 @click.option("--target", metavar="COLUMN", help="The column of the truth (default: as in training).")
 @computing
+@opening
 @speaking("verify")
-def command(model: str, data: str, target: str | None, delimiter: str | None, shell: Shell) -> int:
+def command(model: str, data: str, target: str | None, opening: dict[str, Any], shell: Shell) -> int:
     """Re-check every claim in the file MODEL against DATA, the whole table that it was trained on.
 
     Exit code 4 where a claim does not hold.
     """
     fitted = load_model(model)
-    rows = labelled_rows(fitted, data, target, delimiter)
+    rows = labelled_rows(fitted, data, target, opening, shell)
     with shell.busy("verifying"):
         verdicts = fitted.certificate_.verify(rows)
     fields = ("claim", "kind", "holds", "value", "reason")

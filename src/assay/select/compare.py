@@ -1,0 +1,422 @@
+"""`assay.compare`: from a table to a verdict. Every registered model, searched and judged on rows it never saw.
+
+    rows ≥ 2000   a quarter is held out; models are searched on the rest by inner folds, and measured once on the held-out rows
+    fewer         ten folds; in each, models are searched on the other nine by inner folds (nested), and measured on the tenth
+
+Each model runs in a process of its own: one that is slow, large or broken holds up nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from assay.certify.held_out import held_out_error, held_out_loss
+from assay.engines import engine_for
+from assay.engines.engine import Engine
+from assay.engines.threads import worker_count
+from assay.errors import DataError, OneClassError, ParameterError
+from assay.learner.prospect import Categories
+from assay.numerics import Array
+from assay.select.comparison import Comparison, Entry
+from assay.select.cross_validated import cross_validated_claim, strata
+from assay.select.data import TableData
+from assay.select.entrants import Entrant, entrants
+from assay.select.held_out_rows import held_out_rows
+from assay.select.isolation import Outcome, Task, run_tasks
+from assay.select.judge import judged
+from assay.select.row_losses import check_loss, row_losses
+from assay.select.splits import Resampling, Split, make_splits
+from assay.select.table_claims import encoding_claim
+from assay.select.table_model import TableModel
+from assay.select.trial import Trial, learnt, run_trial, search_settings
+from assay.tables.one_column import group_codes, moments
+from assay.tables.schema import Schema, infer, task_of
+from assay.tables.source import Source
+from assay.tables.table_rows import TableRows
+from assay.tables.tabled import table_source
+
+MANY = 2000  # rows from which a part is held out for good
+FOLDS = 10
+SHARE_OF_MEMORY = 0.25  # tables that would take more of the machine's memory are read as a stream
+
+OnEvent = Callable[[str, Any], None]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of a table, checked and complete: what `Comparison.question` records."""
+
+    target: str
+    task: str
+    loss: str
+    resampling: Resampling
+    seed: int
+    weight: str | None
+    group: str | None
+    time: str | None
+
+
+def compare(
+    data: Any,
+    target: str | None = None,
+    *,
+    y: Any = None,
+    task: str | None = None,
+    loss: str | None = None,
+    models: Sequence[str] | None = None,
+    without: Sequence[str] = (),
+    params: Mapping[str, Mapping[str, Any]] | None = None,
+    resampling: str | Resampling | Sequence[Any] = "auto",
+    folds: int | None = None,
+    repeats: int | None = None,
+    share: float = 0.25,
+    seed: int = 0,
+    weight: str | None = None,
+    group: str | None = None,
+    time_column: str | None = None,
+    features: Sequence[str] | None = None,
+    kinds: Mapping[str, str] | None = None,
+    categories: Categories | None = None,
+    timeout: float | None = None,
+    memory: int | None = None,
+    budget: float | None = None,
+    workers: int | None = None,
+    on_event: OnEvent | None = None,
+    **opening: Any,
+) -> Comparison:
+    """Compare all models on a table and recommend one.
+
+    `data`: a path, a database address, a frame, or an array with `y`. `resampling`: "auto", "holdout", "k-fold", "repeated",
+    "leave-one-out", "bootstrap", "time", a `Resampling`, or a list of (train, test) row numbers. `models`/`without` name who takes
+    part; `params` fixes hyper-parameters: {"linear-svc": {"C": 10}}. `timeout` (seconds) and `memory` (bytes) are for each model,
+    `budget` (seconds) for everything. `group`: rows of one group never lie on both sides; `time_column`: models are tested
+    on later rows than they learn from.
+    """
+    began = time.monotonic()
+    deadline = None if budget is None else began + float(budget)
+    if target is None:
+        if y is None:
+            raise ParameterError(
+                "Which column should be predicted? Give target='column', or the targets themselves as y."
+            )
+        target = "y"
+    source = table_source(data, extra={target: y}, **opening)
+    schema = infer(source, target=target, weight=weight, group=group, time=time_column, features=features, kinds=kinds)
+    table = opened_table(source, schema, task, weight)
+    groups = None if group is None else group_codes(source, group)[0]
+    times = None if time_column is None else moments(source, time_column)
+    plan = plan_of(resampling, len(table), folds, repeats, share, seed, times)
+    asked = Question(
+        target, table.task, check_loss(loss, table.classes is not None), plan, seed, weight, group, time_column
+    )
+    splits = _splits(asked, resampling, table, source, groups, times)
+    taking_part, left_out = entrants(
+        schema,
+        0 if table.classes is None else len(table.classes),
+        spread=1.0 if table.classes is not None else float(table.codes.std()),
+        only=models,
+        without=without,
+        fixed=params,
+        categories=categories,
+    )
+    work = Work(table, splits, asked, groups, times)
+    tell = on_event or (lambda key, event: None)
+    tell("", ("plan", [e.name for e in taking_part], asked, len(table)))
+    if budget is not None:
+        from assay.select.budget import worth_the_time
+
+        taking_part, dropped = worth_the_time(taking_part, work, deadline, tell)  # type: ignore[arg-type]
+        left_out = [*left_out, *dropped]
+    outcomes = list(_run(taking_part, work, timeout, memory, deadline, workers, tell))
+    found = Comparison(
+        data=table,
+        where=source.where,
+        task=asked.task,
+        loss=asked.loss,
+        resampling=plan,
+        splits=splits,
+        tested=np.concatenate([s.test for s in splits]),
+        entries=[_entry(outcome) for outcome in outcomes],
+        left_out=left_out,
+        recommended=None,
+        best=None,
+        bracket=None,
+        worries=[],
+        verdict=[],
+        question=_recorded(asked, source, models, without, params, categories, kinds, features, opening),
+        provenance={"notes": list(source.notes)},
+        interrupted=any(o.state == "interrupted" for o in outcomes),
+        groups=groups,
+        times=times,
+    )
+    return judged(found, began)
+
+
+@dataclass(frozen=True)
+class _Table(TableData):
+    """Table data that know whether their target is learnt as classes or as a number."""
+
+    task: str = "classification"
+
+
+def opened_table(source: Source, schema: Schema, task: str | None, weight: str | None) -> _Table:
+    """The table in memory where it fits there, else as a stream; with its targets looked at."""
+    assert schema.target is not None
+    target = schema.target
+    kind, _ = task_of(schema, task)
+    if target.missing:
+        raise DataError(
+            f"The target {target.name!r} is missing in {target.missing} of {schema.n_rows} rows: leave these rows out "
+            f"(SQL: where {target.name} is not null), for they teach nothing."
+        )
+    if kind == "classification" and target.distinct < 2:
+        raise OneClassError(
+            f"The target {target.name!r} holds a single class in all {schema.n_rows} rows: there is nothing to tell apart."
+        )
+    if schema.n_rows < 4:
+        raise DataError(f"{source.where} has {schema.n_rows} row(s): too few to fit on some and to test on others.")
+    if not schema.used:
+        raise DataError(
+            "No column is left to learn from: all are ids, constants or set aside (assay schema DATA shows why; --kind COLUMN=KIND overrides)."
+        )
+    text = kind == "classification" and target.kind == "category"
+    rows = TableRows(source, schema, target.name, weight, text_target=text and not source.typed)
+    engine = chosen_engine(rows, schema)
+    base = TableData.of(schema, engine.open(rows), kind == "classification")
+    return _Table(base.schema, base.rows, base.y, base.w, base.labels, kind)
+
+
+def chosen_engine(rows: TableRows, schema: Schema) -> Engine:
+    """The engine in force; without one, memory where the table takes little of it, else a stream."""
+    from assay.engines.engine import _in_force, engine
+
+    if _in_force.get() is not None:
+        return engine_for(rows)
+    size = 8.0 * schema.n_rows * len(schema.used)
+    return engine("threads" if size <= SHARE_OF_MEMORY * machine_memory() else "stream")
+
+
+def machine_memory() -> float:
+    """Bytes of memory of this machine."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, OSError, ValueError):
+        return 8e9
+
+
+def plan_of(
+    resampling: Any, n: int, folds: int | None, repeats: int | None, share: float, seed: int, times: Array | None
+) -> Resampling:
+    """How rows are split for testing, where the user leaves it open or says it in a word."""
+    if isinstance(resampling, Resampling):
+        return resampling
+    if not isinstance(resampling, str):
+        return Resampling("given", folds=len(list(resampling)), seed=seed)
+    if not 0 < share < 1:
+        raise ParameterError(f"A share of {share!r} cannot be held out: it must lie between 0 and 1.")
+    kind = resampling
+    if kind == "auto":
+        kind = "holdout" if n >= MANY and folds is None and repeats is None else "k-fold"
+        kind = "repeated" if repeats is not None and repeats > 1 else kind
+        kind = "time" if times is not None and kind != "holdout" else kind
+    return Resampling(
+        kind, folds=folds or min(FOLDS, n), repeats=repeats or (5 if kind == "repeated" else 1), share=share, seed=seed
+    )  # type: ignore[arg-type]
+
+
+def _splits(
+    asked: Question, given: Any, table: TableData, source: Source, groups: Array | None, times: Array | None
+) -> list[Split]:
+    plan = asked.resampling
+    if plan.kind == "given":
+        pairs = [Split(*(np.sort(np.asarray(side, dtype=np.int64)) for side in pair)) for pair in given]
+    elif plan.kind == "holdout":
+        mask = held_out_rows(source, table.rows, split_facts(asked))
+        pairs = [Split(np.flatnonzero(~mask), np.flatnonzero(mask))]
+    else:
+        pairs = make_splits(plan, len(table), y=strata(table, plan), groups=groups, time=times)
+    for pair in pairs:
+        if not len(pair.train) or not len(pair.test):
+            raise DataError("A split has no rows on one side: hold out another share, or take another seed.")
+    if table.w is None:
+        return list(pairs)
+    return [Split(pair.train, pair.test[table.w[pair.test] > 0]) for pair in pairs]  # weight 0 is as good as absent
+
+
+def split_facts(asked: Question) -> dict[str, Any]:
+    """The held-out part as a model file states it."""
+    facts: dict[str, Any] = {"fraction": float(asked.resampling.share), "seed": int(asked.seed)}
+    if asked.group is not None:
+        facts["group"] = asked.group
+    if asked.time is not None:
+        facts["time"] = asked.time
+    return facts
+
+
+@dataclass(frozen=True)
+class Work:
+    """What every model is put through."""
+
+    table: TableData
+    splits: list[Split]
+    asked: Question
+    groups: Array | None
+    times: Array | None
+
+    def __call__(self, entrant: Entrant, tell: Callable[[Any], None]) -> tuple[list[Trial], Any, Any]:
+        """The trials on all splits, the record of the model to hand over, and its search."""
+        trials = []
+        for number, split in enumerate(self.splits):
+            tell(("split", number, len(self.splits)))
+            trial = run_trial(
+                entrant, self.table, split, self.asked.loss, self.asked.seed, self.groups, self.times, tell
+            )
+            trials.append(trial)
+        tell(("split", len(self.splits), len(self.splits)))
+        model, search = self._final(entrant, trials, tell)
+        for trial in trials:  # only plain numbers travel back
+            trial.model = trial.encoding = None
+        return trials, model.to_record(), search
+
+    def _final(self, entrant: Entrant, trials: list[Trial], tell: Callable[[Any], None]) -> tuple[TableModel, Any]:
+        """The model to hand over: that of the held-out split, else one searched and fitted on all rows."""
+        asked = self.asked
+        facts: dict[str, Any] = {"target": asked.target, **({"weight": asked.weight} if asked.weight else {})}
+        if asked.resampling.kind == "holdout":
+            trial = trials[0]
+            assert trial.model is not None
+            assert trial.encoding is not None
+            model = TableModel(trial.model, trial.encoding, (encoding_claim(trial.encoding),))
+            model.add_claims(*self._held_out(trial), split=split_facts(asked), **facts)
+            return model, trial.search
+        everything = np.arange(len(self.table))
+        search = search_settings(entrant, self.table, everything, asked.loss, asked.seed, self.groups, self.times, tell)
+        setting = entrant.settings()[0] if search is None else search.settings[search.chosen]
+        encoding, rows = learnt(entrant, self.table, everything)
+        fitted = next(iter(entrant.model(**entrant.fixed).fit_each(rows, [setting])))
+        claim = cross_validated_claim(self.table, self.splits, trials, asked.resampling, asked.loss)
+        model = TableModel(fitted, encoding, (encoding_claim(encoding), *claim))
+        model.add_claims(**facts)
+        return model, search
+
+    def _held_out(self, trial: Trial) -> list[Any]:
+        test = self.splits[0].test
+        split: dict[str, Any] = {"fraction": float(self.asked.resampling.share), "seed": int(self.asked.seed)}
+        if self.table.classes is not None:
+            errors = int(row_losses("zero-one", self.table, test, trial.answers).sum())
+            return [held_out_error(errors, len(test), **split)]
+        squared = row_losses("squared", self.table, test, trial.answers)
+        if len(test) < 2:
+            return []
+        error = float(squared.std(ddof=1) / np.sqrt(len(test)))
+        return [held_out_loss(float(squared.mean()), error, len(test), **split)]
+
+
+def _run(
+    taking_part: list[Entrant],
+    work: Work,
+    timeout: float | None,
+    memory: int | None,
+    deadline: float | None,
+    workers: int | None,
+    tell: OnEvent,
+) -> Any:
+    """The outcomes in the order of the entrants. A cluster is asked from this process: it has workers of its own."""
+    here = engine_for(work.table.rows).name == "cluster"
+    cores = worker_count()
+    side_by_side = 0 if here else min(workers if workers is not None else cores, len(taking_part))
+    if side_by_side > 1 and _large(work.table):
+        side_by_side = 1  # a copy of a large table for each model at a time would be too many
+    threads = None if side_by_side == 0 else max(1, cores // side_by_side)
+    if side_by_side:
+        _wake()
+    tasks = [Task(e.name, partial(work, e), threads) for e in taking_part]
+    found: dict[str, Outcome] = {}
+    for outcome in run_tasks(
+        tasks, workers=side_by_side, timeout=timeout, memory=memory, deadline=deadline, on_event=tell
+    ):
+        found[outcome.key] = outcome
+        tell(outcome.key, ("ended", outcome.state, outcome.message, outcome.seconds, _risk(outcome)))
+    return [found[e.name] for e in taking_part]
+
+
+def _wake() -> None:
+    """Start the compiler once here: every forked process inherits it, and none has to start its own (0.3 s each)."""
+    from assay.hypotheses.naive_bayes import GaussianNB
+
+    GaussianNB(n_jobs=1).fit(np.array([[0.0], [1.0]]), np.array([0, 1]))
+
+
+def _large(table: TableData) -> bool:
+    return 8.0 * len(table) * len(table.schema.used) > 64e6
+
+
+def _risk(outcome: Outcome) -> float | None:
+    """A first look at the risk, for those who watch."""
+    if outcome.state != "done":
+        return None
+    trials = outcome.value[0]
+    return float(np.mean([t.test_risk for t in trials]))
+
+
+def _entry(outcome: Outcome) -> Entry:
+    entry = Entry(outcome.key, outcome.state, outcome.message, outcome.seconds, outcome.peak_bytes)
+    if outcome.state != "done":
+        return entry
+    trials, record, search = outcome.value
+    answers = trials[0].answers
+    for trial in trials[1:]:
+        answers = answers.joined(trial.answers)
+    entry.answers = answers
+    entry.model = TableModel.from_record(record)
+    entry.setting = dict(trials[0].setting if search is None else search.settings[search.chosen])
+    entry.search = search
+    entry.fold_risks = np.array([t.test_risk for t in trials])
+    entry.complexity = float(entry.model.model_.complexity())
+    entry.columns = trials[0].columns
+    entry.converged = all(t.converged for t in trials)
+    entry.notes = list(dict.fromkeys(note for t in trials for note in t.notes))
+    entry.trials = trials
+    return entry
+
+
+def _recorded(
+    asked: Question,
+    source: Source,
+    models: Any,
+    without: Any,
+    params: Any,
+    categories: Any,
+    kinds: Any,
+    features: Any,
+    opening: Mapping[str, Any],
+) -> dict[str, Any]:
+    facts = {
+        "data": source.where,
+        "target": asked.target,
+        "task": asked.task,
+        "loss": asked.loss,
+        "resampling": asked.resampling.kind,
+        "folds": asked.resampling.folds,
+        "repeats": asked.resampling.repeats,
+        "share": asked.resampling.share,
+        "seed": asked.seed,
+        "weight": asked.weight,
+        "group": asked.group,
+        "time": asked.time,
+        "models": None if models is None else list(models),
+        "without": list(without),
+        "params": {k: dict(v) for k, v in (params or {}).items()},
+        "categories": categories,
+        "kinds": dict(kinds or {}),
+        "features": None if features is None else list(features),
+        **{k: v for k, v in opening.items() if v is not None},
+    }
+    return {k: v for k, v in facts.items() if v not in (None, [], {})}

@@ -1,0 +1,76 @@
+"""A table ready to be learnt from again and again: its schema, its rows (in memory or where they lie) and its targets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from assay.engines import Marked, Rows, SparseRows, rows_of, some_rows
+from assay.engines.rows import ArrayRows
+from assay.labels import Labels
+from assay.numerics import Array
+from assay.tables.encoding import Encoding
+from assay.tables.schema import Schema
+from assay.tables.table_rows import TableRows, encode
+
+
+@dataclass(frozen=True)
+class TableData:
+    """`rows` hold numbers as the schema describes them, not yet encoded; `y` the targets of all rows, `w` their weights."""
+
+    schema: Schema
+    rows: Rows
+    y: Array
+    w: Array | None = None
+    labels: Labels | None = None  # None: the target is a number
+
+    @classmethod
+    def of(cls, schema: Schema, rows: Rows, classes: bool) -> TableData:
+        """Read the targets; `classes`: they are labels."""
+        if isinstance(rows, ArrayRows | SparseRows):
+            y, w = rows.y, rows.w
+            assert y is not None
+        else:
+            pieces = [part.load() for part in rows.targets()]
+            y = np.concatenate([p.y for p in pieces if p.y is not None])
+            w = np.concatenate([p.w for p in pieces if p.w is not None]) if rows.has_weight else None
+        return cls(schema, rows, y, w, Labels.of(np.unique(y)) if classes else None)
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @property
+    def in_memory(self) -> bool:
+        return isinstance(self.rows, ArrayRows | SparseRows)
+
+    @cached_property
+    def classes(self) -> Array | None:
+        return None if self.labels is None else np.unique(self.y)
+
+    @cached_property
+    def codes(self) -> Array:
+        """The targets as numbers: codes of the classes, or the numbers themselves."""
+        if self.classes is None:
+            return self.y.astype(np.float64)
+        return np.searchsorted(self.classes, self.y)
+
+    def pick(self, which: Array) -> Rows:
+        """Some rows by their numbers, not encoded; repeated numbers (of a bootstrap) need a table in memory."""
+        if isinstance(self.rows, ArrayRows | SparseRows):
+            y, w = (None if a is None else a[which] for a in (self.rows.y, self.rows.w))
+            return rows_of(self.rows.X[which], y, w, like=self.rows)
+        return some_rows(self.rows, Marked(self._mask(which)))
+
+    def encoded(self, encoding: Encoding, which: Array) -> Rows:
+        """Some rows by their numbers, encoded."""
+        if isinstance(self.rows, TableRows):  # encoded as they are read, then picked
+            return some_rows(encode(self.rows, encoding), Marked(self._mask(which)))
+        picked: Rows = encode(self.pick(which), encoding)
+        return picked
+
+    def _mask(self, which: Array) -> Array:
+        mask = np.zeros(len(self), dtype=bool)
+        mask[which] = True
+        return mask

@@ -1,0 +1,102 @@
+"""Who takes part in a comparison: every registered model that can learn such a target, by what it says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assay.errors import ParameterError
+from assay.hypotheses import REGISTRY, model_class
+from assay.learner import Learner
+from assay.learner.prospect import Categories, Features, Prospect
+from assay.tables.encoding import Wants
+from assay.tables.schema import Schema
+
+ALIASES = {
+    "svm": "linear-svc",
+    "logistic": "logistic-regression",
+    "logreg": "logistic-regression",
+    "softmax": "logistic-regression",
+    "ols": "linear-regression",
+    "least-squares": "linear-regression",
+    "nb": "naive-bayes",
+}
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A model with its search and what it wants of the encoding."""
+
+    name: str
+    model: type[Learner]
+    prospect: Prospect
+    wants: Wants
+    fixed: Mapping[str, Any]  # hyper-parameters that the user set: they are not searched
+
+    def settings(self) -> list[Mapping[str, Any]]:
+        """What the search goes through, simplest first."""
+        if not self.fixed:
+            return [dict(s) for s in self.prospect.search]
+        kept: list[Mapping[str, Any]] = []
+        for setting in self.prospect.search:
+            left = {**setting, **self.fixed}
+            if left not in kept:
+                kept.append(left)
+        return kept
+
+
+def features_of(schema: Schema, n_classes: int, spread: float = 1.0) -> Features:
+    """What decides which models can use a table; `spread` is the deviation of a target that is a number."""
+    used = schema.used
+    return Features(
+        rows=schema.n_rows,
+        classes=n_classes,
+        only_categories=all(c.kind in ("category", "boolean") for c in used),
+        never_negative=not any(c.kind == "date" or (c.kind == "number" and (c.low is None or c.low < 0)) for c in used),
+        text=any(c.kind == "text" for c in used),
+        spread=spread,
+    )
+
+
+def registered(name: str) -> str:
+    """The name in the registry of a model that may go by another one."""
+    return ALIASES.get(name.lower(), name)
+
+
+def entrants(
+    schema: Schema,
+    n_classes: int,
+    *,
+    spread: float = 1.0,
+    only: Sequence[str] | None = None,
+    without: Sequence[str] = (),
+    fixed: Mapping[str, Mapping[str, Any]] | None = None,
+    categories: Categories | None = None,
+) -> tuple[list[Entrant], list[tuple[str, str]]]:
+    """(those who take part, [(name, why not)]). `n_classes` 0: the target is a number."""
+    kind = "classifier" if n_classes else "regressor"
+    features = features_of(schema, n_classes, spread)
+    wanted = list(REGISTRY) if only is None else [registered(name) for name in only]
+    set_aside = {registered(name) for name in without}
+    for name in (*wanted, *set_aside):
+        model_class(name)  # an unknown name is refused, with the nearest
+    found: list[Entrant] = []
+    left_out: list[tuple[str, str]] = []
+    for name in wanted:
+        cls = model_class(name)
+        prospect = cls.prospect(kind, features)
+        if prospect is None:
+            if only is not None:
+                left_out.append((name, f"it is no {kind}"))
+        elif name in set_aside:
+            left_out.append((name, "set aside"))
+        elif prospect.unfit is not None:
+            left_out.append((name, prospect.unfit))
+        else:
+            wants = Wants.of(cls, prospect, categories)
+            found.append(Entrant(name, cls, prospect, wants, (fixed or {}).get(name, {})))
+    if not found:
+        reasons = "; ".join(f"{name}: {why}" for name, why in left_out)
+        raise ParameterError(f"No model is left to compare. {reasons}")
+    return found, left_out
