@@ -8,8 +8,8 @@ JOBS ?= 2
 .PHONY: demo test lint types imports tests bench clean
 
 demo: $(VENV)/.user
-	@echo '$$ assay train coins --target coin --model qda --out coins.assay'
-	@$(BIN)/assay train coins --target coin --model qda --out coins.assay
+	@echo '$$ assay compare coins --target coin --out coins.assay --report coins.html'
+	@$(BIN)/assay compare coins --target coin --out coins.assay --report coins.html
 	@echo
 	@echo '$$ assay verify coins.assay coins'
 	@$(BIN)/assay verify coins.assay coins
@@ -27,6 +27,8 @@ imports: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 tests: $(VENV)/.dev
+	@tools/postgres
+	@tools/chromium
 	$(BIN)/python -m pytest -n $(JOBS)
 
 bench: $(VENV)/.bench
@@ -38,7 +40,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.user: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(PIP) install -c constraints.txt -e .
+	$(PIP) install -c constraints.txt -e '.[plot]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt

@@ -78,7 +78,7 @@ def _leak(leaked: int, n: int, distinct: float) -> Worry:
     share, few = leaked / n, distinct < FEW_KINDS
     seen = f"{leaked} of {n} held-out rows ({share:.1%}) equal a training row in every column"
     return Worry(
-        "low" if few else "high" if share >= 0.01 else "medium",
+        "low" if few else "high" if share >= 0.05 else "medium",
         "held-out rows that are also training rows",
         f"{seen}; only {distinct:.0%} of all rows are distinct, so that may be chance."
         if few

@@ -61,6 +61,7 @@ class Perceptron(Classifier):
 
     name = "perceptron"
     takes_sparse = True
+    ends_by_itself = False  # rows that nothing separates never end it
     params: ClassVar[Mapping[str, Param]] = {
         "order": Choice(options=("cyclic", "random", "first-mistake", "batch"), doc="which row is visited next"),
         "eta0": Range(low=0, open_low=True, open_high=True, doc="the step ε of a correction"),

@@ -45,6 +45,7 @@ class Learner(Tunable):
     layout: ClassVar[Layout] = {}
     name: ClassVar[str]  # the name on the command line and in model files
     takes_categories: ClassVar[bool] = False
+    ends_by_itself: ClassVar[bool] = True  # a fit that stops at its limit of iterations is something to worry about
 
     n_jobs: int | None
     n_features_in_: int
