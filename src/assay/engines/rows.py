@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -102,9 +103,12 @@ class Rows(ABC):
 
     def in_memory(self) -> Rows:
         """The same rows as arrays."""
-        from assay.engines.threads import default_engine
+        from assay.engines.engine import engine
 
-        loaded = list(default_engine().map(_load, self.blocks()))
+        reader = engine(self.home if self.home == "stream" else "threads")
+        if self.n_rows is not None and not self.sparse:
+            return self._gathered(reader)
+        loaded = list(reader.map(_load, self.blocks()))
         if not loaded:
             return ArrayRows(np.empty((0, self.n_columns)), None, None, like=self)
         y = np.concatenate([b.y for b in loaded if b.y is not None]) if self.has_target else None
@@ -114,6 +118,29 @@ class Rows(ABC):
 
             return SparseRows(stack([b.X for b in loaded]), y, w, names=self.names)
         return ArrayRows(np.concatenate([b.X for b in loaded]), y, w, like=self)
+
+    def _gathered(self, reader: Any) -> Rows:
+        """Blocks put into one array of known length where they are loaded: never more than the array and a few blocks are there."""
+        parts = self.blocks()
+        first = next(parts, None)
+        if first is None:
+            return ArrayRows(np.empty((0, self.n_columns)), None, None, like=self)
+        block = first.load()
+        X = np.empty((self.n_rows or 0, block.X.shape[1]), block.X.dtype)
+        rest = [(_put(X, block), block.y, block.w), *reader.map(partial(_load_into, X), parts)]
+        y = np.concatenate([y for _, y, _ in rest]) if self.has_target else None
+        w = np.concatenate([w for _, _, w in rest]) if self.has_weight else None
+        return ArrayRows(X[: sum(n for n, _, _ in rest)], y, w, like=self)
+
+
+def _put(X: Array, block: Block) -> int:
+    X[block.start : block.start + len(block.X)] = block.X
+    return len(block.X)
+
+
+def _load_into(X: Array, part: Part) -> tuple[int, Any, Any]:
+    block = part.load()
+    return _put(X, block), block.y, block.w
 
 
 def _load(part: Part) -> Block:

@@ -19,8 +19,13 @@ from assay.numerics import Array
 
 def row_keys(start: int, n: int, seed: int) -> Array:
     """A 64-bit key of each of the rows start … start + n − 1 (splitmix64 of seed and row number); no two rows share one."""
+    return keys_of(np.arange(start, start + n, dtype=np.uint64), seed)
+
+
+def keys_of(numbers: Array, seed: int) -> Array:
+    """A 64-bit key of each number (unsigned, 64 bits)."""
     with np.errstate(over="ignore"):
-        z = np.arange(start, start + n, dtype=np.uint64) + np.uint64(seed) * np.uint64(0xD1342543DE82EF95)
+        z = numbers + np.uint64(seed) * np.uint64(0xD1342543DE82EF95)
         z = (z + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -17,6 +17,7 @@ from assay import store
 from assay.certify import Certificate, Claim
 from assay.engines import ArrayRows, Block, Engine, Part, Rows, SparseRows, engine_for
 from assay.engines.blas import one_thread_blas
+from assay.engines.rows import cut
 from assay.errors import DataError, not_fitted
 from assay.inputs import as_column, as_rows, check_features
 from assay.layout import Layout
@@ -28,6 +29,7 @@ from assay.params import check_params
 from assay.store import Record
 
 FEW = 4096  # numbers that are answered at once, without any engine
+AT_A_TIME = 1 << 14  # rows answered at a time: what is computed on the way stays near the processor, and small
 
 
 @dataclass(frozen=True)
@@ -295,4 +297,7 @@ class _Answer:
     answer: Callable[[Block], Array]
 
     def __call__(self, part: Part) -> Array:
-        return self.answer(part.load())
+        block = part.load()
+        if len(block.X) <= AT_A_TIME:
+            return self.answer(block)
+        return np.concatenate([self.answer(piece) for piece in cut(block, AT_A_TIME)])

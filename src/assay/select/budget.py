@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from assay.engines import engine_for
 from assay.engines.split import row_keys
 from assay.engines.threads import worker_count
 from assay.numerics import Array, Floats
@@ -82,7 +83,11 @@ def _after_rung(
     entrants: list[Entrant], work: Work, share: float, until: float
 ) -> tuple[list[Entrant], list[tuple[str, str]]]:
     tasks = [Task(e.name, Rung(work, e, e.settings(), share), 1) for e in entrants]
-    outcomes = {o.key: o for o in run_tasks(tasks, workers=worker_count(), deadline=until)}
+    here = engine_for(work.table.rows).name == "cluster"  # it has workers of its own
+    outcomes = {o.key: o for o in run_tasks(tasks, workers=0 if here else worker_count(), deadline=until)}
+    stopped = [o.message for o in outcomes.values() if o.state == "interrupted"]
+    if stopped:  # nothing is finished yet that could be kept
+        raise KeyboardInterrupt(stopped[0])
     pairs, risks, errors = [], [], []
     for entrant in entrants:
         outcome = outcomes[entrant.name]

@@ -35,7 +35,7 @@ from assay.select.row_losses import check_loss, row_losses
 from assay.select.splits import Resampling, Split, make_splits
 from assay.select.table_claims import encoding_claim
 from assay.select.table_model import TableModel
-from assay.select.trial import Trial, learnt, run_trial, search_settings
+from assay.select.trial import Trial, learnable, learnt, run_trial, search_settings
 from assay.tables.one_column import group_codes, moments
 from assay.tables.schema import Schema, infer, task_of
 from assay.tables.source import Source
@@ -44,6 +44,7 @@ from assay.tables.tabled import table_source
 
 MANY = 2000  # rows from which a part is held out for good
 FOLDS = 10
+REPEATS = {"repeated": 5, "bootstrap": 25}
 SHARE_OF_MEMORY = 0.25  # tables that would take more of the machine's memory are read as a stream
 
 OnEvent = Callable[[str, Any], None]
@@ -112,7 +113,10 @@ def compare(
     table = opened_table(source, schema, task, weight)
     groups = None if group is None else group_codes(source, group)[0]
     times = None if time_column is None else moments(source, time_column)
-    plan = plan_of(resampling, len(table), folds, repeats, share, seed, times)
+    if not isinstance(resampling, str | Resampling):
+        resampling = given_splits(resampling, len(table))
+    plan = plan_of(resampling, len(table), folds, repeats, share, seed, groups, times)
+    seed = plan.seed
     asked = Question(
         target, table.task, check_loss(loss, table.classes is not None), plan, seed, weight, group, time_column
     )
@@ -125,6 +129,7 @@ def compare(
         without=without,
         fixed=params,
         categories=categories,
+        probabilities=asked.loss in ("log", "brier"),
     )
     work = Work(table, splits, asked, groups, times)
     tell = on_event or (lambda key, event: None)
@@ -171,6 +176,8 @@ def opened_table(source: Source, schema: Schema, task: str | None, weight: str |
     assert schema.target is not None
     target = schema.target
     kind, _ = task_of(schema, task)
+    if schema.n_rows < 4:
+        raise DataError(f"{source.where} has {schema.n_rows} row(s): too few to fit on some and to test on others.")
     if target.missing:
         raise DataError(
             f"The target {target.name!r} is missing in {target.missing} of {schema.n_rows} rows: leave these rows out "
@@ -180,8 +187,6 @@ def opened_table(source: Source, schema: Schema, task: str | None, weight: str |
         raise OneClassError(
             f"The target {target.name!r} holds a single class in all {schema.n_rows} rows: there is nothing to tell apart."
         )
-    if schema.n_rows < 4:
-        raise DataError(f"{source.where} has {schema.n_rows} row(s): too few to fit on some and to test on others.")
     if not schema.used:
         raise DataError(
             "No column is left to learn from: all are ids, constants or set aside (assay schema DATA shows why; --kind COLUMN=KIND overrides)."
@@ -211,14 +216,51 @@ def machine_memory() -> float:
         return 8e9
 
 
+def given_splits(pairs: Any, n: int) -> list[Split]:
+    """(train, test) row numbers as the user gives them, checked: whole numbers of rows that are there, none on both sides."""
+    found = []
+    for number, pair in enumerate(pairs):
+        try:
+            train, test = (np.sort(np.asarray(side)) for side in pair)
+        except (TypeError, ValueError):
+            raise ParameterError(
+                f"Split {number} is not a pair (train, test) of row numbers: {str(pair)[:60]}"
+            ) from None
+        for side in (train, test):
+            if side.ndim != 1 or (len(side) and side.dtype.kind not in "iu"):
+                raise ParameterError(f"Split {number} must hold row numbers, whole numbers from 0 to {n - 1}.")
+            if len(side) and not 0 <= side[0] <= side[-1] < n:
+                raise ParameterError(
+                    f"Split {number} names the row {side[0] if side[0] < 0 else side[-1]} of {n} rows."
+                )
+        both = np.intersect1d(train, test)
+        if len(both):
+            raise ParameterError(
+                f"Split {number} has row {both[0]} on both sides: it would be tested on what it learnt."
+            )
+        found.append(Split(train.astype(np.int64), test.astype(np.int64)))
+    if not found:
+        raise ParameterError("No split was given: give at least one pair (train, test) of row numbers.")
+    return found
+
+
 def plan_of(
-    resampling: Any, n: int, folds: int | None, repeats: int | None, share: float, seed: int, times: Array | None
+    resampling: Any,
+    n: int,
+    folds: int | None,
+    repeats: int | None,
+    share: float,
+    seed: int,
+    groups: Array | None = None,
+    times: Array | None = None,
 ) -> Resampling:
     """How rows are split for testing, where the user leaves it open or says it in a word."""
+    if resampling == "given" or (isinstance(resampling, Resampling) and resampling.kind == "given"):
+        raise ParameterError("Splits are given as a list of (train, test) row numbers: resampling=[(train, test), …].")
     if isinstance(resampling, Resampling):
         return resampling
     if not isinstance(resampling, str):
-        return Resampling("given", folds=len(list(resampling)), seed=seed)
+        return Resampling("given", folds=len(resampling), seed=seed)
     if not 0 < share < 1:
         raise ParameterError(f"A share of {share!r} cannot be held out: it must lie between 0 and 1.")
     kind = resampling
@@ -226,28 +268,37 @@ def plan_of(
         kind = "holdout" if n >= MANY and folds is None and repeats is None else "k-fold"
         kind = "repeated" if repeats is not None and repeats > 1 else kind
         kind = "time" if times is not None and kind != "holdout" else kind
-    return Resampling(
-        kind, folds=folds or min(FOLDS, n), repeats=repeats or (5 if kind == "repeated" else 1), share=share, seed=seed
-    )  # type: ignore[arg-type]
+    most = n if groups is None else len(np.unique(groups))
+    if kind == "time" and times is not None:
+        most = len(np.unique(times)) - 1
+    usual = min(FOLDS, max(most, 1 if kind == "time" else 2))
+    return Resampling(kind, folds=folds or usual, repeats=repeats or REPEATS.get(kind, 1), share=share, seed=seed)
 
 
 def _splits(
     asked: Question, given: Any, table: TableData, source: Source, groups: Array | None, times: Array | None
 ) -> list[Split]:
     plan = asked.resampling
+    if plan.kind == "bootstrap" and not table.in_memory:
+        raise ParameterError("A bootstrap draws rows more than once, which needs the table in memory: take k-fold.")
     if plan.kind == "given":
-        pairs = [Split(*(np.sort(np.asarray(side, dtype=np.int64)) for side in pair)) for pair in given]
+        pairs = given
     elif plan.kind == "holdout":
         mask = held_out_rows(source, table.rows, split_facts(asked))
         pairs = [Split(np.flatnonzero(~mask), np.flatnonzero(mask))]
     else:
         pairs = make_splits(plan, len(table), y=strata(table, plan), groups=groups, time=times)
-    for pair in pairs:
+    if table.w is not None:  # weight 0 is as good as absent
+        pairs = [Split(pair.train, pair.test[table.w[pair.test] > 0]) for pair in pairs]
+    for number, pair in enumerate(pairs):
         if not len(pair.train) or not len(pair.test):
             raise DataError("A split has no rows on one side: hold out another share, or take another seed.")
-    if table.w is None:
-        return list(pairs)
-    return [Split(pair.train, pair.test[table.w[pair.test] > 0]) for pair in pairs]  # weight 0 is as good as absent
+        if not learnable(table, pair):
+            raise DataError(
+                f"In split {number + 1} of {len(pairs)} the rows to learn from hold a single class: take fewer folds, or another "
+                "way to set rows aside."
+            )
+    return list(pairs)
 
 
 def split_facts(asked: Question) -> dict[str, Any]:

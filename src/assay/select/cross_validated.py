@@ -46,15 +46,15 @@ def strata(table: TableData, plan: Resampling) -> Array | None:
 
 
 def claim_of(kind: str, sums: list[float], rows: list[int], settings: list[Any], plan: Resampling) -> Claim:
-    """The claim that follows from the losses of the folds."""
+    """The claim that follows from the losses of the folds; a row tested again is no new row, so its interval is that of one time."""
     n, total = sum(rows), float(sum(sums))
-    mean = total / n
+    mean, once = total / n, plan.repeats if plan.kind == "repeated" else 1
     if kind == "zero-one":
-        low, high = clopper_pearson(round(total), n)
+        low, high = clopper_pearson(round(total / once), n // once)
         what = f"{round(total)} of {n} rows wrong"
     else:
         means = np.array(sums) / np.array(rows)
-        low, high = normal_interval(mean, float(means.std(ddof=1) / np.sqrt(len(means))))
+        low, high = normal_interval(mean, float(means.std(ddof=1) / np.sqrt(len(means) / once)))
         what = f"mean squared error {mean:.6g} on {n} rows"
     times = f", {plan.repeats} times over" if plan.repeats > 1 else ""
     return Claim(

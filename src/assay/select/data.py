@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from assay.engines import Marked, Rows, SparseRows, rows_of, some_rows
+from assay.engines import Marked, PickedRows, Rows, SparseRows, rows_of, some_rows
 from assay.engines.rows import ArrayRows
 from assay.labels import Labels
 from assay.numerics import Array
@@ -58,7 +58,9 @@ class TableData:
 
     def pick(self, which: Array) -> Rows:
         """Some rows by their numbers, not encoded; repeated numbers (of a bootstrap) need a table in memory."""
-        if isinstance(self.rows, ArrayRows | SparseRows):
+        if isinstance(self.rows, ArrayRows):
+            return PickedRows(self.rows, which)
+        if isinstance(self.rows, SparseRows):
             y, w = (None if a is None else a[which] for a in (self.rows.y, self.rows.w))
             return rows_of(self.rows.X[which], y, w, like=self.rows)
         return some_rows(self.rows, Marked(self._mask(which)))

@@ -10,6 +10,7 @@ from assay.errors import ParameterError
 from assay.hypotheses import REGISTRY, model_class
 from assay.learner import Learner
 from assay.learner.prospect import Categories, Features, Prospect
+from assay.params import check_names
 from assay.tables.encoding import Wants
 from assay.tables.schema import Schema
 
@@ -64,6 +65,11 @@ def registered(name: str) -> str:
     return ALIASES.get(name.lower(), name)
 
 
+def gives_probabilities(cls: type[Learner]) -> bool:
+    """Whether models of the class have probabilities, at least with some settings."""
+    return hasattr(cls, "predict_proba")
+
+
 def entrants(
     schema: Schema,
     n_classes: int,
@@ -73,14 +79,16 @@ def entrants(
     without: Sequence[str] = (),
     fixed: Mapping[str, Mapping[str, Any]] | None = None,
     categories: Categories | None = None,
+    probabilities: bool = False,
 ) -> tuple[list[Entrant], list[tuple[str, str]]]:
-    """(those who take part, [(name, why not)]). `n_classes` 0: the target is a number."""
+    """(those who take part, [(name, why not)]). `n_classes` 0: the target is a number; `probabilities`: the loss needs them."""
     kind = "classifier" if n_classes else "regressor"
     features = features_of(schema, n_classes, spread)
     wanted = list(REGISTRY) if only is None else [registered(name) for name in only]
     set_aside = {registered(name) for name in without}
-    for name in (*wanted, *set_aside):
-        model_class(name)  # an unknown name is refused, with the nearest
+    own = {registered(name): dict(given) for name, given in (fixed or {}).items()}
+    for name in (*wanted, *set_aside, *own):
+        check_names(model_class(name), own.get(name, {}))  # an unknown name is refused, with the nearest
     found: list[Entrant] = []
     left_out: list[tuple[str, str]] = []
     for name in wanted:
@@ -89,13 +97,15 @@ def entrants(
         if prospect is None:
             if only is not None:
                 left_out.append((name, f"it is no {kind}"))
+        elif probabilities and not gives_probabilities(cls):
+            left_out.append((name, "it gives no probabilities, which the loss needs"))
         elif name in set_aside:
             left_out.append((name, "set aside"))
         elif prospect.unfit is not None:
             left_out.append((name, prospect.unfit))
         else:
             wants = Wants.of(cls, prospect, categories)
-            found.append(Entrant(name, cls, prospect, wants, (fixed or {}).get(name, {})))
+            found.append(Entrant(name, cls, prospect, wants, own.get(name, {})))
     if not found:
         reasons = "; ".join(f"{name}: {why}" for name, why in left_out)
         raise ParameterError(f"No model is left to compare. {reasons}")

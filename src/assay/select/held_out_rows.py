@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from assay.engines import Rows
-from assay.engines.split import held_out_mask
+from assay.engines.split import held_out_mask, keys_of, unit_interval
 from assay.errors import DataError
 from assay.numerics import Array
 from assay.tables.one_column import group_codes, moments
@@ -39,17 +39,29 @@ def count_rows(table: Rows) -> int:
 
 
 def groups_held_out(names: list[str], fraction: float, seed: int) -> Array:
-    """Of each group whether it is held out, by a hash of its name: the same whatever the order of the rows."""
-    marks = [int(held_out_mask(zlib.crc32(name.encode()), 1, fraction, seed)[0]) for name in names]
-    return np.array(marks, dtype=bool)
+    """Of each group whether it is held out, by a hash of its name: the same whatever the order of the rows.
+
+    Of few groups the hash may choose none, or all: then the first in its order is held out alone, or the last one kept.
+    """
+    if len(names) < 2:
+        raise DataError(f"All rows are of one group, {names[0]!r}: rows of a group stay together, so none can be held out.")
+    place = unit_interval(keys_of(np.array([zlib.crc32(name.encode()) for name in names], dtype=np.uint64), seed))
+    marks: Array = place < fraction
+    if not marks.any():
+        marks[np.argmin(place)] = True
+    elif marks.all():
+        marks[np.argmax(place)] = False
+    return marks
 
 
 def latest(times: Array, fraction: float) -> Array:
-    """The latest rows, about a share `fraction`; rows of the same moment lie on one side."""
+    """The latest rows, as near to a share `fraction` as can be; rows of the same moment lie on one side."""
     if np.isnan(times).any():
         at = int(np.flatnonzero(np.isnan(times))[0])
         raise DataError(f"The time is missing in row {at} (counted from 0): every row needs one to be put in order.")
-    ordered = np.sort(times)
-    cut = ordered[min(len(times) - 1, int(np.ceil(len(times) * (1.0 - fraction))))]
-    late: Array = times >= cut
+    moments, counts = np.unique(times, return_counts=True)
+    if len(moments) < 2:
+        raise DataError("All rows are of the same moment: none of them is later than the others and can be held out.")
+    later = np.cumsum(counts[::-1])[::-1][1:]  # rows of each moment but the first, and of those after it
+    late: Array = times >= moments[1 + int(np.argmin(np.abs(later - fraction * len(times))))]
     return late

@@ -33,6 +33,7 @@ from assay.errors import AssayError
 from assay.numerics import Array, Floats
 from assay.select.comparison import Comparison, Entry
 from assay.select.occam import recommend
+from assay.select.repeated_rows import of_distinct_rows
 from assay.tables.encoding import Encoding, Wants
 
 LOOKED_AT = 50_000  # rows of each side on which leaks and drift are looked for
@@ -77,7 +78,8 @@ def _score(entry: Entry, found: Comparison) -> None:
         entry.scores = regression_scores(truth, answers.values)
         entry.scores.sort(key=lambda s: s.name != NAMES[found.loss])
     if len(found.splits) > 1:  # answers of several fits: the interval is that of one fit, so no longer exact
-        entry.scores = [replace(s, kind="approximate") for s in entry.scores]
+        rows = len(np.unique(found.tested))
+        entry.scores = [of_distinct_rows(replace(s, kind="approximate"), rows) for s in entry.scores]
     entry.risk = entry.scores[0]
     entry.train_risk = _train_risk(entry, found)
 
@@ -100,11 +102,11 @@ def _rank(found: Comparison) -> None:
     done = found.done
     losses = {e.name: found.losses(e.name) for e in done}
     if len(found.splits) > 1 and all(e.fold_risks is not None for e in done):
-        folds: dict[str, Any] = {e.name: e.fold_risks for e in done}
+        sizes = np.array([len(s.test) for s in found.splits])
+        # by the size of its fold, so that the mean over folds is the risk of all tested rows
+        folds: dict[str, Any] = {e.name: e.fold_risks * (sizes / sizes.mean()) for e in done}
         n_train = float(np.mean([len(s.train) for s in found.splits]))
-        n_test = float(np.mean([len(s.test) for s in found.splits]))
-        _, tests = compare_with_best(folds, n_train=n_train, n_test=n_test) if len(done) > 1 else ("", {})
-        found.best = min(folds, key=lambda name: float(np.mean(folds[name])))
+        found.best, tests = compare_with_best(folds, n_train=n_train, n_test=float(sizes.mean()))
     elif found.loss == "zero-one":
         answers = {e.name: e.answers.values for e in done if e.answers is not None}
         found.best, tests = compare_with_best(answers, y=found.truth)
@@ -114,14 +116,16 @@ def _rank(found: Comparison) -> None:
         entry.against_best = tests.get(entry.name)
     best = losses[found.best]
     risks = np.array([losses[e.name].mean() for e in done])
-    choice = recommend(risks, np.full(len(done), _standard_error(best)), np.array([e.complexity for e in done]))
+    error = _standard_error(best, len(np.unique(found.tested)))
+    choice = recommend(risks, np.full(len(done), error), np.array([e.complexity for e in done]))
     for k, entry in enumerate(done):
         entry.within = k in choice.within
     found.recommended = done[choice.chosen].name
 
 
-def _standard_error(values: Floats) -> float:
-    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+def _standard_error(values: Floats, rows: int) -> float:
+    """Of a mean over answers for so many distinct rows."""
+    return float(values.std(ddof=1) / np.sqrt(rows)) if rows > 1 else 0.0
 
 
 def _bracket(found: Comparison) -> Any:
@@ -205,7 +209,7 @@ def _of_models(found: Comparison) -> list[Worry]:
         entry = found[found.recommended]
         if entry.train_risk is not None and entry.risk is not None:
             worries += overfitting(entry.train_risk, entry.risk)
-    separable = [e.name for e in found.done if e.model is not None and getattr(e.model.model_, "separable_", False)]
+    separable = [e.name for e in found.done if e.model is not None and getattr(e.model.model_, "separable_", False) in (True, "yes")]
     if separable:
         worries.append(
             Worry(

@@ -71,13 +71,13 @@ class RawRows:
         return np.asarray(self.X)
 
     def in_words(self, i: int) -> dict[str, str]:
-        """The values of the i-th row as a person would write them; of text, how many words were found."""
+        """The values of the i-th row as a person would write them; of text, how many different words it has."""
         said = {c.name: spoken(c, float(v)) for c, v in zip(self.plain, self.values[i])}
         if self.texts:
             places = self.X[np.array([i])].indices
             for k, column in enumerate(self.texts):
                 start = len(self.plain) + k * BUCKETS
-                said[column.name] = f"{int(((places >= start) & (places < start + BUCKETS)).sum())} different words"
+                said[column.name] = f"{int(((places >= start) & (places < start + BUCKETS)).sum())} words"
         return {c.name: said[c.name] for c in self.data.schema.used}
 
 

@@ -41,7 +41,9 @@ class Answers:
                 wide[:, np.searchsorted(classes, model.classes_)] = P
                 P = wide
             return cls(values, P)
-        return cls(values, None, model.decision_function(rows) if hasattr(model, "decision_function") else None)
+        if not hasattr(model, "decision_function") or len(model.classes_) < len(classes):  # no score for a class unseen
+            return cls(values)
+        return cls(values, None, model.decision_function(rows))
 
     @classmethod
     def for_loss(cls, model: Any, rows: Rows, classes: Array | None, loss: str) -> Answers:

@@ -13,12 +13,16 @@ from assay.certify.compare import differs_in
 from assay.engines import Engine, Rows
 from assay.tables.encoding import Encoding
 from assay.tables.encoding.expand import MISSING
+from assay.tables.kinds import USED
+from assay.tables.schema import Schema, infer
+from assay.tables.source import Source
 
 if TYPE_CHECKING:
     from assay.select.table_model import TableModel
 
 TABLE_CHECKS = ("encoding", "cross_validated")
 TOLERANCE = 1e-9
+DESCRIBED = ("kind", "missing", "levels", "counts", "low", "high", "whole", "with_time")
 
 
 def encoding_claim(encoding: Encoding) -> Claim:
@@ -28,7 +32,7 @@ def encoding_claim(encoding: Encoding) -> Claim:
         name="encoding",
         statement=(
             f"means, deviations and category counts of the encoding are those of the {s.n} rows of the fit: nothing of the rows "
-            f"held out went into it; within {TOLERANCE:.0e} of a deviation"
+            f"held out went into it; within {TOLERANCE:.0e} of a deviation; the schema is that of the whole table"
         ),
         holds=True,
         check="encoding",
@@ -39,13 +43,15 @@ def encoding_claim(encoding: Encoding) -> Claim:
     )
 
 
-def table_verdicts(model: TableModel, claims: tuple[Claim, ...], engine: Engine, raw: Rows) -> list[Verdict]:
-    """Re-check the claims about the table itself, from its rows."""
+def table_verdicts(
+    model: TableModel, claims: tuple[Claim, ...], engine: Engine, raw: Rows, source: Source
+) -> list[Verdict]:
+    """Re-check the claims about the table itself: `raw` are the rows of the fit, `source` holds the whole table."""
     verdicts = []
     for claim in claims:
         try:
             with np.errstate(all="ignore"):
-                holds, reason = _CHECKS[claim.check](model, claim, engine, raw)
+                holds, reason = _CHECKS[claim.check](model, claim, engine, raw, source)
         except UNUSABLE as error:
             holds, reason = False, f"the claim cannot be checked: {error}"
         verdicts.append(Verdict(claim.name, holds, reason, kind=claim.kind))
@@ -54,11 +60,16 @@ def table_verdicts(model: TableModel, claims: tuple[Claim, ...], engine: Engine,
     return verdicts
 
 
-def _check_encoding(model: TableModel, claim: Claim, engine: Engine, raw: Rows) -> tuple[bool, str]:
+def _check_encoding(
+    model: TableModel, claim: Claim, engine: Engine, raw: Rows, source: Source
+) -> tuple[bool, str]:
     due = encoding_claim(model.encoding_)
     part = differs_in(claim, due)
     if part is not None:
         return False, f"the {part} is not the one that follows from the model"
+    wrong = _schema_is_wrong(model.schema_, source)
+    if wrong is not None:
+        return False, wrong
     s = model.encoding_.statistics
     n, total, count, levels, documents = _sums(model.encoding_, raw)
     if n != s.n or not np.array_equal(count, s.present):
@@ -73,6 +84,27 @@ def _check_encoding(model: TableModel, claim: Claim, engine: Engine, raw: Rows) 
     return bool(
         off <= TOLERANCE and spread <= 1e-6
     ), f"counted again from {n} rows in two passes; means agree within {off:.1e} deviations"
+
+
+def _schema_is_wrong(schema: Schema, source: Source) -> str | None:
+    """In what the stored schema does not describe the table, looked at once more; None where it does."""
+    there = [c for c in schema.columns if c.name in source.types and c.kind != "ignored"]
+    target = schema.target if schema.target is not None and schema.target.name in source.types else None
+    kinds = {c.name: c.kind for c in schema.used} | ({target.name: target.kind} if target and target.kind in USED else {})
+    found = infer(
+        source,
+        target=target.name if target else None,
+        features=[c.name for c in there],
+        kinds=kinds,
+        **{role: name for role, name in schema.roles.items() if name in source.types},
+    )
+    if found.n_rows != schema.n_rows:
+        return f"the schema is that of {schema.n_rows} rows, the table has {found.n_rows}"
+    for column in (*schema.used, *([target] if target else [])):
+        for part in DESCRIBED:
+            if getattr(column, part) != getattr(found[column.name], part):
+                return f"the schema's {part} of the column {column.name!r} is not that of the table"
+    return None
 
 
 def _sums(encoding: Encoding, raw: Rows) -> tuple[int, Any, Any, list[Any], Any]:
@@ -105,7 +137,9 @@ def _scatter(encoding: Encoding, raw: Rows, mean: Any) -> Any:
     return m2
 
 
-def _check_cross_validated(model: TableModel, claim: Claim, engine: Engine, raw: Rows) -> tuple[bool, str]:
+def _check_cross_validated(
+    model: TableModel, claim: Claim, engine: Engine, raw: Rows, source: Source
+) -> tuple[bool, str]:
     from assay.select.cross_validated import recount
 
     return recount(model, claim, engine, raw)

@@ -22,6 +22,7 @@ from assay.numerics import Array
 from assay.select.table_claims import TABLE_CHECKS, encoding_claim, table_verdicts
 from assay.store import Record
 from assay.tables.encoding import Encoding, Wants, from_data, to_data
+from assay.tables.columns import check_known
 from assay.tables.same import check_columns, check_same
 from assay.tables.schema import Schema
 from assay.tables.table_rows import EncodedRows, TableRows, encode
@@ -60,7 +61,7 @@ class TableModel:
     @property
     def target(self) -> str | None:
         target: str | None = self.model_._provenance.get("target")
-        return target
+        return target if target is not None or self.schema_.target is None else self.schema_.target.name
 
     def __getattr__(self, name: str) -> Any:
         """What was learnt (`classes_`, `coef_`, …) and what the model can do beyond `predict` are the model's."""
@@ -96,6 +97,9 @@ class TableModel:
         names = [c.name for c in self.schema_.columns]
         source = table_source(data, names=names, extra={target: y, weight or "weight": sample_weight})
         check_columns(self.schema_, source)
+        if labelled:
+            check_known([target], source.types, "the target", source.where)
+            check_known([weight] if weight else [], source.types, "the weight", source.where)
         rows = TableRows(source, self.schema_, target if labelled else None, weight if labelled else None)
         classes = getattr(self.model_, "classes_", None)
         return rows.labelled_like(classes) if labelled and classes is not None else rows
@@ -132,7 +136,7 @@ class TableModel:
         seen, held_out = sides(opened, self.encoding_, mask)
         inner = self.model_.certificate_.verdicts(seen, held_out)
         raw = opened if mask is None else some_rows(opened, Marked(~mask))
-        own = table_verdicts(self, self._claims, engine, raw)
+        own = table_verdicts(self, self._claims, engine, raw, table.source)
         return Verdicts((*inner.verdicts, *own), inner.notes)
 
     def certify(self, data: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
@@ -162,8 +166,13 @@ class TableModel:
         own = tuple(Claim(**c) for c in record.claims if c["check"] in TABLE_CHECKS)
         inner = replace(record, claims=[c for c in record.claims if c["check"] not in TABLE_CHECKS], encoding=None)
         model = model_of_record(inner)
-        if record.names is None or tuple(record.names) != encoding.names:
+        if record.names is None or tuple(record.names) != encoding.names or model._categories != encoding.categories:
             raise ModelFileError("The model file's encoding does not lead to the columns of its model.")
+        if encoding.wants.missing > model.takes_missing or encoding.wants.sparse > model.takes_sparse:
+            raise ModelFileError("The model file's encoding leaves to its model what that model cannot take.")
+        split = record.provenance.get("split") or {}
+        if not all(isinstance(split.get(role, ""), str) for role in ("group", "time")):
+            raise ModelFileError("The model file's split names columns that are no names.")
         return cls(model, encoding, own)
 
     def save(self, path: Any) -> None:

@@ -74,6 +74,7 @@ def run_trial(
         encoding, rows = learnt(entrant, data, split.train)
         model = next(iter(entrant.model(**entrant.fixed).fit_each(rows, [setting])))
         train = Answers.for_loss(model, rows, data.classes, loss)
+        del rows  # a large table is then not there twice
         answers = Answers.of(model, data.encoded(encoding, split.test), data.classes)
     return Trial(
         setting=setting,
@@ -84,7 +85,7 @@ def run_trial(
         train_rows=len(split.train),
         complexity=float(model.complexity()),
         columns=len(encoding.outputs),
-        converged=bool(getattr(model, "converged_", True)),
+        converged=bool(getattr(model, "converged_", True)) or not model.ends_by_itself,
         notes=notes,
         model=model,
         encoding=encoding,
@@ -122,8 +123,12 @@ def search_settings(
         ):
             losses[k].append(row_losses(loss, data, split.test, Answers.for_loss(model, test, data.classes, loss)))
             tell(("fits", number * len(settings) + k + 1, len(inner) * len(settings)))
+    if not inner:
+        return None
     joined = np.array([np.concatenate(each) for each in losses])
     risks = joined.mean(axis=1)
+    if np.isnan(risks).all():  # the loss needs probabilities, and there are none
+        return None
     errors = joined.std(axis=1, ddof=1) / np.sqrt(joined.shape[1]) if joined.shape[1] > 1 else np.zeros(len(joined))
     choice = recommend(risks, errors, np.arange(len(settings), dtype=np.float64))
     return Search(settings, risks, errors, choice.chosen, choice.best)
@@ -132,25 +137,32 @@ def search_settings(
 def inner_splits(
     data: TableData, train: Array, seed: int, groups: Array | None = None, times: Array | None = None
 ) -> list[Split]:
-    """Splits of the training rows: stratified folds, or by group or time where the outer ones are."""
+    """Splits of the training rows: stratified folds, or by group or time where the outer ones are.
+
+    Fewer folds where groups, moments or rows of a class are few; none where they are too few to split by.
+    """
     rows = np.unique(train)
-    folds = 5 if len(rows) <= FEW else 3
-    labels = None
-    if data.classes is not None:
-        labels = data.codes[rows]
-        counts = np.bincount(labels)
-        folds = max(2, min(folds, int(counts[counts > 0].min())))
-    kind = "time" if times is not None else "k-fold"
-    plan = Resampling(kind, folds=min(folds, max(2, len(rows))), seed=seed + 1)
-    rare = data.classes is not None and np.bincount(labels)[np.unique(labels)].min() < 2  # type: ignore[arg-type]
-    found = make_splits(
-        plan,
-        len(rows),
-        y=None if rare else labels,
-        groups=None if groups is None else groups[rows],
-        time=None if times is None else times[rows],
-    )
-    return [Split(rows[s.train], rows[s.test]) for s in found]
+    folds = min(5 if len(rows) <= FEW else 3, len(rows))
+    group, moment = (None if each is None else each[rows] for each in (groups, times))
+    if group is not None:
+        folds = min(folds, len(np.unique(group)))
+    if moment is not None:
+        folds = min(folds, len(np.unique(moment)) - 1)
+    labels = None if data.classes is None else data.codes[rows]
+    if labels is not None and moment is None:
+        fewest = int(np.unique(labels, return_counts=True)[1].min())
+        folds = min(folds, max(2, fewest))
+        labels = None if fewest < 2 else labels
+    if folds < (1 if moment is not None else 2):
+        return []
+    plan = Resampling("k-fold" if moment is None else "time", folds=folds, seed=seed + 1)
+    found = make_splits(plan, len(rows), y=labels, groups=group, time=moment)
+    return [split for s in found if learnable(data, split := Split(rows[s.train], rows[s.test]))]
+
+
+def learnable(data: TableData, split: Split) -> bool:
+    """Whether the training side can teach anything: of one class alone nothing can be learnt."""
+    return data.classes is None or len(np.unique(data.codes[split.train])) > 1
 
 
 @contextmanager

@@ -11,8 +11,8 @@
 - lists, records, bytes, times of day and spans of time: **ignored**.
 
 A CSV file's dates, truth values and numbers have types when its reader recognised them, and are text otherwise: text is
-never parsed here unless an override asks for it. Constants, ids and ignored columns are not learnt from. Where row counters
-are all there is to learn from, they stay numbers.
+never parsed here unless an override asks for it. Constants, ids and ignored columns are not learnt from. Numbers that look
+like ids stay numbers where they are all there is to learn from, or where the user names them as features.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from assay.numerics import Array
 from assay.tables.columns import check_known
 from assay.tables.plan import as_numbers, as_text
 from assay.tables.source import Reading, Source
-from assay.tables.table_plan import as_seconds
+from assay.tables.table_plan import as_seconds, without_nan
 
 BATCH = 1 << 16
 
@@ -24,7 +24,7 @@ def _read(source: Source, name: str, what: str, reading: Reading) -> pa.ChunkedA
 
 def group_codes(source: Source, name: str) -> tuple[Array, list[str]]:
     """(n,) the number of each row's group, and the groups' names as text, in order."""
-    column = as_text(_read(source, name, "the group", "text"))
+    column = as_text(without_nan(_read(source, name, "the group", "text")))
     if column.null_count:
         at = compute.index(compute.is_null(column), True).as_py()
         raise DataError(f"The group {name!r} is missing in row {at} (counted from 0): every row needs one.")
@@ -35,6 +35,7 @@ def group_codes(source: Source, name: str) -> tuple[Array, list[str]]:
 
 def moments(source: Source, name: str) -> Array:
     """(n,) dates as seconds, or numbers as they are; NaN where missing."""
-    numeric = types.is_integer(source.types.get(name)) or types.is_floating(source.types.get(name))
     column = _read(source, name, "the time", "as it is")
+    dtype = column.type
+    numeric = types.is_integer(dtype) or types.is_floating(dtype) or types.is_decimal(dtype)
     return as_numbers(column).astype(np.float64) if numeric else as_seconds(column, name)

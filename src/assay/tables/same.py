@@ -25,7 +25,7 @@ from assay.tables.schema import Column, Schema
 from assay.tables.schema_text import told
 from assay.tables.source import Reading, Source, cut
 from assay.tables.survey import family_of, rows_at_once
-from assay.tables.table_plan import as_seconds
+from assay.tables.table_plan import as_seconds, without_nan
 
 FIRST_ROWS = 1024
 HELD: dict[Family, str] = {
@@ -168,7 +168,7 @@ class Watch:
             raise _changed(self.column, self._source, f", such as {error.told}") from None
 
     def _add_texts(self, values: Any) -> None:
-        texts = as_text(values)
+        texts = as_text(without_nan(values))
         self._missing += texts.null_count
         self._present += len(texts) - texts.null_count
         if self._levels is None or len(self._levels) == MOST_LEVELS:  # then rare ones were left out on purpose

@@ -54,8 +54,9 @@ def survey(
         else:
             columns.append(_column(tallies[name].facts(rows), chosen.get(name), name == target))
     found = columns[: len(names)]
-    if not any(column.kind in USED for column in found):
-        found = [_kept_counter(column) if column.name not in chosen else column for column in found]
+    if features is not None or not any(column.kind in USED for column in found):
+        why = "you named it" if features is not None else "there is nothing else to learn from"
+        found = [_kept_counter(column, why) if column.name not in chosen else column for column in found]
     return Schema(tuple(found), rows, columns[-1] if target is not None else None, dict(roles))
 
 
@@ -199,7 +200,7 @@ def _levels(counts: dict[str, int]) -> tuple[tuple[str, ...], dict[str, int]]:
     return levels, {level: counts[level] for level in levels}
 
 
-def _kept_counter(column: Column) -> Column:
+def _kept_counter(column: Column, why: str) -> Column:
     if column.kind != "id" or column.low is None:
         return column
-    return replace(column, kind="number", why=f"{column.why}, but there is nothing else to learn from")
+    return replace(column, kind="number", why=f"{column.why}, but {why}")

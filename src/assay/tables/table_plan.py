@@ -49,7 +49,7 @@ class TablePlan:
         columns = [decoded(table[c.name], c, start) for c in self.plain]
         X: Any = interleave(columns, table.num_rows, np.float32 if self.single else np.float64)
         if self.texts:
-            X = beside(X, [word_counts(as_text(table[c.name])) for c in self.texts])
+            X = beside(X, [word_counts(as_text(without_nan(table[c.name]))) for c in self.texts])
         y = None if self.target is None else as_target(table[self.target], self.target, start, self.text_target)
         w = None if self.weight is None else as_weight(table[self.weight], self.weight, start)
         return Block(X, y, w, start)
@@ -81,12 +81,21 @@ def decoded(column: Any, what: Column, start: int) -> Array:
 
 def as_level_codes(column: Any, levels: tuple[str, ...]) -> Array:
     """Text as positions in `levels`; NaN where missing, −1 where not listed."""
-    text = as_text(column)
+    text = as_text(without_nan(column))
     codes = compute.index_in(text, value_set=pa.array(levels, pa.large_string()))
     found = compute.fill_null(codes, -1).cast(pa.float64())
     if text.null_count:
         found = compute.if_else(compute.is_null(text), pa.scalar(float("nan")), found)
     return as_numbers(found)
+
+
+def without_nan(column: Any) -> Any:
+    """A column whose NaN, if it holds floats, is missing: as text it would be a word."""
+    if types.is_dictionary(column.type) and types.is_floating(column.type.value_type):
+        column = column.cast(column.type.value_type)
+    if not types.is_floating(column.type):
+        return column
+    return compute.if_else(compute.is_nan(column), pa.scalar(None, column.type), column)
 
 
 def as_seconds(column: Any, name: str) -> Array:
@@ -100,7 +109,7 @@ def as_seconds(column: Any, name: str) -> Array:
         elif types.is_time(dtype):
             raise SchemaError(f"Column {name!r} holds times of day, but the model was fitted on dates.")
         moments = column.cast(pa.timestamp("us", getattr(dtype, "tz", None)), safe=False).cast(pa.int64())
-    except pa.ArrowInvalid as error:
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise SchemaError(
             f"Column {name!r} should hold dates such as 2024-02-29 or 2024-02-29 18:30:00: {str(error).splitlines()[0]}"
         ) from None

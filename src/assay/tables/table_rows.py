@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.types as types
 
 from assay.engines import Block, Part, Rows, block_rows
@@ -73,6 +74,11 @@ class TableRows(Rows):
             yield BatchPart(batches, plan, start)
             rows = start + sum(batch.num_rows for batch in batches)
         self.n_rows = rows
+
+    def in_memory(self) -> Rows:
+        found = super().in_memory()
+        pa.default_memory_pool().release_unused()  # what reading needed is not needed again
+        return found
 
     def anywhere(self) -> Rows:
         """The same rows as parts that any process can read which sees the files."""

@@ -7,7 +7,6 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as compute
 import pyarrow.types as types
 
@@ -15,6 +14,7 @@ from assay.numerics import Array
 from assay.tables.distinct import hash_texts
 from assay.tables.kinds import MOST_LEVELS, NEARLY_NUMBERS, Family
 from assay.tables.plan import as_text
+from assay.tables.table_plan import without_nan
 from assay.tables.tallies import Tally
 
 SAMPLE = 200  # texts of a batch whose words are counted
@@ -36,9 +36,7 @@ class TextTally(Tally):
         self._numbers, self._strange, self._stranger = 0, 0, ""
 
     def _add(self, column: Any, start: int) -> None:
-        if types.is_floating(column.type):
-            column = compute.if_else(compute.is_nan(column), pa.scalar(None, column.type), column)
-        present = column.drop_null()
+        present = without_nan(column).drop_null()
         self.missing += len(column) - len(present)
         texts = as_text(present).combine_chunks()
         sample = texts.slice(0, SAMPLE).to_pylist()

@@ -5,20 +5,21 @@ true/false 0 and 1
 date       days since 1970, month, weekday, hour, as numbers
 category   a column a category (the 64 most frequent; the rest share "other"), or as the model wants them; a missing
            value is a category of its own where the fit had some; an unseen one counts as "other", or as none
-text       words hashed into 32 768 columns, tf·idf, each row of length 1
+text       words hashed into 32 768 columns, tf·idf, each row of length 1; words in one row of the fit alone are left out
 id, constant, ignored: left out
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from assay.engines import ArrayRows, Engine, Rows, SparseRows
+from assay.engines import ArrayRows, Engine, Part, PickedRows, Rows, SparseRows
 from assay.engines.csr import SparseMatrix
+from assay.engines.threads import default_engine
 from assay.learner import Learner
 from assay.learner.prospect import Categories, Prospect
 from assay.numerics import Array, Floats
@@ -31,7 +32,8 @@ from assay.tables.schema import Schema
 MOST_CATEGORIES = 64
 WIDE = 512  # dense columns above which a model that takes sparse rows gets them
 TILE = 4096
-FEWEST_ROWS = 2  # of the fit in which a word must occur to get a column
+PIECE = 1 << 14  # rows that a thread encodes at a time
+FEWEST_ROWS = 2  # of the fit in which a word must occur to count
 
 
 class Wants(NamedTuple):
@@ -63,6 +65,7 @@ class Shown(NamedTuple):
     kept: Array  # level numbers with a column each
     other: bool
     missing: bool
+    dropped: int = -1  # the level that is told by zeros in all these columns
 
 
 @dataclass(frozen=True)
@@ -106,8 +109,8 @@ class Encoding:
         kept, rest = np.sort(present[:MOST_CATEGORIES]), len(present) > MOST_CATEGORIES
         alone = not (other or rest or missing)
         if len(kept) and (self.wants.categories == "reference" or (len(kept) == 2 and alone)):
-            drop = present[0] if self.wants.categories == "reference" else kept[0]
-            kept = kept[kept != drop]
+            drop = int(present[0] if self.wants.categories == "reference" else kept[0])
+            return Shown(kept[kept != drop], bool(other or rest), bool(missing), drop)
         return Shown(kept, bool(other or rest), bool(missing))
 
     @cached_property
@@ -169,24 +172,41 @@ class Encoding:
 
     def __call__(self, X: Any) -> Any:
         """The encoded numbers of a block: an array, or a `SparseMatrix` where `sparse`."""
-        found = self.groups.expand(X)
         if self.sparse:
-            return self._sparse(found)
-        out = np.empty((len(found.numbers), len(self.outputs)), dtype=found.numbers.dtype)
+            return self._sparse(self.groups.expand(X))
+        dtype = np.float64 if isinstance(X, SparseMatrix) else X.dtype
+        out = np.empty((len(X), len(self.outputs)), dtype=dtype)
+        self.into(X, out)
+        return out
+
+    def into(self, X: Any, out: Floats) -> None:
+        """The encoded numbers of a block, written into an array."""
+        found = self.groups.expand(X)
         for a in range(0, len(out), TILE):  # a tile stays in the cache while all columns fill it
             self._dense(Expanded(found.numbers[a : a + TILE], found.codes[a : a + TILE], None), out[a : a + TILE])
         if found.words is not None:
             out[:, len(self.outputs) - NARROW * len(self.groups.texts) :] = hashed_narrow(
                 self._weighed(found.words), len(self.groups.texts)
             )
-        return out
 
-    def rows(self, rows: ArrayRows | SparseRows) -> ArrayRows | SparseRows:
+    def rows(self, rows: ArrayRows | PickedRows | SparseRows) -> ArrayRows | SparseRows:
         """Rows of the table in memory, encoded."""
-        X = self(rows.X)
-        if isinstance(X, SparseMatrix):
-            return SparseRows(X, rows.y, rows.w, names=self.names)
-        return ArrayRows(X, rows.y, rows.w, names=self.names, categories=self.categories)
+        if isinstance(rows, SparseRows) or self.sparse:
+            whole: Any = rows.in_memory()
+            X = self(whole.X)
+            if isinstance(X, SparseMatrix):
+                return SparseRows(X, whole.y, whole.w, names=self.names)
+            return ArrayRows(X, whole.y, whole.w, names=self.names, categories=self.categories)
+        picked = rows if isinstance(rows, PickedRows) else PickedRows(rows, np.arange(len(rows.X)))
+        out = np.empty((len(picked.which), len(self.outputs)), dtype=picked.rows.X.dtype)
+        for _ in default_engine().map(partial(self._fill, out), picked.parts(PIECE)):
+            pass
+        y, w = (None if a is None else a[picked.which] for a in (picked.rows.y, picked.rows.w))
+        return ArrayRows(out, y, w, names=self.names, categories=self.categories)
+
+    def _fill(self, out: Floats, part: Part) -> None:
+        block = part.load()
+        self.into(block.X, out[block.start : block.start + len(block.X)])
 
     def _dense(self, found: Expanded, out: Floats) -> None:
         a = found.numbers.shape[1]
@@ -212,7 +232,7 @@ class Encoding:
         if not self.wants.missing:
             lacking = np.isnan(Z)
             if lacking.any():
-                fill = np.where(self._moved, 0.0, self.statistics.mean) if self.wants.scaled else self.statistics.mean
+                fill = (self.statistics.mean - mean) / scale if self.wants.scaled else self.statistics.mean
                 Z = np.where(lacking, fill, Z)
         return Z
 
@@ -233,6 +253,8 @@ class Encoding:
         place = np.full(levels + 2, rest, dtype=np.int64)
         place[:levels] = rest
         place[shown.kept] = np.arange(after)
+        if shown.dropped >= 0:
+            place[shown.dropped] = -1
         place[-1] = rest
         place[MISSING] = after + shown.other if shown.missing else -1
         return place
@@ -251,4 +273,7 @@ class Encoding:
         return beside(dense, pieces)
 
     def _weighed(self, words: SparseMatrix) -> SparseMatrix:
-        return tf_idf(words, self.statistics.documents, self.statistics.n, len(self.groups.texts))
+        """The known words weighed; the others are dropped before the rest is brought to length 1."""
+        documents = self.statistics.documents
+        known = words.keep((documents >= FEWEST_ROWS)[words.indices])
+        return tf_idf(known, documents, self.statistics.n, len(self.groups.texts))

@@ -72,18 +72,20 @@ class _Absorb:
                 "write the value as missing."
             )
         j = int(np.argmax(np.abs(np.nan_to_num(N)).max(axis=0)))
-        raise DataError(f"Column {names[j][0]!r} holds numbers too large to square: bring it to other units.")
+        raise too_large(self.groups, j)
 
 
 def _merge(a: Statistics, b: Statistics) -> Statistics:
     present = a.present + b.present
     share = b.present / np.maximum(present, 1)
-    shift = b.mean - a.mean
+    with np.errstate(over="ignore"):
+        shift = b.mean - a.mean
+        m2 = a.m2 + b.m2 + shift * shift * a.present * share
     return Statistics(
         a.n + b.n,
         present,
         np.where(a.present > 0, a.mean + shift * share, b.mean),
-        a.m2 + b.m2 + shift * shift * a.present * share,
+        m2,
         tuple(x + y for x, y in zip(a.levels, b.levels)),
         a.documents + b.documents,
     )
@@ -94,4 +96,13 @@ def statistics_of(engine: Engine, groups: Groups, rows: Rows) -> Statistics:
     found = fold(engine, rows.blocks(), _Absorb(groups), _merge)
     if found is None:
         raise DataError("There are no rows to learn the encoding from.")
+    bad = np.flatnonzero(~np.isfinite(found.m2))
+    if len(bad):  # each block could be squared, but not all of them together
+        raise too_large(groups, int(bad[0]))
     return found
+
+
+def too_large(groups: Groups, j: int) -> DataError:
+    """The error about numbers of which no deviation can be taken."""
+    name = groups.number_names()[j][0]
+    return DataError(f"Column {name!r} holds numbers too large to square: bring it to other units.")

@@ -34,11 +34,12 @@ def tf_idf(words: SparseMatrix, documents: Array, n: int, texts: int) -> SparseM
 
 
 def hashed_narrow(words: SparseMatrix, texts: int) -> Floats:
-    """The weighed words folded into NARROW columns a text column."""
-    out = np.zeros((len(words), NARROW * texts))
-    column = words.indices // BUCKETS * NARROW + words.indices % NARROW
-    np.add.at(out, (words.row_numbers(), column), words.data)
-    return out
+    """The weighed words folded into NARROW columns a text column, each row again of length 1."""
+    out = np.zeros((len(words), texts, NARROW))
+    np.add.at(out, (words.row_numbers(), words.indices // BUCKETS, words.indices % NARROW), words.data)
+    length = np.sqrt(np.einsum("itk,itk->it", out, out))
+    out /= np.where(length > 0, length, 1.0)[:, :, None]
+    return out.reshape(len(words), NARROW * texts)
 
 
 def beside(dense: Floats, pieces: Sequence[SparseMatrix]) -> SparseMatrix:

@@ -1,0 +1,133 @@
+"""What a model is: regions of its answers, and what only some models have (margins, ellipses, a path, weights, a landscape)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from assay import plots
+from assay.engines import ArrayRows
+from assay.errors import DataError
+from assay.numerics import Array
+from assay.report.figures import figure, optional, side_by_side
+from assay.report.markup import Html, section
+from assay.report.raw_model import RawModel, picture_rows, two_columns
+from assay.report.surface import weight_surface
+from assay.select.details import Details
+
+RESOLUTION = 110
+MOST_ENCODED = 300  # columns of encoded rows of which pictures are made
+PATH_ROWS = 200
+
+
+def region_figures(details: Details) -> tuple[list[Html | None], str]:
+    """Decision regions on the two most important numeric columns, and margins; or why there are none."""
+    rows = details.sample
+    if rows.texts:
+        return [], "Regions are not drawn of tables with text: words have no axis."
+    shown = two_columns(details)
+    if shown is None:
+        return [], "Regions need two columns of numbers, and this table has fewer."
+    X, y, filled = picture_rows(rows, shown)
+    a, b = (rows.plain[j].name for j in shown)
+    model, key = RawModel(details.model), details.entry.name
+    classes = details.comparison.data.classes is not None
+    words = " Missing values of the other columns stand at their medians." if filled else ""
+    drawn = figure(
+        "Decision regions" if classes else "Predictions",
+        f"The {'answer' if classes else 'predicted value'} over {a} and {b}, the two columns of numbers that matter most; the others are "
+        f"held fixed.{words}",
+        lambda: plots.decision_regions(model, X, y, columns=shown, resolution=RESOLUTION),
+        key=key,
+    )
+    margins = optional(
+        "Margins and support vectors",
+        f"The lines where the score is −1, 0 and 1, over {a} and {b}; rows on or inside the margin are ringed.",
+        lambda: _margins(details, model, X, y, shown),
+        key=key,
+    )
+    return [drawn, margins], ""
+
+
+def _margins(details: Details, model: RawModel, X: ArrayRows, y: Array, shown: tuple[int, int]) -> Any:
+    if "hinge" not in str(
+        getattr(details.model.model_, "loss", "")
+    ):  # the lines at ±1 mean something to hinge losses alone
+        raise DataError("No margin of support vectors.")
+    return plots.margins(model, X, y, columns=shown)
+
+
+def inside_section(details: Details) -> Html | None:
+    """Figures that only some models have."""
+    model, key = details.model.model_, details.entry.name
+    encoded = _encoded(details)
+    weights = optional(
+        "Weights",
+        "Of the columns as the model sees them, the greatest first; " + _units(details),
+        lambda: plots.coefficients(model, names=details.model.encoding_.names),
+        key=key,
+    )
+    if encoded is None:
+        return section("Inside the model", side_by_side(weights), level=3)
+    X, y, shown = encoded
+    parts = [weights]
+    if shown is not None:
+        a, b = (details.model.encoding_.names[j] for j in shown)
+        parts += [
+            optional(
+                "Class densities",
+                f"The normal density of each class over {a} and {b}; {_units(details)}",
+                lambda: plots.covariance_ellipses(model, X, y, columns=shown),
+                key=key,
+            ),
+            optional(
+                "The way of the perceptron",
+                f"Its boundary after each mistake, on at most {PATH_ROWS} rows, over {a} and {b}; {_units(details)}",
+                lambda: _path(model, X, y, shown),
+                key=key,
+            ),
+            optional(
+                "Loss over two weights",
+                f"The mean loss of the rows shown as the weights of {a} and {b} change and all others stay, without penalty; the star is the "
+                "fit.",
+                lambda: weight_surface(model, X.X, y, shown, (a, b)),
+                key=key,
+            ),
+        ]
+    parts.append(
+        optional(
+            "Margins of the rows",
+            "How far rows lie on the right side of the boundary; left of zero are mistakes.",
+            lambda: plots.margin_distribution(model, X, y),
+            key=key,
+        )
+    )
+    return section("Inside the model", side_by_side(*parts), level=3)
+
+
+def _units(details: Details) -> str:
+    return "numbers are standardised." if details.model.encoding_.wants.scaled else "numbers are as in the table."
+
+
+def _encoded(details: Details) -> tuple[ArrayRows, Array, tuple[int, int] | None] | None:
+    """The sample as the model sees it, its targets, and the places of the two most important numbers; None where it is too wide."""
+    encoding = details.model.encoding_
+    if encoding.sparse or len(encoding.outputs) > MOST_ENCODED or details.sample.texts:
+        return None
+    rows = encoding.rows(ArrayRows(np.asarray(details.sample.X, dtype=np.float64)))
+    assert isinstance(rows, ArrayRows)
+    places: dict[str, int] = {}
+    for j, output in enumerate(encoding.outputs):
+        if output.role == "number" and output.source not in places:
+            places[output.source] = j
+    ranked = [places[i.name] for i in details.importance if i.name in places]
+    return rows, details.sample.y, (ranked[0], ranked[1]) if len(ranked) > 1 else None
+
+
+def _path(model: Any, X: ArrayRows, y: Array, shown: tuple[int, int]) -> Any:
+    if "order" not in type(model).params:  # the other models' steps are no mistakes
+        raise DataError("no path of mistakes")
+    some = np.unique(np.linspace(0, len(y) - 1, min(len(y), PATH_ROWS)).round().astype(np.intp))
+    fresh = type(model)(**{**model.get_params(), "max_iter": min(20, int(model.max_iter))})
+    return plots.perceptron_path(fresh, X.X[some], y[some], columns=shown, names=X.names)

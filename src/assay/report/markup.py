@@ -1,0 +1,110 @@
+"""Markup that cannot be broken by what it holds: every text is escaped unless it is `Html` already.
+
+>>> el("p", "1 < 2 ", el("b", "&"), lang="en")
+'<p lang="en">1 &lt; 2 <b>&amp;</b></p>'
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
+EMPTY = frozenset(("br", "meta", "hr"))
+
+
+class Html(str):
+    """Markup, to be put into the page as it is."""
+
+    __slots__ = ()
+
+
+def text(value: Any) -> Html:
+    """Any value as text of the page: escaped, and without control and direction marks, which could disguise what it says."""
+    if isinstance(value, Html):
+        return value
+    return Html(html.escape(UNSEEN.sub("\N{REPLACEMENT CHARACTER}", str(value)), quote=True))
+
+
+def join(*parts: Any) -> Html:
+    """Parts one after the other; None is nothing."""
+    return Html("".join(text(part) for part in parts if part is not None))
+
+
+def el(tag: str, /, *children: Any, **attributes: Any) -> Html:
+    """An element; an attribute's trailing underscore is dropped (class_), None leaves it out, True gives it no value."""
+    given = "".join(
+        f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{text(value)}"')
+        for key, value in attributes.items()
+        if value is not None and value is not False
+    )
+    return Html(f"<{tag}{given}>" if tag in EMPTY else f"<{tag}{given}>{join(*children)}</{tag}>")
+
+
+def paragraphs(*sentences: Any) -> Html:
+    """A paragraph each; empty ones are left out."""
+    return join(*(el("p", s) for s in sentences if s))
+
+
+def items(entries: Iterable[Any]) -> Html | None:
+    """A list, or nothing."""
+    found = [el("li", entry) for entry in entries]
+    return el("ul", *found) if found else None
+
+
+def table(
+    caption: str,
+    head: Sequence[Any],
+    rows: Iterable[Sequence[Any]],
+    *,
+    numbers: Sequence[int] = (),
+    wide: Sequence[int] = (),
+) -> Html:
+    """A table in a box of its own that scrolls where it is too wide. The first cell names its row.
+
+    `numbers` are columns set to the right, `wide` those of long text, which keep a readable width on a phone.
+    """
+    classes = {**dict.fromkeys(numbers, "n"), **dict.fromkeys(wide, "w")}
+    top = [el("th", cell, scope="col", class_=classes.get(j)) for j, cell in enumerate(head)]
+    body = [
+        el(
+            "tr",
+            *(
+                el("th" if j == 0 else "td", cell, scope="row" if j == 0 else None, class_=classes.get(j))
+                for j, cell in enumerate(row)
+            ),
+        )
+        for row in rows
+    ]
+    whole = el("table", el("caption", el("span", caption)), el("thead", el("tr", *top)), el("tbody", *body))
+    return el("div", whole, class_="scroll", tabindex="0", role="region", aria_label=caption)
+
+
+def facts(pairs: Iterable[tuple[str, Any]]) -> Html:
+    """Names and values, one pair a line."""
+    return el("dl", *(join(el("dt", name), el("dd", value)) for name, value in pairs))
+
+
+def folded(summary: str, *content: Any, open_: bool = False) -> Html | None:
+    """Content that is folded away until it is asked for; a printed page shows it."""
+    inside = join(*content)
+    return el("details", el("summary", summary), inside, open=open_) if inside else None
+
+
+def section(
+    title: Any, *content: Any, id_: str | None = None, level: int = 2, class_: str | None = None
+) -> Html | None:
+    """A section with its heading; nothing where it has no content."""
+    inside = join(*content)
+    return el("section", el(f"h{level}", title), inside, id_=id_, class_=class_) if inside else None
+
+
+def anchor(name: str) -> str:
+    """An id for a name.
+
+    >>> anchor("linear SVC <1>")
+    'model-linear-svc-1'
+    """
+    return "model-" + (re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "unnamed")

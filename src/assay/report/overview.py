@@ -1,0 +1,242 @@
+"""The first part of the report: verdict, ranking, what to worry about, what is possible at best, and the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from assay import plots
+from assay.assess.verdict import best_possible, percent, span
+from assay.report.figures import figure, side_by_side
+from assay.report.markup import Html, anchor, el, folded, items, join, paragraphs, section, table
+from assay.report.wording import LOSSES, amount, exactness, interval, pill, plain, setting_words, span_of_time
+from assay.select.comparison import Comparison, Entry
+from assay.select.comparison_text import against
+from assay.tables.schema_text import missing_share, summary, told
+
+TONES = {"high": "bad", "medium": "mild", "low": "soft"}
+SEVERITY = {
+    "high": "the numbers may be wrong",
+    "medium": "the numbers may not hold on new rows",
+    "low": "worth knowing",
+}
+MOST_COLUMNS = 200
+
+
+def head_lines(found: Comparison) -> Html:
+    """What was asked, and the verdict: one sentence, then the others."""
+    tested = _tested(found)
+    asked = (
+        f"{plain(len(found.data))} rows, {found.task}; judged by {LOSSES.get(found.loss, found.loss)} on rows that the fits never "
+        f"saw ({tested})."
+    )
+    verdict = found.verdict or ["No model was finished."]
+    stopped = (
+        "The comparison was interrupted: models that were not finished are missing." if found.interrupted else None
+    )
+    return join(
+        el("p", asked, class_="soft"),
+        el("p", stopped, class_="bad") if stopped else None,
+        el("p", verdict[0], class_="verdict", role="doc-abstract"),
+        paragraphs(*verdict[1:]),
+    )
+
+
+def _tested(found: Comparison) -> str:
+    plan, rows = found.resampling, plain(len(found.tested))
+    if plan.kind == "holdout":
+        return f"{rows} rows held out"
+    if plan.kind == "leave-one-out":
+        return f"each of {rows} rows left out once"
+    if plan.kind == "bootstrap":
+        return f"the rows left out of {len(found.splits)} bootstrap samples"
+    return f"{plan.kind}, {len(found.splits)} splits, {rows} answers"
+
+
+# --- ranking ----------------------------------------------------------------------------------------------------------
+
+
+def ranking_section(found: Comparison) -> Html | None:
+    """All models, the best first; a figure of those that were finished."""
+    rows = [_ranked(entry, found) for entry in found.entries]
+    if not rows:
+        return section("Ranking", paragraphs("No model took part."), id_="ranking")
+    risk = LOSSES.get(found.loss, found.loss)
+    head = ("model", risk, "95 % interval", "training", "against the best", "settings", "complexity", "time")
+    caption = "Models by risk on rows they never saw; the recommended one is marked."
+    words = (
+        "Recommended is the simplest model whose risk lies within one standard error of the best (Occam's rule). Tests against "
+        "the best are paired on the same rows and corrected for their number."
+    )
+    return section(
+        "Ranking",
+        table(caption, head, rows, numbers=(1, 2, 3, 6, 7), wide=(5,)),
+        paragraphs(words),
+        side_by_side(_picture(found)) if found.done else None,
+        _left_out(found),
+        id_="ranking",
+    )
+
+
+def _ranked(entry: Entry, found: Comparison) -> list[Any]:
+    if not entry.done or entry.risk is None:
+        why = f": {entry.message}" if entry.message else ""
+        return [
+            entry.name,
+            pill(entry.state, "bad"),
+            "–",
+            "–",
+            why.removeprefix(": ") or "–",
+            "–",
+            "–",
+            span_of_time(entry.seconds),
+        ]
+    chosen = entry.name == found.recommended
+    name = el("a", entry.name, href=f"#{anchor(entry.name)}")
+    return [
+        join(name, " ", el("span", "recommended", class_="pill good mark")) if chosen else name,
+        el("strong", amount(entry.risk, entry.risk.value, found.loss)),
+        interval(entry.risk, found.loss),
+        "–" if entry.train_risk is None else amount(entry.train_risk, entry.train_risk.value, found.loss),
+        join(
+            against(entry),
+            el("span", " (within one standard error)", class_="soft")
+            if entry.within and not chosen and entry.name != found.best
+            else None,
+        ),
+        setting_words(entry.setting),
+        plain(entry.complexity),
+        span_of_time(entry.seconds),
+    ]
+
+
+def _picture(found: Comparison) -> Html:
+    done = [e for e in found.done if e.risk is not None]
+    risks = [e.risk for e in done if e.risk is not None]
+    said = "; ".join(
+        f"{e.name} {amount(r, r.value, found.loss)} ({interval(r, found.loss)})" for e, r in zip(done, risks)
+    )
+    return figure(
+        "Risk of every model",
+        f"With 95 % intervals ({exactness(risks[0])}): {said}.",
+        lambda: plots.ranking(
+            [e.name for e in done],
+            [r.value for r in risks],
+            [r.low for r in risks],
+            [r.high for r in risks],
+            found.recommended,
+            measure=f"{LOSSES.get(found.loss, found.loss)} on rows never seen",
+            best=least_error(found, found.loss),
+        ),
+        caption=f"With 95 % intervals ({exactness(risks[0])}).",
+    )
+
+
+def least_error(found: Comparison, loss: str) -> float | None:
+    """The lower end of the bracket, for pictures of the error; None where some model is below it, so that it cannot be right."""
+    errors = [s.value for e in found.done for s in e.scores if s.name == "error"]
+    if found.bracket is None or loss != "zero-one" or min(errors, default=0.0) < found.bracket.low:
+        return None
+    return found.bracket.low
+
+
+def _left_out(found: Comparison) -> Html | None:
+    return (
+        folded("Models that were not tried", items(f"{name}: {why}" for name, why in found.left_out))
+        if found.left_out
+        else None
+    )
+
+
+# --- worries and bracket ----------------------------------------------------------------------------------------------
+
+
+def worries_section(found: Comparison) -> Html | None:
+    """Warnings, the gravest first."""
+    if not found.worries:
+        return section(
+            "What to worry about", paragraphs("Nothing was found that would put these numbers in doubt."), id_="worries"
+        )
+    return section("What to worry about", *_worries(found), id_="worries")
+
+
+def _worries(found: Comparison) -> Iterator[Html]:
+    for worry in found.worries:
+        tone = TONES.get(worry.severity, "soft")
+        yield el(
+            "div",
+            el(
+                "p", pill(f"{worry.severity}: {SEVERITY.get(worry.severity, '')}", tone), " ", el("strong", worry.title)
+            ),
+            el("p", worry.detail),
+            el("p", el("strong", "What to do: "), worry.what_to_do) if worry.what_to_do else None,
+            class_=f"worry {tone}",
+        )
+
+
+def bracket_section(found: Comparison) -> Html | None:
+    """Cover and Hart's bracket beside the error."""
+    bracket = found.bracket
+    if bracket is None:
+        return None
+    name = found.recommended or found.best
+    entry = None if name is None else found[name]
+    error = None if entry is None else next((s for s in entry.scores if s.name == "error"), None)
+    e = bracket.neighbour
+    words = (
+        f"The nearest neighbour errs on {percent(e.value)} of {plain(e.n)} rows ({interval(e, 'zero-one')}), each left out once. "
+        f"By Cover and Hart (1967) the least possible error of {bracket.classes} classes then lies within "
+        f"{span(bracket.low, bracket.high)}; with the chance in these rows, within {span(bracket.least, bracket.most)}. "
+        f"This is an {bracket.note.replace('asymptotic, estimate', 'estimate: the lower end holds as rows grow without end')}."
+    )
+    return section(
+        "Best possible",
+        el("p", el("strong", best_possible(bracket, error))) if error is not None else None,
+        paragraphs(words),
+        id_="bracket",
+    )
+
+
+# --- table ------------------------------------------------------------------------------------------------------------
+
+
+def schema_section(found: Comparison) -> Html | None:
+    """What each column was taken for, and why."""
+    schema = found.schema
+    columns = list(schema.columns[:MOST_COLUMNS]) + ([schema.target] if schema.target is not None else [])
+    rows = [
+        (
+            join(c.name, " ", pill("target")) if c is schema.target else c.name,
+            c.kind,
+            missing_share(c, schema.n_rows) or "none",
+            f"{'about ' if c.about else ''}{plain(c.distinct)}",
+            told(c),
+            c.why,
+        )
+        for c in columns
+    ]
+    hidden = len(schema.columns) - MOST_COLUMNS
+    head = ("column", "kind", "missing", "distinct", "values", "why it is taken for that")
+    listing = table("The columns, the target last", head, rows, numbers=(2, 3), wide=(4, 5))
+    return section(
+        "The table",
+        paragraphs(summary(schema), f"{plain(hidden)} more columns are not listed." if hidden > 0 else ""),
+        _balance(found),
+        listing if len(rows) <= 25 else folded(f"All {plain(len(rows))} columns", listing),
+        id_="table",
+    )
+
+
+def _balance(found: Comparison) -> Html | None:
+    import numpy as np
+
+    data = found.data
+    if data.classes is None:
+        return None
+    counts = np.bincount(data.codes, minlength=len(data.classes))
+    names = [str(c) for c in data.classes.tolist()]
+    order = np.argsort(-counts, kind="stable")[:8]
+    said = ", ".join(f"{names[k]} {plain(int(counts[k]))}" for k in order) + (", …" if len(names) > 8 else ".")
+    return side_by_side(
+        figure("Rows of each class", f"The most frequent: {said}", lambda: plots.class_balance(names, counts))
+    )

@@ -1,0 +1,36 @@
+"""Scores of rows that were tested several times: a row asked again is no new row, so intervals are those of the distinct rows.
+
+n answers for m < n distinct rows: the deviation of a mean is taken to be √(n/m) times that of n independent rows, which
+is right where the answers for a row agree, and too wide (never too narrow) where they do not.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from assay.assess.score import Score, proportion
+from assay.certify.intervals import Interval
+
+LEAST = {"R²": -math.inf}  # what a score cannot be below (else 0) or above (else infinity)
+MOST = {"balanced error": 1.0, "AUC": 1.0, "R²": 1.0, "Brier score": 2.0}
+
+
+def of_distinct_rows(score: Score, rows: int) -> Score:
+    """The score with the interval that so many distinct rows allow.
+
+    >>> str(of_distinct_rows(Score("MSE", 4.0, 3.0, 5.0, "approximate", "low", 400), 100))
+    'MSE 4 [2, 6] about'
+    """
+    if rows >= score.n:
+        return score
+    if score.name == "error":
+        return replace(proportion("error", round(score.value * rows), rows), value=score.value, kind="approximate")
+    within = widened(score.value, Interval(score.low, score.high), math.sqrt(score.n / rows))
+    low, high = max(within.low, LEAST.get(score.name, 0.0)), min(within.high, MOST.get(score.name, math.inf))
+    return replace(score, low=min(low, score.value), high=max(high, score.value), kind="approximate", n=rows)
+
+
+def widened(value: float, within: Interval, factor: float) -> Interval:
+    """The interval with both ends that many times as far away."""
+    return Interval(value - factor * (value - within.low), value + factor * (within.high - value))

@@ -1,0 +1,320 @@
+"""The report: one file, whole, safe and complete, whatever the table."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from assay.errors import AssayError, MissingExtraError
+from assay.report import check_possible, report_html, write_report
+from assay.report.markup import anchor
+from assay.select.compare import compare
+from assay.select.comparison import Comparison, Entry
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "a & b' $x_1^{ \\frac",
+    "</svg></style><b>\x07\u202e]]>",
+)
+VOID = {"meta", "br", "hr"}
+
+
+class Page(HTMLParser):
+    """Every element of a page, with a stack that must be balanced, and its words."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.stack: list[str] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.feed(text)
+        self.close()
+        assert not self.stack, f"left open: {self.stack}"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.stack.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.stack[-1:] == [tag], f"</{tag}> closes {self.stack[-3:]}"
+        self.stack.pop()
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+    def ids(self) -> list[str]:
+        return [str(a["id"]) for _, a in self.elements if "id" in a]
+
+
+def sound(found: Comparison) -> Page:
+    """What holds of every report."""
+    text = report_html(found)
+    assert len(text.encode()) < 3_000_000
+    assert text.startswith("<!DOCTYPE html>")
+    page = Page(text)
+    tags = {tag for tag, _ in page.elements}
+    assert not tags & {"script", "iframe", "object", "embed", "link", "base", "form", "img", "audio", "video"}
+    for tag, attributes in page.elements:
+        assert not any(name.startswith("on") for name in attributes), (tag, attributes)
+        for name in ("href", "src", "xlink:href", "action", "data"):
+            value = attributes.get(name)
+            assert value is None or value.startswith(("#", "data:image/png;base64,")), (tag, value)
+        if tag == "th":
+            assert attributes.get("scope") in ("row", "col")
+    style = re.search(r"<style>(.*?)</style>", text, re.S)
+    assert style is not None
+    assert "url(" not in style[1]
+    assert "@import" not in style[1]
+    assert not re.search(r"""(?:src|href|url)\s*[=(]\s*["']?\s*(?:https?:)?//""", text)
+    ids = page.ids()
+    assert len(ids) == len(set(ids))
+    links = {str(a["href"])[1:] for t, a in page.elements if t == "a"}
+    assert links <= set(ids)
+    for entry in found.entries:
+        assert (anchor(entry.name) in ids) == entry.done
+        assert entry.name in page.text
+    for svg in re.findall(r"<svg.*?</svg>", text, re.S):
+        root = ElementTree.fromstring(svg)
+        assert root[0].tag.endswith("title")
+        assert root[0].text
+        assert root[1].tag.endswith("desc")
+        assert root[1].text
+    assert "could not be drawn" not in text
+    levels = [int(t[1]) for t, _ in page.elements if re.fullmatch("h[1-6]", t)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(b <= a + 1 for a, b in itertools.pairwise(levels))
+    return page
+
+
+def two_columns(n: int = 120, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    kind = rng.integers(0, 2, n)
+    height = rng.normal(kind * 2.0, 1.0)
+    return pd.DataFrame({"height": height, "girth": rng.normal(kind, 1.0), "tree": np.where(kind == 1, "oak", "elm")})
+
+
+@pytest.fixture(scope="module")
+def trees() -> Comparison:
+    return compare(
+        two_columns(), "tree", folds=3, models=["lda", "linear-svc", "perceptron", "gaussian-nb", "baseline"]
+    )
+
+
+def test_the_report_has_the_verdict_first_and_a_section_for_every_finished_model(trees):
+    page = sound(trees)
+    assert page.text.index(trees.verdict[0]) < page.text.index("Models by risk on rows")
+    headings = [tag for tag, _ in page.elements if tag == "h2"]
+    assert len(headings) == len(trees.done) + 5  # ranking, worries, bracket, table, reproduction
+    for words in (
+        "Certificate",
+        "Validation curve",
+        "Decision regions",
+        "Confusion",
+        "Calibration",
+        "ROC",
+        "Thresholds",
+    ):
+        assert words in page.text
+    for words in ("Importance of the columns", "Learning curve", "Bias and variance", "Errors to look at"):
+        assert words in page.text
+    for words in (
+        "Margins and support vectors",
+        "The way of the perceptron",
+        "Class densities",
+        "Weights",
+        "Loss over two",
+    ):
+        assert words in page.text
+
+
+def test_every_number_of_the_ranking_stands_in_the_report(trees):
+    from assay.report.wording import amount, interval
+
+    page = sound(trees)
+    for entry in trees.done:
+        assert entry.risk is not None
+        assert amount(entry.risk, entry.risk.value, trees.loss) in page.text
+        assert interval(entry.risk, trees.loss) in page.text
+
+
+def test_the_same_comparison_gives_the_same_bytes(trees):
+    assert report_html(trees) == report_html(trees)
+
+
+def test_it_says_how_to_reproduce_the_numbers(trees):
+    page = sound(trees)
+    assert "found = assay.compare(" in page.text
+    assert "seed=0" in page.text
+    assert str(trees.provenance["assay"]) in page.text
+    assert str(trees.provenance["fingerprint"]) in page.text
+
+
+def test_a_table_in_a_file_is_named_in_the_command(tmp_path):
+    path = tmp_path / "my trees.csv"
+    two_columns(40).to_csv(path, index=False)
+    page = sound(compare(str(path), "tree", folds=2, models=["lda", "baseline"]))
+    assert f"assay compare '{path}' \\ --target tree" in page.text
+
+
+def test_hostile_names_and_labels_are_shown_and_harm_nothing():
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({name: rng.normal(size=90) for name in HOSTILE[:2]})
+    frame[HOSTILE[2]] = rng.choice([HOSTILE[0], HOSTILE[3], "plain"], 90)
+    frame[HOSTILE[3]] = np.where(frame[HOSTILE[0]] > 0, HOSTILE[0], HOSTILE[3])
+    found = compare(frame, HOSTILE[3], folds=2, models=["lda", "linear-svc"])
+    page = sound(found)
+    assert "alert(1)" in page.text  # as words
+    assert "\x07" not in page.text
+    assert "\u202e" not in page.text
+
+
+def test_many_classes():
+    rng = np.random.default_rng(2)
+    codes = np.repeat(np.arange(26), 12)
+    letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
+    frame = pd.DataFrame(
+        rng.normal(size=(len(codes), 3)) * 0.3 + np.c_[codes, codes % 5, codes % 7], columns=list("xyz")
+    )
+    page = sound(compare(frame.assign(letter=letters[codes]), "letter", folds=2, models=["lda", "gaussian-nb"]))
+    assert "Each class" in page.text
+
+
+def test_regression_shows_residuals():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(80, 3))
+    frame = pd.DataFrame(x, columns=["a", "b", "c"]).assign(y=x @ [1.0, 2.0, 0.0] + 0.1 * rng.normal(size=80))
+    found = compare(frame, "y", folds=2, models=["ridge", "linear-regression", "baseline-regressor"])
+    page = sound(found)
+    assert "Residuals" in page.text
+    assert "Predicted against true" in page.text
+    assert "Best possible" not in page.text
+
+
+def test_text_one_column_categories_dates_and_gaps():
+    rng = np.random.default_rng(4)
+    spam = rng.integers(0, 2, 100)
+    frame = pd.DataFrame(
+        {
+            "message": [
+                f"{'win a free prize number' if s else 'see you at home around'} {' '.join(rng.choice(list('abcdefghij'), 5))} {i}"
+                for i, s in enumerate(spam)
+            ],
+            "length": rng.normal(spam, 1.0),
+            "spam": np.where(spam == 1, "yes", "no"),
+        }
+    )
+    sound(
+        compare(
+            frame,
+            "spam",
+            folds=2,
+            models=["logistic-regression", "multinomial-nb", "baseline"],
+            kinds={"message": "text"},
+        )
+    )
+    one = sound(compare(two_columns(60)[["height", "tree"]], "tree", folds=2, models=["lda", "linear-svc"]))
+    assert "Regions need two columns of numbers" in one.text
+    mixed = two_columns(150)
+    mixed["when"] = pd.date_range("2020-01-01", periods=150)
+    mixed["soil"] = rng.choice(["clay", "sand", None], 150)
+    mixed["wet"] = rng.random(150) > 0.5
+    for name in ("height", "girth"):
+        mixed.loc[rng.random(150) < 0.7, name] = np.nan
+    sound(compare(mixed, "tree", folds=2, models=["lda", "naive-bayes"]))
+
+
+def test_models_that_failed_or_were_stopped_are_named_with_the_reason(trees):
+    stopped = [Entry("erm", "timeout", "took longer than 3 s"), Entry("qda", "failed", "a <b>singular</b> covariance")]
+    page = sound(replace(trees, entries=[*trees.entries, *stopped], interrupted=True))
+    assert "took longer than 3 s" in page.text
+    assert "a <b>singular</b> covariance" in page.text
+    assert "was interrupted" in page.text
+
+
+def test_where_nothing_was_finished_the_report_says_so(trees):
+    gone = [Entry(e.name, "interrupted", "stopped") for e in trees.entries]
+    none = replace(
+        trees,
+        entries=gone,
+        recommended=None,
+        best=None,
+        bracket=None,
+        verdict=["No model was finished."],
+        interrupted=True,
+    )
+    assert "No model was finished." in sound(none).text
+
+
+@pytest.mark.parametrize("loss", ["log", "brier"])
+def test_losses_of_probabilities(loss):
+    sound(compare(two_columns(60), "tree", loss=loss, folds=2, models=["lda", "gaussian-nb"]))
+
+
+def test_the_file_is_written_whole_or_not_at_all(trees, tmp_path, monkeypatch):
+    path = tmp_path / "report.html"
+    write_report(trees, path)
+    assert path.read_text(encoding="utf-8") == report_html(trees)
+    before = path.read_bytes()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(AssayError, match="No space left"):
+        write_report(trees, path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(AssayError, match="does not exist"):
+        write_report(trees, tmp_path / "nowhere" / "report.html")
+
+
+def test_without_matplotlib_the_error_says_what_to_install(trees, monkeypatch):
+    import importlib.util
+
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=re.escape("pip install 'assay[plot]'")):
+        check_possible()
+    with pytest.raises(MissingExtraError):
+        report_html(trees)
+
+
+def test_real_tables_stay_below_three_megabytes(data_dir: Path):
+    sound(compare(str(data_dir / "heart_cleveland.csv"), "target", folds=2, without=["erm", "logistic-regression"]))
+
+
+def test_every_colour_of_words_stands_out_from_every_ground_by_the_factor_that_wcag_asks_for():
+    from assay.report.look import CSS
+
+    def luminance(colour: str) -> float:
+        digits = colour.lstrip("#")
+        digits = "".join(d * 2 for d in digits) if len(digits) == 3 else digits
+        c = np.array([int(digits[k : k + 2], 16) / 255 for k in (0, 2, 4)])
+        return float(np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722])
+
+    schemes = re.findall(r":root\{(color-scheme[^}]*|--paper[^}]*)\}", CSS)
+    assert len(schemes) == 3  # light, dark, paper
+    for scheme in schemes:
+        colours = dict(re.findall(r"--(\w+):(#\w+)", scheme))
+        for words in ("ink", "soft", "link", "good", "bad", "mild"):
+            for ground in ("paper", "card", "tint"):
+                a, b = sorted((luminance(colours[words]), luminance(colours[ground])))
+                assert (b + 0.05) / (a + 0.05) >= 4.5, (scheme, words, ground)
