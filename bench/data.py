@@ -2,9 +2,37 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+FOLDER = Path(__file__).with_name("data")
+SCALE = float(os.environ.get("ASSAY_BENCH_SCALE", "1"))
+
+
+def scaled(rows: int, least: int = 100) -> int:
+    """So many rows, times ASSAY_BENCH_SCALE: 0.01 for a quick look whether a workload runs."""
+    return max(least, round(rows * SCALE))
+
+
+def real_data() -> Path | None:
+    """The folder of real data that ASSAY_DATA names; None without one."""
+    named = os.environ.get("ASSAY_DATA", "")
+    return Path(named) if named and Path(named).is_dir() else None
+
+
+def written(name: str, columns: Mapping[str, Any]) -> Path:
+    """A Parquet file of these columns."""
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    FOLDER.mkdir(exist_ok=True)
+    path = FOLDER / name
+    parquet.write_table(pa.table(dict(columns)), path)
+    return path
 
 
 def two_classes(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -73,3 +101,13 @@ def texts(n: int, d: int, entries: int, seed: int = 0) -> tuple[Any, np.ndarray]
     X.sort_indices()
     z = X @ rng.normal(size=d) * 3
     return X, (z + rng.logistic(size=n) > 0).astype(np.int64)
+
+
+def letters(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Like the letter images: 26 classes, 16 whole numbers 0–15, classes of several shapes and spreads that overlap."""
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(7.5, 1.2, size=(26, 16))
+    shapes = rng.normal(size=(26, 16, 16)) * 0.15 + 1.5 * np.eye(16)
+    y = rng.integers(0, 26, n)
+    X = np.einsum("nij,nj->ni", shapes[y], rng.normal(size=(n, 16))) + centres[y]
+    return np.clip(np.rint(X), 0, 15).astype(np.int64), y

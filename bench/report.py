@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.harness import Line
 
-PEERS = ["numpy", "scipy", "numba", "pyarrow", "scikit-learn", "scikit-learn-intelex"]
+PEERS = ["numpy", "scipy", "numba", "pyarrow", "scikit-learn", "scikit-learn-intelex", "joblib", "pandas"]
 
 
 def machine() -> str:
