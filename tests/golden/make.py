@@ -7,6 +7,7 @@ A file that exists is never written again: every later version of Assay must rea
 
 from __future__ import annotations
 
+import datetime
 import json
 import sys
 from pathlib import Path
@@ -41,5 +42,49 @@ def main() -> None:
         print("made", path.name)
 
 
+def mixed_table() -> dict[str, list]:
+    """A small table with a column of every kind."""
+    days = [f"2024-{1 + i % 12:02d}-{1 + i % 28:02d}" for i in range(48)]
+    return {
+        "size": [None if i % 11 == 5 else (i * 7 % 13) + 0.25 * (i % 3) for i in range(48)],
+        "colour": [None if i % 17 == 3 else ("red", "blue", "green")[(i * i) % 3] for i in range(48)],
+        "new": [i % 5 < 2 for i in range(48)],
+        "made": [datetime.date.fromisoformat(day) for day in days],
+        "note": [
+            f"{'good' if i % 4 else 'bad'} box number {i} from the {'north' if i % 3 else 'south'}" for i in range(48)
+        ],
+        "kind": [("oak", "elm")[(i * 7 % 13) > 6] for i in range(48)],
+    }
+
+
+def tables() -> None:
+    from assay.hypotheses import model_class
+    from assay.select.table_model import fit_table
+    from assay.tables.encoding import Wants
+    from assay.tables.schema import infer
+    from assay.tables.table_rows import TableRows
+    from assay.tables.tabled import table_source
+
+    table = mixed_table()
+    for name, wants in (
+        ("logistic-regression", Wants("one-hot", scaled=True, sparse=True)),
+        ("lda", Wants("reference")),
+        ("naive-bayes", Wants("native", missing=True, sparse=True)),
+    ):
+        path = HERE / "tables" / f"{name}.assay"
+        if path.exists():
+            continue
+        source = table_source(table)
+        schema = infer(source, target="kind", kinds={"note": "text"})
+        model = fit_table(model_class(name)(), schema, wants, TableRows(source, schema, "kind"))
+        model.add_claims(target="kind")
+        path.parent.mkdir(exist_ok=True)
+        model.save(path)
+        said = {"predict": model.predict(table).tolist(), "claims": [claim.name for claim in model.certificate_]}
+        path.with_suffix(".json").write_text(json.dumps(said, indent=1) + "\n")
+        print("made", path.relative_to(HERE))
+
+
 if __name__ == "__main__":
     main()
+    tables()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from pathlib import Path
 
@@ -13,6 +14,10 @@ import assay
 from assay.hypotheses import REGISTRY
 
 HERE = Path(__file__).resolve().parent
+spec = importlib.util.spec_from_file_location("golden_make", HERE / "make.py")
+assert spec is not None and spec.loader is not None
+make = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(make)
 
 
 @pytest.mark.parametrize("name", REGISTRY)
@@ -33,3 +38,12 @@ def test_a_golden_file_answers_what_it_always_answered(path):
         assert found.tolist() == said["predict"]
     assert np.allclose(answers(model, said["rows"]), said["answers"], rtol=1e-12, atol=1e-12)
     assert [claim.name for claim in model.certificate_] == said["claims"]
+
+
+@pytest.mark.parametrize("path", sorted((HERE / "tables").glob("*.assay")), ids=lambda path: path.stem)
+def test_a_golden_file_of_a_table_answers_and_verifies_as_it_always_did(path):
+    said = json.loads(path.with_suffix(".json").read_text())
+    model, table = assay.load(path), make.mixed_table()
+    assert model.predict(table).tolist() == said["predict"]
+    assert [claim.name for claim in model.certificate_] == said["claims"]
+    assert model.certificate_.verify(table).holds

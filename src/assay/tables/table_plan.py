@@ -21,7 +21,7 @@ from assay.tables.plan import as_numbers, as_target, as_text, as_weight, interle
 from assay.tables.schema import Column
 from assay.tables.source import Reading
 
-READINGS: dict[str, Reading] = {"number": "number", "category": "text", "text": "text"}
+READINGS: dict[str, Reading] = {"number": "number", "boolean": "number", "category": "text", "text": "text"}
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,9 @@ def _table_of(data: Any) -> Array:
         raise DataError(f"A table has rows and columns; got a {type(data).__name__} of {type(data[0]).__name__}.")
     lengths = sorted({len(row) for row in data})
     if len(lengths) > 1:
-        raise DataError(f"The rows have different lengths, from {lengths[0]} to {lengths[-1]}: a table has as many columns in each.")
+        raise DataError(
+            f"The rows have different lengths, from {lengths[0]} to {lengths[-1]}: a table has as many columns in each."
+        )
     array = np.empty((len(data), lengths[0] if lengths else 0), dtype=object)
     for i, row in enumerate(data):
         array[i] = row

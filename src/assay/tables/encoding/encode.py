@@ -137,7 +137,7 @@ class Encoding:
                 continue
             mine = self._known_words[self._known_words // BUCKETS == t] % BUCKETS
             out += [Output(f"{column.name}#{k}", column.name, "words") for k in mine.tolist()]
-        return tuple(out)
+        return _told_apart(out)
 
     @cached_property
     def _narrow(self) -> bool:
@@ -222,7 +222,9 @@ class Encoding:
                 continue
             place = self._places(shown, len(column.levels or ()))[codes]
             width = len(shown.kept) + shown.other + shown.missing
-            out[:, at : at + width] = place[:, None] == np.arange(width)
+            out[:, at : at + width] = 0.0
+            shown_rows = np.flatnonzero(place >= 0)
+            out[shown_rows, at + place[shown_rows]] = 1.0
             at += width
 
     def _filled(self, N: Floats) -> Floats:
@@ -277,3 +279,17 @@ class Encoding:
         documents = self.statistics.documents
         known = words.keep((documents >= FEWEST_ROWS)[words.indices])
         return tf_idf(known, documents, self.statistics.n, len(self.groups.texts))
+
+
+def _told_apart(outputs: list[Output]) -> tuple[Output, ...]:
+    """The columns with names of their own: a table may have a column that is called "x is missing" beside x."""
+    taken: set[str] = set()
+    found = []
+    for output in outputs:
+        name, k = output.name, 1
+        while name in taken:
+            k += 1
+            name = f"{output.name} ({k})"
+        taken.add(name)
+        found.append(output._replace(name=name) if k > 1 else output)
+    return tuple(found)

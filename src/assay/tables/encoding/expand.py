@@ -12,12 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.engines.csr import SparseMatrix
+from assay.errors import DataError
 from assay.numerics import Array, Floats
 from assay.tables.encoding.dates import part_names, parts
 from assay.tables.encoding.words import BUCKETS
 from assay.tables.schema import Column, Schema
 
 MISSING, OTHER = -2, -1
+MOST_TEXTS = 1000  # columns of text: each is counted in 32 768 columns
 
 
 class Expanded(NamedTuple):
@@ -36,7 +38,13 @@ class Groups:
 
     @classmethod
     def of(cls, schema: Schema) -> Groups:
-        return cls(schema.used)
+        groups = cls(schema.used)
+        if len(groups.texts) > MOST_TEXTS:
+            raise DataError(
+                f"{len(groups.texts)} columns hold text, and at most {MOST_TEXTS} can be learnt from: name the columns to use "
+                "(features=[…], --features in the shell), or make categories of them."
+            )
+        return groups
 
     def places(self, *kinds: str) -> list[int]:
         """Places among the columns that are not text: those of a block's first columns."""

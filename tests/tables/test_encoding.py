@@ -1,0 +1,220 @@
+"""An encoding gives the numbers of pandas and scikit-learn, column by column, whatever the model wants."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+from sklearn.impute import MissingIndicator, SimpleImputer
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from assay.engines import engine_for
+from assay.engines.csr import SparseMatrix
+from assay.tables.encoding import Encoding, Wants
+from assay.tables.encoding.words import BUCKETS
+from assay.tables.schema import Schema, infer
+from assay.tables.table_rows import TableRows, encode
+from assay.tables.tabled import table_source
+
+MOST = 64
+TABLES = ["adult.parquet", "titanic.csv", "penguins.csv", "german.csv", "bank_marketing.csv", "pima_missing.csv"]
+WANTS = [
+    Wants(categories, scaled, missing)
+    for categories in ("one-hot", "reference", "native", "codes")
+    for scaled, missing in ((False, False), (True, False), (True, True))
+]
+
+
+def table(data_dir, name: str) -> pd.DataFrame:
+    path = data_dir / name
+    return pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
+
+
+def learnt(fit: Any, wants: Wants, schema: Schema | None = None, **asked: Any) -> Encoding:
+    source = table_source(fit)
+    schema = schema or infer(source, **asked)
+    rows = TableRows(source, schema)
+    return Encoding.learn(engine_for(rows), schema, wants, rows)
+
+
+def encoded(encoding: Encoding, data: Any) -> np.ndarray:
+    X = encode(TableRows(table_source(data), encoding.schema).in_memory(), encoding).X
+    return X.toarray() if isinstance(X, SparseMatrix) else X
+
+
+def columns(encoding: Encoding, data: Any) -> dict[str, np.ndarray]:
+    """The encoded columns by name, but those of words."""
+    X = encoded(encoding, data)
+    assert X.shape[1] == len(encoding.outputs)
+    return {o.name: X[:, j] for j, o in enumerate(encoding.outputs) if o.role != "words"}
+
+
+# --- what is expected, by other means ---------------------------------------------------------------------------------
+
+
+def expected(schema: Schema, wants: Wants, fit: pd.DataFrame, data: pd.DataFrame) -> dict[str, np.ndarray]:
+    """The encoded columns by name, in order: numbers, indicators, categories."""
+    numbers: dict[str, np.ndarray] = {}
+    indicators: dict[str, np.ndarray] = {}
+    categories: dict[str, np.ndarray] = {}
+    for column in schema.used:
+        name = column.name
+        if column.kind in ("number", "boolean"):
+            a, b = (frame[[name]].astype(float).to_numpy() for frame in (fit, data))
+            numbers[name] = _number(a, b, wants, column.kind == "number")
+            if not wants.missing and np.isnan(a).any() and not np.isnan(a).all():
+                marks = MissingIndicator(features="all").fit(a).transform(b)
+                indicators[f"{name} is missing"] = marks[:, 0].astype(float)
+        elif column.kind == "category":
+            categories |= _category(name, column.levels, _text(fit[name]), _text(data[name]), wants.categories)
+    return numbers | indicators | categories
+
+
+def _number(a: np.ndarray, b: np.ndarray, wants: Wants, moved: bool) -> np.ndarray:
+    scaler = StandardScaler().fit(np.zeros((1, 1)) if np.isnan(a).all() else a)
+    filled = b if wants.missing else SimpleImputer(keep_empty_features=True).fit(a).transform(b)
+    return (scaler.transform(filled) if wants.scaled and moved else filled)[:, 0]
+
+
+def _text(values: pd.Series) -> pd.Series:
+    return values.astype(object).where(values.notna(), None).map(lambda v: v if v is None else str(v))
+
+
+def _category(name: str, levels: Any, fit: pd.Series, data: pd.Series, how: str) -> dict[str, np.ndarray]:
+    if how in ("native", "codes"):
+        codes = data.map({level: float(k) for k, level in enumerate(levels)}).astype(float)
+        return {name: codes.to_numpy() if how == "native" else codes.fillna(-1.0).to_numpy()}
+    counts = fit.value_counts()
+    frequent = sorted(counts.index, key=lambda level: (-counts[level], level))
+    kept, missing = sorted(frequent[:MOST]), bool(fit.isna().any())
+    rest = len(frequent) > MOST
+    if how == "reference":
+        kept.remove(frequent[0])
+    elif len(kept) == 2 and not missing:
+        kept = kept[1:]
+    hot = OneHotEncoder(categories=[kept], handle_unknown="ignore", sparse_output=False)
+    given = data.where(data.notna(), "\0 missing").to_numpy(object).reshape(-1, 1)
+    X = hot.fit(np.array(kept, object).reshape(-1, 1)).transform(given) if kept else np.empty((len(data), 0))
+    found = {f"{name}={level}": X[:, k] for k, level in enumerate(kept)}
+    if rest:
+        found[f"{name} (other)"] = (~data.isin(frequent[:MOST]) & data.notna()).to_numpy(float)
+    if missing:
+        found[f"{name} is missing"] = data.isna().to_numpy(float)
+    return found
+
+
+def compare(found: dict[str, np.ndarray], due: dict[str, np.ndarray]) -> None:
+    assert list(found) == list(due)
+    for name, column in due.items():
+        scale = max(1.0, float(np.nanmax(np.abs(column), initial=0.0)))
+        np.testing.assert_allclose(found[name], column, rtol=1e-10, atol=1e-10 * scale, err_msg=name)
+
+
+# --- real tables ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wants", WANTS, ids=lambda w: "-".join(map(str, w)))
+@pytest.mark.parametrize("name", TABLES)
+def test_real_tables_become_the_numbers_of_scikit_learn(data_dir, name, wants):
+    data = table(data_dir, name)
+    schema = infer(table_source(data), target="target")
+    fit = data.iloc[: len(data) * 2 // 3]
+    encoding = learnt(fit, wants, schema)
+    compare(columns(encoding, data), expected(schema, wants, fit, data))
+
+
+@pytest.mark.parametrize("name", ["adult.parquet", "titanic.csv", "german.csv"])
+def test_sparse_rows_hold_the_same_numbers_but_are_not_centred(data_dir, name, monkeypatch):
+    """Zeros would not stay zeros: a number is divided by its deviation, and a missing one is the mean, divided likewise."""
+    monkeypatch.setattr("assay.tables.encoding.encode.WIDE", 2)
+    data = table(data_dir, name)
+    encoding = learnt(data, Wants("one-hot", True, False, True), target="target")
+    assert encoding.sparse
+    due = expected(encoding.schema, Wants("one-hot", True), data, data)
+    for j, output in enumerate(encoding.outputs):
+        if output.role == "number" and encoding.schema[output.source].kind == "number":
+            due[output.name] = due[output.name] + encoding.statistics.mean[j] / encoding.statistics.deviation[j]
+    compare(columns(encoding, data), due)
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+def test_messages_become_hashed_words_weighed_as_scikit_learn_weighs_them(data_dir, sparse):
+    data = table(data_dir, "sms_spam.csv").iloc[:1200]
+    fit = data.iloc[:900]
+    encoding = learnt(fit, Wants(sparse=sparse), infer(table_source(data), target="target"))
+    (text,) = (c.name for c in encoding.schema.used if c.kind == "text")
+    due = _weighed_words(fit[text], data[text])
+    if sparse:
+        kept = np.flatnonzero((_counts(fit[text]) > 0).sum(axis=0) >= 2)
+        assert encoding.names == tuple(f"{text}#{k}" for k in kept)
+        due = due[:, kept]
+    else:
+        due = due.reshape(len(due), -1, 256).sum(axis=1)
+        due /= np.maximum(np.linalg.norm(due, axis=1, keepdims=True), 1e-300)
+    found = encoded(encoding, data)
+    np.testing.assert_allclose(found, due, atol=1e-12)
+    length = np.linalg.norm(found, axis=1)
+    assert np.all(np.isclose(length, 1.0) | (length == 0.0))
+    assert (length == 0).mean() < 0.01
+
+
+def _counts(texts: pd.Series) -> np.ndarray:
+    words = CountVectorizer(token_pattern=r"(?u)[^\W]{2,}")
+    X = words.fit_transform(texts.fillna(""))
+    hashed = np.array([zlib.crc32(w.encode()) % BUCKETS for w in words.get_feature_names_out()])
+    fold = csr_matrix((np.ones(len(hashed)), (np.arange(len(hashed)), hashed)), (len(hashed), BUCKETS))
+    return (X @ fold).toarray()
+
+
+def _weighed_words(fit: pd.Series, data: pd.Series) -> np.ndarray:
+    learnt_from, asked = _counts(fit), _counts(data)
+    weights = TfidfTransformer(norm=None).fit(learnt_from)
+    asked[:, (learnt_from > 0).sum(axis=0) < 2] = 0
+    X = weights.transform(asked).toarray()
+    return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-300)
+
+
+# --- any table --------------------------------------------------------------------------------------------------------
+
+WORDS = st.sampled_from(["ash", "birch", "elm", "oak", "yew", None])
+NUMBERS = st.one_of(st.none(), st.floats(-1e6, 1e6).map(lambda v: round(v, 3)))
+
+
+@st.composite
+def frames(draw):
+    n = draw(st.integers(1, 40))
+    rows = {
+        "size": draw(st.lists(NUMBERS, min_size=n, max_size=n)),
+        "tree": draw(st.lists(WORDS, min_size=n, max_size=n)),
+        "old": draw(st.lists(st.booleans(), min_size=n, max_size=n)),
+        "age": draw(st.lists(st.integers(-5, 5), min_size=n, max_size=n)),
+    }
+    return pd.DataFrame(rows).astype({"size": float, "tree": object})
+
+
+KINDS = {"size": "number", "tree": "category", "old": "boolean", "age": "number"}
+
+
+@given(frames(), st.data(), st.sampled_from(WANTS))
+def test_any_table_and_any_training_rows_give_the_numbers_of_scikit_learn(frame, data, wants):
+    """Statistics come from the training rows alone; the schema, and with it the levels, from the whole table."""
+    schema = infer(table_source(frame), kinds=KINDS)
+    seen = sorted(data.draw(st.sets(st.integers(0, len(frame) - 1), min_size=1)))
+    fit = frame.iloc[seen]
+    encoding = learnt(fit, wants, schema)
+    compare(columns(encoding, frame), expected(schema, wants, fit, frame))
+
+
+@given(frames(), st.data())
+def test_rows_that_are_not_learnt_from_change_nothing(frame, data):
+    schema = infer(table_source(frame), kinds=KINDS)
+    encoding = learnt(frame, Wants("one-hot", True), schema)
+    which = data.draw(st.lists(st.integers(0, len(frame) - 1), min_size=1, max_size=10))
+    np.testing.assert_array_equal(encoded(encoding, frame.iloc[which]), encoded(encoding, frame)[which])
