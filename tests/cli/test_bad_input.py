@@ -41,14 +41,17 @@ def test_wrong_usage_ends_with_2_and_says_what_to_type(cli, words, message):
 BAD_TABLES = {
     "missing target": (COINS + "1,2,a\n3,4,\n", "target 'coin' is missing in row 1"),
     "one class": (COINS + "1,2,a\n3,4,a\n", "only one class"),
-    "infinite": (COINS + "1,2,a\ninf,4,b\n3,3,a\n4,4,b\n", "infinity"),
-    "huge": (COINS + "1e300,2,a\n-1e300,4,b\n1,1,a\n2,2,b\n", "overflow"),
+    "infinite": (COINS + "1,2,a\ninf,4,b\n3,3,a\n4,4,b\n", "Column 'size_mm' is infinite in row 1"),
+    "huge": (COINS + "1e300,2,a\n-1e300,4,b\n1,1,a\n2,2,b\n", "'size_mm' holds numbers too large to square"),
     "ragged": (COINS + "1,2,a\n3,4\n", "2 fields where the header has 3"),
     "header only": (COINS, "no rows"),
     "empty": ("", "is empty"),
-    "text": (COINS + "1,big,a\n3,small,b\n", "--features in the shell"),
+    "nothing but ids": (
+        "id,coin\n" + "".join(f"x{i},{'ab'[i % 2]}\n" for i in range(30)),
+        "No column is left to learn from",
+    ),
     "repeated names": ("coin,x,x\na,1,2\n", "two columns named 'x'"),
-    "nothing to learn from": ("coin\na\nb\n", "no column left to learn from"),
+    "nothing to learn from": ("coin\na\nb\n", "No column is left to learn from"),
 }
 
 
@@ -81,7 +84,7 @@ def test_a_bad_table_ends_with_3_and_leaves_the_old_model_alone(cli, what):
         (["predict", "none.assay", "coins"], "There is no file 'none.assay'"),
         (["predict", "bad.assay", "coins"], "'bad.assay'"),
         (["predict", "folder", "coins"], "directory"),
-        (["predict", "coins.assay", "oaks"], "no column 'size_mm' (the model was fitted on it)"),
+        (["predict", "coins.assay", "oaks"], "no column 'size_mm', which the model was fitted on"),
         (["predict", "coins.assay", "headless.csv"], "no rows"),
         (["evaluate", "coins.assay", "coins", "--target", "con"], "Did you mean 'coin'"),
         (["evaluate", "coins.assay", "coins", "--target", "mass_g"], "classes are text"),
@@ -143,10 +146,20 @@ def test_an_unexpected_error_is_one_line_unless_asked_for_more(cli, monkeypatch)
 
 
 def test_row_numbers_of_a_split_table_are_explained(tmp_path, cli):
-    (tmp_path / "nan.csv").write_text("a,b\n1,x\n2,y\n,x\n4,y\n5,x\n1,y\n3,x\n")
-    done = cli("train", str(tmp_path / "nan.csv"), "--target", "b", "--model", "qda")
+    (tmp_path / "inf.csv").write_text("a,b\n1,x\n2,y\ninf,x\n4,y\n5,x\n1,y\n3,x\n")
+    done = cli("train", str(tmp_path / "inf.csv"), "--target", "b", "--model", "qda")
     assert done.code == 3
-    assert "column 'a'" in done.err
+    assert "olumn 'a'" in done.err
+    assert "infini" in done.err
     assert "counted on their side of that split" in done.err
-    whole = cli("train", str(tmp_path / "nan.csv"), "--target", "b", "--model", "qda", "--holdout", "0")
-    assert "row 2, column 'a'" in whole.err
+    whole = cli("train", str(tmp_path / "inf.csv"), "--target", "b", "--model", "qda", "--holdout", "0")
+    assert "Column 'a' is infinite in row 2" in whole.err
+    assert "side of that split" not in whole.err
+
+
+def test_missing_values_and_text_are_encoded_and_refused_no_more(cli):
+    rows = "".join(f"{i % 5 if i % 7 else ''},{'big' if i % 3 else 'small'},{'ab'[i % 2]}\n" for i in range(60))
+    Path("t.csv").write_text(COINS + rows)
+    for model in ("qda", "gaussian-nb", "linear-svc", "perceptron"):
+        assert cli("train", "t.csv", "--target", "coin", "--model", model, "--out", "m.assay").code in (0, 4)
+        assert cli("verify", "m.assay", "t.csv").code in (0, 4)

@@ -11,8 +11,8 @@ import pytest
 from assay.cli.default_model import default_model
 from assay.engines import ArrayRows
 
-COLUMNS = "numbers 2 (size, one), text 1 (colour: 2 categories)"
-DENSITIES = "gaussian 1 (size), categorical 1 (colour), bernoulli 1 (one)"
+COLUMNS = "numbers 2 (size, one), categories 1 (colour: 2 categories)"
+DENSITIES = "gaussian 1 (size), bernoulli 1 (one), categorical 1 (colour)"
 
 
 @pytest.fixture
@@ -31,8 +31,9 @@ def test_train_and_inspect_show_kinds_and_densities(cli, mixed):
     assert f"densities:   {DENSITIES}\n" in inspected
     for words in (["inspect", "m.assay"], ["train", "t.csv", "--target", "y"]):
         found = json.loads(cli(*words, "--json").out)
-        assert found["kinds"] == ["numbers", "text", "numbers"]
-        assert found["densities"] == ["gaussian", "categorical", "bernoulli"]
+        assert found["kinds"] == {"size": "number", "colour": "category", "one": "number"}
+        assert found["encoded"] == ["size", "one", "colour"]
+        assert found["densities"] == ["gaussian", "bernoulli", "categorical"]
 
 
 def test_models_without_densities_show_the_kinds_alone(cli):
@@ -49,9 +50,9 @@ def note_of(cli, values: list[str], *words: str) -> str:
 
 def test_a_text_column_of_nearly_all_numbers_is_noted_with_the_value_that_made_it_so(cli):
     numbers = [str(i) for i in range(9)]
-    assert note_of(cli, [*numbers, "abc"]) == "column 'x' is read as text because of 1 value such as 'abc'\n"
-    assert "because of 2 values such as '?'" in note_of(cli, [*map(str, range(18)), "abc", "?"])
-    assert note_of(cli, [*numbers, "abc", "?"]) == ""  # fewer than nine in ten
+    assert note_of(cli, [*numbers, "abc"]) == "column 'x' is text, numbers but for 1 value such as 'abc'\n"
+    assert "numbers but for 2 values such as 'abc'" in note_of(cli, [*map(str, range(18)), "abc", "!"])
+    assert note_of(cli, [*numbers, "abc", "!"]) == ""  # fewer than nine in ten
     assert note_of(cli, [*numbers[1:], "abc"]) == ""  # fewer than ten
     assert note_of(cli, [*numbers, "9"]) == ""
     assert note_of(cli, [*numbers, "abc"], "--quiet") == ""

@@ -15,7 +15,8 @@ from assay.hypotheses import REGISTRY
 
 HERE = Path(__file__).resolve().parent
 spec = importlib.util.spec_from_file_location("golden_make", HERE / "make.py")
-assert spec is not None and spec.loader is not None
+assert spec is not None
+assert spec.loader is not None
 make = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(make)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import signal
 import sys
 from typing import NoReturn
@@ -14,6 +15,8 @@ def main() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without arrows gets question marks, not a crash
+    if os.environ.get("ASSAY_DEBUG", "") in ("", "0"):  # what an interrupt caught half-made complains as it vanishes
+        sys.unraisablehook = lambda _: None
     from assay.cli.app import run
 
     sys.exit(run(sys.argv[1:]))

@@ -1,11 +1,12 @@
 """The verbs under one command, and the exit codes that all of them share.
 
 0 done   1 the run failed   2 wrong usage   3 bad data, schema or model file   4 a claim was not established
-130 interrupted   141 the reader of the output went away
+5 the budget of time ran out, what is finished is shown   130 interrupted   143 terminated
 """
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from importlib import import_module
@@ -53,29 +54,38 @@ def assay() -> None:
     assay predict coins.assay new.csv > answers.csv
 
     Exit codes: 0 done, 1 run failed, 2 wrong usage, 3 bad data, schema or model file, 4 a claim was not established,
-    130 interrupted.
+    5 budget of time ran out, 130 interrupted, 143 terminated.
     """
 
 
 def run(arguments: list[str]) -> int:
     """Run the command line and return its exit code; every error is one message, never a traceback (unless ASSAY_DEBUG=1)."""
     try:
-        outcome = assay.main(arguments, prog_name="assay", standalone_mode=False)
+        outcome = assay.main(arguments, prog_name="assay", standalone_mode=False, obj=arguments)
         sys.stdout.flush()
         return outcome if isinstance(outcome, int) else 0
     except click.exceptions.Exit as done:
         return int(done.exit_code)
     except click.ClickException as error:
-        error.show()
+        _show(error)
         return int(error.exit_code)
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, click.Abort) as stop:
         complain("interrupted; nothing was left half-written.")
-        return 130
+        return 143 if "SIGTERM" in str(stop) else 130
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter complains when it ends
         return 1
     except Exception as error:
         return _explain(error)
+
+
+def _show(error: click.ClickException) -> None:
+    """Usage and message on standard error; passwords of addresses are not repeated."""
+    from assay.tables.addresses import masked
+
+    text = io.StringIO()
+    error.show(text)
+    click.echo(masked(text.getvalue()), err=True, nl=False)
 
 
 def _explain(error: Exception) -> int:

@@ -12,6 +12,8 @@ from assay.cli.options import computing, data_argument, kinds_of, kinds_option, 
 from assay.cli.shell import Shell
 from assay.cli.tables import open_source, refuse_misspelt, usual_target
 from assay.cli.train import check_writable, save
+from assay.cli.typed import command_line
+from assay.errors import AssayError
 
 WAYS = ["auto", "holdout", "k-fold", "repeated", "leave-one-out", "bootstrap", "time"]
 
@@ -72,12 +74,13 @@ def command(
     if target is None:
         refuse_misspelt(data)
         raise click.UsageError("Which column should be predicted? Give --target COLUMN.")
-    for path in (out, report):
-        if path is not None:
-            check_writable(path)
+    if out is not None:
+        check_writable(out)
     if report is not None:
+        from assay.cli.report import check_report
         from assay.report import check_possible
 
+        check_report(report, "--report")
         check_possible()
     source = open_source(data, opening, shell)
     with watching(shell) as on_event:
@@ -93,31 +96,42 @@ def command(
             on_event=on_event,
             **asked,
         )
-    found.question["command"] = _command(click.get_current_context())
+    found.question["command"] = command_line(click.get_current_context())
     _hand_over(found, out, report, shell)
     if found.interrupted:
-        return 130
+        return 143 if any("SIGTERM" in entry.message for entry in found.entries) else 130
     late = any(entry.state == "out of time" for entry in found.entries)
     return 5 if late else 0 if found.done else 1
 
 
 def _hand_over(found: Any, out: str | None, report: str | None, shell: Shell) -> None:
-    """Print the verdict, save the model, write the report."""
-    lines = [str(found)]
-    if found.recommended is not None and out is not None:
-        with shell.busy("certifying"):
-            certified(found)
-        save(found.model, out)
-        lines.append(f"\nsaved: {out} ({found.recommended}; assay inspect {out} shows its certificate)")
-    if report is not None and found.done:
-        with shell.busy("writing the report"):
-            found.report(report)
-        lines.append(f"report: {report} ({Path(report).stat().st_size / 1e6:.1f} MB)")
-    data = found.to_data()
-    data.pop("schema")
+    """Save the model, write the report, print the verdict: this last in any case, for it may have taken hours to find."""
     from assay.select.comparison import plain
 
-    shell.result(plain({**data, "out": out, "report": report}), "\n".join(lines))
+    lines, trouble = [str(found)], None
+    written: dict[str, str | None] = {"out": None, "report": None}
+    try:
+        if found.recommended is not None and out is not None:
+            with shell.busy("certifying"):
+                certified(found)
+            save(found.model, out)
+            written["out"] = out
+            lines.append(f"\nsaved: {out} ({found.recommended}; assay inspect {out} shows its certificate)")
+        if report is not None and found.done:
+            with shell.busy("writing the report"):
+                found.report(report)
+            written["report"] = report
+            lines.append(f"report: {report} ({Path(report).stat().st_size / 1e6:.1f} MB)")
+    except (AssayError, OSError) as error:
+        trouble = error
+    data = found.to_data()
+    data.pop("schema")
+    if out == "-":  # standard output is the model file itself
+        shell.note("\n".join(lines))
+    else:
+        shell.result(plain({**data, **written}), "\n".join(lines))
+    if trouble is not None:
+        raise trouble
 
 
 def certified(found: Any) -> None:
@@ -149,13 +163,3 @@ def _params(pairs: tuple[str, ...]) -> dict[str, dict[str, Any]]:
         check_names(cls, {param: None})
         found.setdefault(cls.name, {})[param] = cls.params[param].parse(text) if param in cls.params else text
     return found
-
-
-def _command(context: click.Context) -> str:
-    """The command line as it can be typed again; a password in an address is not repeated."""
-    import shlex
-    import sys
-
-    from assay.tables.addresses import masked
-
-    return "assay " + " ".join(shlex.quote(masked(word)) for word in sys.argv[1:])

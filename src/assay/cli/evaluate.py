@@ -9,7 +9,7 @@ import click
 from assay.cli.options import computing, data_argument, model_argument, opening, speaking
 from assay.cli.shell import Shell
 from assay.cli.showing import confusion_table
-from assay.cli.tables import labelled_rows, load_model
+from assay.cli.tables import labelled_rows, load_model, masked
 
 
 @click.command()
@@ -33,7 +33,7 @@ def command(model: str, data: str, target: str | None, opening: dict[str, Any], 
     inner = fitted if record.encoding is None else fitted.model_
     with shell.busy("evaluating"):
         measured, text = _classes(inner, rows) if record.classes is not None else _numbers(inner, rows)
-    shell.result({"model": model, "data": data, **measured}, text)
+    shell.result({"model": model, "data": masked(data), **measured}, text)
 
 
 def _levels(record: Any) -> Any:

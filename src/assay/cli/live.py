@@ -17,17 +17,15 @@ SLOW = 2.0  # seconds between two lines where there is no terminal
 @contextmanager
 def watching(shell: Shell) -> Iterator[OnEvent]:
     """Within, events of a comparison are shown on standard error: a live table on a terminal, else a line a finished model."""
-    if shell.quiet:
-        yield lambda key, event: None
-        return
-    if not sys.stderr.isatty():
-        yield Lines(shell)
+    if shell.quiet or not sys.stderr.isatty():
+        with shell.warnings_noted():
+            yield Lines(shell)
         return
     from rich.console import Console
     from rich.live import Live
 
     board = Board()
-    with shell.busy(""), Live(board, console=Console(stderr=True), refresh_per_second=8, transient=True):
+    with shell.warnings_noted(), Live(board, console=Console(stderr=True), refresh_per_second=8, transient=True):
         yield board
 
 

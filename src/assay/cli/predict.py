@@ -10,7 +10,7 @@ import click
 
 from assay.cli.options import computing, data_argument, model_argument, opening, speaking
 from assay.cli.shell import Shell
-from assay.cli.tables import load_model, open_rows, open_source
+from assay.cli.tables import load_model, masked, open_rows, open_source
 from assay.cli.train import check_writable
 
 SMALL = 8 << 20  # bytes
@@ -42,7 +42,7 @@ def command(model: str, data: str, out: str, proba: bool, opening: dict[str, Any
     with shell.busy("predicting"), answer_file(out, form, names, f"assay.{shell.verb}/1") as write:
         n = sum(write(columns) for columns in blocks)
     if out != "-":
-        shell.result({"model": model, "data": data, "out": out, "rows": n}, f"{n} rows predicted: {out}")
+        shell.result({"model": model, "data": masked(data), "out": out, "rows": n}, f"{n} rows predicted: {out}")
 
 
 def rows_to_answer(model: Any, data: str, opening: dict[str, Any], shell: Shell) -> Any:
@@ -80,8 +80,7 @@ def answers(model: Any, rows: Any, proba: bool) -> tuple[list[str], Iterator[lis
     """The names of the answers' columns, and these columns block by block."""
     if not proba:
         return ["prediction"], ([block] for block in model.predict_blocks(rows))
-    if not hasattr(model, "predict_proba_blocks"):
+    if not hasattr(model, "predict_both_blocks"):
         raise click.UsageError(f"{model.name} gives no probabilities: leave out --proba.")
     names = ["prediction", *(f"p({label})" for label in model.classes_.tolist())]
-    both = zip(model.predict_blocks(rows), model.predict_proba_blocks(rows), strict=True)
-    return names, ([labels, *P.T] for labels, P in both)
+    return names, ([labels, *P.T] for labels, P in model.predict_both_blocks(rows))

@@ -9,8 +9,16 @@ import click
 
 from assay.cli.options import computing, data_argument, model_argument, opening, speaking
 from assay.cli.shell import Shell
-from assay.cli.tables import load_model, open_source
+from assay.cli.tables import load_model, masked, open_source
 from assay.cli.train import check_writable
+from assay.cli.typed import command_line
+
+
+def check_report(out: str, option: str) -> None:
+    """Refuse a place where no report can be written, before any work is done."""
+    if out == "-":
+        raise click.BadParameter("a report is written to a file: give its name.", param_hint=option)
+    check_writable(out, option)
 
 
 @click.command()
@@ -29,14 +37,16 @@ def command(model: str, data: str, out: str, opening: dict[str, Any], shell: She
     from assay.report import check_possible, write_report
     from assay.select.of_model import comparison_of
 
-    check_writable(out)
+    check_report(out, "--out")
     check_possible()
     fitted = load_model(model)
     if getattr(fitted, "encoding_", None) is None:
         raise click.UsageError(f"{model} was not fitted on a table: fit it with assay train or assay compare.")
     with shell.busy("judging"):
         found = comparison_of(fitted, open_source(data, opening, shell))
-        found.question["command"] = f"assay report {model} {data}"
+        found.question["command"] = command_line(click.get_current_context())
         write_report(found, out)
     size = Path(out).stat().st_size
-    shell.result({"model": model, "data": data, "out": out, "bytes": size}, f"report: {out} ({size / 1e6:.1f} MB)")
+    shell.result(
+        {"model": model, "data": masked(data), "out": out, "bytes": size}, f"report: {out} ({size / 1e6:.1f} MB)"
+    )

@@ -12,8 +12,10 @@ from typing import Any
 
 
 def complain(message: str) -> None:
-    """An error on standard error: red where that is a terminal that wants colours."""
-    _say(f"assay: {message}", "bold red")
+    """An error on standard error: red where that is a terminal that wants colours. Passwords of addresses are not repeated."""
+    from assay.tables.addresses import masked
+
+    _say(f"assay: {masked(message)}", "bold red")
 
 
 def _say(message: str, style: str) -> None:
@@ -39,11 +41,19 @@ class Shell:
             _say(message, "dim")
 
     @contextmanager
-    def busy(self, what: str) -> Iterator[None]:
-        """Within, a terminal shows what is going on; warnings become notes."""
+    def warnings_noted(self) -> Iterator[None]:
+        """Within, warnings become notes."""
         with warnings.catch_warnings():
             warnings.simplefilter("default")
+            for meant_for_developers in (DeprecationWarning, PendingDeprecationWarning, ResourceWarning, ImportWarning):
+                warnings.simplefilter("ignore", meant_for_developers)
             warnings.showwarning = lambda message, *_, **__: self.note(f"warning: {message}")
+            yield
+
+    @contextmanager
+    def busy(self, what: str) -> Iterator[None]:
+        """Within, a terminal shows what is going on; warnings become notes."""
+        with self.warnings_noted():
             if self.quiet or not sys.stderr.isatty():
                 yield
                 return

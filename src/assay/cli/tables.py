@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from assay.tables.source import Source
 
 
+def masked(data: str) -> str:
+    """DATA as it may be shown: without the password of an address."""
+    from assay.tables.addresses import masked
+
+    return masked(data)
+
+
 def bundled(data: str) -> bool:
     """Whether DATA is the name of a bundled dataset and not a file."""
     return data in CATALOGUE and not Path(data).exists()
@@ -46,6 +53,8 @@ def open_rows(
 def open_source(data: str, opening: Mapping[str, Any], shell: Shell) -> Source:
     """DATA as a source; what it wants the user to hear is said."""
     source = open_rows(data, opening=opening).source
+    if bundled(data):
+        source.where = repr(data)
     for note in source.notes:
         shell.note(note)
     return source

@@ -16,7 +16,7 @@ from assay.cli.options import computing, data_argument, kinds_of, kinds_option, 
 from assay.cli.parameters import WithModelOptions, chosen_params
 from assay.cli.shell import Shell
 from assay.cli.showing import claims_data, indented
-from assay.cli.tables import open_source, refuse_misspelt, usual_target
+from assay.cli.tables import masked, open_source, refuse_misspelt, usual_target
 
 
 @click.command(cls=WithModelOptions)
@@ -100,7 +100,7 @@ def command(
     with shell.busy(f"fitting {name}"), _split_explained(holdout):
         fitted, measured = _fit_and_measure(model, wants, source, schema, _present(split), facts)
     save(fitted, out)
-    _report(shell, fitted, {"model": name, "data": data, "target": target, "out": out, **measured})
+    _report(shell, fitted, {"model": name, "data": masked(data), "target": target, "out": out, **measured})
     return 0 if all(claim.holds for claim in fitted.certificate_ if claim.kind == "proof") else 4
 
 
@@ -176,12 +176,14 @@ def _split_explained(share: float) -> Iterator[None]:
     try:
         yield
     except OneClassError as error:
+        if not share:
+            raise
         raise OneClassError(
             f"{error} It is so among the rows left after a share of {share:g} was held out: --holdout 0 fits on all rows, "
             "another --seed holds out others."
         ) from None
     except DataError as error:
-        if " row " not in str(error):
+        if " row " not in str(error) or not share:
             raise
         raise DataError(
             f"{error} (A share of {share:g} is held out, and rows are counted on their side of that split: --holdout 0 "
@@ -215,16 +217,18 @@ def _report(shell: Shell, model: Any, facts: dict[str, Any]) -> None:
         shell.note("\n".join(lines))
 
 
-def check_writable(out: str) -> None:
+def check_writable(out: str, option: str = "--out") -> None:
     """Say before the work rather than after it that the result could not be written."""
     folder = Path(out).parent
     if out == "-":
         return
+    if "://" in out:
+        raise click.BadParameter("an address is no place to write to: give the name of a file.", param_hint=option)
     if Path(out).is_dir():
-        raise click.BadParameter(f"{out!r} is a directory: give the name of a file.", param_hint="--out")
+        raise click.BadParameter(f"{out!r} is a directory: give the name of a file.", param_hint=option)
     if not folder.is_dir() or not os.access(folder, os.W_OK):
         raise click.BadParameter(
-            f"the folder {str(folder)!r} does not exist or cannot be written to.", param_hint="--out"
+            f"the folder {str(folder)!r} does not exist or cannot be written to.", param_hint=option
         )
 
 

@@ -8,7 +8,7 @@ import click
 
 from assay.cli.options import computing, data_argument, model_argument, opening, speaking
 from assay.cli.shell import Shell
-from assay.cli.tables import labelled_rows, load_model
+from assay.cli.tables import labelled_rows, load_model, masked
 
 
 @click.command()
@@ -30,7 +30,7 @@ def command(model: str, data: str, target: str | None, opening: dict[str, Any], 
     fields = ("claim", "kind", "holds", "value", "reason")
     data_of_run = {
         "model": model,
-        "data": data,
+        "data": masked(data),
         "holds": verdicts.holds,
         "verdicts": [{field: getattr(v, field) for field in fields} for v in verdicts],
         "notes": list(verdicts.notes),

@@ -82,5 +82,15 @@ class BayesClassifier(Classifier):
         """`predict_proba` for rows of any size: an iterator over the answers, block by block."""
         return (np.exp(block) for block in self._answers(X, self._log_proba_block))
 
+    def predict_both_blocks(self, X: Any) -> Iterator[tuple[Array, Array]]:
+        """(`predict`, `predict_proba`) block by block, for rows of any size that are read once."""
+        return (
+            (self.classes_[both[:, 0].astype(np.int64)], both[:, 1:]) for both in self._answers(X, self._both_block)
+        )
+
+    def _both_block(self, block: Block) -> Array:
+        codes = np.searchsorted(self.classes_, self._predict_block(block))
+        return np.column_stack([codes, np.exp(self._log_proba_block(block))])
+
     def _log_proba_block(self, block: Block) -> Array:
         return log_softmax(self._checked_scores(block))

@@ -25,43 +25,28 @@ from assay.errors import DataError, OneClassError, ParameterError
 from assay.learner.prospect import Categories
 from assay.numerics import Array
 from assay.select.comparison import Comparison, Entry
-from assay.select.cross_validated import cross_validated_claim, strata
+from assay.select.cross_validated import cross_validated_claim
 from assay.select.data import TableData
 from assay.select.entrants import Entrant, entrants
-from assay.select.held_out_rows import held_out_rows
 from assay.select.isolation import Outcome, Task, run_tasks
 from assay.select.judge import judged
+from assay.select.question import Question, given_splits, plan_of, split_facts, splits_of
 from assay.select.row_losses import check_loss, row_losses
-from assay.select.splits import Resampling, Split, make_splits
+from assay.select.splits import Resampling, Split
 from assay.select.table_claims import encoding_claim
 from assay.select.table_model import TableModel
-from assay.select.trial import Trial, learnable, learnt, run_trial, search_settings
+from assay.select.trial import Trial, learnt, prepare, run_trial, search_settings
 from assay.tables.one_column import group_codes, moments
+from assay.tables.remembered import forget, remembered
 from assay.tables.schema import Schema, infer, task_of
 from assay.tables.source import Source
 from assay.tables.table_rows import TableRows
 from assay.tables.tabled import table_source
 
-MANY = 2000  # rows from which a part is held out for good
-FOLDS = 10
-REPEATS = {"repeated": 5, "bootstrap": 25}
+MOST_PREPARED = 10_000_000  # rows of all splits together up to which inner splits are kept for all models
 SHARE_OF_MEMORY = 0.25  # tables that would take more of the machine's memory are read as a stream
 
 OnEvent = Callable[[str, Any], None]
-
-
-@dataclass(frozen=True)
-class Question:
-    """What is asked of a table, checked and complete: what `Comparison.question` records."""
-
-    target: str
-    task: str
-    loss: str
-    resampling: Resampling
-    seed: int
-    weight: str | None
-    group: str | None
-    time: str | None
 
 
 def compare(
@@ -108,9 +93,10 @@ def compare(
                 "Which column should be predicted? Give target='column', or the targets themselves as y."
             )
         target = "y"
-    source = table_source(data, extra={target: y}, **opening)
+    source = remembered(table_source(data, extra={target: y}, **opening))
     schema = infer(source, target=target, weight=weight, group=group, time=time_column, features=features, kinds=kinds)
     table = opened_table(source, schema, task, weight)
+    forget(source)
     groups = None if group is None else group_codes(source, group)[0]
     times = None if time_column is None else moments(source, time_column)
     if not isinstance(resampling, str | Resampling):
@@ -120,7 +106,7 @@ def compare(
     asked = Question(
         target, table.task, check_loss(loss, table.classes is not None), plan, seed, weight, group, time_column
     )
-    splits = _splits(asked, resampling, table, source, groups, times)
+    splits = splits_of(asked, resampling, table, source, groups, times)
     taking_part, left_out = entrants(
         schema,
         0 if table.classes is None else len(table.classes),
@@ -195,7 +181,7 @@ def opened_table(source: Source, schema: Schema, task: str | None, weight: str |
     rows = TableRows(source, schema, target.name, weight, text_target=text and not source.typed)
     engine = chosen_engine(rows, schema)
     base = TableData.of(schema, engine.open(rows), kind == "classification")
-    return _Table(base.schema, base.rows, base.y, base.w, base.labels, kind)
+    return _Table(base.schema, base.rows, base.y, base.w, base.labels, task=kind)
 
 
 def chosen_engine(rows: TableRows, schema: Schema) -> Engine:
@@ -214,101 +200,6 @@ def machine_memory() -> float:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, OSError, ValueError):
         return 8e9
-
-
-def given_splits(pairs: Any, n: int) -> list[Split]:
-    """(train, test) row numbers as the user gives them, checked: whole numbers of rows that are there, none on both sides."""
-    found = []
-    for number, pair in enumerate(pairs):
-        try:
-            train, test = (np.sort(np.asarray(side)) for side in pair)
-        except (TypeError, ValueError):
-            raise ParameterError(
-                f"Split {number} is not a pair (train, test) of row numbers: {str(pair)[:60]}"
-            ) from None
-        for side in (train, test):
-            if side.ndim != 1 or (len(side) and side.dtype.kind not in "iu"):
-                raise ParameterError(f"Split {number} must hold row numbers, whole numbers from 0 to {n - 1}.")
-            if len(side) and not 0 <= side[0] <= side[-1] < n:
-                raise ParameterError(
-                    f"Split {number} names the row {side[0] if side[0] < 0 else side[-1]} of {n} rows."
-                )
-        both = np.intersect1d(train, test)
-        if len(both):
-            raise ParameterError(
-                f"Split {number} has row {both[0]} on both sides: it would be tested on what it learnt."
-            )
-        found.append(Split(train.astype(np.int64), test.astype(np.int64)))
-    if not found:
-        raise ParameterError("No split was given: give at least one pair (train, test) of row numbers.")
-    return found
-
-
-def plan_of(
-    resampling: Any,
-    n: int,
-    folds: int | None,
-    repeats: int | None,
-    share: float,
-    seed: int,
-    groups: Array | None = None,
-    times: Array | None = None,
-) -> Resampling:
-    """How rows are split for testing, where the user leaves it open or says it in a word."""
-    if resampling == "given" or (isinstance(resampling, Resampling) and resampling.kind == "given"):
-        raise ParameterError("Splits are given as a list of (train, test) row numbers: resampling=[(train, test), …].")
-    if isinstance(resampling, Resampling):
-        return resampling
-    if not isinstance(resampling, str):
-        return Resampling("given", folds=len(resampling), seed=seed)
-    if not 0 < share < 1:
-        raise ParameterError(f"A share of {share!r} cannot be held out: it must lie between 0 and 1.")
-    kind = resampling
-    if kind == "auto":
-        kind = "holdout" if n >= MANY and folds is None and repeats is None else "k-fold"
-        kind = "repeated" if repeats is not None and repeats > 1 else kind
-        kind = "time" if times is not None and kind != "holdout" else kind
-    most = n if groups is None else len(np.unique(groups))
-    if kind == "time" and times is not None:
-        most = len(np.unique(times)) - 1
-    usual = min(FOLDS, max(most, 1 if kind == "time" else 2))
-    return Resampling(kind, folds=folds or usual, repeats=repeats or REPEATS.get(kind, 1), share=share, seed=seed)
-
-
-def _splits(
-    asked: Question, given: Any, table: TableData, source: Source, groups: Array | None, times: Array | None
-) -> list[Split]:
-    plan = asked.resampling
-    if plan.kind == "bootstrap" and not table.in_memory:
-        raise ParameterError("A bootstrap draws rows more than once, which needs the table in memory: take k-fold.")
-    if plan.kind == "given":
-        pairs = given
-    elif plan.kind == "holdout":
-        mask = held_out_rows(source, table.rows, split_facts(asked))
-        pairs = [Split(np.flatnonzero(~mask), np.flatnonzero(mask))]
-    else:
-        pairs = make_splits(plan, len(table), y=strata(table, plan), groups=groups, time=times)
-    if table.w is not None:  # weight 0 is as good as absent
-        pairs = [Split(pair.train, pair.test[table.w[pair.test] > 0]) for pair in pairs]
-    for number, pair in enumerate(pairs):
-        if not len(pair.train) or not len(pair.test):
-            raise DataError("A split has no rows on one side: hold out another share, or take another seed.")
-        if not learnable(table, pair):
-            raise DataError(
-                f"In split {number + 1} of {len(pairs)} the rows to learn from hold a single class: take fewer folds, or another "
-                "way to set rows aside."
-            )
-    return list(pairs)
-
-
-def split_facts(asked: Question) -> dict[str, Any]:
-    """The held-out part as a model file states it."""
-    facts: dict[str, Any] = {"fraction": float(asked.resampling.share), "seed": int(asked.seed)}
-    if asked.group is not None:
-        facts["group"] = asked.group
-    if asked.time is not None:
-        facts["time"] = asked.time
-    return facts
 
 
 @dataclass(frozen=True)
@@ -335,6 +226,16 @@ class Work:
         for trial in trials:  # only plain numbers travel back
             trial.model = trial.encoding = None
         return trials, model.to_record(), search
+
+    def prepare(self) -> None:
+        """Find what all models need alike here, before they go to processes of their own."""
+        if not self.table.in_memory or len(self.splits) * len(self.table) > MOST_PREPARED:
+            return
+        trains = [split.train for split in self.splits]
+        if self.asked.resampling.kind != "holdout":
+            trains.append(np.arange(len(self.table)))
+        for train in trains:
+            prepare(self.table, train, self.asked.seed, self.groups, self.times)
 
     def _final(self, entrant: Entrant, trials: list[Trial], tell: Callable[[Any], None]) -> tuple[TableModel, Any]:
         """The model to hand over: that of the held-out split, else one searched and fitted on all rows."""
@@ -388,7 +289,11 @@ def _run(
     threads = None if side_by_side == 0 else max(1, cores // side_by_side)
     if side_by_side:
         _wake()
-    tasks = [Task(e.name, partial(work, e), threads) for e in taking_part]
+        work.prepare()
+    # side by side the longest first, so that none is left alone at the end; else the quickest, so that an early end leaves some
+    longest_first = side_by_side > 1 and deadline is None
+    ordered = sorted(taking_part, key=lambda e: len(e.settings()), reverse=longest_first)
+    tasks = [Task(e.name, partial(work, e), threads) for e in ordered]
     found: dict[str, Outcome] = {}
     for outcome in run_tasks(
         tasks, workers=side_by_side, timeout=timeout, memory=memory, deadline=deadline, on_event=tell

@@ -66,7 +66,11 @@ def ranking_lines(found: Comparison) -> list[str]:
             row[4].ljust(widths[4]),
         ]
         lines.append(f"{mark} {'  '.join([*aligned, row[5].rjust(widths[5])])}"[:WIDTH].rstrip())
-    lines += [f"  {e.name.ljust(widths[0])}  {e.state}: {e.message}"[:WIDTH] for e in found.entries if not e.done]
+    for entry in found.entries:
+        if not entry.done:
+            head = f"  {entry.name.ljust(widths[0])}  "
+            text = f"{entry.state}: {entry.message}" if entry.message else entry.state
+            lines += wrap(text, WIDTH, initial_indent=head, subsequent_indent=" " * (len(head) + 2), max_lines=3)
     return lines
 
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 
-from assay.engines import Marked, PickedRows, Rows, SparseRows, rows_of, some_rows
+from assay.engines import Marked, PickedRows, Rows, SparseRows, engine_for, rows_of, some_rows
 from assay.engines.rows import ArrayRows
 from assay.labels import Labels
 from assay.numerics import Array
 from assay.tables.encoding import Encoding
+from assay.tables.encoding.expand import Groups
+from assay.tables.encoding.statistics import Statistics, statistics_of
 from assay.tables.schema import Schema
 from assay.tables.table_rows import TableRows, encode
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -25,6 +31,7 @@ class TableData:
     y: Array
     w: Array | None = None
     labels: Labels | None = None  # None: the target is a number
+    memory: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)  # what several models need alike
 
     @classmethod
     def of(cls, schema: Schema, rows: Rows, classes: bool) -> TableData:
@@ -55,6 +62,22 @@ class TableData:
         if self.classes is None:
             return self.y.astype(np.float64)
         return np.searchsorted(self.classes, self.y)
+
+    def statistics(self, which: Array) -> Statistics:
+        """What an encoding has to know of some rows; found once for all models."""
+        return self.once(which, "statistics", self._statistics)
+
+    def _statistics(self, which: Array) -> Statistics:
+        raw = self.pick(which)
+        return statistics_of(engine_for(raw), Groups.of(self.schema), raw)
+
+    def once(self, which: Array, what: Any, find: Callable[[Array], Found]) -> Found:
+        """find(which), remembered under the rows and the name `what`."""
+        key = (what, len(which), hash(which.tobytes()))
+        if key not in self.memory:
+            self.memory[key] = find(which)
+        found: Found = self.memory[key]
+        return found
 
     def pick(self, which: Array) -> Rows:
         """Some rows by their numbers, not encoded; repeated numbers (of a bootstrap) need a table in memory."""

@@ -10,7 +10,7 @@ from assay.errors import ParameterError
 from assay.hypotheses import REGISTRY, model_class
 from assay.learner import Learner
 from assay.learner.prospect import Categories, Features, Prospect
-from assay.params import check_names
+from assay.params import check_names, check_params
 from assay.tables.encoding import Wants
 from assay.tables.schema import Schema
 
@@ -88,7 +88,9 @@ def entrants(
     set_aside = {registered(name) for name in without}
     own = {registered(name): dict(given) for name, given in (fixed or {}).items()}
     for name in (*wanted, *set_aside, *own):
-        check_names(model_class(name), own.get(name, {}))  # an unknown name is refused, with the nearest
+        cls, given = model_class(name), own.get(name, {})  # an unknown name is refused, with the nearest
+        check_names(cls, given)
+        check_params(cls(**given))
     found: list[Entrant] = []
     left_out: list[tuple[str, str]] = []
     for name in wanted:

@@ -14,7 +14,7 @@ import numpy as np
 
 from assay.engines import Rows
 from assay.engines.split import held_out_mask, keys_of, unit_interval
-from assay.errors import DataError
+from assay.errors import DataError, ParameterError
 from assay.numerics import Array
 from assay.tables.one_column import group_codes, moments
 from assay.tables.source import Source
@@ -23,6 +23,8 @@ from assay.tables.source import Source
 def held_out_rows(source: Source, table: Rows, split: Mapping[str, Any]) -> Array:
     """(n,): true for the rows held out."""
     fraction, seed = float(split["fraction"]), int(split["seed"])
+    if split.get("time") is not None and split.get("group") is not None:
+        raise ParameterError("Rows are held out by group or by time, not by both: leave one of them out.")
     if split.get("time") is not None:
         return latest(moments(source, str(split["time"])), fraction)
     if split.get("group") is not None:
@@ -44,7 +46,9 @@ def groups_held_out(names: list[str], fraction: float, seed: int) -> Array:
     Of few groups the hash may choose none, or all: then the first in its order is held out alone, or the last one kept.
     """
     if len(names) < 2:
-        raise DataError(f"All rows are of one group, {names[0]!r}: rows of a group stay together, so none can be held out.")
+        raise DataError(
+            f"All rows are of one group, {names[0]!r}: rows of a group stay together, so none can be held out."
+        )
     place = unit_interval(keys_of(np.array([zlib.crc32(name.encode()) for name in names], dtype=np.uint64), seed))
     marks: Array = place < fraction
     if not marks.any():

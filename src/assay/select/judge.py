@@ -22,6 +22,7 @@ from assay.assess import (
 )
 from assay.assess.drift import drift_worries
 from assay.assess.leaks import target_like
+from assay.assess.paired import SAME
 from assay.assess.same_rows import same_rows
 from assay.assess.score import proportion, score
 from assay.assess.verdict import best_possible, ranking, shown, train_and_test
@@ -209,7 +210,11 @@ def _of_models(found: Comparison) -> list[Worry]:
         entry = found[found.recommended]
         if entry.train_risk is not None and entry.risk is not None:
             worries += overfitting(entry.train_risk, entry.risk)
-    separable = [e.name for e in found.done if e.model is not None and getattr(e.model.model_, "separable_", False) in (True, "yes")]
+    separable = [
+        e.name
+        for e in found.done
+        if e.model is not None and getattr(e.model.model_, "separable_", False) in (True, "yes")
+    ]
     if separable:
         worries.append(
             Worry(
@@ -263,8 +268,10 @@ def _sentences(found: Comparison) -> list[str]:
     base = next((e for e in found.done if e.name.startswith("baseline")), None)
     if base is not None and base.risk is not None and base is not chosen:
         gain = 1 - chosen.risk.value / base.risk.value if base.risk.value > 0 else 0.0
+        same = base.against_best is not None and base.against_best.verdict == SAME
         sentences.append(
-            f"Always giving the same answer has {base.risk.name} {shown(base.risk)}: the model takes away {gain:.0%} of that."
+            f"Always giving the same answer has {base.risk.name} {shown(base.risk)}: the model takes away {gain:.0%} of that"
+            f"{', though the rows cannot tell even that from the best' if same else ''}."
         )
     elif base is chosen:
         sentences.append(

@@ -60,9 +60,7 @@ def table_verdicts(
     return verdicts
 
 
-def _check_encoding(
-    model: TableModel, claim: Claim, engine: Engine, raw: Rows, source: Source
-) -> tuple[bool, str]:
+def _check_encoding(model: TableModel, claim: Claim, engine: Engine, raw: Rows, source: Source) -> tuple[bool, str]:
     due = encoding_claim(model.encoding_)
     part = differs_in(claim, due)
     if part is not None:
@@ -90,7 +88,9 @@ def _schema_is_wrong(schema: Schema, source: Source) -> str | None:
     """In what the stored schema does not describe the table, looked at once more; None where it does."""
     there = [c for c in schema.columns if c.name in source.types and c.kind != "ignored"]
     target = schema.target if schema.target is not None and schema.target.name in source.types else None
-    kinds = {c.name: c.kind for c in schema.used} | ({target.name: target.kind} if target and target.kind in USED else {})
+    kinds = {c.name: c.kind for c in schema.used} | (
+        {target.name: target.kind} if target and target.kind in USED else {}
+    )
     found = infer(
         source,
         target=target.name if target else None,

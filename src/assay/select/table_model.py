@@ -21,8 +21,8 @@ from assay.learner.portable import claim_data
 from assay.numerics import Array
 from assay.select.table_claims import TABLE_CHECKS, encoding_claim, table_verdicts
 from assay.store import Record
-from assay.tables.encoding import Encoding, Wants, from_data, to_data
 from assay.tables.columns import check_known
+from assay.tables.encoding import Encoding, Wants, from_data, to_data
 from assay.tables.same import check_columns, check_same
 from assay.tables.schema import Schema
 from assay.tables.table_rows import EncodedRows, TableRows, encode
@@ -70,8 +70,8 @@ class TableModel:
         if name in ("predict_proba", "predict_log_proba", "decision_function"):
             method = getattr(self.model_, name)
             return lambda data: method(self.rows(data))
-        if name == "predict_proba_blocks":
-            blocks = self.model_.predict_proba_blocks  # type: ignore[attr-defined]
+        if name in ("predict_proba_blocks", "predict_both_blocks"):
+            blocks = getattr(self.model_, name)
             return lambda data: blocks(self.rows(data))
         return getattr(self.model_, name)
 
@@ -203,6 +203,8 @@ def fit_table(
     model: Learner, schema: Schema, wants: Wants, table: Rows, mask: Array | None = None, engine: Engine | None = None
 ) -> TableModel:
     """Learn encoding and model from the rows of a table that the mask does not hold out."""
+    if mask is not None and mask.all():
+        raise DataError(f"All {len(mask)} rows are held out, so none is left to fit on: hold out a smaller share.")
     engine = engine or engine_for(table, model.n_jobs)
     opened = engine.open(table)
     raw = opened if mask is None else some_rows(opened, Marked(~mask))

@@ -1,7 +1,8 @@
 """One model on one split of a table: search its settings on the training rows alone, fit the chosen one, answer the test rows.
 
-The search is nested: settings are judged on inner splits of the training rows, so the test rows decide nothing. Of the
-settings within one standard error of the best, the simplest is taken (Occam's rule).
+The search is nested: settings are judged on inner splits of the training rows, so the test rows decide nothing. The setting of
+least risk is taken, of equal ones the simplest. (One standard error's leave, as between models, would cost accuracy here: on
+few rows it is wide.)
 """
 
 from __future__ import annotations
@@ -10,17 +11,17 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from assay.engines import Rows, engine_for
+from assay.engines import Rows
 from assay.errors import ConvergenceWarning, DataConversionWarning
 from assay.learner import Learner
 from assay.numerics import Array, Floats
 from assay.select.data import TableData
 from assay.select.entrants import Entrant
-from assay.select.occam import recommend
 from assay.select.row_losses import Answers, row_losses
 from assay.select.splits import Resampling, Split, make_splits
 from assay.tables.encoding import Encoding
@@ -94,8 +95,7 @@ def run_trial(
 
 def learnt(entrant: Entrant, data: TableData, which: Array) -> tuple[Encoding, Rows]:
     """The encoding learnt from some rows, and these rows encoded."""
-    raw = data.pick(which)
-    encoding = Encoding.learn(engine_for(raw), data.schema, entrant.wants, raw)
+    encoding = Encoding(data.schema, entrant.wants, data.statistics(which))
     return encoding, data.encoded(encoding, which)
 
 
@@ -113,7 +113,7 @@ def search_settings(
     settings = entrant.settings()
     if len(settings) < 2:
         return None
-    inner = inner_splits(data, train, seed, groups, times)
+    inner = data.once(train, ("inner", seed), partial(_inner, data, seed, groups, times))
     losses: list[list[Floats]] = [[] for _ in settings]
     for number, split in enumerate(inner):
         encoding, rows = learnt(entrant, data, split.train)
@@ -130,8 +130,19 @@ def search_settings(
     if np.isnan(risks).all():  # the loss needs probabilities, and there are none
         return None
     errors = joined.std(axis=1, ddof=1) / np.sqrt(joined.shape[1]) if joined.shape[1] > 1 else np.zeros(len(joined))
-    choice = recommend(risks, errors, np.arange(len(settings), dtype=np.float64))
-    return Search(settings, risks, errors, choice.chosen, choice.best)
+    best = int(np.nanargmin(risks))  # the first of equals is the simplest
+    return Search(settings, risks, errors, best, best)
+
+
+def prepare(data: TableData, train: Array, seed: int, groups: Array | None, times: Array | None) -> None:
+    """Find ahead what every model needs of these training rows: inner splits, and statistics for the encodings."""
+    data.statistics(train)
+    for split in data.once(train, ("inner", seed), partial(_inner, data, seed, groups, times)):
+        data.statistics(split.train)
+
+
+def _inner(data: TableData, seed: int, groups: Array | None, times: Array | None, train: Array) -> list[Split]:
+    return inner_splits(data, train, seed, groups, times)
 
 
 def inner_splits(

@@ -1,0 +1,130 @@
+"""What is asked of a table, and the splits into rows to learn from and rows to test on that follow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from assay.errors import DataError, ParameterError
+from assay.numerics import Array
+from assay.select.cross_validated import strata
+from assay.select.data import TableData
+from assay.select.held_out_rows import held_out_rows
+from assay.select.splits import Resampling, Split, make_splits
+from assay.select.trial import learnable
+from assay.tables.source import Source
+
+MANY = 2000  # rows from which a part is held out for good
+FOLDS = 10
+REPEATS = {"repeated": 5, "bootstrap": 25}
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of a table, checked and complete: what `Comparison.question` records."""
+
+    target: str
+    task: str
+    loss: str
+    resampling: Resampling
+    seed: int
+    weight: str | None
+    group: str | None
+    time: str | None
+
+
+def given_splits(pairs: Any, n: int) -> list[Split]:
+    """(train, test) row numbers as the user gives them, checked: whole numbers of rows that are there, none on both sides."""
+    found = []
+    for number, pair in enumerate(pairs):
+        try:
+            train, test = (np.sort(np.asarray(side)) for side in pair)
+        except (TypeError, ValueError):
+            raise ParameterError(
+                f"Split {number} is not a pair (train, test) of row numbers: {str(pair)[:60]}"
+            ) from None
+        for side in (train, test):
+            if side.ndim != 1 or (len(side) and side.dtype.kind not in "iu"):
+                raise ParameterError(f"Split {number} must hold row numbers, whole numbers from 0 to {n - 1}.")
+            if len(side) and not 0 <= side[0] <= side[-1] < n:
+                raise ParameterError(
+                    f"Split {number} names the row {side[0] if side[0] < 0 else side[-1]} of {n} rows."
+                )
+        both = np.intersect1d(train, test)
+        if len(both):
+            raise ParameterError(
+                f"Split {number} has row {both[0]} on both sides: it would be tested on what it learnt."
+            )
+        found.append(Split(train.astype(np.int64), test.astype(np.int64)))
+    if not found:
+        raise ParameterError("No split was given: give at least one pair (train, test) of row numbers.")
+    return found
+
+
+def plan_of(
+    resampling: Any,
+    n: int,
+    folds: int | None,
+    repeats: int | None,
+    share: float,
+    seed: int,
+    groups: Array | None = None,
+    times: Array | None = None,
+) -> Resampling:
+    """How rows are split for testing, where the user leaves it open or says it in a word."""
+    if resampling == "given" or (isinstance(resampling, Resampling) and resampling.kind == "given"):
+        raise ParameterError("Splits are given as a list of (train, test) row numbers: resampling=[(train, test), …].")
+    if isinstance(resampling, Resampling):
+        return resampling
+    if not isinstance(resampling, str):
+        return Resampling("given", folds=len(resampling), seed=seed)
+    if not 0 < share < 1:
+        raise ParameterError(f"A share of {share!r} cannot be held out: it must lie between 0 and 1.")
+    kind = resampling
+    if kind == "auto":
+        kind = "holdout" if n >= MANY and folds is None and repeats is None else "k-fold"
+        kind = "repeated" if repeats is not None and repeats > 1 else kind
+        kind = "time" if times is not None and kind != "holdout" else kind
+    most = n if groups is None else len(np.unique(groups))
+    if kind == "time" and times is not None:
+        most = len(np.unique(times)) - 1
+    usual = min(FOLDS, max(most, 1 if kind == "time" else 2))
+    return Resampling(kind, folds=folds or usual, repeats=repeats or REPEATS.get(kind, 1), share=share, seed=seed)
+
+
+def splits_of(
+    asked: Question, given: Any, table: TableData, source: Source, groups: Array | None, times: Array | None
+) -> list[Split]:
+    plan = asked.resampling
+    if plan.kind == "bootstrap" and not table.in_memory:
+        raise ParameterError("A bootstrap draws rows more than once, which needs the table in memory: take k-fold.")
+    if plan.kind == "given":
+        pairs = given
+    elif plan.kind == "holdout":
+        mask = held_out_rows(source, table.rows, split_facts(asked))
+        pairs = [Split(np.flatnonzero(~mask), np.flatnonzero(mask))]
+    else:
+        pairs = make_splits(plan, len(table), y=strata(table, plan), groups=groups, time=times)
+    if table.w is not None:  # weight 0 is as good as absent
+        pairs = [Split(pair.train, pair.test[table.w[pair.test] > 0]) for pair in pairs]
+    for number, pair in enumerate(pairs):
+        if not len(pair.train) or not len(pair.test):
+            raise DataError("A split has no rows on one side: hold out another share, or take another seed.")
+        if not learnable(table, pair):
+            raise DataError(
+                f"In split {number + 1} of {len(pairs)} the rows to learn from hold a single class: take fewer folds, or another "
+                "way to set rows aside."
+            )
+    return list(pairs)
+
+
+def split_facts(asked: Question) -> dict[str, Any]:
+    """The held-out part as a model file states it."""
+    facts: dict[str, Any] = {"fraction": float(asked.resampling.share), "seed": int(asked.seed)}
+    if asked.group is not None:
+        facts["group"] = asked.group
+    if asked.time is not None:
+        facts["time"] = asked.time
+    return facts

@@ -1,0 +1,90 @@
+"""Models for tests alone: one that guesses, and some that misbehave. Each takes part in a comparison by being registered."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from assay.hypotheses import REGISTRY
+from assay.hypotheses.baseline import Baseline
+from assay.learner.prospect import Features, Prospect
+from assay.numerics import Array, Floats
+from assay.params import Param, Range
+
+
+class Guess(Baseline):
+    """Labels drawn by lot from the row's numbers and a salt; the search looks for the luckiest of 40 salts."""
+
+    name = "guess"
+    params: ClassVar[Mapping[str, Param]] = {**Baseline.params, "salt": Range(doc="which lot", kind=int, low=0)}
+
+    def __init__(self, *, salt: int = 0, n_jobs: int | None = None) -> None:
+        self.salt, self.n_jobs = salt, n_jobs
+
+    @classmethod
+    def prospect(cls, kind: str, features: Features) -> Prospect | None:
+        """All salts: none is simpler than another."""
+        return Prospect(search=tuple({"salt": s} for s in range(40))) if kind == "classifier" else None
+
+    def _scores(self, X: Array) -> Floats:
+        lot = np.sin(1e4 * np.asarray(X, dtype=np.float64).sum(axis=1) + 7.3 * (self.salt + 1))
+        drawn = (np.floor(1e5 * lot).astype(np.int64)) % len(self.classes_)
+        return np.where(np.arange(len(self.classes_)) == drawn[:, None], 0.0, -30.0)
+
+
+class _Odd(Baseline):
+    """A baseline that does something else at the end of every fit."""
+
+    def _finish(self, state: Any) -> None:
+        self.misbehave()
+        super()._finish(state)
+
+    def misbehave(self) -> None:
+        raise NotImplementedError
+
+
+class Hangs(_Odd):
+    name = "hangs"
+
+    def misbehave(self) -> None:
+        time.sleep(600)
+
+
+class Crashes(_Odd):
+    name = "crashes"
+
+    def misbehave(self) -> None:
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+
+class Raises(_Odd):
+    name = "raises"
+
+    def misbehave(self) -> None:
+        raise RuntimeError("out of luck")
+
+
+class Eats(_Odd):
+    name = "eats"
+
+    def misbehave(self) -> None:
+        held = [np.ones(1 << 20) for _ in range(100) if time.sleep(0.01) is None]  # 8 MB each
+        time.sleep(5 + len(held))
+
+
+class Slow(_Odd):
+    name = "slow"
+
+    def misbehave(self) -> None:
+        time.sleep(0.7)
+
+
+def register(monkeypatch: Any, *models: type[Baseline]) -> None:
+    """Until the test ends, these models are in the registry like any other."""
+    for model in models:
+        monkeypatch.setitem(REGISTRY, model.name, f"{__name__}:{model.__name__}")

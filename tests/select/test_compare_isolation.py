@@ -1,0 +1,116 @@
+"""One model that hangs, crashes or eats memory is reported as such, and all others are finished."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from odd_models import Crashes, Eats, Guess, Hangs, Raises, Slow, register
+
+import assay
+from assay import compare
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="test models reach a child by a fork alone")
+
+
+@pytest.fixture
+def table() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    y = rng.permutation(np.arange(90) % 2)
+    return pd.DataFrame({"a": rng.normal(size=90) + y, "b": rng.normal(size=90), "y": y})
+
+
+def children() -> list[str]:
+    return Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+
+
+def test_a_model_that_hangs_is_timed_out_and_the_others_are_finished(monkeypatch, table):
+    register(monkeypatch, Hangs)
+    found = compare(table, "y", models=["hangs", "baseline", "lda"], folds=3, timeout=2.0, workers=2)
+    assert found["hangs"].state == "timeout"
+    assert "2 s" in found["hangs"].message
+    assert {e.name for e in found.done} == {"baseline", "lda"}
+    assert found.recommended == "lda"
+    assert "timeout" in str(found)
+    assert not found.interrupted
+    assert not children()
+
+
+def test_a_model_that_crashes_or_fails_is_reported_and_the_others_are_finished(monkeypatch, table):
+    register(monkeypatch, Crashes, Raises)
+    found = compare(table, "y", models=["crashes", "raises", "baseline", "lda"], folds=3, workers=2)
+    assert found["crashes"].state == "failed"
+    assert "SIGSEGV" in found["crashes"].message
+    assert found["raises"].state == "failed"
+    assert "out of luck" in found["raises"].message
+    assert {e.name for e in found.done} == {"baseline", "lda"}
+    assert all(len(line) <= 80 for line in str(found).splitlines())
+    data = json.loads(found.to_json())
+    states = {m["model"]: (m["state"], m["risk"]) for m in data["models"]}
+    assert states["crashes"] == ("failed", None)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is measured through /proc")
+def test_a_model_that_eats_memory_is_stopped(monkeypatch, table):
+    register(monkeypatch, Eats)
+    found = compare(table, "y", models=["eats", "baseline", "lda"], folds=3, memory=200_000_000, workers=2)
+    assert found["eats"].state == "memory"
+    assert "200 MB" in found["eats"].message
+    assert {e.name for e in found.done} == {"baseline", "lda"}
+
+
+def test_an_error_in_this_process_is_an_outcome_as_well(monkeypatch, table):
+    register(monkeypatch, Raises)
+    found = compare(table, "y", models=["raises", "lda"], folds=3, workers=0)
+    assert found["raises"].state == "failed"
+    assert found.recommended == "lda"
+
+
+def test_where_no_model_is_finished_the_comparison_says_so(monkeypatch, table):
+    register(monkeypatch, Raises)
+    found = compare(table, "y", models=["raises"], folds=3, workers=1)
+    assert found.recommended is None
+    assert found.verdict == ["No model was finished."]
+    assert "out of luck" in str(found)
+    with pytest.raises(assay.errors.ParameterError, match="none can be recommended"):
+        _ = found.model
+
+
+def test_a_model_that_registers_itself_takes_part_and_nothing_else_need_know_it(monkeypatch, table):
+    register(monkeypatch, Guess)
+    found = compare(table, "y", without=["erm", "logistic-regression"], folds=3, workers=2)
+    assert found["guess"].state == "done"
+    assert len(found["guess"].search.settings) == 40  # its own search
+    assert found["guess"].setting.keys() == {"salt"}
+    assert "guess" in str(found)
+    assert json.loads(found.to_json())
+    assert set(found["guess"].model.predict(table).tolist()) <= {0, 1}
+
+
+def test_a_budget_turns_the_rest_away_and_keeps_what_is_finished(monkeypatch, table):
+    register(monkeypatch, Hangs, Slow)
+    found = compare(table, "y", models=["baseline", "lda", "hangs", "slow"], folds=3, budget=4.0, workers=1)
+    states = {e.name: e.state for e in found.entries}
+    assert states == {"baseline": "done", "lda": "done", "hangs": "out of time", "slow": "out of time"}
+    assert found.recommended == "lda"
+    assert not children()
+
+
+def test_events_tell_how_far_each_model_is(table):
+    events = []
+    found = compare(table, "y", models=["baseline", "linear-svc"], folds=3, on_event=lambda k, e: events.append((k, e)))
+    assert events[0][1][:2] == ("plan", ["baseline", "linear-svc"])
+    assert events[0][1][3] == 90
+    splits = [e[1] for k, e in events if k == "linear-svc" and e[0] == "split"]
+    assert splits == [0, 1, 2, 3]
+    fits = [e for k, e in events if k == "linear-svc" and e[0] == "fits"]
+    assert fits
+    assert all(0 < e[1] <= e[2] for e in fits)
+    ended = {k: e for k, e in events if e[0] == "ended"}
+    assert ended["linear-svc"][1] == "done"
+    assert ended["linear-svc"][4] == pytest.approx(found["linear-svc"].fold_risks.mean())
