@@ -198,5 +198,17 @@ def test_a_column_taken_for_ones_and_zeros_says_so_when_a_two_comes_later():
     with pytest.raises(DataError, match=r"bernoulli.*value 2 in row 0, column 0"):
         model.partial_fit([[2]], [1])
     assert model.predict([[1]]).tolist() == [1]
-    with pytest.raises(DataError, match="bernoulli"):
-        model.predict([[2]])
+
+
+def test_a_value_that_no_chosen_density_can_have_is_left_out_where_the_choice_was_automatic():
+    rng = np.random.default_rng(0)
+    y = np.arange(80) % 2
+    X = np.column_stack([rng.integers(0, 2, 80), rng.poisson(2 + 3 * y), rng.normal(size=80) + y]).astype(float)
+    model = assay.NaiveBayes().fit(X, y)
+    assert model.columns_ == ["bernoulli", "poisson", "gaussian"]
+    odd = [[2.0, 3.0, 0.1], [1.0, 2.5, 0.1], [1.0, -1.0, 0.1]]
+    missing = [[np.nan, 3.0, 0.1], [1.0, np.nan, 0.1], [1.0, np.nan, 0.1]]
+    assert np.array_equal(model.predict_proba(odd), model.predict_proba(missing))
+    named = assay.NaiveBayes(columns={0: "bernoulli"}).fit(X, y)
+    with pytest.raises(ValueError, match="other than 0 and 1"):
+        named.predict(odd)

@@ -13,8 +13,8 @@ from assay.errors import DataError
 from assay.numerics import Array, Floats
 
 
-def holm(p: Sequence[float] | Array) -> Floats:
-    """Holm's adjusted p-values: the j-th smallest of m times m − j + 1, never falling.
+def holm(p: Sequence[float] | Array, of: int | None = None) -> Floats:
+    """Holm's adjusted p-values: the j-th smallest of m times m − j + 1, never falling. `of`: m, where only some of m tests are given.
 
     >>> holm([0.01, 0.04, 0.03]).round(3).tolist()
     [0.03, 0.06, 0.06]
@@ -22,7 +22,8 @@ def holm(p: Sequence[float] | Array) -> Floats:
     p = np.asarray(p, dtype=np.float64)
     order = np.argsort(p, kind="stable")
     adjusted = np.empty(len(p))
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
+    times = (len(p) if of is None else of) - np.arange(len(p))
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * times))
     return adjusted
 
 
@@ -36,7 +37,7 @@ def compare_with_best(
 ) -> tuple[str, dict[str, PairedTest]]:
     """The name of the best column (answers, or losses) and its test against every other, p by Holm for all of them together.
 
-    The best is found on the same rows, which favours it a little; Holm's correction covers the number of comparisons, not that.
+    The best is found on the same rows, so any two models might have been compared: the correction is for all m(m − 1)/2 pairs.
     """
     if not columns:
         raise DataError("There is nothing to compare: give at least one model.")
@@ -45,7 +46,7 @@ def compare_with_best(
     others = [k for k in columns if k != best]
     given: dict[str, Any] = {"y": y, "n_train": n_train, "n_test": n_test, "confidence": confidence}
     tests = [compare_pair(columns[best], columns[k], **given) for k in others]
-    adjusted = holm([t.p for t in tests])
+    adjusted = holm([t.p for t in tests], len(columns) * (len(columns) - 1) // 2)
     alpha = 1 - confidence
     return best, {
         k: replace(t, name=f"{t.name}, Holm", p=float(p), verdict=verdict_of(float(p), t.difference, alpha))

@@ -5,11 +5,16 @@ Squared loss (notes 003), f̄(x) the mean over fits:
     mean (y − f̂)² = mean (y − f̄)² + mean (f̂ − f̄)²        bias² and noise together, and variance
     mean (y − f̄)² = mean (f − f̄)² + mean (y − f)² + cross  where the true f is given; cross is zero in expectation
 
+The mean of B fits wavers itself, by variance/B, which would count as bias. So the variance is the unbiased one, s² = Σ (f̂ − f̄)²/(B − 1),
+and s²/B is taken off the bias: both are then right in expectation, and still add up, as mean (f̂ − f̄)² = s² − s²/B.
+A bias² of next to nothing can so come out below 0.
+
 Zero-one loss (Domingos 2000), main(x) the most frequent answer, bias 1{main ≠ y}:
 
     mean 1{f̂ ≠ y} = bias + V_u − V_b,   V_u = mean 1{main = y}·P(f̂ ≠ main),   V_b = mean 1{main ≠ y}·P(f̂ = y)
 
-Wavering does harm where the main answer is right (V_u) and good where it is wrong (V_b). Noise counts as bias.
+Wavering does harm where the main answer is right (V_u) and good where it is wrong (V_b). Noise counts as bias. These pieces are
+those of the B fits made: the main answer is their own, so that few fits seem to waver a little less than they do.
 """
 
 from __future__ import annotations
@@ -98,13 +103,14 @@ def _squared(A: Floats, y: Floats, f: Floats | None, i: Array) -> dict[str, floa
     """The pieces over test rows i, of answers A (B, n)."""
     A, y = A[:, i], y[i]
     main = A.mean(axis=0)
-    variance = float(((A - main) ** 2).mean())
+    variance = float(A.var(axis=0, ddof=1).mean())
+    excess = variance / len(A)  # how much the mean of the fits wavers
     if f is None:
-        pieces = {"bias² + noise": float(((y - main) ** 2).mean())}
+        pieces = {"bias² + noise": float(((y - main) ** 2).mean()) - excess}
     else:
         f = f[i]
-        cross = 2 * float(((y - f) * (f - main)).mean())
-        pieces = {"bias²": float(((f - main) ** 2).mean()), "noise": float(((y - f) ** 2).mean()), "cross": cross}
+        bias, noise = float(((f - main) ** 2).mean()) - excess, float(((y - f) ** 2).mean())
+        pieces = {"bias²": bias, "noise": noise, "cross": 2 * float(((y - f) * (f - main)).mean())}
     return {**pieces, "variance": variance, "mean loss": float(((y - A) ** 2).mean())}
 
 

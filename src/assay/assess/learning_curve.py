@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ from assay.risk import Loss
 from assay.risk.losses import loss_of
 
 SHARES = (0.1, 0.2, 0.35, 0.5, 0.7, 1.0)
+NARROW = 0.02  # of the risk: a last step that cannot have gained more is flat
+HELPS, FLAT, UNSURE = "more rows would help", "flat", "cannot tell whether more rows would help"
 
 
 @dataclass(frozen=True)
@@ -30,9 +32,10 @@ class Point:
 
 @dataclass(frozen=True)
 class LearningCurve:
-    """Points of growing n, the test of the last two on the same held-out rows, and 'more rows would help' or 'flat'.
+    """Points of growing n, the test of the last two on the same held-out rows, and a verdict.
 
-    `slope` is the change of the held-out risk a doubling of the rows, from the last step. `left_out` names sizes that could not be fitted.
+    'more rows would help' where the last step made the risk smaller beyond chance; 'flat' where it made it smaller by at most 2 %
+    (the whole interval says so); else 'cannot tell whether more rows would help'. `slope` is the change of the held-out risk a doubling of the rows, from the last step. `left_out` names sizes that could not be fitted.
     """
 
     points: tuple[Point, ...]
@@ -80,9 +83,10 @@ def learning_curve(
         except AssayError as error:  # a class may not be among the first few rows
             left_out.append(f"{size} rows: {error}")
             continue
-        train = measure.value(model.predict(X[rows]), y[rows])
+        seen = mean_loss("train", measure.value(model.predict(X[rows]), y[rows]), confidence)
+        seen = replace(seen, kind="approximate")  # of rows that the fit has seen no interval is exact
         losses.append(measure.value(model.predict(X_test), y_test))
-        points.append(Point(size, mean_loss("train", train, confidence), mean_loss("test", losses[-1], confidence)))
+        points.append(Point(size, seen, mean_loss("test", losses[-1], confidence)))
     if not points:
         raise DataError("No size could be fitted: " + "; ".join(left_out))
     return _judged(tuple(points), losses, tuple(left_out), confidence)
@@ -114,12 +118,13 @@ def _judged(
     points: tuple[Point, ...], losses: list[Any], left_out: tuple[str, ...], confidence: float
 ) -> LearningCurve:
     if len(points) < 2:
-        return LearningCurve(points, None, None, "flat", left_out)
+        return LearningCurve(points, None, None, UNSURE, left_out)
     wrong = [np.asarray(v) for v in losses[-2:]]
     if all(((v == 0) | (v == 1)).all() for v in wrong):  # flags of mistakes: answers where 0 is the truth
         test = compare_pair(wrong[1], wrong[0], y=np.zeros(len(wrong[0])), confidence=confidence)
     else:
         test = compare_pair(wrong[1], wrong[0], confidence=confidence)
     slope = test.difference / float(np.log2(points[-1].n / points[-2].n))
-    helps = test.verdict == "first is better"
-    return LearningCurve(points, test, slope, "more rows would help" if helps else "flat", left_out)
+    narrow = test.low >= -NARROW * points[-1].test.value
+    verdict = HELPS if test.verdict == "first is better" else FLAT if narrow else UNSURE
+    return LearningCurve(points, test, slope, verdict, left_out)

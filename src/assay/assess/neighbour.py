@@ -14,8 +14,9 @@ from assay.numerics import Array, Floats
 TILE = 512  # query rows at a time: 512 × 4000 distances stay in the cache of one core
 
 
-def loo_1nn_error(X: Any, y: Array) -> int:
-    """How many rows differ in class from their nearest other row; of equal distances the first row counts.
+def loo_1nn_error(X: Any, y: Array, groups: Array | None = None) -> int:
+    """How many rows differ in class from their nearest other row, with `groups` (codes) from the nearest row of another group; of equal
+    distances the first row counts.
 
     >>> loo_1nn_error(np.array([[0.0], [1.0], [5.0], [6.0]]), np.array([0, 0, 1, 0]))
     2
@@ -28,6 +29,8 @@ def loo_1nn_error(X: Any, y: Array) -> int:
         products = X[rows] @ X.T
         distances: Floats = norms - 2 * (products.toarray() if sparse else products)  # |x|² is the same along a row
         distances[rows - start, rows] = np.inf
+        if groups is not None:
+            distances[groups[rows][:, None] == groups] = np.inf
         wrong += int((y[distances.argmin(axis=1)] != y[rows]).sum())
     return wrong
 

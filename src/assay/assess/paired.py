@@ -4,7 +4,7 @@ McNemar          of the rows that only one got right, b and c: p of a fair coin 
 sign test        the same for two columns of losses: which is smaller more often                       exact
 paired t         mean difference of losses over rows ± t·s/√n                                          approximate
 corrected t      mean difference of J folds, variance (1/J + n_test/n_train)·s²: folds share training
-                 rows, so s²/J alone is far too small (Nadeau and Bengio 2003)                         approximate
+                 rows, so s²/J alone is far too small (Nadeau and Bengio 2003); of rows or of folds    approximate
 """
 
 from __future__ import annotations
@@ -129,12 +129,28 @@ def corrected_t(first: Any, second: Any, n_train: float, n_test: float, confiden
     return _t_test("corrected resampled t", d, 1 / J + n_test / n_train, confidence)
 
 
+def corrected_rows_t(first: Any, second: Any, n_train: float, confidence: float = 0.95) -> PairedTest:
+    """The same correction with the variance taken from the rows: s²(1/n + 1/n_train) of the n differences of losses.
+
+    A fold's risk has variance s²/n_test, so this is (1/J + n_test/n_train)·s²/n_test with n − 1 degrees of freedom instead of J − 1:
+    ten folds estimate a variance badly, and with Holm's correction on top can hardly tell anything apart.
+    """
+    n = same_length(first=first, second=second)
+    if not n_train > 0:
+        raise ParameterError(f"n_train={n_train!r} is the number of rows a fit sees: it must be positive.")
+    d = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
+    return _t_test("corrected paired t", d, 1 / n + 1 / n_train, confidence)
+
+
 def _t_test(name: str, d: Floats, factor: float, confidence: float) -> PairedTest:
     from scipy.special import stdtr
 
     if len(d) < 2:
         raise DataError("One pair of losses has no spread: give at least two rows or folds.")
-    mean, error = float(d.mean()), float(d.std(ddof=1)) * math.sqrt(factor)
+    mean = float(d.mean())
+    # where all differ alike, chance has shown no spread yet: it is taken to be at least that of one difference among them
+    spread = max(float(d.std(ddof=1)), abs(mean) / math.sqrt(len(d)))
+    error = spread * math.sqrt(factor)
     t = mean / error if error > 0 else (0.0 if mean == 0 else math.copysign(math.inf, mean))
     p = 2 * float(stdtr(len(d) - 1, -abs(t)))
     within = around(mean, error, len(d) - 1, confidence)
@@ -151,12 +167,15 @@ def compare_pair(
     confidence: float = 0.95,
 ) -> PairedTest:
     """The test that fits what is given: answers and the truth `y` of one test set (McNemar), the risks of folds of
-    n_train and n_test rows (corrected t), or the losses of each row (paired t)."""
+    n_train and n_test rows (corrected t), the losses of each row by fits on n_train rows each (corrected paired t), or by one fit
+    (paired t)."""
     confidence = check_confidence(confidence)
     if y is not None:
         return mcnemar(y, first, second, confidence)
-    if n_train is None or n_test is None:
+    if n_train is None:
         return paired_t(first, second, confidence)
+    if n_test is None:
+        return corrected_rows_t(first, second, n_train, confidence)
     return corrected_t(first, second, n_train, n_test, confidence)
 
 

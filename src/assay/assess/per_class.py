@@ -51,11 +51,20 @@ def class_scores(label: Any, C: Array, k: int, confidence: float = 0.95) -> Clas
     """The scores of class k from counts C (K or K + 1, K)."""
     right, true, answered = int(C[k, k]), int(C[k].sum()), int(C[:, k].sum())
     jaccard = proportion("F1", right, true + answered - right, confidence, "high")
-    f1 = replace(jaccard, **{end: 2 * j / (1 + j) for end in ENDS for j in [getattr(jaccard, end)]})
     return ClassScores(
         label,
         true,
         proportion("precision", right, answered, confidence, "high"),
         proportion("recall", right, true, confidence, "high"),
-        f1,
+        f1_of(jaccard),
     )
+
+
+def f1_of(jaccard: Score) -> Score:
+    """F1 with its interval from the share J of the rows of either kind that are of both."""
+    return replace(jaccard, **{end: 2 * j / (1 + j) for end in ENDS for j in [getattr(jaccard, end)]})
+
+
+def jaccard_of(f1: Score) -> Score:
+    """The share J = F1/(2 − F1) that an F1 is made of."""
+    return replace(f1, **{end: f / (2 - f) for end in ENDS for f in [getattr(f1, end)]})

@@ -23,6 +23,15 @@ from assay.numerics import Array, Floats
 from assay.params import Choice, Param, Range
 
 TOO_WIDE = "the words of a text are thousands of columns, and a covariance has a number for each pair of them"
+MOST_COLUMNS = 2000
+
+
+def too_wide(features: Features) -> str | None:
+    """Why a covariance of these columns is out of reach."""
+    if features.text:
+        return TOO_WIDE
+    many = features.columns > MOST_COLUMNS
+    return f"a covariance of {features.columns} columns has a number for each pair of them" if many else None
 
 
 class QuadraticDiscriminantAnalysis(NormalClassifier):
@@ -83,7 +92,7 @@ class QuadraticDiscriminantAnalysis(NormalClassifier):
             search=tuple({"reg_param": share} for share in (0.5, 0.1, 0.01, 0.0)),
             categories="reference",
             scaled=True,
-            unfit=TOO_WIDE if features.text else None,
+            unfit=too_wide(features),
         )
 
     @property
@@ -167,7 +176,7 @@ class LinearDiscriminantAnalysis(NormalClassifier):
         """As it stands: no column may be the sum of others, which would make the covariance singular."""
         if kind != "classifier":
             return None
-        return Prospect(categories="reference", unfit=TOO_WIDE if features.text else None)
+        return Prospect(categories="reference", unfit=too_wide(features))
 
     @property
     def _tied(self) -> bool:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from assay.engines import Block
 from assay.hypotheses.densities.categorical import Tables
 from assay.hypotheses.densities.choose import FAMILIES, is_choice
 from assay.hypotheses.naive_bayes_model import NaiveBayesModel, Settings
@@ -62,7 +63,8 @@ class NaiveBayes(NaiveBayesModel):
     numbers ≥ 0 are poisson where its maximised likelihood given the classes exceeds that of gaussian (with 1/12 added
     to its variance for rounding), else gaussian; everything else is gaussian. `columns_` records the choice.
 
-    A category that the fit never saw is left out of the product, as a missing value is.
+    A category that the fit never saw is left out of the product, as a missing value is; so is, where all columns are "auto",
+    a value that the chosen density cannot have (a 2 where the fit saw but 0 and 1).
 
     >>> X = [[0, 1.5], [1, 2.5], [1, 7.5], [1, 9.5]]
     >>> model = NaiveBayes().fit(X, ["a", "a", "b", "b"])
@@ -131,6 +133,26 @@ class NaiveBayes(NaiveBayesModel):
 
     def _settings(self) -> Settings:
         return Settings(self.columns, self.priors, alpha=self.alpha, var_smoothing=self.var_smoothing)
+
+    def _scores(self, X: Any) -> Floats:
+        return super()._scores(self._possible(X))
+
+    def _explain_scores(self, block: Block, Z: Floats) -> None:
+        super()._explain_scores(block._replace(X=self._possible(block.X)), Z)
+
+    def _possible(self, X: Any) -> Any:
+        """Values that a density of the rule's own choice cannot have become missing ones; infinity is left to be refused."""
+        plan = self._plan
+        if self.columns != "auto" or not isinstance(X, np.ndarray) or not len(plan.bernoulli) + len(plan.poisson):
+            return X
+        ones, counts = X[:, plan.bernoulli], X[:, plan.poisson]
+        odd = (ones != 0) & (ones != 1) & np.isfinite(ones), ((counts < 0) | (counts % 1 != 0)) & np.isfinite(counts)
+        if not (odd[0].any() or odd[1].any()):
+            return X
+        X = X.astype(np.float64)
+        X[:, plan.bernoulli] = np.where(odd[0], np.nan, ones)
+        X[:, plan.poisson] = np.where(odd[1], np.nan, counts)
+        return X
 
 
 class GaussianNB(NaiveBayesModel):

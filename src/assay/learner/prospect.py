@@ -19,6 +19,7 @@ class Features:
     never_negative: bool  # no number below zero, no dates
     text: bool  # some column is running text, which becomes many sparse columns
     spread: float = 1.0  # the standard deviation of a target that is a number
+    columns: int = 1  # numbers that a row becomes, about
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,10 @@
 """A comparison under a budget of time: all models and settings on few rows first, the better ones on more (halving.py).
 
 What is left after the rungs on a ninth and a third of the training rows is compared in full. Baselines always stay.
+
+The rungs may look only at rows from which every split learns: a row that some split tests must not have chosen who is tested. These are
+the training rows where a part is held out, and the first stretch of a split by time. Folds have none, for there each row is tested by
+some split: nothing is dropped then, all models begin, and the deadline stops those that are too slow.
 """
 
 from __future__ import annotations
@@ -13,37 +17,36 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.engines import engine_for
-from assay.engines.split import row_keys
 from assay.engines.threads import worker_count
+from assay.errors import DataError
 from assay.numerics import Array, Floats
 from assay.select.entrants import Entrant
 from assay.select.halving import kept
 from assay.select.isolation import Task, run_tasks
 from assay.select.row_losses import Answers, row_losses
-from assay.select.splits import Split
-from assay.select.trial import learnt, quietly
+from assay.select.splits import Resampling, Split, make_splits
+from assay.select.trial import learnable, learnt, quietly
 
 if TYPE_CHECKING:
     from assay.select.compare import Work
 
 SHARES = (1 / 9, 1 / 3)
-FEWEST = 900  # training rows below which a ninth of them decides nothing
+FEWEST = 900  # rows common to all splits' training sides below which a ninth of them decides nothing
 KEEP = 0.5
 FOR_RUNGS = 0.4  # share of the budget that the rungs may take
 
 
 @dataclass(frozen=True)
 class Rung:
-    """One model, all its settings left, on a share of the training rows: two thirds to fit, one to test."""
+    """One model, all its settings left, on a split within the training rows."""
 
     work: Work
     entrant: Entrant
     settings: list[Mapping[str, Any]]
-    share: float
+    split: Split
 
     def __call__(self, tell: Callable[[Any], None]) -> tuple[Floats, Floats]:
-        data, loss = self.work.table, self.work.asked.loss
-        split = some_of(self.work.splits[0].train, self.share, self.work.asked.seed)
+        data, loss, split = self.work.table, self.work.asked.loss, self.split
         with quietly():
             encoding, rows = learnt(self.entrant, data, split.train)
             test = data.encoded(encoding, split.test)
@@ -54,37 +57,77 @@ class Rung:
         return losses.mean(axis=1), losses.std(axis=1, ddof=1) / np.sqrt(losses.shape[1])
 
 
-def some_of(train: Array, share: float, seed: int) -> Split:
-    """A share of the training rows, chosen by hash, two thirds of it to fit on."""
-    order = np.argsort(row_keys(0, len(train), seed + 2), kind="stable")[: max(3, int(share * len(train)))]
-    cut = 2 * len(order) // 3
-    return Split(np.sort(train[order[:cut]]), np.sort(train[order[cut:]]))
+def common_rows(splits: list[Split]) -> Array:
+    """The rows from which every split learns, each once: none of them is tested by any."""
+    rows = np.unique(splits[0].train)
+    for split in splits[1:]:
+        if not len(rows):
+            break
+        rows = rows[np.isin(rows, split.train)]
+    return rows
+
+
+def some_of(train: Array, share: float, seed: int, groups: Array | None = None, times: Array | None = None) -> Split:
+    """A share of some rows, chosen by hash, about two thirds of it to fit on: groups stay whole, and the latest rows are tested."""
+    rows = np.unique(train)
+    group = None if groups is None else groups[rows]
+    part = make_splits(Resampling("holdout", share=share, seed=_seed(seed, 2)), len(rows), groups=group)[0].test
+    rows = rows[part]
+    group, moment = (None if each is None else each[rows] for each in (groups, times))
+    plan = Resampling("holdout", share=1 / 3, seed=_seed(seed, 3))
+    ((fit, test),) = make_splits(plan, len(rows), groups=group, time=moment)
+    return Split(rows[fit], rows[test])
+
+
+def _seed(seed: int, step: int) -> int:
+    """Another seed; past the last one it begins anew."""
+    return (seed + step) % (1 << 64)
 
 
 def worth_the_time(
-    entrants: list[Entrant], work: Work, deadline: float, tell: Callable[[str, Any], None]
+    entrants: list[Entrant],
+    work: Work,
+    deadline: float,
+    tell: Callable[[str, Any], None],
+    *,
+    timeout: float | None = None,
+    memory: int | None = None,
+    workers: int | None = None,
 ) -> tuple[list[Entrant], list[tuple[str, str]]]:
-    """(entrants with the settings that are left, [(name, why it dropped out)])."""
+    """(entrants with the settings that are left, [(name, why it dropped out)]). `timeout` and `memory` are for each model."""
     began = time.monotonic()
     until = began + FOR_RUNGS * (deadline - began)
     dropped: list[tuple[str, str]] = []
-    if len(work.splits[0].train) < FEWEST:
+    common = common_rows(work.splits)
+    if len(common) < FEWEST:
         return entrants, dropped
+    here = engine_for(work.table.rows).name == "cluster"  # it has workers of its own
+    limits = {"workers": 0 if here else worker_count() if workers is None else workers}
+    limits |= {"timeout": timeout, "memory": memory, "deadline": until}
     for share in SHARES:
-        if time.monotonic() >= until:
+        split = _rung_split(work, common, share)
+        if split is None or time.monotonic() >= until:
             break
         tell("", ("rung", share, [e.name for e in entrants]))
-        entrants, gone = _after_rung(entrants, work, share, until)
+        entrants, gone = _after_rung(entrants, work, split, share, limits)
         dropped += gone
     return entrants, dropped
 
 
+def _rung_split(work: Work, common: Array, share: float) -> Split | None:
+    """The rows of a rung; None where groups, moments or classes are too few to split them."""
+    try:
+        split = some_of(common, share, work.asked.seed, work.groups, work.times)
+    except DataError:
+        return None
+    return split if len(split.test) > 1 and learnable(work.table, split) else None
+
+
 def _after_rung(
-    entrants: list[Entrant], work: Work, share: float, until: float
+    entrants: list[Entrant], work: Work, split: Split, share: float, limits: Mapping[str, Any]
 ) -> tuple[list[Entrant], list[tuple[str, str]]]:
-    tasks = [Task(e.name, Rung(work, e, e.settings(), share), 1) for e in entrants]
-    here = engine_for(work.table.rows).name == "cluster"  # it has workers of its own
-    outcomes = {o.key: o for o in run_tasks(tasks, workers=0 if here else worker_count(), deadline=until)}
+    tasks = [Task(e.name, Rung(work, e, e.settings(), split), 1) for e in entrants]
+    outcomes = {o.key: o for o in run_tasks(tasks, **limits)}
     stopped = [o.message for o in outcomes.values() if o.state == "interrupted"]
     if stopped:  # nothing is finished yet that could be kept
         raise KeyboardInterrupt(stopped[0])

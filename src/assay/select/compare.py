@@ -43,7 +43,7 @@ from assay.tables.source import Source
 from assay.tables.table_rows import TableRows
 from assay.tables.tabled import table_source
 
-MOST_PREPARED = 10_000_000  # rows of all splits together up to which inner splits are kept for all models
+MOST_PREPARED = 2_000_000  # rows of all splits together up to which inner splits are kept for all models
 SHARE_OF_MEMORY = 0.25  # tables that would take more of the machine's memory are read as a stream
 
 OnEvent = Callable[[str, Any], None]
@@ -233,7 +233,7 @@ class Work:
             return
         trains = [split.train for split in self.splits]
         if self.asked.resampling.kind != "holdout":
-            trains.append(np.arange(len(self.table)))
+            trains.append(self.table.everything)
         for train in trains:
             prepare(self.table, train, self.asked.seed, self.groups, self.times)
 
@@ -248,12 +248,12 @@ class Work:
             model = TableModel(trial.model, trial.encoding, (encoding_claim(trial.encoding),))
             model.add_claims(*self._held_out(trial), split=split_facts(asked), **facts)
             return model, trial.search
-        everything = np.arange(len(self.table))
+        everything = self.table.everything
         search = search_settings(entrant, self.table, everything, asked.loss, asked.seed, self.groups, self.times, tell)
         setting = entrant.settings()[0] if search is None else search.settings[search.chosen]
         encoding, rows = learnt(entrant, self.table, everything)
         fitted = next(iter(entrant.model(**entrant.fixed).fit_each(rows, [setting])))
-        claim = cross_validated_claim(self.table, self.splits, trials, asked.resampling, asked.loss)
+        claim = cross_validated_claim(self.table, self.splits, trials, asked.resampling, entrant, asked.loss)
         model = TableModel(fitted, encoding, (encoding_claim(encoding), *claim))
         model.add_claims(**facts)
         return model, search

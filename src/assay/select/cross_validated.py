@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from assay.certify import Claim
 from assay.certify.compare import differs_in
 from assay.certify.intervals import clopper_pearson, normal_interval
-from assay.engines import Engine, Rows, engine_for
+from assay.engines import Engine, Rows
+from assay.learner.prospect import Prospect
 from assay.numerics import Array
 from assay.select.data import TableData
+from assay.select.entrants import Entrant
 from assay.select.row_losses import Answers, row_losses
 from assay.select.splits import Resampling, Split, make_splits
-from assay.tables.encoding import Encoding
+from assay.select.trial import Trial, learnt, quietly, search_settings
 
 if TYPE_CHECKING:
     from assay.select.table_model import TableModel
-    from assay.select.trial import Trial
 
 REMADE = ("k-fold", "repeated")  # resamplings that can be made again from the rows and a seed alone
 
 
 def cross_validated_claim(
-    table: TableData, splits: list[Split], trials: list[Trial], plan: Resampling, loss: str
+    table: TableData, splits: list[Split], trials: list[Trial], plan: Resampling, entrant: Entrant, loss: str
 ) -> list[Claim]:
     """The claim, where the folds can be made again from the table and the seed (not where groups or given rows decide)."""
     if plan.kind not in REMADE or table.w is not None:
@@ -34,8 +36,19 @@ def cross_validated_claim(
     remade = make_splits(plan, len(table), y=strata(table, plan))
     if not all(np.array_equal(a.test, b.test) for a, b in zip(remade, splits)) or len(remade) != len(splits):
         return []
-    settings = [dict(t.setting) for t in trials]
-    return [claim_of(kind, sums, [len(s.test) for s in splits], settings, plan)]
+    searched = Searched(
+        [dict(s) for s in entrant.settings()], [dict(t.setting) for t in trials], dict(entrant.prospect.rough), loss
+    )
+    return [claim_of(kind, sums, [len(s.test) for s in splits], searched, plan)]
+
+
+class Searched(NamedTuple):
+    """The settings that were searched, those that each fold's search chose, how rough the search was, and by which loss."""
+
+    among: list[dict[str, Any]]
+    chosen: list[dict[str, Any]]
+    rough: dict[str, Any]
+    loss: str
 
 
 def strata(table: TableData, plan: Resampling) -> Array | None:
@@ -45,7 +58,7 @@ def strata(table: TableData, plan: Resampling) -> Array | None:
     return table.codes
 
 
-def claim_of(kind: str, sums: list[float], rows: list[int], settings: list[Any], plan: Resampling) -> Claim:
+def claim_of(kind: str, sums: list[float], rows: list[int], searched: Searched, plan: Resampling) -> Claim:
     """The claim that follows from the losses of the folds; a row tested again is no new row, so its interval is that of one time."""
     n, total = sum(rows), float(sum(sums))
     mean, once = total / n, plan.repeats if plan.kind == "repeated" else 1
@@ -56,11 +69,13 @@ def claim_of(kind: str, sums: list[float], rows: list[int], settings: list[Any],
         means = np.array(sums) / np.array(rows)
         low, high = normal_interval(mean, float(means.std(ddof=1) / np.sqrt(len(means) / once)))
         what = f"mean squared error {mean:.6g} on {n} rows"
-    times = f", {plan.repeats} times over" if plan.repeats > 1 else ""
+    times = f", {plan.repeats} times over" if once > 1 else ""
+    many = len(searched.among)
+    how = f" with the best of {many} settings on inner folds by {searched.loss} loss" if many > 1 else ""
     return Claim(
         name="cross-validated error" if kind == "zero-one" else "cross-validated squared error",
         statement=(
-            f"{what}, each answered by a fit on the other {plan.folds - 1} of {plan.folds} folds{times} (seed {plan.seed}); [{low:.4g}, {high:.4g}] "
+            f"{what}, each answered by a fit on the other {plan.folds - 1} of {plan.folds} folds{how}{times} (seed {plan.seed}); [{low:.4g}, {high:.4g}] "
             "were the 95% interval if the folds' fits were one; this model itself is fitted on all rows"
         ),
         holds=True,
@@ -72,7 +87,10 @@ def claim_of(kind: str, sums: list[float], rows: list[int], settings: list[Any],
             "loss": kind,
             "sums": np.array(sums),
             "rows": np.array(rows, dtype=np.int64),
-            "settings": settings,
+            "searched": searched.among,
+            "chosen": searched.chosen,
+            "rough": searched.rough,
+            "by": searched.loss,
             "resampling": plan.kind,
             "folds": plan.folds,
             "repeats": plan.repeats,
@@ -82,29 +100,63 @@ def claim_of(kind: str, sums: list[float], rows: list[int], settings: list[Any],
 
 
 def recount(model: TableModel, claim: Claim, engine: Engine, raw: Rows) -> tuple[bool, str]:
-    """Fit every fold again with its settings and count its errors."""
+    """Do it all again: every fold's search, fit and errors, and the search on all rows that the model itself came from."""
     w = claim.witness
+    if w["loss"] != ("zero-one" if hasattr(model.model_, "classes_") else "squared"):
+        return False, f"the loss {w['loss']!r} is not that of such a claim"
+    if model.model_._provenance.get("split") is not None:
+        return False, "rows were held out, so the model is not fitted on all of them"
+    if w["resampling"] not in REMADE:
+        return False, f"folds of the kind {w['resampling']!r} cannot be made again"
     plan = Resampling(w["resampling"], folds=int(w["folds"]), repeats=int(w["repeats"]), seed=int(w["seed"]))
-    settings = list(w["settings"])
-    due = claim_of(w["loss"], [float(s) for s in w["sums"]], [int(r) for r in w["rows"]], settings, plan)
+    searched = Searched(list(w["searched"]), list(w["chosen"]), dict(w["rough"]), str(w["by"]))
+    due = claim_of(w["loss"], [float(s) for s in w["sums"]], [int(r) for r in w["rows"]], searched, plan)
     part = differs_in(claim, due)
     if part is not None:
         return False, f"the {part} is not the one that follows from the folds"
     table = TableData.of(model.schema_, raw.in_memory(), hasattr(model.model_, "classes_"))
     splits = make_splits(plan, len(table), y=strata(table, plan))
-    if len(splits) != len(settings) or [len(s.test) for s in splits] != [int(r) for r in w["rows"]]:
+    if len(splits) != len(searched.chosen) or [len(s.test) for s in splits] != [int(r) for r in w["rows"]]:
         return False, "the folds of these rows are not those of the claim"
-    for number, (split, setting) in enumerate(zip(splits, settings)):
-        found = _fold_loss(model, table, split, setting, w["loss"])
-        if not np.isclose(found, float(w["sums"][number]), rtol=1e-6, atol=1e-9):
-            return False, f"fold {number} costs {found:g}, not {float(w['sums'][number]):g}"
-    return True, f"all {len(splits)} folds fitted again: {due.statement.split(',')[0]} again"
+    entrant = _entrant(model, searched)
+    own = {k: v for k, v in model.model_._fitted_with.items() if k in searched.among[0]}
+    if _chosen(entrant, table, table.everything, plan.seed, searched) != own:
+        return False, "the search on all rows does not lead to the settings of the model"
+    for number, split in enumerate(splits):
+        wrong = _wrong_fold(entrant, table, split, plan.seed, searched, w, number)
+        if wrong is not None:
+            return False, wrong
+    return True, f"all {len(splits)} folds searched and fitted again: {due.statement.split(',')[0]} again"
 
 
-def _fold_loss(model: TableModel, table: TableData, split: Split, setting: Any, loss: str) -> float:
-    raw = table.pick(split.train)
-    encoding = Encoding.learn(engine_for(raw), table.schema, model.encoding_.wants, raw)
-    fresh = type(model.model_)(**{**model.model_.get_params(), **setting})
-    fitted = fresh.fit(table.encoded(encoding, split.train))  # type: ignore[attr-defined]
-    answers = Answers.for_loss(fitted, table.encoded(encoding, split.test), table.classes, loss)
-    return float(row_losses(loss, table, split.test, answers).sum())
+def _entrant(model: TableModel, searched: Searched) -> Entrant:
+    """The model as it took part in the comparison."""
+    wants, inner = model.encoding_.wants, model.model_
+    prospect = Prospect(tuple(searched.among), wants.categories, wants.scaled, searched.rough)
+    fixed = {k: v for k, v in inner._fitted_with.items() if k not in searched.among[0]}
+    return Entrant(inner.name, type(inner), prospect, wants, fixed)
+
+
+def _chosen(entrant: Entrant, table: TableData, train: Array, seed: int, searched: Searched) -> dict[str, Any]:
+    """The setting that a search on these rows chooses."""
+    with quietly():
+        search = search_settings(entrant, table, train, searched.loss, seed)
+    at = 0 if search is None else search.chosen
+    return dict(searched.among[at])
+
+
+def _wrong_fold(
+    entrant: Entrant, table: TableData, split: Split, seed: int, searched: Searched, w: Mapping[str, Any], number: int
+) -> str | None:
+    """What is wrong with the claim about one fold, if anything."""
+    setting = searched.chosen[number]
+    if _chosen(entrant, table, split.train, seed, searched) != setting:
+        return f"the search of fold {number} does not choose {setting}"
+    with quietly():
+        encoding, rows = learnt(entrant, table, split.train)
+        fitted = next(iter(entrant.model(**entrant.fixed).fit_each(rows, [setting])))
+        answers = Answers.for_loss(fitted, table.encoded(encoding, split.test), table.classes, w["loss"])
+    found = float(row_losses(w["loss"], table, split.test, answers).sum())
+    if not np.isclose(found, float(w["sums"][number]), rtol=1e-6, atol=1e-9):
+        return f"fold {number} costs {found:g}, not {float(w['sums'][number]):g}"
+    return None

@@ -63,6 +63,11 @@ class TableData:
             return self.y.astype(np.float64)
         return np.searchsorted(self.classes, self.y)
 
+    @cached_property
+    def everything(self) -> Array:
+        """The numbers of all rows that count: a row of weight 0 is as good as absent."""
+        return np.arange(len(self)) if self.w is None else np.flatnonzero(self.w > 0)
+
     def statistics(self, which: Array) -> Statistics:
         """What an encoding has to know of some rows; found once for all models."""
         return self.once(which, "statistics", self._statistics)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ from assay.assess import (
     GroupRisk,
     Importance,
     Reliability,
+    Score,
     Thresholds,
     per_class,
     permutation_importance,
@@ -23,6 +24,7 @@ from assay.assess import (
     roc,
     thresholds,
 )
+from assay.assess.per_class import f1_of, jaccard_of
 from assay.assess.worry import evenly
 from assay.certify.measure import count_answers
 from assay.engines.csr import SparseMatrix
@@ -33,6 +35,7 @@ from assay.risk.losses import LABEL
 from assay.select.comparison import Comparison, Entry
 from assay.select.raw_rows import RawRows, answers
 from assay.select.refits import Refits, refits
+from assay.select.repeated_rows import of_distinct_rows, share_of_rows
 from assay.select.row_losses import row_losses
 from assay.select.table_model import TableModel
 
@@ -58,7 +61,11 @@ class WorstRow:
 
 @dataclass(frozen=True)
 class Details:
-    """Of a finished model: curves, groups, importances, errors and, where `dear`, refits. Everything is on rows tested."""
+    """Of a finished model: curves, groups, importances, errors and, where `dear`, refits. Everything is on rows tested.
+
+    Where several fits answered (folds), no interval is exact; where they answered a row more than once, intervals are those of
+    the distinct rows.
+    """
 
     comparison: Comparison
     entry: Entry
@@ -89,6 +96,21 @@ class Details:
     def losses(self) -> Floats:
         return self.comparison.losses(self.entry.name)
 
+    @property
+    def several(self) -> bool:
+        """Whether the answers are those of several fits."""
+        return len(self.comparison.splits) > 1
+
+    def distinct(self, which: Array) -> int:
+        """How many distinct rows these answers (a truth value each) are for."""
+        return len(np.unique(self.comparison.tested[which]))
+
+    def _widened(self, score: Score) -> Score:
+        """A score over all answers, with the interval that the distinct rows allow."""
+        if not self.several:
+            return score
+        return of_distinct_rows(replace(score, kind="approximate"), len(np.unique(self.comparison.tested)))
+
     @cached_property
     def sample(self) -> RawRows:
         """At most 2000 of the tested rows, evenly spaced."""
@@ -115,11 +137,14 @@ class Details:
 
     @cached_property
     def roc(self) -> Curve | None:
-        return None if self.scores is None else roc(self.truth, self.scores)
+        return None if self.scores is None else self._drawn(roc(self.truth, self.scores))
 
     @cached_property
     def precision_recall(self) -> Curve | None:
-        return None if self.scores is None else precision_recall(self.truth, self.scores)
+        return None if self.scores is None else self._drawn(precision_recall(self.truth, self.scores))
+
+    def _drawn(self, curve: Curve) -> Curve:
+        return replace(curve, area=self._widened(curve.area))
 
     @cached_property
     def thresholds(self) -> Thresholds | None:
@@ -127,7 +152,8 @@ class Details:
         given = self.entry.answers
         if self.scores is None or given is None or given.P is None:
             return None
-        return thresholds(self.truth, self.scores)
+        found = thresholds(self.truth, self.scores)
+        return replace(found, best_cost=self._widened(found.best_cost))
 
     # --- classes ----------------------------------------------------------------------------------------------------
 
@@ -137,7 +163,15 @@ class Details:
         if classes is None or given is None or given.P is None or np.isnan(given.P).any():
             return None
         P = np.clip(given.P.astype(np.float64), 0.0, 1.0)  # single precision may round past 1
-        return reliability(self.truth, P, classes=classes)
+        found = reliability(self.truth, P, classes=classes)
+        if not self.several:
+            return found
+        p = (
+            P[:, 1] if len(classes) == 2 else P.max(axis=1)
+        )  # equal probabilities share a bin, so its ends say who is in it
+        rows = [self.distinct((b.least <= p) & (p <= b.greatest)) for b in found.bins]
+        bins = tuple(replace(b, observed=share_of_rows(b.observed, m)) for b, m in zip(found.bins, rows))
+        return replace(found, bins=bins, error=self._widened(found.error))
 
     @cached_property
     def confusion(self) -> Array | None:
@@ -148,7 +182,17 @@ class Details:
     @cached_property
     def per_class(self) -> list[ClassScores]:
         classes = self.comparison.data.classes
-        return [] if classes is None else per_class(self.truth, self.answered, classes)
+        if classes is None:
+            return []
+        found = per_class(self.truth, self.answered, classes)
+        return [self._of_class(c, k) for c, k in zip(found, classes)] if self.several else found
+
+    def _of_class(self, found: ClassScores, label: Any) -> ClassScores:
+        """The scores of a class with the intervals of the distinct rows behind each."""
+        true, answered = self.truth == label, self.answered == label
+        n, said, either = (self.distinct(which) for which in (true, answered, true | answered))
+        precision, recall = share_of_rows(found.precision, said), share_of_rows(found.recall, n)
+        return ClassScores(found.label, n, precision, recall, f1_of(share_of_rows(jaccard_of(found.f1), either)))
 
     # --- columns ----------------------------------------------------------------------------------------------------
 
@@ -191,17 +235,19 @@ class Details:
 
     @cached_property
     def groups(self) -> dict[str, list[GroupRisk]]:
-        """The risk within the values of the columns that matter most."""
-        at = np.searchsorted(self.sample.numbers, self.comparison.tested)
-        inside = at < len(self.sample)
-        inside[inside] = self.sample.numbers[at[inside]] == self.comparison.tested[inside]
+        """The risk within the values of the columns that matter most; a row that was answered several times counts once, with its mean loss."""
+        rows, place, times = np.unique(self.comparison.tested, return_inverse=True, return_counts=True)
+        inside = np.searchsorted(rows, self.sample.numbers)  # the sample is one of tested rows
+        losses = (np.bincount(place, weights=self.losses) / times)[inside]
         places = {c.name: j for j, c in enumerate(self.sample.plain)}
         found: dict[str, list[GroupRisk]] = {}
         for item in self.importance:
             if item.name not in places or item.increase.value <= 0 or len(found) == GROUPED_COLUMNS:
                 continue
-            column = self._column(places[item.name])[at[inside]]
-            found[item.name] = risk_by_group(self.losses[inside], column, most=8)
+            risks = risk_by_group(losses, self._column(places[item.name]), most=8)
+            if self.several:
+                risks = [replace(g, risk=replace(g.risk, kind="approximate")) for g in risks]
+            found[item.name] = risks
         return found
 
     def _column(self, j: int) -> Array:

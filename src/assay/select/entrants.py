@@ -55,6 +55,7 @@ def features_of(schema: Schema, n_classes: int, spread: float = 1.0) -> Features
         classes=n_classes,
         only_categories=all(c.kind in ("category", "boolean") for c in used),
         never_negative=not any(c.kind == "date" or (c.kind == "number" and (c.low is None or c.low < 0)) for c in used),
+        columns=sum(min(len(c.levels or ()), 64) if c.kind == "category" else 1 for c in used),
         text=any(c.kind == "text" for c in used),
         spread=spread,
     )

@@ -33,6 +33,16 @@ def held_out_rows(source: Source, table: Rows, split: Mapping[str, Any]) -> Arra
     return held_out_mask(0, count_rows(table), fraction, seed)
 
 
+def rows_of_fit(table: Rows, held_out: Array | None) -> tuple[Array | None, Array | None]:
+    """Masks of the rows of a fit and of those held out; None: all, and none. Rows of weight 0 are in neither, as good as absent."""
+    w = None
+    if table.has_weight:
+        w = np.concatenate([block.w for block in (part.load() for part in table.targets()) if block.w is not None])
+    if w is None or (w > 0).all():
+        return (None, None) if held_out is None else (~held_out, held_out)
+    return (w > 0, None) if held_out is None else (~held_out & (w > 0), held_out & (w > 0))
+
+
 def count_rows(table: Rows) -> int:
     """The rows of a table, read through where its source does not say."""
     if table.n_rows is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,28 +15,26 @@ from assay.assess import (
     bayes_bracket,
     classification_scores,
     compare_with_best,
-    overfitting,
+    mean_interval,
     regression_scores,
-    table_worries,
 )
-from assay.assess.drift import drift_worries
-from assay.assess.leaks import target_like
 from assay.assess.paired import SAME
-from assay.assess.same_rows import same_rows
 from assay.assess.score import proportion, score
 from assay.assess.verdict import best_possible, ranking, shown, train_and_test
-from assay.assess.worries import by_severity
-from assay.assess.worry import Worry
+from assay.certify.certificate import UNUSABLE
 from assay.certify.intervals import Interval
-from assay.engines import Rows, engine_for
-from assay.errors import AssayError
+from assay.engines import engine_for
+from assay.engines.split import row_keys
+from assay.errors import DataError
 from assay.numerics import Array, Floats
+from assay.select.bootstrap import combine, no_information_risk
 from assay.select.comparison import Comparison, Entry
+from assay.select.concerns import concerns
 from assay.select.occam import recommend
 from assay.select.repeated_rows import of_distinct_rows
+from assay.select.row_losses import Answers, row_losses
 from assay.tables.encoding import Encoding, Wants
 
-LOOKED_AT = 50_000  # rows of each side on which leaks and drift are looked for
 NEIGHBOURS = 4000
 NAMES = {"zero-one": "error", "log": "log loss", "brier": "Brier score", "squared": "MSE", "absolute": "MAE"}
 
@@ -46,12 +43,15 @@ def judged(found: Comparison, began: float) -> Comparison:
     """The comparison with everything that follows from its answers."""
     for entry in found.entries:
         if entry.state == "done":
-            _score(entry, found)
+            _judge_one(entry, found)
     found.entries.sort(key=lambda e: (not e.done, e.risk.value if e.risk is not None else 0.0))
     if found.done:
         _rank(found)
         found.bracket = _bracket(found)
-    found.worries = _worries(found)
+    try:
+        found.worries = concerns(found)
+    except UNUSABLE as error:  # a verdict without worries is better than none
+        found.provenance.setdefault("notes", []).append(f"What to worry about could not be looked for: {error}")
     found.verdict = _sentences(found)
     found.provenance |= {
         "assay": __version__,
@@ -61,6 +61,16 @@ def judged(found: Comparison, began: float) -> Comparison:
         "seconds": round(time.monotonic() - began, 3),
     }
     return found
+
+
+def _judge_one(entry: Entry, found: Comparison) -> None:
+    """Score one model; answers that cannot be scored are that model's failure, and nobody else's."""
+    try:
+        _score(entry, found)
+        if entry.risk is not None and not np.isfinite(entry.risk.value):
+            raise DataError(f"its {entry.risk.name} is not finite")
+    except UNUSABLE as error:
+        entry.state, entry.message, entry.risk = "failed", f"Its answers cannot be scored: {error}", None
 
 
 def _score(entry: Entry, found: Comparison) -> None:
@@ -78,11 +88,31 @@ def _score(entry: Entry, found: Comparison) -> None:
     else:
         entry.scores = regression_scores(truth, answers.values)
         entry.scores.sort(key=lambda s: s.name != NAMES[found.loss])
-    if len(found.splits) > 1:  # answers of several fits: the interval is that of one fit, so no longer exact
+    if len(found.splits) > 1 or found.groups is not None or found.times is not None:
+        # answers of several fits, or rows that hang together: intervals are those of independent rows and one fit
         rows = len(np.unique(found.tested))
         entry.scores = [of_distinct_rows(replace(s, kind="approximate"), rows) for s in entry.scores]
+    if found.resampling.kind == "bootstrap":
+        entry.scores += _bootstrapped(entry, found)
     entry.risk = entry.scores[0]
     entry.train_risk = _train_risk(entry, found)
+
+
+def _bootstrapped(entry: Entry, found: Comparison) -> list[Score]:
+    """Efron and Tibshirani's .632+ estimate: the risk on rows left out, weighed against that on the rows of the fit."""
+    if found.loss not in ("zero-one", "squared") or not found.data.in_memory or entry.model is None:
+        return []
+    everything = np.arange(len(found.data))
+    rows = found.data.encoded(entry.model.encoding_, everything)
+    answers = Answers.for_loss(entry.model.model_, rows, found.data.classes, found.loss)
+    apparent = float(row_losses(found.loss, found.data, everything, answers).mean())
+    left_out = _of_rows(found.losses(entry.name), found.tested)
+    loss = found.loss
+    value, _, _ = combine(apparent, float(left_out.mean()), no_information_risk(found.data.codes, answers.values, loss))
+    within = mean_interval(left_out, least=0.0)
+    share = value / left_out.mean() if left_out.mean() > 0 else 1.0
+    ends = Interval(within.low * share, within.high * share)
+    return [score(f"{NAMES[loss]} (.632+)", value, ends, "approximate", "low", len(left_out))]
 
 
 def _train_risk(entry: Entry, found: Comparison) -> Score:
@@ -92,7 +122,7 @@ def _train_risk(entry: Entry, found: Comparison) -> Score:
     value, n = float(rows @ risks / rows.sum()), int(rows.mean())
     name = NAMES[found.loss]
     if found.loss == "zero-one":
-        return replace(proportion(name, round(value * n), n), value=value)
+        return replace(proportion(name, round(value * n), n), value=value, kind="approximate")
     assert entry.risk is not None  # unbounded losses: as uncertain as the tested rows, but for their number
     half = (entry.risk.high - entry.risk.low) / 2 * float(np.sqrt(entry.risk.n / max(n, 1)))
     return score(name, value, Interval(max(0.0, value - half), value + half), "approximate", "low", n)
@@ -103,11 +133,9 @@ def _rank(found: Comparison) -> None:
     done = found.done
     losses = {e.name: found.losses(e.name) for e in done}
     if len(found.splits) > 1 and all(e.fold_risks is not None for e in done):
-        sizes = np.array([len(s.test) for s in found.splits])
-        # by the size of its fold, so that the mean over folds is the risk of all tested rows
-        folds: dict[str, Any] = {e.name: e.fold_risks * (sizes / sizes.mean()) for e in done}
-        n_train = float(np.mean([len(s.train) for s in found.splits]))
-        found.best, tests = compare_with_best(folds, n_train=n_train, n_test=float(sizes.mean()))
+        n_train = float(np.mean([len(np.unique(s.train)) for s in found.splits]))
+        rows = {name: _of_rows(each, found.tested) for name, each in losses.items()}
+        found.best, tests = compare_with_best(rows, n_train=n_train)
     elif found.loss == "zero-one":
         answers = {e.name: e.answers.values for e in done if e.answers is not None}
         found.best, tests = compare_with_best(answers, y=found.truth)
@@ -115,130 +143,43 @@ def _rank(found: Comparison) -> None:
         found.best, tests = compare_with_best(losses)
     for entry in done:
         entry.against_best = tests.get(entry.name)
-    best = losses[found.best]
     risks = np.array([losses[e.name].mean() for e in done])
-    error = _standard_error(best, len(np.unique(found.tested)))
-    choice = recommend(risks, np.full(len(done), error), np.array([e.complexity for e in done]))
+    best = _of_rows(losses[found.best], found.tested)
+    apart = [_standard_error(_of_rows(losses[e.name], found.tested) - best, found) for e in done]
+    own = np.array([_standard_error(_of_rows(losses[e.name], found.tested), found) for e in done])
+    choice = recommend(risks, own, np.array([e.complexity for e in done]), difference_errors=np.array(apart))
     for k, entry in enumerate(done):
         entry.within = k in choice.within
     found.recommended = done[choice.chosen].name
 
 
-def _standard_error(values: Floats, rows: int) -> float:
-    """Of a mean over answers for so many distinct rows."""
-    return float(values.std(ddof=1) / np.sqrt(rows)) if rows > 1 else 0.0
+def _of_rows(losses: Floats, tested: Array) -> Floats:
+    """The loss of each row that was tested, the mean where it was tested several times; weighed so that the mean stays the risk."""
+    rows, place = np.unique(tested, return_inverse=True)
+    return np.asarray(np.bincount(place, weights=losses) * (len(rows) / len(tested)), dtype=np.float64)
+
+
+def _standard_error(values: Floats, found: Comparison) -> float:
+    """Of the mean of a value a row; of several fits with the correction of the paired test."""
+    if len(values) < 2:
+        return 0.0
+    shared = 0.0 if len(found.splits) == 1 else 1.0 / float(np.mean([len(np.unique(s.train)) for s in found.splits]))
+    return float(values.std(ddof=1) * np.sqrt(1.0 / len(values) + shared))
 
 
 def _bracket(found: Comparison) -> Any:
     """Cover and Hart's bracket from nearest neighbours among some of the rows, scaled and one-hot."""
     if found.data.classes is None:
         return None
-    n = len(found.data)
-    step = max(1, n // NEIGHBOURS)
-    some = np.arange(0, n, step)[:NEIGHBOURS]
+    counted = found.data.everything
+    some = np.sort(counted[np.argsort(row_keys(0, len(counted), 0), kind="stable")[:NEIGHBOURS]])
     try:
         raw = found.data.pick(some)
         encoding = Encoding.learn(engine_for(raw), found.schema, Wants("one-hot", True, False, False), raw)
         rows: Any = found.data.encoded(encoding, some).in_memory()
         return bayes_bracket(rows.X, found.data.codes[some], most=NEIGHBOURS)
-    except (AssayError, MemoryError):
+    except UNUSABLE:
         return None
-
-
-def columns_of(rows: Rows, found: Comparison) -> Mapping[str, Array]:
-    """The columns of some rows in memory by name, as numbers and codes."""
-    X: Any = rows.in_memory().X  # type: ignore[attr-defined]
-    plain = [c.name for c in found.schema.used if c.kind != "text"]
-    if found.data.rows.sparse:
-        X = X.columns(np.arange(len(plain))).toarray()
-    return {name: X[:, j] for j, name in enumerate(plain)}
-
-
-def _texts(rows: Rows, found: Comparison) -> Mapping[str, Array]:
-    """One number a row for all its texts: equal where these hold the same words."""
-    if not found.data.rows.sparse:
-        return {}
-    X: Any = rows.in_memory().X  # type: ignore[attr-defined]
-    plain = sum(c.kind != "text" for c in found.schema.used)
-    words = X.columns(np.arange(plain, X.n_columns))
-    marks = np.random.default_rng(0).random(words.n_columns)
-    return {"texts": np.bincount(words.row_numbers(), weights=words.data * marks[words.indices], minlength=len(words))}
-
-
-def _worries(found: Comparison) -> list[Worry]:
-    split = found.splits[0]
-    train, test = (_some(side) for side in (split.train, split.test))
-    columns = [columns_of(found.data.pick(side), found) for side in (train, test)]
-    codes = found.data.y if found.data.classes is not None else found.data.codes
-    classes = found.data.classes is not None
-    worries = table_worries(columns[0], codes[train], classes=classes)
-    whole = [{**plain, **_texts(found.data.pick(side), found)} for plain, side in zip(columns, (train, test))]
-    worries += same_rows(whole[0], codes[train], whole[1], codes[test], classes)
-    if columns[0]:
-        worries += target_like(columns[0], codes[train], columns[1], codes[test], classes)
-        worries += drift_worries(*columns)
-    ids = tuple(c.name for c in found.schema.columns if c.kind == "id")
-    if ids:
-        detail = f"{', '.join(ids[:6])}: a value of its own in (nearly) every row, so nothing can be learnt from it."
-        worries.append(
-            Worry(
-                "low",
-                "id-like columns left out",
-                detail,
-                "If it means something, say --kind COLUMN=category (or number).",
-                ids,
-            )
-        )
-    same = tuple(c.name for c in found.schema.columns if c.kind == "constant")
-    if same:
-        worries.append(
-            Worry(
-                "low",
-                "constant columns left out",
-                f"{', '.join(same[:6])}: the same in every row.",
-                "Nothing, or leave them out of the table.",
-                same,
-            )
-        )
-    worries += _of_models(found)
-    return by_severity(worries)
-
-
-def _of_models(found: Comparison) -> list[Worry]:
-    worries: list[Worry] = []
-    if found.recommended is not None:
-        entry = found[found.recommended]
-        if entry.train_risk is not None and entry.risk is not None:
-            worries += overfitting(entry.train_risk, entry.risk)
-    separable = [
-        e.name
-        for e in found.done
-        if e.model is not None and getattr(e.model.model_, "separable_", False) in (True, "yes")
-    ]
-    if separable:
-        worries.append(
-            Worry(
-                "low",
-                "separable classes",
-                f"A hyperplane separates the classes of the training rows ({', '.join(separable)}).",
-                "Believe held-out rows only; without a penalty no likelihood has a maximum.",
-            )
-        )
-    stopped = [e.name for e in found.done if not e.converged]
-    if stopped:
-        worries.append(
-            Worry(
-                "low",
-                "fits that did not converge",
-                f"{', '.join(stopped)} stopped before their tolerance was reached.",
-                "Their numbers are measured all the same; raise max_iter to be sure.",
-            )
-        )
-    return worries
-
-
-def _some(rows: Array) -> Array:
-    return rows[:: max(1, -(-len(rows) // LOOKED_AT))]
 
 
 def _fingerprint(found: Comparison) -> str | None:
@@ -274,8 +215,15 @@ def _sentences(found: Comparison) -> list[str]:
             f"{', though the rows cannot tell even that from the best' if same else ''}."
         )
     elif base is chosen:
+        told = base.against_best is not None and base.against_best.verdict != SAME
         sentences.append(
-            "No model can be shown to beat always giving the same answer: the columns may say nothing about the target."
+            "Always giving the same answer is nearly as good: the columns say little about the target."
+            if told
+            else "No model can be shown to beat always giving the same answer: the columns may say nothing about the target."
+        )
+    if len(found.done) > 2:
+        sentences.append(
+            f"The best of {len(found.done)} was picked on these rows, which flatters it a little: each interval is that of its model alone."
         )
     return sentences
 

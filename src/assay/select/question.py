@@ -36,7 +36,8 @@ class Question:
 
 
 def given_splits(pairs: Any, n: int) -> list[Split]:
-    """(train, test) row numbers as the user gives them, checked: whole numbers of rows that are there, none on both sides."""
+    """(train, test) row numbers as the user gives them, checked: whole numbers of rows that are there, none on both sides
+    and none tested twice in one split (it would count as two)."""
     found = []
     for number, pair in enumerate(pairs):
         try:
@@ -56,6 +57,11 @@ def given_splits(pairs: Any, n: int) -> list[Split]:
         if len(both):
             raise ParameterError(
                 f"Split {number} has row {both[0]} on both sides: it would be tested on what it learnt."
+            )
+        twice = test[1:][test[1:] == test[:-1]]
+        if len(twice):
+            raise ParameterError(
+                f"Split {number} tests row {twice[0]} more than once: a row asked again is no new row. Name it once."
             )
         found.append(Split(train.astype(np.int64), test.astype(np.int64)))
     if not found:
@@ -77,9 +83,12 @@ def plan_of(
     if resampling == "given" or (isinstance(resampling, Resampling) and resampling.kind == "given"):
         raise ParameterError("Splits are given as a list of (train, test) row numbers: resampling=[(train, test), …].")
     if isinstance(resampling, Resampling):
+        _agree(resampling, folds=folds, repeats=repeats, share=share, seed=seed)
         return resampling
     if not isinstance(resampling, str):
-        return Resampling("given", folds=len(resampling), seed=seed)
+        plan = Resampling("given", folds=len(resampling), seed=seed)
+        _agree(plan, folds=folds, repeats=repeats, share=share)
+        return plan
     if not 0 < share < 1:
         raise ParameterError(f"A share of {share!r} cannot be held out: it must lie between 0 and 1.")
     kind = resampling
@@ -94,6 +103,23 @@ def plan_of(
     return Resampling(kind, folds=folds or usual, repeats=repeats or REPEATS.get(kind, 1), share=share, seed=seed)
 
 
+def _agree(plan: Resampling, **said: Any) -> None:
+    """A plan says everything: what is said beside it (other than by default) must not differ."""
+    usual = {"folds": None, "repeats": None, "share": Resampling.share, "seed": Resampling.seed}
+    for name, value in said.items():
+        if value != usual[name] and value != getattr(plan, name):
+            raise ParameterError(
+                f"{name}={value!r} differs from the plan Resampling({plan.kind!r}, …), which has {name}={getattr(plan, name)!r}: "
+                f"drop the argument {name}, or say it in the plan."
+            )
+
+
+def moments_of(plan: Resampling, n: int, times: Array | None) -> Array | None:
+    """When each row was. A split by time without a column of times takes the rows in their order, and so must whatever is
+    split within it."""
+    return np.arange(n) if times is None and plan.kind == "time" else times
+
+
 def splits_of(
     asked: Question, given: Any, table: TableData, source: Source, groups: Array | None, times: Array | None
 ) -> list[Split]:
@@ -102,13 +128,17 @@ def splits_of(
         raise ParameterError("A bootstrap draws rows more than once, which needs the table in memory: take k-fold.")
     if plan.kind == "given":
         pairs = given
+        if not table.in_memory and any((side.train[1:] == side.train[:-1]).any() for side in pairs):
+            raise ParameterError(
+                "A given split names a training row more than once, which needs the table in memory: name each once."
+            )
     elif plan.kind == "holdout":
         mask = held_out_rows(source, table.rows, split_facts(asked))
         pairs = [Split(np.flatnonzero(~mask), np.flatnonzero(mask))]
     else:
         pairs = make_splits(plan, len(table), y=strata(table, plan), groups=groups, time=times)
     if table.w is not None:  # weight 0 is as good as absent
-        pairs = [Split(pair.train, pair.test[table.w[pair.test] > 0]) for pair in pairs]
+        pairs = [Split(pair.train[table.w[pair.train] > 0], pair.test[table.w[pair.test] > 0]) for pair in pairs]
     for number, pair in enumerate(pairs):
         if not len(pair.train) or not len(pair.test):
             raise DataError("A split has no rows on one side: hold out another share, or take another seed.")

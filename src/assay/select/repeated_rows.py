@@ -14,6 +14,7 @@ from assay.certify.intervals import Interval
 
 LEAST = {"R²": -math.inf}  # what a score cannot be below (else 0) or above (else infinity)
 MOST = {"balanced error": 1.0, "AUC": 1.0, "R²": 1.0, "Brier score": 2.0}
+MOST |= {"average precision": 1.0, "expected calibration error": 1.0, "cost": 1.0}
 
 
 def of_distinct_rows(score: Score, rows: int) -> Score:
@@ -25,10 +26,23 @@ def of_distinct_rows(score: Score, rows: int) -> Score:
     if rows >= score.n:
         return score
     if score.name == "error":
-        return replace(proportion("error", round(score.value * rows), rows), value=score.value, kind="approximate")
+        return share_of_rows(score, rows)
     within = widened(score.value, Interval(score.low, score.high), math.sqrt(score.n / rows))
     low, high = max(within.low, LEAST.get(score.name, 0.0)), min(within.high, MOST.get(score.name, math.inf))
     return replace(score, low=min(low, score.value), high=max(high, score.value), kind="approximate", n=rows)
+
+
+def share_of_rows(score: Score, rows: int) -> Score:
+    """A share of answers with the interval of that share of so many distinct rows; several fits answered, so it is not exact.
+
+    >>> str(share_of_rows(proportion("recall", 500, 500), 100))
+    'recall 1 [0.9638, 1] about'
+    """
+    if rows == 0:
+        return replace(score, kind="approximate")
+    found = proportion(score.name, round(score.value * rows), rows, better=score.better)
+    low, high = min(found.low, score.value), max(found.high, score.value)
+    return replace(found, value=score.value, low=low, high=high, kind="approximate")
 
 
 def widened(value: float, within: Interval, factor: float) -> Interval:

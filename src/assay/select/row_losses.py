@@ -17,7 +17,7 @@ from assay.select.data import TableData
 
 OF_CLASSES = ("zero-one", "log", "brier")
 OF_NUMBERS = ("squared", "absolute")
-LEAST = 1e-15
+LEAST = float(np.finfo(np.float64).eps)  # the least probability that the log loss takes, as in assess.scores
 
 
 @dataclass

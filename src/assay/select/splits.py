@@ -19,6 +19,7 @@ from assay.select.coded import Named, codes_of, column_of
 from assay.select.deal import choose_rows, deal_groups, deal_rows
 
 KINDS = ("holdout", "k-fold", "repeated", "leave-one-out", "bootstrap", "given", "time")
+REPEATED = ("repeated", "bootstrap")  # kinds that are done anew with another seed
 MOST_LEFT_OUT = 3000  # splits are lists of rows: n of them hold n² numbers
 
 
@@ -55,6 +56,10 @@ class Resampling:
             raise ParameterError(f"{self.folds} folds are not possible: give at least {least}.")
         if self.repeats < 1:
             raise ParameterError(f"{self.repeats} repeats are not possible: give at least 1.")
+        if self.repeats > 1 and self.kind not in REPEATED:
+            raise ParameterError(
+                f"{self.kind!r} is done once, not {self.repeats} times: take 'repeated' (folds dealt anew each time) or 'bootstrap'."
+            )
         if not 0 < self.share < 1:
             raise ParameterError(f"A share of {self.share!r} cannot be held out: it must lie between 0 and 1.")
         if not 0 <= self.seed < 1 << 64:
@@ -139,25 +144,21 @@ def _enough_rows(sides: _Sides, folds: int) -> None:
 
 
 def _holdout(plan: Resampling, sides: _Sides) -> list[Split]:
-    def test(seed: int) -> Array:
-        if sides.groups is None:
-            return choose_rows(sides.codes, plan.share, row_keys(0, sides.n, seed))
-        _enough_groups(sides.groups, 2)
-        side = deal_groups(sides.groups.codes, sides.codes, np.array([1 - plan.share, plan.share]), seed)
-        if not side.any():  # so few groups that the smaller side got none
-            side[np.argmin(np.bincount(sides.groups.codes))] = 1
-        elif side.all():
-            side[np.argmin(np.bincount(sides.groups.codes))] = 0
-        chosen: Array = side[sides.groups.codes] == 1
-        return chosen
-
-    return [_sides_of(test(plan.seed_of(r))) for r in range(plan.repeats)]
+    if sides.groups is None:
+        return [_sides_of(choose_rows(sides.codes, plan.share, row_keys(0, sides.n, plan.seed)))]
+    _enough_groups(sides.groups, 2)
+    side = deal_groups(sides.groups.codes, sides.codes, np.array([1 - plan.share, plan.share]), plan.seed)
+    if not side.any():  # so few groups that the smaller side got none
+        side[np.argmin(np.bincount(sides.groups.codes))] = 1
+    elif side.all():
+        side[np.argmin(np.bincount(sides.groups.codes))] = 0
+    return [_sides_of(side[sides.groups.codes] == 1)]
 
 
 def _folds(plan: Resampling, sides: _Sides) -> list[Split]:
     _enough_rows(sides, plan.folds)
     splits = []
-    for r in range(plan.repeats if plan.kind == "repeated" else 1):
+    for r in range(plan.repeats):
         seed = plan.seed_of(r)
         if sides.groups is None:
             fold = deal_rows(sides.codes, plan.folds, row_keys(0, sides.n, seed))

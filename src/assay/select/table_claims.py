@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 TABLE_CHECKS = ("encoding", "cross_validated")
 TOLERANCE = 1e-9
-DESCRIBED = ("kind", "missing", "levels", "counts", "low", "high", "whole", "with_time")
+DESCRIBED = ("kind", "missing", "distinct", "about", "levels", "counts", "low", "high", "whole", "with_time")
 
 
 def encoding_claim(encoding: Encoding) -> Claim:

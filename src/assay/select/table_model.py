@@ -19,6 +19,7 @@ from assay.errors import DataError, ModelFileError
 from assay.learner import Learner
 from assay.learner.portable import claim_data
 from assay.numerics import Array
+from assay.select.held_out_rows import held_out_rows, rows_of_fit
 from assay.select.table_claims import TABLE_CHECKS, encoding_claim, table_verdicts
 from assay.store import Record
 from assay.tables.columns import check_known
@@ -135,7 +136,7 @@ class TableModel:
         mask = held_out_of(self.model_._provenance.get("split"), table)
         seen, held_out = sides(opened, self.encoding_, mask)
         inner = self.model_.certificate_.verdicts(seen, held_out)
-        raw = opened if mask is None else some_rows(opened, Marked(~mask))
+        raw = seen_rows(opened, mask)
         own = table_verdicts(self, self._claims, engine, raw, table.source)
         return Verdicts((*inner.verdicts, *own), inner.notes)
 
@@ -181,21 +182,29 @@ class TableModel:
 
 
 def sides(opened: Rows, encoding: Encoding, mask: Array | None) -> tuple[Rows, Rows | None]:
-    """The encoded rows of a fit and those held out (where the mask is true)."""
+    """The encoded rows of a fit and those held out (where the mask is true); rows of weight 0 are in neither."""
+    seen, held_out = rows_of_fit(opened, mask)
+    return _encoded(opened, encoding, seen), None if held_out is None else _encoded(opened, encoding, held_out)
+
+
+def _encoded(opened: Rows, encoding: Encoding, mask: Array | None) -> Rows:
     if mask is None:
-        return encode(opened, encoding), None
+        return encode(opened, encoding)  # type: ignore[no-any-return]
     if isinstance(opened, TableRows):  # not in memory: encoded as they are read, then picked
-        whole = encode(opened, encoding)
-        return some_rows(whole, Marked(~mask)), some_rows(whole, Marked(mask))
-    return tuple(encode(some_rows(opened, Marked(side)), encoding) for side in (~mask, mask))  # type: ignore[return-value]
+        return some_rows(encode(opened, encoding), Marked(mask))
+    return encode(some_rows(opened, Marked(mask)), encoding)  # type: ignore[no-any-return]
+
+
+def seen_rows(opened: Rows, mask: Array | None) -> Rows:
+    """The rows of a fit, not encoded."""
+    seen, _ = rows_of_fit(opened, mask)
+    return opened if seen is None else some_rows(opened, Marked(seen))
 
 
 def held_out_of(split: Any, table: TableRows) -> Array | None:
     """True for the rows that a split of the table holds out; None where nothing was held out."""
     if split is None:
         return None
-    from assay.select.held_out_rows import held_out_rows
-
     return held_out_rows(table.source, table, split)
 
 
@@ -207,8 +216,7 @@ def fit_table(
         raise DataError(f"All {len(mask)} rows are held out, so none is left to fit on: hold out a smaller share.")
     engine = engine or engine_for(table, model.n_jobs)
     opened = engine.open(table)
-    raw = opened if mask is None else some_rows(opened, Marked(~mask))
-    encoding = Encoding.learn(engine, schema, wants, raw)
+    encoding = Encoding.learn(engine, schema, wants, seen_rows(opened, mask))
     if not encoding.outputs:
         raise DataError(
             "No column is left to learn from: all are ids, constants or set aside (assay schema shows why)."

@@ -31,7 +31,7 @@ FEW = 5000  # training rows up to which five inner folds are taken, three beyond
 
 @dataclass(frozen=True)
 class Search:
-    """What the search found: of each setting its mean inner risk and standard error; `chosen` is what Occam's rule takes."""
+    """What the search found: of each setting its mean inner risk and standard error; `chosen` is the one of least risk."""
 
     settings: list[Mapping[str, Any]]
     risks: Floats
@@ -166,7 +166,7 @@ def inner_splits(
         labels = None if fewest < 2 else labels
     if folds < (1 if moment is not None else 2):
         return []
-    plan = Resampling("k-fold" if moment is None else "time", folds=folds, seed=seed + 1)
+    plan = Resampling("k-fold" if moment is None else "time", folds=folds, seed=(seed + 1) % (1 << 64))
     found = make_splits(plan, len(rows), y=labels, groups=group, time=moment)
     return [split for s in found if learnable(data, split := Split(rows[s.train], rows[s.test]))]
 

@@ -15,6 +15,8 @@ from assay.errors import DataError
 from assay.numerics import Array, Floats
 from assay.tables.encoding.expand import MISSING, Groups
 
+ROUNDING = 1e-12  # deviations up to this share of the mean are those of one number added up
+
 
 class Statistics(NamedTuple):
     """n rows; of a numbers: how many, mean, M2; of the categories: how often each occurs."""
@@ -31,7 +33,8 @@ class Statistics(NamedTuple):
         """√(M2/rows present); 1 where nothing varies, so that division changes nothing."""
         with np.errstate(invalid="ignore", divide="ignore"):
             s = np.sqrt(self.m2 / self.present)
-        return np.where(np.isfinite(s) & (s > 0), s, 1.0)
+        constant = s <= ROUNDING * np.abs(self.mean)  # 0.1 many times over has a mean that is off by rounding
+        return np.where(np.isfinite(s) & ~constant & (s > 0), s, 1.0)
 
 
 @dataclass(frozen=True)
