@@ -70,6 +70,23 @@ def test_the_variance_of_a_mean_is_that_of_the_bootstrap():
     assert found.variance.value == pytest.approx(y.var() / 50, rel=0.1)
 
 
+def test_few_rounds_take_no_part_of_the_variance_for_bias():
+    """A model that guesses N(0, 1) has bias 0 and variance 1; of two rounds' mean alone, bias² would be ½ and variance ½."""
+    rng = np.random.default_rng(8)
+
+    class Guess:
+        def __init__(self, X, y): ...
+
+        def predict(self, X):
+            return rng.normal(size=len(X))
+
+    zero = np.zeros(20_000)
+    found = bias_variance(Guess, zero[:, None], zero, zero[:, None], zero, rounds=2, f_test=zero)
+    assert found.variance.value == pytest.approx(1, abs=0.04)
+    assert found.pieces["bias²"].value == pytest.approx(0, abs=0.04)
+    assert sum(s.value for s in found.pieces.values()) == pytest.approx(found.mean_loss.value, rel=1e-12)
+
+
 @pytest.mark.parametrize("K", [2, 4])
 def test_zero_one_pieces_add_up_for_two_and_for_more_classes(K):
     rng = np.random.default_rng(5)

@@ -12,9 +12,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
 from assay.assess import bayes_bracket
-from assay.assess.bayes_bracket import cover_hart
+from assay.assess.bayes_bracket import cover_hart, drawn_rows
 from assay.assess.neighbour import loo_1nn_error, standardised
-from assay.errors import OneClassError, ParameterError
+from assay.errors import DataError, OneClassError, ParameterError
 
 
 def twonorm(n, d, seed=0):
@@ -73,6 +73,33 @@ def test_long_tables_are_judged_on_a_subset_fixed_by_the_seed():
     assert a == b != c
     assert a.neighbour.n == 500
     json.dumps(a.to_data())
+
+
+def test_rows_of_one_group_are_not_each_others_neighbours():
+    """Two copies of every row of noise: beside its copy each looks certain, without it each is a toss."""
+    rng = np.random.default_rng(6)
+    g = np.repeat(np.arange(600), 2)
+    X, y = rng.normal(size=(600, 2))[g], rng.integers(0, 2, 600)[g]
+    assert bayes_bracket(X, y).high == 0
+    apart = bayes_bracket(X, y, groups=g)
+    assert apart.neighbour.low < 0.5 < apart.neighbour.high
+    once = np.arange(0, 1200, 2)
+    assert apart.high == pytest.approx(loo_1nn_error(standardised(X[once]), y[once]) / 600)
+    assert loo_1nn_error(scipy.sparse.csr_array(X), y, g) == loo_1nn_error(X, y, g)
+    assert apart.neighbour.kind == "approximate"
+    assert bayes_bracket(X, y, groups=[f"case {k}" for k in g], most=500).neighbour.n == 500
+    with pytest.raises(DataError, match="one group"):
+        bayes_bracket(X, y, groups=np.zeros(1200))
+    with pytest.raises(DataError, match=r"shape \(3,\)"):
+        bayes_bracket(X, y, groups=[1, 2, 3])
+
+
+def test_rows_are_drawn_evenly_over_a_sorted_table():
+    rows = drawn_rows(6000, 4000)
+    assert len(np.unique(rows)) == 4000
+    assert np.array_equal(rows, np.sort(rows))
+    assert np.bincount(rows // 2000).tolist() == pytest.approx([4000 / 3] * 3, rel=0.05)
+    assert not np.array_equal(rows, drawn_rows(6000, 4000, seed=1))
 
 
 def test_pure_noise_has_no_lower_end_past_guessing():

@@ -10,7 +10,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import assay
 from assay.assess import learning_curve
-from assay.assess.learning_curve import nested_order
+from assay.assess.learning_curve import FLAT, UNSURE, nested_order
+from assay.assess.paired import SAME
 from assay.errors import ParameterError
 
 
@@ -30,9 +31,10 @@ def test_every_beginning_keeps_the_shares_of_the_classes():
     assert not np.array_equal(order, nested_order(y, 4, stratified=True))
 
 
-def test_a_simple_model_on_many_rows_is_flat():
+def test_a_simple_model_on_many_rows_does_not_say_that_more_would_help():
     curve = learning_curve(lambda X, y: assay.GaussianNB().fit(X, y), *made(4000, 0), *made(2000, 1))
-    assert curve.verdict == "flat"
+    assert curve.verdict in (FLAT, UNSURE)
+    assert all(p.train.kind == "approximate" and p.test.kind == "exact" for p in curve.points)
     assert [p.n for p in curve.points] == [400, 800, 1400, 2000, 2800, 4000]
     last = curve.points[-1]
     assert last.test.low <= last.train.value <= last.test.high
@@ -51,12 +53,33 @@ def test_a_model_that_still_learns_wants_more_rows():
     assert all(p.train.value == 0 for p in curve.points)
 
 
+def test_a_curve_is_flat_only_where_the_last_step_cannot_have_gained_much():
+    class Mean:
+        """The mean of y: after n rows its risk is σ²(1 + 1/n)."""
+
+        def __init__(self, X, y):
+            self.mean = y.mean()
+
+        def predict(self, X):
+            return np.full(len(X), self.mean)
+
+    rng = np.random.default_rng(5)
+    y, y_new = rng.normal(size=20_000), rng.normal(size=4000)
+    many = learning_curve(Mean, y, y, y_new, y_new, loss="squared")
+    assert many.verdict == FLAT
+    assert many.last_step.low >= -0.02 * many.points[-1].test.value
+    few = learning_curve(Mean, y[:12], y[:12], y_new[:30], y_new[:30], loss="squared", shares=(0.3, 1.0))
+    assert few.last_step.verdict == SAME
+    assert few.last_step.low < -0.02 * few.points[-1].test.value
+    assert few.verdict == UNSURE == "cannot tell whether more rows would help"
+
+
 def test_sizes_with_one_class_are_left_out_and_named():
     X, y = np.arange(40.0)[:, None], np.array([0] * 38 + [1] * 2)
     curve = learning_curve(lambda X, y: assay.LogisticRegression().fit(X, y), X, y, X, y, shares=(0.05, 1.0))
     assert [p.n for p in curve.points] == [40]
     assert curve.left_out[0].startswith("2 rows: ")
-    assert curve.verdict == "flat"
+    assert curve.verdict == UNSURE
 
 
 def test_numbers_are_judged_by_the_squared_loss():

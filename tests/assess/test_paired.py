@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.assess import compare_pair, compare_with_best, holm, in_words
-from assay.assess.paired import corrected_t, mcnemar, paired_t, sign_test
+from assay.assess.paired import corrected_rows_t, corrected_t, mcnemar, paired_t, sign_test
 from assay.errors import DataError, ParameterError
 
 
@@ -95,7 +95,16 @@ def test_equal_models_are_told_apart_at_most_as_often_as_promised():
 
 def test_equal_folds_are_the_same_and_a_constant_gap_is_a_difference():
     assert corrected_t([0.1, 0.2], [0.1, 0.2], 9, 1).verdict == "cannot tell apart"
-    assert corrected_t([0.25, 0.5, 0.25], [0.5, 0.75, 0.5], 9, 1).p == 0
+    assert corrected_t([0.25, 0.5], [0.5, 0.75], 9, 1).verdict == "cannot tell apart"  # two folds alike are no proof
+    assert corrected_t([0.25] * 20, [0.5] * 20, 9, 1).verdict == "first is better"
+
+
+def test_the_correction_over_rows_is_that_over_folds_of_one_row():
+    rng = np.random.default_rng(0)
+    a, b = rng.random(200), rng.random(200)
+    rows, folds = corrected_rows_t(a, b, 150), corrected_t(a, b, 150, 1)
+    assert rows.p == pytest.approx(folds.p)
+    assert rows.low == pytest.approx(folds.low)
 
 
 def test_what_cannot_be_compared_is_refused():

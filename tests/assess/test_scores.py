@@ -37,7 +37,7 @@ def test_classification_scores_are_those_of_scikit_learn(K):
     assert found["log loss"].value == pytest.approx(peer.log_loss(y, P, labels=classes))
     sides = P if K > 2 else P[:, 1]
     brier = peer.brier_score_loss(
-        y, sides, labels=classes, scale_by_half=False, pos_label=None if K > 2 else classes[1]
+        y, sides, labels=classes, scale_by_half="auto", pos_label=None if K > 2 else classes[1]
     )
     assert found["Brier score"].value == pytest.approx(brier)
     area = peer.roc_auc_score(y, sides, multi_class="ovr", average="macro")
@@ -75,7 +75,7 @@ def test_the_exact_interval_of_f1_covers_at_least_as_often_as_it_says():
 
 def test_the_exact_interval_of_the_brier_score_covers_at_least_as_often_as_it_says():
     rng, covered, p = np.random.default_rng(6), 0, 0.2
-    truth = 2 * p * (1 - p)  # of answering (0.8, 0.2) where class 1 has probability 0.2
+    truth = p * (1 - p)  # of answering (0.8, 0.2) where class 1 has probability 0.2
     for _ in range(300):
         y = (rng.random(50) < p).astype(int)
         found = by_name(classification_scores(y, np.zeros(50, int), np.tile([0.8, 0.2], (50, 1)), np.array([0, 1])))
@@ -115,7 +115,7 @@ def test_a_label_that_the_model_never_saw_is_a_mistake_with_probability_zero():
         classification_scores(["a", "b", "new"], ["a", "b", "b"], np.eye(2)[[0, 1, 1]], np.array(["a", "b"]))
     )
     assert scores["error"].value == pytest.approx(1 / 3)
-    assert scores["Brier score"].value == pytest.approx(2 / 3)
+    assert scores["Brier score"].value == pytest.approx(1 / 3)
     assert scores["log loss"].value == pytest.approx(-math.log(np.finfo(float).eps) / 3)
 
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from assay.cli.default_model import default_model
-from assay.engines import ArrayRows
+from assay.tables.schema import infer
+from assay.tables.tabled import table_source
 
 COLUMNS = "numbers 2 (size, one), categories 1 (colour: 2 categories)"
 DENSITIES = "gaussian 1 (size), bernoulli 1 (one), categorical 1 (colour)"
@@ -71,7 +72,17 @@ def test_a_text_column_of_nearly_all_numbers_is_noted_with_the_value_that_made_i
     ],
 )
 def test_whole_numbers_are_classes_where_they_repeat(y, model):
-    assert default_model(ArrayRows(np.zeros((len(y), 1)), np.array(y)))[0] == model
+    schema = infer(table_source({"x": np.arange(len(y)) / 2, "y": np.array(y)}), target="y")
+    assert default_model(schema)[0] == model
+
+
+def test_where_a_column_holds_text_the_usual_classifier_is_logistic_regression(cli):
+    words = ["good", "bad", "fine", "awful", "nice", "poor", "great", "sad", "happy", "dull", "bright", "dark"]
+    texts = (" ".join(words[(i * k + k) % 12] for k in range(1, 11)) + f" item {i}" for i in range(200))
+    Path("t.csv").write_text("review,y\n" + "".join(f"{text},{'pn'[i % 2]}\n" for i, text in enumerate(texts)))
+    outcome = cli("train", "t.csv", "--target", "y")
+    assert outcome.code == 0
+    assert "model: logistic-regression (the target is text or true/false; column 'review' holds text" in outcome.err
 
 
 def test_class_weights_name_whole_numbers(cli):

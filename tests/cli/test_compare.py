@@ -34,7 +34,8 @@ def large(tmp_path_factory) -> Path:
 def test_the_verdict_is_on_standard_output_and_progress_on_standard_error(cli):
     outcome = cli("compare", "coins", *FEW)
     assert outcome.code == 0, outcome.err
-    assert outcome.out.startswith("Take ")
+    assert outcome.out.startswith("'coins': 1200 rows")
+    assert "\nTake " in outcome.out
     assert "→ " in outcome.out
     assert "1200 rows, 3 models: baseline, lda, linear-svc" in outcome.err
     assert "[3/3] " in outcome.err
@@ -256,7 +257,7 @@ def test_a_place_that_fills_up_costs_the_file_but_not_the_verdict(process, tmp_p
     words = [*COMMAND, "compare", "coins", *FEW, "--out", "m.assay"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, preexec_fn=no_room, timeout=120)
     assert done.returncode == 1, done.stderr
-    assert done.stdout.startswith(b"Take ")
+    assert b"\nTake " in done.stdout
     assert b"saved:" not in done.stdout
     assert b"could not be written" in done.stderr
     assert (tmp_path / "m.assay").read_text() == "old"

@@ -48,9 +48,26 @@ def test_the_same_as_json(cli):
 
 def test_features_choose_the_columns(cli):
     table = write("a,b,name,kind\n0,5,x,no\n1,5,y,no\n3,5,z,yes\n")
-    assert cli("separable", table, "--target", "kind").code == 3
     assert "separable: no" in cli("separable", table, "--target", "kind", "--features", "b").out
     assert "separable: yes" in cli("separable", table, "--target", "kind", "--features", "a,b").out
+
+
+def test_other_columns_than_numbers_are_encoded(cli):
+    rows = "".join(f"{i % 7},{('red', 'blue', 'green')[i % 3]},{'yes' if i % 3 == 1 else 'no'}\n" for i in range(42))
+    table = write("a,colour,kind\n" + rows)
+    outcome = cli("separable", table, "--target", "kind", "--json")
+    assert outcome.code == 0, outcome.err
+    found = json.loads(outcome.out)
+    assert found["separable"] is True  # blue is a corner of the simplex, √(3/2) away from the edge of the others
+    assert found["margin"] == pytest.approx((3 / 2) ** 0.5 / 2)
+    assert found["features"] == ["a", "colour=blue", "colour=green", "colour=red"]
+    assert "columns become 4" in outcome.err
+    assert "separable: no" in cli("separable", table, "--target", "kind", "--features", "a").out
+
+
+def test_missing_numbers_beside_categories_are_filled(cli):
+    rows = "".join(f"{'' if i == 5 else i % 7},{'xy'[i % 2]},{'pq'[i % 2]}\n" for i in range(40))
+    assert "separable: yes" in cli("separable", write("a,c,kind\n" + rows), "--target", "kind").out
 
 
 def test_more_classes_are_told_one_by_one(cli):

@@ -141,15 +141,18 @@ def test_predict_json_holds_the_answers(cli, coins_model):
 
 
 def test_evaluate_gives_the_risk_its_interval_and_the_confusion(cli, coins_model):
-    found = json.loads(cli("evaluate", coins_model, "coins", "--json").out)
     data = assay.dataset("coins")
+    head, *lines = data.path.read_text().split()
+    Path("t.csv").write_text("\n".join([head, *reversed(lines)]))
+    found = json.loads(cli("evaluate", coins_model, "t.csv", "--json").out)  # in another order: another table
+    assert found["held_out_only"] is False
     wrong = assay.load(coins_model).predict(assay.rows(data.path)) != data.y
     assert (found["errors"], found["rows"]) == (wrong.sum(), 1200)
     assert found["interval"] == pytest.approx(clopper_pearson(int(wrong.sum()), 1200))
     counts = np.array(found["confusion"])
     assert counts.sum() == 1200
     assert counts[:4].sum(axis=1).tolist() == [(data.y == c).sum() for c in found["classes"]]
-    text = cli("evaluate", coins_model, "coins").out
+    text = cli("evaluate", coins_model, "t.csv").out
     assert text.startswith("error: 0.0")
     assert "true \\ answer" in text
 

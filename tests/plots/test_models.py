@@ -147,3 +147,26 @@ def test_bars_are_the_weights_largest_first():
     assert [t.get_text() for t in ax.get_yticklabels()] == ["q", "r", "p"]
     with pytest.raises(ParameterError, match="no coef_"):
         plots.coefficients(assay.GaussianNB().fit(X, y))
+
+
+@pytest.mark.parametrize("offset", [0.0, 2000.0])
+def test_a_loss_surface_is_laid_around_the_least_risk(offset):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 1)) + offset
+    y = 3.0 * (x[:, 0] - offset) - 40.0 + rng.normal(size=60)
+    w, b = np.polyfit(x[:, 0], y, 1)
+    ax = plots.loss_surface(x, y, "squared")
+    for (low, high), at in zip((ax.get_xlim(), ax.get_ylim()), (w, b)):
+        assert low < at < high
+        assert abs((low + high) / 2 - at) < 0.05 * (high - low)
+
+
+def test_numbers_of_a_perceptrons_lines_do_not_lie_on_each_other():
+    rng = np.random.default_rng(1)
+    y = np.repeat([0, 1], 40)
+    X = rng.normal(size=(80, 2)) + y[:, None]
+    ax = plots.perceptron_path(assay.Perceptron(max_iter=20), X, y, most=40)
+    ax.figure.canvas.draw()
+    boxes = [t.get_window_extent() for t in ax.texts if t.get_text().isdigit()]
+    assert len(boxes) > 3
+    assert not any(a.overlaps(b) for k, a in enumerate(boxes) for b in boxes[:k])

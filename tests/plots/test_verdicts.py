@@ -6,8 +6,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.metrics import confusion_matrix
 
-from assay import plots
+from assay import assess, plots
 from assay.errors import DataError, ParameterError, SchemaError
 
 
@@ -64,7 +65,7 @@ def test_calibration_takes_lists_or_bins_and_shows_intervals_and_counts():
         assert [p.get_height() for p in below.patches] == [10, 30]
     with pytest.raises(DataError, match="from 0 to 1"):
         plots.calibration([0.2, 1.7], [0.3, 0.6])
-    with pytest.raises(DataError, match="both lists"):
+    with pytest.raises(DataError, match="give y and P"):
         plots.calibration([0.2, 0.7])
 
 
@@ -172,3 +173,51 @@ def test_what_was_misspelt_is_found_in_every_picture_of_columns():
     ):
         with pytest.raises(SchemaError, match="Did you mean 'width'"):
             draw(model.fit(frame, y), frame, y, columns=("widht", "length"))
+
+
+TRUTH, SCORES = [0, 0, 1, 1, 0, 1], [0.1, 0.4, 0.35, 0.8, 0.2, 0.9]
+
+
+def test_curves_are_drawn_from_truth_and_scores_in_one_call():
+    for draw, measure in ((plots.roc, assess.roc), (plots.precision_recall, assess.precision_recall)):
+        curve = measure(TRUTH, SCORES)
+        for scores in (SCORES, np.column_stack([1 - np.array(SCORES), SCORES])):
+            assert np.array_equal(line(draw(TRUTH, scores), "area").get_xydata(), np.column_stack([curve.x, curve.y]))
+        both = draw(TRUTH, {"a": SCORES, "b": SCORES[::-1]})
+        assert [t.get_text()[:6] for t in both.get_legend().get_texts()] == ["a area", "b area"]
+        with pytest.raises(DataError, match="6 are needed"):
+            draw(TRUTH, [0.1, 0.2])
+        with pytest.raises(DataError, match="missing or infinite"):
+            draw(TRUTH, [0.1, 0.2, np.nan, 0.4, 0.5, 0.6])
+    guess = plots.precision_recall(TRUTH, SCORES).lines[0]
+    assert np.allclose(guess.get_ydata(), 0.5)
+    cut = assess.thresholds(TRUTH, SCORES, costs=(1, 5))
+    assert line(plots.thresholds(TRUTH, SCORES, costs=(1, 5)), "chosen").get_xdata()[0] == cut.best
+
+
+def test_calibration_is_drawn_from_truth_and_probabilities_and_needs_no_counts():
+    rng = np.random.default_rng(0)
+    P = rng.dirichlet(np.ones(3), 200)
+    y = np.array(["a", "b", "c"])[P.argmax(axis=1)]
+    top, below = plots.calibration(y, P)
+    assert np.allclose(line(top, "observed").get_ydata(), 1.0)
+    assert sum(p.get_height() for p in below.patches) == 200
+    yes = rng.random(200) < P[:, 0]
+    assert len(plots.calibration(yes, P[:, 0], bins=5)[1].patches) == 5
+    (alone,) = plots.calibration([0.2, 0.7], [0.3, 0.6])
+    assert np.allclose(line(alone, "observed").get_xydata(), [[0.2, 0.3], [0.7, 0.6]])
+
+
+def test_confusion_counts_labels_itself_in_the_order_wanted():
+    y, answers = ["oak", "elm", "oak", "fir"], ["oak", "oak", "oak", "fir"]
+    table = confusion_matrix(y, answers, labels=["oak", "fir", "elm"])
+    ax = plots.confusion(y, answers, ["oak", "fir", "elm"])
+    assert [t.get_text() for t in ax.texts[:9]] == [str(v) for v in table.ravel()]
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["oak", "fir", "elm"]
+    assert [t.get_text() for t in plots.confusion(y, answers).get_xticklabels()] == ["elm", "fir", "oak"]
+    with pytest.raises(DataError, match="not among the classes: \\['fir'\\]"):
+        plots.confusion(y, answers, ["oak", "elm"])
+    with pytest.raises(DataError, match="not among the classes"):
+        plots.confusion([0, 1], ["0", "1"])
+    with pytest.raises(DataError, match="both y and answers"):
+        plots.confusion([0, 1, 1])

@@ -318,3 +318,39 @@ def test_every_colour_of_words_stands_out_from_every_ground_by_the_factor_that_w
             for ground in ("paper", "card", "tint"):
                 a, b = sorted((luminance(colours[words]), luminance(colours[ground])))
                 assert (b + 0.05) / (a + 0.05) >= 4.5, (scheme, words, ground)
+
+
+def test_a_report_on_one_saved_model_asks_how_good_it_is_and_says_on_which_rows():
+    from assay.select.of_model import comparison_of
+
+    train = two_columns(90)
+    model = compare(train, "tree", folds=3, models=["gaussian-nb"])["gaussian-nb"].model
+    for table, said in (
+        (train, "These are rows that the model was fitted on"),
+        (two_columns(80, seed=1), "rows of another table than that of the fit (all 80 of them)"),
+    ):
+        page = sound(comparison_of(model, table))
+        assert "How good is gaussian-nb for tree on" in page.text
+        assert said in page.text
+        for words in (
+            "Which model",
+            "Risk of every model",
+            "recommended",
+            "never saw (",
+            "Learning curve Fitted",
+            "assay compare",
+        ):
+            assert words not in page.text
+        assert page.text.count("95 % interval interval is better is") == 1
+
+
+def test_rankings_of_numbers_lead_with_rmse_and_r2_and_a_failure_spans_its_row():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(size=60)})
+    table["price"] = 3 * table["a"] + rng.normal(size=60)
+    found = compare(table, "price", resampling="holdout", models=["linear-regression", "baseline"])
+    found.entries.append(Entry("knn", "failed", "out of memory"))
+    page = sound(found)
+    assert "model RMSE R² squared error 95 % interval" in page.text
+    spans = [a["colspan"] for tag, a in page.elements if tag == "td" and "colspan" in a]
+    assert spans == ["9"]

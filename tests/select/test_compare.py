@@ -198,18 +198,18 @@ def test_models_are_tested_on_later_rows_than_they_learn_from():
     rng = np.random.default_rng(0)
     days = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.permutation(150), unit="D")
     table = two_classes(150).assign(day=days)
-    found = compare(table, "y", models=["baseline", "linear-svc"], time_column="day", workers=0)
+    found = compare(table, "y", models=["baseline", "linear-svc"], time="day", workers=0)
     assert found.resampling.kind == "time"
     for split in found.splits:
         assert days[split.train].max() < days[split.test].min()
-    held = compare(table, "y", models=["linear-svc"], time_column="day", resampling="holdout", workers=0)
+    held = compare(table, "y", models=["linear-svc"], time="day", resampling="holdout", workers=0)
     assert days[held.splits[0].train].max() < days[held.splits[0].test].min()
     assert held.model.certificate_.verify(table).holds
 
 
 def test_few_moments_mean_few_folds():
     table = two_classes(100).assign(year=np.arange(100) // 25)
-    found = compare(table, "y", models=["baseline", "linear-svc"], time_column="year", workers=0)
+    found = compare(table, "y", models=["baseline", "linear-svc"], time="year", workers=0)
     assert len(found.splits) == 3
     assert [e.state for e in found.entries] == ["done", "done"]
 
@@ -238,7 +238,7 @@ BAD = {
     "no model left": ({"target": "y", "models": ["ridge"]}, ParameterError, "No model is left"),
     "share": ({"target": "y", "share": 1.5}, ParameterError, "between 0 and 1"),
     "folds": ({"target": "y", "folds": 500}, ParameterError, "500 folds"),
-    "group and time": ({"target": "y", "group": "x0", "time_column": "x1"}, ParameterError, "not by both"),
+    "group and time": ({"target": "y", "group": "x0", "time": "x1"}, ParameterError, "not by both"),
     "group is target": ({"target": "y", "group": "y"}, SchemaError, "both the target and the group"),
 }
 

@@ -75,7 +75,7 @@ def test_where_no_model_is_finished_the_comparison_says_so(monkeypatch, table):
     register(monkeypatch, Raises)
     found = compare(table, "y", models=["raises"], folds=3, workers=1)
     assert found.recommended is None
-    assert found.verdict == ["No model was finished."]
+    assert found.verdict == ["No model was finished. Not finished: raises (failed)."]
     assert "out of luck" in str(found)
     with pytest.raises(assay.errors.ParameterError, match="none can be recommended"):
         _ = found.model

@@ -12,7 +12,7 @@ import pytest
 
 import assay
 from assay import compare
-from assay.assess.paired import SAME, corrected_t, mcnemar
+from assay.assess.paired import SAME, corrected_rows_t, mcnemar
 from assay.certify.intervals import clopper_pearson
 from assay.errors import DataError
 from assay.select.comparison_text import interval, number
@@ -41,8 +41,14 @@ def test_the_recommended_model_is_the_simplest_within_one_standard_error_of_the_
     losses = {e.name: found.losses(e.name) for e in found.done}
     risks = {name: float(each.mean()) for name, each in losses.items()}
     assert risks[found.best] == min(risks.values())
-    error = losses[found.best].std(ddof=1) / math.sqrt(len(found.tested))
-    within = [e for e in found.done if risks[e.name] <= risks[found.best] + error]
+    best, n = losses[found.best], len(found.tested)
+    shared = 0.0 if len(found.splits) == 1 else 1 / np.mean([len(s.train) for s in found.splits])
+
+    def near(name: str) -> bool:  # within one standard error of the best risk, and of the paired difference to it
+        apart = (losses[name] - best).std(ddof=1) * math.sqrt(1 / n + shared)
+        return risks[name] - risks[found.best] <= min(best.std(ddof=1) / math.sqrt(n), apart)
+
+    within = [e for e in found.done if near(e.name)]
     assert {e.name for e in found.done if e.within} == {e.name for e in within}
     assert found[found.recommended].complexity == min(e.complexity for e in within)
     assert [e.risk.value for e in found.done] == sorted(risks.values())
@@ -65,7 +71,7 @@ def test_on_held_out_rows_mcnemar_says_who_can_be_told_apart(held_out):
 
 def test_on_folds_the_corrected_t_test_says_who_can_be_told_apart(folds):
     best = folds[folds.best]
-    test = corrected_t(best.fold_risks, folds["baseline"].fold_risks, 160, 40)
+    test = corrected_rows_t(folds.losses(best.name), folds.losses("baseline"), 160)
     assert folds["baseline"].against_best.difference == pytest.approx(test.difference)
     assert folds["baseline"].against_best.p >= test.p
     assert all(e.risk.kind == "approximate" for e in folds.done)  # several fits are no one fit

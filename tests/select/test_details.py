@@ -42,6 +42,46 @@ def test_confusion_and_curves_agree_with_the_scores(found):
     assert [c.n for c in d.per_class] == np.bincount(found.truth).tolist()
 
 
+def every_score(d):
+    """All scores of a model's details by name."""
+    yield from ((s.name, s) for c in d.per_class for s in (c.precision, c.recall, c.f1))
+    yield from (("bin", b.observed) for b in d.reliability.bins)
+    yield from [("calibration", d.reliability.error), ("cost", d.thresholds.best_cost)]
+    yield from [("roc", d.roc.area), ("precision–recall", d.precision_recall.area)]
+    yield from (("group", g.risk) for groups in d.groups.values() for g in groups)
+
+
+def test_answers_of_several_fits_have_no_exact_interval(found):
+    d = details(found, "lda")
+    assert d.several
+    assert {kind for _, s in every_score(d) for kind in [s.kind]} == {"approximate"}
+
+
+def test_rows_tested_again_and_again_are_no_more_rows(found):
+    """Five repeats: the intervals are about as wide as those of one, not √5 times as narrow."""
+    table = pd.DataFrame({"height": found.data.rows.X[:, 0], "tree": found.data.y})
+    once = compare(table, "tree", folds=4, models=["lda"], workers=0)
+    often = compare(table, "tree", folds=4, repeats=5, models=["lda"], workers=0)
+    assert len(often.tested) == 5 * 160
+    one, five = (details(c, "lda") for c in (once, often))
+    assert [c.n for c in five.per_class] == [c.n for c in one.per_class] == np.bincount(once.truth).tolist()
+    for name, b in every_score(five):
+        assert b.kind == "approximate"
+        assert b.n <= 160, name
+        assert 0 <= b.low <= b.value <= b.high <= 1, name
+    for a, b in zip(one.per_class, five.per_class):
+        assert b.recall.high - b.recall.low == pytest.approx(a.recall.high - a.recall.low, rel=0.25)
+        assert b.f1.high - b.f1.low == pytest.approx(a.f1.high - a.f1.low, rel=0.25)
+    assert five.roc.area.high - five.roc.area.low > 0.8 * (one.roc.area.high - one.roc.area.low)
+
+
+def test_one_fit_on_rows_held_out_keeps_its_exact_intervals(found):
+    table = pd.DataFrame({"height": found.data.rows.X[:, 0], "tree": found.data.y})
+    d = details(compare(table, "tree", resampling="holdout", models=["lda"], workers=0), "lda")
+    exact = {name for name, s in every_score(d) if s.kind == "exact"}
+    assert exact == {"precision", "recall", "F1", "bin", "group"}
+
+
 def test_models_without_probabilities_have_no_calibration_and_no_thresholds(found):
     d = details(found, "linear-svc")
     assert d.roc is not None

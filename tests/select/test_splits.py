@@ -11,14 +11,16 @@ from hypothesis import strategies as st
 from sklearn.model_selection import GroupKFold, StratifiedKFold, TimeSeriesSplit
 
 from assay.errors import DataError, ParameterError
-from assay.select.splits import Resampling, Split, make_splits
+from assay.select.splits import KINDS as ALL_KINDS
+from assay.select.splits import REPEATED, Resampling, Split, make_splits
 
 KINDS = ["holdout", "k-fold", "repeated", "leave-one-out", "bootstrap", "time"]
 labels = st.lists(st.integers(0, 3), min_size=6, max_size=80)
 
 
 def plan(kind: str, **options: object) -> Resampling:
-    return Resampling(kind, **{"folds": 3, "repeats": 2, **options})  # type: ignore[arg-type]
+    repeats = 2 if kind in REPEATED else 1
+    return Resampling(kind, **{"folds": 3, "repeats": repeats, **options})  # type: ignore[arg-type]
 
 
 def check(splits: list[Split], n: int) -> None:
@@ -200,3 +202,9 @@ def test_too_few_or_too_many_rows_are_refused():
         make_splits(Resampling(), 1)
     with pytest.raises(ParameterError, match="100000 fits"):
         make_splits(Resampling("leave-one-out"), 100_000)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in ALL_KINDS if kind not in REPEATED])
+def test_what_is_done_once_is_not_repeated(kind):
+    with pytest.raises(ParameterError, match=r"once, not 3 times: take 'repeated'"):
+        Resampling(kind, repeats=3)

@@ -4,7 +4,8 @@ error          share of wrong answers                     exact (Clopper–Pears
 cost           mean of C[truth, answer]                   exact (bounded: hedged capital)
 balanced error mean over classes of the class's error     approximate
 log loss       −mean log p(y | x), p ≥ 2.2e-16            approximate (unbounded: Student's t)
-Brier score    mean Σ_k (p_k − 1{y = k})², within [0, 2]  exact (bounded: hedged capital)
+Brier score    mean Σ_k (p_k − 1{y = k})², within [0, 2]; exact (bounded: hedged capital)
+               of two classes half of that
 AUC            see auc.py                                 approximate (DeLong)
 """
 
@@ -123,10 +124,11 @@ def probability_scores(codes: Array, P: Floats, confidence: float = 0.95) -> lis
         raise DataError("P must hold probabilities: finite numbers between 0 and 1.")
     p = np.where(codes < K, P[np.arange(n), np.minimum(codes, K - 1)], 0.0)
     log = -np.log(np.maximum(p, EPS))
-    brier = np.clip(np.einsum("ij,ij->i", P, P) - 2 * p + 1, 0.0, 2.0)
+    half = 0.5 if K == 2 else 1.0  # of two classes the terms are equal: everyone writes one of them
+    brier = np.clip(half * (np.einsum("ij,ij->i", P, P) - 2 * p + 1), 0.0, 2.0 * half)
     out = [
         score("log loss", log.mean(), mean_interval(log, confidence, 0.0), "approximate", "low", n),
-        score("Brier score", brier.mean(), bounded_mean(brier, 0.0, 2.0, confidence), "exact", "low", n),
+        score("Brier score", brier.mean(), bounded_mean(brier, 0.0, 2.0 * half, confidence), "exact", "low", n),
     ]
     return [*out, macro_auc(codes, P, confidence)] if int(codes.min()) < int(codes.max()) else out
 

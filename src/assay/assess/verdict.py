@@ -14,20 +14,20 @@ RATES = ("error", "balanced error", "train", "test", "zero-one")
 
 
 def percent(share: float) -> str:
-    """A share with two digits that matter.
+    """A share with one decimal, and small ones with two digits that matter.
 
-    >>> percent(0.0641), percent(0.31), percent(0.0), percent(0.00042)
-    ('6.4 %', '31 %', '0 %', '0.042 %')
+    >>> percent(0.0641), percent(0.31), percent(0.0), percent(0.00042), percent(1.0)
+    ('6.4 %', '31.0 %', '0 %', '0.042 %', '100 %')
     """
     p = 100 * share
-    return f"{p:.0f} %" if abs(p) >= 9.95 or p == 0 else f"{p:.2g} %" if abs(p) < 1 else f"{p:.1f} %"
+    return f"{p:.0f} %" if p in (0.0, 100.0) else f"{p:.2g} %" if abs(p) < 1 else f"{p:.1f} %"
 
 
 def shown(score: Score) -> str:
     """The value with its interval; shares in per cent.
 
     >>> shown(Score("error", 0.05, 0.01, 0.12, "exact", "low", 80))
-    '5.0 % (1.0 % to 12 %)'
+    '5.0 % (1.0 % to 12.0 %)'
     """
     if score.name in RATES and score.low >= 0 and score.high <= 1:
         return f"{percent(score.value)} ({percent(score.low)} to {percent(score.high)})"
@@ -42,19 +42,21 @@ def best_possible(bracket: BayesBracket, error: Score) -> str:
     >>> best_possible(BayesBracket(0.031, 0.06, 0.02, 0.08, 2, e), proportion("error", 64, 1000))
     'Best possible is about 3.1–6.0 %, you are at 6.4 % (asymptotic, estimate).'
     """
-    high = min(bracket.high, error.value)
+    at = f"you are at {percent(error.value)} ({bracket.note})."
     if error.high < bracket.least:
         return (
             f"You are at {percent(error.value)}, which the nearest neighbour's bracket ({span(bracket.low, bracket.high)}) would not allow: "
             "it has too few rows for these columns, and the best possible is at most what you have."
         )
-    at = f"you are at {percent(error.value)} ({bracket.note})."
     if bracket.high == 0:
         return f"The classes do not seem to overlap: best possible is about 0 %, {at}"
-    if error.low <= high and error.value <= bracket.high:
-        low = min(bracket.low, error.value)
-        return f"Best possible is about {span(low, bracket.high)}, {at} There may be little left to gain."
-    return f"Best possible is about {span(bracket.low, bracket.high)}, {at}"
+    if error.value < bracket.low:
+        return (
+            f"The nearest neighbour would put the best possible at about {span(bracket.low, bracket.high)}, {at} You are below that: it needs "
+            "more rows, or fewer columns, to say anything here."
+        )
+    hope = " There may be little left to gain." if error.low <= bracket.low else ""
+    return f"Best possible is about {span(bracket.low, min(bracket.high, error.value))}, {at}{hope}"
 
 
 def span(low: float, high: float) -> str:

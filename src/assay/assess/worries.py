@@ -104,7 +104,7 @@ def class_balance(y: Array) -> list[Worry]:
                 "medium",
                 "unbalanced classes",
                 detail,
-                "Look at the balanced error and recall, or give costs (--costs).",
+                "Look at the balanced error and recall; class_weight=balanced makes every class count the same.",
             )
         )
     return found

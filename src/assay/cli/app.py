@@ -46,7 +46,9 @@ class Verbs(click.Group):
 def assay() -> None:
     """Fit a classical model to a table, say how wrong it will be on new rows, and certify both.
 
-    DATA is a CSV, TSV or Parquet file, the name of a bundled dataset, or - for standard input.
+    DATA is a CSV or TSV file (also .gz, .zst), Parquet (files, patterns, folders), JSON lines, Arrow IPC, an Excel
+    workbook, a DuckDB or SQLite file, postgresql://user@host/db?table=t, a folder of class folders with images, a
+    bundled dataset, or - for standard input.
     Results go to standard output, everything else to standard error.
 
     \b

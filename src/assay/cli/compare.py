@@ -16,6 +16,7 @@ from assay.cli.typed import command_line
 from assay.errors import AssayError
 
 WAYS = ["auto", "holdout", "k-fold", "repeated", "leave-one-out", "bootstrap", "time"]
+UNFINISHED = ("timeout", "out of time", "interrupted")
 
 
 @click.command()
@@ -35,7 +36,7 @@ WAYS = ["auto", "holdout", "k-fold", "repeated", "leave-one-out", "bootstrap", "
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Which rows are set aside.")
 @click.option("--weight", metavar="COLUMN", help="The column of the rows' weights.")
 @click.option("--group", metavar="COLUMN", help="Rows of one group never lie on both sides of a split.")
-@click.option("--time", "time_column", metavar="COLUMN", help="Models are tested on later rows than they learn from.")
+@click.option("--time", metavar="COLUMN", help="Models are tested on later rows than they learn from.")
 @click.option("--features", metavar="A,B,…", help="The columns to learn from (default: all others).")
 @click.option("--categories", type=click.Choice(["one-hot", "reference", "codes"]), help="How categories become numbers.")  # fmt: skip
 @click.option("--timeout", type=SECONDS, metavar="TIME", help="For each model, such as 30s or 5m.")
@@ -96,12 +97,26 @@ def command(
             on_event=on_event,
             **asked,
         )
+    _tell(found, asked["task"], shell)
     found.question["command"] = command_line(click.get_current_context())
     _hand_over(found, out, report, shell)
     if found.interrupted:
         return 143 if any("SIGTERM" in entry.message for entry in found.entries) else 130
     late = any(entry.state == "out of time" for entry in found.entries)
     return 5 if late else 0 if found.done else 1
+
+
+def _tell(found: Any, task: str | None, shell: Shell) -> None:
+    """What a user may not expect: a number taken as classes, models that were not finished."""
+    from assay.tables.schema import task_of
+
+    schema = found.data.schema
+    if task is None and found.task == "classification" and schema.target.kind == "number":
+        shell.note(f"task: classification ({task_of(schema)[1]}; --task regression for a number)")
+    late = [f"{entry.name} ({entry.message or entry.state})" for entry in found.entries if entry.state in UNFINISHED]
+    late += [f"{name} ({why})" for name, why in found.left_out if why.startswith("dropped")]
+    if late:
+        shell.note(f"not finished: {', '.join(late)}")
 
 
 def _hand_over(found: Any, out: str | None, report: str | None, shell: Shell) -> None:

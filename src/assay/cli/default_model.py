@@ -1,30 +1,22 @@
-"""Which model `assay train` takes where none is asked for: the target decides."""
+"""Which model `assay train` takes where none is asked for: the target decides, and whether there is text to learn from."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.tables.kinds import MOST_CLASSES, are_classes
-
 if TYPE_CHECKING:
-    from assay.engines import Rows
+    from assay.tables.schema import Schema
 
 
-def default_model(rows: Rows) -> tuple[str, str]:
-    """(name, why). Text, truth values and few whole numbers are classes (`are_classes` says how few); the rest is a regression."""
-    import numpy as np
+def default_model(schema: Schema) -> tuple[str, str]:
+    """(name, why). Words of a text are thousands of sparse columns, which logistic regression takes and naive Bayes does not."""
+    from assay.tables.schema import task_of
 
-    seen = np.empty(0)
-    n, whole = 0, True
-    for part in rows.targets():
-        y = part.load().y
-        assert y is not None
-        if y.dtype.kind not in "iuf":
-            return "naive-bayes", "the target is text or true/false"
-        seen = np.union1d(seen, y)
-        n += len(y)
-        whole = bool(np.all(seen == np.floor(seen)))
-        if len(seen) > MOST_CLASSES or not whole:
-            break
-    classes, why = are_classes(len(seen), whole, n)
-    return "naive-bayes" if classes else "linear-regression", why
+    task, why = task_of(schema)
+    if task == "regression":
+        return "linear-regression", why
+    texts = [column.name for column in schema.used if column.kind == "text"]
+    if not texts:
+        return "naive-bayes", why
+    more = f" and {len(texts) - 1} more" if len(texts) > 1 else ""
+    return "logistic-regression", f"{why}; column {texts[0]!r}{more} holds text, whose words naive-bayes does not take"

@@ -1,4 +1,4 @@
-"""`assay evaluate`: how wrong a model is on given rows, with an interval."""
+"""`assay evaluate`: how wrong a model is on given rows, with intervals."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ from assay.cli.options import computing, data_argument, model_argument, opening,
 from assay.cli.shell import Shell
 from assay.cli.showing import confusion_table
 from assay.cli.tables import labelled_rows, load_model, masked
+from assay.cli.unseen import tell_seen, unseen
+
+MOST_ANSWERS = (
+    20_000_000  # numbers that the answers of all rows may take: scores beyond the first need them all at once
+)
 
 
 @click.command()
@@ -20,10 +25,10 @@ from assay.cli.tables import labelled_rows, load_model, masked
 @opening
 @speaking("evaluate")
 def command(model: str, data: str, target: str | None, opening: dict[str, Any], shell: Shell) -> None:
-    """Measure the model in the file MODEL on all rows of DATA.
+    """Measure the model in the file MODEL on the rows of DATA.
 
-    The interval speaks of new rows only if the model has not seen those of DATA: for the table it was trained on, see the
-    held-out error in its certificate (assay inspect).
+    Intervals speak of new rows only if the model has not seen those of DATA. Where DATA is the very table it was trained
+    on, the rows held out then are measured alone; where none were, a note says so.
     """
     fitted = load_model(model)
     record = fitted.to_record()
@@ -32,8 +37,16 @@ def command(model: str, data: str, target: str | None, opening: dict[str, Any], 
         rows = rows.fitted_to(None if record.names is None else tuple(record.names), _levels(record))
     inner = fitted if record.encoding is None else fitted.model_
     with shell.busy("evaluating"):
-        measured, text = _classes(inner, rows) if record.classes is not None else _numbers(inner, rows)
-    shell.result({"model": model, "data": masked(data), **measured}, text)
+        found = unseen(fitted, rows)
+        measured, text = (_classes if record.classes is not None else _numbers)(inner, found.rows)
+        scores = _scores(inner, found.rows, measured["rows"])
+    tell_seen(fitted, found, shell)
+    measured |= {"rows_of_fit": found.of_fit, "held_out_only": found.held_out_only}
+    measured["scores"] = [score.to_data() for score in scores]
+    lines = [*(["only the rows held out in training:"] if found.held_out_only else []), text, *_table(scores)]
+    if "r2" in measured and not scores:
+        lines.append(f"R²: {measured['r2']:.4f}")
+    shell.result({"model": model, "data": masked(data), **measured}, "\n".join(lines))
 
 
 def _levels(record: Any) -> Any:
@@ -64,4 +77,37 @@ def _numbers(model: Any, rows: Any) -> tuple[dict[str, Any], str]:
         low, high = normal_interval(found.loss, found.standard_error)
         data |= {"standard_error": found.standard_error, "interval": [low, high], "confidence": 0.95}
         text += f", 95% interval [{low:.6g}, {high:.6g}] (normal approximation)"
-    return data, f"{text}\nR²: {found.r2:.4f}"
+    return data, text
+
+
+def _scores(model: Any, rows: Any, n: int) -> list[Any]:
+    """All scores of the answers, where these fit in memory; rows of weight 0 do not count."""
+    import numpy as np
+
+    from assay.assess.scores import classification_scores, regression_scores
+
+    classes = getattr(model, "classes_", None)
+    if n * (2 if classes is None else 2 + len(classes)) > MOST_ANSWERS:
+        return []
+    targets = [part.load() for part in rows.targets()]
+    y = np.concatenate([block.y for block in targets])
+    counts = np.concatenate([np.ones(len(b.y), dtype=bool) if b.w is None else b.w > 0 for b in targets])
+    if classes is None:
+        return regression_scores(y[counts], model.predict(rows)[counts])
+    if not hasattr(model, "predict_both_blocks"):
+        return classification_scores(y[counts], model.predict(rows)[counts], classes=classes)
+    parts = list(model.predict_both_blocks(rows))
+    labels, P = (np.concatenate([part[k] for part in parts])[counts] for k in (0, 1))
+    return classification_scores(y[counts], labels, P, classes)
+
+
+def _table(scores: list[Any]) -> list[str]:
+    """A line a score that the text above does not name yet."""
+    more = [score for score in scores if score.name not in ("error", "MSE")]
+    if not more:
+        return []
+    wide = max(len(score.name) for score in more)
+    lines = [
+        f"{score.name:<{wide}}  {score.value:.4g}  [{score.low:.4g}, {score.high:.4g}]  {score.kind}" for score in more
+    ]
+    return ["", f"{'score':<{wide}}  value  95% interval", *lines]

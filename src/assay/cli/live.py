@@ -98,5 +98,7 @@ class Board:
         return table
 
     def _title(self, best: str | None) -> str:
+        if not self.names:
+            return "reading the table"
         ended = len(self.state)
         return f"{ended} of {len(self.names)} models  {self.left()}"

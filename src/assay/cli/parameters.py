@@ -13,7 +13,7 @@ import click
 if TYPE_CHECKING:
     from assay.learner import Learner
 
-DEFAULT_MODELS = ("naive-bayes", "linear-regression")
+DEFAULT_MODELS = ("naive-bayes", "logistic-regression", "linear-regression")
 NOT_HERE = ("n_jobs",)
 
 
@@ -48,13 +48,14 @@ class WithModelOptions(click.Command):
 
 
 def model_options(names: tuple[str, ...]) -> list[click.Option]:
-    """One option a hyper-parameter of these models."""
+    """One option a hyper-parameter of these models, which may go by another name."""
     from assay.hypotheses import model_class
     from assay.params import defaults
+    from assay.select.entrants import registered
 
     options: dict[str, click.Option] = {}
     for model in names:
-        cls = model_class(model)
+        cls = model_class(registered(model))
         usual = defaults(cls)
         for name, param in cls.params.items():
             if name not in NOT_HERE and name not in options:

@@ -9,7 +9,7 @@ import click
 from assay.cli.options import computing, data_argument, names_of, opening, speaking
 from assay.cli.shell import Shell
 from assay.cli.showing import claims_data
-from assay.cli.tables import open_rows, refuse_misspelt, usual_target
+from assay.cli.tables import open_rows, open_source, refuse_misspelt, usual_target
 
 
 @click.command()
@@ -26,20 +26,58 @@ def command(
     """Tell whether a hyperplane separates the classes of DATA.
 
     If so: its margin γ, the radius R, R²/γ², and the support rows. If not: at most d + 2 rows whose hulls meet, with their
-    weights. Rows are numbered from 0. More than two classes: each against all the others. Either answer is an answer:
-    exit code 0.
+    weights. Rows are numbered from 0. Where columns are no numbers, all are encoded: a column of 0 and 1 a category, missing
+    numbers filled and marked, ids set aside (assay schema shows what columns are taken for). More than two classes: each against
+    all the others. Either answer is an answer: exit code 0.
     """
     target = target or usual_target(data)
     if target is None:
         refuse_misspelt(data)
         raise click.UsageError("Which column holds the classes? Give --target COLUMN.")
-    names = names_of(features)
-    rows = open_rows(data, target, features=names, weight=weight, opening=opening)
     from assay.hypotheses.separability import separability
 
+    source = open_source(data, opening, shell)
     with shell.busy("separating"):
+        names = names_of(features)
+        if _only_numbers(source, [n for n in names or source.types if n not in (target, weight)]):
+            rows: Any = open_rows(data, target, features=names, weight=weight, opening=opening)
+        else:
+            rows = _encoded(source, target, names, weight, shell)
         found = separability(rows)
     shell.result({"data": data, "target": target, "features": rows.names, **_data(found)}, str(found))
+
+
+def _only_numbers(source: Any, names: list[str]) -> bool:
+    """Whether a table's columns can be taken as they are; columns that are not there are refused as the table is opened."""
+    from assay.tables.survey import family_of
+
+    return all(family_of(source.types[n]) in ("number", "boolean") for n in names if n in source.types)
+
+
+def _encoded(source: Any, target: str, features: list[str] | None, weight: str | None, shell: Shell) -> Any:
+    """The rows of a table with other columns than numbers, encoded. One-hot: no category is told apart from the others."""
+    from assay.engines import engine_for
+    from assay.errors import DataError
+    from assay.tables.encoding import Encoding, Wants
+    from assay.tables.schema import infer
+    from assay.tables.table_rows import TableRows, encode
+
+    schema = infer(source, target=target, weight=weight, features=features)
+    assert schema.target is not None
+    text = schema.target.kind == "category" and not source.typed
+    table = TableRows(source, schema, target, weight, text_target=text)
+    engine = engine_for(table)
+    opened = engine.open(table)
+    encoding = Encoding.learn(engine, schema, Wants("one-hot", sparse=True), opened)
+    if not encoding.outputs:
+        raise DataError(
+            "No column is left to separate by: all are ids, constants or set aside (assay schema shows why)."
+        )
+    aside = [repr(c.name) for c in schema.columns if c not in schema.used]
+    if aside:
+        shell.note(f"not used: {', '.join(aside)} (assay schema shows why; --features A,B chooses)")
+    shell.note(f"columns that are no numbers are encoded: {len(schema.used)} columns become {len(encoding.outputs)}")
+    return encode(opened, encoding)
 
 
 def _data(found: Any) -> dict[str, Any]:

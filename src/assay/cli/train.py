@@ -22,7 +22,7 @@ from assay.cli.tables import masked, open_source, refuse_misspelt, usual_target
 @click.command(cls=WithModelOptions)
 @data_argument
 @click.option("--target", metavar="COLUMN", help="The column to predict.")
-@click.option("--model", "model_name", metavar="NAME", help="Default: naive-bayes or linear-regression, by the target.")
+@click.option("--model", "model_name", metavar="NAME", help="Default: by the target, see above.")
 @click.option("--out", default="model.assay", show_default=True, metavar="FILE", help="The model file; - for stdout.")
 @click.option(
     "--holdout", default=0.25, show_default=True, type=click.FloatRange(0, 1, max_open=True), help="Share held out."
@@ -69,11 +69,11 @@ def command(
 
     Columns are encoded as the model needs them (assay schema DATA shows what they are taken for). A share of the rows is held
     out; the error on them is measured, with an interval, and goes into the certificate. Without --model the target decides:
-    text, two whole numbers, or at most 20 with five rows or more to each on average mean classes (naive-bayes), other
-    numbers a regression (linear-regression). `assay train --model NAME --help` shows that model's own options.
-    Exit code 4 where the fit could not establish a claim that it should prove.
+    text, two whole numbers, or at most 20 with five rows or more to each on average mean classes (naive-bayes, or
+    logistic-regression where a column holds text), other numbers a regression (linear-regression).
+    `assay train --model NAME --help` shows that model's own options. Exit code 4 where the fit could not establish a claim that it should prove.
     """
-    from assay.tables.schema import infer, task_of
+    from assay.tables.schema import infer
 
     target = target or usual_target(data)
     if target is None:
@@ -93,7 +93,7 @@ def command(
         )
     for note in nearly_numbers(schema):
         shell.note(note)
-    name = _named(model_name, *task_of(schema), shell)
+    name = _named(model_name, schema, shell)
     model, wants = _model(name, schema, options, scaling, categories)
     split = {"fraction": float(holdout), "seed": seed, "group": group, "time": time_column}
     facts = {"target": target, **({"weight": weight} if weight else {})}
@@ -108,13 +108,15 @@ def _present(facts: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in facts.items() if value is not None}
 
 
-def _named(asked: str | None, task: str, why: str, shell: Shell) -> str:
-    """The registered name of the model asked for, or of the usual one for the task."""
+def _named(asked: str | None, schema: Any, shell: Shell) -> str:
+    """The registered name of the model asked for, or of the usual one for the table."""
     if asked is not None:
         from assay.select.entrants import registered
 
         return registered(asked)
-    name = "naive-bayes" if task == "classification" else "linear-regression"
+    from assay.cli.default_model import default_model
+
+    name, why = default_model(schema)
     shell.note(f"model: {name} ({why}; --model chooses another)")
     return name
 

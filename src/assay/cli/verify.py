@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -36,5 +37,7 @@ def command(model: str, data: str, target: str | None, opening: dict[str, Any], 
         "notes": list(verdicts.notes),
     }
     summary = "all claims hold" if verdicts.holds else "NOT every claim holds"
-    shell.result(data_of_run, f"{verdicts}\n{summary}" if len(verdicts) else "the file makes no claims")
+    notes = [f"note   {note}" for note in verdicts.notes]  # first, for other rows explain claims that fail
+    lines = [*notes, str(replace(verdicts, notes=())), summary] if len(verdicts) else ["the file makes no claims"]
+    shell.result(data_of_run, "\n".join(lines))
     return 0 if verdicts.holds else 4

@@ -35,7 +35,7 @@ def stacked(ax: Any, heights: tuple[float, ...], width: float = WIDTH, height: f
     """Axes one above another that share x, or the caller's (an array of as many, or one for the first alone)."""
     if ax is None:
         figure = Figure(figsize=(width, height), layout="constrained")
-        made = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights)
+        made = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights, squeeze=False)[:, 0]
     else:
         made = np.atleast_1d(np.asarray(ax, dtype=object))
         if len(made) not in (1, len(heights)):

@@ -9,7 +9,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 
+from assay.certify.measure import count_answers
 from assay.errors import DataError, ParameterError, nearest
+from assay.inputs import as_column
 from assay.numerics import Floats
 from assay.plots.canvas import axes, labels, note, short
 from assay.plots.given import words
@@ -20,19 +22,28 @@ NORMS = ("true", "predicted", "all")
 
 
 def confusion(
-    counts: Any, classes: Sequence[Any] | None = None, *, normalise: str | None = None, ax: Axes | None = None
+    y: Any,
+    answers: Any = None,
+    classes: Sequence[Any] | None = None,
+    *,
+    normalise: str | None = None,
+    ax: Axes | None = None,
 ) -> Axes:
-    """A table of counts (K, K), rows the true and columns the predicted class; right answers on the diagonal.
+    """How often each true class (row) was answered with each class (column); right answers on the diagonal.
+
+    `confusion(y, answers, classes=None)`: true and predicted labels of the rows; `classes` in the order to draw, else sorted.
+    `confusion(counts, classes=None)`: a table (K, K) of counts that is known already, and names of its classes.
 
     The stronger a cell, the greater its share of its row (or of `normalise`: "true" rows, "predicted" columns, "all"); with
     `normalise` the cells say shares, otherwise counts.
+
+    >>> [cell.get_text() for cell in confusion(["elm", "oak", "oak"], ["elm", "elm", "oak"]).texts]
+    ['1', '0', '1', '1']
     """
-    try:
-        C = np.asarray(counts, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise DataError("counts must be a square table of numbers.") from None
-    if C.ndim != 2 or C.shape[0] != C.shape[1] or not C.size or not np.all(C >= 0):
-        raise DataError(f"counts must be a square table of numbers ≥ 0, got shape {C.shape}.")
+    if answers is not None and np.ndim(y) == 1:
+        C, classes = _counted(y, answers, classes)
+    else:
+        C, classes = _table(y), answers if classes is None else classes
     if normalise is not None and normalise not in NORMS:
         raise ParameterError(f"normalise={normalise!r} is not possible. {nearest(str(normalise), NORMS)}")
     K = len(C)
@@ -54,6 +65,36 @@ def confusion(
     right = float(np.trace(C) / C.sum()) if C.sum() else 0.0
     note(ax, f"{right:.1%} of {int(C.sum()):,} right.") if K > 2 else None
     return ax
+
+
+def _table(counts: Any) -> Floats:
+    try:
+        C = np.asarray(counts, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError("counts must be a square table of numbers.") from None
+    if C.ndim != 2 or C.shape[0] != C.shape[1] or not C.size or not np.all(C >= 0):
+        raise DataError(
+            f"counts must be a square table of numbers ≥ 0, got shape {C.shape}. Of labels give both y and answers."
+        )
+    return C
+
+
+def _counted(y: Any, answers: Any, classes: Sequence[Any] | None) -> tuple[Floats, list[Any]]:
+    """The table of the labels, and its classes in the order wanted."""
+    truth = as_column(y, "y", len(y))
+    said = as_column(answers, "answers", len(truth))
+    try:
+        found = np.unique(np.concatenate([np.unique(truth), np.unique(said)]))
+        wanted = found if classes is None else np.asarray(classes)
+        known = np.unique(np.concatenate([found, wanted]))
+    except TypeError:  # labels that have no order, such as words beside None
+        raise DataError("y and answers must be labels of one kind, all words or all numbers, none missing.") from None
+    if len(known) != len(wanted) or (truth.dtype.kind in "iufb") != (said.dtype.kind in "iufb"):
+        strange = [v for v in known.tolist() if v not in wanted.tolist()]
+        raise DataError(f"y and answers hold labels that are not among the classes: {strange or known.tolist()!r:.80}.")
+    order = np.searchsorted(known, wanted)
+    C = count_answers(truth, said, known)[: len(known)].astype(np.float64)
+    return C[np.ix_(order, order)], wanted.tolist()
 
 
 def _shares(C: Floats, of: str) -> Floats:

@@ -26,6 +26,17 @@ def numbers(values: Any, name: str, n: int | None = None) -> Floats:
     return found
 
 
+def scores_of(values: Any, y: Any, name: str = "scores") -> Floats:
+    """A score a row, all finite; of probabilities (n, 2) those of the second class."""
+    found = np.asarray(values)
+    if found.ndim == 2 and found.shape[1] == 2:
+        values = found[:, 1]
+    scores = numbers(values, name, len(np.asarray(y)))
+    if not np.isfinite(scores).all():
+        raise DataError(f"{name} holds values that are missing or infinite: leave their rows out.")
+    return scores
+
+
 def pair(interval: Interval | None, name: str, n: int) -> tuple[Floats, Floats] | None:
     """Lower and upper ends, or None."""
     if interval is None:

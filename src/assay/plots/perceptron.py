@@ -17,6 +17,7 @@ from assay.plots.seen import all_classes, codes_of, see, some_of, thinned_note
 from assay.plots.style import INK, SMALL, shown_classes
 
 MOST_VISITS = 100_000
+ROOM = np.array([2.0 * SMALL, 1.4 * SMALL])  # points that a number takes, with air around it
 
 
 def perceptron_path(
@@ -53,13 +54,14 @@ def perceptron_path(
     rows = drawn(codes)
     handles = scatter(ax, where[rows], codes[rows], shown)
     left, right, low, high = _frame(where, on)
-    inside = {int(k) + 1: _line(ax, ways[k], on, (left, right), (low, high), int(k) + 1, len(ways)) for k in chosen}
-    outside = [str(number) for number, met in inside.items() if not met]
+    ends = {int(k) + 1: _line(ax, ways[k], on, (left, right), (low, high), int(k) + 1, len(ways)) for k in chosen}
+    outside = [str(number) for number, met in ends.items() if met is None]
     ax.set(xlim=(left, right), ylim=(low, high))
+    _number(ax, {number: met for number, met in ends.items() if met is not None}, len(ways))
     labels(ax, *on.labels)
     legend(ax, handles)
     said = f"{len(ways)} mistake{'s' if len(ways) != 1 else ''}"
-    last = "; the bold line is the last" if inside.get(len(ways)) else ""
+    last = "; the bold line is the last" if ends.get(len(ways)) is not None else ""
     gone = f"Outside the picture: {', '.join(outside)}." if outside else ""
     some = f", {len(chosen)} of them drawn" if len(chosen) < len(ways) else ""
     note(
@@ -92,17 +94,36 @@ def _frame(where: Floats, on: Plane) -> tuple[float, float, float, float]:
     return float(left), float(right), float(below), float(above)
 
 
-def _line(ax: Axes, w: Floats, on: Plane, xs: Any, ys: Any, number: int, last: int) -> bool:
-    """Draw one line and its number; whether it meets the picture."""
+def _line(ax: Axes, w: Floats, on: Plane, xs: Any, ys: Any, number: int, last: int) -> Floats | None:
+    """Draw one line; its ends where it meets the picture."""
     ends = segment(float(w[0] + w[1:] @ on.origin), on.basis @ w[1:], xs, ys)
     if ends is None:  # elsewhere, or there is no line (w = 0)
-        return False
+        return None
     bold, age = number == last, number / last
     ax.plot(*ends.T, color=INK, linewidth=2.6 if bold else 0.9, alpha=1.0 if bold else 0.25 + 0.5 * age, zorder=2)
-    x, y = ends[-1]
+    return ends
+
+
+def _number(ax: Axes, lines: Mapping[int, Floats], last: int) -> None:
+    """Numbers at the lines' ends, the last line's first; one that would lie on another moves to the other end or is left out."""
+    box, figure = ax.get_position(), ax.figure
+    size = np.array([box.width * figure.get_figwidth(), box.height * figure.get_figheight()]) * 72  # type: ignore[union-attr]
+    corner = np.array([ax.get_xlim()[0], ax.get_ylim()[0]])
+    span = np.array([np.ptp(ax.get_xlim()), np.ptp(ax.get_ylim())])
+    taken: list[Floats] = []
+    for number in sorted(lines, reverse=True):
+        for end in lines[number][::-1]:
+            place = (end - corner) / span * size
+            if all(np.any(np.abs(place - other) > ROOM) for other in taken):
+                taken.append(place)
+                _label(ax, str(number), end, number == last)
+                break
+
+
+def _label(ax: Axes, text: str, at: Floats, bold: bool) -> None:
     ax.annotate(
-        str(number),
-        (x, y),
+        text,
+        (float(at[0]), float(at[1])),
         xytext=(2, 2),
         textcoords="offset points",
         color=INK,
@@ -110,7 +131,6 @@ def _line(ax: Axes, w: Floats, on: Plane, xs: Any, ys: Any, number: int, last: i
         fontweight="bold" if bold else "normal",
         annotation_clip=False,
     )
-    return True
 
 
 def segment(b: float, w: Floats, xs: tuple[float, float], ys: tuple[float, float]) -> Floats | None:

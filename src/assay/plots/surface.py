@@ -17,6 +17,7 @@ from assay.risk.penalties import Penalty
 from assay.risk.surrogates import MARGIN, surrogate
 
 PIXELS, LINES = 80, 14
+GRID, MOVES = 11, 3  # points a side of a grid that looks for the least risk, and how often it may move on
 
 
 def loss_surface(
@@ -36,7 +37,7 @@ def loss_surface(
 
     `loss`: the name of a surrogate loss, or a function of (scores, targets). For a loss of classes y has two, t = −1 and +1.
     `path`: the weights under way (steps, 2), or an iterable of steps (such as `model.steps(X, y)`) with `coef_` and `intercept_`.
-    `span`: ((from, to), (from, to)) of the two weights; without it the picture is laid around the path, or around zero.
+    `span`: ((from, to), (from, to)) of the two weights; without it the picture is laid around the path, or zero, and the least risk.
     """
     X = as_matrix(X).astype(np.float64)
     if X.shape[1] > 2:
@@ -49,12 +50,15 @@ def loss_surface(
     bias = X.shape[1] == 1
     way = None if path is None else _way(path, bias)
     A = np.column_stack([X, np.ones(len(X))]) if bias else X
-    low, high = _span(span, way)
+    penalty = Penalty.of(1 if bias else 2, l1, l2)
+
+    def risk(w: Floats) -> float:
+        return float(np.mean(value(A @ w, t))) + penalty.value(w if bias else np.append(w, 0.0))
+
+    low, high = _span(span, way, least(risk, A, float(t.std())) if span is None else None)
     u, v = (np.linspace(low[k], high[k], PIXELS) for k in (0, 1))
     W = np.column_stack([g.ravel() for g in np.meshgrid(u, v)])
-    penalty = Penalty.of(1 if bias else 2, l1, l2)
-    full = W if bias else np.column_stack([W, np.zeros(len(W))])
-    R = np.array([float(np.mean(value(A @ w, t))) + penalty.value(f) for w, f in zip(W, full)]).reshape(PIXELS, PIXELS)
+    R = np.array([risk(w) for w in W]).reshape(PIXELS, PIXELS)
     ax = axes(ax)
     _contours(ax, u, v, R)
     if way is not None:
@@ -94,15 +98,44 @@ def _weights(values: Any, bias: bool) -> list[float]:
     return [w[0], float(np.ravel(values["intercept_"])[0])] if bias else w
 
 
-def _span(span: Any, way: Floats | None) -> tuple[Floats, Floats]:
+def least(risk: Callable[[Floats], float], A: Floats, spread: float) -> tuple[Floats, Floats, bool]:
+    """The weights of least risk by grids from coarse to fine, a length to see around them, and whether they are the least of all.
+
+    The grids are laid along v, w = Q·Λ^(−½)·v with AᵀA/n = Q·Λ·Qᵀ: there the squared loss rises alike to all sides, however the
+    columns hang together. Where the least lies at the edge the grid moves on, thrice at most: it may lie at infinity.
+    """
+    values, Q = np.linalg.eigh(A.T @ A / max(len(A), 1))
+    T = Q / np.sqrt(np.maximum(values, 1e-12 * max(float(values.max()), 1e-300)))
+    unit = spread or 1.0
+    at, half, moves = np.zeros(2), 4.0 * unit, 0
+    steps = np.linspace(-1, 1, GRID)
+    cells = np.column_stack([g.ravel() for g in np.meshgrid(steps, steps)])
+    while half > 1e-4 * unit:
+        best = int(np.argmin([risk(T @ (at + half * c)) for c in cells]))
+        at = at + half * cells[best]
+        at_edge = float(np.abs(cells[best]).max()) == 1.0
+        if at_edge and moves == MOVES:
+            break
+        moves += at_edge
+        half *= 2.0 if at_edge else 0.4
+    rms = np.sqrt(np.maximum((A**2).mean(axis=0), 1e-300))
+    return T @ at, unit / rms, half <= 1e-4 * unit
+
+
+def _span(span: Any, way: Floats | None, found: tuple[Floats, Floats, bool] | None) -> tuple[Floats, Floats]:
     if span is not None:
         low, high = (np.array([float(s[k]) for s in span]) for k in (0, 1))
         if not np.all(low < high):
             raise ParameterError(f"span={span!r} must be ((from, to), (from, to)) with from < to.")
         return low, high
-    ends = np.zeros((1, 2)) if way is None else np.vstack([way, np.zeros((1, 2))])
+    assert found is not None
+    at, length, reached = found
+    if way is None:  # around the least risk, as far as zero
+        half = np.maximum(1.4 * np.abs(at), 1.5 * length)
+        return at - half, at + half
+    ends = np.vstack([way, np.zeros((1, 2)), *([at[None]] if reached else [])])
     low, high = ends.min(axis=0), ends.max(axis=0)
-    room = 0.4 * np.maximum(high - low, 0.5 * max(float((high - low).max()), 5.0 if way is None else 1e-3))
+    room = 0.4 * np.maximum(high - low, 0.5 * max(float((high - low).max()), 1e-3))
     return low - room, high + room
 
 

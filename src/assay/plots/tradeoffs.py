@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 
+from assay import assess
+from assay.assess.curves import positives
 from assay.errors import DataError
 from assay.numerics import Floats
 from assay.plots.canvas import axes, dress, grid, labels, legend
-from assay.plots.given import numbers
+from assay.plots.given import numbers, scores_of
 from assay.plots.seen import some_of
 from assay.plots.style import FONT, GREY, INK, look
 
@@ -19,38 +21,70 @@ MOST = 400  # points of a drawn curve
 Drawn = list[tuple[str, Floats, Floats]]
 
 
-def roc(curves: Any, *, ax: Axes | None = None) -> Axes:
-    """True against false positive rate. `curves`: one curve or {name: curve}, each an object with `x` and `y` (and perhaps an
-    `area` with value, low and high), or a pair (false positive rates, true positive rates).
+def roc(y: Any, scores: Any = None, *, positive: Any = None, ax: Axes | None = None) -> Axes:
+    """True against false positive rate, of truth and scores or of curves.
+
+    `roc(y, scores)`: labels of two classes and what ranks the rows, greater for the positive class (the greater label unless
+    `positive` names it); probabilities (n, 2) are taken too, and {name: scores} draws several models on the same rows.
+
+    `roc(curves)`: one curve or {name: curve}, each an object with `x` and `y` (and perhaps an `area` with value, low and high),
+    or a pair (false positive rates, true positive rates).
+
+    >>> roc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).get_legend().get_texts()[0].get_text()[:10]
+    'area 0.750'
     """
+    curves = y if scores is None else _measured(assess.roc, y, scores, positive)
     ax = axes(ax, height=4.8)
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=1.0, linestyle=(0, (2, 3)))
-    for k, (name, x, y) in enumerate(_curves(curves)):
-        _draw(ax, k, name, x, y, "default")
+    for k, (name, x, at) in enumerate(_curves(curves)):
+        _draw(ax, k, name, x, at, "default")
     _unit_square(ax, "false positive rate", "true positive rate")
     return ax
 
 
-def precision_recall(curves: Any, *, prevalence: float | None = None, ax: Axes | None = None) -> Axes:
-    """Precision over recall, as steps (precision is not linear between two thresholds). `curves` as for `roc`: x is the recall.
+def precision_recall(
+    y: Any, scores: Any = None, *, positive: Any = None, prevalence: float | None = None, ax: Axes | None = None
+) -> Axes:
+    """Precision over recall, as steps (precision is not linear between two thresholds).
 
-    `prevalence`, the share of positive rows, is the precision of guessing.
+    `precision_recall(y, scores)` or `precision_recall(curves)`, as for `roc`; of a curve x is the recall. `prevalence`, the share
+    of positive rows, is the precision of guessing: it is drawn where it is given or y is.
+
+    >>> precision_recall([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).get_xlabel()
+    'recall'
     """
+    curves = y
+    if scores is not None:
+        curves = _measured(assess.precision_recall, y, scores, positive)
+        prevalence = float(positives(y, positive).mean()) if prevalence is None else prevalence
     ax = axes(ax, height=4.8)
     if prevalence is not None:
         ax.axhline(prevalence, color=GREY, linewidth=1.0, linestyle=(0, (2, 3)))
-    for k, (name, x, y) in enumerate(_curves(curves)):
-        _draw(ax, k, name, x, y, "steps-pre")
+    for k, (name, x, at) in enumerate(_curves(curves)):
+        _draw(ax, k, name, x, at, "steps-pre")
     _unit_square(ax, "recall", "precision")
     return ax
 
 
-def thresholds(curve: Any, *, chosen: float | None = None, ax: Axes | None = None) -> Axes:
+def thresholds(
+    y: Any,
+    scores: Any = None,
+    *,
+    costs: tuple[float, float] = (1.0, 1.0),
+    positive: Any = None,
+    chosen: float | None = None,
+    ax: Axes | None = None,
+) -> Axes:
     """Precision, recall and F1 over the threshold, the mean cost on an axis of its own, and the threshold chosen.
 
-    `curve`: an object (or mapping) with `thresholds` and any of `precision`, `recall`, `f1`, `cost`; `chosen` is its `best`
-    unless given. Infinite thresholds (nothing is positive) are left out.
+    `thresholds(y, scores)`: labels of two classes and their scores, as for `roc`; `costs` of a false positive and of a false
+    negative. `thresholds(curve)`: an object (or mapping) with `thresholds` and any of `precision`, `recall`, `f1`, `cost`.
+    `chosen` is the cheapest, `best`, unless given. Infinite thresholds (nothing is positive) are left out.
+
+    >>> thresholds([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], costs=(1, 5)).get_legend().get_texts()[-1].get_text()
+    'chosen: 0.35'
     """
+    curve = y if scores is None else assess.thresholds(y, scores_of(scores, y), costs=costs, positive=positive)
     held = curve if isinstance(curve, Mapping) else {k: getattr(curve, k) for k in KNOWN if hasattr(curve, k)}
     if "thresholds" not in held or not set(held) & {"precision", "recall", "f1", "cost"}:
         raise DataError("thresholds needs 'thresholds' and at least one of 'precision', 'recall', 'f1', 'cost'.")
@@ -101,6 +135,13 @@ def _over(ax: Axes, x: Floats, y: Floats, k: int, name: str) -> None:
         markersize=5,
         label=name,
     )
+
+
+def _measured(measure: Callable[..., Any], y: Any, scores: Any, positive: Any) -> Any:
+    """The curve of the scores, or those of several."""
+    if isinstance(scores, Mapping):
+        return {name: measure(y, scores_of(s, y, str(name)), positive=positive) for name, s in scores.items()}
+    return measure(y, scores_of(scores, y), positive=positive)
 
 
 def _curves(curves: Any) -> Drawn:

@@ -10,7 +10,8 @@ from assay import plots
 from assay.assess.verdict import percent
 from assay.report.figures import figure, side_by_side
 from assay.report.markup import Html, el, folded, join, paragraphs, section, table
-from assay.report.wording import LOSSES, amount, exactness, interval, pill, plain, with_interval
+from assay.report.wording import LOSSES, alone, amount, exactness, interval, pill, plain, tested_rows, with_interval
+from assay.select.comparison import Comparison, Entry
 from assay.select.details import Details
 
 MOST_CLASSES = 40  # in a table; more are folded away
@@ -18,13 +19,20 @@ CELL = 60
 
 
 def scores_section(details: Details) -> Html | None:
-    """All scores with their intervals and how exact each is."""
-    loss = details.comparison.loss
+    """All scores; of a single model they stand at the head of the page."""
+    if alone(details.comparison) is not None:
+        return None
+    return section("Scores", *scores_table(details.entry, details.comparison), level=3)
+
+
+def scores_table(entry: Entry, found: Comparison) -> tuple[Html, Html]:
+    """All scores with their intervals and how exact each is, and how to read them."""
+    loss = found.loss
     rows = [
         (s.name, amount(s, s.value), interval(s), exactness(s), "lower" if s.better == "low" else "higher", plain(s.n))
-        for s in details.entry.scores
+        for s in entry.scores
     ]
-    train = details.entry.train_risk
+    train = entry.train_risk
     if train is not None and rows:
         rows.insert(
             1,
@@ -39,12 +47,8 @@ def scores_section(details: Details) -> Html | None:
         )
     head = ("score", "value", "95 % interval", "interval is", "better is", "rows")
     note = "Exact: at least 95 % for any number of independent rows. Approximate: about 95 % where rows are many."
-    return section(
-        "Scores",
-        table("On rows that the fits never saw, unless said otherwise", head, rows, numbers=(1, 2, 5)),
-        paragraphs(note),
-        level=3,
-    )
+    caption = f"On {tested_rows(found)}" + (", unless said otherwise" if train is not None else "")
+    return table(caption, head, rows, numbers=(1, 2, 5)), paragraphs(note)
 
 
 def mistakes_section(details: Details) -> Html | None:

@@ -21,7 +21,7 @@ p,ul,dl{margin:.5rem 0;max-width:48rem}
 ul{padding-left:1.25rem}
 a{color:var(--link)}
 .verdict{font-size:1.3rem;line-height:1.4;font-weight:600;margin:1rem 0;padding:1rem 1.25rem;border-left:5px solid var(--link);
-background:var(--tint);border-radius:4px;max-width:60rem}
+background:var(--tint);border-radius:4px;max-width:none}
 .soft,figcaption,caption,summary+p{color:var(--soft)}
 .soft,figcaption,caption{font-size:.92rem}
 nav ul{list-style:none;padding:0;margin:.25rem 0;display:flex;flex-wrap:wrap;gap:.25rem 1rem;max-width:none}
@@ -41,7 +41,9 @@ tr:has(.mark){background:var(--tint)}
 .worry{border-left:4px solid currentColor;padding:.1rem 0 .1rem .9rem;margin:.9rem 0}
 .worry>*{color:var(--ink)}.worry strong{font-weight:600}.worry p{margin:.2rem 0}
 .figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,30rem),1fr));gap:1.25rem;align-items:start;margin:.75rem 0}
-.figures.one{grid-template-columns:minmax(0,46rem)}
+.figures.one{grid-template-columns:minmax(0,1fr)}
+@media screen and (min-width:64rem){.figures.one>figure,.figures>figure:last-child:nth-child(odd){grid-column:1/-1;display:grid;
+grid-template-columns:minmax(14rem,1fr) minmax(0,44rem);gap:1.25rem;align-items:start}}
 figure{margin:0;padding:.75rem;background:var(--card);border:1px solid var(--line);border-radius:6px;min-width:0;break-inside:avoid}
 figure .scroll{margin:.35rem 0 0}
 figure svg{display:block;margin:0 auto}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
@@ -62,24 +62,28 @@ def table(
     numbers: Sequence[int] = (),
     wide: Sequence[int] = (),
 ) -> Html:
-    """A table in a box of its own that scrolls where it is too wide. The first cell names its row.
+    """A table in a box of its own that scrolls where it is too wide. The first cell names its row; the last cell of a row with
+    fewer cells than the head spans the rest.
 
     `numbers` are columns set to the right, `wide` those of long text, which keep a readable width on a phone.
     """
     classes = {**dict.fromkeys(numbers, "n"), **dict.fromkeys(wide, "w")}
     top = [el("th", cell, scope="col", class_=classes.get(j)) for j, cell in enumerate(head)]
-    body = [
-        el(
-            "tr",
-            *(
-                el("th" if j == 0 else "td", cell, scope="row" if j == 0 else None, class_=classes.get(j))
-                for j, cell in enumerate(row)
-            ),
-        )
-        for row in rows
-    ]
+    body = [el("tr", *_cells(row, classes, len(head))) for row in rows]
     whole = el("table", el("caption", el("span", caption)), el("thead", el("tr", *top)), el("tbody", *body))
     return el("div", whole, class_="scroll", tabindex="0", role="region", aria_label=caption)
+
+
+def _cells(row: Sequence[Any], classes: dict[int, str], columns: int) -> Iterator[Html]:
+    for j, cell in enumerate(row):
+        spans = columns - j if j == len(row) - 1 and j < columns - 1 else None
+        yield el(
+            "th" if j == 0 else "td",
+            cell,
+            scope="row" if j == 0 else None,
+            class_=classes.get(j) if spans is None else None,
+            colspan=spans,
+        )
 
 
 def facts(pairs: Iterable[tuple[str, Any]]) -> Html:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from assay import plots
 from assay.assess.verdict import more_rows, train_and_test, where_it_errs
+from assay.params import defaults
 from assay.report.answers import (
     curves_section,
     importance_figure,
@@ -19,7 +23,7 @@ from assay.report.figures import figure, side_by_side
 from assay.report.inside import inside_section, region_figures
 from assay.report.markup import Html, anchor, el, facts, folded, items, join, paragraphs, section, table
 from assay.report.overview import least_error
-from assay.report.wording import LOSSES, amount, interval, pill, plain, setting_words, span_of_time
+from assay.report.wording import LOSSES, alone, amount, interval, pill, plain, setting_words, span_of_time, tested_rows
 from assay.select.comparison import Comparison
 from assay.select.details import Details
 from assay.select.refits import ROUNDS, Refits
@@ -52,6 +56,8 @@ def model_section(details: Details) -> Html | None:
 def _marks(details: Details) -> list[Html]:
     found, name = details.comparison, details.entry.name
     marks = []
+    if alone(found) is not None:
+        return []
     if name == found.recommended:
         marks.append(join(" ", pill("recommended", "good")))
     if name == found.best:
@@ -64,16 +70,26 @@ def _summary(details: Details) -> Html:
     assert entry.risk is not None
     said = f"{LOSSES.get(loss, loss)} {amount(entry.risk, entry.risk.value, loss)} ({interval(entry.risk, loss)})"
     pairs = [
-        ("on rows never seen", said),
-        ("settings", setting_words(entry.setting)),
+        (f"on {tested_rows(details.comparison)}", said),
+        ("settings", setting_words(_changed(details))),
         ("complexity", f"{plain(entry.complexity)} free numbers; {plain(entry.columns)} encoded columns"),
-        ("time", span_of_time(entry.seconds) + (f", {entry.peak_bytes / 1e6:.0f} MB" if entry.peak_bytes else "")),
-        ("converged", plain(entry.converged)),
     ]
+    if "judged_on" not in details.comparison.question:  # of a saved model neither is known
+        size = f", {entry.peak_bytes / 1e6:.0f} MB" if entry.peak_bytes else ""
+        pairs += [("time", span_of_time(entry.seconds) + size), ("converged", plain(entry.converged))]
     both = train_and_test(entry.train_risk, entry.risk) if entry.train_risk is not None else ""
     return join(
         facts(pairs), paragraphs(both), folded("Notes of the fits", items(entry.notes)) if entry.notes else None
     )
+
+
+def _changed(details: Details) -> Mapping[str, Any]:
+    """The settings that were searched; of a single model those that differ from its defaults."""
+    setting = details.entry.setting
+    if alone(details.comparison) is None:
+        return setting
+    usual = defaults(type(details.model.model_))
+    return {k: v for k, v in setting.items() if k not in usual or repr(usual[k]) != repr(v)}
 
 
 def columns_section(details: Details) -> Html | None:
@@ -121,6 +137,8 @@ def certificate_section(details: Details) -> Html | None:
 def search_section(details: Details) -> Html | None:
     """The settings that were tried on inner splits of the training rows."""
     search, loss = details.entry.search, details.comparison.loss
+    if search is None and "judged_on" in details.comparison.question:
+        return None  # the model was fitted elsewhere
     if search is None:
         return section("Search", paragraphs("There was nothing to search: the model has one setting."), level=3)
     changing = [k for k in search.settings[0] if len({str(s.get(k)) for s in search.settings}) > 1]
@@ -169,6 +187,9 @@ def search_section(details: Details) -> Html | None:
 def refits_section(details: Details) -> Html | None:
     """Learning curve and bias–variance, of the models for which they were made."""
     found = details.refits
+    if found is None and not any(len(split.train) for split in details.comparison.splits):
+        words = "Learning curve, bias and variance need rows of the fit beside rows it never saw, and this table does not have both."
+        return section("Would more rows help?", paragraphs(words), level=3)
     if found is None:
         named = " and ".join(dict.fromkeys(n for n in (details.comparison.recommended, details.comparison.best) if n))
         words = f"Learning curve, bias and variance need many fits: they were made for {named} alone."

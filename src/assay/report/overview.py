@@ -7,13 +7,27 @@ from typing import Any
 
 from assay import plots
 from assay.assess.verdict import best_possible, percent, span
+from assay.report.answers import scores_table
 from assay.report.figures import figure, side_by_side
 from assay.report.markup import Html, anchor, el, folded, items, join, paragraphs, section, table
-from assay.report.wording import LOSSES, amount, exactness, interval, pill, plain, setting_words, span_of_time
+from assay.report.wording import (
+    LOSSES,
+    alone,
+    amount,
+    exactness,
+    interval,
+    of_fit,
+    pill,
+    plain,
+    setting_words,
+    span_of_time,
+    tested_rows,
+)
 from assay.select.comparison import Comparison, Entry
 from assay.select.comparison_text import against
 from assay.tables.schema_text import missing_share, summary, told
 
+BESIDE = ("RMSE", "R²")
 TONES = {"high": "bad", "medium": "mild", "low": "soft"}
 SEVERITY = {
     "high": "the numbers may be wrong",
@@ -21,14 +35,17 @@ SEVERITY = {
     "low": "worth knowing",
 }
 MOST_COLUMNS = 200
+FLATTERED = (
+    "These are rows that the model was fitted on: every number here flatters it, and says little of new rows. Judge it on rows it never "
+    "saw: another table, or a part held out at the fit."
+)
 
 
 def head_lines(found: Comparison) -> Html:
     """What was asked, and the verdict: one sentence, then the others."""
-    tested = _tested(found)
     asked = (
-        f"{plain(len(found.data))} rows, {found.task}; judged by {LOSSES.get(found.loss, found.loss)} on rows that the fits never "
-        f"saw ({tested})."
+        f"{plain(len(found.data))} rows, {found.task}; judged by {LOSSES.get(found.loss, found.loss)} on {tested_rows(found)} "
+        f"({_tested(found)})."
     )
     verdict = found.verdict or ["No model was finished."]
     stopped = (
@@ -36,6 +53,7 @@ def head_lines(found: Comparison) -> Html:
     )
     return join(
         el("p", asked, class_="soft"),
+        el("p", FLATTERED, class_="bad") if of_fit(found) else None,
         el("p", stopped, class_="bad") if stopped else None,
         el("p", verdict[0], class_="verdict", role="doc-abstract"),
         paragraphs(*verdict[1:]),
@@ -44,6 +62,8 @@ def head_lines(found: Comparison) -> Html:
 
 def _tested(found: Comparison) -> str:
     plan, rows = found.resampling, plain(len(found.tested))
+    if found.question.get("judged_on") in ("rows of the fit", "another table"):
+        return f"all {rows} of them"
     if plan.kind == "holdout":
         return f"{rows} rows held out"
     if plan.kind == "leave-one-out":
@@ -57,12 +77,17 @@ def _tested(found: Comparison) -> str:
 
 
 def ranking_section(found: Comparison) -> Html | None:
-    """All models, the best first; a figure of those that were finished."""
+    """All models, the best first; a figure of those that were finished. Of a single model its scores."""
+    only = alone(found)
+    if only is not None and only.done:
+        return section("Scores", *scores_table(only, found), id_="ranking")
     rows = [_ranked(entry, found) for entry in found.entries]
     if not rows:
         return section("Ranking", paragraphs("No model took part."), id_="ranking")
     risk = LOSSES.get(found.loss, found.loss)
-    head = ("model", risk, "95 % interval", "training", "against the best", "settings", "complexity", "time")
+    beside = BESIDE if found.task == "regression" else ()
+    head = ("model", *beside, risk, "95 % interval", "training", "against the best", "settings", "complexity", "time")
+    k = len(beside)
     caption = "Models by risk on rows they never saw; the recommended one is marked."
     words = (
         "Recommended is the simplest model whose risk lies within one standard error of the best (Occam's rule). Tests against "
@@ -70,7 +95,9 @@ def ranking_section(found: Comparison) -> Html | None:
     )
     return section(
         "Ranking",
-        table(caption, head, rows, numbers=(1, 2, 3, 6, 7), wide=(5,)),
+        table(
+            caption, head, rows, numbers=(*range(1, k + 4), k + 6, k + 7), wide=() if beside else (k + 5,)
+        ),  # nine or ten columns leave no room
         paragraphs(words),
         side_by_side(_picture(found)) if found.done else None,
         _left_out(found),
@@ -80,21 +107,13 @@ def ranking_section(found: Comparison) -> Html | None:
 
 def _ranked(entry: Entry, found: Comparison) -> list[Any]:
     if not entry.done or entry.risk is None:
-        why = f": {entry.message}" if entry.message else ""
-        return [
-            entry.name,
-            pill(entry.state, "bad"),
-            "–",
-            "–",
-            why.removeprefix(": ") or "–",
-            "–",
-            "–",
-            span_of_time(entry.seconds),
-        ]
+        took = f" (after {span_of_time(entry.seconds)})" if entry.seconds >= 0.01 else ""
+        return [entry.name, join(pill(entry.state, "bad"), f" {entry.message}{took}")]
     chosen = entry.name == found.recommended
     name = el("a", entry.name, href=f"#{anchor(entry.name)}")
     return [
         join(name, " ", el("span", "recommended", class_="pill good mark")) if chosen else name,
+        *_beside(entry, found),
         el("strong", amount(entry.risk, entry.risk.value, found.loss)),
         interval(entry.risk, found.loss),
         "–" if entry.train_risk is None else amount(entry.train_risk, entry.train_risk.value, found.loss),
@@ -108,6 +127,14 @@ def _ranked(entry: Entry, found: Comparison) -> list[Any]:
         plain(entry.complexity),
         span_of_time(entry.seconds),
     ]
+
+
+def _beside(entry: Entry, found: Comparison) -> list[str]:
+    """Of numbers: the error in the target's own unit, and the share of the variance explained."""
+    if found.task != "regression":
+        return []
+    known = {s.name: s for s in entry.scores}
+    return [amount(known[name], known[name].value) if name in known else "–" for name in BESIDE]
 
 
 def _picture(found: Comparison) -> Html:
@@ -154,9 +181,9 @@ def _left_out(found: Comparison) -> Html | None:
 def worries_section(found: Comparison) -> Html | None:
     """Warnings, the gravest first."""
     if not found.worries:
-        return section(
-            "What to worry about", paragraphs("Nothing was found that would put these numbers in doubt."), id_="worries"
-        )
+        nothing = "Nothing was found that would put these numbers in doubt"
+        but = ", but that they come from the rows of the fit." if of_fit(found) else "."
+        return section("What to worry about", paragraphs(nothing + but), id_="worries")
     return section("What to worry about", *_worries(found), id_="worries")
 
 

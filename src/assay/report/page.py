@@ -10,7 +10,7 @@ from assay.report.markup import Html, anchor, el, items, join
 from assay.report.model import model_section
 from assay.report.overview import bracket_section, head_lines, ranking_section, schema_section, worries_section
 from assay.report.reproduce import reproduce_section
-from assay.report.wording import place
+from assay.report.wording import alone, place
 from assay.select.comparison import Comparison
 from assay.select.details import details
 from assay.select.isolation import Task, run_tasks
@@ -20,8 +20,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 def page(comparison: Comparison) -> str:
     """The whole report."""
-    target = comparison.schema.target
-    title = f"{'' if target is None else target.name} of {place(comparison.where)}"
+    title = _title(comparison)
     first = (  # drawn before the models' pages: what draws is then loaded once for all of them
         ranking_section(comparison),
         worries_section(comparison),
@@ -31,11 +30,17 @@ def page(comparison: Comparison) -> str:
     main = el("main", *first, *model_pages(comparison), reproduce_section(comparison))
     body = el(
         "body",
-        el("header", el("h1", f"Which model for {title}?"), head_lines(comparison), _contents(comparison), id_="top"),
+        el("header", el("h1", title), head_lines(comparison), _contents(comparison), id_="top"),
         main,
         el("footer", el("p", "Made by Assay. This file needs no network and runs no script.")),
     )
-    return "<!DOCTYPE html>\n" + el("html", _head(f"Assay: {title}"), body, lang="en")
+    return "<!DOCTYPE html>\n" + el("html", _head(f"Assay: {title.rstrip('?')}"), body, lang="en")
+
+
+def _title(comparison: Comparison) -> str:
+    target, where, only = comparison.schema.target, place(comparison.where), alone(comparison)
+    name = "" if target is None else target.name
+    return f"Which model for {name} of {where}?" if only is None else f"How good is {only.name} for {name} on {where}?"
 
 
 def model_pages(comparison: Comparison) -> list[Html]:
@@ -57,7 +62,7 @@ def model_pages(comparison: Comparison) -> list[Html]:
 
 def _model_page(comparison: Comparison, name: str, _: object = None) -> Html:
     """The dear parts (learning curve, bias and variance) are made for the recommended and the best model."""
-    dear = name in (comparison.recommended, comparison.best)
+    dear = name in (comparison.recommended, comparison.best) and any(len(s.train) for s in comparison.splits)
     return join(model_section(details(comparison, name, dear=dear)))
 
 
@@ -75,7 +80,7 @@ def _head(title: str) -> Html:
 
 def _contents(comparison: Comparison) -> Html:
     parts = [
-        ("ranking", "Ranking"),
+        ("ranking", "Ranking" if alone(comparison) is None else "Scores"),
         ("worries", "What to worry about"),
         ("bracket", "Best possible"),
         ("table", "The table"),

@@ -29,7 +29,6 @@ SHELL = {  # how `assay compare` calls what `assay.compare` is given
     "categories": "categories",
 }
 LINE = 90  # letters of a command that stays on one line
-CALL = {"time": "time_column"}
 NOT_ASKED = ("data", "command")
 USED_BY = {
     "holdout": ("share",),
@@ -50,7 +49,9 @@ WORDS = {
 def reproduce_section(found: Comparison) -> Html | None:
     """Everything that decides the numbers."""
     asked = _told(found.question)
-    shell = found.question.get("command") or _command(place(found.where), asked)
+    saved = "judged_on" in found.question  # a model that was saved, not a comparison
+    shell = found.question.get("command") or (None if saved else _command(place(found.where), asked))
+    call = _judging(place(found.where)) if saved else _call(place(found.where), asked)
     told = {key: value for key, value in found.provenance.items() if key != "notes" and value not in (None, "", [], {})}
     pairs = [(WORDS.get(key, key), _shown(value)) for key, value in told.items()]
     notes = found.provenance.get("notes") or []
@@ -58,9 +59,9 @@ def reproduce_section(found: Comparison) -> Html | None:
         "How to reproduce",
         join(el("h3", "In the shell"), el("pre", el("code", shell))) if shell else None,
         el("h3", "In Python"),
-        el("pre", el("code", _call(place(found.where), asked))),
+        el("pre", el("code", call)),
         paragraphs("The same rows, seed and version give the same numbers to the last bit, on any number of threads."),
-        facts([("seed", plain(found.question.get("seed", found.resampling.seed))), *pairs]),
+        facts(pairs if saved else [("seed", plain(found.question.get("seed", found.resampling.seed))), *pairs]),
         folded("Notes on how the table was read", items(str(n) for n in notes)) if notes else None,
         id_="reproduce",
     )
@@ -102,11 +103,19 @@ def _named(where: str) -> bool:
 
 def _call(where: str, asked: Mapping[str, Any]) -> str:
     table = repr(where) if _named(where) else "data"
-    named = "".join(f",\n    {CALL.get(key, key)}={value!r}" for key, value in asked.items())
+    named = "".join(f",\n    {key}={value!r}" for key, value in asked.items())
     note = "" if _named(where) else f"  # {' '.join(where.split())}"
     first = f"    {table},{note}" if named else f"    {table}{note}"
     rest = named.removeprefix(",")
     return f"import assay\n\nfound = assay.compare(\n{first}{rest},\n)\nprint(found)\nfound.report('report.html')"
+
+
+def _judging(where: str) -> str:
+    table = repr(where) if _named(where) else "data"
+    return (
+        "import assay\nfrom assay.select.of_model import comparison_of\n\nmodel = assay.load('MODEL')  # the file of the model\n"
+        f"found = comparison_of(model, {table})\nprint(found)\nfound.report('report.html')"
+    )
 
 
 def _shown(value: Any) -> str:

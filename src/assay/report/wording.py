@@ -11,8 +11,14 @@ import numpy as np
 from assay.assess import Score
 from assay.assess.verdict import percent
 from assay.report.markup import Html, el, join
+from assay.select.comparison import Comparison, Entry
 
 SHARES = frozenset(("error", "balanced error", "zero-one", "train", "test", "share true", "precision", "recall", "F1"))
+TESTED = {
+    "rows of the fit": "rows that the model was fitted on",
+    "another table": "rows of another table than that of the fit",
+    "held-out rows": "rows that the fit never saw",
+}
 LOSSES = {
     "zero-one": "error",
     "log": "log loss",
@@ -37,6 +43,21 @@ def plain(value: Any) -> str:
     if isinstance(value, float | np.floating):
         return f"{float(value):.4g}"
     return str(value)
+
+
+def alone(found: Comparison) -> Entry | None:
+    """The only model of a comparison, which then is a report on that model; None of several."""
+    return found.entries[0] if len(found.entries) == 1 and not found.left_out else None
+
+
+def of_fit(found: Comparison) -> bool:
+    """Whether a saved model is judged on the rows it was fitted on."""
+    return bool(found.question.get("judged_on") == "rows of the fit")
+
+
+def tested_rows(found: Comparison) -> str:
+    """What the rows are that the numbers come from: `judged_on` says so where a model that was saved is judged."""
+    return TESTED.get(found.question.get("judged_on", ""), "rows that the fits never saw")
 
 
 def place(where: str) -> str:

@@ -102,8 +102,8 @@ def worth_the_time(
     if len(common) < FEWEST:
         return entrants, dropped
     here = engine_for(work.table.rows).name == "cluster"  # it has workers of its own
-    limits = {"workers": 0 if here else worker_count() if workers is None else workers}
-    limits |= {"timeout": timeout, "memory": memory, "deadline": until}
+    side_by_side = 0 if here else worker_count() if workers is None else workers
+    limits = {"workers": side_by_side, "timeout": timeout, "memory": memory, "deadline": until}
     for share in SHARES:
         split = _rung_split(work, common, share)
         if split is None or time.monotonic() >= until:

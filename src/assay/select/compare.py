@@ -9,14 +9,15 @@ Each model runs in a process of its own: one that is slow, large or broken holds
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from time import monotonic
 from typing import Any
 
 import numpy as np
 
+from assay.certify.certificate import UNUSABLE
 from assay.certify.held_out import held_out_error, held_out_loss
 from assay.engines import engine_for
 from assay.engines.engine import Engine
@@ -51,13 +52,13 @@ OnEvent = Callable[[str, Any], None]
 
 def compare(
     data: Any,
-    target: str | None = None,
+    target: Any = None,
     *,
     y: Any = None,
     task: str | None = None,
     loss: str | None = None,
-    models: Sequence[str] | None = None,
-    without: Sequence[str] = (),
+    models: str | Sequence[str] | None = None,
+    without: str | Sequence[str] = (),
     params: Mapping[str, Mapping[str, Any]] | None = None,
     resampling: str | Resampling | Sequence[Any] = "auto",
     folds: int | None = None,
@@ -66,7 +67,7 @@ def compare(
     seed: int = 0,
     weight: str | None = None,
     group: str | None = None,
-    time_column: str | None = None,
+    time: str | None = None,
     features: Sequence[str] | None = None,
     kinds: Mapping[str, str] | None = None,
     categories: Categories | None = None,
@@ -79,14 +80,19 @@ def compare(
 ) -> Comparison:
     """Compare all models on a table and recommend one.
 
-    `data`: a path, a database address, a frame, or an array with `y`. `resampling`: "auto", "holdout", "k-fold", "repeated",
+    `data`: a path, a database address, a frame with the name of its `target`, or an array with the targets: compare(X, y). `resampling`: "auto", "holdout", "k-fold", "repeated",
     "leave-one-out", "bootstrap", "time", a `Resampling`, or a list of (train, test) row numbers. `models`/`without` name who takes
     part; `params` fixes hyper-parameters: {"linear-svc": {"C": 10}}. `timeout` (seconds) and `memory` (bytes) are for each model,
-    `budget` (seconds) for everything. `group`: rows of one group never lie on both sides; `time_column`: models are tested
+    `budget` (seconds) for everything. `group`: rows of one group never lie on both sides; `time`: models are tested
     on later rows than they learn from.
     """
-    began = time.monotonic()
+    began = monotonic()
     deadline = None if budget is None else began + float(budget)
+    if target is not None and not isinstance(target, str):
+        if y is not None:
+            raise ParameterError("The targets were given twice: compare(X, y), or compare(X, y=y).")
+        target, y = None, target
+    models, without = ([each] if isinstance(each, str) else each for each in (models, without))  # type: ignore[assignment]
     if target is None:
         if y is None:
             raise ParameterError(
@@ -94,23 +100,21 @@ def compare(
             )
         target = "y"
     source = remembered(table_source(data, extra={target: y}, **opening))
-    schema = infer(source, target=target, weight=weight, group=group, time=time_column, features=features, kinds=kinds)
+    schema = infer(source, target=target, weight=weight, group=group, time=time, features=features, kinds=kinds)
     table = opened_table(source, schema, task, weight)
     forget(source)
     groups = None if group is None else group_codes(source, group)[0]
-    times = None if time_column is None else moments(source, time_column)
+    times = None if time is None else moments(source, time)
     if not isinstance(resampling, str | Resampling):
         resampling = given_splits(resampling, len(table))
     plan = plan_of(resampling, len(table), folds, repeats, share, seed, groups, times)
     seed = plan.seed
-    asked = Question(
-        target, table.task, check_loss(loss, table.classes is not None), plan, seed, weight, group, time_column
-    )
+    asked = Question(target, table.task, check_loss(loss, table.classes is not None), plan, seed, weight, group, time)
     splits = splits_of(asked, resampling, table, source, groups, times)
     taking_part, left_out = entrants(
         schema,
         0 if table.classes is None else len(table.classes),
-        spread=1.0 if table.classes is not None else float(table.codes.std()),
+        spread=1.0 if table.classes is not None else magnitude(table.codes),
         only=models,
         without=without,
         fixed=params,
@@ -118,7 +122,7 @@ def compare(
         probabilities=asked.loss in ("log", "brier"),
     )
     work = Work(table, splits, asked, groups, times)
-    tell = on_event or (lambda key, event: None)
+    tell = Listener(on_event)
     tell("", ("plan", [e.name for e in taking_part], asked, len(table)))
     if budget is not None:
         from assay.select.budget import worth_the_time
@@ -150,6 +154,20 @@ def compare(
     return judged(found, began)
 
 
+class Listener:
+    """Passes events on; a listener that fails is not told any more, for nothing may be lost because of it."""
+
+    def __init__(self, on_event: OnEvent | None) -> None:
+        self.on_event = on_event
+
+    def __call__(self, key: str, event: Any) -> None:
+        try:
+            if self.on_event is not None:
+                self.on_event(key, event)
+        except Exception:
+            self.on_event = None
+
+
 @dataclass(frozen=True)
 class _Table(TableData):
     """Table data that know whether their target is learnt as classes or as a number."""
@@ -166,8 +184,8 @@ def opened_table(source: Source, schema: Schema, task: str | None, weight: str |
         raise DataError(f"{source.where} has {schema.n_rows} row(s): too few to fit on some and to test on others.")
     if target.missing:
         raise DataError(
-            f"The target {target.name!r} is missing in {target.missing} of {schema.n_rows} rows: leave these rows out "
-            f"(SQL: where {target.name} is not null), for they teach nothing."
+            f"The target {target.name!r} is missing in {target.missing} of {schema.n_rows} rows: leave these rows out, for they "
+            f'teach nothing (a frame: dropna(subset=[{target.name!r}]); a file: --sql "select * from data where {target.name} is not null").'
         )
     if kind == "classification" and target.distinct < 2:
         raise OneClassError(
@@ -181,6 +199,13 @@ def opened_table(source: Source, schema: Schema, task: str | None, weight: str |
     rows = TableRows(source, schema, target.name, weight, text_target=text and not source.typed)
     engine = chosen_engine(rows, schema)
     base = TableData.of(schema, engine.open(rows), kind == "classification")
+    if base.in_memory:
+        base.statistics(base.everything)  # infinite numbers are named here, by their row in the table
+    if kind == "classification" and base.y.dtype.kind == "f" and (base.y % 1 != 0).any():
+        raise ParameterError(
+            f"The target {target.name!r} holds numbers with decimals, which are no classes: take task='regression' (--task regression), or "
+            f"write them as text (--kind {target.name}=category)."
+        )
     return _Table(base.schema, base.rows, base.y, base.w, base.labels, task=kind)
 
 
@@ -310,6 +335,12 @@ def _wake() -> None:
     GaussianNB(n_jobs=1).fit(np.array([[0.0], [1.0]]), np.array([0, 1]))
 
 
+def magnitude(y: Array) -> float:
+    """The deviation of a target as a power of ten: enough to choose units by, and too rough to tell anything of single rows."""
+    deviation = float(y.std())
+    return 10.0 ** round(float(np.log10(deviation))) if 0 < deviation < np.inf else 1.0
+
+
 def _large(table: TableData) -> bool:
     return 8.0 * len(table) * len(table.schema.used) > 64e6
 
@@ -324,8 +355,15 @@ def _risk(outcome: Outcome) -> float | None:
 
 def _entry(outcome: Outcome) -> Entry:
     entry = Entry(outcome.key, outcome.state, outcome.message, outcome.seconds, outcome.peak_bytes)
-    if outcome.state != "done":
-        return entry
+    if outcome.state == "done":
+        try:
+            _fill(entry, outcome)
+        except UNUSABLE as error:
+            entry.state, entry.message = "failed", f"What it learnt cannot be used: {error}"
+    return entry
+
+
+def _fill(entry: Entry, outcome: Outcome) -> None:
     trials, record, search = outcome.value
     answers = trials[0].answers
     for trial in trials[1:]:
@@ -340,7 +378,6 @@ def _entry(outcome: Outcome) -> Entry:
     entry.converged = all(t.converged for t in trials)
     entry.notes = list(dict.fromkeys(note for t in trials for note in t.notes))
     entry.trials = trials
-    return entry
 
 
 def _recorded(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 VERSION = "assay.comparison/1"
 
 
-@dataclass
+@dataclass(repr=False)
 class Entry:
     """One model in a comparison. Where `state` is not "done", `message` says why, and the numbers are not there."""
 
@@ -51,6 +51,9 @@ class Entry:
     answers: Answers | None = None  # of the rows `Comparison.tested`
     trials: list[Trial] = field(default_factory=list)  # one a split, without their models
     model: TableModel | None = None
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: {self.state if self.risk is None else self.risk}>"
 
     @property
     def done(self) -> bool:
@@ -90,7 +93,7 @@ def _search_data(search: Search) -> dict[str, Any]:
     }
 
 
-@dataclass
+@dataclass(repr=False)
 class Comparison:
     """The outcome of `assay.compare`: print it, ask it for a model, or make a report of it.
 
@@ -193,6 +196,27 @@ class Comparison:
         from importlib import import_module
 
         import_module("assay.report").write_report(self, path)  # the report stands above this layer
+
+    def ranking(self) -> list[dict[str, Any]]:
+        """One dict a model, the best first; a frame library makes a table of it."""
+        return [
+            {
+                "model": e.name,
+                "state": e.state,
+                "risk": None if e.risk is None else e.risk.value,
+                "low": None if e.risk is None else e.risk.low,
+                "high": None if e.risk is None else e.risk.high,
+                "train_risk": None if e.train_risk is None else e.train_risk.value,
+                "p": None if e.against_best is None else e.against_best.p,
+                "complexity": e.complexity,
+                "seconds": e.seconds,
+                **{f"param_{k}": v for k, v in e.setting.items()},
+            }
+            for e in self.entries
+        ]
+
+    def __repr__(self) -> str:
+        return f"<Comparison of {len(self.entries)} models on {self.where}: recommended {self.recommended!r}>"
 
     def __str__(self) -> str:
         from assay.select.comparison_text import as_text

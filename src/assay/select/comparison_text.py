@@ -14,25 +14,34 @@ WIDTH = 80
 
 
 def as_text(found: Comparison) -> str:
-    """Verdict, ranking, worries."""
-    lines = [*wrap(found.verdict[0], WIDTH), ""] if found.verdict else []
+    """What was asked, verdict, ranking, worries."""
+    lines = [*wrap(heading(found), WIDTH), *wrap(found.verdict[0], WIDTH), ""] if found.verdict else []
     lines += ranking_lines(found)
+    if found.verdict[1:]:
+        lines.append("")
     for sentence in found.verdict[1:]:
-        lines += ["", *wrap(sentence, WIDTH)] if sentence == found.verdict[1] else wrap(sentence, WIDTH)
+        lines += wrap(sentence, WIDTH)
     lines += worry_lines(found)
     lines += left_out_lines(found)
     return "\n".join(lines)
 
 
-def number(value: float, rate: bool) -> str:
-    """A risk in the table: a share in per cent with a decimal, else three digits.
+def heading(found: Comparison) -> str:
+    """The table, the target and how it was taken, and how rows were set aside."""
+    target = found.schema.target
+    taken = "number" if found.data.classes is None else f"{len(found.data.classes)} classes"
+    several = f"{len(found.splits)} splits ({found.resampling.kind})"
+    tested = f"{len(found.tested)} held out" if len(found.splits) == 1 else several
+    return f"{found.where}: {len(found.data)} rows, {len(found.schema.used)} columns → {target.name if target else '?'} ({taken}); {tested}"
 
-    >>> number(0.14439, True), number(0.00042, True), number(5.08e9, False)
-    ('14.4 %', '0.042 %', '5.08e+09')
+
+def number(value: float, rate: bool) -> str:
+    """A risk in the table: a share in per cent, else three digits.
+
+    >>> number(0.14439, True), number(5.08e9, False)
+    ('14.4 %', '5.08e+09')
     """
-    if not rate:
-        return f"{value:.3g}"
-    return f"{100 * value:.1f} %" if value >= 0.01 or value == 0 else percent(value)
+    return percent(value) if rate else f"{value:.3g}"
 
 
 def interval(score: Score, rate: bool) -> str:

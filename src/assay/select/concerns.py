@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,23 +16,18 @@ from assay.assess.worries import by_severity
 from assay.assess.worry import Worry
 from assay.engines import Rows
 from assay.numerics import Array
-from assay.select.comparison import Comparison
+from assay.select.comparison import Comparison, Entry
 
 LOOKED_AT = 50_000  # rows of each side on which leaks and drift are looked for
 
 
 def concerns(found: Comparison) -> list[Worry]:
-    split = found.splits[0]
-    train, test = (_some(side) for side in (split.train, split.test))
-    columns = [columns_of(found.data.pick(side), found) for side in (train, test)]
-    codes = found.data.y if found.data.classes is not None else found.data.codes
+    """All worries about the table, the split and the models; worst first."""
     classes = found.data.classes is not None
-    worries = table_worries(columns[0], codes[train], classes=classes)
-    whole = [{**plain, **_texts(found.data.pick(side), found)} for plain, side in zip(columns, (train, test))]
-    worries += same_rows(whole[0], codes[train], whole[1], codes[test], classes)
-    if columns[0]:
-        worries += target_like(columns[0], codes[train], columns[1], codes[test], classes)
-        worries += drift_worries(*columns)
+    codes = found.data.y if classes else found.data.codes
+    some = _some(found.data.everything)
+    worries = table_worries(columns_of(found.data.pick(some), found), codes[some], classes=classes)
+    worries += _between_sides(found, codes, classes)
     ids = tuple(c.name for c in found.schema.columns if c.kind == "id")
     if ids:
         detail = f"{', '.join(ids[:6])}: a value of its own in (nearly) every row, so nothing can be learnt from it."
@@ -59,17 +55,31 @@ def concerns(found: Comparison) -> list[Worry]:
     return by_severity(worries)
 
 
+def _between_sides(found: Comparison, codes: Array, classes: bool) -> list[Worry]:
+    """Leaks and drift between training and test rows, of the first split where there are several."""
+    split = found.splits[0]
+    train, test = (_some(side) for side in (np.unique(split.train), split.test))
+    if not len(train) or not len(test):
+        return []
+    columns = [columns_of(found.data.pick(side), found) for side in (train, test)]
+    whole = [{**plain, **_texts(found.data.pick(side), found)} for plain, side in zip(columns, (train, test))]
+    worries = same_rows(whole[0], codes[train], whole[1], codes[test], classes)
+    if columns[0]:
+        worries += target_like(columns[0], codes[train], columns[1], codes[test], classes)
+        worries += drift_worries(*columns)
+    if len(found.splits) > 1:
+        where = f"In the first of {len(found.splits)} splits: "
+        worries = [replace(w, detail=where + w.detail) for w in worries]
+    return worries
+
+
 def _of_models(found: Comparison) -> list[Worry]:
     worries: list[Worry] = []
     if found.recommended is not None:
         entry = found[found.recommended]
         if entry.train_risk is not None and entry.risk is not None:
             worries += overfitting(entry.train_risk, entry.risk)
-    separable = [
-        e.name
-        for e in found.done
-        if e.model is not None and getattr(e.model.model_, "separable_", False) in (True, "yes")
-    ]
+    separable = [e.name for e in found.done if _separates(e)]
     if separable:
         worries.append(
             Worry(
@@ -96,9 +106,10 @@ def columns_of(rows: Rows, found: Comparison) -> Mapping[str, Array]:
     """The columns of some rows in memory by name, as numbers and codes."""
     X: Any = rows.in_memory().X  # type: ignore[attr-defined]
     plain = [c.name for c in found.schema.used if c.kind != "text"]
+    dates = {c.name for c in found.schema.used if c.kind == "date"}  # moments of their own are natural
     if found.data.rows.sparse:
         X = X.columns(np.arange(len(plain))).toarray()
-    return {name: X[:, j] for j, name in enumerate(plain)}
+    return {name: X[:, j] for j, name in enumerate(plain) if name not in dates}
 
 
 def _texts(rows: Rows, found: Comparison) -> Mapping[str, Array]:
@@ -114,3 +125,14 @@ def _texts(rows: Rows, found: Comparison) -> Mapping[str, Array]:
 
 def _some(rows: Array) -> Array:
     return rows[:: max(1, -(-len(rows) // LOOKED_AT))]
+
+
+def _separates(entry: Entry) -> bool:
+    """Whether a linear model makes no mistake on the rows of its fit, or says itself that some hyperplane makes none."""
+    if entry.model is None:
+        return False
+    linear = hasattr(entry.model.model_, "coef_") and hasattr(entry.model.model_, "classes_")
+    told = getattr(entry.model.model_, "separable_", False) in (True, "yes")
+    return told or (
+        linear and entry.train_risk is not None and entry.train_risk.name == "error" and entry.train_risk.value == 0
+    )

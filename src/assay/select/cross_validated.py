@@ -13,6 +13,7 @@ from assay.certify.intervals import clopper_pearson, normal_interval
 from assay.engines import Engine, Rows
 from assay.learner.prospect import Prospect
 from assay.numerics import Array
+from assay.params import defaults
 from assay.select.data import TableData
 from assay.select.entrants import Entrant
 from assay.select.row_losses import Answers, row_losses
@@ -36,18 +37,18 @@ def cross_validated_claim(
     remade = make_splits(plan, len(table), y=strata(table, plan))
     if not all(np.array_equal(a.test, b.test) for a, b in zip(remade, splits)) or len(remade) != len(splits):
         return []
-    searched = Searched(
-        [dict(s) for s in entrant.settings()], [dict(t.setting) for t in trials], dict(entrant.prospect.rough), loss
-    )
+    among, chosen = [dict(s) for s in entrant.settings()], [dict(t.setting) for t in trials]
+    searched = Searched(among, chosen, dict(entrant.prospect.rough), dict(entrant.fixed), loss)
     return [claim_of(kind, sums, [len(s.test) for s in splits], searched, plan)]
 
 
 class Searched(NamedTuple):
-    """The settings that were searched, those that each fold's search chose, how rough the search was, and by which loss."""
+    """The settings searched, those that each fold's search chose, what was changed to be quick, what the user fixed, and the loss."""
 
     among: list[dict[str, Any]]
     chosen: list[dict[str, Any]]
     rough: dict[str, Any]
+    fixed: dict[str, Any]
     loss: str
 
 
@@ -90,6 +91,7 @@ def claim_of(kind: str, sums: list[float], rows: list[int], searched: Searched, 
             "searched": searched.among,
             "chosen": searched.chosen,
             "rough": searched.rough,
+            "fixed": searched.fixed,
             "by": searched.loss,
             "resampling": plan.kind,
             "folds": plan.folds,
@@ -109,7 +111,7 @@ def recount(model: TableModel, claim: Claim, engine: Engine, raw: Rows) -> tuple
     if w["resampling"] not in REMADE:
         return False, f"folds of the kind {w['resampling']!r} cannot be made again"
     plan = Resampling(w["resampling"], folds=int(w["folds"]), repeats=int(w["repeats"]), seed=int(w["seed"]))
-    searched = Searched(list(w["searched"]), list(w["chosen"]), dict(w["rough"]), str(w["by"]))
+    searched = Searched(list(w["searched"]), list(w["chosen"]), dict(w["rough"]), dict(w["fixed"]), str(w["by"]))
     due = claim_of(w["loss"], [float(s) for s in w["sums"]], [int(r) for r in w["rows"]], searched, plan)
     part = differs_in(claim, due)
     if part is not None:
@@ -119,8 +121,9 @@ def recount(model: TableModel, claim: Claim, engine: Engine, raw: Rows) -> tuple
     if len(splits) != len(searched.chosen) or [len(s.test) for s in splits] != [int(r) for r in w["rows"]]:
         return False, "the folds of these rows are not those of the claim"
     entrant = _entrant(model, searched)
-    own = {k: v for k, v in model.model_._fitted_with.items() if k in searched.among[0]}
-    if _chosen(entrant, table, table.everything, plan.seed, searched) != own:
+    setting = _chosen(entrant, table, table.everything, plan.seed, searched)
+    due_params = {**defaults(type(model.model_)), **searched.fixed, **setting}
+    if any(v != due_params[k] for k, v in model.model_._fitted_with.items() if k != "n_jobs"):
         return False, "the search on all rows does not lead to the settings of the model"
     for number, split in enumerate(splits):
         wrong = _wrong_fold(entrant, table, split, plan.seed, searched, w, number)
@@ -133,8 +136,7 @@ def _entrant(model: TableModel, searched: Searched) -> Entrant:
     """The model as it took part in the comparison."""
     wants, inner = model.encoding_.wants, model.model_
     prospect = Prospect(tuple(searched.among), wants.categories, wants.scaled, searched.rough)
-    fixed = {k: v for k, v in inner._fitted_with.items() if k not in searched.among[0]}
-    return Entrant(inner.name, type(inner), prospect, wants, fixed)
+    return Entrant(inner.name, type(inner), prospect, wants, searched.fixed)
 
 
 def _chosen(entrant: Entrant, table: TableData, train: Array, seed: int, searched: Searched) -> dict[str, Any]:

@@ -34,8 +34,8 @@ class TableData:
     memory: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)  # what several models need alike
 
     @classmethod
-    def of(cls, schema: Schema, rows: Rows, classes: bool) -> TableData:
-        """Read the targets; `classes`: they are labels."""
+    def of(cls, schema: Schema, rows: Rows, classes: bool, known: Array | None = None) -> TableData:
+        """Read the targets; `classes`: they are labels, and `known` ones count among them whether they occur or not."""
         if isinstance(rows, ArrayRows | SparseRows):
             y, w = rows.y, rows.w
             assert y is not None
@@ -43,7 +43,8 @@ class TableData:
             pieces = [part.load() for part in rows.targets()]
             y = np.concatenate([p.y for p in pieces if p.y is not None])
             w = np.concatenate([p.w for p in pieces if p.w is not None]) if rows.has_weight else None
-        return cls(schema, rows, y, w, Labels.of(np.unique(y)) if classes else None)
+        found = np.unique(y) if known is None else np.union1d(known, y)
+        return cls(schema, rows, y, w, Labels.of(found) if classes else None)
 
     def __len__(self) -> int:
         return len(self.y)
@@ -54,7 +55,7 @@ class TableData:
 
     @cached_property
     def classes(self) -> Array | None:
-        return None if self.labels is None else np.unique(self.y)
+        return None if self.labels is None else self.labels.classes
 
     @cached_property
     def codes(self) -> Array:

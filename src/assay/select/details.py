@@ -24,7 +24,6 @@ from assay.assess import (
     roc,
     thresholds,
 )
-from assay.assess.per_class import f1_of, jaccard_of
 from assay.assess.worry import evenly
 from assay.certify.measure import count_answers
 from assay.engines.csr import SparseMatrix
@@ -35,7 +34,7 @@ from assay.risk.losses import LABEL
 from assay.select.comparison import Comparison, Entry
 from assay.select.raw_rows import RawRows, answers
 from assay.select.refits import Refits, refits
-from assay.select.repeated_rows import of_distinct_rows, share_of_rows
+from assay.select.repeated_rows import bins_of_rows, class_of_rows, of_distinct_rows
 from assay.select.row_losses import row_losses
 from assay.select.table_model import TableModel
 
@@ -101,10 +100,6 @@ class Details:
         """Whether the answers are those of several fits."""
         return len(self.comparison.splits) > 1
 
-    def distinct(self, which: Array) -> int:
-        """How many distinct rows these answers (a truth value each) are for."""
-        return len(np.unique(self.comparison.tested[which]))
-
     def _widened(self, score: Score) -> Score:
         """A score over all answers, with the interval that the distinct rows allow."""
         if not self.several:
@@ -166,12 +161,10 @@ class Details:
         found = reliability(self.truth, P, classes=classes)
         if not self.several:
             return found
-        p = (
-            P[:, 1] if len(classes) == 2 else P.max(axis=1)
-        )  # equal probabilities share a bin, so its ends say who is in it
-        rows = [self.distinct((b.least <= p) & (p <= b.greatest)) for b in found.bins]
-        bins = tuple(replace(b, observed=share_of_rows(b.observed, m)) for b, m in zip(found.bins, rows))
-        return replace(found, bins=bins, error=self._widened(found.error))
+        p = P[:, 1] if len(classes) == 2 else P.max(axis=1)
+        return replace(
+            found, bins=bins_of_rows(found.bins, p, self.comparison.tested), error=self._widened(found.error)
+        )
 
     @cached_property
     def confusion(self) -> Array | None:
@@ -185,14 +178,10 @@ class Details:
         if classes is None:
             return []
         found = per_class(self.truth, self.answered, classes)
-        return [self._of_class(c, k) for c, k in zip(found, classes)] if self.several else found
-
-    def _of_class(self, found: ClassScores, label: Any) -> ClassScores:
-        """The scores of a class with the intervals of the distinct rows behind each."""
-        true, answered = self.truth == label, self.answered == label
-        n, said, either = (self.distinct(which) for which in (true, answered, true | answered))
-        precision, recall = share_of_rows(found.precision, said), share_of_rows(found.recall, n)
-        return ClassScores(found.label, n, precision, recall, f1_of(share_of_rows(jaccard_of(found.f1), either)))
+        if not self.several:
+            return found
+        of = [(self.truth == k, self.answered == k) for k in classes]
+        return [class_of_rows(c, *marks, self.comparison.tested) for c, marks in zip(found, of)]
 
     # --- columns ----------------------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from assay.assess import (
 from assay.assess.paired import SAME
 from assay.assess.score import proportion, score
 from assay.assess.verdict import best_possible, ranking, shown, train_and_test
+from assay.assess.worries import by_severity
 from assay.certify.certificate import UNUSABLE
 from assay.certify.intervals import Interval
 from assay.engines import engine_for
@@ -44,12 +45,12 @@ def judged(found: Comparison, began: float) -> Comparison:
     for entry in found.entries:
         if entry.state == "done":
             _judge_one(entry, found)
-    found.entries.sort(key=lambda e: (not e.done, e.risk.value if e.risk is not None else 0.0))
+    found.entries.sort(key=lambda e: (not e.done, e.risk.value if e.risk is not None else 0.0, e.complexity))
     if found.done:
         _rank(found)
         found.bracket = _bracket(found)
     try:
-        found.worries = concerns(found)
+        found.worries = by_severity([*found.worries, *concerns(found)])
     except UNUSABLE as error:  # a verdict without worries is better than none
         found.provenance.setdefault("notes", []).append(f"What to worry about could not be looked for: {error}")
     found.verdict = _sentences(found)
@@ -115,9 +116,11 @@ def _bootstrapped(entry: Entry, found: Comparison) -> list[Score]:
     return [score(f"{NAMES[loss]} (.632+)", value, ends, "approximate", "low", len(left_out))]
 
 
-def _train_risk(entry: Entry, found: Comparison) -> Score:
-    """The mean risk on the rows that each fit saw."""
+def _train_risk(entry: Entry, found: Comparison) -> Score | None:
+    """The mean risk on the rows that each fit saw; None where these are not there."""
     rows = np.array([t.train_rows for t in entry.trials])
+    if not rows.sum():
+        return None
     risks = np.array([t.train_risk for t in entry.trials])
     value, n = float(rows @ risks / rows.sum()), int(rows.mean())
     name = NAMES[found.loss]
@@ -145,9 +148,11 @@ def _rank(found: Comparison) -> None:
         entry.against_best = tests.get(entry.name)
     risks = np.array([losses[e.name].mean() for e in done])
     best = _of_rows(losses[found.best], found.tested)
-    apart = [_standard_error(_of_rows(losses[e.name], found.tested) - best, found) for e in done]
-    own = np.array([_standard_error(_of_rows(losses[e.name], found.tested), found) for e in done])
-    choice = recommend(risks, own, np.array([e.complexity for e in done]), difference_errors=np.array(apart))
+    # within one standard error of the best risk (Breiman's rule), and of the difference to it where that is known better
+    own = float(best.std(ddof=1) / np.sqrt(len(best))) if len(best) > 1 else 0.0
+    apart = [min(own, _standard_error(_of_rows(losses[e.name], found.tested) - best, found)) for e in done]
+    sizes = np.array([e.complexity for e in done])
+    choice = recommend(risks, np.full(len(done), own), sizes, difference_errors=np.array(apart))
     for k, entry in enumerate(done):
         entry.within = k in choice.within
     found.recommended = done[choice.chosen].name
@@ -188,44 +193,76 @@ def _fingerprint(found: Comparison) -> str | None:
 
 
 def _sentences(found: Comparison) -> list[str]:
+    """What was found, in words; the most important first."""
     if not found.done:
-        return ["No model was finished."]
+        return ["No model was finished." + _unfinished(found)]
     best, chosen = found[found.best or ""], found[found.recommended or ""]
     assert best.risk is not None
     assert chosen.risk is not None
-    assert chosen.train_risk is not None
-    tests = {e.name: e.against_best for e in found.done if e.against_best is not None}
-    if chosen is best:
-        first = f"Take {called(chosen)}: {ranking(best.name, best.risk, tests)}"
-    else:
-        first = (
-            f"Take {called(chosen)}: its {chosen.risk.name} of {shown(chosen.risk)} lies within one standard error of the best "
-            f"({best.name}, {shown(best.risk)}), and it is the simplest such model (Occam's rule)."
-        )
-    sentences = [first]
+    sentences = [_first(found, best, chosen)]
+    if _unfinished(found):
+        sentences.append(_unfinished(found).strip())
     if found.bracket is not None and found.loss == "zero-one":
         sentences.append(best_possible(found.bracket, chosen.risk))
-    sentences.append(train_and_test(chosen.train_risk, chosen.risk))
-    base = next((e for e in found.done if e.name.startswith("baseline")), None)
-    if base is not None and base.risk is not None and base is not chosen:
-        gain = 1 - chosen.risk.value / base.risk.value if base.risk.value > 0 else 0.0
-        same = base.against_best is not None and base.against_best.verdict == SAME
-        sentences.append(
-            f"Always giving the same answer has {base.risk.name} {shown(base.risk)}: the model takes away {gain:.0%} of that"
-            f"{', though the rows cannot tell even that from the best' if same else ''}."
-        )
-    elif base is chosen:
-        told = base.against_best is not None and base.against_best.verdict != SAME
-        sentences.append(
-            "Always giving the same answer is nearly as good: the columns say little about the target."
-            if told
-            else "No model can be shown to beat always giving the same answer: the columns may say nothing about the target."
-        )
+    r2 = next((s for s in chosen.scores if s.name == "R²"), None)
+    if r2 is not None:
+        sentences.append(f"It explains {max(0.0, r2.value):.0%} of the target's variance (R² {shown(r2)}).")
+    if chosen.train_risk is not None:
+        sentences.append(train_and_test(chosen.train_risk, chosen.risk))
+    sentences += _against_baseline(found, chosen)
     if len(found.done) > 2:
         sentences.append(
             f"The best of {len(found.done)} was picked on these rows, which flatters it a little: each interval is that of its model alone."
         )
     return sentences
+
+
+def _first(found: Comparison, best: Entry, chosen: Entry) -> str:
+    """Which model to take, and why."""
+    assert best.risk is not None
+    assert chosen.risk is not None
+    if len(found.entries) == 1:
+        on = {
+            "rows of the fit": " on the very rows of its fit (see its certificate for new rows)",
+            "another table": " on this table",
+        }
+        where = on.get(str(found.question.get("judged_on")), "")
+        return f"{called(chosen)}: {chosen.risk.name} {shown(chosen.risk)}{where}."
+    tests = {e.name: e.against_best for e in found.done if e.against_best is not None}
+    if chosen is best:
+        return f"Take {called(chosen)}: {ranking(best.name, best.risk, tests)}"
+    if chosen.risk.value == best.risk.value:
+        return f"Take {called(chosen)}: {chosen.risk.name} {shown(chosen.risk)}, as good as any, and the simplest such model."
+    return (
+        f"Take {called(chosen)}: its {chosen.risk.name} of {shown(chosen.risk)} lies within one standard error of the best "
+        f"({best.name}, {shown(best.risk)}), and it is the simplest such model (Occam's rule)."
+    )
+
+
+def _unfinished(found: Comparison) -> str:
+    """Which models have no risk, and why."""
+    lost = [f"{e.name} ({e.state})" for e in found.entries if not e.done]
+    return f" Not finished: {', '.join(lost)}." if lost else ""
+
+
+def _against_baseline(found: Comparison, chosen: Entry) -> list[str]:
+    base = next((e for e in found.done if e.name.startswith("baseline")), None)
+    if base is None or base.risk is None or chosen.risk is None:
+        return []
+    same = base.against_best is None or base.against_best.verdict == SAME
+    if base is not chosen:
+        gain = 1 - chosen.risk.value / base.risk.value if base.risk.value > 0 else 0.0
+        doubt = ", though the rows cannot tell even that from the best" if same else ""
+        return [
+            f"Always giving the same answer has {base.risk.name} {shown(base.risk)}: the model takes away {gain:.0%} of that{doubt}."
+        ]
+    if len(found.entries) == 1:
+        return []
+    if same:
+        return [
+            "No model can be shown to beat always giving the same answer: the columns may say nothing about the target."
+        ]
+    return ["Always giving the same answer is nearly as good: the columns say little about the target."]
 
 
 def called(entry: Entry) -> str:

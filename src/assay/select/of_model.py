@@ -1,6 +1,7 @@
 """A saved model on a table, as a comparison of one: what `assay report MODEL DATA` writes about.
 
-Where the table is the one of the fit and a part was held out, the model is judged on that part; else on all rows.
+Where the table is the one of the fit (by its fingerprint) and a part was held out, the model is judged on that part; else on all
+rows, and it is said whether these are the rows of the fit or another table.
 """
 
 from __future__ import annotations
@@ -10,15 +11,21 @@ from typing import Any
 
 import numpy as np
 
+from assay.assess.worry import Worry
+from assay.certify.certificate import UNUSABLE
+from assay.certify.same_rows import fingerprint_of
 from assay.engines import engine_for
 from assay.numerics import Array
+from assay.params import defaults
 from assay.select.comparison import Comparison, Entry
 from assay.select.data import TableData
+from assay.select.held_out_rows import rows_of_fit
 from assay.select.judge import judged
 from assay.select.row_losses import Answers, row_losses
 from assay.select.splits import Resampling, Split
 from assay.select.table_model import TableModel, held_out_of
 from assay.select.trial import Trial
+from assay.tables.table_rows import TableRows
 
 
 def comparison_of(model: TableModel, data: Any, loss: str | None = None) -> Comparison:
@@ -26,26 +33,12 @@ def comparison_of(model: TableModel, data: Any, loss: str | None = None) -> Comp
     began = time.monotonic()
     table = model.table(data, labelled=True)
     classes = getattr(model.model_, "classes_", None)
-    found = TableData.of(model.schema_, engine_for(table).open(table), classes is not None)
-    split = _split(model, table, len(found))
+    found = TableData.of(model.schema_, engine_for(table).open(table), classes is not None, classes)
+    split, judged_on = _split(model, table, found)
     name = loss or ("zero-one" if classes is not None else "squared")
-    answers, train = (
-        Answers.of(model.model_, found.encoded(model.encoding_, rows), found.classes)
-        for rows in (split.test, split.train)
-    )
-    trial = Trial(
-        setting=dict(model.model_._fitted_with),
-        search=None,
-        answers=answers,
-        test_risk=float(row_losses(name, found, split.test, answers).mean()),
-        train_risk=float(row_losses(name, found, split.train, train).mean()),
-        train_rows=len(split.train),
-        complexity=float(model.model_.complexity()),
-        columns=len(model.encoding_.outputs),
-    )
-    changed = {k: v for k, v in trial.setting.items() if k != "n_jobs"}
-    entry = Entry(model.name, "done", setting=changed, trials=[trial], model=model, answers=answers)
-    entry.fold_risks, entry.complexity, entry.columns = np.array([trial.test_risk]), trial.complexity, trial.columns
+    entry = _entry(model, found, split, name)
+    oddities = model.oddities(table.source)
+    question = {"data": table.source.where, "target": model.target, "loss": name, "judged_on": judged_on}
     return judged(
         Comparison(
             data=found,
@@ -60,19 +53,66 @@ def comparison_of(model: TableModel, data: Any, loss: str | None = None) -> Comp
             recommended=None,
             best=None,
             bracket=None,
-            worries=[],
+            worries=[_odd(note) for note in oddities],
             verdict=[],
-            question={"data": table.source.where, "target": model.target, "loss": name},
-            provenance={"notes": [*table.source.notes, *model.oddities(table.source)]},
+            question=question,
+            provenance={"notes": [*table.source.notes, *oddities]},
         ),
         began,
     )
 
 
-def _split(model: TableModel, table: Any, n: int) -> Split:
-    """Rows of the fit and rows to judge on; another table than that of the fit is judged on whole."""
-    everything: Array = np.arange(n)
-    if n != model.schema_.n_rows:
-        return Split(everything, everything)
-    mask = held_out_of(model.model_._provenance.get("split"), table)
-    return Split(everything, everything) if mask is None else Split(np.flatnonzero(~mask), np.flatnonzero(mask))
+def _odd(note: str) -> Worry:
+    return Worry(
+        "medium",
+        "other than at the fit",
+        f"{note[0].upper()}{note[1:]}.",
+        "Check how the table came about; if the world has changed, fit again.",
+    )
+
+
+def _entry(model: TableModel, found: TableData, split: Split, loss: str) -> Entry:
+    answers = Answers.of(model.model_, found.encoded(model.encoding_, split.test), found.classes)
+    train_risk = float("nan")
+    if len(split.train):
+        seen = Answers.for_loss(model.model_, found.encoded(model.encoding_, split.train), found.classes, loss)
+        train_risk = float(row_losses(loss, found, split.train, seen).mean())
+    usual = defaults(type(model.model_))
+    changed = {k: v for k, v in model.model_._fitted_with.items() if k != "n_jobs" and v != usual[k]}
+    trial = Trial(
+        setting=changed,
+        search=None,
+        answers=answers,
+        test_risk=float(row_losses(loss, found, split.test, answers).mean()),
+        train_risk=train_risk,
+        train_rows=len(split.train),
+        complexity=float(model.model_.complexity()),
+        columns=len(model.encoding_.outputs),
+    )
+    entry = Entry(model.name, "done", setting=changed, trials=[trial], model=model, answers=answers)
+    entry.fold_risks, entry.complexity, entry.columns = np.array([trial.test_risk]), trial.complexity, trial.columns
+    return entry
+
+
+def _split(model: TableModel, table: TableRows, found: TableData) -> tuple[Split, str]:
+    """Rows of the fit and rows to judge on, and what the latter are."""
+    everything, nothing = found.everything, np.empty(0, dtype=np.int64)
+    stated = model.model_._provenance.get("split")
+    if len(found) == model.schema_.n_rows:
+        mask = held_out_of(stated, table)
+        seen, held_out = rows_of_fit(found.rows, mask)
+        rows = everything if seen is None else np.flatnonzero(seen)
+        if _are_those_of_the_fit(model, found, rows):
+            if held_out is not None:
+                return Split(rows, np.flatnonzero(held_out)), "held-out rows"
+            return Split(nothing, everything), "rows of the fit"
+    return Split(nothing, everything), "another table"
+
+
+def _are_those_of_the_fit(model: TableModel, found: TableData, rows: Array) -> bool:
+    """Whether rows are those of the fit, by their fingerprint."""
+    try:
+        mark = fingerprint_of(found.encoded(model.encoding_, rows), getattr(model.model_, "classes_", None))
+    except UNUSABLE:
+        return False
+    return mark == model.model_._provenance.get("fingerprint")

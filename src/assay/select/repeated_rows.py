@@ -7,10 +7,16 @@ is right where the answers for a row agree, and too wide (never too narrow) wher
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 
+import numpy as np
+
+from assay.assess.calibration import Bin
+from assay.assess.per_class import ClassScores, f1_of, jaccard_of
 from assay.assess.score import Score, proportion
 from assay.certify.intervals import Interval
+from assay.numerics import Array, Floats
 
 LEAST = {"R²": -math.inf}  # what a score cannot be below (else 0) or above (else infinity)
 MOST = {"balanced error": 1.0, "AUC": 1.0, "R²": 1.0, "Brier score": 2.0}
@@ -43,6 +49,19 @@ def share_of_rows(score: Score, rows: int) -> Score:
     found = proportion(score.name, round(score.value * rows), rows, better=score.better)
     low, high = min(found.low, score.value), max(found.high, score.value)
     return replace(found, value=score.value, low=low, high=high, kind="approximate")
+
+
+def class_of_rows(found: ClassScores, true: Array, answered: Array, tested: Array) -> ClassScores:
+    """The scores of a class with the intervals of the distinct rows behind each: (m,) who is of it, who was said to be, and which row it is."""
+    n, said, either = (len(np.unique(tested[which])) for which in (true, answered, true | answered))
+    precision, recall = share_of_rows(found.precision, said), share_of_rows(found.recall, n)
+    return ClassScores(found.label, n, precision, recall, f1_of(share_of_rows(jaccard_of(found.f1), either)))
+
+
+def bins_of_rows(bins: Iterable[Bin], p: Floats, tested: Array) -> tuple[Bin, ...]:
+    """Bins of probabilities p (m,) with the intervals of the distinct rows in each; equal ones share a bin, so its ends say who is in it."""
+    rows = [(b, tested[(b.least <= p) & (p <= b.greatest)]) for b in bins]
+    return tuple(replace(b, observed=share_of_rows(b.observed, len(np.unique(inside)))) for b, inside in rows)
 
 
 def widened(value: float, within: Interval, factor: float) -> Interval:

@@ -1,6 +1,6 @@
 """What a model answers for rows, and what each answer costs under the loss that a comparison is about.
 
-zero-one 1{ŷ ≠ y}     log −log p(y | x)     brier Σ_k (p_k − 1{y = k})²     squared (ŷ − y)²     absolute |ŷ − y|
+zero-one 1{ŷ ≠ y}     log −log p(y | x)     brier Σ_k (p_k − 1{y = k})² (two classes: half)     squared (ŷ − y)²     absolute |ŷ − y|
 """
 
 from __future__ import annotations
@@ -86,4 +86,5 @@ def row_losses(loss: str, data: TableData, which: Array, answers: Answers) -> Fl
     if loss == "log":
         return -np.log(np.maximum(P[np.arange(len(y)), y], LEAST))
     P[np.arange(len(y)), y] -= 1.0
-    return np.asarray((P**2).sum(axis=1))
+    half = 0.5 if P.shape[1] == 2 else 1.0  # as in assess.scores
+    return np.asarray(half * (P**2).sum(axis=1))

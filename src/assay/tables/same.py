@@ -112,6 +112,18 @@ def _changed(column: Column, source: Source, such: str) -> SchemaError:
     )
 
 
+def _percent(share: float) -> str:
+    """A share that is not 0 as people write it.
+
+    >>> [_percent(share) for share in (1.0, 0.9999, 0.125, 0.034, 0.0001)]
+    ['100 %', '99.9 %', '12.5 %', '3.4 %', 'less than 0.1 %']
+    """
+    if share < 0.001:
+        return "less than 0.1 %"
+    tenths = min(round(1000 * share), 999) if share < 1 else 1000
+    return f"{tenths // 10} %" if tenths % 10 == 0 else f"{tenths / 10:.1f} %"
+
+
 def _briefly(column: Column) -> str:
     """What the fit saw in the column."""
     text = told(column)
@@ -192,6 +204,6 @@ class Watch:
                 f"{some}{more}"
             )
         if self._outside:
-            share = f"{100 * self._outside / self._present:.2g} %"
+            share = _percent(self._outside / self._present)
             found.append(f"column {name}: {share} of the values lie outside what the fit saw ({_briefly(self.column)})")
         return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -73,8 +73,21 @@ class LabelsOrNumbers(LinearClassifier, LinearRegressor):
         """p(k | x) for each row and class; where each class is set against the rest, those of each, scaled to add up to one."""
         return np.exp(self._predict_log_proba(X))
 
+    def _predict_both_blocks(self, X: Any) -> Iterator[tuple[Array, Array]]:
+        """(`predict`, `predict_proba`) block by block, for rows of any size that are read once."""
+        return (
+            (self.classes_[both[:, 0].astype(np.int64)], both[:, 1:]) for both in self._answers(X, self._both_block)
+        )
+
+    def _both_block(self, block: Block) -> Array:
+        codes = np.searchsorted(self.classes_, self._predict_block(block))
+        return np.column_stack([codes, np.exp(self._log_proba_block(block))])
+
     decision_function: Any = OnlyIf(LinearClassifier.decision_function, _classifies, "a regression only predicts")
     predict_proba: Any = OnlyIf(_predict_proba, _has_probabilities, "only 'log' and 'softmax' have probabilities")
     predict_log_proba: Any = OnlyIf(
         _predict_log_proba, _has_probabilities, "only 'log' and 'softmax' have probabilities"
+    )
+    predict_both_blocks: Any = OnlyIf(
+        _predict_both_blocks, _has_probabilities, "only 'log' and 'softmax' have probabilities"
     )
