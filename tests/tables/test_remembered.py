@@ -76,4 +76,3 @@ def test_whole_numbers_with_a_later_decimal_in_the_target_are_refused_as_ever(tm
     file.write_text("x,y\n" + "".join(f"{i}.5,{i % 2}\n" for i in range(400_000)) + "1.5,0.5\n")
     with pytest.raises(DataError):
         assay.compare(file, "y", models=["baseline"])
-

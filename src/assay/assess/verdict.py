@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from assay.assess.bayes_bracket import BayesBracket
 from assay.assess.bias_variance import BiasVariance
-from assay.assess.learning_curve import LearningCurve
+from assay.assess.learning_curve import UNSURE, LearningCurve
 from assay.assess.paired import SAME, PairedTest
 from assay.assess.score import Score
 
@@ -105,6 +105,8 @@ def more_rows(curve: LearningCurve) -> str:
     last = curve.points[-1]
     if curve.verdict == "flat":
         return f"At {last.n} rows the curve is flat: more rows alone would help little."
+    if curve.verdict == UNSURE:
+        return f"At {last.n} rows it cannot be told whether more would help: the last step changed the error no more than chance may."
     return f"At {last.n} rows the error still falls: more rows would help."
 
 
@@ -113,7 +115,7 @@ def where_it_errs(parts: BiasVariance) -> str:
     bias = next(iter(parts.pieces.values()))
     net = parts.mean_loss.value - bias.value if parts.loss == "zero-one" else parts.variance.value
     share = net / parts.mean_loss.value if parts.mean_loss.value > 0 else 0.0
-    what = f"{max(0.0, share):.0%} of the loss comes from how much the fit changes with the rows (variance)"
+    what = f"{min(1.0, max(0.0, share)):.0%} of the loss comes from how much the fit changes with the rows (variance)"
     if share > 0.5:
         return f"{what}: a simpler model, more regularisation or more rows would help."
     return f"{what}, the rest from what it cannot express and from noise: a simpler model would not help."

@@ -31,7 +31,7 @@ from assay.select.data import TableData
 from assay.select.entrants import Entrant, entrants
 from assay.select.isolation import Outcome, Task, run_tasks
 from assay.select.judge import judged
-from assay.select.question import Question, given_splits, plan_of, split_facts, splits_of
+from assay.select.question import Question, given_splits, moments_of, plan_of, split_facts, splits_of
 from assay.select.row_losses import check_loss, row_losses
 from assay.select.splits import Resampling, Split
 from assay.select.table_claims import encoding_claim
@@ -108,7 +108,7 @@ def compare(
     if not isinstance(resampling, str | Resampling):
         resampling = given_splits(resampling, len(table))
     plan = plan_of(resampling, len(table), folds, repeats, share, seed, groups, times)
-    seed = plan.seed
+    seed, times = plan.seed, moments_of(plan, len(table), times)
     asked = Question(target, table.task, check_loss(loss, table.classes is not None), plan, seed, weight, group, time)
     splits = splits_of(asked, resampling, table, source, groups, times)
     taking_part, left_out = entrants(
@@ -127,7 +127,9 @@ def compare(
     if budget is not None:
         from assay.select.budget import worth_the_time
 
-        taking_part, dropped = worth_the_time(taking_part, work, deadline, tell)  # type: ignore[arg-type]
+        taking_part, dropped = worth_the_time(
+            taking_part, work, began + budget, tell, timeout=timeout, memory=memory, workers=workers
+        )
         left_out = [*left_out, *dropped]
     outcomes = list(_run(taking_part, work, timeout, memory, deadline, workers, tell))
     found = Comparison(

@@ -182,7 +182,9 @@ def _bracket(found: Comparison) -> Any:
         raw = found.data.pick(some)
         encoding = Encoding.learn(engine_for(raw), found.schema, Wants("one-hot", True, False, False), raw)
         rows: Any = found.data.encoded(encoding, some).in_memory()
-        return bayes_bracket(rows.X, found.data.codes[some], most=NEIGHBOURS)
+        return bayes_bracket(
+            rows.X, found.data.codes[some], groups=None if found.groups is None else found.groups[some], most=NEIGHBOURS
+        )
     except UNUSABLE:
         return None
 

@@ -243,7 +243,6 @@ def _intercept_slack(
     name = claim.witness["loss"]
     at = case.w
     if name == "softmax":
-
         leans = class_leans(penalty, value, shape.means, at)
 
         def apart(fall: float) -> float:
