@@ -28,8 +28,8 @@ import json, sys, time
 import numpy as np
 from assay.engines import engine
 from assay.tables.encoding import Encoding, Wants
-from assay.tables.remembered import forget, remembered
-from assay.tables.schema import infer
+from assay.tables.sources.remembered import forget, remembered
+from assay.tables.description.schema import infer
 from assay.tables.table_rows import TableRows, encode
 from assay.tables.tabled import table_source
 

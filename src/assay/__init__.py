@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from assay.select.splits import Resampling as Resampling
     from assay.select.table_model import TableModel as TableModel
     from assay.tables import rows as rows
-    from assay.tables.describe import schema as schema
-    from assay.tables.schema import Schema as Schema
+    from assay.tables.description.describe import schema as schema
+    from assay.tables.description.schema import Schema as Schema
 
 _ELSEWHERE = {
     "Certificate": "assay.certify",
@@ -60,8 +60,8 @@ _ELSEWHERE = {
     "Comparison": "assay.select.comparison",
     "Resampling": "assay.select.splits",
     "TableModel": "assay.select.table_model",
-    "Schema": "assay.tables.schema",
-    "schema": "assay.tables.describe",
+    "Schema": "assay.tables.description.schema",
+    "schema": "assay.tables.description.describe",
 }
 _FOLDERS = ("assess", "plots", "report")
 

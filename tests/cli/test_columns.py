@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from assay.cli.default_model import default_model
-from assay.tables.schema import infer
+from assay.tables.description.schema import infer
 from assay.tables.tabled import table_source
 
 COLUMNS = "numbers 2 (size, one), categories 1 (colour: 2 categories)"

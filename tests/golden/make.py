@@ -60,8 +60,8 @@ def mixed_table() -> dict[str, list]:
 def tables() -> None:
     from assay.hypotheses import model_class
     from assay.select.table_model import fit_table
+    from assay.tables.description.schema import infer
     from assay.tables.encoding import Wants
-    from assay.tables.schema import infer
     from assay.tables.table_rows import TableRows
     from assay.tables.tabled import table_source
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from numba import njit
 
 from assay.loops.cells import read_number
-from assay.tables.numbers_in_text import PlainParser
-from assay.tables.recognise import source_of
+from assay.tables.sources.numbers_in_text import PlainParser
+from assay.tables.sources.recognise import source_of
 
 
 @njit
@@ -106,9 +106,9 @@ def test_a_long_file_is_read_by_the_loop_and_equals_the_short_way(tmp_path, monk
     (tmp_path / "t.csv").write_text("\n".join(["x;n;c", *lines, "inf;3;a", *lines]), encoding="utf-8")
     source = source_of(tmp_path / "t.csv")
     columns = {"x": "number", "n": "as it is", "c": "text"}
-    monkeypatch.setattr("assay.tables.delimited.READ_AT_ONCE", 10_000)
+    monkeypatch.setattr("assay.tables.sources.delimited.READ_AT_ONCE", 10_000)
     short = pa.Table.from_batches(list(source.batches(columns, 100)))
-    monkeypatch.setattr("assay.tables.delimited.LONG", 0)
+    monkeypatch.setattr("assay.tables.sources.delimited.LONG", 0)
     calls = []
     parse = PlainParser.parse
 
@@ -125,7 +125,7 @@ def test_a_long_file_is_read_by_the_loop_and_equals_the_short_way(tmp_path, monk
 
 SCRIPT = """
 import pyarrow as pa
-from assay.tables.numbers_in_text import PlainParser
+from assay.tables.sources.numbers_in_text import PlainParser
 parser = PlainParser(["x", "c", "y"], {"x": pa.float64(), "c": pa.string()}, ",", ".", ())
 print(parser.parse(b'1.5,red,2\\n-0.27399270792130564,"b c",3\\nNA,,\\n1e-30,NA,4').to_pydict())
 """

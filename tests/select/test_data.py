@@ -7,8 +7,8 @@ import pytest
 
 from assay.engines import engine
 from assay.select.data import TableData
+from assay.tables.description.schema import infer
 from assay.tables.encoding import Encoding, Wants
-from assay.tables.schema import infer
 from assay.tables.table_rows import TableRows
 from assay.tables.tabled import table_source
 

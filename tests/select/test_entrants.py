@@ -10,7 +10,7 @@ from odd_models import Guess, register
 from assay.errors import ParameterError
 from assay.hypotheses import REGISTRY, models
 from assay.select.entrants import ALIASES, entrants, features_of, gives_probabilities, registered
-from assay.tables.schema import infer
+from assay.tables.description.schema import infer
 from assay.tables.tabled import table_source
 
 

@@ -17,7 +17,7 @@ from assay.cli import app
 from assay.engines.split import Side, held_out_mask, split_rows
 from assay.errors import DataError, ParameterError, SchemaError
 from assay.select.held_out_rows import groups_held_out, held_out_rows, latest
-from assay.tables.schema import infer
+from assay.tables.description.schema import infer
 from assay.tables.table_rows import TableRows
 from assay.tables.tabled import table_source
 

@@ -21,8 +21,8 @@ from assay.hypotheses import model_class
 from assay.learner.prospect import Features, Prospect
 from assay.select.table_model import fit_table
 from assay.store import encode
+from assay.tables.description.schema import infer
 from assay.tables.encoding import Wants
-from assay.tables.schema import infer
 from assay.tables.table_rows import TableRows
 from assay.tables.tabled import table_source
 

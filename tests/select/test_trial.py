@@ -13,7 +13,7 @@ from assay.select.entrants import Entrant, entrants
 from assay.select.row_losses import Answers, row_losses
 from assay.select.splits import Split
 from assay.select.trial import inner_splits, run_trial, search_settings
-from assay.tables.schema import infer
+from assay.tables.description.schema import infer
 from assay.tables.tabled import table_source
 
 

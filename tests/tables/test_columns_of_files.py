@@ -17,7 +17,7 @@ import pytest
 import assay
 from assay.engines import block_rows
 from assay.errors import DataError, SchemaError
-from assay.tables.source import cut
+from assay.tables.sources.source import cut
 
 
 def load(rows):

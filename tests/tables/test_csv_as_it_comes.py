@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 import assay
 from assay.errors import DataError
-from assay.tables.lines import Unclosed, last_line_end, quoted
-from assay.tables.recognise import source_of
+from assay.tables.sources.lines import Unclosed, last_line_end, quoted
+from assay.tables.sources.recognise import source_of
 
 
 def table_of(source, reading="as it is"):
@@ -124,8 +124,8 @@ def test_a_single_text_among_numbers_makes_a_column_of_text(tmp_path):
 
 
 def test_a_later_value_of_another_type_names_row_column_value_and_remedy(tmp_path, monkeypatch):
-    monkeypatch.setattr("assay.tables.delimited.GUESSED_FROM", 1 << 10)
-    monkeypatch.setattr("assay.tables.delimited.READ_AT_ONCE", 1 << 10)
+    monkeypatch.setattr("assay.tables.sources.delimited.GUESSED_FROM", 1 << 10)
+    monkeypatch.setattr("assay.tables.sources.delimited.READ_AT_ONCE", 1 << 10)
     lines = ["x,note", '1,"two\nlines"', "", *["1,a"] * 2000, "oops,b", *["1,a"] * 2000]
     with pytest.raises(DataError, match=r"'x' should .*'oops' in row 2003 \(line 2005\) of .*--kind x=category"):
         table_of(opened(tmp_path, "\n".join(lines)))
@@ -203,8 +203,8 @@ def test_cells_come_back_as_python_writes_them_however_the_file_is_cut(tmp_path_
     path.write_text(text.getvalue(), encoding="utf-8", newline="")
     source = source_of(path, delimiter=",")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("assay.tables.delimited.READ_AT_ONCE", size)
-        patch.setattr("assay.tables.delimited.BYTES_A_COLUMN", 1)
+        patch.setattr("assay.tables.sources.delimited.READ_AT_ONCE", size)
+        patch.setattr("assay.tables.sources.delimited.BYTES_A_COLUMN", 1)
         held = table_of(source, "text")
     assert list(zip(held["a"].to_pylist(), held["b"].to_pylist())) == cells
 
@@ -212,7 +212,7 @@ def test_cells_come_back_as_python_writes_them_however_the_file_is_cut(tmp_path_
 @settings(max_examples=200, deadline=None)
 @given(st.text(alphabet='a",\n', max_size=30))
 def test_the_fast_and_the_exact_search_for_quotes_agree(text):
-    from assay.tables.lines import _quoted_exactly
+    from assay.tables.sources.lines import _quoted_exactly
 
     data = text.encode()
     if b'"' not in data:

@@ -20,9 +20,9 @@ import assay
 from assay.errors import DataError, ParameterError, SchemaError
 from assay.store import encode
 from assay.tables.columns import kind_of
-from assay.tables.databases import is_database, open_database, open_sql
 from assay.tables.file_rows import FileRows
-from assay.tables.parquet import ParquetFiles
+from assay.tables.sources.databases import is_database, open_database, open_sql
+from assay.tables.sources.parquet import ParquetFiles
 
 ROWS = 70_000
 FORMS = ["postgresql", "sqlite", "duckdb", "duckdb query", "file query"]
@@ -177,7 +177,7 @@ def test_the_copy_is_private_serves_other_processes_and_goes_with_the_source(pla
 _FORKED = """
 import os, sys
 from pathlib import Path
-from assay.tables.databases import open_database
+from assay.tables.sources.databases import open_database
 source = open_database({data!r})
 child = os.fork()
 if child == 0:

@@ -17,9 +17,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from assay.engines import engine_for
 from assay.engines.csr import SparseMatrix
+from assay.tables.description.schema import Schema, infer
 from assay.tables.encoding import Encoding, Wants
 from assay.tables.encoding.words import BUCKETS
-from assay.tables.schema import Schema, infer
 from assay.tables.table_rows import TableRows, encode
 from assay.tables.tabled import table_source
 

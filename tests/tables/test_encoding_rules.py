@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from assay.engines import engine_for
 from assay.engines.csr import SparseMatrix
 from assay.errors import DataError, SchemaError
+from assay.tables.description.schema import infer
 from assay.tables.encoding import Encoding, Wants, from_data, to_data
 from assay.tables.encoding.dates import parts
-from assay.tables.schema import infer
 from assay.tables.table_rows import TableRows, encode
 from assay.tables.tabled import table_source
 

@@ -15,7 +15,7 @@ import pytest
 import assay
 from assay.errors import DataError, DataTypeError, SchemaError
 from assay.store import encode
-from assay.tables.recognise import source_of
+from assay.tables.sources.recognise import source_of
 
 COLUMNS = {"x": [1.5, None, 2.5], "n": [1, 2, 3], "c": ["red", "blue", None], "b": [True, False, True]}
 ARROW = pa.table(COLUMNS)

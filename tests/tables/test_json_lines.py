@@ -12,7 +12,7 @@ import pytest
 
 import assay
 from assay.errors import DataError, SchemaError
-from assay.tables.recognise import source_of
+from assay.tables.sources.recognise import source_of
 
 
 def table_of(source, reading="as it is"):
@@ -57,8 +57,8 @@ def test_arrays_of_objects_marks_and_compression_are_read(tmp_path, compress, ar
 
 
 def test_whole_numbers_may_go_on_as_decimals_in_a_later_piece(tmp_path, monkeypatch):
-    monkeypatch.setattr("assay.tables.json_lines.GUESSED_FROM", 100)
-    monkeypatch.setattr("assay.tables.json_lines.READ_AT_ONCE", 100)
+    monkeypatch.setattr("assay.tables.sources.json_lines.GUESSED_FROM", 100)
+    monkeypatch.setattr("assay.tables.sources.json_lines.READ_AT_ONCE", 100)
     source = opened(tmp_path, '{"x": 1}\n' * 100 + '{"x": 2.5}\n')
     assert table_of(source, "number")["x"].to_pylist() == [1.0] * 100 + [2.5]
     with pytest.raises(DataError, match=r"'x' should hold int64.* holds 2.5 in line 101 of .*--kind x=category"):
@@ -68,8 +68,8 @@ def test_whole_numbers_may_go_on_as_decimals_in_a_later_piece(tmp_path, monkeypa
 def test_a_later_line_of_another_type_names_line_and_column(tmp_path, monkeypatch):
     with pytest.raises(DataError, match=r"'a\.b' holds a number in the first lines .* a string in line 4"):
         opened(tmp_path, '{"a": {"b": 1}}\n\n{"a": {"b": 2}}\n{"a": {"b": "x"}}\n')
-    monkeypatch.setattr("assay.tables.json_lines.GUESSED_FROM", 100)
-    monkeypatch.setattr("assay.tables.json_lines.READ_AT_ONCE", 100)
+    monkeypatch.setattr("assay.tables.sources.json_lines.GUESSED_FROM", 100)
+    monkeypatch.setattr("assay.tables.sources.json_lines.READ_AT_ONCE", 100)
     source = opened(tmp_path, '{"a": {"b": 1}, "c": "x"}\n' * 50 + '\n{"a": {"b": "oops"}}\n')
     with pytest.raises(DataError, match=r"'a\.b' should hold double.*'oops' in line 52 of"):
         table_of(source, "number")

@@ -15,7 +15,7 @@ from PIL import Image
 
 import assay
 from assay.errors import DataError, ParameterError, SchemaError
-from assay.tables.recognise import source_of
+from assay.tables.sources.recognise import source_of
 
 FRAME = pd.DataFrame({"x": [1.5, 2.5, 3.5], "c": ["a", "b", "a"], "y": [0, 1, 0]})
 TABLE = pa.Table.from_pandas(FRAME, preserve_index=False)

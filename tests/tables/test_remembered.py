@@ -8,9 +8,9 @@ import pytest
 import assay
 from assay.engines import engine
 from assay.errors import DataError
-from assay.tables.recognise import source_of
-from assay.tables.remembered import Remembered, forget, remembered
-from assay.tables.schema import infer
+from assay.tables.description.schema import infer
+from assay.tables.sources.recognise import source_of
+from assay.tables.sources.remembered import Remembered, forget, remembered
 from assay.tables.table_rows import TableRows
 
 TEXT = "size,colour,when,ok,kind\n" + "".join(

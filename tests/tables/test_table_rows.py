@@ -17,8 +17,8 @@ from assay.engines.csr import SparseMatrix
 from assay.engines.fingerprint import join, leaf_of
 from assay.select.table_model import fit_table, sides
 from assay.store import encode as file_bytes
+from assay.tables.description.schema import infer
 from assay.tables.encoding import Encoding, Wants, to_data
-from assay.tables.schema import infer
 from assay.tables.table_rows import EncodedRows, TableRows, encode
 from assay.tables.tabled import table_source
 

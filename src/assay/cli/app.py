@@ -83,7 +83,7 @@ def run(arguments: list[str]) -> int:
 
 def _show(error: click.ClickException) -> None:
     """Usage and message on standard error; passwords of addresses are not repeated."""
-    from assay.tables.addresses import masked
+    from assay.tables.sources.addresses import masked
 
     text = io.StringIO()
     error.show(text)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from assay.cli.showing import listed
 
 if TYPE_CHECKING:
-    from assay.tables.schema import Schema
+    from assay.tables.description.schema import Schema
 
 
 def columns_data(record: Any) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def _grouped(groups: Sequence[str], names: Sequence[str]) -> str:
 
 def nearly_numbers(schema: Schema) -> list[str]:
     """Notes on text columns that would be numbers but for a few values: a typing error makes a category."""
-    from assay.tables.kinds import BUT_FOR
+    from assay.tables.description.kinds import BUT_FOR
 
     return [f"column {c.name!r} is text, {c.why}" for c in schema.columns if c.why.startswith(BUT_FOR)]
 

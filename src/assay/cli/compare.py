@@ -108,7 +108,7 @@ def command(
 
 def _tell(found: Any, task: str | None, shell: Shell) -> None:
     """What a user may not expect: a number taken as classes, models that were not finished."""
-    from assay.tables.schema import task_of
+    from assay.tables.description.schema import task_of
 
     schema = found.data.schema
     if task is None and found.task == "classification" and schema.target.kind == "number":

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from assay.tables.schema import Schema
+    from assay.tables.description.schema import Schema
 
 
 def default_model(schema: Schema) -> tuple[str, str]:
     """(name, why). Words of a text are thousands of sparse columns, which logistic regression takes and naive Bayes does not."""
-    from assay.tables.schema import task_of
+    from assay.tables.description.schema import task_of
 
     task, why = task_of(schema)
     if task == "regression":

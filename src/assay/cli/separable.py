@@ -49,7 +49,7 @@ def command(
 
 def _only_numbers(source: Any, names: list[str]) -> bool:
     """Whether a table's columns can be taken as they are; columns that are not there are refused as the table is opened."""
-    from assay.tables.survey import family_of
+    from assay.tables.description.survey import family_of
 
     return all(family_of(source.types[n]) in ("number", "boolean") for n in names if n in source.types)
 
@@ -58,8 +58,8 @@ def _encoded(source: Any, target: str, features: list[str] | None, weight: str |
     """The rows of a table with other columns than numbers, encoded. One-hot: no category is told apart from the others."""
     from assay.engines import engine_for
     from assay.errors import DataError
+    from assay.tables.description.schema import infer
     from assay.tables.encoding import Encoding, Wants
-    from assay.tables.schema import infer
     from assay.tables.table_rows import TableRows, encode
 
     schema = infer(source, target=target, weight=weight, features=features)

@@ -13,7 +13,7 @@ from typing import Any
 
 def complain(message: str) -> None:
     """An error on standard error: red where that is a terminal that wants colours. Passwords of addresses are not repeated."""
-    from assay.tables.addresses import masked
+    from assay.tables.sources.addresses import masked
 
     _say(f"assay: {masked(message)}", "bold red")
 

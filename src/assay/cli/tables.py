@@ -14,12 +14,12 @@ from assay.errors import DataError, nearest
 if TYPE_CHECKING:
     from assay.cli.shell import Shell
     from assay.tables.file_rows import FileRows
-    from assay.tables.source import Source
+    from assay.tables.sources.source import Source
 
 
 def masked(data: str) -> str:
     """DATA as it may be shown: without the password of an address."""
-    from assay.tables.addresses import masked
+    from assay.tables.sources.addresses import masked
 
     return masked(data)
 

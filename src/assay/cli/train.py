@@ -73,7 +73,7 @@ def command(
     logistic-regression where a column holds text), other numbers a regression (linear-regression).
     `assay train --model NAME --help` shows that model's own options. Exit code 4 where the fit could not establish a claim that it should prove.
     """
-    from assay.tables.schema import infer
+    from assay.tables.description.schema import infer
 
     target = target or usual_target(data)
     if target is None:

@@ -9,7 +9,7 @@ def command_line(context: click.Context) -> str:
     """As it can be typed again; a password in an address is not repeated."""
     import shlex
 
-    from assay.tables.addresses import masked
+    from assay.tables.sources.addresses import masked
 
     words = context.find_root().obj or []
     return "assay " + " ".join(shlex.quote(masked(word)) for word in words)

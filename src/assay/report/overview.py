@@ -25,7 +25,7 @@ from assay.report.wording import (
 )
 from assay.select.comparison import Comparison, Entry
 from assay.select.comparison_text import against
-from assay.tables.schema_text import missing_share, summary, told
+from assay.tables.description.schema_text import missing_share, summary, told
 
 BESIDE = ("RMSE", "R²")
 TONES = {"high": "bad", "medium": "mild", "low": "soft"}

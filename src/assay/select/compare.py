@@ -37,10 +37,10 @@ from assay.select.splits import Resampling, Split
 from assay.select.table_claims import encoding_claim
 from assay.select.table_model import TableModel
 from assay.select.trial import Trial, learnt, prepare, run_trial, search_settings
+from assay.tables.description.schema import Schema, infer, task_of
 from assay.tables.one_column import group_codes, moments
-from assay.tables.remembered import forget, remembered
-from assay.tables.schema import Schema, infer, task_of
-from assay.tables.source import Source
+from assay.tables.sources.remembered import forget, remembered
+from assay.tables.sources.source import Source
 from assay.tables.table_rows import TableRows
 from assay.tables.tabled import table_source
 

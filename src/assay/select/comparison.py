@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from assay.select.data import TableData
     from assay.select.table_model import TableModel
     from assay.select.trial import Search, Trial
-    from assay.tables.schema import Schema
+    from assay.tables.description.schema import Schema
 
 VERSION = "assay.comparison/1"
 

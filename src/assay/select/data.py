@@ -13,10 +13,10 @@ from assay.engines import Marked, PickedRows, Rows, SparseRows, engine_for, rows
 from assay.engines.rows import ArrayRows
 from assay.labels import Labels
 from assay.numerics import Array
+from assay.tables.description.schema import Schema
 from assay.tables.encoding import Encoding
 from assay.tables.encoding.expand import Groups
 from assay.tables.encoding.statistics import Statistics, statistics_of
-from assay.tables.schema import Schema
 from assay.tables.table_rows import TableRows, encode
 
 Found = TypeVar("Found")

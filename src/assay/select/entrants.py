@@ -11,8 +11,8 @@ from assay.hypotheses import REGISTRY, model_class
 from assay.learner import Learner
 from assay.learner.prospect import Categories, Features, Prospect
 from assay.params import check_names, check_params
+from assay.tables.description.schema import Schema
 from assay.tables.encoding import Wants
-from assay.tables.schema import Schema
 
 ALIASES = {
     "svm": "linear-svc",

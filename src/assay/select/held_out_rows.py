@@ -17,7 +17,7 @@ from assay.engines.split import held_out_mask, keys_of, unit_interval
 from assay.errors import DataError, ParameterError
 from assay.numerics import Array
 from assay.tables.one_column import group_codes, moments
-from assay.tables.source import Source
+from assay.tables.sources.source import Source
 
 
 def held_out_rows(source: Source, table: Rows, split: Mapping[str, Any]) -> Array:

@@ -14,7 +14,7 @@ from assay.select.data import TableData
 from assay.select.held_out_rows import held_out_rows
 from assay.select.splits import Resampling, Split, make_splits
 from assay.select.trial import learnable
-from assay.tables.source import Source
+from assay.tables.sources.source import Source
 
 MANY = 2000  # rows from which a part is held out for good
 FOLDS = 10

@@ -14,9 +14,9 @@ from assay.numerics import Array
 from assay.select.data import TableData
 from assay.select.row_losses import Answers
 from assay.select.table_model import TableModel
+from assay.tables.description.schema import Column
+from assay.tables.description.schema_text import moment, number
 from assay.tables.encoding.words import BUCKETS
-from assay.tables.schema import Column
-from assay.tables.schema_text import moment, number
 
 LONGEST = 60  # letters of a value that is shown
 
@@ -84,7 +84,7 @@ class RawRows:
 def spoken(column: Column, value: float) -> str:
     """A number of X as the value it stands for.
 
-    >>> from assay.tables.schema import Column
+    >>> from assay.tables.description.schema import Column
     >>> spoken(Column("c", "category", "string", 0, 2, False, ("oak", "elm"), None, None, ""), 1.0)
     'elm'
     """

@@ -11,11 +11,11 @@ from assay.certify.certificate import UNUSABLE
 from assay.certify.claim import Verdict
 from assay.certify.compare import differs_in
 from assay.engines import Engine, Rows
+from assay.tables.description.kinds import USED
+from assay.tables.description.schema import Schema, infer
 from assay.tables.encoding import Encoding
 from assay.tables.encoding.expand import MISSING
-from assay.tables.kinds import USED
-from assay.tables.schema import Schema, infer
-from assay.tables.source import Source
+from assay.tables.sources.source import Source
 
 if TYPE_CHECKING:
     from assay.select.table_model import TableModel

@@ -23,9 +23,9 @@ from assay.select.held_out_rows import held_out_rows, rows_of_fit
 from assay.select.table_claims import TABLE_CHECKS, encoding_claim, table_verdicts
 from assay.store import Record
 from assay.tables.columns import check_known
+from assay.tables.description.same import check_columns, check_same
+from assay.tables.description.schema import Schema
 from assay.tables.encoding import Encoding, Wants, from_data, to_data
-from assay.tables.same import check_columns, check_same
-from assay.tables.schema import Schema
 from assay.tables.table_rows import EncodedRows, TableRows, encode
 from assay.tables.tabled import table_source
 

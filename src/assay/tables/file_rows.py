@@ -12,12 +12,12 @@ from assay.engines import Block, Part, Rows, block_rows
 from assay.errors import SchemaError
 from assay.inputs import Levels
 from assay.numerics import Array
-from assay.tables.anywhere import ranges
 from assay.tables.columns import check_known, is_text, kind_of
 from assay.tables.levels import find_levels
-from assay.tables.parquet import ParquetFiles
 from assay.tables.plan import Plan
-from assay.tables.source import Decoding, Source, cut
+from assay.tables.sources.anywhere import ranges
+from assay.tables.sources.parquet import ParquetFiles
+from assay.tables.sources.source import Decoding, Source, cut
 
 
 class BatchPart(NamedTuple):

@@ -6,7 +6,7 @@ import pyarrow.compute as compute
 
 from assay.errors import DataError
 from assay.tables.plan import as_text
-from assay.tables.source import Source
+from assay.tables.sources.source import Source
 
 MOST_LEVELS = 1 << 17
 BATCH = 1 << 16

@@ -11,7 +11,7 @@ from assay.errors import DataError
 from assay.numerics import Array
 from assay.tables.columns import check_known
 from assay.tables.plan import as_numbers, as_text
-from assay.tables.source import Reading, Source
+from assay.tables.sources.source import Reading, Source
 from assay.tables.table_plan import as_seconds, without_nan
 
 BATCH = 1 << 16

@@ -35,8 +35,8 @@ def rows(
         model.fit(assay.rows("big.parquet", target="y"))
     """
     from assay.tables.file_rows import FileRows, ParquetRows
-    from assay.tables.parquet import ParquetFiles
-    from assay.tables.recognise import source_of
+    from assay.tables.sources.parquet import ParquetFiles
+    from assay.tables.sources.recognise import source_of
 
     if delimiter is not None:
         _check_delimiter(delimiter)

@@ -15,7 +15,7 @@ from assay.errors import DataError
 from assay.inputs import Levels
 from assay.numerics import Array
 from assay.tables.columns import is_text, kind_of
-from assay.tables.source import Reading
+from assay.tables.sources.source import Reading
 
 TILE = 1024
 LONGEST_FIXED_LABEL = 64

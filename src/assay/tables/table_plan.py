@@ -14,12 +14,12 @@ from assay.engines import Block
 from assay.errors import SchemaError
 from assay.numerics import Array
 from assay.tables.columns import is_text
+from assay.tables.description.parsing import NotOfKind, parsed
+from assay.tables.description.schema import Column
 from assay.tables.encoding.wide import beside
 from assay.tables.encoding.words import word_counts
-from assay.tables.parsing import NotOfKind, parsed
 from assay.tables.plan import as_numbers, as_target, as_text, as_weight, interleave
-from assay.tables.schema import Column
-from assay.tables.source import Reading
+from assay.tables.sources.source import Reading
 
 READINGS: dict[str, Reading] = {"number": "number", "boolean": "number", "category": "text", "text": "text"}
 

@@ -14,14 +14,14 @@ from assay.engines import Block, Part, Rows, block_rows
 from assay.engines.sparse import SPARSE_BLOCK
 from assay.errors import SchemaError
 from assay.numerics import Array
-from assay.tables.anywhere import ranges
 from assay.tables.columns import is_text
+from assay.tables.description.schema import Schema
 from assay.tables.encoding.encode import Encoding
 from assay.tables.encoding.words import BUCKETS
 from assay.tables.file_rows import BatchPart
-from assay.tables.parquet import ParquetFiles
-from assay.tables.schema import Schema
-from assay.tables.source import Source, cut
+from assay.tables.sources.anywhere import ranges
+from assay.tables.sources.parquet import ParquetFiles
+from assay.tables.sources.source import Source, cut
 from assay.tables.table_plan import TablePlan
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from assay.errors import DataError
 from assay.numerics import Array
 from assay.tables.file_rows import FileRows
-from assay.tables.recognise import source_of
-from assay.tables.source import Source
+from assay.tables.sources.recognise import source_of
+from assay.tables.sources.source import Source
 from assay.tables.table_rows import TableRows
 
 BATCH = 1 << 16
@@ -34,7 +34,7 @@ def _with(source: Source, beside: Mapping[str, Any]) -> Source:
     """A table with further columns, which take the place of those of the same name."""
     import pyarrow as pa
 
-    from assay.tables.frames import Frame
+    from assay.tables.sources.frames import Frame
 
     given = Frame(dict(beside), "what is given beside the table")
     kept = [name for name in source.types if name not in given.types]

@@ -23,11 +23,11 @@ from assay.engines.threads import default_engine
 from assay.learner import Learner
 from assay.learner.prospect import Categories, Prospect
 from assay.numerics import Array, Floats
+from assay.tables.description.schema import Schema
 from assay.tables.encoding.expand import MISSING, Expanded, Groups
 from assay.tables.encoding.statistics import Statistics, statistics_of
 from assay.tables.encoding.wide import NARROW, beside, hashed_narrow, one_hot_sparse, tf_idf
 from assay.tables.encoding.words import BUCKETS
-from assay.tables.schema import Schema
 
 MOST_CATEGORIES = 64
 WIDE = 512  # dense columns above which a model that takes sparse rows gets them

@@ -14,9 +14,9 @@ import numpy as np
 from assay.engines.csr import SparseMatrix
 from assay.errors import DataError
 from assay.numerics import Array, Floats
+from assay.tables.description.schema import Column, Schema
 from assay.tables.encoding.dates import part_names, parts
 from assay.tables.encoding.words import BUCKETS
-from assay.tables.schema import Column, Schema
 
 MISSING, OTHER = -2, -1
 MOST_TEXTS = 1000  # columns of text: each is counted in 32 768 columns

@@ -8,11 +8,11 @@ import numpy as np
 
 from assay.errors import DataError, ModelFileError
 from assay.numerics import Array
+from assay.tables.description.schema import Schema
 from assay.tables.encoding.encode import Encoding, Wants
 from assay.tables.encoding.expand import Groups
 from assay.tables.encoding.statistics import Statistics
 from assay.tables.encoding.words import BUCKETS
-from assay.tables.schema import Schema
 
 VERSION = "assay.encoding/1"
 MOST = 1 << 53

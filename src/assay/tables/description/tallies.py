@@ -15,9 +15,9 @@ import pyarrow.types as types
 
 from assay.errors import SchemaError
 from assay.numerics import Array
-from assay.tables.distinct import Distinct, hash_numbers
-from assay.tables.kinds import MOST_CLASSES, Facts, Family, Kind
-from assay.tables.parsing import WANTED, NotOfKind, parsed
+from assay.tables.description.distinct import Distinct, hash_numbers
+from assay.tables.description.kinds import MOST_CLASSES, Facts, Family, Kind
+from assay.tables.description.parsing import WANTED, NotOfKind, parsed
 from assay.tables.plan import as_numbers
 from assay.tables.table_plan import as_seconds
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import adbc_driver_postgresql.dbapi as driver  # type: ignore[import-untyped]
 
-from assay.tables.adbc import ask, cursor, explained, wrapped
-from assay.tables.addresses import Address
-from assay.tables.catalogue import Table, choose, quoted
 from assay.tables.columns import refuse_repeats
-from assay.tables.spool import Spooled
+from assay.tables.sources.adbc import ask, cursor, explained, wrapped
+from assay.tables.sources.addresses import Address
+from assay.tables.sources.catalogue import Table, choose, quoted
+from assay.tables.sources.spool import Spooled
 
 SETTINGS = (
     "SET TRANSACTION READ ONLY",

@@ -9,10 +9,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import ModelFileError
-from assay.tables.kinds import KINDS, MOST_LEVELS
+from assay.tables.description.kinds import KINDS, MOST_LEVELS
 
 if TYPE_CHECKING:
-    from assay.tables.schema import Column, Schema
+    from assay.tables.description.schema import Column, Schema
 
 VERSION = "assay.schema/1"
 ROLES = ("weight", "group", "time")
@@ -38,7 +38,7 @@ def _column_data(column: Column) -> dict[str, Any]:
 
 def from_data(data: Any) -> Schema:
     """The schema that `to_data` wrote."""
-    from assay.tables.schema import Schema
+    from assay.tables.description.schema import Schema
 
     _is(isinstance(data, Mapping), "it is no object")
     _is(data.get("schema") == VERSION, f"its version is {data.get('schema')!r}, and this Assay reads {VERSION!r}")
@@ -57,7 +57,7 @@ def from_data(data: Any) -> Schema:
 
 
 def _column(data: Any, n_rows: int) -> Column:
-    from assay.tables.schema import Column
+    from assay.tables.description.schema import Column
 
     _is(isinstance(data, Mapping), "a column is no object")
     _has_keys(data, {field.name for field in fields(Column)}, "a column")

@@ -14,7 +14,7 @@ import pyarrow.types as types
 
 from assay.loops.cells import REFUSED, gather, read_cells
 from assay.numerics import Array
-from assay.tables.guessing import MISSING
+from assay.tables.sources.guessing import MISSING
 
 LONGEST_WORD = 16
 LARGEST_WHOLE = float(1 << 53)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from assay.tables.schema import Schema, infer
+from assay.tables.description.schema import Schema, infer
 from assay.tables.tabled import table_source
 
 

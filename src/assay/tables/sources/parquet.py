@@ -12,7 +12,7 @@ import pyarrow.parquet as parquet
 
 from assay.errors import DataError, SchemaError
 from assay.tables.columns import refuse_repeats
-from assay.tables.source import Reading, Source, named
+from assay.tables.sources.source import Reading, Source, named
 
 PAGE_BUFFER = 1 << 16
 

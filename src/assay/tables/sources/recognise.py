@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 from assay.engines import Rows
 from assay.errors import DataError, DataTypeError, ParameterError
-from assay.tables.arrow_ipc import FILE_MAGIC, STREAM_MAGIC
-from assay.tables.bytes_of import head_of
-from assay.tables.excel import OLD_MAGIC, ZIP_MAGIC
-from assay.tables.source import Source
+from assay.tables.sources.arrow_ipc import FILE_MAGIC, STREAM_MAGIC
+from assay.tables.sources.bytes_of import head_of
+from assay.tables.sources.excel import OLD_MAGIC, ZIP_MAGIC
+from assay.tables.sources.source import Source
 
 Form = Literal["parquet", "arrow", "excel", "json", "text"]
 PARQUET_NAMES = (".parquet", ".pq", ".parq")
@@ -43,7 +43,7 @@ def source_of(
         return data
     if not isinstance(data, str | os.PathLike) and _is_frame(data):
         _refuse_options("a frame in memory", table=table, sql=sql, sheet=sheet, size=size)
-        from assay.tables.frames import Frame
+        from assay.tables.sources.frames import Frame
 
         return Frame(data, where)
     if isinstance(data, str | os.PathLike):
@@ -67,17 +67,17 @@ def source_of(
 
 def _open(form: Form, paths: list[Path], delimiter: str | None, sheet: str | None, where: str | None) -> Source:
     if form == "parquet":
-        from assay.tables.parquet import ParquetFiles
+        from assay.tables.sources.parquet import ParquetFiles
 
         source = ParquetFiles(paths, where)
         source.notes = _partitions(paths, source)
         return source
     if form == "arrow":
-        from assay.tables.arrow_ipc import ArrowFiles
+        from assay.tables.sources.arrow_ipc import ArrowFiles
 
         return ArrowFiles(paths, where)
     if form == "excel":
-        from assay.tables.excel import ExcelSheet
+        from assay.tables.sources.excel import ExcelSheet
 
         if len(paths) > 1:
             raise DataError(
@@ -85,10 +85,10 @@ def _open(form: Form, paths: list[Path], delimiter: str | None, sheet: str | Non
             )
         return ExcelSheet(paths[0], sheet, where)
     if form == "json":
-        from assay.tables.json_lines import JsonLines
+        from assay.tables.sources.json_lines import JsonLines
 
         return JsonLines(paths, where)
-    from assay.tables.delimited import DelimitedFiles
+    from assay.tables.sources.delimited import DelimitedFiles
 
     return DelimitedFiles(paths, delimiter, where)
 
@@ -127,13 +127,13 @@ def form_of(path: Path) -> Form:
 def _is_frame(data: Any) -> bool:
     if isinstance(data, Rows | list | tuple) or (hasattr(data, "__array__") and not hasattr(data, "columns")):
         return False
-    from assay.tables.frames import is_frame
+    from assay.tables.sources.frames import is_frame
 
     return is_frame(data)
 
 
 def _database(data: str | os.PathLike[str], delimiter: str | None, table: str | None, sql: str | None) -> Source | None:
-    from assay.tables.databases import is_database, open_database, open_sql
+    from assay.tables.sources.databases import is_database, open_database, open_sql
 
     if is_database(data):
         return open_database(data, table=table, sql=sql)
@@ -141,7 +141,7 @@ def _database(data: str | os.PathLike[str], delimiter: str | None, table: str | 
 
 
 def _images(folder: Path, size: tuple[int, int] | None, where: str | None, **others: Any) -> Source:
-    from assay.tables.images import ImageFolder, image_files
+    from assay.tables.sources.images import ImageFolder, image_files
 
     if not image_files(folder):
         raise DataError(

@@ -19,8 +19,8 @@ import pyarrow as pa
 
 from assay.errors import DataError, ParameterError
 from assay.tables.columns import check_known
-from assay.tables.parallel import in_order
-from assay.tables.source import Reading, Source
+from assay.tables.sources.parallel import in_order
+from assay.tables.sources.source import Reading, Source
 
 ENDINGS = frozenset({".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".pgm", ".ppm", ".pbm", ".pnm"})
 LOOKED_AT = 200

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import DataError, ParameterError, SchemaError, nearest
-from assay.tables.kinds import USED, Kind, Task, are_classes
+from assay.tables.description.kinds import USED, Kind, Task, are_classes
 
 if TYPE_CHECKING:
-    from assay.tables.source import Source
+    from assay.tables.sources.source import Source
 
 
 @dataclass(frozen=True)
@@ -60,24 +60,24 @@ class Schema:
 
     def to_data(self) -> dict[str, Any]:
         """The schema as plain JSON, with its version."""
-        from assay.tables.schema_data import to_data
+        from assay.tables.description.schema_data import to_data
 
         return to_data(self)
 
     @classmethod
     def from_data(cls, data: Any) -> Schema:
         """The schema of `to_data`; everything is checked, for a file may hold anything."""
-        from assay.tables.schema_data import from_data
+        from assay.tables.description.schema_data import from_data
 
         return from_data(data)
 
     def __str__(self) -> str:
-        from assay.tables.schema_text import as_text
+        from assay.tables.description.schema_text import as_text
 
         return as_text(self)
 
     def _repr_html_(self) -> str:
-        from assay.tables.schema_text import as_html
+        from assay.tables.description.schema_text import as_html
 
         return as_html(self)
 
@@ -97,7 +97,7 @@ def infer(
     `weight`, `group` and `time` name columns that are no features. `features`: the columns to look at (default: all the
     others). `kinds` overrides what is found: {"zip": "category", "notes": "ignored"}.
     """
-    from assay.tables.survey import survey
+    from assay.tables.description.survey import survey
 
     roles = {role: name for role, name in (("weight", weight), ("group", group), ("time", time)) if name is not None}
     return survey(source, target, roles, features, dict(kinds or {}))

@@ -11,7 +11,7 @@ import pyarrow as pa
 from adbc_driver_manager import dbapi
 
 from assay.errors import AssayError, DataError
-from assay.tables.addresses import Address
+from assay.tables.sources.addresses import Address
 
 HINTS = (
     ("refused|could not connect|no such file", "Is the server running, and are host and port right?"),

@@ -11,11 +11,21 @@ import pyarrow.types as types
 
 from assay.errors import ParameterError, SchemaError, nearest
 from assay.tables.columns import check_known, feature_names, is_text, refuse_repeats
-from assay.tables.kinds import CHOOSABLE, KINDS, MOST_LEVELS, USED, Facts, Family, Kind, decide, decide_target
-from assay.tables.schema import Column, Schema
-from assay.tables.source import Reading, Source, cut
-from assay.tables.tallies import BooleanTally, DateTally, EmptyTally, NumberTally, Tally
-from assay.tables.text_tally import TextTally
+from assay.tables.description.kinds import (
+    CHOOSABLE,
+    KINDS,
+    MOST_LEVELS,
+    USED,
+    Facts,
+    Family,
+    Kind,
+    decide,
+    decide_target,
+)
+from assay.tables.description.schema import Column, Schema
+from assay.tables.description.tallies import BooleanTally, DateTally, EmptyTally, NumberTally, Tally
+from assay.tables.description.text_tally import TextTally
+from assay.tables.sources.source import Reading, Source, cut
 
 EXACT_IN_ALL = 1 << 24  # hashes kept for all columns together: 128 MB at most
 MOST_EXACT, FEWEST_EXACT = 100_000, 1024
@@ -35,7 +45,7 @@ POSSIBLE: dict[Family, tuple[Kind, ...]] = {
 def survey(
     source: Source, target: str | None, roles: Mapping[str, str], features: Iterable[str] | None, kinds: dict[str, str]
 ) -> Schema:
-    """The schema of a source; see `assay.tables.schema.infer`."""
+    """The schema of a source; see `assay.tables.description.schema.infer`."""
     names = _features(source, target, roles, features)
     looked_at = [*names, *([target] if target is not None else [])]
     chosen = _checked_kinds(source, looked_at, kinds)

@@ -19,9 +19,9 @@ import pyarrow as pa
 
 from assay.errors import DataError
 from assay.tables.columns import refuse_repeats
-from assay.tables.frames import Frame
-from assay.tables.guessing import MISSING
-from assay.tables.workbook import OLD_HINT, Workbook, tag, text_of
+from assay.tables.sources.frames import Frame
+from assay.tables.sources.guessing import MISSING
+from assay.tables.sources.workbook import OLD_HINT, Workbook, tag, text_of
 
 OLD_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 ZIP_MAGIC = b"PK\x03\x04"

@@ -13,9 +13,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.types as types
 
-from assay.tables.delimited import DelimitedFiles
-from assay.tables.json_lines import JsonLines
-from assay.tables.source import Reading, Source
+from assay.tables.sources.delimited import DelimitedFiles
+from assay.tables.sources.json_lines import JsonLines
+from assay.tables.sources.source import Reading, Source
 
 MOST_BYTES = 1 << 30  # of the files
 

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as compute
 
-from assay.tables.kinds import Kind
+from assay.tables.description.kinds import Kind
 from assay.tables.plan import as_text
 
 WANTED: dict[Kind, str] = {"number": "a number", "boolean": "true or false", "date": "a date such as 2024-03-31"}

@@ -15,7 +15,7 @@ import pyarrow.types as types
 
 from assay.errors import DataError, DataTypeError
 from assay.tables.columns import check_known, refuse_repeats
-from assay.tables.source import Reading, Source
+from assay.tables.sources.source import Reading, Source
 
 
 class Frame(Source):

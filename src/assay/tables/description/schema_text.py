@@ -8,10 +8,10 @@ from collections import Counter
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from assay.tables.kinds import USED
+from assay.tables.description.kinds import USED
 
 if TYPE_CHECKING:
-    from assay.tables.schema import Column, Schema
+    from assay.tables.description.schema import Column, Schema
 
 WIDTH = 80
 MOST_SHOWN = 100

@@ -16,12 +16,12 @@ import duckdb
 import pyarrow as pa
 
 from assay.errors import AssayError, DataError
-from assay.tables.adbc import wrapped
-from assay.tables.addresses import Address
-from assay.tables.catalogue import Table, choose, quoted
 from assay.tables.columns import refuse_repeats
-from assay.tables.source import Reading, Source
-from assay.tables.spool import ROWS_IN_GROUP, Spooled
+from assay.tables.sources.adbc import wrapped
+from assay.tables.sources.addresses import Address
+from assay.tables.sources.catalogue import Table, choose, quoted
+from assay.tables.sources.source import Reading, Source
+from assay.tables.sources.spool import ROWS_IN_GROUP, Spooled
 
 CONFIG: dict[str, Any] = {
     "autoinstall_known_extensions": "false",

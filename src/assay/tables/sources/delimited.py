@@ -21,13 +21,13 @@ import pyarrow.csv as arrow_csv
 import pyarrow.types as types
 
 from assay.errors import DataError
-from assay.tables.bytes_of import encoding_of, head_of, utf8_bytes
 from assay.tables.columns import refuse_repeats
-from assay.tables.complaints import UTF8_HINT, complain, unclosed
-from assay.tables.guessing import guess, options, without_missing
-from assay.tables.lines import Piece, Unclosed, pieces
-from assay.tables.parallel import in_order
-from assay.tables.source import Reading, Source, named
+from assay.tables.sources.bytes_of import encoding_of, head_of, utf8_bytes
+from assay.tables.sources.complaints import UTF8_HINT, complain, unclosed
+from assay.tables.sources.guessing import guess, options, without_missing
+from assay.tables.sources.lines import Piece, Unclosed, pieces
+from assay.tables.sources.parallel import in_order
+from assay.tables.sources.source import Reading, Source, named
 
 GUESSED_FROM = 4 << 20
 READ_AT_ONCE = 1 << 20
@@ -197,7 +197,7 @@ class DelimitedFiles(Source):
         """The compiled parser, for files so long that loading it pays."""
         if self._blank_is_row or sum(os.path.getsize(path) for path in self.paths) < LONG:
             return None
-        from assay.tables.numbers_in_text import PlainParser
+        from assay.tables.sources.numbers_in_text import PlainParser
 
         return (
             PlainParser(self.names, dtypes, self.delimiter, self._point, self._dashes)

@@ -18,13 +18,13 @@ import pyarrow.types as types
 from assay.errors import SchemaError, nearest
 from assay.numerics import Array
 from assay.tables.columns import INDEX_OF_PANDAS
-from assay.tables.kinds import MOST_LEVELS, Family
-from assay.tables.parsing import NotOfKind, parsed
+from assay.tables.description.kinds import MOST_LEVELS, Family
+from assay.tables.description.parsing import NotOfKind, parsed
+from assay.tables.description.schema import Column, Schema
+from assay.tables.description.schema_text import told
+from assay.tables.description.survey import family_of, rows_at_once
 from assay.tables.plan import as_numbers, as_text
-from assay.tables.schema import Column, Schema
-from assay.tables.schema_text import told
-from assay.tables.source import Reading, Source, cut
-from assay.tables.survey import family_of, rows_at_once
+from assay.tables.sources.source import Reading, Source, cut
 from assay.tables.table_plan import as_seconds, without_nan
 
 FIRST_ROWS = 1024

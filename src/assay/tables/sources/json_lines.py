@@ -19,12 +19,12 @@ import pyarrow.json as arrow_json
 import pyarrow.types as types
 
 from assay.errors import DataError
-from assay.tables.bytes_of import UTF16_MARKS, head_of, plain_bytes, utf8_bytes
 from assay.tables.columns import refuse_repeats
-from assay.tables.lines import Piece, lines_before, pieces
-from assay.tables.nesting import Leaf, flat, leaves, nested
-from assay.tables.parallel import in_order
-from assay.tables.source import Reading, Source, named
+from assay.tables.sources.bytes_of import UTF16_MARKS, head_of, plain_bytes, utf8_bytes
+from assay.tables.sources.lines import Piece, lines_before, pieces
+from assay.tables.sources.nesting import Leaf, flat, leaves, nested
+from assay.tables.sources.parallel import in_order
+from assay.tables.sources.source import Reading, Source, named
 
 GUESSED_FROM = 4 << 20
 READ_AT_ONCE = 4 << 20

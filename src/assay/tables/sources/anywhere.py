@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from assay.engines import Block
-from assay.tables.parquet import explained, open_parquet, read_batches
-from assay.tables.source import Decoding
+from assay.tables.sources.parquet import explained, open_parquet, read_batches
+from assay.tables.sources.source import Decoding
 
 MOST_IDLE = 4
 BATCH = 1 << 14

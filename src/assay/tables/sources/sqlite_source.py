@@ -16,11 +16,11 @@ import adbc_driver_sqlite.dbapi as driver
 import pyarrow as pa
 
 from assay.errors import DataError
-from assay.tables.adbc import ask, cursor, explained, wrapped
-from assay.tables.addresses import Address
-from assay.tables.catalogue import Table, choose, quoted
 from assay.tables.columns import refuse_repeats
-from assay.tables.spool import ROWS_IN_GROUP, Spooled
+from assay.tables.sources.adbc import ask, cursor, explained, wrapped
+from assay.tables.sources.addresses import Address
+from assay.tables.sources.catalogue import Table, choose, quoted
+from assay.tables.sources.spool import ROWS_IN_GROUP, Spooled
 
 TABLES = "SELECT 'main' AS schema, name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY 2"
 MILLISECONDS_TO_WAIT = 2000

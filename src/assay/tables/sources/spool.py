@@ -20,8 +20,8 @@ import pyarrow.parquet as parquet
 
 from assay.errors import DataError, WriteError
 from assay.tables.columns import is_number, is_text
-from assay.tables.parquet import ParquetFiles
-from assay.tables.source import Reading, Source
+from assay.tables.sources.parquet import ParquetFiles
+from assay.tables.sources.source import Reading, Source
 
 ROWS_IN_GROUP = 1 << 16
 

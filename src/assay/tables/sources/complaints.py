@@ -6,8 +6,8 @@ import re
 from typing import Any, Protocol
 
 from assay.errors import DataError
-from assay.tables.guessing import THOUSANDS
-from assay.tables.lines import Piece, lines_before, row_at
+from assay.tables.sources.guessing import THOUSANDS
+from assay.tables.sources.lines import Piece, lines_before, row_at
 
 UTF8_HINT = "Convert the file to UTF-8: iconv -f latin1 -t utf-8 old.csv > new.csv."
 WANTED = {"double": "a number", "int64": "a whole number", "bool": "true or false", "date32[day]": "a date"}

@@ -11,11 +11,11 @@ import pyarrow.compute as compute
 import pyarrow.types as types
 
 from assay.numerics import Array
-from assay.tables.distinct import hash_texts
-from assay.tables.kinds import MOST_LEVELS, NEARLY_NUMBERS, Family
+from assay.tables.description.distinct import hash_texts
+from assay.tables.description.kinds import MOST_LEVELS, NEARLY_NUMBERS, Family
+from assay.tables.description.tallies import Tally
 from assay.tables.plan import as_text
 from assay.tables.table_plan import without_nan
-from assay.tables.tallies import Tally
 
 SAMPLE = 200  # texts of a batch whose words are counted
 NUMBER = r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$"
