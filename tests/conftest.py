@@ -1,4 +1,4 @@
-"""What all tests share: the folder of real data, a small cluster, and settings of the property tests."""
+"""What all tests share: the folder of real data, a small cluster, a PostgreSQL server, and settings of the property tests."""
 
 from __future__ import annotations
 
@@ -51,3 +51,18 @@ def client():
     ):
         client.wait_for_workers(2)
         yield client
+
+
+@pytest.fixture(scope="session")
+def server():
+    """A real server with passwords. Where it cannot be had the tests are skipped, in CI they fail."""
+    import postgres
+
+    programs = postgres.programs()
+    if programs is None:
+        message = "PostgreSQL is not installed: run tools/postgres as root, or install it by other means"
+        if os.environ.get("CI"):
+            pytest.fail(message)
+        pytest.skip(message)
+    with postgres.running(programs) as running:
+        yield running

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-import postgres
 import pytest
 from click.testing import CliRunner
 
@@ -65,16 +64,3 @@ def coins_model(cli):
     outcome = cli("train", "coins", "--model", "gaussian-nb", "--out", "coins.assay")
     assert outcome.code == 0, outcome.err
     return "coins.assay"
-
-
-@pytest.fixture(scope="session")
-def server():
-    """A real PostgreSQL server with passwords. Where it cannot be had the tests are skipped, in CI they fail."""
-    programs = postgres.programs()
-    if programs is None:
-        message = "PostgreSQL is not installed: run tools/postgres as root, or install it by other means"
-        if os.environ.get("CI"):
-            pytest.fail(message)
-        pytest.skip(message)
-    with postgres.running(programs) as running:
-        yield running

@@ -31,6 +31,20 @@ class BatchPart(NamedTuple):
         return self.plan.block(self.batches, self.start)
 
 
+def text_labels(source: Source, target: str, classes: Array) -> bool:
+    """Whether the target is to be read as text, so that its labels are of the kind of a model's classes; SchemaError where it cannot be."""
+    text = classes.dtype.kind in "OUT"
+    dtype = source.types[target]
+    readable = types.is_integer(dtype) or not (source.typed or types.is_floating(dtype))
+    if text == is_text(dtype) or (text and readable):
+        return text
+    kinds = ("text", "numbers") if text else ("numbers", "text")
+    raise SchemaError(
+        f"The model's classes are {kinds[0]}, such as {classes.tolist()[0]!r}, but the target {target!r} holds {kinds[1]} "
+        f"in {source.where}."
+    )
+
+
 class FileRows(Rows):
     """The rows of a source. `fitted` are the categories that a fitted model knows; without, they are looked for."""
 
@@ -111,16 +125,8 @@ class FileRows(Rows):
     def labelled_like(self, classes: Array) -> FileRows:
         """The same rows with targets of the kind that a fitted model's classes have."""
         assert self._target is not None
-        text = classes.dtype.kind in "OUT"
-        dtype = self.source.types[self._target]
-        readable = types.is_integer(dtype) or not (self.source.typed or types.is_floating(dtype))
-        if text == is_text(dtype) or (text and readable):
-            return type(self)(self.source, self._given(), self._target, self._weight, self._fitted, text_target=text)
-        kinds = ("text", "numbers") if text else ("numbers", "text")
-        raise SchemaError(
-            f"The model's classes are {kinds[0]}, such as {classes.tolist()[0]!r}, but the target {self._target!r} holds {kinds[1]} "
-            f"in {self.source.where}."
-        )
+        text = text_labels(self.source, self._target, classes)
+        return type(self)(self.source, self._given(), self._target, self._weight, self._fitted, text_target=text)
 
     def _given(self) -> tuple[str, ...]:
         assert self.names is not None

@@ -36,11 +36,7 @@ class Plan:
         reading: dict[str, Reading] = {
             name: "number" if levels is None else "text" for name, levels in zip(self.features, self.levels)
         }
-        if self.target is not None:
-            reading[self.target] = "text" if self.text_target else "as it is"
-        if self.weight is not None:
-            reading[self.weight] = "number"
-        return reading
+        return {**reading, **roles(self.target, self.weight, self.text_target)}
 
     def block(self, batches: list[Any], start: int) -> Block:
         """The block of some Arrow batches, of which the first row has the number `start`."""
@@ -56,6 +52,16 @@ class Plan:
             None if self.weight is None else as_weight(table[self.weight], self.weight, start),
             start,
         )
+
+
+def roles(target: str | None, weight: str | None, text_target: bool) -> dict[str, Reading]:
+    """How the target and the weights are read."""
+    reading: dict[str, Reading] = {}
+    if target is not None:
+        reading[target] = "text" if text_target else "as it is"
+    if weight is not None:
+        reading[weight] = "number"
+    return reading
 
 
 def interleave(columns: list[Array], rows: int, dtype: Any) -> Array:

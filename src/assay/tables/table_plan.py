@@ -18,7 +18,7 @@ from assay.tables.description.parsing import NotOfKind, parsed
 from assay.tables.description.schema import Column
 from assay.tables.encoding.wide import beside
 from assay.tables.encoding.words import word_counts
-from assay.tables.plan import as_numbers, as_target, as_text, as_weight, interleave
+from assay.tables.plan import as_numbers, as_target, as_text, as_weight, interleave, roles
 from assay.tables.sources.source import Reading
 
 READINGS: dict[str, Reading] = {"number": "number", "boolean": "number", "category": "text", "text": "text"}
@@ -37,11 +37,7 @@ class TablePlan:
 
     def columns(self) -> dict[str, Reading]:
         reading: dict[str, Reading] = {c.name: READINGS.get(c.kind, "as it is") for c in (*self.plain, *self.texts)}
-        if self.target is not None:
-            reading[self.target] = "text" if self.text_target else "as it is"
-        if self.weight is not None:
-            reading[self.weight] = "number"
-        return reading
+        return {**reading, **roles(self.target, self.weight, self.text_target)}
 
     def block(self, batches: list[Any], start: int) -> Block:
         """The block of some Arrow batches, of which the first row has the number `start`."""

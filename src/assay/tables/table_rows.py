@@ -12,13 +12,11 @@ import pyarrow.types as types
 
 from assay.engines import Block, Part, Rows, block_rows
 from assay.engines.sparse import SPARSE_BLOCK
-from assay.errors import SchemaError
 from assay.numerics import Array
-from assay.tables.columns import is_text
 from assay.tables.description.schema import Schema
 from assay.tables.encoding.encode import Encoding
 from assay.tables.encoding.words import BUCKETS
-from assay.tables.file_rows import BatchPart
+from assay.tables.file_rows import BatchPart, text_labels
 from assay.tables.sources.anywhere import ranges
 from assay.tables.sources.parquet import ParquetFiles
 from assay.tables.sources.source import Source, cut
@@ -89,16 +87,8 @@ class TableRows(Rows):
     def labelled_like(self, classes: Array) -> TableRows:
         """The same rows with targets of the kind that a fitted model's classes have."""
         assert self._target is not None
-        text = classes.dtype.kind in "OUT"
-        dtype = self.source.types[self._target]
-        readable = types.is_integer(dtype) or not (self.source.typed or types.is_floating(dtype))
-        if text == is_text(dtype) or (text and readable):
-            return TableRows(self.source, self.schema, self._target, self._weight, text)
-        kinds = ("text", "numbers") if text else ("numbers", "text")
-        raise SchemaError(
-            f"The model's classes are {kinds[0]}, such as {classes.tolist()[0]!r}, but the target {self._target!r} holds {kinds[1]} "
-            f"in {self.source.where}."
-        )
+        text = text_labels(self.source, self._target, classes)
+        return TableRows(self.source, self.schema, self._target, self._weight, text)
 
 
 @dataclass(frozen=True)
