@@ -32,7 +32,7 @@ import assay
         (assay.LinearSVC(loss="hinge"), pairs, 6),
         (assay.LinearSVC(C=1e12), blobs, 18),
     ],
-    ids=str,
+    ids=lambda part: getattr(part, "__name__", None) or str(part),
 )
 def test_the_free_numbers_are_those_of_the_formula(model, data, free):
     X, y = data(120, 5, 0)

@@ -82,9 +82,9 @@ def test_with_folds_nothing_drops_out(table):
 
 def test_rungs_hold_models_to_their_time(monkeypatch, table):
     from assay.select.budget import worth_the_time
-    from assay.select.compare import Work
     from assay.select.entrants import entrants
     from assay.select.question import Question
+    from assay.select.work import Work
 
     register(monkeypatch, Slow)
     found = compare(table, "y", models=["baseline"], workers=0)

@@ -8,8 +8,8 @@ import pytest
 from odd_models import Guess, register
 
 import assay
-from assay.select.compare import opened_table
 from assay.select.entrants import Entrant, entrants
+from assay.select.opened import opened_table
 from assay.select.row_losses import Answers, row_losses
 from assay.select.splits import Split
 from assay.select.trial import inner_splits, run_trial, search_settings

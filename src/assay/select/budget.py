@@ -28,7 +28,7 @@ from assay.select.splits import Resampling, Split, make_splits
 from assay.select.trial import learnable, learnt, quietly
 
 if TYPE_CHECKING:
-    from assay.select.compare import Work
+    from assay.select.work import Work
 
 SHARES = (1 / 9, 1 / 3)
 FEWEST = 900  # rows common to all splits' training sides below which a ninth of them decides nothing
