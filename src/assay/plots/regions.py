@@ -23,6 +23,7 @@ from assay.plots.style import FONT, GREY, INK, Shown, shown_classes
 PALE, STRONG, PLAIN = 0.12, 0.6, 0.35  # how solid a region is: at p = 1/K, at p = 1, and without probabilities
 LEVELS = 12  # colours of the points of a regression
 LEAST_REGION = 0.01  # of the picture, for a name of its own
+FLAT: dict[str, Any] = {"origin": "lower", "aspect": "auto", "interpolation": "nearest", "zorder": 0}
 
 
 def decision_regions(
@@ -137,11 +138,8 @@ def _paint(ax: Axes, picture: Picture, looks: Array, shown: Shown, P: Floats | N
         vmin=-0.5,
         vmax=len(shown.names) - 0.5,
         alpha=solid,
-        origin="lower",
         extent=picture.extent,
-        aspect="auto",
-        interpolation="nearest",
-        zorder=0,
+        **FLAT,
     )
     _hatch(ax, picture)
 
@@ -207,11 +205,8 @@ def _values(ax: Axes, model: Any, seen: Seen, on: Plane, picture: Picture) -> st
         cmap=colours,
         norm=norm,
         alpha=solid,
-        origin="lower",
         extent=picture.extent,
-        aspect="auto",
-        interpolation="nearest",
-        zorder=0,
+        **FLAT,
     )
     _hatch(ax, picture)
     bar = ax.figure.colorbar(ScalarMappable(norm, colours), ax=ax)
