@@ -17,7 +17,7 @@ from bench.data import FOLDER, letters, made_classes, real_data, scaled, written
 from bench.harness import Race
 from bench.processes import watched
 
-LIMIT = 300.0  # seconds
+LIMIT = 120.0  # seconds
 FASTER, LARGER = 5, 3
 SHORT = 3000  # rows of a table that takes next to no memory
 OURS = """
