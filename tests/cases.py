@@ -142,6 +142,11 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
     "logistic-regression": [{}, {"params": {"l1_ratio": 0.5, "C": 0.5}, "data": pairs}],
     "linear-svc": [{}, {"params": {"loss": "hinge", "class_weight": "balanced"}, "tolerance": 1e-6, "data": pairs}],
     "erm": [{}, {"params": {"loss": "softmax", "penalty": "elasticnet"}, "tolerance": 1e-5}],
+    "rectangle": [
+        {"params": {"n_init": 2}},
+        {"params": {"n_rectangles": 2, "class_weight": "balanced"}, "data": pairs},
+        {"params": {"method": "tightest"}, "data": blobs},
+    ],
     "perceptron": [{"params": {"max_iter": 3}}, {"params": {"order": "batch", "max_iter": 10}}],
 }
 

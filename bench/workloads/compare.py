@@ -1,7 +1,8 @@
 """`assay.compare` with the default search on three tables, against the same grid on the same folds in scikit-learn + joblib.
 
 Each side runs once, in a process of its own, from the Parquet file to the last family's error on the held-out rows; the time
-to import is not counted, nor is that to start joblib's workers. A family of the peer's is stopped after LIMIT seconds and counts with these.
+to import is not counted (nor that of SciPy, Numba and the models, which Assay loads when it needs them), nor is that to start joblib's
+workers. A family of the peer's is stopped after LIMIT seconds and counts with these.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ SHORT = 3000  # rows of a table that takes next to no memory
 OURS = """
 import json, sys, time
 import assay, assay.select.compare
+import numba, scipy.linalg, scipy.special
+assay.models()
 start = time.perf_counter()
 found = assay.compare(sys.argv[1], sys.argv[2])
 seconds = time.perf_counter() - start

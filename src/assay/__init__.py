@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from assay.hypotheses import NaiveBayes as NaiveBayes
     from assay.hypotheses import Perceptron as Perceptron
     from assay.hypotheses import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
+    from assay.hypotheses import RectangleClassifier as RectangleClassifier
     from assay.hypotheses import Ridge as Ridge
     from assay.hypotheses import models as models
     from assay.hypotheses.separability import margin as margin

@@ -121,7 +121,7 @@ def trees() -> Comparison:
 
 def test_the_report_has_the_verdict_first_and_a_section_for_every_finished_model(trees):
     page = sound(trees)
-    assert page.text.index(trees.verdict[0]) < page.text.index("Models by risk on rows")
+    assert page.text.index(trees.verdict[0]) < page.text.index("Models ranked: error by 3-fold cross-validation")
     headings = [tag for tag, _ in page.elements if tag == "h2"]
     assert len(headings) == len(trees.done) + 5  # ranking, worries, bracket, table, reproduction
     for words in (

@@ -81,6 +81,44 @@ def test_where_no_model_is_finished_the_comparison_says_so(monkeypatch, table):
         _ = found.model
 
 
+def numbers(found: assay.Comparison, *names: str) -> list:
+    """What was found of some models."""
+    entries = [found[name] for name in names]
+    return [(e.risk, e.train_risk, e.fold_risks.tolist(), e.setting, e.scores, e.against_best) for e in entries]
+
+
+def test_models_that_fail_in_any_way_change_no_number_of_the_others(monkeypatch, table):
+    register(monkeypatch, Hangs, Crashes, Raises)
+    others = ("baseline", "lda", "linear-svc")
+    alone = compare(table, "y", models=others, folds=3, workers=2)
+    beside = compare(table, "y", models=["hangs", "crashes", "raises", *others], folds=3, timeout=2.5, workers=2)
+    states = {e.name: e.state for e in beside.entries if not e.done}
+    assert states == {"hangs": "timeout", "crashes": "failed", "raises": "failed"}
+    assert numbers(beside, *others) == numbers(alone, *others)
+    assert beside.recommended == alone.recommended
+    assert beside.model.certificate_.verify(table).holds
+    assert beside.verdict[0] == alone.verdict[0]
+    for name in states:
+        assert f"{name} ({states[name]})" in beside.verdict[1]
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("at", ["plan", "split", "fits", "ended"])
+def test_a_listener_that_fails_is_not_told_any_more_and_nothing_is_lost(table, workers, at):
+    heard = []
+
+    def listen(key, event):
+        heard.append(event[0])
+        if event[0] == at:
+            raise RuntimeError("the screen is gone")
+
+    options = {"models": ["baseline", "qda"], "folds": 3, "workers": workers}
+    found = compare(table, "y", on_event=listen, **options)
+    assert heard[-1] == at
+    assert heard.count(at) == 1
+    assert numbers(found, "baseline", "qda") == numbers(compare(table, "y", **options), "baseline", "qda")
+
+
 def test_a_model_that_registers_itself_takes_part_and_nothing_else_need_know_it(monkeypatch, table):
     register(monkeypatch, Guess)
     found = compare(table, "y", without=["erm", "logistic-regression"], folds=3, workers=2)

@@ -1,8 +1,6 @@
-"""The cross-validated error in a model's certificate is found again by fitting every fold again; a claim that lies is refused."""
+"""The cross-validated error in a model's certificate is found again by fitting every fold again."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -58,27 +56,11 @@ def test_numbers_have_a_cross_validated_squared_error(model):
     assert found.model.certificate_.verify(table()).holds
 
 
-def test_other_rows_and_tampered_claims_are_refused():
-    found = compare(table(), models=["lda"], folds=4, workers=0, **CLASSES)
-    model = found.model
-    good = claim_in(model)
-
-    def refused(claim) -> bool:
-        own = tuple(claim if c.check == "cross_validated" else c for c in model._claims)
-        lying = type(model)(model.model_, model.encoding_, own)
-        verdicts = {v.claim: v.holds for v in lying.certificate_.verify(table())}
-        return not verdicts["cross-validated error"]
-
-    w = good.witness
-    assert not refused(good)
-    assert refused(replace(good, value=good.value / 2))
-    assert refused(replace(good, bound=good.bound / 2))
-    assert refused(replace(good, witness={**w, "sums": np.maximum(w["sums"] - 1, 0)}))
-    assert refused(replace(good, witness={**w, "seed": 9}))
-    assert refused(replace(good, witness={**w, "rows": w["rows"] + 1}))
-    assert refused(replace(good, witness={**w, "folds": 5}))
+def test_other_rows_are_refused():
+    model = compare(table(), models=["lda"], folds=4, workers=0, **CLASSES).model
     other = table().assign(y=table().y.sample(frac=1, random_state=0).to_numpy())
-    assert not model.certificate_.verify(other).holds
+    verdicts = {v.claim: v.holds for v in model.certificate_.verify(other)}
+    assert not verdicts["cross-validated error"]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from assay.engines import engine_for
 from assay.engines.csr import SparseMatrix
 from assay.tables.description.schema import Schema, infer
 from assay.tables.encoding import Encoding, Wants
-from assay.tables.encoding.words import BUCKETS
+from assay.tables.encoding.words import BUCKETS, bucket_names
 from assay.tables.table_rows import TableRows, encode
 from assay.tables.tabled import table_source
 
@@ -153,7 +153,7 @@ def test_messages_become_hashed_words_weighed_as_scikit_learn_weighs_them(data_d
     due = _weighed_words(fit[text], data[text])
     if sparse:
         kept = np.flatnonzero((_counts(fit[text]) > 0).sum(axis=0) >= 2)
-        assert encoding.names == tuple(f"{text}#{k}" for k in kept)
+        assert encoding.names == tuple(bucket_names(text, encoding.schema[text].words, kept))
         due = due[:, kept]
     else:
         due = due.reshape(len(due), -1, 256).sum(axis=1)

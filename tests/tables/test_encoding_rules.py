@@ -112,6 +112,26 @@ def test_one_row_can_be_learnt_from_and_nothing_is_divided_by_zero():
     assert rows(encoding, {"a": [5.0, 7.0], "c": ["y", "x"]}) == {"a": [0.0, 2.0], "c=y": [1.0, 0.0]}
 
 
+@pytest.mark.parametrize("value", [0.1, 1e6 / 3, -7.3e-9, 1e15 + 0.3])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_column_that_is_constant_but_for_rounding_is_not_scaled_up(value, sparse):
+    n = 1001  # the mean of many equal numbers is off in its last digit, and so are all deviations from it
+    few = np.where(np.arange(n) % 2, value, np.nextafter(value, np.inf))
+    for column in (np.full(n, value), few):
+        frame = {"same": column, "told": np.arange(n) / 7.0, "colour": ["red", "blue", "green"] * 333 + ["red"] * 2}
+        encoding = learnt(frame, Wants("one-hot", True, False, sparse), kinds={"same": "number"})
+        assert encoding.statistics.deviation[0] == 1.0
+        assert np.abs(encoded(encoding, frame)[:, 0]).max() <= 1e-12 * abs(value)
+        assert encoding.statistics.deviation[1] == pytest.approx(np.std(frame["told"]))
+
+
+@pytest.mark.parametrize("spread", [1e-9, 1e-11])
+def test_a_column_that_varies_little_beside_its_mean_is_scaled_all_the_same(spread):
+    column = 1.0 + spread * np.random.default_rng(0).normal(size=500)
+    encoding = learnt({"a": column}, Wants("one-hot", True), kinds={"a": "number"})
+    assert encoded(encoding, {"a": column}).std() == pytest.approx(1.0)
+
+
 def test_truth_values_are_0_and_1_unscaled_and_a_missing_one_is_their_share():
     encoding = learnt({"b": [True, False, None, True, True]}, Wants(scaled=True))
     assert rows(encoding, {"b": [True, False, None]}) == {"b": [1.0, 0.0, 0.75], "b is missing": [0.0, 0.0, 1.0]}

@@ -57,6 +57,20 @@ def _run(function: Callable[[Any], Any], item: Any) -> Any:
         return _landed(function)(item)
 
 
+def _run_with(function: Callable[[Any, Any], Any], shared: Any, item: Any) -> Any:
+    with one_thread_blas():
+        return function(_aligned(shared), item)
+
+
+def _aligned(value: Any) -> Any:
+    """A tuple of arrays (and of tuples of such) with arrays that travelled to odd addresses copied."""
+    if isinstance(value, np.ndarray):
+        return value if value.flags.aligned else value.copy(order="K")
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(_aligned, value))
+    return value
+
+
 def _landed(value: Any) -> Any:
     """A function with its bound arguments, arrays that travelled to odd addresses copied: products of such have other bits."""
     if isinstance(value, partial):
@@ -97,6 +111,32 @@ class Cluster(Engine):
         finally:
             for future, _ in waiting:
                 future.cancel()
+
+    def map_with(
+        self, function: Callable[[Any, Item], Result], shared: Any, items: Iterable[Item]
+    ) -> Iterator[Result]:
+        try:
+            there = self.client.scatter([shared], hash=False, broadcast=True)[0]
+        except (OSError, TimeoutError) as error:
+            raise EngineError(DIED.format(error)) from error
+        waiting: deque[Any] = deque()
+        ahead = 2 * max(1, sum(self.client.nthreads().values()))
+        try:
+            for item in items:
+                waiting.append(self.client.submit(_run_with, function, there, item, pure=False))
+                if len(waiting) > ahead:
+                    yield self._landed_result(waiting.popleft())
+            while waiting:
+                yield self._landed_result(waiting.popleft())
+        finally:
+            for future in waiting:
+                future.cancel()
+
+    def _landed_result(self, future: Any) -> Any:
+        try:
+            return future.result()
+        except (distributed.KilledWorker, CancelledError) as error:
+            raise EngineError(DIED.format(error)) from error
 
     def _submit(self, function: Callable[[Any], Any], item: Any) -> Any:
         parts = item if isinstance(item, tuple) and not hasattr(item, "load") else (item,)

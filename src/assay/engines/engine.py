@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar, Token
+from functools import partial
 from typing import Any, TypeVar
 
 from assay.engines.rows import Rows
@@ -27,6 +28,12 @@ class Engine(ABC):
     @abstractmethod
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """function(item) for every item, yielded in the order of the items."""
+
+    def map_with(
+        self, function: Callable[[Any, Item], Result], shared: Any, items: Iterable[Item]
+    ) -> Iterator[Result]:
+        """function(shared, item) for every item, in order; what all share is brought to where the work runs only once."""
+        return self.map(partial(function, shared), items)
 
     def open(self, rows: Rows) -> Rows:
         """The rows in the form in which this engine reads them."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from assay.hypotheses.naive_bayes import MultinomialNB as MultinomialNB
     from assay.hypotheses.naive_bayes import NaiveBayes as NaiveBayes
     from assay.hypotheses.perceptron import Perceptron as Perceptron
+    from assay.hypotheses.rectangle import RectangleClassifier as RectangleClassifier
     from assay.learner import Learner
     from assay.store import Record
 
@@ -45,6 +46,7 @@ REGISTRY: dict[str, str] = {
     "perceptron": "assay.hypotheses.perceptron:Perceptron",
     "linear-svc": "assay.hypotheses.linear_svc:LinearSVC",
     "erm": "assay.hypotheses.erm:ERM",
+    "rectangle": "assay.hypotheses.rectangle:RectangleClassifier",
 }
 CLASS_NAMES: dict[str, str] = {where.split(":")[1]: name for name, where in REGISTRY.items()}
 

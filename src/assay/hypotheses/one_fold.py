@@ -17,6 +17,7 @@ from assay.engines import ArrayRows, Block, Engine, Rows, SparseRows, engine_for
 from assay.engines.blas import one_thread_blas
 from assay.engines.threads import Threads
 from assay.errors import DataError
+from assay.hypotheses.classes_there import refuse_absent, refuse_unlisted
 from assay.inputs import as_rows
 from assay.learner import BayesClassifier, Learner, Step
 from assay.params import check_params
@@ -151,19 +152,8 @@ class OneFoldClassifier(OneFold, BayesClassifier):
 
         `classes` lists every class that can ever occur; the first call needs it, later calls may repeat it.
         """
-        if classes is None and not hasattr(self, "classes_"):
-            raise DataError(
-                "classes must be passed on the first call to partial_fit: list every class that can occur, "
-                "e.g. partial_fit(X, y, classes=[0, 1])."
-            )
+        refuse_unlisted(self, classes)
         return self._fit(X, y, sample_weight, afresh=False, classes=classes)
 
     def _check_statistics(self, state: Any, whole: bool) -> None:
-        present = np.flatnonzero(state.class_count > 0)
-        if not len(present):
-            raise DataError("All sample weights are zero, so no class has any rows: give some rows a positive weight.")
-        if whole and len(present) < 2:
-            raise DataError(
-                f"Only one class, {self.classes_[present[0]]!r}, has rows of positive weight: a classifier needs at least two "
-                "classes to tell apart."
-            )
+        refuse_absent(self.classes_, state.class_count, whole)

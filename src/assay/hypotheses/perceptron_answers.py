@@ -39,3 +39,8 @@ def vote(X: Any, voters: Floats, votes: Array) -> Floats:
             winners = S.argmax(axis=2)
             Z += np.column_stack([(winners == k) @ some for k in range(m)])
     return Z / max(1, int(votes.sum()))
+
+
+def mean_weights(last: Floats, drift: Floats, visits: int) -> Floats:
+    """The average of the weights over all visits: (T·w_T − u) / T."""
+    return last - drift / max(1, visits)

@@ -11,9 +11,10 @@ import numpy as np
 from assay.engines import ArrayRows, Block, Engine, Rows, SparseMatrix, SparseRows, fold
 from assay.engines.fingerprint import bits, join, leaf, leaf_of
 from assay.engines.threads import Threads
-from assay.errors import DataError
+from assay.errors import DataError, ParameterError
+from assay.hypotheses.classes_there import refuse_absent
 from assay.inputs import refuse_non_finite
-from assay.labels import Labels
+from assay.labels import Labels, class_multipliers
 from assay.numerics import Array, Floats
 
 NO_WEIGHTS = np.empty(0)
@@ -118,6 +119,19 @@ def class_counts(engine: Engine, rows: Rows, labels: Labels, *, exact: bool) -> 
     if found is None:
         raise DataError("Found array with 0 sample(s) while a minimum of 1 is required.")
     return np.asarray(found)
+
+
+def class_factors(class_weight: Any, engine: Engine, rows: Rows, labels: Labels, whole: bool) -> Floats:
+    """The factor of each class; `whole`: these are all rows of the fit, so at least two classes must have some."""
+    balanced = isinstance(class_weight, str)
+    counts = np.ones(len(labels.classes))
+    if rows.has_weight or balanced:
+        counts = class_counts(engine, rows, labels, exact=balanced)
+        refuse_absent(labels.classes, counts, whole)
+    factors = class_multipliers(class_weight, labels.classes, counts)
+    if not np.any(counts * factors > 0):
+        raise ParameterError(f"class_weight={class_weight!r} leaves no class with any weight.")
+    return factors
 
 
 def _absorb_counts(labels: Labels, block: Block) -> Floats:

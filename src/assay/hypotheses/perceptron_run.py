@@ -192,6 +192,49 @@ class Run:
         return int(total.counts[1])
 
 
+class Ended(NamedTuple):
+    """How the passes of a fit ended: how many there were, and whether the last one met the rule to stop."""
+
+    passes: int
+    converged: bool
+
+
+def run_passes(
+    run: Run, engine: Engine, rows: Rows, labels: Labels, factor: Floats | None, share: float, most: int | None
+) -> Ended:
+    """Pass after pass until the mistakes of one are at most a `share`, `most` of them; None: one pass in order, as more rows come."""
+    if run.rule.order == "batch":
+        return _batch_passes(run, engine, rows, labels, factor, share, most or 1)
+    pieces = Pieces(engine, rows, labels, factor, run.rule.eta)
+    if most is None:
+        before = run.mistakes
+        visited = run.online_pass(pieces, 1, in_order=True)
+        return Ended(1, run.mistakes - before <= share * visited)
+    if run.rule.order == "first-mistake":
+        done = run.first_mistakes(pieces, most)
+        return Ended(run.mistakes + 1 if done else most, done)
+    for epoch in range(1, most + 1):
+        before = run.mistakes
+        visited = run.online_pass(pieces, epoch)
+        wrong = run.mistakes - before
+        if run.rule.order == "random":
+            wrong = run.count_wrong(pieces, int(share * visited) + 1)
+        if wrong <= share * visited:
+            return Ended(epoch, True)
+    return Ended(most, False)
+
+
+def _batch_passes(
+    run: Run, engine: Engine, rows: Rows, labels: Labels, factor: Floats | None, share: float, most: int
+) -> Ended:
+    for epoch in range(1, most + 1):
+        before = int(run.S.counts[0])
+        wrong = run.batch_step(engine, rows, labels, factor)
+        if wrong <= share * (int(run.S.counts[0]) - before):
+            return Ended(epoch, True)
+    return Ended(most, False)
+
+
 class Corrections(NamedTuple):
     """Σ ± step·x̃ over mistakes: G (m, d) and g (m,); sums and counts as in `Online`."""
 

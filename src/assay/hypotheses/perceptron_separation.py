@@ -1,12 +1,14 @@
-"""Whether any weights are right on all rows: what a perceptron keeps of the answer, and the claims that follow."""
+"""Whether any weights are right on all rows: what a perceptron keeps of the answer, the claims that follow, and advice."""
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from assay.certify import Claim
+from assay.errors import ConvergenceWarning, as_seen_by_sklearn
 from assay.labels import plain_labels
 from assay.learner import Fact, Tensor
 
@@ -73,3 +75,29 @@ def separation_claims_of(model: Any, space: Space) -> tuple[Claim, ...]:
     label = plain_labels(model.classes_)[1]
     bound = (bound_claim(found, label),) if answer and space == "augmented" else ()
     return (*separation_claims(found, label), *bound)
+
+
+def warn_unfinished(model: Any) -> None:
+    """Warn that a fit ended with mistakes, and say what to do about it, given what is known."""
+    what = "searches" if model.order == "first-mistake" else "passes"
+    known = getattr(model, "separable_", None)
+    advice = {
+        "no": "No weights are right on all rows (the certificate has the proof): allow a share of mistakes (tol=0.05), use "
+        "variant='averaged', or fit a model that bears mistakes.",
+        "yes": "Weights that are right on all rows exist (the certificate has them): raise max_iter.",
+    }.get(
+        str(known),
+        "Raise max_iter"
+        + (
+            ", or ask whether any weights could do it: model.certify(X, y) and assay.separability(X, y) tell. "
+            if len(model.classes_) == 2
+            else " (assay.separability tells of each class against the rest only). "
+        )
+        + "Where none can, allow a share of mistakes (tol=0.05) or use variant='averaged'.",
+    )
+    warnings.warn(
+        f"Perceptron: {model.max_iter} {what} did not end in one without a mistake; {model.wrong_} of {model.rows_} rows are on the "
+        f"wrong side. {advice}",
+        as_seen_by_sklearn(ConvergenceWarning),
+        stacklevel=6,
+    )

@@ -10,6 +10,7 @@ import numpy as np
 from assay.engines.blas import one_thread_blas
 from assay.engines.threads import Threads
 from assay.hypotheses.perceptron_run import Piece, Pieces, Run, visits
+from assay.hypotheses.perceptron_start import begin, rule_of
 from assay.inputs import as_rows
 from assay.learner import Step
 from assay.numerics import Array, Floats
@@ -29,9 +30,9 @@ def steps_of(model: Perceptron, X: Any, y: Any, sample_weight: Any, every: int) 
     fresh._forget()
     fresh._remember_columns(rows)
     with one_thread_blas():
-        rule, labels = fresh._rule(), fresh._classes_of(engine, rows, True, None)
+        rule, labels = rule_of(fresh), fresh._classes_of(engine, rows, True, None)
         factor = fresh._factors(engine, rows, labels, True)
-        run = Run(rule, fresh._start(rows.n_columns, True), rows.names, int(fresh.max_voters))
+        run = Run(rule, begin(fresh, rows.n_columns, True), rows.names, int(fresh.max_voters))
         if rule.order == "batch":
             seen = _batch(fresh, run, lambda: run.batch_step(engine, rows, labels, factor))
         else:

@@ -12,7 +12,7 @@ from assay.errors import DataError, OneClassError
 from assay.inputs import refuse_non_finite, refuse_overflow
 from assay.labels import Labels, find_classes
 from assay.learner.learner import Learner
-from assay.numerics import Array, Floats, log_softmax
+from assay.numerics import Array, Floats, log_softmax, safe_log
 
 
 class Classifier(Learner):
@@ -67,20 +67,24 @@ class Classifier(Learner):
         return float(np.average(answers == truth, weights=weights))
 
 
-class BayesClassifier(Classifier):
-    """A classifier whose scores are log p(x, k) up to a constant of the row: probabilities follow."""
+class ProbableClassifier(Classifier):
+    """A classifier with probabilities. Subclasses give `_proba_block(block)`: p(k | x) for each row and class."""
 
-    def predict_log_proba(self, X: Any) -> Array:
-        """log p(k | x) for each row and class."""
-        return self._answer(X, self._log_proba_block)
+    def _proba_block(self, block: Block) -> Array:
+        raise NotImplementedError
 
     def predict_proba(self, X: Any) -> Array:
         """p(k | x) for each row and class; the columns are in the order of `classes_`."""
-        return np.exp(self.predict_log_proba(X))
+        return self._answer(X, self._proba_block)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """log p(k | x) for each row and class."""
+        log_p: Array = safe_log(self.predict_proba(X))
+        return log_p
 
     def predict_proba_blocks(self, X: Any) -> Iterator[Array]:
         """`predict_proba` for rows of any size: an iterator over the answers, block by block."""
-        return (np.exp(block) for block in self._answers(X, self._log_proba_block))
+        return self._answers(X, self._proba_block)
 
     def predict_both_blocks(self, X: Any) -> Iterator[tuple[Array, Array]]:
         """(`predict`, `predict_proba`) block by block, for rows of any size that are read once."""
@@ -90,7 +94,18 @@ class BayesClassifier(Classifier):
 
     def _both_block(self, block: Block) -> Array:
         codes = np.searchsorted(self.classes_, self._predict_block(block))
-        return np.column_stack([codes, np.exp(self._log_proba_block(block))])
+        return np.column_stack([codes, self._proba_block(block)])
+
+
+class BayesClassifier(ProbableClassifier):
+    """A classifier whose scores are log p(x, k) up to a constant of the row: probabilities follow."""
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """log p(k | x) for each row and class."""
+        return self._answer(X, self._log_proba_block)
+
+    def _proba_block(self, block: Block) -> Array:
+        return np.exp(self._log_proba_block(block))
 
     def _log_proba_block(self, block: Block) -> Array:
         return log_softmax(self._checked_scores(block))

@@ -22,7 +22,7 @@ def ranking(
     highs: Any = None,
     chosen: Any = None,
     *,
-    measure: str = "risk on held-out rows",
+    measure: str = "risk",
     best: float | None = None,
     ax: Axes | None = None,
 ) -> Axes:

@@ -16,6 +16,7 @@ from assay.report.wording import (
     amount,
     exactness,
     interval,
+    measured_on,
     of_fit,
     pill,
     plain,
@@ -43,10 +44,7 @@ FLATTERED = (
 
 def head_lines(found: Comparison) -> Html:
     """What was asked, and the verdict: one sentence, then the others."""
-    asked = (
-        f"{plain(len(found.data))} rows, {found.task}; judged by {LOSSES.get(found.loss, found.loss)} on {tested_rows(found)} "
-        f"({_tested(found)})."
-    )
+    asked = f"{plain(len(found.data))} rows, {found.task}; judged by {LOSSES.get(found.loss, found.loss)}, {_tested(found)}."
     verdict = found.verdict or ["No model was finished."]
     stopped = (
         "The comparison was interrupted: models that were not finished are missing." if found.interrupted else None
@@ -61,16 +59,10 @@ def head_lines(found: Comparison) -> Html:
 
 
 def _tested(found: Comparison) -> str:
-    plan, rows = found.resampling, plain(len(found.tested))
+    rows = plain(len(found.tested))
     if found.question.get("judged_on") in ("rows of the fit", "another table"):
-        return f"all {rows} of them"
-    if plan.kind == "holdout":
-        return f"{rows} rows held out"
-    if plan.kind == "leave-one-out":
-        return f"each of {rows} rows left out once"
-    if plan.kind == "bootstrap":
-        return f"the rows left out of {len(found.splits)} bootstrap samples"
-    return f"{plan.kind}, {len(found.splits)} splits, {rows} answers"
+        return f"on {tested_rows(found)} (all {rows} of them)"
+    return f"{measured_on(found)}: {rows} answers for {tested_rows(found)}"
 
 
 # --- ranking ----------------------------------------------------------------------------------------------------------
@@ -88,7 +80,7 @@ def ranking_section(found: Comparison) -> Html | None:
     beside = BESIDE if found.task == "regression" else ()
     head = ("model", *beside, risk, "95 % interval", "training", "against the best", "settings", "complexity", "time")
     k = len(beside)
-    caption = "Models by risk on rows they never saw; the recommended one is marked."
+    caption = f"Models ranked: {risk} {measured_on(found)}; the recommended one is marked."
     words = (
         "Recommended is the simplest model whose risk lies within one standard error of the best (Occam's rule). Tests against "
         "the best are paired on the same rows and corrected for their number."
@@ -152,7 +144,7 @@ def _picture(found: Comparison) -> Html:
             [r.low for r in risks],
             [r.high for r in risks],
             found.recommended,
-            measure=f"{LOSSES.get(found.loss, found.loss)} on rows never seen",
+            measure=f"{LOSSES.get(found.loss, found.loss)} {measured_on(found)}",
             best=least_error(found, found.loss),
         ),
         caption=f"With 95 % intervals ({exactness(risks[0])}).",

@@ -5,6 +5,7 @@ It dies with its parent (Linux), leaves Ctrl-C to it, and sends warnings and pro
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -124,6 +125,7 @@ def _send_value(fd: int, value: Any, finish: Finish) -> None:
 def _settle_in(parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the parent decides
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    gc.freeze()  # what the parent made stays: to look for garbage in it takes time, and makes copies of its pages
     signal.set_wakeup_fd(-1)  # else a signal here would wake the parent's event loop
     if sys.platform == "linux":
         import ctypes

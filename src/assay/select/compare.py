@@ -88,14 +88,16 @@ def compare(
     times = None if time is None else moments(source, time)
     if not isinstance(resampling, str | Resampling):
         resampling = given_splits(resampling, len(table))
-    plan = plan_of(resampling, len(table), folds, repeats, share, seed, groups, times)
+    counted = table.everything
+    marks = (None if each is None else each[counted] for each in (groups, times))
+    plan = plan_of(resampling, len(counted), folds, repeats, share, seed, *marks)
     seed, times = plan.seed, moments_of(plan, len(table), times)
     asked = Question(target, table.task, check_loss(loss, table.classes is not None), plan, seed, weight, group, time)
     splits = splits_of(asked, resampling, table, source, groups, times)
     taking_part, left_out = entrants(
         schema,
         0 if table.classes is None else len(table.classes),
-        spread=1.0 if table.classes is not None else magnitude(table.codes),
+        spread=1.0 if table.classes is not None else magnitude(table.codes[counted]),
         only=models,
         without=without,
         fixed=params,

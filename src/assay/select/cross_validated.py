@@ -16,7 +16,7 @@ from assay.numerics import Array
 from assay.params import defaults
 from assay.select.data import TableData
 from assay.select.entrants import Entrant
-from assay.select.row_losses import Answers, row_losses
+from assay.select.row_losses import OF_CLASSES, OF_NUMBERS, Answers, row_losses
 from assay.select.splits import Resampling, Split, make_splits
 from assay.select.trial import Trial, learnt, quietly, search_settings
 
@@ -53,10 +53,11 @@ class Searched(NamedTuple):
 
 
 def strata(table: TableData, plan: Resampling) -> Array | None:
-    """Class codes to stratify by; None for numbers, and where a class is too rare to be in every fold."""
-    if table.classes is None or np.bincount(table.codes).min() < plan.folds:
+    """Class codes of the rows that count, to stratify by; None for numbers, and where a class is too rare to be in every fold."""
+    if table.classes is None:
         return None
-    return table.codes
+    codes: Array = table.codes[table.everything]
+    return None if np.unique(codes, return_counts=True)[1].min(initial=len(codes)) < plan.folds else codes
 
 
 def claim_of(kind: str, sums: list[float], rows: list[int], searched: Searched, plan: Resampling) -> Claim:
@@ -110,17 +111,23 @@ def recount(model: TableModel, claim: Claim, engine: Engine, raw: Rows) -> tuple
         return False, "rows were held out, so the model is not fitted on all of them"
     if w["resampling"] not in REMADE:
         return False, f"folds of the kind {w['resampling']!r} cannot be made again"
+    if w["by"] not in (OF_NUMBERS if w["loss"] == "squared" else OF_CLASSES):
+        return False, f"no search goes by a loss {w['by']!r}"
     plan = Resampling(w["resampling"], folds=int(w["folds"]), repeats=int(w["repeats"]), seed=int(w["seed"]))
     searched = Searched(list(w["searched"]), list(w["chosen"]), dict(w["rough"]), dict(w["fixed"]), str(w["by"]))
     due = claim_of(w["loss"], [float(s) for s in w["sums"]], [int(r) for r in w["rows"]], searched, plan)
     part = differs_in(claim, due)
     if part is not None:
         return False, f"the {part} is not the one that follows from the folds"
+    if len(searched.chosen) != plan.folds * plan.repeats or len(w["rows"]) != len(w["sums"]):
+        return False, "the folds stated are more or fewer than those counted"
     table = TableData.of(model.schema_, raw.in_memory(), hasattr(model.model_, "classes_"))
     splits = make_splits(plan, len(table), y=strata(table, plan))
     if len(splits) != len(searched.chosen) or [len(s.test) for s in splits] != [int(r) for r in w["rows"]]:
         return False, "the folds of these rows are not those of the claim"
     entrant = _entrant(model, searched)
+    if [dict(s) for s in entrant.settings()] != searched.among:  # what is fixed is not searched
+        return False, "the settings searched and those fixed contradict each other"
     setting = _chosen(entrant, table, table.everything, plan.seed, searched)
     due_params = {**defaults(type(model.model_)), **searched.fixed, **setting}
     if any(v != due_params[k] for k, v in model.model_._fitted_with.items() if k != "n_jobs"):

@@ -74,7 +74,8 @@ class TableData:
         return self.once(which, "statistics", self._statistics)
 
     def _statistics(self, which: Array) -> Statistics:
-        raw = self.pick(which)
+        whole = which is self.everything and len(which) == len(self)
+        raw = self.rows if whole else self.pick(which)  # what is not picked need not be copied
         return statistics_of(engine_for(raw), Groups.of(self.schema), raw)
 
     def once(self, which: Array, what: Any, find: Callable[[Array], Found]) -> Found:

@@ -28,7 +28,7 @@ from assay.engines import engine_for
 from assay.engines.split import row_keys
 from assay.errors import DataError
 from assay.numerics import Array, Floats
-from assay.select.bootstrap import combine, no_information_risk
+from assay.select.bootstrap import combine, left_out_losses, no_information_risk
 from assay.select.comparison import Comparison, Entry
 from assay.select.concerns import concerns
 from assay.select.occam import recommend
@@ -103,13 +103,14 @@ def _bootstrapped(entry: Entry, found: Comparison) -> list[Score]:
     """Efron and Tibshirani's .632+ estimate: the risk on rows left out, weighed against that on the rows of the fit."""
     if found.loss not in ("zero-one", "squared") or not found.data.in_memory or entry.model is None:
         return []
-    everything = np.arange(len(found.data))
+    everything = found.data.everything
     rows = found.data.encoded(entry.model.encoding_, everything)
     answers = Answers.for_loss(entry.model.model_, rows, found.data.classes, found.loss)
     apparent = float(row_losses(found.loss, found.data, everything, answers).mean())
-    left_out = _of_rows(found.losses(entry.name), found.tested)
+    left_out = left_out_losses(found.tested, found.losses(entry.name))
     loss = found.loss
-    value, _, _ = combine(apparent, float(left_out.mean()), no_information_risk(found.data.codes, answers.values, loss))
+    gamma = no_information_risk(found.data.codes[everything], answers.values, loss)
+    value, _, _ = combine(apparent, float(left_out.mean()), gamma)
     within = mean_interval(left_out, least=0.0)
     share = value / left_out.mean() if left_out.mean() > 0 else 1.0
     ends = Interval(within.low * share, within.high * share)

@@ -21,7 +21,7 @@ from assay.select.comparison import Comparison, Entry
 from assay.select.data import TableData
 from assay.select.held_out_rows import rows_of_fit
 from assay.select.judge import judged
-from assay.select.row_losses import Answers, row_losses
+from assay.select.row_losses import Answers, check_loss, row_losses
 from assay.select.splits import Resampling, Split
 from assay.select.table_model import TableModel, held_out_of
 from assay.select.trial import Trial
@@ -35,7 +35,7 @@ def comparison_of(model: TableModel, data: Any, loss: str | None = None) -> Comp
     classes = getattr(model.model_, "classes_", None)
     found = TableData.of(model.schema_, engine_for(table).open(table), classes is not None, classes)
     split, judged_on = _split(model, table, found)
-    name = loss or ("zero-one" if classes is not None else "squared")
+    name = check_loss(loss, classes is not None)
     entry = _entry(model, found, split, name)
     oddities = model.oddities(table.source)
     question = {"data": table.source.where, "target": model.target, "loss": name, "judged_on": judged_on}

@@ -57,7 +57,7 @@ def opened_table(source: Source, schema: Schema, task: str | None, weight: str |
             f"The target {target.name!r} holds numbers with decimals, which are no classes: take task='regression' (--task regression), or "
             f"write them as text (--kind {target.name}=category)."
         )
-    return OpenedTable(base.schema, base.rows, base.y, base.w, base.labels, task=kind)
+    return OpenedTable(base.schema, base.rows, base.y, base.w, base.labels, base.memory, task=kind)
 
 
 def chosen_engine(rows: TableRows, schema: Schema) -> Engine:

@@ -136,7 +136,10 @@ def splits_of(
         mask = held_out_rows(source, table.rows, split_facts(asked))
         pairs = [Split(np.flatnonzero(~mask), np.flatnonzero(mask))]
     else:
-        pairs = make_splits(plan, len(table), y=strata(table, plan), groups=groups, time=times)
+        rows = table.everything
+        group, moment = (None if each is None else each[rows] for each in (groups, times))
+        found = make_splits(plan, len(rows), y=strata(table, plan), groups=group, time=moment)
+        pairs = [Split(rows[pair.train], rows[pair.test]) for pair in found]
     if table.w is not None:  # weight 0 is as good as absent
         pairs = [Split(pair.train[table.w[pair.train] > 0], pair.test[table.w[pair.test] > 0]) for pair in pairs]
     for number, pair in enumerate(pairs):

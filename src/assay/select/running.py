@@ -17,6 +17,7 @@ from assay.select.messages import Inbox, widen
 
 TICK = 0.05  # seconds between two looks at the children
 GRACE = 1.0  # seconds from SIGTERM to SIGKILL
+SLIGHT = 1 << 20  # bytes that a child may grow by unlooked at
 HOMEWARD = 5.0  # seconds that a finished value has to arrive once everything is to stop
 
 OnEvent = Callable[[str, Any], None]
@@ -73,7 +74,7 @@ class Running:
         self.sentence: tuple[str, str] | None = None  # the state and message that it is being stopped for
         self.kill_at = float("inf")
         self.peak = 0
-        self._look_at = self.began
+        self._look_at, self._bound = self.began, 0
 
     def receive(self, on_event: OnEvent) -> None:
         """Take what the child has sent so far."""
@@ -110,13 +111,15 @@ class Running:
                 self._used(now, None)
 
     def _used(self, now: float, memory: int | None) -> int:
-        """The memory that the child has to itself. The exact count walks its pages, so it is made seldom where it is slow,
-        but at once where the cheap upper bound (resident less mapped files) is above the cap."""
-        if now < self._look_at and (memory is None or self._resident() <= memory):
+        """The memory that the child has to itself. The exact count walks its pages, so it is made seldom where it is slow, and not
+        again before the cheap upper bound (resident less mapped files) has grown, but at once where that is above the cap."""
+        bound = self._resident()
+        if (memory is None or bound <= memory) and (now < self._look_at or bound <= self._bound):
             return self.peak
         used = private_bytes(self.process.pid) or 0
         self.peak = max(self.peak, used)
         self._look_at = now + max(TICK, 20 * (time.monotonic() - now))
+        self._bound = bound + SLIGHT
         return used
 
     def _resident(self) -> int:

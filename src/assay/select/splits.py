@@ -194,11 +194,6 @@ def _bootstrap(plan: Resampling, sides: _Sides) -> list[Split]:
     return splits
 
 
-def bootstrap_split(n: int, plan: Resampling, repeat: int) -> Split:
-    """One round of the plain bootstrap, without making the others."""
-    return _drawn(n, None, plan, repeat)
-
-
 def _drawn(n: int, codes: Array | None, plan: Resampling, repeat: int) -> Split:
     """n rows drawn with replacement, within each class, and the rows not drawn. A draw that leaves out none is repeated."""
     order = np.arange(n) if codes is None else np.argsort(codes, kind="stable")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 TABLE_CHECKS = ("encoding", "cross_validated")
 TOLERANCE = 1e-9
-DESCRIBED = ("kind", "missing", "distinct", "about", "levels", "counts", "low", "high", "whole", "with_time")
+DESCRIBED = ("kind", "missing", "distinct", "about", "levels", "counts", "low", "high", "whole", "with_time", "words")
 
 
 def encoding_claim(encoding: Encoding) -> Claim:
@@ -102,7 +102,10 @@ def _schema_is_wrong(schema: Schema, source: Source) -> str | None:
         return f"the schema is that of {schema.n_rows} rows, the table has {found.n_rows}"
     for column in (*schema.used, *([target] if target else [])):
         for part in DESCRIBED:
-            if getattr(column, part) != getattr(found[column.name], part):
+            stated = getattr(column, part)
+            if part == "words" and stated is None:  # columns are then called by number
+                continue
+            if stated != getattr(found[column.name], part):
                 return f"the schema's {part} of the column {column.name!r} is not that of the table"
     return None
 

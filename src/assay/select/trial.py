@@ -116,12 +116,8 @@ def search_settings(
     inner = data.once(train, ("inner", seed), partial(_inner, data, seed, groups, times))
     losses: list[list[Floats]] = [[] for _ in settings]
     for number, split in enumerate(inner):
-        encoding, rows = learnt(entrant, data, split.train)
-        test = data.encoded(encoding, split.test)
-        for k, model in enumerate(
-            entrant.model(**{**entrant.prospect.rough, **entrant.fixed}).fit_each(rows, settings)
-        ):
-            losses[k].append(row_losses(loss, data, split.test, Answers.for_loss(model, test, data.classes, loss)))
+        for k, each in enumerate(_losses_of_each(entrant, data, split, loss, settings)):
+            losses[k].append(each)
             tell(("fits", number * len(settings) + k + 1, len(inner) * len(settings)))
     if not inner:
         return None
@@ -132,6 +128,16 @@ def search_settings(
     errors = joined.std(axis=1, ddof=1) / np.sqrt(joined.shape[1]) if joined.shape[1] > 1 else np.zeros(len(joined))
     best = int(np.nanargmin(risks))  # the first of equals is the simplest
     return Search(settings, risks, errors, best, best)
+
+
+def _losses_of_each(
+    entrant: Entrant, data: TableData, split: Split, loss: str, settings: list[Mapping[str, Any]]
+) -> Iterator[Floats]:
+    """What each setting costs on the test rows of an inner split. The encoded rows are gone before those of the next are made."""
+    encoding, rows = learnt(entrant, data, split.train)
+    test = data.encoded(encoding, split.test)
+    for model in entrant.model(**{**entrant.prospect.rough, **entrant.fixed}).fit_each(rows, settings):
+        yield row_losses(loss, data, split.test, Answers.for_loss(model, test, data.classes, loss))
 
 
 def prepare(data: TableData, train: Array, seed: int, groups: Array | None, times: Array | None) -> None:

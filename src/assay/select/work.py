@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from time import monotonic
 from typing import Any
 
 import numpy as np
 
 from assay.certify.certificate import UNUSABLE
 from assay.certify.held_out import held_out_error, held_out_loss
+from assay.certify.intervals import clopper_pearson
 from assay.engines import engine_for
 from assay.engines.threads import worker_count
+from assay.hypotheses.one_fold import OneFold
 from assay.numerics import Array
 from assay.select.comparison import Entry
 from assay.select.cross_validated import cross_validated_claim
@@ -25,9 +28,10 @@ from assay.select.splits import Split
 from assay.select.table_claims import encoding_claim
 from assay.select.table_model import TableModel
 from assay.select.trial import Trial, learnt, prepare, run_trial, search_settings
+from assay.select.unused import give_back
 
 MOST_PREPARED = 2_000_000  # rows of all splits together up to which inner splits are kept for all models
-
+BETWEEN_EVENTS = 0.1  # seconds
 
 OnEvent = Callable[[str, Any], None]
 
@@ -45,14 +49,15 @@ class Work:
     def __call__(self, entrant: Entrant, tell: Callable[[Any], None]) -> tuple[list[Trial], Any, Any]:
         """The trials on all splits, the record of the model to hand over, and its search."""
         trials = []
+        paced = Paced(tell)
         for number, split in enumerate(self.splits):
             tell(("split", number, len(self.splits)))
             trial = run_trial(
-                entrant, self.table, split, self.asked.loss, self.asked.seed, self.groups, self.times, tell
+                entrant, self.table, split, self.asked.loss, self.asked.seed, self.groups, self.times, paced
             )
             trials.append(trial)
         tell(("split", len(self.splits), len(self.splits)))
-        model, search = self._final(entrant, trials, tell)
+        model, search = self._final(entrant, trials, paced)
         for trial in trials:  # only plain numbers travel back
             trial.model = trial.encoding = None
         return trials, model.to_record(), search
@@ -101,6 +106,19 @@ class Work:
         return [held_out_loss(float(squared.mean()), error, len(test), **split)]
 
 
+class Paced:
+    """Passes on one event in a while: on a small table fits end faster than anybody can look, and each event wakes the parent."""
+
+    def __init__(self, tell: Callable[[Any], None]) -> None:
+        self.tell, self.next = tell, 0.0
+
+    def __call__(self, event: Any) -> None:
+        now = monotonic()
+        if now >= self.next:
+            self.next = now + BETWEEN_EVENTS
+            self.tell(event)
+
+
 def run_all(
     taking_part: list[Entrant],
     work: Work,
@@ -120,9 +138,10 @@ def run_all(
     if side_by_side:
         _wake()
         work.prepare()
+        give_back()
     # side by side the longest first, so that none is left alone at the end; else the quickest, so that an early end leaves some
     longest_first = side_by_side > 1 and deadline is None
-    ordered = sorted(taking_part, key=lambda e: len(e.settings()), reverse=longest_first)
+    ordered = sorted(taking_part, key=_length, reverse=longest_first)
     tasks = [Task(e.name, partial(work, e), threads) for e in ordered]
     found: dict[str, Outcome] = {}
     for outcome in run_tasks(
@@ -133,11 +152,17 @@ def run_all(
     return [found[e.name] for e in taking_part]
 
 
+def _length(entrant: Entrant) -> tuple[bool, int]:
+    """How long a model may take, for comparing: what is learnt by one fold is quick however many settings there are."""
+    return not issubclass(entrant.model, OneFold), len(entrant.settings())
+
+
 def _wake() -> None:
-    """Start the compiler once here: every forked process inherits it, and none has to start its own (0.3 s each)."""
+    """Load once what every model needs: forked processes inherit it, and none has to load its own (0.4 s each)."""
     from assay.hypotheses.naive_bayes import GaussianNB
 
-    GaussianNB(n_jobs=1).fit(np.array([[0.0], [1.0]]), np.array([0, 1]))
+    GaussianNB(n_jobs=1).fit(np.array([[0.0], [1.0]]), np.array([0, 1]))  # the compiler
+    clopper_pearson(1, 2)  # the distributions that claims are made of
 
 
 def _large(table: TableData) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,6 +22,8 @@ from assay.tables.sources.anywhere import ranges
 from assay.tables.sources.parquet import ParquetFiles
 from assay.tables.sources.source import Source, cut
 from assay.tables.table_plan import TablePlan
+
+GATHERED = 1 << 14  # rows that are turned into numbers at a time on their way into memory: few are there twice
 
 
 class TableRows(Rows):
@@ -74,7 +77,10 @@ class TableRows(Rows):
         self.n_rows = rows
 
     def in_memory(self) -> Rows:
-        found = super().in_memory()
+        pieces = copy(self)
+        pieces.step = min(self.step, GATHERED)
+        found = super(TableRows, pieces).in_memory()
+        self.n_rows = pieces.n_rows
         pa.default_memory_pool().release_unused()  # what reading needed is not needed again
         return found
 

@@ -39,6 +39,8 @@ NEARLY_NUMBERS = 0.9
 SEVERAL_WORDS = 3
 LONG_TEXT = 50
 FEWEST_COUNTED = 20
+MOST_WORDS = 2000  # of all texts of a table together that hashed columns are called by
+LONGEST_WORD = 40
 
 BUT_FOR = "numbers but for"  # so begins the reason of text that a typing error may have made
 CALLED_ID = re.compile(r"(?i:^(id|uuid|guid|rowid|index|key)$|[_\W](id|uuid|guid)$)|[a-z](Id|ID)$")
@@ -87,6 +89,17 @@ class Facts:
     def all_differ(self) -> bool:
         """Every value is another one; of an estimate, as far as it can tell."""
         return self.distinct >= self.present if not self.about else self.distinct >= NEARLY_ALL * self.present
+
+
+def is_plain_word(word: str) -> bool:
+    """Whether a word can stand in a column's name: neither long nor with anything that needs quoting.
+
+    >>> is_plain_word("excellent"), is_plain_word('"'), is_plain_word("z" * 41)
+    (True, False, False)
+    """
+    return 1 < len(word) <= LONGEST_WORD and not any(
+        c <= " " or c in '"\\\x7f' or "\ud800" <= c <= "\udfff" for c in word
+    )
 
 
 def decide(facts: Facts) -> tuple[Kind, str]:

@@ -35,6 +35,7 @@ class Column:
     counts: Mapping[str, int] | None = (
         None  # rows a category or truth value; of a number only where it is a class target
     )
+    words: tuple[str, ...] | None = None  # of texts: the most frequent words, by which their hashed columns are called
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import ModelFileError
-from assay.tables.description.kinds import KINDS, MOST_LEVELS
+from assay.tables.description.kinds import KINDS, MOST_LEVELS, MOST_WORDS, is_plain_word
 
 if TYPE_CHECKING:
     from assay.tables.description.schema import Column, Schema
@@ -33,7 +33,8 @@ def _column_data(column: Column) -> dict[str, Any]:
     data = {field.name: getattr(column, field.name) for field in fields(column)}
     data["levels"] = None if column.levels is None else list(column.levels)
     data["counts"] = None if column.counts is None else dict(column.counts)
-    return data
+    words = data.pop("words")
+    return data if words is None else {**data, "words": list(words)}
 
 
 def from_data(data: Any) -> Schema:
@@ -60,7 +61,7 @@ def _column(data: Any, n_rows: int) -> Column:
     from assay.tables.description.schema import Column
 
     _is(isinstance(data, Mapping), "a column is no object")
-    _has_keys(data, {field.name for field in fields(Column)}, "a column")
+    _has_keys({**data, "words": data.get("words")}, {field.name for field in fields(Column)}, "a column")
     name = data["name"]
     for key in ("name", "kind", "type", "why"):
         _is(isinstance(data[key], str), f"{key} of the column {name!r} is no text")
@@ -90,6 +91,7 @@ def _column(data: Any, n_rows: int) -> Column:
         data["why"],
         **flags,
         counts=counts,
+        words=_words(data.get("words"), data["kind"], name),
     )
 
 
@@ -111,6 +113,16 @@ def _counts(counts: Any, levels: tuple[str, ...] | None, n_rows: int, name: str)
     found = {str(level): _whole(count, f"a count of {name!r}") for level, count in counts.items()}
     _is(sum(found.values()) <= n_rows, f"the counts of {name!r} are more than the {n_rows} rows")
     return found
+
+
+def _words(words: Any, kind: str, name: str) -> tuple[str, ...] | None:
+    if words is None:
+        return None
+    _is(kind == "text", f"the column {name!r} has words, but is no text")
+    _is(isinstance(words, list) and len(words) <= MOST_WORDS, f"the words of {name!r} are no list, or too many")
+    _is(all(isinstance(w, str) and is_plain_word(w) for w in words), f"a word of {name!r} is none")
+    _is(len(set(words)) == len(words), f"the words of {name!r} repeat")
+    return tuple(words)
 
 
 def _range(low: Any, high: Any, name: str) -> tuple[float | None, float | None]:

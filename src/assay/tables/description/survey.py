@@ -25,6 +25,7 @@ from assay.tables.description.kinds import (
 from assay.tables.description.schema import Column, Schema
 from assay.tables.description.tallies import BooleanTally, DateTally, EmptyTally, NumberTally, Tally
 from assay.tables.description.text_tally import TextTally
+from assay.tables.description.text_words import with_words
 from assay.tables.sources.source import Reading, Source, cut
 
 EXACT_IN_ALL = 1 << 24  # hashes kept for all columns together: 128 MB at most
@@ -63,7 +64,7 @@ def survey(
             columns.append(_unread(name, source.types[name]))
         else:
             columns.append(_column(tallies[name].facts(rows), chosen.get(name), name == target))
-    found = columns[: len(names)]
+    found = with_words(source, columns[: len(names)])
     if features is not None or not any(column.kind in USED for column in found):
         why = "you named it" if features is not None else "there is nothing else to learn from"
         found = [_kept_counter(column, why) if column.name not in chosen else column for column in found]

@@ -5,7 +5,7 @@ true/false 0 and 1
 date       days since 1970, month, weekday, hour, as numbers
 category   a column a category (the 64 most frequent; the rest share "other"), or as the model wants them; a missing
            value is a category of its own where the fit had some; an unseen one counts as "other", or as none
-text       words hashed into 32 768 columns, tf·idf, each row of length 1; words in one row of the fit alone are left out
+text       words hashed into 32 768 columns (called by those words), tf·idf, each row of length 1; words in one row alone are left out
 id, constant, ignored: left out
 """
 
@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from assay.engines import ArrayRows, Engine, Part, PickedRows, Rows, SparseRows
+from assay.engines import ArrayRows, Engine, Part, PickedRows, Rows, SparseRows, block_rows
 from assay.engines.csr import SparseMatrix
 from assay.engines.threads import default_engine
 from assay.learner import Learner
@@ -27,7 +27,7 @@ from assay.tables.description.schema import Schema
 from assay.tables.encoding.expand import MISSING, Expanded, Groups
 from assay.tables.encoding.statistics import Statistics, statistics_of
 from assay.tables.encoding.wide import NARROW, beside, hashed_narrow, one_hot_sparse, tf_idf
-from assay.tables.encoding.words import BUCKETS
+from assay.tables.encoding.words import BUCKETS, bucket_names
 
 MOST_CATEGORIES = 64
 WIDE = 512  # dense columns above which a model that takes sparse rows gets them
@@ -132,11 +132,9 @@ class Encoding:
             names += [f"{column.name} (other)"] * shown.other + [f"{column.name} is missing"] * shown.missing
             out += [Output(name, column.name, "category") for name in names]
         for t, column in enumerate(self.groups.texts):
-            if self._narrow:
-                out += [Output(f"{column.name}#{k}", column.name, "words") for k in range(NARROW)]
-                continue
             mine = self._known_words[self._known_words // BUCKETS == t] % BUCKETS
-            out += [Output(f"{column.name}#{k}", column.name, "words") for k in mine.tolist()]
+            names = bucket_names(column.name, column.words or (), mine, NARROW if self._narrow else None)
+            out += [Output(name, column.name, "words") for name in names]
         return _told_apart(out)
 
     @cached_property
@@ -197,11 +195,15 @@ class Encoding:
             if isinstance(X, SparseMatrix):
                 return SparseRows(X, whole.y, whole.w, names=self.names)
             return ArrayRows(X, whole.y, whole.w, names=self.names, categories=self.categories)
-        picked = rows if isinstance(rows, PickedRows) else PickedRows(rows, np.arange(len(rows.X)))
-        out = np.empty((len(picked.which), len(self.outputs)), dtype=picked.rows.X.dtype)
-        for _ in default_engine().map(partial(self._fill, out), picked.parts(PIECE)):
+        if isinstance(rows, PickedRows):
+            parts, dtype = rows.parts(PIECE), rows.rows.X.dtype
+            y, w = (None if a is None else a[rows.which] for a in (rows.rows.y, rows.rows.w))
+        else:
+            parts, dtype = rows.pieces(max(1, block_rows(rows.n_columns) // PIECE)), rows.X.dtype
+            y, w = rows.y, rows.w
+        out = np.empty((rows.n_rows or 0, len(self.outputs)), dtype=dtype)
+        for _ in default_engine().map(partial(self._fill, out), parts):
             pass
-        y, w = (None if a is None else a[picked.which] for a in (picked.rows.y, picked.rows.w))
         return ArrayRows(out, y, w, names=self.names, categories=self.categories)
 
     def _fill(self, out: Floats, part: Part) -> None:

@@ -6,15 +6,18 @@ mean_j, M2_j = Σ(x_j − mean_j)²   over the rows that have a number in column
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from assay.engines import Block, Engine, Rows, fold
+from assay.engines.csr import SparseMatrix
+from assay.engines.fold import merge_in_order
 from assay.errors import DataError
 from assay.numerics import Array, Floats
 from assay.tables.encoding.expand import MISSING, Groups
 
+TILE = 1 << 12  # rows
 ROUNDING = 1e-12  # deviations up to this share of the mean are those of one number added up
 
 
@@ -42,7 +45,15 @@ class _Absorb:
     groups: Groups
 
     def __call__(self, block: Block) -> Statistics:
-        found = self.groups.expand(block.X)
+        if isinstance(block.X, SparseMatrix):
+            return self._of(block.X, block.start)
+        starts = range(0, max(1, len(block.X)), TILE)  # what is made of a tile stays in the cache
+        found = merge_in_order((self._of(block.X[a : a + TILE], block.start + a) for a in starts), _merge)
+        assert found is not None
+        return found
+
+    def _of(self, X: Any, start: int) -> Statistics:
+        found = self.groups.expand(X)
         N = np.asarray(found.numbers, dtype=np.float64)
         known = ~np.isnan(N)
         whole = bool(known.all())
@@ -53,7 +64,7 @@ class _Absorb:
             off = N - mean if whole else np.where(known, N - mean, 0.0)
             m2 = np.einsum("ij,ij->j", off, off)
         if not np.isfinite(m2).all():
-            self._refuse(N, block.start)
+            self._refuse(N, start)
         levels = tuple(
             np.bincount(
                 np.where(codes >= 0, codes, len(column.levels or ()) + (codes == MISSING)),

@@ -1,11 +1,14 @@
 """Text as counts of hashed words: any text fits into the same columns, and nothing has to be learnt before.
 
 count(row, bucket) = number of the row's words whose hash falls into the bucket
+
+A bucket is called by the frequent words that fall into it, which the schema knows: review: "excellent", "film".
 """
 
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -17,6 +20,7 @@ from assay.numerics import Array
 
 BUCKETS = 1 << 15
 NOT_A_WORD = r"[^\pL\pN_]+"
+MOST_SHOWN = 3  # words in the name of a bucket
 
 
 def word_counts(column: Any) -> SparseMatrix:
@@ -25,18 +29,23 @@ def word_counts(column: Any) -> SparseMatrix:
     >>> word_counts(pa.chunked_array([["Free prize, free!", None]])).data.tolist()
     [1.0, 2.0]
     """
-    text = compute.utf8_lower(compute.fill_null(column.cast(pa.large_string()), ""))
-    rows, words = _split(text)
+    rows, words = words_in(column)
     encoded = words.dictionary_encode()
-    hashes = np.array([zlib.crc32(w.encode()) % BUCKETS for w in encoded.dictionary.to_pylist()], dtype=np.int64)
+    hashes = np.array([bucket_of(w) for w in encoded.dictionary.to_pylist()], dtype=np.int64)
     code = np.asarray(encoded.indices, dtype=np.int64)
     at, counts = np.unique(rows * BUCKETS + hashes[code] if len(code) else np.empty(0, np.int64), return_counts=True)
-    lengths = np.bincount(at // BUCKETS, minlength=len(text))
+    lengths = np.bincount(at // BUCKETS, minlength=len(column))
     return SparseMatrix(counts.astype(np.float64), (at % BUCKETS).astype(np.int32), pointers_of(lengths), BUCKETS)
 
 
-def _split(text: Any) -> tuple[Array, Any]:
-    """(row of each word, the words)."""
+def bucket_of(word: str) -> int:
+    """The bucket that a word falls into."""
+    return zlib.crc32(word.encode()) % BUCKETS
+
+
+def words_in(column: Any) -> tuple[Array, Any]:
+    """(row of each word, the words) of a column of text."""
+    text = compute.utf8_lower(compute.fill_null(column.cast(pa.large_string()), ""))
     lists = compute.split_pattern_regex(text, NOT_A_WORD)
     if isinstance(lists, pa.ChunkedArray):
         lists = lists.combine_chunks()
@@ -44,3 +53,25 @@ def _split(text: Any) -> tuple[Array, Any]:
     words = lists.flatten()
     long = compute.greater_equal(compute.utf8_length(words), 2)
     return rows[np.asarray(long)], words.filter(long)
+
+
+def bucket_names(column: str, words: Iterable[str], known: Array, narrow: int | None = None) -> list[str]:
+    """What the `known` buckets of a column are called: by the words in them, the most frequent first, else by their number.
+
+    `narrow`: the buckets are folded into that many, all of which are named.
+
+    >>> bucket_names("review", ["good", "film"], np.array([bucket_of("film"), 9]))
+    ['review: "film"', 'review#9']
+    """
+    there, inside = set(known.tolist()), dict[int, list[str]]()
+    for word in words:
+        bucket = bucket_of(word)
+        if bucket in there:
+            inside.setdefault(bucket % (narrow or BUCKETS), []).append(word)
+    places = known.tolist() if narrow is None else range(narrow)
+    return [f"{column}: {_listed(inside[k])}" if k in inside else f"{column}#{k}" for k in places]
+
+
+def _listed(words: list[str]) -> str:
+    more = ["…"] if len(words) > MOST_SHOWN else []
+    return ", ".join([f'"{word}"' for word in words[:MOST_SHOWN]] + more)

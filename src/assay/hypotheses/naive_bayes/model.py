@@ -27,6 +27,7 @@ from assay.hypotheses.heavy_weights import refuse_heavy
 from assay.hypotheses.one_fold import OneFoldClassifier
 from assay.labels import class_multipliers
 from assay.learner import Fact, Tensor
+from assay.learner.prospect import Features, Prospect
 from assay.numerics import Array, Floats, safe_log
 from assay.store import Record
 
@@ -83,6 +84,15 @@ class NaiveBayesModel(OneFoldClassifier):
     _merge = staticmethod(merge)
 
     def _settings(self) -> Settings:
+        raise NotImplementedError
+
+    @classmethod
+    def prospect(cls, kind: str, features: Features) -> Prospect | None:
+        """What a comparison should try where the target is a class."""
+        return cls._prospect(features) if kind == "classifier" else None
+
+    @classmethod
+    def _prospect(cls, features: Features) -> Prospect:
         raise NotImplementedError
 
     def __sklearn_tags__(self) -> Any:

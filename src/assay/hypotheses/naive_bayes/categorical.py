@@ -1,0 +1,88 @@
+"""Naive Bayes of categories: a table a class and column."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from assay.hypotheses.densities.categorical import Tables
+from assay.hypotheses.naive_bayes.counted import LESS_AND_LESS, CountedModel
+from assay.hypotheses.naive_bayes.model import Settings
+from assay.hypotheses.naive_bayes.params import ALPHA, FIT_PRIOR, FORCE_ALPHA, PRIORS, are_whole
+from assay.learner.prospect import Features, Prospect
+from assay.numerics import Array, Floats, safe_log
+from assay.params import N_JOBS, Free
+
+
+class CategoricalNB(CountedModel):
+    """Naive Bayes with a table of probabilities a class and column: (N_kjc + α) / (N_kj + α·C_j).
+
+    Shape: one fold.
+
+    Columns hold the numbers 0 … C_j − 1 of their categories, or text in a frame. `min_categories`: C_j is at least that.
+    A category that the fit never saw is left out of the product, as a missing value is. Fractions are cut off, with a
+    warning. For class weights use NaiveBayes("categorical", class_weight=...).
+
+    >>> CategoricalNB().fit([[0, 2], [0, 1], [1, 0], [1, 1]], [0, 0, 1, 1]).predict([[1, 7]])
+    array([1])
+    """
+
+    name = "categorical-nb"
+    takes_sparse = False
+    family = "categorical"
+    positive_only = True
+    takes_categories = True
+    params: ClassVar = {
+        "alpha": ALPHA,
+        "force_alpha": FORCE_ALPHA,
+        "fit_prior": FIT_PRIOR,
+        "class_prior": PRIORS,
+        "min_categories": Free(
+            words=(None,), what="a whole number ≥ 1 or one a column", doc="least number of categories", check=are_whole
+        ),
+        "n_jobs": N_JOBS,
+    }
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        min_categories: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            alpha=alpha, force_alpha=force_alpha, fit_prior=fit_prior, class_prior=class_prior, n_jobs=n_jobs
+        )
+        self.min_categories = min_categories
+
+    @classmethod
+    def _prospect(cls, features: Features) -> Prospect:
+        """Ever less smoothing, where all columns are categories."""
+        return Prospect(
+            search=LESS_AND_LESS,
+            categories="native",
+            unfit=None if features.only_categories else "a column is no category: it takes categories alone",
+        )
+
+    def _settings(self) -> Settings:
+        return super()._settings()._replace(min_categories=self.min_categories, cut=True)
+
+    @property
+    def n_categories_(self) -> Array:
+        """The number of categories of each column."""
+        return np.diff(self.category_offsets_)
+
+    @property
+    def category_count_(self) -> list[Floats]:
+        """The weight of each category, one array (K, C_j) a column."""
+        tables: Tables = self._state.categories.grown(self.n_categories_)
+        return tables.by_column(self.class_factor_[:, None] * tables.counts)
+
+    @property
+    def feature_log_prob_(self) -> list[Floats]:
+        """log of the probabilities, one array (K, C_j) a column."""
+        return Tables(self.category_prob_, self.category_offsets_).by_column(safe_log(self.category_prob_))

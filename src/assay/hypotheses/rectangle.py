@@ -1,0 +1,295 @@
+"""Axis-aligned rectangles, the hypothesis class of the papaya example (Shalev-Shwartz and Ben-David, 2014, chapter 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from assay.certify import Claim
+from assay.engines import Block, Engine, Rows
+from assay.errors import ModelFileError, ParameterError
+from assay.hypotheses.classes_there import refuse_absent
+from assay.hypotheses.heavy_weights import refuse_heavy
+from assay.hypotheses.rectangle_claims import claims_of
+from assay.hypotheses.rectangle_find import Shared, find
+from assay.hypotheses.rectangle_label import Label, code_of
+from assay.hypotheses.rectangle_rows import (
+    Boxes,
+    Weighing,
+    answered_by,
+    boxes_of,
+    class_scores,
+    few_digits,
+    shift_for,
+)
+from assay.hypotheses.rectangle_search import Found
+from assay.labels import class_multipliers
+from assay.layout import Layout
+from assay.learner import BayesClassifier, Fact, Step, Tensor
+from assay.learner.prospect import Features, Prospect
+from assay.numerics import Array, Floats
+from assay.params import CLASS_WEIGHT, N_JOBS, Choice, Param, Range
+from assay.store import Record
+
+SEARCHED = 100_000_000  # rows · columns · classes · rectangles up to which a comparison tries them: ten seconds or so
+
+
+class RectangleClassifier(BayesClassifier):
+    """A class is what lies in a rectangle: lower_j ≤ x_j ≤ upper_j in every column. Shape: one fold ("tightest"), else rows in memory.
+
+        gain(R) = Σ_{i in R, class} w_i − Σ_{i in R, other} w_i,      weighted empirical error = Σ_class w_i − gain(R)
+
+    `method` says which rectangle:
+
+    - "tightest": the smallest that holds all rows of the class; with probability ≥ 1 − δ its error is at most ε once
+      n ≥ (2d/ε)·log(2d/δ), if some rectangle is right on all rows that can be drawn;
+    - "exact" (one or two columns): of the least weighted empirical error of all rectangles, or none where none gains anything;
+    - "search": from the tightest and `n_init` − 1 random starts each column in turn gets the interval that is best while the others are held,
+      until none can be improved: a local optimum, never worse than the tightest;
+    - "auto": the tightest where it holds no other rows (then its error of 0 is the least); else "exact" for one column, or for two of up to
+      10 000 rows; else "search".
+
+    `n_rectangles`: the union of up to as many, found greedily: the next one has the most gain on the rows that those before do
+    not cover; it ends where nothing is gained. Of rectangles of equal gain the first one found is kept, which does not depend on the order of the rows.
+
+    Two classes: rectangles of `pos_label` (None: the greater class), all else is the other class. More classes: rectangles of each against
+    the rest, and the answer is the class in whose rectangles a row lies deepest, or to whose it is nearest (the first of equal ones).
+    Depth is min_j min(x_j − lower_j, upper_j − x_j) / (range of the column in the fit), of several rectangles the greatest: > 0 inside (on
+    a side the least positive number), < 0 outside. `predict_proba` has the shares of the classes among the rows of the fit
+    that are answered alike, each class's weight plus 1 (Laplace); the rectangle decides, so its class need not be the most probable.
+
+    >>> papayas = [[0.4, 0.5], [0.6, 0.8], [0.5, 0.6], [0.1, 0.9], [0.9, 0.5]]
+    >>> model = RectangleClassifier().fit(papayas, ["tasty", "tasty", "tasty", "not", "not"])
+    >>> model.lower_, model.upper_, model.predict([[0.45, 0.7], [0.45, 0.2]]).tolist()
+    (array([[0.4, 0.5]]), array([[0.6, 0.8]]), ['tasty', 'not'])
+    """
+
+    name = "rectangle"
+    params: ClassVar[Mapping[str, Param]] = {
+        "method": Choice(
+            options=("auto", "tightest", "exact", "search"),
+            doc="the tightest rectangle, the one of least error (at most two columns), or one that no single column improves",
+        ),
+        "n_rectangles": Range(kind=int, low=1, doc="most rectangles of a class, found one after another"),
+        "pos_label": Label(doc="of two classes the one that lies in rectangles; None: the greater"),
+        "n_init": Range(kind=int, low=1, doc="starts of a search: the tightest rectangle and random ones"),
+        "random_state": Range(kind=int, low=0, words=(None,), doc="seed of the random starts; None: 0"),
+        "class_weight": CLASS_WEIGHT,
+        "n_jobs": N_JOBS,
+    }
+    layout: ClassVar[Layout] = {
+        "lower_": Tensor(("R", "d")),
+        "upper_": Tensor(("R", "d")),
+        "owner_": Tensor(("R",), dtype="<i8", low=0),
+        "unit_": Tensor(("d",), low=0),
+        "class_factor_": Tensor(("K",), low=0),
+        "class_rows_": Tensor(("K",), dtype="<i8", low=0),
+        "won_": Tensor(("R",), dtype="<i8", low=0),
+        "lost_": Tensor(("R",), dtype="<i8", low=0),
+        "won_rows_": Tensor(("R",), dtype="<i8", low=0),
+        "lost_rows_": Tensor(("R",), dtype="<i8", low=0),
+        "cells_": Tensor(("K", "K"), dtype="<i8", low=0),
+        "methods_": Fact(str, many=True),
+        "shift_": Fact(int),
+        "rows_": Fact(int, low=1),
+        "rounded_": Fact(bool),
+    }
+
+    def __init__(
+        self,
+        method: str = "auto",
+        *,
+        n_rectangles: int = 1,
+        pos_label: Any = None,
+        n_init: int = 4,
+        random_state: int | None = 0,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.method = method
+        self.n_rectangles = n_rectangles
+        self.pos_label = pos_label
+        self.n_init = n_init
+        self.random_state = random_state
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+
+    lower_: Floats
+    upper_: Floats
+    owner_: Array
+    unit_: Floats
+    class_factor_: Floats
+    class_rows_: Array
+    won_: Array
+    lost_: Array
+    won_rows_: Array
+    lost_rows_: Array
+    cells_: Array
+    methods_: list[str]
+    shift_: int
+    rows_: int
+    rounded_: bool
+
+    @classmethod
+    def prospect(cls, kind: str, features: Features) -> Prospect | None:
+        """Ever more rectangles a class; those of the greatest number begin with those of all others, so all cost what that one costs."""
+        if kind != "classifier":
+            return None
+        tried = (1, 2, 4, 8)
+        work = features.rows * features.columns * (1 if features.classes == 2 else features.classes)
+        unfit = None
+        if features.text:
+            unfit = "words become many sparse columns, and a rectangle has two limits in every column"
+        elif work * tried[0] > SEARCHED:
+            unfit = "so many rows, columns and classes would take the search too long"
+        few = tuple(k for k in tried if work * k <= SEARCHED) or tried[:1]
+        return Prospect(search=tuple({"n_rectangles": k} for k in few), unfit=unfit, rough={"n_init": 1})
+
+    def complexity(self) -> float:
+        """Two limits a column and rectangle; without any rectangle K − 1, as for a constant."""
+        self._check_fitted()
+        return float(max(len(self.classes_) - 1, 2 * self.lower_.size))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = (
+            True  # where no rectangle describes the classes, nothing is promised of the best
+        )
+        return tags
+
+    # --- learning ---------------------------------------------------------------------------------------------------
+
+    def _places(self) -> Array:
+        """The classes that have rectangles: the positive one of two, else all."""
+        K = len(self.classes_)
+        return np.array([code_of(self.pos_label, self.classes_)]) if K == 2 else np.arange(K)
+
+    def _check_method(self, d: int) -> None:
+        if self.method == "exact" and d > 2:
+            raise ParameterError(
+                f"RectangleClassifier: method='exact' is for one or two columns, and X has {d}: use method='search' or 'auto'."
+            )
+        if self.method == "tightest" and self.n_rectangles != 1:
+            raise ParameterError(
+                f"RectangleClassifier: method='tightest' is one rectangle a class, and n_rectangles={self.n_rectangles}: use "
+                "method='auto', 'exact' or 'search' for more."
+            )
+        if self.pos_label is not None and len(self.classes_) > 2:
+            raise ParameterError(
+                f"RectangleClassifier: pos_label={self.pos_label!r} is for two classes, and y has {len(self.classes_)}: each of them has "
+                "rectangles of its own. Leave pos_label=None."
+            )
+
+    def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
+        rows = engine.keep(rows)
+        weighing, boxes = self._begin(engine, rows)
+        found = find(self, engine, rows, weighing, boxes)
+        self._keep([problem[: self.n_rectangles] for problem in found], rows.n_columns)
+        answered = answered_by(self, engine, rows, weighing)
+        self.won_, self.lost_, self.won_rows_, self.lost_rows_ = answered.covered
+        self.cells_, self.rounded_ = answered.cells, answered.rounded
+        self._provenance = {"fingerprint": boxes.mark.hex()}
+        self._claims = self._make_claims()
+
+    def _begin(self, engine: Engine, rows: Rows) -> tuple[Weighing, Boxes]:
+        """Classes, their boxes, and how rows are weighed."""
+        labels = self._classes_of(engine, rows, True, None)
+        self._check_method(rows.n_columns)
+        self._places()  # an unknown pos_label ends it before any row is read
+        boxes = boxes_of(engine, rows, labels)
+        refuse_absent(self.classes_, boxes.weight, whole=True)
+        self.class_factor_ = few_digits(class_multipliers(self.class_weight, self.classes_, boxes.weight))
+        with np.errstate(over="ignore"):
+            weight = boxes.weight * self.class_factor_
+            total = float(weight.sum())
+        refuse_heavy(np.array(total))
+        counted = weight > 0
+        if not counted.any():
+            raise ParameterError(f"class_weight={self.class_weight!r} leaves no class with any weight.")
+        plain = not rows.has_weight and bool(np.all(self.class_factor_ == 1))
+        self.shift_ = 0 if plain else shift_for(total)
+        self.class_rows_ = np.where(counted, boxes.rows, 0)
+        self.rows_ = int(self.class_rows_.sum())
+        with np.errstate(over="ignore"):
+            width = boxes.high[counted].max(axis=0) - boxes.low[counted].min(axis=0)
+        self.unit_ = np.where(width > 0, np.minimum(width, np.finfo(np.float64).max), 1.0)
+        return Weighing(labels, self.class_factor_, self.shift_), boxes
+
+    def _keep(self, found: list[list[Found]], d: int) -> None:
+        flat = [(k, box) for k, problem in zip(self._places().tolist(), found) for box in problem]
+        self.owner_ = np.array([k for k, _ in flat], dtype=np.int64)
+        self.lower_ = np.array([box.lower for _, box in flat], dtype=np.float64).reshape(len(flat), d)
+        self.upper_ = np.array([box.upper for _, box in flat], dtype=np.float64).reshape(len(flat), d)
+
+    _shared: Shared | None = None
+
+    def fit_each(self, X: Any, settings: Sequence[Mapping[str, Any]]) -> Iterator[Self]:
+        """A model for each of the settings, bit for bit as `fit` makes it; those that differ in n_rectangles alone share one search."""
+        models = [type(self)(**{**self.get_params(), **changed}) for changed in settings]
+        shared: dict[str, Shared] = {}
+        for model in models:
+            alike = shared.setdefault(model._all_but_number(), Shared())
+            alike.most = max(alike.most, int(model.n_rectangles))
+        for model in models:
+            model._shared = shared[model._all_but_number()]
+            try:
+                yield model.fit(X)
+            finally:
+                model._shared = None
+
+    def _all_but_number(self) -> str:
+        return repr({name: v for name, v in self.get_params().items() if name not in ("n_rectangles", "n_jobs")})
+
+    # --- answering --------------------------------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> Array:
+        """The depth of each row in the rectangles of the greater class, or less that in those of the lower one; (n, K) for more classes."""
+        return self._answer(X, self._decision_block)
+
+    def _decision_block(self, block: Block) -> Array:
+        Z = self._checked_scores(block)
+        return Z[:, 1] if Z.shape[1] == 2 else Z
+
+    def _scores(self, X: Array) -> Floats:
+        return class_scores(X, self.lower_, self.upper_, self.unit_, self.owner_, self._places(), len(self.classes_))
+
+    def _log_proba_block(self, block: Block) -> Array:
+        weight = np.ldexp(self.cells_.astype(np.float64), -self.shift_) + 1.0
+        shares: Array = np.log(weight / weight.sum(axis=1, keepdims=True))
+        found: Array = shares[self._checked_scores(block).argmax(axis=1)]
+        return found
+
+    # --- certificate and file ---------------------------------------------------------------------------------------
+
+    def _make_claims(self) -> tuple[Claim, ...]:
+        return claims_of(self)
+
+    def _restore(self, record: Record) -> None:
+        super()._restore(record)
+        places = self._places()
+        many = np.bincount(self.owner_, minlength=len(self.classes_))
+        good = (
+            bool(np.all(self.lower_ <= self.upper_))
+            and bool(np.all(np.diff(self.owner_) >= 0))
+            and bool(np.isin(self.owner_, places).all())
+            and int(many.max(initial=0)) <= self.n_rectangles
+            and bool(np.all(self.unit_ > 0))
+            and abs(self.shift_) < 1 << 12
+        )
+        if not good:
+            raise ModelFileError("The model file's rectangles do not fit together, or not its classes.")
+        allowed = {"tightest", "exact", "search"} if self.method == "auto" else {self.method}
+        if len(self.methods_) != len(places) or not set(self.methods_) <= allowed:
+            raise ModelFileError(f"The model file's methods {self.methods_} are not those of method={self.method!r}.")
+        if not self.cells_.astype(np.float64).sum() > 0:
+            raise ModelFileError("The model file's counts of answers are all zero.")
+
+    # --- steps ------------------------------------------------------------------------------------------------------
+
+    def steps(self, X: Any, y: Any = None, sample_weight: Any = None, *, every: int | None = None) -> Iterator[Step]:
+        """The rectangles under way: of "tightest" after each row that makes one grow, else each better one (every `every`-th, and the last)."""
+        from assay.hypotheses.rectangle_steps import steps_of
+
+        return steps_of(self, X, y, sample_weight, every or 1)

@@ -1,0 +1,246 @@
+"""Rectangles of great gain: Σ weight of rows of the class inside − Σ weight of other rows inside, for rows in memory.
+
+An optimal rectangle's sides may be taken at rows of the class: shrinking it to the box of those it holds loses none of them.
+So a column is cut into slots, the values of the class (even) and the gaps between them (odd).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from assay.engines import Rows
+from assay.engines.threads import Threads
+from assay.hypotheses.rectangle_rows import Weighing
+from assay.numerics import Array, Floats
+
+UNENDING = 1 << 62
+TRIMMED = 3  # columns that a random start trims, about
+DEEPEST_STACK = 256  # sets of rectangles: one a halving, and no column has more than 2^32 slots
+DEEPEST = 0.5  # of the class's weight that a random start may trim from a side
+
+
+class Table(NamedTuple):
+    """The rows that count: ranks (d, n) of their values, the distinct values of each column, codes (n,), whole weights (n,)."""
+
+    ranks: Array
+    values: list[Floats]
+    codes: Array
+    weights: Array
+
+
+class Sheet(NamedTuple):
+    """The rows not yet covered that lie in the box of those of one class: numbers at (m,), slots R (d, m), gains g (m,);
+    and the values of the class in each column."""
+
+    at: Array
+    R: Array
+    g: Array
+    levels: list[Floats]
+
+    @property
+    def slots(self) -> Array:
+        return np.array([2 * len(level) - 1 for level in self.levels])
+
+
+class Box(NamedTuple):
+    """Slots low, high (d,) of a rectangle, and its gain."""
+
+    low: Array
+    high: Array
+    gain: int
+
+
+class Found(NamedTuple):
+    """A rectangle: lower, upper (d,), and its gain in whole weights."""
+
+    lower: Floats
+    upper: Floats
+    gain: int
+
+
+def table_of(rows: Rows, weighing: Weighing, workers: int | None) -> Table:
+    """Bring the rows into memory and rank every column."""
+    rows = rows.in_memory()
+    X, y, w = rows.X, rows.y, rows.w  # type: ignore[attr-defined]
+    codes = weighing.codes(y)
+    weights, _ = weighing.weigh(codes, w)
+    keep = None if weights.all() else np.flatnonzero(weights)
+    if keep is not None:
+        codes, weights = codes[keep], weights[keep]
+    ranks = np.empty((X.shape[1], len(codes)), dtype=np.int32)
+
+    def rank(j: int) -> Floats:
+        x = np.asarray(X[:, j] if keep is None else X[keep, j], dtype=np.float64) + 0.0
+        values, ranks[j] = np.unique(x, return_inverse=True)
+        return values
+
+    return Table(ranks, list(Threads(workers).map(rank, range(X.shape[1]))), codes, weights)
+
+
+def sheet_of(table: Table, k: int, left: Array) -> Sheet | None:
+    """The sheet of class k of the rows that are `left` (n,); None where the class has none."""
+    own = np.flatnonzero(left & (table.codes == k))
+    if not len(own):
+        return None
+    at = np.flatnonzero(left)
+    ranges = []
+    for ranks in table.ranks:
+        mine = ranks[own]
+        low, high = int(mine.min()), int(mine.max())
+        theirs = ranks[at]
+        at = at[(theirs >= low) & (theirs <= high)]
+        there = np.zeros(high - low + 1, dtype=bool)
+        there[mine - low] = True
+        ranges.append((low, there))
+    R, levels = np.empty((len(table.ranks), len(at)), dtype=np.int32), []
+    for j, (low, there) in enumerate(ranges):
+        slot = (2 * np.cumsum(there) - there - 1).astype(np.int32)
+        R[j] = slot[table.ranks[j][at] - low]
+        levels.append(table.values[j][low : low + len(there)][there])
+    g = np.where(table.codes[at] == k, table.weights[at], -table.weights[at])
+    return Sheet(at, R, g, levels)
+
+
+class Plan(NamedTuple):
+    """How the rectangles of a class are looked for: by search from `starts` starts drawn by `seed`; if `exact`, until no better one exists.
+
+    `slowly`: every improvement is shown, which takes longer and ends at the same rectangles.
+    """
+
+    exact: bool
+    starts: int
+    seed: int
+    workers: int | None = None
+    slowly: bool = False
+
+
+def greedy(table: Table, k: int, most: int, plan: Plan) -> Iterator[list[Found]]:
+    """Up to `most` rectangles of class k, each of great gain on the rows that those before do not cover; every better state is yielded.
+
+    The last state yielded is the result; it ends early where no rectangle is found that gains anything.
+    """
+    done: list[Found] = []
+    left = np.ones(len(table.codes), dtype=bool)
+    yield []
+    for step in range(most):
+        sheet = sheet_of(table, k, left)
+        if sheet is None:
+            return
+        box = None
+        for box in _better(sheet, plan, (plan.seed, k, step)):
+            yield [*done, _found(sheet, box)]
+        if box is None:
+            return
+        done.append(_found(sheet, box))
+        outside = np.empty(len(sheet.at), dtype=np.int32)
+        _loops().count_outside(sheet.R, box.low, box.high, outside)
+        left[sheet.at[outside == 0]] = False
+
+
+def _found(sheet: Sheet, box: Box) -> Found:
+    """The rectangle of the values in a box: a limit in a gap moves in to the next value."""
+    lower = np.array([level[(s + 1) // 2] for level, s in zip(sheet.levels, box.low)])
+    upper = np.array([level[s // 2] for level, s in zip(sheet.levels, box.high)])
+    return Found(lower, upper, box.gain)
+
+
+def _better(sheet: Sheet, plan: Plan, key: tuple[int, ...]) -> Iterator[Box]:
+    """Rectangles of positive and ever greater gain; the last one is the best there is (exact), or a local optimum."""
+    best, gain = None, 0
+    for box in _climbs(sheet, plan, key):
+        if box.gain > gain:
+            best, gain = box, box.gain
+            yield box
+    if plan.exact:
+        for box in _exactly(sheet, gain):
+            best = box
+            yield box
+    if best is not None:
+        yield _shrunk(sheet, best)
+
+
+def _loops() -> Any:
+    from assay.loops import rectangle_search
+
+    return rectangle_search
+
+
+def _climbs(sheet: Sheet, plan: Plan, key: tuple[int, ...]) -> Iterator[Box]:
+    """The climb of each start: first from the box of all rows of the class, then from random ones."""
+    slots, loops, most = sheet.slots, _loops(), 1 if plan.slowly else UNENDING
+
+    def climb(start: int) -> list[Box]:
+        low, high, order = np.zeros_like(slots), slots - 1, np.arange(len(slots))
+        if start:
+            low, high, order = _random_start(sheet, np.random.default_rng([*key, start]))
+        state, boxes, done = np.zeros(3, dtype=np.int64), [], most
+        while done == most:
+            done = loops.climb(sheet.R, sheet.g, slots, low, high, order, state, most)
+            boxes.append(Box(low.copy(), high.copy(), int(state[0])))
+        return boxes
+
+    for boxes in Threads(plan.workers).map(climb, range(plan.starts)):
+        yield from boxes
+
+
+def _random_start(sheet: Sheet, rng: Any) -> tuple[Array, Array, Array]:
+    """A box that trims some of the class's weight from both sides of a few columns, and a random order of the columns."""
+    d = len(sheet.R)
+    low, high = np.zeros(d, dtype=np.int64), sheet.slots - 1
+    own = sheet.g > 0
+    for j in np.flatnonzero(rng.random(d) < TRIMMED / d):
+        weight = np.zeros(len(sheet.levels[j]), dtype=np.int64)
+        np.add.at(weight, sheet.R[j][own] // 2, sheet.g[own])
+        sums = np.cumsum(weight).astype(np.float64)
+        trim = DEEPEST * rng.random(2) * sums[-1]
+        a, b = int(np.searchsorted(sums, trim[0])), int(np.searchsorted(sums, sums[-1] - trim[1]))
+        low[j], high[j] = 2 * min(a, b), 2 * max(a, b)
+    return low, high, rng.permutation(d)
+
+
+def _exactly(sheet: Sheet, gain: int) -> Iterator[Box]:
+    """Rectangles of ever greater gain than `gain`, until no rectangle gains more: one or two columns."""
+    if len(sheet.R) == 1:
+        yield from _best_interval(sheet, gain)
+    else:
+        yield from _best_rectangle(sheet, gain)
+
+
+def _best_interval(sheet: Sheet, gain: int) -> Iterator[Box]:
+    sums = np.zeros(sheet.slots[0], dtype=np.int64)
+    np.add.at(sums, sheet.R[0], sheet.g)
+    low, high, best = _loops().best_run(sums, len(sums))
+    if best > gain:
+        yield Box(np.array([low]), np.array([high]), int(best))
+
+
+def _best_rectangle(sheet: Sheet, gain: int) -> Iterator[Box]:
+    """By branch and bound on the limits of the column with fewer values; the best run of the other one follows."""
+    b = int(np.argmin(sheet.slots))
+    order = np.argsort(sheet.R[1 - b], kind="stable")
+    x, y, g = sheet.R[1 - b][order], sheet.R[b][order], sheet.g[order]
+    last, loops = int(sheet.slots[b]) - 1, _loops()
+    stack = np.zeros((DEEPEST_STACK, 4), dtype=np.int64)
+    stack[0] = 0, last, 0, last
+    state = np.array([gain, 1, 0])
+    while True:
+        bottom, top = loops.next_better(x, y, g, stack, state)
+        if bottom < 0:
+            return
+        sums = np.zeros(sheet.slots[1 - b], dtype=np.int64)
+        inside = (y >= bottom) & (y <= top)
+        np.add.at(sums, x[inside], g[inside])
+        left, right, best = loops.best_run(sums, len(sums))
+        low, high = np.array([left, bottom]), np.array([right, top])
+        yield Box(low[::-1].copy(), high[::-1].copy(), int(best)) if b == 0 else Box(low, high, int(best))
+
+
+def _shrunk(sheet: Sheet, box: Box) -> Box:
+    """The box of the rows of the class inside: of an optimum the gain stays the same."""
+    low, high, outside = box.low.copy(), box.high.copy(), np.empty(len(sheet.at), dtype=np.int32)
+    _loops().count_outside(sheet.R, low, high, outside)
+    _loops().shrink(sheet.R, sheet.g, low, high, outside)
+    return Box(low, high, box.gain)

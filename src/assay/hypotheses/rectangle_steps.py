@@ -1,0 +1,84 @@
+"""Rectangles in the making, for teaching: growing with the rows, or getting better."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from assay.engines import Rows
+from assay.engines.threads import Threads
+from assay.hypotheses.rectangle_find import methods_for, plan_of, tightest
+from assay.hypotheses.rectangle_rows import Weighing
+from assay.hypotheses.rectangle_search import Found, greedy, table_of
+from assay.inputs import as_rows
+from assay.learner import Step
+from assay.params import check_params
+
+if TYPE_CHECKING:
+    from assay.hypotheses.rectangle import RectangleClassifier
+
+
+State = tuple[
+    int, list[list[Found]], dict[str, int]
+]  # rows seen, the rectangles of each class, what else is to be told
+
+
+def steps_of(model: RectangleClassifier, X: Any, y: Any, sample_weight: Any, every: int) -> Iterator[Step]:
+    """Every `every`-th state of a fit, and the last."""
+    fresh = type(model)(**model.get_params())
+    check_params(fresh)
+    rows, engine = as_rows(X, y, sample_weight).in_memory(), Threads(1)
+    fresh._forget()
+    fresh._remember_columns(rows)
+    weighing, boxes = fresh._begin(engine, rows)
+    fresh.methods_ = methods_for(fresh, engine, rows, weighing, tightest(fresh, boxes))
+    held = None
+    for number, (seen, found, more) in enumerate(_states(fresh, rows, weighing), 1):
+        fresh._keep(found, rows.n_columns)
+        values = {name: getattr(fresh, name) for name in ("lower_", "upper_", "owner_", "unit_")}
+        held = Step(number, seen, {**values, **more})
+        if number % every == 0:
+            yield held
+            held = None
+    if held is not None:
+        yield held
+
+
+def _states(model: RectangleClassifier, rows: Rows, weighing: Weighing) -> Iterator[State]:
+    """First the rows pass by and the tightest rectangles grow, then those of the other classes are looked for one after another."""
+    n, places = rows.n_rows or 0, model._places().tolist()
+    found: list[list[Found]] = [[] for _ in places]
+    seen = 0
+    for i, p, box in _growth(model, rows, weighing):
+        found[p], seen = [box], i + 1
+        yield seen, found, {"row": i}
+    slow = [p for p, method in enumerate(model.methods_) if method != "tightest"]
+    if not slow and seen < n:
+        yield n, found, {}
+        return
+    table = table_of(rows, weighing, 1) if slow else None
+    for p in slow:
+        assert table is not None
+        for state in greedy(table, places[p], int(model.n_rectangles), plan_of(model, model.methods_[p], slowly=True)):
+            found[p] = state
+            yield n, found, {"class": places[p], "gain": sum(box.gain for box in state)}
+
+
+def _growth(model: RectangleClassifier, rows: Rows, weighing: Weighing) -> list[tuple[int, int, Found]]:
+    """(row, place of its class, box of the class's rows so far) of every row that makes a tightest rectangle grow."""
+    X, y, w = rows.X, rows.y, rows.w  # type: ignore[attr-defined]
+    codes = weighing.codes(y)
+    weights, _ = weighing.weigh(codes, w)
+    grown = []
+    for p, (k, method) in enumerate(zip(model._places().tolist(), model.methods_)):
+        mine = np.flatnonzero((codes == k) & (weights > 0))
+        if method != "tightest" or not len(mine):
+            continue
+        A = np.asarray(X[mine], dtype=np.float64) + 0.0
+        low, high = np.minimum.accumulate(A), np.maximum.accumulate(A)
+        grows = np.any((low[1:] < low[:-1]) | (high[1:] > high[:-1]), axis=1)
+        for t in [0, *(np.flatnonzero(grows) + 1).tolist()]:
+            grown.append((int(mine[t]), p, Found(low[t], high[t], 0)))
+    return sorted(grown, key=lambda one: one[0])

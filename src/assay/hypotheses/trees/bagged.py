@@ -1,0 +1,118 @@
+"""Out-of-bag answers: each row judged by the trees that did not see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from assay.engines import Engine, Rows
+from assay.errors import DataError, ParameterError
+from assay.hypotheses.trees.ground import Ground
+from assay.hypotheses.trees.orchard import Sapling
+from assay.loops.tree.walk import add_leaves_at
+from assay.numerics import Array, Floats
+
+LOOKS = 25  # points of the curve of a forest whose size is given
+WINDOW, TINY = 3, 0.1  # looks that are compared with as many before; standard errors of the loss that are no gain
+MOST_TIMES = 65_535
+
+
+@dataclass(frozen=True)
+class Samples:
+    """m: rows drawn for each tree (None: every row once); most: what the sums of a tree must hold."""
+
+    m: int | None
+    most: int | None
+
+
+def samples_asked(model: Any, rows: Rows, engine: Engine) -> Samples:
+    """What `max_samples` and `bootstrap` mean for these rows."""
+    asked, replace = model.max_samples, bool(model.bootstrap)
+    if asked is None and not replace:
+        return Samples(None, None)
+    n = rows.n_rows if rows.n_rows is not None else sum(len(part.load().y) for part in rows.targets())  # type: ignore[arg-type]
+    name = type(model).__name__
+    if not n:
+        raise DataError("Found array with 0 sample(s) while a minimum of 1 is required.")
+    whole = isinstance(asked, int | np.integer)
+    m = n if asked is None else int(asked) if whole else max(1, round(float(asked) * n))
+    if m > n and not replace:
+        raise ParameterError(
+            f"{name}: max_samples={asked} asks for {m} of {n} rows without replacement: give at most {n}, or bootstrap=True."
+        )
+    if m > MOST_TIMES * n:
+        raise ParameterError(f"{name}: max_samples={asked} would draw each row {m // n} times: give at most {MOST_TIMES * n}.")
+    return Samples(m, m)
+
+
+class Bagged:
+    """Sums of the answers of the trees that did not see a row."""
+
+    def __init__(self, ground: Ground, auto: bool) -> None:
+        target = ground.plot.target
+        n = len(target.labels)
+        self.classes = target.classes
+        self.truth, self.weight = truth_of(ground)
+        self.sums = np.zeros((n, max(1, self.classes)))
+        self.count = np.zeros(n, dtype=np.int64)
+        self.auto = auto
+        self.curve: list[tuple[int, float]] = []
+        self.members: list[tuple[Array, Array, Array]] = []
+        self.trees = 0
+
+    def add(self, sapling: Sapling, number: int, of: int | None = None) -> None:
+        """Add the answers of one more tree."""
+        self.trees = number + 1
+        if len(sapling.rows):
+            self.members.append((sapling.rows, sapling.times, sapling.held))
+        if not len(sapling.spared):
+            return
+        table = sapling.tree.table
+        answers = table / table.sum(axis=1, keepdims=True) if self.classes else table[:, :1]
+        add_leaves_at(np.ascontiguousarray(answers), sapling.leaf, sapling.spared, self.sums, self.count)
+        if of is not None and self.trees % max(1, of // LOOKS) == 0:
+            self.curve.append((self.trees, self.loss()[0]))
+
+    def answers(self) -> Floats:
+        """The mean answer for each row; NaN of rows that every tree saw."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean: Floats = self.sums / self.count[:, None]
+        return mean
+
+    def losses(self) -> tuple[Floats, Floats]:
+        """(loss, weight) of each row that some tree did not see: zero-one, or squared."""
+        there = (self.count > 0) & (self.weight > 0)
+        if self.classes:
+            lost = (self.sums[there].argmax(axis=1) != self.truth[there]).astype(np.float64)
+        else:
+            lost = (self.sums[there, 0] / self.count[there] - self.truth[there]) ** 2
+        return lost, self.weight[there]
+
+    def loss(self) -> tuple[float, float, int]:
+        """(mean loss, its standard error, rows)."""
+        lost, w = self.losses()
+        if not len(lost):
+            return float("nan"), float("nan"), 0
+        mean = float(np.average(lost, weights=w))
+        spread = float(np.average((lost - mean) ** 2, weights=w))
+        return mean, sqrt(spread * float((w * w).sum())) / float(w.sum()), len(lost)
+
+    def flat(self) -> bool:
+        """Whether more trees no longer help; asked after each group of trees of a forest of size "auto"."""
+        if not self.auto:
+            return False
+        now, error, _ = self.loss()
+        self.curve.append((self.trees, now))
+        if len(self.curve) < 2 * WINDOW:
+            return False
+        late = [loss for _, loss in self.curve[-WINDOW:]]
+        early = [loss for _, loss in self.curve[-2 * WINDOW : -WINDOW]]
+        return sum(early) / WINDOW - sum(late) / WINDOW <= TINY * error
+
+
+def truth_of(ground: Ground) -> tuple[Array, Floats]:
+    """Targets (classes as codes) and weights of all rows."""
+    return ground.truth, np.ones(len(ground.truth)) if ground.weights is None else ground.weights

@@ -1,0 +1,205 @@
+"""The columns as codes: exact ranks of all values, or quantile bins.
+
+Exact: a code is the rank of a value among the distinct ones, so every threshold between two values can be found. Binned: at most
+255 bins whose edges lie between values of a sample of rows (all of them where they are few); codes take a byte a value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from assay.engines import ArrayRows, Block, Engine, Part, Rows
+from assay.engines.split import keys_of, unit_interval
+from assay.engines.threads import Threads
+from assay.hypotheses.trees.survey import Levels, Survey
+from assay.loops.tree.coding import MOST_VALUE_BUCKETS, code_block, rank_values
+from assay.loops.tree.shapes import Table
+from assay.numerics import Array, Floats
+
+FEW_ROWS = 65_024  # ranks of so many rows, and of a missing value, fit 16 bits
+SAMPLE = 50_000  # rows of which quantiles are taken
+MOST_BINS = 255
+MOST_LEVELS = 255  # categories that are told apart; rarer ones share the last code
+
+
+@dataclass(frozen=True)
+class Categories:
+    """How categories become codes: code[first[j] + level] for a column with levels[j] > 0."""
+
+    levels: Array
+    first: Array
+    code: Array
+
+    @classmethod
+    def of(cls, levels: Levels, counts: Array) -> Categories:
+        code = np.zeros(int(levels.first[-1]), dtype=np.uint8)
+        for j in np.flatnonzero(levels.count):
+            a, b = int(levels.first[j]), int(levels.first[j + 1])
+            if b - a <= MOST_LEVELS:
+                code[a:b] = np.arange(b - a)
+            else:
+                often = np.argsort(-counts[a:b], kind="stable")
+                code[a + often] = np.minimum(np.arange(b - a), MOST_LEVELS - 1)
+        return cls(levels.count, levels.first[:-1].copy(), code)
+
+    def used(self, j: int) -> int:
+        """Codes of a column of categories."""
+        return int(min(self.levels[j], MOST_LEVELS))
+
+
+def exact_table(rows: Rows, found: Survey, categories: Categories, workers: Threads) -> Table:
+    """Ranks of all values. The rows are brought into memory."""
+    at_hand = rows.in_memory()
+    assert isinstance(at_hand, ArrayRows)
+    X = at_hand.X
+    n, d = X.shape
+    codes = np.empty((d, n), dtype=np.uint16 if n <= FEW_ROWS else np.uint32)
+    columns = list(workers.map(partial(_rank_column, X, codes, categories, found.missing), range(d)))
+    shift = np.array([c[0] for c in columns], dtype=np.int64)
+    buckets = np.array([c[1] for c in columns], dtype=np.int64)
+    missing = np.array([c[2] for c in columns], dtype=np.int64)
+    values = [c[3] for c in columns]
+    return _table(codes, shift, buckets, missing, categories, values, False)
+
+
+def _rank_column(X: Array, codes: Array, categories: Categories, missing: Array, j: int) -> tuple[int, int, int, Floats]:
+    """Fill codes[j]; (shift, buckets of values, code of a missing value, the values)."""
+    x = np.ascontiguousarray(X[:, j])
+    if categories.levels[j]:
+        used = categories.used(j)
+        lost = used if missing[j] else -1
+        known = (x == x) & (x >= 0) & (x < categories.levels[j])
+        at = np.where(known, x, 0).astype(np.int64) + categories.first[j]
+        codes[j] = np.where(known, categories.code[at], max(lost, 0))
+        return 0, used, lost, np.zeros(1)
+    order = np.argsort(x)
+    values = np.empty(len(x))
+    count, there = rank_values(x, order, codes[j], values)
+    shift = 0
+    while (max(count, 1) - 1) >> shift >= MOST_VALUE_BUCKETS:
+        shift += 1
+    buckets = ((count - 1) >> shift) + 1 if count else 0
+    lost = -1
+    if there < len(x):
+        lost = buckets << shift
+        codes[j, order[there:]] = lost
+    return shift, buckets, lost, values[: max(1, count)].copy()
+
+
+def _table(
+    codes: Array, shift: Array, buckets: Array, missing: Array, categories: Categories, values: list[Floats], binned: bool
+) -> Table:
+    d, n = codes.shape
+    first = np.concatenate([[0], np.cumsum([len(v) for v in values])])[:-1].astype(np.int64)
+    flat = np.concatenate(values)
+    return Table(
+        codes, n, d, shift, buckets, missing, categories.levels, flat, first, np.zeros(d, dtype=np.int64), binned
+    )
+
+
+# --- bins ---------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Bins:
+    """The edges of each column's bins, one after another: bin b holds edge[b − 1] < x ≤ edge[b]; the last has no edge."""
+
+    edges: Floats
+    first: Array
+    count: Array
+    missing: Array
+    categories: Categories
+
+    def codes(self, X: Array) -> Array:
+        """Codes (d, m) of a block of rows."""
+        out = np.empty((X.shape[1], X.shape[0]), dtype=np.uint8)
+        c = self.categories
+        code_block(X, self.edges, self.first, self.count, np.maximum(self.missing, 0), c.levels, c.code, c.first, out)
+        return out
+
+    def table(self, codes: Array) -> Table:
+        """The table of such codes."""
+        buckets = np.where(
+            self.categories.levels > 0, np.minimum(self.categories.levels, MOST_LEVELS), self.count + 1
+        ).astype(np.int64)
+        edges = [
+            np.append(self.edges[a : a + k], np.inf) for a, k in zip(self.first.tolist(), self.count.tolist())
+        ]
+        return _table(codes, np.zeros(len(codes), np.int64), buckets, self.missing, self.categories, edges, True)
+
+
+def _sampled(n: int, start: int, stop: int, seed: int) -> Array:
+    """The rows start … stop − 1 that are in the sample: one of every n / SAMPLE, drawn within its stretch."""
+    if n <= SAMPLE:
+        return np.arange(start, stop)
+    j = np.arange(start * SAMPLE // n, min(SAMPLE, stop * SAMPLE // n + 1))
+    rows = ((j + unit_interval(keys_of(j.astype(np.uint64), seed))) * (n / SAMPLE)).astype(np.int64)
+    return rows[(rows >= start) & (rows < stop)]
+
+
+@dataclass(frozen=True)
+class _Pick:
+    n: int
+    seed: int
+
+    def __call__(self, part: Part) -> Array:
+        block = part.load()
+        picked: Array = block.X[_sampled(self.n, block.start, block.start + len(block.X), self.seed) - block.start]
+        return picked
+
+
+def find_bins(engine: Engine, rows: Rows, found: Survey, categories: Categories, most: int, workers: Threads) -> Bins:
+    """Edges of at most `most` bins a column: halfway between neighbouring values where these are few, else at quantiles."""
+    picked = np.concatenate(list(engine.map(_Pick(found.n, 0), rows.blocks())))
+    d = picked.shape[1]
+    edges = list(workers.map(partial(_edges, picked, categories, min(most, MOST_BINS)), range(d)))
+    count = np.array([len(e) for e in edges], dtype=np.int64)
+    first = np.concatenate([[0], np.cumsum(count)])[:-1].astype(np.int64)
+    after = [categories.used(j) if categories.levels[j] else len(edges[j]) + 1 for j in range(d)]
+    missing = np.where(found.missing, after, -1).astype(np.int64)
+    return Bins(np.concatenate([*edges, np.zeros(1)]), first, count, missing, categories)
+
+
+def _edges(picked: Array, categories: Categories, most: int, j: int) -> Floats:
+    if categories.levels[j]:
+        return np.zeros(0)
+    x = picked[:, j].astype(np.float64)
+    x = np.sort(x[x == x])
+    if not len(x):
+        return np.zeros(0)
+    new = np.flatnonzero(x[1:] != x[:-1])
+    if len(new) >= most:
+        at = np.arange(1, most) * len(x) // most
+        ends = np.searchsorted(x, x[at - 1], side="right")  # quantiles, moved to the end of equal values
+        new = np.unique(ends[ends < len(x)]) - 1
+    low, high = x[new], x[new + 1]
+    middle = 0.5 * low + 0.5 * high
+    return np.where((low <= middle) & (middle < high), middle, low)
+
+
+@dataclass(frozen=True)
+class _Code:
+    bins: Bins
+
+    def __call__(self, part: Part) -> tuple[int, Array]:
+        block: Block = part.load()
+        return block.start, self.bins.codes(block.X)
+
+
+def binned_table(engine: Engine, rows: Rows, bins: Bins, n: int) -> Table:
+    """The codes of all rows, a byte a value."""
+    codes = np.empty((rows.n_columns, n), dtype=np.uint8)
+    for start, part in engine.map(_Code(bins), rows.blocks()):
+        codes[:, start : start + part.shape[1]] = part
+    return bins.table(codes)
+
+
+def target_of(rows: Rows) -> tuple[Array, Array | None]:
+    """Targets and weights of all rows."""
+    pieces: list[Any] = [part.load() for part in rows.targets()]
+    y = np.concatenate([p.y for p in pieces])
+    return y, np.concatenate([p.w for p in pieces]) if rows.has_weight else None

@@ -1,0 +1,133 @@
+"""From rows to what trees are grown from: survey, codes, target and rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from assay.engines import Engine, Rows
+from assay.engines.threads import Threads
+from assay.errors import DataError, ParameterError
+from assay.hypotheses.heavy_weights import refuse_heavy
+from assay.hypotheses.trees.coded import FEW_ROWS, Categories, binned_table, exact_table, find_bins, target_of
+from assay.hypotheses.trees.growing import Plot
+from assay.hypotheses.trees.nodes import MOST_COLUMNS
+from assay.hypotheses.trees.settings import UNLIMITED, columns_asked, number_of, rows_asked, trends_of
+from assay.hypotheses.trees.survey import MOST_CODES, Levels, Survey, survey
+from assay.hypotheses.trees.target import Target, class_target, number_target
+from assay.labels import Labels, class_multipliers
+from assay.loops.tree.shapes import Rules
+from assay.numerics import Array, Floats
+
+EXACT_BELOW = 512  # rows of a node of a forest below which all thresholds are tried, where all values have codes
+MOST_CLASSES = 1 << 16
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What trees are grown from, and what was found on the way; truth: targets (classes as codes), weights: of the rows, with
+    those of their classes (None: one each)."""
+
+    plot: Plot
+    survey: Survey
+    categories: Categories
+    total: float  # weight of all rows
+    truth: Array
+    weights: Floats | None
+
+
+def category_levels(asked: Any, names: Sequence[str] | None, given: Sequence[Any]) -> Levels:
+    """Which columns are categories: those of text (`given` holds their categories), and those that the user asks for."""
+    sizes, plain = [0 if c is None else len(c) for c in given], [False] * len(given)
+    for column in () if asked is None else asked:
+        j = number_of(column, names, len(given), "categorical_features")
+        if given[j] is None:
+            sizes[j], plain[j] = MOST_CODES, True
+    return Levels.of(sizes, plain)
+
+
+def prepare(model: Any, engine: Engine, rows: Rows, labels: Labels | None, draws: int | None, exact_below: int) -> Ground:
+    """All that the trees of a model are grown from; `draws`: the most rows of a tree (None: each once)."""
+    name = type(model).__name__
+    d = rows.n_columns
+    if d > MOST_COLUMNS:
+        raise DataError(f"{d} columns are more than the {MOST_COLUMNS} that a tree can name.")
+    levels = category_levels(model.categorical_features, rows.names, rows.categories or (None,) * d)
+    if labels is not None and len(labels.classes) > MOST_CLASSES:
+        raise DataError(f"y has {len(labels.classes)} classes, more than the {MOST_CLASSES} that a tree can tell apart.")
+    found = survey(engine, rows, labels, levels)
+    categories = Categories.of(levels, found.categories)
+    trend = trends_of(model.monotonic_cst, rows.names, rows.n_columns)
+    _check_trends(name, trend, labels, levels, model.criterion)
+    y, w = target_of(rows)
+    multipliers = None if labels is None else _multipliers(model, labels, found)
+    truth = y.astype(np.float64) if labels is None else labels.encode(y)
+    if multipliers is not None:
+        w = multipliers[truth] if w is None else w * multipliers[truth]
+    target, total = _target(model, labels, truth, w, found, draws or found.n, bool(trend.any()))
+    workers = Threads(model.n_jobs)
+    exact = model.bins == "exact" or model.criterion == "absolute_error" or (model.bins == "auto" and found.n <= FEW_ROWS)
+    if exact:
+        table = exact_table(rows, found, categories, workers)
+    else:
+        most = 255 if model.bins == "auto" else int(model.bins)
+        table = binned_table(engine, rows, find_bins(engine, rows, found, categories, most, workers), found.n)
+    table = table._replace(trend=trend)
+    rules = rules_of(model, target, found.n, rows.n_columns, total, exact_below if exact else 0)
+    return Ground(Plot(target, table, rules), found, categories, total, truth, w)
+
+
+def _check_trends(name: str, trend: Array, labels: Labels | None, levels: Levels, criterion: str) -> None:
+    if not trend.any():
+        return
+    if labels is not None and len(labels.classes) > 2:
+        raise ParameterError(f"{name}: monotonic_cst needs two classes or a number as target; y has {len(labels.classes)} classes.")
+    if (trend[levels.count > 0] != 0).any():
+        raise ParameterError(f"{name}: monotonic_cst names a column of categories, which have no order.")
+    if criterion == "absolute_error":
+        raise ParameterError(f"{name}: monotonic_cst cannot go with criterion='absolute_error': use 'squared_error'.")
+
+
+def _multipliers(model: Any, labels: Labels, found: Survey) -> Floats | None:
+    if model.class_weight is None:
+        return None
+    return class_multipliers(model.class_weight, labels.classes, found.class_weight)
+
+
+def _target(
+    model: Any, labels: Labels | None, truth: Array, w: Floats | None, found: Survey, draws: int, trends: bool
+) -> tuple[Target, float]:
+    """The target in whole numbers, and the weight of all rows."""
+    total = float(found.n) if w is None else float(w.sum())
+    refuse_heavy(total)
+    if not total > 0:
+        raise DataError("All rows have weight zero: give some rows or classes a positive weight.")
+    if labels is not None:
+        return class_target(truth, len(labels.classes), w, model.criterion, draws, trends), total
+    if model.criterion == "poisson" and (found.low < 0 or found.total <= 0):
+        raise DataError("criterion='poisson' needs a target that is nowhere negative and somewhere positive.")
+    return number_target(truth, w, model.criterion, draws, found.low, found.high), total
+
+
+def rules_of(model: Any, target: Target, n: int, d: int, total: float, exact_below: int) -> Rules:
+    """When a node is split."""
+    least = rows_asked(model.min_samples_leaf, n, 1)
+    share = float(model.min_weight_fraction_leaf)
+    light = share * total / target.weight_unit
+    if target.two and light > 0:
+        least, light = max(least, int(np.ceil(light))), 0.0
+    gain = float(model.min_impurity_decrease) * total / target.weight_unit
+    return Rules(
+        criterion=target.criterion,
+        max_depth=UNLIMITED if model.max_depth is None else int(model.max_depth),
+        min_split=max(2, rows_asked(model.min_samples_split, n, 2)),
+        min_leaf=least,
+        min_leaf_weight=light,
+        max_features=columns_asked(model.max_features, d, type(model).__name__),
+        random=getattr(model, "splitter", "best") == "random" or bool(getattr(model, "random_splits", False)),
+        exact_below=exact_below,
+        min_gain=gain * (1 - 1e-12),
+    )

@@ -1,0 +1,175 @@
+"""Growing one tree from some rows: room for the loops, and what they leave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from assay.hypotheses.trees.lists import no_lists
+from assay.hypotheses.trees.target import Target
+from assay.loops.tree.absolute import leaf_medians
+from assay.loops.tree.draws import draw_with, draw_without, fill_entries
+from assay.loops.tree.grow import grow
+from assay.loops.tree.numbers import Numbers
+from assay.loops.tree.shapes import ABSOLUTE, BUCKETS, Found, Grown, Lists, Rules, Scratch, Table
+from assay.numerics import Array, Floats
+
+FREE = (-np.inf, np.inf)
+
+
+class Plot(NamedTuple):
+    """All that a tree is grown from: shared by the trees of a forest, and picklable."""
+
+    target: Target
+    table: Table
+    rules: Rules
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Which rows a tree sees: m draws with or without replacement (None: every row once), by (seed, tree)."""
+
+    seed: int
+    m: int | None = None
+    replace: bool = True
+
+    def key(self, tree: int) -> np.uint64:
+        """The key of a tree's first node and of its draws."""
+        z = (self.seed * 0x9E3779B97F4A7C15 + (tree + 1) * 0xD1342543DE82EF95) & 0xFFFFFFFFFFFFFFFF
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & 0xFFFFFFFFFFFFFFFF
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & 0xFFFFFFFFFFFFFFFF
+        return np.uint64(z ^ (z >> 31))
+
+    def times(self, tree: int, n: int) -> Array:
+        """How often each of n rows is drawn; empty: once."""
+        if self.m is None:
+            return np.zeros(0, dtype=np.uint16)
+        times = np.zeros(n, dtype=np.uint16)
+        (draw_with if self.replace else draw_without)(self.key(tree), self.m, times)
+        return times
+
+
+def scratch_for(rows: int, columns: int, channels: int) -> Scratch:
+    """Room for a tree of so many rows."""
+    A = max(rows, 4 * BUCKETS) + 1
+    worth = np.empty(A)
+    return Scratch(
+        np.zeros(4 * BUCKETS, np.uint64),
+        np.zeros(BUCKETS * (channels + 2), np.int64),
+        np.empty(A, np.uint64),
+        worth,
+        worth.view(np.int64),
+        np.empty(A, np.uint64),
+        np.empty(A, np.uint64),
+        np.empty(2050, np.int64),
+        np.empty(A, np.int64),
+        np.empty(A, np.int64),
+        np.empty(A, np.int64),
+        np.empty(4 * A),
+        A,
+        np.arange(columns, dtype=np.int64),
+        np.empty(columns, np.int64),
+    )
+
+
+def found_for(low: float, high: float) -> Found:
+    """No split yet, of a node that may answer between low and high."""
+    return Found(np.array([-np.inf, low, high, np.nan]), np.zeros(5, np.int64), np.zeros(BUCKETS, np.uint8))
+
+
+def grown_for(most: int, channels: int, by_categories: bool, trends: bool) -> Grown:
+    """Room for so many nodes."""
+    return Grown(
+        np.empty(most, np.int32),
+        np.empty(most),
+        np.empty(most, np.int32),
+        np.empty(most, np.int32),
+        np.empty(most, np.uint8),
+        np.empty((most if by_categories else 1, 4), np.uint64),
+        np.empty((most, channels), np.int64),
+        np.empty(most, np.int64),
+        np.empty(most, np.int64),
+        np.empty(most),
+        np.empty((most if trends else 1, 2)),
+    )
+
+
+def entries_of(plot: Plot, times: Array) -> Array:
+    """The rows of the first node."""
+    target = plot.target
+    entries = np.empty(plot.table.n, np.uint64)
+    weight = target.weight
+    count = fill_entries(times, target.labels, target.two, weight, len(weight) > 0, entries)
+    return entries[:count]
+
+
+def grow_from(
+    plot: Plot,
+    entries: Array,
+    key: Any,
+    depth: int = 0,
+    bounds: tuple[float, float] = FREE,
+    begin: int = 0,
+    end: int | None = None,
+    lists: Lists | None = None,
+) -> Grown:
+    """The tree below a node with the rows entries[begin : end], which are put in the order of its leaves."""
+    target, table, rules = plot
+    end = len(entries) if end is None else end
+    m = end - begin
+    most = 2 * m
+    if rules.max_depth - depth < 40:
+        most = min(most, (2 << max(0, rules.max_depth - depth)) + 1)
+    trends = bool(table.trend.any())
+    out = grown_for(most, target.channels, bool(table.levels.any()), trends)
+    deep = min(m, max(1, rules.max_depth - depth)) + 3
+    nodes, sets = grow(
+        target.loops,
+        table,
+        rules,
+        trends,
+        entries,
+        begin,
+        end,
+        np.empty(m, np.uint64),
+        key,
+        depth,
+        no_lists() if lists is None else lists,
+        found_for(*bounds),
+        scratch_for(m, table.d, target.channels),
+        np.empty((deep, 4), np.int64),
+        np.empty(deep, np.uint64),
+        np.empty((deep, 2)),
+        out,
+    )
+    kept = {
+        "sets": out.sets[:sets].copy(),
+        "bounds": out.bounds[: nodes if trends else 0].copy(),
+    }
+    return Grown(**{name: kept.get(name, getattr(out, name)[:nodes].copy()) for name in Grown._fields})
+
+
+def leaf_values(plot: Plot, grown: Grown, entries: Array) -> Floats:
+    """What the leaves know, (leaves, C): the weight of each class; of numbers the answer and the weight."""
+    target = plot.target
+    leaf = np.flatnonzero(grown.feature == -1)
+    sums = grown.sums[leaf]
+    if isinstance(target.loops, Numbers) and target.classes:  # classes 0 and 1 as numbers
+        weight, one = sums[:, 0] * target.weight_unit, sums[:, 1] * target.weight_unit
+        if len(grown.bounds):
+            one = weight * np.clip(one / weight, grown.bounds[leaf, 0], grown.bounds[leaf, 1])
+        return np.column_stack([weight - one, one])
+    if target.classes:
+        return sums * target.weight_unit
+    weight = sums[:, 0] * target.weight_unit
+    if target.criterion == ABSOLUTE:
+        value = np.empty(len(leaf))
+        start = grown.start[leaf]
+        leaf_medians(target.loops, entries, np.append(start, len(entries)), value)
+        return np.column_stack([value, weight])
+    mean = sums[:, 1] / sums[:, 0]
+    if len(grown.bounds):
+        mean = np.clip(mean, grown.bounds[leaf, 0], grown.bounds[leaf, 1])
+    return np.column_stack([target.offset + mean * (target.value_unit / target.weight_unit), weight])

@@ -1,0 +1,189 @@
+"""Trees as they are kept: nodes in preorder, so that a left child follows its parent and no links need be stored or believed.
+
+A split takes 13 bytes, a leaf 8: its number in one table of all leaves, where equal ones are the same row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from assay.errors import ModelFileError
+from assay.loops.tree.shapes import Grown
+from assay.numerics import Array, Floats
+
+LEAF = -1
+FLAG_MISSING, FLAG_SETS, FLAG_LEAF = 1, 2, 4
+MOST_COLUMNS = 1 << 24
+
+
+class Trees(NamedTuple):
+    """T trees, one after another.
+
+    feature (N,): the column of a split, −2 − column of a split by categories, −1 of a leaf; cut, missing (S,): of each split its
+    threshold (or the number of its set) and whether missing values go to the left; leaf (L,): of each leaf its row of the table;
+    sets (Q, 4): the categories that go to the left, as bits; nodes (T,): how many each tree has; table (R, C).
+    """
+
+    feature: Array
+    cut: Floats
+    missing: Array
+    leaf: Array
+    sets: Array
+    nodes: Array
+    table: Floats
+
+
+class Tree(NamedTuple):
+    """One tree on its way into `Trees`."""
+
+    feature: Array
+    cut: Floats
+    missing: Array
+    leaf: Array
+    sets: Array
+    table: Floats
+
+
+def distinct_rows(table: Floats) -> tuple[Floats, Array]:
+    """The distinct rows of a table and where each row went; by a hash of the rows, whose bits are compared besides."""
+    bits = np.ascontiguousarray(table).view(np.uint64)
+    with np.errstate(over="ignore"):
+        key = np.zeros(len(bits), dtype=np.uint64)
+        for c in range(bits.shape[1]):
+            key = (key ^ bits[:, c]) * np.uint64(0x9E3779B97F4A7C15)
+            key ^= key >> np.uint64(29)
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    if not np.array_equal(bits[first[inverse]], bits):  # two rows with one hash
+        return table, np.arange(len(table))
+    return table[first], inverse.reshape(-1)
+
+
+def tree_of(grown: Grown, values: Floats) -> Tree:
+    """A grown tree with what its leaves know."""
+    split = grown.feature != LEAF
+    table, leaf = distinct_rows(values)
+    return Tree(grown.feature, grown.cut[split], grown.missing[split], leaf.astype(np.uint32), grown.sets, table)
+
+
+def _pooled(parts: Sequence[Array]) -> tuple[Array, list[int]]:
+    """Arrays one after another and where each begins; one that several share is there once."""
+    begin: dict[int, int] = {}
+    kept, where, length = [], [], 0
+    for part in parts:
+        if id(part) not in begin:
+            begin[id(part)] = length
+            kept.append(part)
+            length += len(part)
+        where.append(begin[id(part)])
+    return np.concatenate(kept), where
+
+
+def together(trees: Sequence[Tree]) -> Trees:
+    """Trees in one, with one table of leaves."""
+    sets, first_set = _pooled([t.sets for t in trees])
+    cuts = []
+    for t, base in zip(trees, first_set):
+        by_set = t.feature[t.feature != LEAF] < LEAF
+        cuts.append(np.where(by_set, t.cut + base, t.cut) if base else t.cut)
+    tables, first_row = _pooled([t.table for t in trees])
+    table, inverse = distinct_rows(tables)
+    leaf = inverse[np.concatenate([t.leaf.astype(np.int64) + a for t, a in zip(trees, first_row)])]
+    return Trees(
+        np.concatenate([t.feature for t in trees]).astype(np.int32),
+        np.concatenate(cuts),
+        np.concatenate([t.missing for t in trees]).astype(np.uint8),
+        leaf.astype(np.uint32),
+        sets.reshape(-1, 4).astype(np.uint64),
+        np.array([len(t.feature) for t in trees], dtype=np.int64),
+        np.ascontiguousarray(table),
+    )
+
+
+def split_trees(trees: Trees) -> list[Tree]:
+    """The single trees; all of them share the table."""
+    found = []
+    starts = first_nodes(trees.nodes)
+    is_leaf = trees.feature == LEAF
+    leaves = np.concatenate([[0], np.cumsum(is_leaf)])
+    for a, b in zip(starts, starts + trees.nodes):
+        leaf = trees.leaf[leaves[a] : leaves[b]]
+        s, e = a - leaves[a], b - leaves[b]
+        found.append(Tree(trees.feature[a:b], trees.cut[s:e], trees.missing[s:e], leaf, trees.sets, trees.table))
+    return found
+
+
+def ends_of(feature: Array) -> Array:
+    """Of each node the first node behind its subtree; a split's right child is the end of its left one.
+
+    Raises where the nodes are no trees in preorder.
+    """
+    n = len(feature)
+    is_leaf = (feature == LEAF).tolist()
+    ends = [0] * n
+    for i in range(n - 1, -1, -1):
+        if is_leaf[i]:
+            ends[i] = i + 1
+        else:
+            right = ends[i + 1] if i + 1 < n else n
+            if right >= n:
+                raise ModelFileError("The model file's nodes are no trees: a split lacks its children.")
+            ends[i] = ends[right]
+    return np.array(ends, dtype=np.int64)
+
+
+def first_nodes(nodes: Array) -> Array:
+    """Where each tree begins."""
+    return np.concatenate([[0], np.cumsum(nodes)])[:-1].astype(np.int64)
+
+
+def check_trees(trees: Trees, columns: int) -> Array:
+    """The nodes' ends; raises unless the parts are trees that can be walked."""
+    if len(trees.nodes) < 1 or trees.nodes.min() < 1 or int(trees.nodes.sum()) != len(trees.feature):
+        raise ModelFileError("The model file's trees do not have the nodes that it tells of.")
+    split = trees.feature != LEAF
+    by_set = trees.feature[split] < LEAF
+    if len(trees.cut) != split.sum() or len(trees.missing) != split.sum() or len(trees.leaf) != (~split).sum():
+        raise ModelFileError("The model file's trees have parts of other lengths than their nodes.")
+    column = np.where(trees.feature < LEAF, -2 - trees.feature, trees.feature)
+    if column.max(initial=0) >= columns:
+        raise ModelFileError("The model file's trees ask for columns that there are not.")
+    if trees.leaf.max(initial=0) >= len(trees.table):
+        raise ModelFileError("The model file's leaves are not all in its table.")
+    cut = trees.cut[by_set]
+    if np.isnan(trees.cut).any() or not np.all((cut >= 0) & (cut < len(trees.sets)) & (cut == np.floor(cut))):
+        raise ModelFileError("The model file's splits have impossible thresholds.")
+    ends = tree_ends(trees.feature)
+    if not np.array_equal(ends[first_nodes(trees.nodes)], np.cumsum(trees.nodes)):
+        raise ModelFileError("The model file's nodes are no trees in the order that it tells of.")
+    return ends
+
+
+def tree_ends(feature: Array) -> Array:
+    """As `ends_of`, compiled where that pays."""
+    if len(feature) < 5000:
+        return ends_of(feature)
+    from assay.loops.tree.walk import preorder_ends
+
+    ends = np.empty(len(feature), dtype=np.int64)
+    if not preorder_ends(feature, ends):
+        raise ModelFileError("The model file's nodes are no trees: a split lacks its children.")
+    return ends
+
+
+def words_of(trees: Trees, ends: Array) -> Array:
+    """Nodes as two words each, (N, 2), as `loops.tree.walk` reads them."""
+    n = len(trees.feature)
+    words = np.zeros((n, 2), dtype=np.uint64)
+    split = np.flatnonzero(trees.feature != LEAF)
+    leaves = np.flatnonzero(trees.feature == LEAF)
+    column = np.where(trees.feature < LEAF, -2 - trees.feature, trees.feature)[split].astype(np.uint64)
+    words[split, 0] = trees.cut.view(np.uint64)
+    words[leaves, 0] = trees.leaf
+    flags = trees.missing.astype(np.uint64) * FLAG_MISSING + (trees.feature[split] < LEAF).astype(np.uint64) * FLAG_SETS
+    right = ends[split + 1].astype(np.uint64)
+    words[split, 1] = (right << np.uint64(32)) | (column << np.uint64(8)) | flags
+    words[leaves, 1] = FLAG_LEAF
+    return words

@@ -1,0 +1,112 @@
+"""Answers of fitted trees. Few rows are walked by NumPy, all trees and rows at once: that needs no compiler, and so no time to load it."""
+
+from __future__ import annotations
+
+import sys
+from functools import cached_property
+
+import numpy as np
+
+from assay.hypotheses.trees.coded import Categories
+from assay.hypotheses.trees.nodes import FLAG_LEAF, FLAG_MISSING, FLAG_SETS, Trees, check_trees, first_nodes, words_of
+from assay.numerics import Array, Floats
+
+FEW = 1 << 12  # pairs of a row and a tree that NumPy walks where the compiled loops are not loaded
+HALF, EIGHT, FEATURE = np.uint64(32), np.uint64(8), np.uint64(0xFFFFFF)
+LOOPS = "assay.loops.tree.walk"
+
+
+class Walker:
+    """Trees with an answer for every row of their table of leaves."""
+
+    def __init__(self, trees: Trees, columns: int, categories: Categories | None) -> None:
+        self.trees, self.categories = trees, categories
+        self.ends = check_trees(trees, columns)
+        self.words = words_of(trees, self.ends)
+        self.cuts = self.words.view(np.float64)
+        self.roots = first_nodes(trees.nodes)
+        self.by_sets = bool((trees.feature < -1).any())
+        self._none = np.zeros(1, dtype=np.int64)
+
+    @cached_property
+    def depth(self) -> int:
+        """The greatest number of splits on the way to a leaf."""
+        return int(self.depths.max(initial=0))
+
+    @cached_property
+    def depths(self) -> Array:
+        """The number of splits above each node."""
+        delta = np.zeros(len(self.ends) + 1, dtype=np.int64)
+        split = np.flatnonzero(self.trees.feature != -1)
+        np.add.at(delta, split + 1, 1)
+        np.add.at(delta, self.ends[split], -1)
+        return np.cumsum(delta)[:-1]
+
+    def leaves(self, X: Array, tree: int) -> Array:
+        """Of each row the row of the table where the tree brings it."""
+        if self._at_once(len(X)):
+            return self.words[self._stepped(X, self.roots[tree : tree + 1])[:, 0], 0].astype(np.int64)
+        from assay.loops.tree.walk import walk_all, walk_plain
+
+        out = np.empty(len(X), dtype=np.int64)
+        if self.by_sets:
+            assert self.categories is not None
+            c = self.categories
+            walk_all(X, self.words, self.cuts, self.roots[tree], self.trees.sets, c.levels, c.code, c.first, out)
+        else:
+            walk_plain(X, self.words, self.cuts, self.roots[tree], out)
+        return out
+
+    def nodes(self, X: Array, tree: int) -> Array:
+        """Of each row the node where the tree brings it, counted from the tree's first."""
+        return self._stepped(X, self.roots[tree : tree + 1])[:, 0] - self.roots[tree]
+
+    def total(self, X: Array, table: Floats) -> Floats:
+        """Σ over trees of the table's row that each row of X is brought to; the trees are added up in their order."""
+        scores = np.zeros((len(X), table.shape[1]))
+        if self._at_once(len(X) * len(self.roots)):
+            at = self._stepped(X, self.roots)
+            picked = table[self.words[at, 0].astype(np.int64)]
+            for t in range(picked.shape[1]):
+                scores += picked[:, t]
+            return scores
+        from assay.loops.tree.walk import add_leaves
+
+        for tree in range(len(self.roots)):
+            add_leaves(table, self.leaves(X, tree), scores)
+        return scores
+
+    def _at_once(self, pairs: int) -> bool:
+        return pairs <= FEW and LOOPS not in sys.modules
+
+    def _stepped(self, X: Array, roots: Array) -> Array:
+        """The nodes (rows, trees) where rows end, all taking a step together."""
+        at = np.broadcast_to(roots, (len(X), len(roots))).copy()
+        row = np.arange(len(X))[:, None]
+        while True:
+            link = self.words[at, 1]
+            inner = (link & np.uint64(FLAG_LEAF)) == 0
+            if not inner.any():
+                return at
+            x = X[row, ((link >> EIGHT) & FEATURE).astype(np.int64)].astype(np.float64)
+            with np.errstate(invalid="ignore"):
+                left = x <= self.cuts[at, 0]
+            if self.by_sets:
+                left = self._by_sets(link, at, x, left)
+            else:
+                left |= np.isnan(x) & ((link & np.uint64(FLAG_MISSING)) != 0)
+            at = np.where(inner, np.where(left, at + 1, (link >> HALF).astype(np.int64)), at)
+
+    def _by_sets(self, link: Array, at: Array, x: Array, left: Array) -> Array:
+        assert self.categories is not None
+        c = self.categories
+        column = ((link >> EIGHT) & FEATURE).astype(np.int64)
+        sets = (link & np.uint64(FLAG_SETS)) != 0
+        with np.errstate(invalid="ignore"):
+            known = np.where(sets, (x >= 0) & (x < c.levels[column]), ~np.isnan(x))
+        level = np.where(sets & known, x, 0).astype(np.int64) + np.where(sets, c.first[column], 0)
+        code = c.code[np.minimum(level, len(c.code) - 1)].astype(np.int64)
+        number = np.where(sets, self.cuts[at, 0], 0).astype(np.int64)
+        bit = (self.trees.sets[np.where(sets, number, 0), code >> 6] >> (code & 63).astype(np.uint64)) & np.uint64(1)
+        side = np.where(sets, bit != 0, left)
+        return np.where(known, side, (link & np.uint64(FLAG_MISSING)) != 0)

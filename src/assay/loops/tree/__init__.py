@@ -1,0 +1,1 @@
+"""Loops that grow and walk decision trees."""

@@ -1,0 +1,337 @@
+"""The best split of a node where rows of more than two classes are counted or weighed.
+
+Of a split the criterion's score is what it leaves to be maximised when constants of the node are dropped:
+
+    Gini      Σ over sides  Σ_k n_k² / n
+    entropy   Σ over sides  Σ_k n_k log n_k − n log n
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from assay.loops.tree.candidates import (
+    chance_cut,
+    greatest,
+    keep,
+    keep_item,
+    keep_sides,
+    rank_by,
+    sorted_node,
+    there_in_list,
+)
+from assay.loops.tree.dice import mixed
+from assay.loops.tree.shapes import BITS_A_NAT, BUCKETS, ENTROPY, FEW_ROWS, HALF, LOW16, LOW32
+
+QUARTER = np.uint64(16)
+
+
+class Classes(NamedTuple):
+    """An entry's label is its class, of `count`. weight (n,): whole numbers, empty where all are 1; xlogx: x log x of whole numbers."""
+
+    weight: Any
+    weighted: bool
+    xlogx: Any  # of 0 … length − 1
+    length: int
+    count: int
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _times(entry):  # type: ignore[no-untyped-def]
+    return np.int64((entry >> QUARTER) & LOW16)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _weight(target, entry):  # type: ignore[no-untyped-def]
+    t = _times(entry)
+    return t * target.weight[np.int64(entry >> HALF)] if target.weighted else t
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _term(target, criterion, x):  # type: ignore[no-untyped-def]
+    """n² or n log n of a whole number."""
+    if criterion == ENTROPY:
+        if x < target.length:
+            return target.xlogx[x]
+        return np.float64(x) * np.log(np.float64(x))
+    return np.float64(x) * np.float64(x)
+
+
+@njit(nogil=True, cache=True)
+def classes_total(target, entries, a, b, sums, at):  # type: ignore[no-untyped-def]
+    """(draws, whether all rows are of one class); sums[at : at + K] receives the classes' weights."""
+    for k in range(target.count):
+        sums[at + k] = 0
+    n = 0
+    first, alike = entries[a] & LOW16, True
+    for i in range(a, b):
+        e = entries[i]
+        n += _times(e)
+        sums[at + np.int64(e & LOW16)] += _weight(target, e)
+        alike = alike & ((e & LOW16) == first)
+    return n, alike
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _score(target, rules, W, n, scratch, count):  # type: ignore[no-untyped-def]
+    """worth[i] of the split that puts number[i] draws, real[i] weight to the left; real[A + i], real[2 A + i]: Σ terms of its sides."""
+    left, real, worth, A = scratch.number, scratch.real, scratch.worth, scratch.reach
+    least, light = rules.min_leaf, rules.min_leaf_weight
+    if rules.criterion == ENTROPY:
+        for i in range(count):
+            a = np.int64(real[i])
+            good = left[i] >= least and n - left[i] >= least and real[i] > 0.0 and W - real[i] > 0.0
+            both = _term(target, ENTROPY, a) + _term(target, ENTROPY, np.int64(W) - a) if good else 0.0
+            worth[i] = real[A + i] + real[2 * A + i] - both if good else -np.inf
+    else:
+        for i in range(count):
+            a = real[i]
+            w = real[A + i] / a + real[2 * A + i] / (W - a)
+            worth[i] = w if (left[i] >= least) & (n - left[i] >= least) & (a > 0.0) & (W - a > 0.0) else -np.inf
+    if light > 0.0:
+        for i in range(count):
+            worth[i] = worth[i] if (real[i] >= light) & (W - real[i] >= light) else -np.inf
+
+
+@njit(nogil=True, cache=True)
+def _count(target, table, f, entries, a, b, sums, at, scratch):  # type: ignore[no-untyped-def]
+    """hist[256 k + bucket] += weight for the classes there are; hist[256 K + bucket] += draws."""
+    codes, first, shift, hist = table.codes, f * table.n, table.shift[f], scratch.sums
+    K, used = target.count, table.buckets[f] + 1
+    for k in range(K):
+        if sums[at + k] > 0:
+            for c in range(used):
+                hist[BUCKETS * k + c] = 0
+    for c in range(used):
+        hist[BUCKETS * K + c] = 0
+    if target.weighted:
+        for i in range(a, b):
+            e = entries[i]
+            c = np.int64(codes[first + np.int64(e >> HALF)]) >> shift
+            hist[BUCKETS * np.int64(e & LOW16) + c] += _weight(target, e)
+            hist[BUCKETS * K + c] += _times(e)
+        return
+    for i in range(a, b):
+        e = entries[i]
+        c = np.int64(codes[first + np.int64(e >> HALF)]) >> shift
+        hist[BUCKETS * np.int64(e & LOW16) + c] += _times(e)
+    for k in range(K):
+        if sums[at + k] > 0:
+            for c in range(used):
+                hist[BUCKETS * K + c] += hist[BUCKETS * k + c]
+
+
+@njit(nogil=True, cache=True)
+def _run(target, rules, ranked, start, count, sums, at, scratch):  # type: ignore[no-untyped-def]
+    """number, real: what the splits after each bucket (as they come, or as count[] ranks them) put to the left; start: a bucket there
+    anyway."""
+    hist, number, real, A, K = scratch.sums, scratch.number, scratch.real, scratch.reach, target.count
+    n = hist[BUCKETS * K + start] if start >= 0 else 0
+    for i in range(count):
+        n += hist[BUCKETS * K + (scratch.count[i] if ranked else i)]
+        number[i] = n
+        real[i] = 0.0
+        real[A + i] = 0.0
+        real[2 * A + i] = 0.0
+    for k in range(K):
+        whole = sums[at + k]
+        if whole == 0:
+            continue
+        row, run = BUCKETS * k, 0
+        if start >= 0:
+            run = hist[row + start]
+        for i in range(count):
+            run += hist[row + (scratch.count[i] if ranked else i)]
+            scratch.signed[i] = run
+        if rules.criterion == ENTROPY:
+            for i in range(count):
+                x = scratch.signed[i]
+                real[i] += np.float64(x)
+                real[A + i] += _term(target, ENTROPY, x)
+                real[2 * A + i] += _term(target, ENTROPY, whole - x)
+        else:
+            top = np.float64(whole)
+            for i in range(count):
+                x = np.float64(scratch.signed[i])
+                real[i] += x
+                real[A + i] += x * x
+                real[2 * A + i] += (top - x) * (top - x)
+
+
+@njit(nogil=True, cache=True)
+def _by_buckets(target, table, rules, entries, a, b, f, W, n, sums, at, found, scratch):  # type: ignore[no-untyped-def]
+    """Column f, counted into buckets. Says whether it varies."""
+    _count(target, table, f, entries, a, b, sums, at, scratch)
+    used, draws = table.buckets[f], BUCKETS * target.count
+    missing = table.missing[f] >> table.shift[f] if table.missing[f] >= 0 else -1
+    lost = missing >= 0 and scratch.sums[draws + missing] > 0
+    varies = False
+    for left in range(1 + lost):
+        _run(target, rules, False, missing if left else -1, used, sums, at, scratch)
+        _score(target, rules, W, n, scratch, used)
+        best = greatest(scratch, used)
+        varies = varies or best > -np.inf
+        if best > found.score[0]:
+            i = 0
+            while scratch.worth[i] != best:
+                i += 1
+            after = i + 1
+            while after < used and scratch.sums[draws + after] == 0:
+                after += 1
+            shift = table.shift[f]
+            keep(found, best, f, ((i + 1) << shift) - 1, (after << shift) if after < used else table.missing[f], left)
+    return varies
+
+
+@njit(nogil=True, cache=True)
+def _scan(target, table, rules, items, first, stop, m, lookup, base, f, W, n, sums, at, found, scratch):  # type: ignore[no-untyped-def]
+    """Column f, code by code: sorted items[first : first + m], whose rows are entries lookup[base + …]; the first `stop` have a value.
+    A row that moves to the left changes two terms."""
+    real, A, criterion = scratch.real, scratch.reach, rules.criterion
+    left_of = scratch.sums
+    for left in range(1 + (stop < m)):
+        n_left, w_left, lefts, rights = 0, 0, 0.0, 0.0
+        for k in range(target.count):
+            left_of[k] = 0
+            rights += _term(target, criterion, sums[at + k])
+        gone = m - stop if left else 0
+        for i in range(gone + stop):
+            q = stop + i if i < gone else i - gone
+            e = lookup[base + np.int64(items[first + q] & LOW32)]
+            k, w = np.int64(e & LOW16), _weight(target, e)
+            x, y = left_of[k], sums[at + k] - left_of[k]
+            lefts += _term(target, criterion, x + w) - _term(target, criterion, x)
+            rights += _term(target, criterion, y - w) - _term(target, criterion, y)
+            left_of[k] = x + w
+            n_left += _times(e)
+            w_left += w
+            scratch.number[q] = n_left
+            real[q] = np.float64(w_left)
+            real[A + q] = lefts
+            real[2 * A + q] = rights
+        _score(target, rules, W, n, scratch, stop)
+        keep_item(table, f, items, first, stop, left, scratch, found)
+
+
+@njit(nogil=True, cache=True)
+def _by_sorting(target, table, rules, entries, a, b, f, W, n, sums, at, found, scratch):  # type: ignore[no-untyped-def]
+    """Column f, code by code. Says whether it varies."""
+    stop, varies = sorted_node(table, entries, a, b, f, scratch)
+    if varies:
+        _scan(target, table, rules, scratch.other, 0, stop, b - a, entries, a, f, W, n, sums, at, found, scratch)
+    return varies
+
+
+@njit(nogil=True, cache=True)
+def classes_scan(target, table, rules, items, first, m, lookup, n, sums, at, f, found, scratch):  # type: ignore[no-untyped-def]
+    """Improve `found` by the best split on column f, whose rows lie sorted in items[first : first + m]."""
+    stop, varies = there_in_list(table, items, first, m, f)
+    if varies:
+        W = 0
+        for k in range(target.count):
+            W += sums[at + k]
+        w = np.float64(W)
+        _scan(target, table, rules, items, first, stop, m, lookup, 0, f, w, n, sums, at, found, scratch)
+
+
+@njit(nogil=True, cache=True)
+def _by_categories(target, table, rules, entries, a, b, f, W, n, sums, at, found, scratch):  # type: ignore[no-untyped-def]
+    """Column f of categories, ordered by their shares of each class in turn (the best of these splits, not of all)."""
+    _count(target, table, f, entries, a, b, sums, at, scratch)
+    hist, ranked, share, A = scratch.sums, scratch.count, scratch.real, scratch.reach
+    used, varies = table.buckets[f] + 1, False
+    for k in range(target.count):
+        if sums[at + k] == 0:
+            continue
+        m = 0
+        for c in range(used):
+            if hist[BUCKETS * target.count + c] > 0:
+                weight = 0
+                for l in range(target.count):
+                    weight += hist[BUCKETS * l + c] if sums[at + l] > 0 else 0
+                share[3 * A + c] = np.float64(hist[BUCKETS * k + c]) / np.float64(max(1, weight))
+                ranked[m] = c
+                m += 1
+        if m < 2:
+            return False
+        varies = True
+        rank_by(share, 3 * A, ranked, m)
+        _run(target, rules, True, -1, m, sums, at, scratch)
+        _score(target, rules, W, n, scratch, m)
+        best = greatest(scratch, m)
+        if best > found.score[0]:
+            i = 0
+            while scratch.worth[i] != best:
+                i += 1
+            keep_sides(found, best, f, ranked, i + 1, m, 1 if 2 * scratch.number[i] >= n else 0)
+    return varies
+
+
+@njit(nogil=True, cache=True)
+def _by_chance(target, table, rules, entries, a, b, f, W, n, sums, at, word, found, scratch):  # type: ignore[no-untyped-def]
+    """One random split of column f."""
+    cut, after, threshold, left = chance_cut(table, entries, a, b, f, word)
+    if cut < 0:
+        return False
+    codes, first, missing, left_of, A = table.codes, f * table.n, table.missing[f], scratch.sums, scratch.reach
+    for k in range(target.count):
+        left_of[k] = 0
+    n_left = 0
+    for i in range(a, b):
+        e = entries[i]
+        code = np.int64(codes[first + np.int64(e >> HALF)])
+        if code <= cut or (left and code == missing):
+            n_left += _times(e)
+            left_of[np.int64(e & LOW16)] += _weight(target, e)
+    w, lefts, rights = 0, 0.0, 0.0
+    for k in range(target.count):
+        w += left_of[k]
+        lefts += _term(target, rules.criterion, left_of[k])
+        rights += _term(target, rules.criterion, sums[at + k] - left_of[k])
+    scratch.number[0] = n_left
+    scratch.real[0], scratch.real[A], scratch.real[2 * A] = np.float64(w), lefts, rights
+    _score(target, rules, W, n, scratch, 1)
+    if scratch.worth[0] > found.score[0]:
+        keep(found, scratch.worth[0], f, cut, after, left)
+        found.score[3] = threshold
+    return True
+
+
+@njit(nogil=True, cache=True)
+def classes_search(target, table, rules, entries, a, b, n, sums, at, f, k, width, word, found, scratch):  # type: ignore[no-untyped-def]
+    """Improve `found` by the best split on the columns f[k : k + width]; says whether any of them varies in the node."""
+    W, there = 0, 0
+    for c in range(target.count):
+        W += sums[at + c]
+        there += sums[at + c] > 0
+    weight = np.float64(W)
+    many = b - a >= max(FEW_ROWS * there, rules.exact_below)
+    varies = False
+    for j in range(k, k + width):
+        c = f[j]
+        if table.levels[c] > 0:
+            varies |= _by_categories(target, table, rules, entries, a, b, c, weight, n, sums, at, found, scratch)
+        elif rules.random:
+            own = mixed(word + np.uint64(c))
+            varies |= _by_chance(target, table, rules, entries, a, b, c, weight, n, sums, at, own, found, scratch)
+        elif many:
+            varies |= _by_buckets(target, table, rules, entries, a, b, c, weight, n, sums, at, found, scratch)
+        else:
+            varies |= _by_sorting(target, table, rules, entries, a, b, c, weight, n, sums, at, found, scratch)
+    return varies
+
+
+@njit(nogil=True, cache=True)
+def classes_gain(target, rules, score, cost, n, sums, at):  # type: ignore[no-untyped-def]
+    """u(C) − (p_L u(C_L) + p_R u(C_R)) of a split with that score."""
+    W, terms = 0, 0.0
+    for k in range(target.count):
+        W += sums[at + k]
+        terms += _term(target, rules.criterion, sums[at + k])
+    w = np.float64(W)
+    if rules.criterion == ENTROPY:
+        return (score - (terms - _term(target, ENTROPY, W))) / w * BITS_A_NAT
+    return (score - terms / w) / w

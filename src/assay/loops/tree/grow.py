@@ -1,0 +1,311 @@
+"""Growing a tree depth first, the same text for every kind of target.
+
+What a node becomes depends on its rows, its depth, its bounds and its key alone, never on the order in which nodes are grown:
+so a part of a tree can be grown anywhere.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from assay.loops.tree.bare import bare
+from assay.loops.tree.dice import STEP, below, child_key, mixed
+from assay.loops.tree.kinds import bare_target, cost, gain, mean, scan, search, total, weight
+from assay.loops.tree.shapes import FEW_SORTED, HALF, LOW32, bare_found, bare_grown, bare_lists, bare_scratch, bare_table
+
+
+@njit(nogil=True, cache=True)
+def best_of(target, table, rules, entries, a, b, n, sums, at, f, k, width, word, lists, found, scratch):  # type: ignore[no-untyped-def]
+    """Improve `found` by the best split on the columns f[k : k + width]; columns that lie sorted are gone through as they lie."""
+    if lists.rows == 0 or b - a <= FEW_SORTED:
+        search(target, table, rules, entries, a, b, n, sums, at, f, k, width, word, found, scratch)
+        return
+    for j in range(k, k + width):
+        c = f[j]
+        if table.levels[c] > 0:
+            search(target, table, rules, entries, a, b, n, sums, at, f, j, 1, word, found, scratch)
+        else:
+            first = c * lists.rows + a
+            scan(target, table, rules, lists.items, first, b - a, lists.entry, n, sums, at, c, found, scratch)
+
+
+@njit(nogil=True, cache=True)
+def part_lists(table, lists, f, k, width, spare, a, b):  # type: ignore[no-untyped-def]
+    """Bring the rows of the left child before those of the right one in the sorted columns f[k : k + width]; lists.side tells which is
+    which."""
+    items, side = lists.items, lists.side
+    for j in range(k, k + width):
+        c = f[j]
+        if table.levels[c] > 0:
+            continue
+        first = c * lists.rows
+        left, right = first + a, 0
+        for i in range(first + a, first + b):
+            x = items[i]
+            s = np.int64(side[np.int64(x & LOW32)])
+            items[left] = x
+            spare[right] = x
+            left += s
+            right += 1 - s
+        for i in range(right):
+            items[left + i] = spare[i]
+
+
+@njit(nogil=True, cache=True)
+def mark_sides(lists, entries, a, middle, b):  # type: ignore[no-untyped-def]
+    """lists.side[row]: 1 for the rows of the left child, 0 for those of the right one."""
+    for i in range(a, b):
+        lists.side[np.int64(entries[i] >> HALF)] = i < middle
+
+
+@njit(nogil=True, cache=True)
+def find_split(target, table, rules, entries, a, b, n, sums, at, key, lists, found, scratch):  # type: ignore[no-untyped-def]
+    """The best split of a node among `max_features` columns drawn by its key (more, until one varies)."""
+    d, order, word = table.d, scratch.order, key
+    found.score[0] = -np.inf
+    found.place[0] = -1
+    asked = rules.max_features
+    if asked >= d:
+        best_of(target, table, rules, entries, a, b, n, sums, at, order, 0, d, word, lists, found, scratch)
+        return
+    drawn, varies = 0, False
+    while drawn < d and (drawn < asked or not varies):
+        width = min(4, asked - drawn) if drawn < asked else 1
+        for j in range(drawn, drawn + width):
+            key += STEP
+            other = j + below(mixed(key), d - j)
+            scratch.swaps[j] = other
+            order[j], order[other] = order[other], order[j]
+        varies |= search(target, table, rules, entries, a, b, n, sums, at, order, drawn, width, word, found, scratch)
+        drawn += width
+    for j in range(drawn - 1, -1, -1):
+        other = scratch.swaps[j]
+        order[j], order[other] = order[other], order[j]
+
+
+@njit(nogil=True, cache=True)
+def part(table, found, entries, spare, a, b):  # type: ignore[no-untyped-def]
+    """Bring the rows of the left child before those of the right one, both in their order; the first of the right one."""
+    codes, first = table.codes, found.place[0] * table.n
+    left, right = a, 0
+    if found.place[4]:
+        sides = found.sides
+        for i in range(a, b):
+            e = entries[i]
+            side = np.int64(sides[np.int64(codes[first + np.int64(e >> HALF)])])
+            entries[left] = e
+            spare[right] = e
+            left += side
+            right += 1 - side
+    else:
+        cut = found.place[1]
+        gone = table.missing[found.place[0]] if found.place[3] else -1
+        for i in range(a, b):
+            e = entries[i]
+            c = np.int64(codes[first + np.int64(e >> HALF)])
+            side = np.int64((c <= cut) | (c == gone))
+            entries[left] = e
+            spare[right] = e
+            left += side
+            right += 1 - side
+    for i in range(right):
+        entries[left + i] = spare[i]
+    return left
+
+
+@njit(nogil=True, cache=True)
+def _threshold(table, found):  # type: ignore[no-untyped-def]
+    """Halfway between the last value on the left and the next one; infinite where only missing values go to the right."""
+    f, cut, after = found.place[0], found.place[1], found.place[2]
+    if found.score[3] == found.score[3]:
+        return found.score[3]
+    if after == table.missing[f]:
+        return np.inf
+    values, first = table.values, table.first[f]
+    low, high = values[first + cut], values[first + after - (1 if table.binned else 0)]
+    middle = 0.5 * low + 0.5 * high
+    if table.binned:
+        return min(max(middle, low), high)
+    return middle if low <= middle < high else low
+
+
+@njit(nogil=True, cache=True)
+def _write(table, found, out, node, sets, many_left):  # type: ignore[no-untyped-def]
+    """Note the split of a node; the number of splits by categories so far. Where nothing was missing, it goes where most rows go."""
+    f = found.place[0]
+    if found.place[4]:
+        out.feature[node] = -2 - f
+        out.cut[node] = np.float64(sets)
+        out.code[node] = sets
+        for word in range(4):
+            bits = np.uint64(0)
+            for bit in range(64):
+                bits |= np.uint64(found.sides[64 * word + bit]) << np.uint64(bit)
+            out.sets[4 * sets + word] = bits
+        lost = table.missing[f]
+        out.missing[node] = found.sides[lost] if lost >= 0 else found.place[3]
+        return sets + 1
+    out.feature[node] = f
+    out.cut[node] = _threshold(table, found)
+    out.code[node] = found.place[1]
+    out.missing[node] = found.place[3] if found.place[3] or found.place[2] == table.missing[f] else many_left
+    return sets
+
+
+@njit(nogil=True, cache=True)
+def _narrow(table, found, target, out, node, left_sums, channels, bounds, top):  # type: ignore[no-untyped-def]
+    """bounds[top:]: of the right child, then of the left one, where the split's column has a trend."""
+    low, high = found.score[1], found.score[2]
+    for child in range(2):
+        bounds[top + 2 * child], bounds[top + 2 * child + 1] = low, high
+    trend = table.trend[found.place[0]] if found.place[4] == 0 else 0
+    if trend == 0:
+        return
+    left = min(max(mean(target, left_sums, 0), low), high)
+    for c in range(channels):
+        left_sums[c] = out.sums[node * channels + c] - left_sums[c]
+    right = min(max(mean(target, left_sums, 0), low), high)
+    middle = 0.5 * (left + right)
+    bounds[top + (0 if trend > 0 else 1)] = middle
+    bounds[top + (3 if trend > 0 else 2)] = middle
+
+
+@njit(nogil=True, cache=True)
+def grow(target, table, rules, trends, entries, begin, end, spare, key, depth, lists, found, scratch, stack, keys, bounds, out):  # type: ignore[no-untyped-def]
+    """Grow a tree from entries[begin : end]; (number of its nodes, of its splits by categories). stack (S, 4), keys (S,), bounds (S, 2):
+    room for the nodes still to do; found.score[1:3]: the bounds of the first one."""
+    return _grow(
+        bare_target(target),
+        bare_table(table),
+        rules,
+        trends,
+        bare(entries),
+        begin,
+        end,
+        bare(spare),
+        key,
+        depth,
+        bare_lists(lists),
+        bare_found(found),
+        bare_scratch(scratch),
+        bare(stack),
+        bare(keys),
+        bare(bounds),
+        bare_grown(out),
+        out.sums.shape[1],
+    )
+
+
+@njit(nogil=True, cache=True)
+def _grow(target, table, rules, trends, entries, begin, end, spare, key, depth, lists, found, scratch, stack, keys, bounds, out, channels):  # type: ignore[no-untyped-def]
+    nodes, sets, waiting = 0, 0, 1
+    stack[0], stack[1], stack[2], stack[3] = begin, end, depth, -1
+    keys[0] = key
+    bounds[0], bounds[1] = found.score[1], found.score[2]
+    while waiting > 0:
+        waiting -= 1
+        top = 4 * waiting
+        a, b, level, parent = stack[top], stack[top + 1], stack[top + 2], stack[top + 3]
+        own = keys[waiting]
+        node = nodes
+        nodes += 1
+        if parent >= 0:
+            out.right[parent] = node
+        n, alike = total(target, entries, a, b, out.sums, node * channels)
+        out.rows[node], out.start[node] = n, a
+        out.feature[node], out.right[node], out.missing[node], out.cut[node], out.gain[node] = -1, -1, 0, 0.0, 0.0
+        if trends:
+            found.score[1], found.score[2] = bounds[2 * waiting], bounds[2 * waiting + 1]
+            out.bounds[2 * node], out.bounds[2 * node + 1] = found.score[1], found.score[2]
+        if alike or level >= rules.max_depth or n < rules.min_split or n < 2 * rules.min_leaf:
+            continue
+        find_split(target, table, rules, entries, a, b, n, out.sums, node * channels, own, lists, found, scratch)
+        if found.place[0] < 0:
+            continue
+        own_cost = cost(target, rules, entries, a, b, scratch.number)
+        won = gain(target, rules, found.score[0], own_cost, n, out.sums, node * channels)
+        if rules.min_gain > 0.0 and won * weight(target, n, out.sums, node * channels) < rules.min_gain:
+            continue
+        middle = part(table, found, entries, spare, a, b)
+        if lists.rows > 0 and max(middle - a, b - middle) > FEW_SORTED:
+            mark_sides(lists, entries, a, middle, b)
+            part_lists(table, lists, scratch.order, 0, table.d, spare, a, b)
+        left_n, _ = total(target, entries, a, middle, scratch.sums, 0)
+        sets = _write(table, found, out, node, sets, 1 if 2 * left_n >= n else 0)
+        out.gain[node] = won
+        if trends:
+            _narrow(table, found, target, out, node, scratch.sums, channels, bounds, 2 * waiting)
+        stack[top], stack[top + 1], stack[top + 2], stack[top + 3] = middle, b, level + 1, node
+        keys[waiting] = child_key(own, False)
+        stack[top + 4], stack[top + 5], stack[top + 6], stack[top + 7] = a, middle, level + 1, -1
+        keys[waiting + 1] = child_key(own, True)
+        waiting += 2
+    return nodes, sets
+
+
+@njit(nogil=True, cache=True)
+def split_part(target, table, rules, entries, begin, end, n, sums, f, k, width, key, lists, found, scratch):  # type: ignore[no-untyped-def]
+    """As `best_of`, of a node entries[begin : end] whose sums are known: for several threads, some columns each."""
+    best_of(
+        bare_target(target),
+        bare_table(table),
+        rules,
+        bare(entries),
+        begin,
+        end,
+        n,
+        bare(sums),
+        0,
+        bare(f),
+        k,
+        width,
+        key,
+        bare_lists(lists),
+        bare_found(found),
+        bare_scratch(scratch),
+    )
+
+
+@njit(nogil=True, cache=True)
+def node_total(target, rules, entries, begin, end, sums, order):  # type: ignore[no-untyped-def]
+    """(draws, whether all targets are alike, Σ w |y − median| where the criterion is that) of a node; its sums."""
+    t, e = bare_target(target), bare(entries)
+    n, alike = total(t, e, begin, end, bare(sums), 0)
+    return n, alike, cost(t, rules, e, begin, end, bare(order))
+
+
+@njit(nogil=True, cache=True)
+def node_gain(target, rules, score, own_cost, n, sums):  # type: ignore[no-untyped-def]
+    """(what a split with that score gains, the weight of the node in the units of its sums)."""
+    t, s = bare_target(target), bare(sums)
+    return gain(t, rules, score, own_cost, n, s, 0), weight(t, n, s, 0)
+
+
+@njit(nogil=True, cache=True)
+def split_node(table, found, entries, spare, begin, end, lists):  # type: ignore[no-untyped-def]
+    """Part the entries of a node by the split found; the first of the right child. The sides are marked for its lists."""
+    e, sides = bare(entries), bare_lists(lists)
+    middle = part(bare_table(table), bare_found(found), e, bare(spare), begin, end)
+    if lists.rows > 0:
+        mark_sides(sides, e, begin, middle, end)
+    return middle
+
+
+@njit(nogil=True, cache=True)
+def split_lists(table, lists, f, k, width, spare, begin, end):  # type: ignore[no-untyped-def]
+    """As `part_lists`, for several threads, some columns each."""
+    part_lists(bare_table(table), bare_lists(lists), bare(f), k, width, bare(spare), begin, end)
+
+
+@njit(nogil=True, cache=True)
+def write_split(table, found, out, many_left):  # type: ignore[no-untyped-def]
+    """Note the split found as node 0 of `out`; 1 where it is by categories."""
+    return _write(bare_table(table), bare_found(found), bare_grown(out), 0, 0, many_left)
+
+
+@njit(nogil=True, cache=True)
+def child_bounds(target, table, found, out, left_sums, bounds):  # type: ignore[no-untyped-def]
+    """bounds (2, 2): of the right child and of the left one of node 0 of `out`."""
+    channels = out.sums.shape[1]
+    _narrow(bare_table(table), bare_found(found), bare_target(target), bare_grown(out), 0, bare(left_sums), channels, bare(bounds), 0)

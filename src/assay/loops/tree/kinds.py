@@ -1,0 +1,174 @@
+"""What growing a tree needs to know of a target, chosen by Numba from the type of the target, at compile time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import config, njit
+from numba.extending import overload
+
+from assay.loops.tree.absolute import absolute_cost
+from assay.loops.tree.bare import bare
+from assay.loops.tree.classes import Classes, classes_gain, classes_scan, classes_search, classes_total
+from assay.loops.tree.numbers import Numbers, numbers_gain, numbers_scan, numbers_search, numbers_total
+from assay.loops.tree.shapes import ABSOLUTE
+from assay.loops.tree.two_classes import TwoClasses, two_gain, two_scan, two_search, two_total
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _bare_two(target):  # type: ignore[no-untyped-def]
+    return TwoClasses(bare(target.xlogx))
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _bare_classes(target):  # type: ignore[no-untyped-def]
+    return Classes(bare(target.weight), target.weighted, bare(target.xlogx), target.length, target.count)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _bare_numbers(t):  # type: ignore[no-untyped-def]
+    return Numbers(bare(t.value), bare(t.weight), bare(t.plain), t.weighted, t.unit, t.offset, t.factor)
+
+
+@njit(nogil=True, cache=True)
+def _two_total(target, entries, a, b, sums, at):  # type: ignore[no-untyped-def]
+    return two_total(entries, a, b, sums, at)
+
+
+@njit(nogil=True, cache=True)
+def _no_cost(target, rules, entries, a, b, order):  # type: ignore[no-untyped-def]
+    return 0.0
+
+
+@njit(nogil=True, cache=True)
+def _numbers_cost(target, rules, entries, a, b, order):  # type: ignore[no-untyped-def]
+    return absolute_cost(target, entries, a, b, order)[0] if rules.criterion == ABSOLUTE else 0.0
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _no_mean(target, sums, at):  # type: ignore[no-untyped-def]
+    return 0.0
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _numbers_mean(target, sums, at):  # type: ignore[no-untyped-def]
+    return np.float64(sums[at + 1]) / np.float64(sums[at])
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _two_weight(target, n, sums, at):  # type: ignore[no-untyped-def]
+    return np.float64(n)
+
+
+@njit(nogil=True, cache=True)
+def _classes_weight(target, n, sums, at):  # type: ignore[no-untyped-def]
+    W = 0
+    for k in range(target.count):
+        W += sums[at + k]
+    return np.float64(W)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _numbers_weight(target, n, sums, at):  # type: ignore[no-untyped-def]
+    return np.float64(sums[at])
+
+
+TEXTS: dict[str, tuple[Any, ...]] = {
+    "TwoClasses": (_bare_two, _two_total, two_search, two_gain, _no_cost, _no_mean, _two_weight, two_scan),
+    "Classes": (_bare_classes, classes_total, classes_search, classes_gain, _no_cost, _no_mean, _classes_weight, classes_scan),
+    "Numbers": (_bare_numbers, numbers_total, numbers_search, numbers_gain, _numbers_cost, _numbers_mean, _numbers_weight, numbers_scan),
+}
+
+
+def bare_target(target):  # type: ignore[no-untyped-def]
+    """The target's arrays as addresses."""
+    return TEXTS[type(target).__name__][0](target)
+
+
+def total(target, entries, a, b, sums, at):  # type: ignore[no-untyped-def]
+    """(draws, whether the targets are all alike) of a node; sums[at:] receives its sums."""
+    return TEXTS[type(target).__name__][1](target, entries, a, b, sums, at)
+
+
+def search(target, table, rules, entries, a, b, n, sums, at, f, k, width, word, found, scratch):  # type: ignore[no-untyped-def]
+    """Improve `found` by the best split on the columns f[k : k + width]; whether any of them varies."""
+    text = TEXTS[type(target).__name__][2]
+    return text(target, table, rules, entries, a, b, n, sums, at, f, k, width, word, found, scratch)
+
+
+def gain(target, rules, score, cost, n, sums, at):  # type: ignore[no-untyped-def]
+    """u(C) − (p_L u(C_L) + p_R u(C_R)) of a split with that score."""
+    return TEXTS[type(target).__name__][3](target, rules, score, cost, n, sums, at)
+
+
+def cost(target, rules, entries, a, b, order):  # type: ignore[no-untyped-def]
+    """Σ w |y − median| of a node, where the criterion is that."""
+    return TEXTS[type(target).__name__][4](target, rules, entries, a, b, order)
+
+
+def mean(target, sums, at):  # type: ignore[no-untyped-def]
+    """The mean of a node's numbers, in the units of its sums."""
+    return TEXTS[type(target).__name__][5](target, sums, at)
+
+
+def weight(target, n, sums, at):  # type: ignore[no-untyped-def]
+    """The weight of a node's rows, in the units of its sums."""
+    return TEXTS[type(target).__name__][6](target, n, sums, at)
+
+
+def scan(target, table, rules, items, first, m, lookup, n, sums, at, f, found, scratch):  # type: ignore[no-untyped-def]
+    """Improve `found` by the best split on column f, whose rows lie sorted in items[first : first + m]."""
+    text = TEXTS[type(target).__name__][7]
+    return text(target, table, rules, items, first, m, lookup, n, sums, at, f, found, scratch)
+
+
+def _texts(target: Any) -> tuple[Any, ...]:
+    return TEXTS[target.instance_class.__name__]
+
+
+if not config.DISABLE_JIT:
+
+    @overload(bare_target)
+    def _bare(target):  # type: ignore[no-untyped-def]
+        text = _texts(target)[0]
+        return lambda target: text(target)
+
+    @overload(total)
+    def _total(target, entries, a, b, sums, at):  # type: ignore[no-untyped-def]
+        text = _texts(target)[1]
+        return lambda target, entries, a, b, sums, at: text(target, entries, a, b, sums, at)
+
+    @overload(search)
+    def _search(target, table, rules, entries, a, b, n, sums, at, f, k, width, word, found, scratch):  # type: ignore[no-untyped-def]
+        text = _texts(target)[2]
+        return lambda target, table, rules, entries, a, b, n, sums, at, f, k, width, word, found, scratch: text(
+            target, table, rules, entries, a, b, n, sums, at, f, k, width, word, found, scratch
+        )
+
+    @overload(gain)
+    def _gain(target, rules, score, cost, n, sums, at):  # type: ignore[no-untyped-def]
+        text = _texts(target)[3]
+        return lambda target, rules, score, cost, n, sums, at: text(target, rules, score, cost, n, sums, at)
+
+    @overload(cost)
+    def _cost(target, rules, entries, a, b, order):  # type: ignore[no-untyped-def]
+        text = _texts(target)[4]
+        return lambda target, rules, entries, a, b, order: text(target, rules, entries, a, b, order)
+
+    @overload(mean)
+    def _mean(target, sums, at):  # type: ignore[no-untyped-def]
+        text = _texts(target)[5]
+        return lambda target, sums, at: text(target, sums, at)
+
+    @overload(weight)
+    def _weight(target, n, sums, at):  # type: ignore[no-untyped-def]
+        text = _texts(target)[6]
+        return lambda target, n, sums, at: text(target, n, sums, at)
+
+    @overload(scan)
+    def _scan(target, table, rules, items, first, m, lookup, n, sums, at, f, found, scratch):  # type: ignore[no-untyped-def]
+        text = _texts(target)[7]
+        return lambda target, table, rules, items, first, m, lookup, n, sums, at, f, found, scratch: text(
+            target, table, rules, items, first, m, lookup, n, sums, at, f, found, scratch
+        )

@@ -1,0 +1,180 @@
+"""What the loops of a tree read and write, as tuples of arrays; within the loops, of their bare addresses.
+
+A column of numbers becomes *codes*: the ranks of its values (exact), or the numbers of its quantile bins. Codes lie column by
+column, (d, n). A code's *bucket* is code >> shift, at most 255. An *entry* is a row of a node in one 64-bit word:
+row · 2³² | times · 2¹⁶ | label, where `times` says how often the row was drawn.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from assay.loops.tree.bare import bare
+
+BUCKETS = 256
+FEW_ROWS = 32  # nodes with fewer rows are sorted instead of counted into buckets
+FEW_SORTED = 48  # nodes with no more rows are sorted again where lists would have to be kept
+LOW16 = np.uint64(0xFFFF)
+LOW32 = np.uint64(0xFFFFFFFF)
+HALF = np.uint64(32)
+BITS_A_NAT = 1.0 / np.log(2.0)
+GINI, ENTROPY, POISSON, ABSOLUTE = 0, 1, 2, 3  # squared error is GINI's text
+
+
+class Table(NamedTuple):
+    """The columns. `missing` (d,): the code of a missing value, −1 where there is none; `levels` (d,): categories, 0: numbers."""
+
+    codes: Any  # (d, n) unsigned; within the loops flat
+    n: Any
+    d: Any
+    shift: Any  # (d,) int64
+    buckets: Any  # (d,) int64: buckets of values that are there
+    missing: Any  # (d,) int64
+    levels: Any  # (d,) int64
+    values: Any  # the greatest value of each code, column after column
+    first: Any  # (d,) int64: where a column's values begin
+    trend: Any  # (d,) int64: 1, −1: the answer must not fall, not rise with the column; 0: free
+    binned: bool  # a code is a range of values that ends at `values`, not a single one
+
+
+class Rules(NamedTuple):
+    """When a node is split, and how a split is found."""
+
+    criterion: int
+    max_depth: int
+    min_split: int  # draws of rows
+    min_leaf: int
+    min_leaf_weight: float  # in the units of the target's weights
+    max_features: int
+    random: bool  # a random threshold of each feature
+    exact_below: int  # nodes with fewer rows are searched code by code, others bucket by bucket
+    min_gain: float  # in the units of the criterion's score
+
+
+class Found(NamedTuple):
+    """The best split so far: `score` (4,): its score, the least and the greatest answer that the node may give, a random threshold
+    (NaN: none); `place` (5,): feature, last code on the left, next code, missing to the left, by categories; `sides` (256,): 1
+    where a category goes to the left."""
+
+    score: Any
+    place: Any
+    sides: Any
+
+
+class Lists(NamedTuple):
+    """The rows of a node sorted by each column of numbers, where all columns are tried at every node. rows: 0 where there are none."""
+
+    items: Any  # (d, rows) uint64: code · 2³² | row
+    rows: int
+    entry: Any  # (n,) uint64: the entry of each row
+    side: Any  # (n,) uint8
+
+
+class Scratch(NamedTuple):
+    """Room to work in, of one thread. A: the greatest of BUCKETS · 4 and the number of rows."""
+
+    hist: Any  # (BUCKETS * 4,) uint64
+    sums: Any  # (BUCKETS * (channels + 2),) int64
+    running: Any  # (max(BUCKETS * 4, n),) uint64
+    worth: Any  # (max(BUCKETS * 4, n) + 1,) float64
+    bits: Any  # the same memory as whole numbers
+    items: Any  # (n + 1,) uint64
+    other: Any  # (n + 1,) uint64
+    count: Any  # (2049,) int64
+    number: Any  # (A + 1,) int64
+    weight: Any  # (A + 1,) int64
+    signed: Any  # (A + 1,) int64
+    real: Any  # (4, A + 1) float64, flat
+    reach: int  # A + 1
+    order: Any  # (d,) int64: the columns, in their order between two nodes
+    swaps: Any  # (d,) int64
+
+
+@njit(nogil=True, cache=True, inline="always")
+def bare_table(t):  # type: ignore[no-untyped-def]
+    return Table(
+        bare(t.codes),
+        t.n,
+        t.d,
+        bare(t.shift),
+        bare(t.buckets),
+        bare(t.missing),
+        bare(t.levels),
+        bare(t.values),
+        bare(t.first),
+        bare(t.trend),
+        t.binned,
+    )
+
+
+@njit(nogil=True, cache=True, inline="always")
+def bare_scratch(s):  # type: ignore[no-untyped-def]
+    return Scratch(
+        
+        bare(s.hist),
+        bare(s.sums),
+        bare(s.running),
+        bare(s.worth),
+        bare(s.bits),
+        bare(s.items),
+        bare(s.other),
+        bare(s.count),
+        bare(s.number),
+        bare(s.weight),
+        bare(s.signed),
+        bare(s.real),
+        s.reach,
+        bare(s.order),
+        bare(s.swaps),
+    
+    )
+
+
+@njit(nogil=True, cache=True, inline="always")
+def bare_lists(l):  # type: ignore[no-untyped-def]
+    return Lists(bare(l.items), l.rows, bare(l.entry), bare(l.side))
+
+
+@njit(nogil=True, cache=True, inline="always")
+def bare_found(f):  # type: ignore[no-untyped-def]
+    return Found(bare(f.score), bare(f.place), bare(f.sides))
+
+
+class Grown(NamedTuple):
+    """Nodes in preorder: the left child of a node follows it. feature (N,): −1 for a leaf, −2 − f for a split by categories; right (N,);
+    cut (N,): the threshold, or the number of the split by categories; code (N,): the last code on the left, or that number;
+    missing (N,): 1 where missing values go to the left;
+    sets (S, 4): its sides as bits; sums (N, C): the target's sums; rows (N,): draws; start (N,): its first entry; gain (N,): what the split gained;
+    bounds (N, 2): the least and the greatest answer, where columns have a trend (else empty)."""
+
+    feature: Any
+    cut: Any
+    code: Any
+    right: Any
+    missing: Any
+    sets: Any
+    sums: Any
+    rows: Any
+    start: Any
+    gain: Any
+    bounds: Any
+
+
+@njit(nogil=True, cache=True, inline="always")
+def bare_grown(g):  # type: ignore[no-untyped-def]
+    return Grown(
+        bare(g.feature),
+        bare(g.cut),
+        bare(g.code),
+        bare(g.right),
+        bare(g.missing),
+        bare(g.sets),
+        bare(g.sums),
+        bare(g.rows),
+        bare(g.start),
+        bare(g.gain),
+        bare(g.bounds),
+    )

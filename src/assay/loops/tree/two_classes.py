@@ -1,0 +1,285 @@
+"""The best split of a node where rows of two classes are counted: weight and positives share one word.
+
+Of a split the criterion's score is what it leaves to be maximised when constants of the node are dropped:
+
+    Gini      s_L² / n_L + s_R² / n_R                        (s: positives, n: rows)
+    entropy   Σ over sides  s log s + (n − s) log (n − s) − n log n
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from assay.loops.tree.candidates import (
+    chance_cut,
+    greatest,
+    keep,
+    keep_item,
+    keep_sides,
+    rank_by,
+    sorted_node,
+    there_in_list,
+)
+from assay.loops.tree.dice import mixed
+from assay.loops.tree.shapes import BITS_A_NAT, ENTROPY, FEW_ROWS, HALF, LOW16, LOW32
+
+QUARTER = np.uint64(16)
+TIMES = np.uint64(0xFFFF0000)
+
+
+class TwoClasses(NamedTuple):
+    """An entry's label holds the positives (`times` or 0). xlogx: x log x of whole numbers, where the criterion needs it."""
+
+    xlogx: Any
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _word(entry):  # type: ignore[no-untyped-def]
+    """weight · 2³² | positives."""
+    return ((entry & TIMES) << QUARTER) | (entry & LOW16)
+
+
+@njit(nogil=True, cache=True)
+def two_total(entries, a, b, sums, at):  # type: ignore[no-untyped-def]
+    """Draws of a node's rows; sums (2,) receives those of each class."""
+    total = np.uint64(0)
+    for i in range(a, b):
+        total += _word(entries[i])
+    positives = np.int64(total & LOW32)
+    n = np.int64(total >> HALF)
+    sums[at] = n - positives
+    sums[at + 1] = positives
+    return n, positives == 0 or positives == n
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _count_four(table, f, k, entries, a, b, hist):  # type: ignore[no-untyped-def]
+    """hist[bucket · 4 + j] += word for the four columns f[k + j]."""
+    codes, shift, n = table.codes, table.shift, table.n
+    f0, f1, f2, f3 = f[k] * n, f[k + 1] * n, f[k + 2] * n, f[k + 3] * n
+    s0, s1, s2, s3 = shift[f[k]], shift[f[k + 1]], shift[f[k + 2]], shift[f[k + 3]]
+    for i in range(a, b):
+        e = entries[i]
+        r = np.int64(e >> HALF)
+        v = _word(e)
+        hist[(np.int64(codes[f0 + r]) >> s0) * 4] += v
+        hist[(np.int64(codes[f1 + r]) >> s1) * 4 + 1] += v
+        hist[(np.int64(codes[f2 + r]) >> s2) * 4 + 2] += v
+        hist[(np.int64(codes[f3 + r]) >> s3) * 4 + 3] += v
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _count_one(table, f, j, entries, a, b, hist):  # type: ignore[no-untyped-def]
+    """hist[bucket · 4 + j] += word for column f."""
+    codes, first, shift = table.codes, f * table.n, table.shift[f]
+    for i in range(a, b):
+        e = entries[i]
+        hist[(np.int64(codes[first + np.int64(e >> HALF)]) >> shift) * 4 + j] += _word(e)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _score(running, worth, count, n, s, criterion, xlogx, least):  # type: ignore[no-untyped-def]
+    """worth[i] of the split that puts running[i] to the left, −∞ where a side is too small; one flat loop, no branches."""
+    if criterion == ENTROPY:
+        for i in range(count):
+            nl, sl = np.int64(running[i] >> HALF), np.int64(running[i] & LOW32)
+            nr, sr = n - nl, s - sl
+            w = xlogx[sl] + xlogx[nl - sl] - xlogx[nl] + (xlogx[sr] + xlogx[nr - sr] - xlogx[nr])
+            worth[i] = w if (nl >= least) & (nr >= least) else -np.inf
+        return
+    fn, fs, few = np.float64(n), np.float64(s), np.float64(least)
+    for i in range(count):
+        a, b = np.float64(np.int64(running[i] >> HALF)), np.float64(np.int64(running[i] & LOW32))
+        c, d = fn - a, fs - b
+        w = (b * b * c + d * d * a) / (a * c)
+        worth[i] = w if (a >= few) & (c >= few) else -np.inf
+
+
+@njit(nogil=True, cache=True)
+def _by_buckets(table, rules, entries, a, b, f, k, width, n, s, xlogx, found, scratch):  # type: ignore[no-untyped-def]
+    """The columns f[k : k + width], at most four, counted into buckets. Says whether any of them varies."""
+    hist = scratch.hist
+    used = 0
+    for j in range(width):
+        used = max(used, table.buckets[f[k + j]])
+    for i in range(4 * used + 4):
+        hist[i] = 0
+    if width == 4:
+        _count_four(table, f, k, entries, a, b, hist)
+    else:
+        for j in range(width):
+            _count_one(table, f[k + j], j, entries, a, b, hist)
+    varies = False
+    lost = False
+    for j in range(width):
+        lost = lost or _gone(table, f[k + j], j, hist) != 0
+    for left in range(1 + lost):
+        _run_four(table, f, k, width, used, left, hist, scratch.running)
+        _score(scratch.running, scratch.worth, 4 * used, n, s, rules.criterion, xlogx, rules.min_leaf)
+        best = greatest(scratch, 4 * used)
+        varies = varies or best > -np.inf
+        if best > found.score[0]:
+            _keep_bucket(table, f, k, width, used, left, best, hist, scratch.worth, found)
+    return varies
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _gone(table, f, j, hist):  # type: ignore[no-untyped-def]
+    """The word of a column's missing values."""
+    code = table.missing[f]
+    return hist[4 * (code >> table.shift[f]) + j] if code >= 0 else np.uint64(0)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _run_four(table, f, k, width, used, left, hist, running):  # type: ignore[no-untyped-def]
+    """running: what the splits after each bucket put to the left, with the missing values where `left` says so."""
+    zero = np.uint64(0)
+    c0 = _gone(table, f[k], 0, hist) if left else zero
+    c1 = _gone(table, f[k + 1], 1, hist) if left and width > 1 else zero
+    c2 = _gone(table, f[k + 2], 2, hist) if left and width > 2 else zero
+    c3 = _gone(table, f[k + 3], 3, hist) if left and width > 3 else zero
+    for b in range(used):
+        c0 += hist[4 * b]
+        c1 += hist[4 * b + 1]
+        c2 += hist[4 * b + 2]
+        c3 += hist[4 * b + 3]
+        running[4 * b] = c0
+        running[4 * b + 1] = c1
+        running[4 * b + 2] = c2
+        running[4 * b + 3] = c3
+
+
+@njit(nogil=True, cache=True)
+def _keep_bucket(table, f, k, width, used, left, best, hist, worth, found):  # type: ignore[no-untyped-def]
+    """Keep the first split that is worth `best`; of a column's equal ones that is the one whose bucket holds rows."""
+    for j in range(width):
+        c = f[k + j]
+        values = table.buckets[c]
+        for b in range(values):
+            if worth[4 * b + j] == best:
+                after = b + 1
+                while after < values and hist[4 * after + j] == 0:
+                    after += 1
+                shift = table.shift[c]
+                keep(found, best, c, ((b + 1) << shift) - 1, (after << shift) if after < values else table.missing[c], left)
+                return
+
+
+@njit(nogil=True, cache=True)
+def _scan(table, rules, items, first, stop, m, lookup, base, f, n, s, xlogx, found, scratch):  # type: ignore[no-untyped-def]
+    """Column f, code by code: sorted items[first : first + m], whose rows are entries lookup[base + …]; the first `stop` have a value."""
+    running = scratch.running
+    gone = np.uint64(0)
+    for i in range(stop, m):
+        gone += _word(lookup[base + np.int64(items[first + i] & LOW32)])
+    for left in range(1 + (stop < m)):
+        run = gone if left else np.uint64(0)
+        for i in range(stop):
+            run += _word(lookup[base + np.int64(items[first + i] & LOW32)])
+            running[i] = run
+        _score(running, scratch.worth, stop, n, s, rules.criterion, xlogx, rules.min_leaf)
+        keep_item(table, f, items, first, stop, left, scratch, found)
+
+
+@njit(nogil=True, cache=True)
+def _by_sorting(table, rules, entries, a, b, f, n, s, xlogx, found, scratch):  # type: ignore[no-untyped-def]
+    """Column f, code by code. Says whether it varies."""
+    stop, varies = sorted_node(table, entries, a, b, f, scratch)
+    if varies:
+        _scan(table, rules, scratch.other, 0, stop, b - a, entries, a, f, n, s, xlogx, found, scratch)
+    return varies
+
+
+@njit(nogil=True, cache=True)
+def two_scan(target, table, rules, items, first, m, lookup, n, sums, at, f, found, scratch):  # type: ignore[no-untyped-def]
+    """Improve `found` by the best split on column f, whose rows lie sorted in items[first : first + m]."""
+    stop, varies = there_in_list(table, items, first, m, f)
+    if varies:
+        _scan(table, rules, items, first, stop, m, lookup, 0, f, n, sums[at + 1], target.xlogx, found, scratch)
+
+
+@njit(nogil=True, cache=True)
+def _by_categories(table, rules, entries, a, b, f, n, s, xlogx, found, scratch):  # type: ignore[no-untyped-def]
+    """Column f of categories, ordered by their shares of positives: one of the splits of that order is the best of all."""
+    hist, share, ranked = scratch.hist, scratch.real, scratch.count
+    for c in range(256):
+        hist[4 * c] = 0
+    _count_one(table, f, 0, entries, a, b, hist)
+    m = 0
+    for c in range(256):
+        if hist[4 * c] != 0:
+            share[c] = np.float64(hist[4 * c] & LOW32) / np.float64(hist[4 * c] >> HALF)
+            ranked[m] = c
+            m += 1
+    if m < 2:
+        return False
+    rank_by(share, 0, ranked, m)
+    run = np.uint64(0)
+    for i in range(m):
+        run += hist[4 * ranked[i]]
+        scratch.running[i] = run
+    _score(scratch.running, scratch.worth, m, n, s, rules.criterion, xlogx, rules.min_leaf)
+    best = greatest(scratch, m)
+    if best > found.score[0]:
+        at = 0
+        while scratch.worth[at] != best:
+            at += 1
+        keep_sides(found, best, f, ranked, at + 1, m, 1 if 2 * np.int64(scratch.running[at] >> HALF) >= n else 0)
+    return True
+
+
+@njit(nogil=True, cache=True)
+def _by_chance(table, rules, entries, a, b, f, n, s, xlogx, word, found, scratch):  # type: ignore[no-untyped-def]
+    """One random split of column f."""
+    cut, after, at, left = chance_cut(table, entries, a, b, f, word)
+    if cut < 0:
+        return False
+    codes, first, missing = table.codes, f * table.n, table.missing[f]
+    run = np.uint64(0)
+    for i in range(a, b):
+        c = np.int64(codes[first + np.int64(entries[i] >> HALF)])
+        run += _word(entries[i]) if c <= cut or (left and c == missing) else np.uint64(0)
+    scratch.running[0] = run
+    _score(scratch.running, scratch.worth, 1, n, s, rules.criterion, xlogx, rules.min_leaf)
+    if scratch.worth[0] > found.score[0]:
+        keep(found, scratch.worth[0], f, cut, after, left)
+        found.score[3] = at
+    return True
+
+
+@njit(nogil=True, cache=True)
+def two_search(target, table, rules, entries, a, b, n, sums, at, f, k, width, word, found, scratch):  # type: ignore[no-untyped-def]
+    """Improve `found` by the best split on the columns f[k : k + width]; says whether any of them varies in the node."""
+    s, xlogx = sums[at + 1], target.xlogx
+    varies, many = False, b - a >= max(FEW_ROWS, rules.exact_below)
+    j = k
+    while j < k + width:
+        c = f[j]
+        if table.levels[c] > 0:
+            varies |= _by_categories(table, rules, entries, a, b, c, n, s, xlogx, found, scratch)
+        elif rules.random:
+            own = mixed(word + np.uint64(c))
+            varies |= _by_chance(table, rules, entries, a, b, c, n, s, xlogx, own, found, scratch)
+        elif not many:
+            varies |= _by_sorting(table, rules, entries, a, b, c, n, s, xlogx, found, scratch)
+        else:
+            some = 1
+            while some < 4 and j + some < k + width and table.levels[f[j + some]] == 0:
+                some += 1
+            varies |= _by_buckets(table, rules, entries, a, b, f, j, some, n, s, xlogx, found, scratch)
+            j += some - 1
+        j += 1
+    return varies
+
+
+@njit(nogil=True, cache=True)
+def two_gain(target, rules, score, cost, n, sums, at):  # type: ignore[no-untyped-def]
+    """u(C) − (p_L u(C_L) + p_R u(C_R)) of a split with that score, entropies in bits."""
+    s = sums[at + 1]
+    if rules.criterion == ENTROPY:
+        x = target.xlogx
+        return (score - (x[s] + x[n - s] - x[n])) / n * BITS_A_NAT
+    return 2.0 * (score - np.float64(s) * np.float64(s) / n) / n
