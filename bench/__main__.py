@@ -19,6 +19,7 @@ WORKLOADS = [
     "discriminant",
     "least_squares",
     "linear_models",
+    "trees",
     "sparse",
     "cold_start",
     "small_compare",

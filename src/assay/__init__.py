@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from assay.hypotheses import BaselineRegressor as BaselineRegressor
     from assay.hypotheses import BernoulliNB as BernoulliNB
     from assay.hypotheses import CategoricalNB as CategoricalNB
+    from assay.hypotheses import DecisionTreeClassifier as DecisionTreeClassifier
+    from assay.hypotheses import DecisionTreeRegressor as DecisionTreeRegressor
+    from assay.hypotheses import ExtraTreesClassifier as ExtraTreesClassifier
+    from assay.hypotheses import ExtraTreesRegressor as ExtraTreesRegressor
     from assay.hypotheses import GaussianNB as GaussianNB
     from assay.hypotheses import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
     from assay.hypotheses import LinearRegression as LinearRegression
@@ -29,6 +33,8 @@ if TYPE_CHECKING:
     from assay.hypotheses import NaiveBayes as NaiveBayes
     from assay.hypotheses import Perceptron as Perceptron
     from assay.hypotheses import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
+    from assay.hypotheses import RandomForestClassifier as RandomForestClassifier
+    from assay.hypotheses import RandomForestRegressor as RandomForestRegressor
     from assay.hypotheses import RectangleClassifier as RectangleClassifier
     from assay.hypotheses import Ridge as Ridge
     from assay.hypotheses import models as models

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import assay
 from assay.errors import DataError, ParameterError
-from assay.plots import TreeShape, tree
+from assay.plots import TreeShape, oob_curve, pruning_curve, tree
 from assay.plots.tree_layout import cut, places
 
 
@@ -85,11 +86,65 @@ def test_trees_of_scikit_learn_are_drawn_node_by_node():
             t.children_left, t.children_right, t.feature, t.threshold, counts, t.n_node_samples, data.feature_names
         )
         drawn = texts(tree(shape, depth=None))
-        assert sum("rows" in text for text in drawn) == t.n_leaves
+        assert sum("row" in text for text in drawn) == t.n_leaves
         assert sum("?" in text for text in drawn) == t.node_count - t.n_leaves
         few = tree(shape, depth=2)
         assert sum("?" in text for text in texts(few)) <= 3
         assert any("not drawn" in text for text in texts(few))
+
+
+def test_fitted_trees_are_drawn_with_their_categories_and_missing_values():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    colour, age = rng.choice(["red", "green", "blue"], 200), rng.normal(40, 10, 200)
+    truth = np.where((colour == "red") | (age > 50), "yes", "no")
+    age[rng.random(200) < 0.2] = np.nan
+    model = assay.DecisionTreeClassifier(max_leaf_nodes=4).fit(pd.DataFrame({"colour": colour, "age": age}), truth)
+    drawn = texts(tree(model))
+    assert any(text in ("colour\nin {red} ?", "colour\nnot in {red} ?") for text in drawn)
+    assert any(text.startswith("age\n≤ ") for text in drawn)
+    shape = model.tree_shape()
+    assert sum("row" in text for text in drawn) == 4
+    assert all(f"age\n{t} ?" in drawn for t in shape.tests if t.startswith("≤"))
+
+
+def test_leaves_of_numbers_are_the_darker_the_greater_they_are():
+    model = assay.DecisionTreeRegressor().fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 5.0, 10.0])
+    ax = tree(model, depth=None)
+    filled = sorted((p.get_x(), p.get_facecolor()[3]) for p in ax.patches if p.get_edgecolor()[3] == 0)
+    strengths = [alpha for _, alpha in filled]
+    assert len(strengths) == 4
+    assert strengths == sorted(strengths)
+    assert strengths[0] < strengths[-1]
+
+
+def test_a_tree_of_a_forest_is_drawn_and_a_forest_is_not():
+    forest = assay.RandomForestRegressor(n_estimators=3, max_depth=2).fit(np.arange(40.0)[:, None], np.arange(40.0))
+    assert sum("?" in text for text in texts(tree(forest.tree(2)))) == 3
+    assert sum("?" in text for text in texts(tree(forest.tree_shape(2)))) == 3
+
+
+def test_the_pruning_curve_shows_what_was_judged_and_chosen():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 3))
+    model = assay.DecisionTreeClassifier(ccp_alpha="cv").fit(X, (X[:, 0] > 0) ^ (rng.random(300) < 0.2))
+    ax = pruning_curve(model)
+    line = next(line for line in ax.lines if line.get_label() == "held-out rows")
+    assert np.array_equal(line.get_ydata()[:-1], model.pruning_curve_[:, 1])
+    assert any(f"chosen: {model.alpha_:.4g}" == t.get_text() for t in ax.get_legend().get_texts())
+    with pytest.raises(DataError, match="ccp_alpha='cv'"):
+        pruning_curve(assay.DecisionTreeClassifier().fit(X, X[:, 0] > 0))
+
+
+def test_the_curve_of_a_forest_ends_at_its_out_of_bag_loss():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 3))
+    model = assay.RandomForestClassifier(n_estimators=25).fit(X, X[:, 0] > 0)
+    ax = oob_curve(model)
+    assert np.array_equal(ax.lines[0].get_xydata(), model.oob_curve_)
+    assert ax.lines[0].get_ydata()[-1] == model.oob_loss_
+    with pytest.raises(DataError, match="oob_score=True"):
+        oob_curve(assay.ExtraTreesClassifier(n_estimators=3).fit(X, X[:, 0] > 0))
 
 
 def test_what_is_no_tree_is_refused():

@@ -187,6 +187,10 @@ class ArrayRows(Rows):
         """The blocks, each cut into `count` pieces."""
         return self._parts(self.X, block_rows(self.n_columns) // count)
 
+    def stretches(self, rows: int) -> Iterator[Part]:
+        """All rows in stretches of so many."""
+        return self._parts(self.X, rows)
+
     def _parts(self, X: Array, step: int) -> Iterator[Part]:
         for a in range(0, X.shape[0], step):
             b = a + step

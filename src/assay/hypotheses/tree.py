@@ -5,40 +5,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from assay.certify import Claim
 from assay.engines import Engine, Rows
 from assay.engines.threads import Threads
-from assay.hypotheses.trees.branching import grow_tree
-from assay.hypotheses.trees.ground import prepare
-from assay.hypotheses.trees.growing import Drawing, entries_of, leaf_values
-from assay.hypotheses.trees.model import TreeClassifier, TreeModel, TreeRegressor
-from assay.hypotheses.trees.nodes import together, tree_of
-from assay.hypotheses.trees.pruning import pruned
-from assay.hypotheses.trees.settings import SHARED, SPLITTER, UNLIMITED
+from assay.hypotheses.trees.evidence import EVIDENCE
+from assay.hypotheses.trees.explain import ExplainedTree
+from assay.hypotheses.trees.model import TreeClassifier, TreeRegressor
+from assay.hypotheses.trees.settings import CUT, SHARED, SPLITTER
 from assay.layout import Fact, Layout
+from assay.learner import Step, Tensor
 from assay.learner.prospect import Features, Prospect
+from assay.numerics import Floats
 from assay.params import CLASS_WEIGHT, Choice, Param
 
+if TYPE_CHECKING:
+    from assay.hypotheses.trees.pruning import PruningPath
+    from assay.hypotheses.trees.tall import Shared
 
-class _OneTree(TreeModel):
+PARTS: Layout = {
+    **EVIDENCE,
+    "alpha_": Fact(float, low=0, optional=True),
+    "pruning_curve_": Tensor(("g", 3), low=0, optional=True),
+}
+LEAVES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)  # of one tree, cut again and again
+
+
+class _OneTree(ExplainedTree):
     """Growing a single tree."""
 
-    def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
-        labels = self._labels(engine, rows, afresh, classes)  # type: ignore[attr-defined]
-        ground = prepare(self, engine, rows, labels, None, UNLIMITED)
-        drawing = Drawing(self._seed())
-        entries = entries_of(ground.plot, drawing.times(0, ground.plot.table.n))
-        grown = grow_tree(ground.plot, entries, drawing.key(0), Threads(self.n_jobs))
-        grown = pruned(grown, ground, self.max_leaf_nodes, self.ccp_alpha)  # type: ignore[attr-defined]
-        self._keep_trees(together([tree_of(grown, leaf_values(ground.plot, grown, entries))]), ground.categories)
-        self.weight_ = ground.total
-        self._provenance = {"fingerprint": ground.survey.mark.hex()}
-        self._claims = self._make_claims()
+    max_depth: int | None
+    max_leaf_nodes: int | None
+    ccp_alpha: float | str
+    cv: int
+    alpha_: float
+    pruning_curve_: Floats  # of each alpha the cross-validated risk and its standard error
+    _shared: Shared | None = None  # what `fit_each` lets settings have in common
 
-    def _make_claims(self) -> Any:
-        return ()
+    def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
+        from assay.hypotheses.trees.one_tree import learn
+
+        learn(self, engine, rows, afresh, classes)
+
+    def fit_each(self, X: Any, settings: Sequence[Mapping[str, Any]]) -> Iterator[Self]:
+        """A model for each of the settings, bit for bit as `fit` makes it; those that differ in how a tree is cut share one grown tree."""
+        from assay.hypotheses.trees.tall import Shared, all_but_cutting
+
+        models = [type(self)(**{**self.get_params(), **changed}) for changed in settings]
+        shared: dict[str, Shared] = {}
+        for model in models:
+            shared.setdefault(all_but_cutting(model.get_params()), Shared()).hold(model)
+        for model in models:
+            model._shared = shared[all_but_cutting(model.get_params())]
+            try:
+                yield model.fit(X)  # type: ignore[attr-defined]
+            finally:
+                del model._shared
+
+    def cost_complexity_pruning_path(self, X: Any, y: Any = None, sample_weight: Any = None) -> PruningPath:
+        """The values of ccp_alpha at which the tree of these rows changes, and the impurity of its leaves from each on.
+
+        As scikit-learn's, but each alpha once: cuts whose alphas differ by rounding alone are one.
+        """
+        from assay.hypotheses.trees.one_tree import grow
+        from assay.hypotheses.trees.steps import fresh_and_rows
+
+        fresh, rows = fresh_and_rows(self, X, y, sample_weight)
+        return grow(fresh, Threads(self.n_jobs), rows, True, None).cut(self.max_depth, self.max_leaf_nodes).path()
+
+    def steps(self, X: Any, y: Any = None, sample_weight: Any = None, *, every: int | None = None) -> Iterator[Step]:
+        """The tree split by split, the one that gains most next: node, question, gain, leaves, impurity and error of the training rows."""
+        from assay.hypotheses.trees.steps import some_of, tree_steps
+
+        return some_of(tree_steps(self, X, y, sample_weight), every)
+
+    def _make_claims(self) -> tuple[Claim, ...]:
+        if not hasattr(self, "training_loss_"):  # taken out of a forest
+            return ()
+        from assay.hypotheses.trees.claims import tree_claims
+
+        return tree_claims(self)
 
 
 class DecisionTreeClassifier(_OneTree, TreeClassifier):
@@ -49,11 +97,12 @@ class DecisionTreeClassifier(_OneTree, TreeClassifier):
     """
 
     name = "decision-tree"
-    layout: ClassVar[Layout] = {**TreeClassifier.layout, "weight_": Fact(float, low=0)}
+    layout: ClassVar[Layout] = {**TreeClassifier.layout, **PARTS}
     params: ClassVar[Mapping[str, Param]] = {
         "criterion": Choice(options=("gini", "entropy", "log_loss"), doc="impurity u; 'entropy' is that of the lecture notes"),
         "splitter": SPLITTER,
         **SHARED,
+        **CUT,
         "class_weight": CLASS_WEIGHT,
     }
 
@@ -71,7 +120,8 @@ class DecisionTreeClassifier(_OneTree, TreeClassifier):
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         class_weight: Any = None,
-        ccp_alpha: float = 0.0,
+        ccp_alpha: float | str = 0.0,
+        cv: int = 5,
         monotonic_cst: Any = None,
         bins: Any = "auto",
         categorical_features: Any = None,
@@ -89,6 +139,7 @@ class DecisionTreeClassifier(_OneTree, TreeClassifier):
         self.min_impurity_decrease = min_impurity_decrease
         self.class_weight = class_weight
         self.ccp_alpha = ccp_alpha
+        self.cv = cv
         self.monotonic_cst = monotonic_cst
         self.bins = bins
         self.categorical_features = categorical_features
@@ -99,7 +150,7 @@ class DecisionTreeClassifier(_OneTree, TreeClassifier):
         """Ever more leaves."""
         if kind != "classifier":
             return None
-        return Prospect(search=tuple({"max_leaf_nodes": k} for k in (4, 8, 16, 32, 64, 128, 256)), categories="native")
+        return Prospect(search=tuple({"max_leaf_nodes": k} for k in LEAVES), categories="native")
 
 
 class DecisionTreeRegressor(_OneTree, TreeRegressor):
@@ -109,12 +160,13 @@ class DecisionTreeRegressor(_OneTree, TreeRegressor):
     [2.0, 9.0]
     """
 
-    name = "decision-tree-regressor"
-    layout: ClassVar[Layout] = {**TreeRegressor.layout, "weight_": Fact(float, low=0)}
+    name = "tree-regressor"
+    layout: ClassVar[Layout] = {**TreeRegressor.layout, **PARTS}
     params: ClassVar[Mapping[str, Param]] = {
         "criterion": Choice(options=("squared_error", "absolute_error", "poisson"), doc="what a split makes small"),
         "splitter": SPLITTER,
         **SHARED,
+        **CUT,
     }
 
     def __init__(
@@ -130,7 +182,8 @@ class DecisionTreeRegressor(_OneTree, TreeRegressor):
         random_state: int | None = None,
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
-        ccp_alpha: float = 0.0,
+        ccp_alpha: float | str = 0.0,
+        cv: int = 5,
         monotonic_cst: Any = None,
         bins: Any = "auto",
         categorical_features: Any = None,
@@ -147,6 +200,7 @@ class DecisionTreeRegressor(_OneTree, TreeRegressor):
         self.max_leaf_nodes = max_leaf_nodes
         self.min_impurity_decrease = min_impurity_decrease
         self.ccp_alpha = ccp_alpha
+        self.cv = cv
         self.monotonic_cst = monotonic_cst
         self.bins = bins
         self.categorical_features = categorical_features
@@ -157,4 +211,4 @@ class DecisionTreeRegressor(_OneTree, TreeRegressor):
         """Ever more leaves."""
         if kind != "regressor":
             return None
-        return Prospect(search=tuple({"max_leaf_nodes": k} for k in (4, 8, 16, 32, 64, 128, 256)), categories="native")
+        return Prospect(search=tuple({"max_leaf_nodes": k} for k in LEAVES), categories="native")

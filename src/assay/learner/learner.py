@@ -49,6 +49,8 @@ class Learner(Tunable):
     takes_categories: ClassVar[bool] = False
     ends_by_itself: ClassVar[bool] = True  # a fit that stops at its limit of iterations is something to worry about
 
+    slow_rows: ClassVar[int | None] = None  # so many rows take long enough to answer to be a task of their own
+
     n_jobs: int | None
     n_features_in_: int
     feature_names_in_: Array
@@ -161,7 +163,10 @@ class Learner(Tunable):
             yield answer(next(rows.blocks()).load())  # a few rows are answered at once, without any engine
             return
         engine = engine_for(rows, self.n_jobs)
-        yield from engine.map(_Answer(answer), engine.open(rows).blocks())
+        opened = engine.open(rows)
+        at_hand = isinstance(opened, ArrayRows) and self.slow_rows is not None
+        parts = opened.stretches(self.slow_rows) if at_hand else opened.blocks()  # type: ignore[attr-defined]
+        yield from engine.map(_Answer(answer), parts)
 
     def _answer(self, X: Any, answer: Callable[[Block], Array]) -> Array:
         if self._few_plain_rows(X):

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from assay.plots.tradeoffs import precision_recall as precision_recall
     from assay.plots.tradeoffs import roc as roc
     from assay.plots.tradeoffs import thresholds as thresholds
+    from assay.plots.tree_curves import oob_curve as oob_curve
+    from assay.plots.tree_curves import pruning_curve as pruning_curve
     from assay.plots.tree_drawing import tree as tree
     from assay.plots.tree_layout import TreeShape as TreeShape
     from assay.plots.weights import coefficients as coefficients
@@ -56,9 +58,11 @@ _ELSEWHERE = {  # no figure has the name of a file, which would hide it once the
     "loss_surface": "surface",
     "margin_distribution": "margin_lines",
     "margins": "margin_lines",
+    "oob_curve": "tree_curves",
     "perceptron_path": "perceptron",
     "precision_recall": "tradeoffs",
     "predicted_against_true": "regression",
+    "pruning_curve": "tree_curves",
     "ranking": "intervals",
     "residuals": "regression",
     "risk_by_group": "intervals",

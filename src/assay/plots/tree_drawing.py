@@ -9,20 +9,22 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
 
 from assay.errors import ParameterError
+from assay.hypotheses.trees.text import rows_in_words
 from assay.numerics import Array, Floats
 from assay.plots.canvas import WIDTH, axes, legend, note, short
-from assay.plots.style import GREY, INK, SMALL, Shown, shown_classes
+from assay.plots.style import GREY, INK, SMALL, Shown, look, shown_classes
 from assay.plots.tree_layout import TreeShape, check_tree, cut, places
 
 STEP, LEVEL = 0.8, 1.05  # inches between leaves and between levels
 LETTERS = 12.5  # of small print in an inch
-BOX, BAR = 0.40, 0.09  # heights of a node's box and of the bar of its classes, in levels
+BOX, BAR, GAP = 0.40, 0.09, 0.05  # heights of a node's box, of the bar of its classes and above a question, in levels
+PALE, FULL = 0.08, 0.6  # how a leaf of the least and of the greatest number is filled
 
 
 def tree(model: Any, *, depth: int | None = 3, ax: Axes | None = None) -> Axes:
     """A fitted tree: a question in each node (left: yes), the share of the classes below it, the answer in the leaves.
 
-    `model` is a `TreeShape`, or has one as `tree_shape()`. Levels below `depth` are not drawn (None: all are); a node cut off says
+    `model` is a `TreeShape`, or has one as `tree_shape()` (of a forest: give `forest.tree(number)`). Levels below `depth` are not drawn (None: all are); a node cut off says
     how many nodes are below it.
     """
     shape = model.tree_shape() if hasattr(model, "tree_shape") else model
@@ -42,9 +44,8 @@ def tree(model: Any, *, depth: int | None = 3, ax: Axes | None = None) -> Axes:
         at = (float(x[node]), -float(level[node]))
         for child in (left[node], right[node]):
             if child >= 0:
-                ax.plot(
-                    [at[0], x[child]], [at[1] - BOX / 2, -level[child] + BOX / 2], color=INK, linewidth=1.0, zorder=1
-                )
+                ends = [at[1] - (BOX / 2 if shown is not None else 0.55 * BOX), -level[child] + BOX / 2 + GAP * (left[child] >= 0)]
+                ax.plot([at[0], x[child]], ends, color=INK, linewidth=1.0, zorder=1)
         _node(ax, shape, node, at, value[node], shown, bool(left[node] < 0), int(letters[node]))
     if left[0] >= 0:
         _answers(ax, x, left, right)
@@ -92,7 +93,7 @@ def _node(
 ) -> None:
     x, y = at
     leaf = int(shape.left[node]) < 0
-    rows = f"{int(shape.n[node]):,} rows"
+    rows = rows_in_words(float(shape.n[node]))
     if leaf:
         words = f"{_answer(shape, value, shown, letters)}\n{rows}"
     elif end:
@@ -101,19 +102,29 @@ def _node(
         name = (
             shape.names[int(shape.feature[node])] if shape.names is not None else f"column {int(shape.feature[node])}"
         )
-        words = f"{short(str(name), max(5, letters))}\n≤ {float(shape.threshold[node]):.4g} ?"
-    inside = shown.looks[int(shown.of[int(value.argmax())])].colour if leaf and shown is not None else "none"
+        test = f"≤ {float(shape.threshold[node]):.4g}" if shape.tests is None else shape.tests[node]
+        words = f"{short(str(name), max(5, letters))}\n{short(test, max(10, letters))} ?"
     width = 0.86
     if leaf:
+        inside, strength = _filling(shape, value, shown)
         ax.add_patch(
-            Rectangle((x - width / 2, y - BOX / 2), width, BOX, facecolor=inside, alpha=0.35, edgecolor="none")
+            Rectangle((x - width / 2, y - BOX / 2), width, BOX, facecolor=inside, alpha=strength, edgecolor="none")
         )
         ax.add_patch(
             Rectangle((x - width / 2, y - BOX / 2), width, BOX, facecolor="none", edgecolor=INK, linewidth=1.0)
         )
-    ax.text(x, y + (0.0 if leaf else 0.07), words, color=INK, fontsize=SMALL, ha="center", va="center", zorder=3)
+    ax.text(x, y + (0.0 if leaf or shown is None else 0.07), words, color=INK, fontsize=SMALL, ha="center", va="center", zorder=3)
     if shown is not None:
         _shares(ax, x - width / 2, y - BOX / 2 - BAR if leaf else y - BOX / 2, width, value, shown)
+
+
+def _filling(shape: TreeShape, value: Floats, shown: Shown | None) -> tuple[str, float]:
+    """A leaf's colour and its strength: of its class, or the stronger the greater its number."""
+    if shown is not None:
+        return shown.looks[int(shown.of[int(value.argmax())])].colour, 0.35
+    of_leaves = np.asarray(shape.value, dtype=np.float64).reshape(-1)[np.asarray(shape.left) < 0]
+    low, high = float(of_leaves.min()), float(of_leaves.max())
+    return look(0).colour, PALE + (FULL - PALE) * (float(value[0]) - low) / ((high - low) or 1.0)
 
 
 def _answer(shape: TreeShape, value: Floats, shown: Shown | None, letters: int) -> str:

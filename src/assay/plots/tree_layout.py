@@ -5,29 +5,13 @@ After Reingold and Tilford (1981): the right subtree is pushed until it is one s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from assay.errors import DataError
+from assay.hypotheses.trees.shape import TreeShape as TreeShape
 from assay.numerics import Array, Floats
-
-
-class TreeShape(NamedTuple):
-    """A fitted tree as arrays, node 0 the root: rows with x[feature] ≤ threshold go left. A leaf has left = right = −1.
-
-    `value` (nodes, K): the rows of each class at a node (or their shares); of a regression (nodes, 1): the mean. `n` rows a node.
-    """
-
-    left: Array
-    right: Array
-    feature: Array
-    threshold: Array
-    value: Array
-    n: Array
-    names: Sequence[str] | None = None
-    classes: Sequence[Any] | None = None
 
 
 def check_tree(shape: TreeShape) -> None:

@@ -19,6 +19,7 @@ from assay.select.details import Details
 RESOLUTION = 110
 MOST_ENCODED = 300  # columns of encoded rows of which pictures are made
 PATH_ROWS = 200
+DRAWN_LEVELS = 3  # of a tree
 
 
 def region_figures(details: Details) -> tuple[list[Html | None], str]:
@@ -68,10 +69,10 @@ def inside_section(details: Details) -> Html | None:
         lambda: plots.coefficients(model, names=details.model.encoding_.names),
         key=key,
     )
+    parts = [weights, *_tree_figures(model, key)]
     if encoded is None:
-        return section("Inside the model", side_by_side(weights), level=3)
+        return section("Inside the model", side_by_side(*parts), level=3)
     X, y, shown = encoded
-    parts = [weights]
     if shown is not None:
         a, b = (details.model.encoding_.names[j] for j in shown)
         parts += [
@@ -104,6 +105,36 @@ def inside_section(details: Details) -> Html | None:
         )
     )
     return section("Inside the model", side_by_side(*parts), level=3)
+
+
+def _tree_figures(model: Any, key: str) -> list[Html | None]:
+    """What trees and forests have."""
+    return [
+        optional(
+            "The tree",
+            "The first questions, each answered yes to the left and no to the right, and what leaves answer.",
+            lambda: _drawn_tree(model),
+            key=key,
+        ),
+        optional(
+            "Pruning by cross-validation",
+            "The risk on held-out rows as ever more leaves are cut off, from left to right.",
+            lambda: plots.pruning_curve(model),
+            key=key,
+        ),
+        optional(
+            "Error as the forest grows",
+            "On the rows that trees did not see, over the number of trees.",
+            lambda: plots.oob_curve(model),
+            key=key,
+        ),
+    ]
+
+
+def _drawn_tree(model: Any) -> Any:
+    if not hasattr(model, "tree_shape") or hasattr(model, "estimators_"):  # one tree of a forest says little
+        raise DataError("no single tree")
+    return plots.tree(model, depth=DRAWN_LEVELS)
 
 
 def _units(details: Details) -> str:

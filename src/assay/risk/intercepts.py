@@ -85,7 +85,10 @@ def slack(slope: float, rest: float, value: float, far: Callable[[float], float]
     """
     if slope == 0:
         return 0.0
-    fall = value
+    fall, cost = value, slope * far(value)
     for _ in range(ROUNDS):
-        fall = min(fall, max(rest, 0.0) + slope * far(fall))
-    return slope * far(fall)
+        less = max(rest, 0.0) + cost
+        if not less < fall:  # then it stays where it is
+            break
+        fall, cost = less, slope * far(less)
+    return cost

@@ -22,6 +22,11 @@ ALIASES = {
     "ols": "linear-regression",
     "least-squares": "linear-regression",
     "nb": "naive-bayes",
+    "tree": "decision-tree",
+    "forest": "random-forest",
+    "decision-tree-regressor": "tree-regressor",
+    "random-forest-regressor": "forest-regressor",
+    "extra-trees-regressor": "extra-regressor",
 }
 
 

@@ -49,7 +49,7 @@ def proximal_newton_on_all(
     look = problem.look(w, hessian=True) if first is None else first
     for number in range(max_iter + 1):
         gap = problem.gap(look, w)
-        v, promised = proximal_step(problem, look, w) if gap > tol else (w, 0.0)
+        v, promised = proximal_step(problem, look, w, share_for(problem, gap)) if gap > tol else (w, 0.0)
         value = smooth_objective(problem, look, w)
         stuck = promised <= 1e-15 * value and not gap < 0.5 * before
         done = bool(gap <= tol or stuck or not promised > 0)
@@ -71,12 +71,17 @@ def proximal_step(problem: Problem, look: Look, w: Floats, share: float | None =
     assert look.hessian is not None
     l1, l2 = problem.penalty
     if share is None:
-        exact = problem.loss.name == "squared"  # the model is the loss itself; else a step leaves about the gap squared
-        share = 0.0 if exact else CARE * min(1.0, problem.gap(look, w)) ** 2
+        share = share_for(problem, problem.gap(look, w))
     v = minimise_model(look.hessian, look.gradient, w, problem.penalty, share)
     step = v - w
     rise = step * (look.gradient + 0.5 * l2 * (v + w)) + l1 * (np.abs(v) - np.abs(w))
     return step, -float(rise.sum())
+
+
+def share_for(problem: Problem, gap: float) -> float:
+    """How well the model is to be solved where the gap is this: a step leaves about the gap squared."""
+    exact = problem.loss.name == "squared"  # the model is the loss itself
+    return 0.0 if exact else CARE * min(1.0, gap) ** 2
 
 
 def _advance(problem: Problem, look: Look, w: Floats, step: Floats, promised: float, anew: bool) -> tuple[Floats, Look]:

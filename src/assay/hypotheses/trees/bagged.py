@@ -12,12 +12,12 @@ from assay.engines import Engine, Rows
 from assay.errors import DataError, ParameterError
 from assay.hypotheses.trees.ground import Ground
 from assay.hypotheses.trees.orchard import Sapling
-from assay.loops.tree.walk import add_leaves_at
+from assay.loops.tree.walk import add_leaves_at, row_losses
 from assay.numerics import Array, Floats
 
-LOOKS = 25  # points of the curve of a forest whose size is given
+LOOKS = 10  # points of the curve of a forest whose size is given
 WINDOW, TINY = 3, 0.1  # looks that are compared with as many before; standard errors of the loss that are no gain
-MOST_TIMES = 65_535
+MOST_TIMES = 32_768  # draws of a row on average, so that none is ever drawn 65 536 times
 
 
 @dataclass(frozen=True)
@@ -84,12 +84,10 @@ class Bagged:
 
     def losses(self) -> tuple[Floats, Floats]:
         """(loss, weight) of each row that some tree did not see: zero-one, or squared."""
+        lost = np.empty(len(self.count))
+        row_losses(self.sums, self.count, self.truth, self.classes, lost)
         there = (self.count > 0) & (self.weight > 0)
-        if self.classes:
-            lost = (self.sums[there].argmax(axis=1) != self.truth[there]).astype(np.float64)
-        else:
-            lost = (self.sums[there, 0] / self.count[there] - self.truth[there]) ** 2
-        return lost, self.weight[there]
+        return lost[there], self.weight[there]
 
     def loss(self) -> tuple[float, float, int]:
         """(mean loss, its standard error, rows)."""

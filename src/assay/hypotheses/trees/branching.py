@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -83,7 +84,7 @@ class _Work:
         self.plot, self.entries, self.lists, self.workers = plot, entries, lists, workers
         d, count = plot.table.d, 4 * workers.workers
         edges = np.unique(np.linspace(0, d, min(d, count) + 1).astype(int)).tolist()
-        self.parts = list(zip(edges[:-1], edges[1:]))
+        self.parts = list(pairwise(edges))
         rooms = min(len(self.parts), workers.workers)
         self.room = [scratch_for(len(entries), d, plot.target.channels) for _ in range(rooms)]
         self.spare = [np.empty(len(entries), np.uint64) for _ in range(rooms)]
@@ -113,7 +114,7 @@ class _Work:
         bounds = np.array([branch.bounds, branch.bounds])
         if table.trend.any():
             child_bounds(target.loops, table, found, out, left, bounds)
-        out.rows[0], out.start[0], out.gain[0], out.right[0], out.bounds[0] = n, a, won, -1, branch.bounds
+        out.rows[0], out.start[0], out.other[0], out.gain[0], out.right[0], out.bounds[0] = n, a, 0, won, -1, branch.bounds
         branch.grown = out._replace(sets=out.sets[:sets], bounds=out.bounds if table.trend.any() else out.bounds[:0])
         branch.children = (
             Branch(a, middle, np.uint64(child_key(branch.key, True)), branch.depth + 1, tuple(bounds[1])),

@@ -15,7 +15,8 @@ import numpy as np
 from assay.engines import ArrayRows, Block, Engine, Part, Rows
 from assay.engines.split import keys_of, unit_interval
 from assay.engines.threads import Threads
-from assay.hypotheses.trees.survey import Levels, Survey
+from assay.hypotheses.trees.categories import MOST_LEVELS, Categories
+from assay.hypotheses.trees.survey import Survey
 from assay.loops.tree.coding import MOST_VALUE_BUCKETS, code_block, rank_values
 from assay.loops.tree.shapes import Table
 from assay.numerics import Array, Floats
@@ -23,32 +24,6 @@ from assay.numerics import Array, Floats
 FEW_ROWS = 65_024  # ranks of so many rows, and of a missing value, fit 16 bits
 SAMPLE = 50_000  # rows of which quantiles are taken
 MOST_BINS = 255
-MOST_LEVELS = 255  # categories that are told apart; rarer ones share the last code
-
-
-@dataclass(frozen=True)
-class Categories:
-    """How categories become codes: code[first[j] + level] for a column with levels[j] > 0."""
-
-    levels: Array
-    first: Array
-    code: Array
-
-    @classmethod
-    def of(cls, levels: Levels, counts: Array) -> Categories:
-        code = np.zeros(int(levels.first[-1]), dtype=np.uint8)
-        for j in np.flatnonzero(levels.count):
-            a, b = int(levels.first[j]), int(levels.first[j + 1])
-            if b - a <= MOST_LEVELS:
-                code[a:b] = np.arange(b - a)
-            else:
-                often = np.argsort(-counts[a:b], kind="stable")
-                code[a + often] = np.minimum(np.arange(b - a), MOST_LEVELS - 1)
-        return cls(levels.count, levels.first[:-1].copy(), code)
-
-    def used(self, j: int) -> int:
-        """Codes of a column of categories."""
-        return int(min(self.levels[j], MOST_LEVELS))
 
 
 def exact_table(rows: Rows, found: Survey, categories: Categories, workers: Threads) -> Table:
@@ -106,13 +81,15 @@ def _table(
 
 @dataclass(frozen=True)
 class Bins:
-    """The edges of each column's bins, one after another: bin b holds edge[b − 1] < x ≤ edge[b]; the last has no edge."""
+    """The edges of each column's bins, one after another: bin b holds edge[b − 1] < x ≤ edge[b]; the last has no edge, but a greatest
+    value `top` (d,) in the sample."""
 
     edges: Floats
     first: Array
     count: Array
     missing: Array
     categories: Categories
+    top: Floats
 
     def codes(self, X: Array) -> Array:
         """Codes (d, m) of a block of rows."""
@@ -126,9 +103,8 @@ class Bins:
         buckets = np.where(
             self.categories.levels > 0, np.minimum(self.categories.levels, MOST_LEVELS), self.count + 1
         ).astype(np.int64)
-        edges = [
-            np.append(self.edges[a : a + k], np.inf) for a, k in zip(self.first.tolist(), self.count.tolist())
-        ]
+        places = zip(self.first.tolist(), self.count.tolist(), self.top)
+        edges = [np.append(self.edges[a : a + k], top) for a, k, top in places]
         return _table(codes, np.zeros(len(codes), np.int64), buckets, self.missing, self.categories, edges, True)
 
 
@@ -161,7 +137,8 @@ def find_bins(engine: Engine, rows: Rows, found: Survey, categories: Categories,
     first = np.concatenate([[0], np.cumsum(count)])[:-1].astype(np.int64)
     after = [categories.used(j) if categories.levels[j] else len(edges[j]) + 1 for j in range(d)]
     missing = np.where(found.missing, after, -1).astype(np.int64)
-    return Bins(np.concatenate([*edges, np.zeros(1)]), first, count, missing, categories)
+    top = np.where(np.isnan(picked), -np.inf, picked).max(axis=0).astype(np.float64)
+    return Bins(np.concatenate([*edges, np.zeros(1)]), first, count, missing, categories, top)
 
 
 def _edges(picked: Array, categories: Categories, most: int, j: int) -> Floats:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,19 +10,23 @@ import numpy as np
 from assay.engines import Engine, Rows
 from assay.engines.threads import Threads
 from assay.errors import DataError, ParameterError
+from assay.hypotheses.classes_there import refuse_absent
 from assay.hypotheses.heavy_weights import refuse_heavy
-from assay.hypotheses.trees.coded import FEW_ROWS, Categories, binned_table, exact_table, find_bins, target_of
+from assay.hypotheses.trees.categories import Categories, category_levels
+from assay.hypotheses.trees.coded import FEW_ROWS, binned_table, exact_table, find_bins, target_of
 from assay.hypotheses.trees.growing import Plot
+from assay.hypotheses.trees.levels import GATHERED, Soil
 from assay.hypotheses.trees.nodes import MOST_COLUMNS
-from assay.hypotheses.trees.settings import UNLIMITED, columns_asked, number_of, rows_asked, trends_of
-from assay.hypotheses.trees.survey import MOST_CODES, Levels, Survey, survey
-from assay.hypotheses.trees.target import Target, class_target, number_target
+from assay.hypotheses.trees.settings import UNLIMITED, columns_asked, rows_asked, trends_of
+from assay.hypotheses.trees.survey import Levels, Survey, survey
+from assay.hypotheses.trees.target import Recipe, Target, class_target, number_target
 from assay.labels import Labels, class_multipliers
 from assay.loops.tree.shapes import Rules
 from assay.numerics import Array, Floats
 
 EXACT_BELOW = 512  # rows of a node of a forest below which all thresholds are tried, where all values have codes
 MOST_CLASSES = 1 << 16
+HUGE = 1e150  # of targets
 
 
 @dataclass(frozen=True)
@@ -35,22 +38,17 @@ class Ground:
     survey: Survey
     categories: Categories
     total: float  # weight of all rows
+    drawn: float  # of those that a tree sees, on average
     truth: Array
     weights: Floats | None
+    soil: Soil | None = None  # where the codes of all rows are not in memory
 
 
-def category_levels(asked: Any, names: Sequence[str] | None, given: Sequence[Any]) -> Levels:
-    """Which columns are categories: those of text (`given` holds their categories), and those that the user asks for."""
-    sizes, plain = [0 if c is None else len(c) for c in given], [False] * len(given)
-    for column in () if asked is None else asked:
-        j = number_of(column, names, len(given), "categorical_features")
-        if given[j] is None:
-            sizes[j], plain[j] = MOST_CODES, True
-    return Levels.of(sizes, plain)
-
-
-def prepare(model: Any, engine: Engine, rows: Rows, labels: Labels | None, draws: int | None, exact_below: int) -> Ground:
-    """All that the trees of a model are grown from; `draws`: the most rows of a tree (None: each once)."""
+def prepare(
+    model: Any, engine: Engine, rows: Rows, labels: Labels | None, draws: int | None, exact_below: int, shared: bool
+) -> Ground:
+    """All that the trees of a model are grown from; `draws`: the most rows of a tree (None: each once), `shared`: many trees need the
+    codes of all rows."""
     name = type(model).__name__
     d = rows.n_columns
     if d > MOST_COLUMNS:
@@ -64,20 +62,36 @@ def prepare(model: Any, engine: Engine, rows: Rows, labels: Labels | None, draws
     _check_trends(name, trend, labels, levels, model.criterion)
     y, w = target_of(rows)
     multipliers = None if labels is None else _multipliers(model, labels, found)
+    if labels is not None:
+        refuse_absent(labels.classes, found.class_weight * (1.0 if multipliers is None else multipliers), whole=True)
     truth = y.astype(np.float64) if labels is None else labels.encode(y)
     if multipliers is not None:
         w = multipliers[truth] if w is None else w * multipliers[truth]
     target, total = _target(model, labels, truth, w, found, draws or found.n, bool(trend.any()))
     workers = Threads(model.n_jobs)
     exact = model.bins == "exact" or model.criterion == "absolute_error" or (model.bins == "auto" and found.n <= FEW_ROWS)
+    drawn = total if draws is None else total * (draws / found.n)
+    rules = rules_of(model, target, found.n, rows.n_columns, drawn, exact_below if exact else 0)
+    soil = None
     if exact:
         table = exact_table(rows, found, categories, workers)
     else:
         most = 255 if model.bins == "auto" else int(model.bins)
-        table = binned_table(engine, rows, find_bins(engine, rows, found, categories, most, workers), found.n)
+        bins = find_bins(engine, rows, found, categories, most, workers)
+        if spread_out(engine, found.n * d, shared) and not rules.random:
+            soil = Soil(bins, Recipe.of(target, labels, multipliers), np.zeros(0, np.uint16))
+            table = bins.table(np.zeros((d, 1), np.uint8))
+        else:
+            table = binned_table(engine, rows, bins, found.n)
     table = table._replace(trend=trend)
-    rules = rules_of(model, target, found.n, rows.n_columns, total, exact_below if exact else 0)
-    return Ground(Plot(target, table, rules), found, categories, total, truth, w)
+    return Ground(Plot(target, table, rules), found, categories, total, drawn, truth, w, soil)
+
+
+def spread_out(engine: Engine, codes: int, shared: bool) -> bool:
+    """Whether the codes of all rows stay where the rows are: too many for memory, or of one tree on a cluster."""
+    if engine.name == "threads":
+        return False
+    return codes > GATHERED or (engine.name == "cluster" and not shared)
 
 
 def _check_trends(name: str, trend: Array, labels: Labels | None, levels: Levels, criterion: str) -> None:
@@ -101,7 +115,8 @@ def _target(
     model: Any, labels: Labels | None, truth: Array, w: Floats | None, found: Survey, draws: int, trends: bool
 ) -> tuple[Target, float]:
     """The target in whole numbers, and the weight of all rows."""
-    total = float(found.n) if w is None else float(w.sum())
+    with np.errstate(over="ignore"):
+        total = float(found.n) if w is None else float(w.sum())
     refuse_heavy(total)
     if not total > 0:
         raise DataError("All rows have weight zero: give some rows or classes a positive weight.")
@@ -109,6 +124,9 @@ def _target(
         return class_target(truth, len(labels.classes), w, model.criterion, draws, trends), total
     if model.criterion == "poisson" and (found.low < 0 or found.total <= 0):
         raise DataError("criterion='poisson' needs a target that is nowhere negative and somewhere positive.")
+    top = max(abs(found.low), abs(found.high))
+    if top > HUGE:
+        raise DataError(f"y holds values as large as {top:.3g}, whose squares overflow float64. Rescale it (divide by a constant).")
     return number_target(truth, w, model.criterion, draws, found.low, found.high), total
 
 

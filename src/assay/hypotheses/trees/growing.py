@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from assay.errors import DataError
 from assay.hypotheses.trees.lists import no_lists
 from assay.hypotheses.trees.target import Target
 from assay.loops.tree.absolute import leaf_medians
@@ -17,6 +18,7 @@ from assay.loops.tree.shapes import ABSOLUTE, BUCKETS, Found, Grown, Lists, Rule
 from assay.numerics import Array, Floats
 
 FREE = (-np.inf, np.inf)
+NONE = np.zeros(0, np.uint64)
 
 
 class Plot(NamedTuple):
@@ -91,6 +93,7 @@ def grown_for(most: int, channels: int, by_categories: bool, trends: bool) -> Gr
         np.empty((most, channels), np.int64),
         np.empty(most, np.int64),
         np.empty(most, np.int64),
+        np.empty(most, np.int64),
         np.empty(most),
         np.empty((most if trends else 1, 2)),
     )
@@ -102,6 +105,10 @@ def entries_of(plot: Plot, times: Array) -> Array:
     entries = np.empty(plot.table.n, np.uint64)
     weight = target.weight
     count = fill_entries(times, target.labels, target.two, weight, len(weight) > 0, entries)
+    if not count:
+        raise DataError(
+            "The rows drawn for a tree all have weight zero: leave out the rows of weight zero, or draw more (max_samples)."
+        )
     return entries[:count]
 
 
@@ -114,8 +121,10 @@ def grow_from(
     begin: int = 0,
     end: int | None = None,
     lists: Lists | None = None,
+    others: Array = NONE,
 ) -> Grown:
-    """The tree below a node with the rows entries[begin : end], which are put in the order of its leaves."""
+    """The tree below a node with the rows entries[begin : end], which are put in the order of its leaves, and so are `others`, which
+    the tree does not learn from."""
     target, table, rules = plot
     end = len(entries) if end is None else end
     m = end - begin
@@ -133,13 +142,14 @@ def grow_from(
         entries,
         begin,
         end,
-        np.empty(m, np.uint64),
+        others,
+        np.empty(max(m, len(others)), np.uint64),
         key,
         depth,
         no_lists() if lists is None else lists,
         found_for(*bounds),
         scratch_for(m, table.d, target.channels),
-        np.empty((deep, 4), np.int64),
+        np.empty((deep, 6), np.int64),
         np.empty(deep, np.uint64),
         np.empty((deep, 2)),
         out,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from assay.engines import Block, Engine, Rows
-from assay.errors import ModelFileError, ParameterError
-from assay.hypotheses.trees.coded import Categories
+from assay.errors import ModelFileError
+from assay.hypotheses.trees.categories import Categories, category_levels
 from assay.hypotheses.trees.nodes import Trees
 from assay.hypotheses.trees.walking import Walker
 from assay.inputs import refuse_non_finite
@@ -20,6 +20,9 @@ from assay.learner.classifier import ProbableClassifier
 from assay.numerics import Array, Floats
 from assay.store import Record
 
+if TYPE_CHECKING:
+    from assay.hypotheses.trees.ground import Ground
+
 LAYOUT: Layout = {
     "feature_": Tensor(("N",), dtype="<i4"),
     "cut_": Tensor(("S",), finite=False),
@@ -28,9 +31,11 @@ LAYOUT: Layout = {
     "sets_": Tensor(("Q", 4), dtype="<u8", optional=True),
     "nodes_": Tensor(("T",), dtype="<i8", low=1),
     "category_code_": Tensor(("c",), dtype="|u1", optional=True),
+    "missing_columns_": Tensor(("d",), dtype="|u1", high=1, optional=True),
     "table_": Tensor(("R", "C")),
 }
 NO_SETS = np.zeros((0, 4), dtype=np.uint64)
+CACHED = ("_walker", "_shares", "_answers_of_leaves")  # made from the learnt parts when first needed
 
 
 class TreeModel(Learner):
@@ -47,20 +52,34 @@ class TreeModel(Learner):
     nodes_: Array
     table_: Floats
     category_code_: Array | None
+    missing_columns_: Array | None  # 1 where values were missing at the fit
 
     categorical_features: Any
     random_state: int | None
 
-    def _keep_trees(self, trees: Trees, categories: Categories) -> None:
+    def _keep_trees(self, trees: Trees, ground: Ground) -> None:
+        self._keep_parts(trees)
+        self.category_code_ = ground.categories.code if len(ground.categories.code) else None
+        lacking = ground.survey.missing
+        self.missing_columns_ = lacking.astype(np.uint8) if lacking.any() else None
+
+    def _keep_parts(self, trees: Trees) -> None:
         self.feature_, self.cut_, self.missing_left_, self.leaf_ = trees.feature, trees.cut, trees.missing, trees.leaf
         self.nodes_, self.table_ = trees.nodes, trees.table
         self.sets_ = trees.sets if len(trees.sets) else None
-        self.category_code_ = categories.code if len(categories.code) else None
-        self.__dict__.pop("_walker", None)
+        self._drop_caches()
+
+    def _drop_caches(self) -> None:
+        for name in CACHED:
+            self.__dict__.pop(name, None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in CACHED}
 
     @property
     def _trees(self) -> Trees:
-        sets = NO_SETS if getattr(self, "sets_", None) is None else self.sets_
+        kept = getattr(self, "sets_", None)
+        sets = NO_SETS if kept is None else kept
         return Trees(self.feature_, self.cut_, self.missing_left_, self.leaf_, sets, self.nodes_, self.table_)
 
     @cached_property
@@ -72,8 +91,6 @@ class TreeModel(Learner):
         code = getattr(self, "category_code_", None)
         if code is None:
             return None
-        from assay.hypotheses.trees.ground import category_levels
-
         levels = category_levels(self._fitted_with["categorical_features"], self._column_names(), self._levels())
         if int(levels.first[-1]) != len(code):
             raise ModelFileError("The model file's categories do not fit its columns.")
@@ -95,7 +112,7 @@ class TreeModel(Learner):
 
     def _forget(self) -> None:
         super()._forget()
-        self.__dict__.pop("_walker", None)
+        self._drop_caches()
 
     def _seed(self) -> int:
         return 0 if self.random_state is None else int(self.random_state)
@@ -115,13 +132,32 @@ class TreeModel(Learner):
 
     def apply(self, X: Any) -> Array:
         """The number of the leaf (of all nodes of its tree, in preorder) where each row ends; a column a tree."""
-        trees = len(self.nodes_)
-        found = self._answer(X, self._apply_block)
-        return found[:, 0] if trees == 1 else found
+        found = self._answer(X, self._nodes_block)
+        found -= self._walker.roots
+        return found
 
-    def _apply_block(self, block: Block) -> Array:
+    def _nodes_block(self, block: Block) -> Array:
+        """(m, T): the leaves, as nodes of all trees."""
         self._refuse_infinite(block)
-        return np.column_stack([self._walker.nodes(block.X, t) for t in range(len(self.nodes_))])
+        return self._walker.nodes(block.X)
+
+    # --- what leaves know -------------------------------------------------------------------------------------------
+
+    def _leaf_answers(self) -> Floats:
+        """Of each row of the table what it adds to an answer, (R, C)."""
+        raise NotImplementedError
+
+    def _leaf_weights(self) -> Floats:
+        """Of each row of the table the weight of a leaf's rows."""
+        raise NotImplementedError
+
+    def _label_of(self, answer: Floats) -> Any:
+        """The class or number that such an answer means."""
+        raise NotImplementedError
+
+    def _names_in_words(self) -> list[str]:
+        names = self._column_names()
+        return [f"column {j}" for j in range(self.n_features_in_)] if names is None else [str(name) for name in names]
 
     def complexity(self) -> float:
         """Two numbers a split (column and threshold) and one a leaf, of all trees."""
@@ -137,36 +173,36 @@ class TreeClassifier(TreeModel, ProbableClassifier):
     @cached_property
     def _shares(self) -> Floats:
         """Of each leaf of the table the classes' shares."""
-        return self.table_ / self.table_.sum(axis=1, keepdims=True)
-
-    def _keep_trees(self, trees: Trees, categories: Categories) -> None:
-        super()._keep_trees(trees, categories)
-        self.__dict__.pop("_shares", None)
-
-    def _forget(self) -> None:
-        super()._forget()
-        self.__dict__.pop("_shares", None)
+        shares: Floats = self.table_ / self.table_.sum(axis=1, keepdims=True)
+        return shares
 
     def _check_table(self) -> None:
         if not (self.table_.sum(axis=1) > 0).all():
             raise ModelFileError("The model file has a leaf without any weight.")
 
-    def _answer_table(self) -> Floats:
-        """Of each leaf of the table what it adds to the score of each class."""
+    def _leaf_answers(self) -> Floats:
         return self._shares
+
+    def _leaf_weights(self) -> Floats:
+        weights: Floats = self.table_.sum(axis=1)
+        return weights
+
+    def _label_of(self, answer: Floats) -> Any:
+        return self.classes_[answer.argmax()]
 
     def _proba_block(self, block: Block) -> Array:
         self._refuse_infinite(block)
-        shares = self._walker.total(block.X, self._answer_table())
+        shares = self._walker.total(block.X, self._leaf_answers())
         shares /= len(self.nodes_)
         return shares
 
     def _scores(self, X: Array) -> Floats:
-        return self._walker.total(X, self._answer_table())
+        return self._walker.total(X, self._leaf_answers())
 
     def _predict_block(self, block: Block) -> Array:
         self._refuse_infinite(block)
-        return self.classes_[self._scores(block.X).argmax(axis=1)]
+        labels: Array = self.classes_[self._scores(block.X).argmax(axis=1)]
+        return labels
 
     def _labels(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> Labels:
         return self._classes_of(engine, rows, afresh, classes)
@@ -186,13 +222,15 @@ class TreeRegressor(TreeModel, Regressor):
     def _answers_of_leaves(self) -> Floats:
         return np.ascontiguousarray(self.table_[:, :1])
 
-    def _keep_trees(self, trees: Trees, categories: Categories) -> None:
-        super()._keep_trees(trees, categories)
-        self.__dict__.pop("_answers_of_leaves", None)
+    def _leaf_answers(self) -> Floats:
+        return self._answers_of_leaves
 
-    def _forget(self) -> None:
-        super()._forget()
-        self.__dict__.pop("_answers_of_leaves", None)
+    def _leaf_weights(self) -> Floats:
+        weights: Floats = self.table_[:, 1]
+        return weights
+
+    def _label_of(self, answer: Floats) -> Any:
+        return float(answer[0])
 
     def _values(self, X: Array) -> Floats:
         values: Floats = self._walker.total(X, self._answers_of_leaves)[:, 0] / len(self.nodes_)
@@ -204,8 +242,3 @@ class TreeRegressor(TreeModel, Regressor):
 
     def _labels(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
         return None
-
-
-def needs_table(model: Any, what: str) -> ParameterError:
-    """The error of asking for something that this fit did not keep."""
-    return ParameterError(f"{type(model).__name__} did not keep what {what} needs.")

@@ -5,17 +5,21 @@ A split takes 13 bytes, a leaf 8: its number in one table of all leaves, where e
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from assay.errors import ModelFileError
-from assay.loops.tree.shapes import Grown
 from assay.numerics import Array, Floats
+
+if TYPE_CHECKING:
+    from assay.loops.tree.shapes import Grown
 
 LEAF = -1
 FLAG_MISSING, FLAG_SETS, FLAG_LEAF = 1, 2, 4
+LOOPS = "assay.loops.tree.walk"
 MOST_COLUMNS = 1 << 24
 
 
@@ -118,20 +122,31 @@ def split_trees(trees: Trees) -> list[Tree]:
 def ends_of(feature: Array) -> Array:
     """Of each node the first node behind its subtree; a split's right child is the end of its left one.
 
+    Count a split as 1 and a leaf as −1: a subtree ends where the sum from its first node on reaches −1 first.
     Raises where the nodes are no trees in preorder.
+
+    >>> ends_of(np.array([0, -1, 3, -1, -1])).tolist()
+    [5, 2, 5, 4, 5]
     """
-    n = len(feature)
-    is_leaf = (feature == LEAF).tolist()
-    ends = [0] * n
-    for i in range(n - 1, -1, -1):
-        if is_leaf[i]:
-            ends[i] = i + 1
-        else:
-            right = ends[i + 1] if i + 1 < n else n
-            if right >= n:
-                raise ModelFileError("The model file's nodes are no trees: a split lacks its children.")
-            ends[i] = ends[right]
-    return np.array(ends, dtype=np.int64)
+    n, number = len(feature), np.arange(len(feature))
+    step = np.where(feature == LEAF, -1, 1)
+    level = np.cumsum(step) + n + 1
+    wanted = level - step - 1
+    order = np.argsort(level * n + number)  # places of each level together, in their order
+    found = np.searchsorted(level[order] * n + order, wanted * n + number)
+    place = order[np.minimum(found, n - 1)]
+    if np.any(level[place] != wanted) or np.any(found == n):
+        raise ModelFileError("The model file's nodes are no trees: a split lacks its children.")
+    return place + 1
+
+
+def depths_of(feature: Array, ends: Array) -> Array:
+    """The number of splits above each node."""
+    delta = np.zeros(len(ends) + 1, dtype=np.int64)
+    split = np.flatnonzero(feature != LEAF)
+    np.add.at(delta, split + 1, 1)
+    np.add.at(delta, ends[split], -1)
+    return np.cumsum(delta)[:-1]
 
 
 def first_nodes(nodes: Array) -> Array:
@@ -162,8 +177,8 @@ def check_trees(trees: Trees, columns: int) -> Array:
 
 
 def tree_ends(feature: Array) -> Array:
-    """As `ends_of`, compiled where that pays."""
-    if len(feature) < 5000:
+    """As `ends_of`, by the compiled loop where it is loaded anyway."""
+    if LOOPS not in sys.modules:
         return ends_of(feature)
     from assay.loops.tree.walk import preorder_ends
 

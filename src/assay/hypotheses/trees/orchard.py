@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from assay.engines import Engine
+from assay.engines import Engine, Part, Rows
+from assay.engines.threads import Threads
+from assay.errors import ParameterError
+from assay.hypotheses.trees.coded import Bins
 from assay.hypotheses.trees.ground import Ground
-from assay.hypotheses.trees.growing import Drawing, Plot, entries_of, grow_from, leaf_values
+from assay.hypotheses.trees.growing import NONE, Drawing, entries_of, grow_from, leaf_values
 from assay.hypotheses.trees.nodes import LEAF, Tree, tree_of
 from assay.hypotheses.trees.pruning import pruned
+from assay.hypotheses.trees.single import single_tree
+from assay.loops.tree.shapes import Grown
 from assay.loops.tree.walk import leaf_of_codes
 from assay.numerics import Array
 
@@ -47,14 +53,16 @@ def grow_sapling(orchard: Orchard, number: int) -> Sapling:
     plot, drawing = orchard.ground.plot, orchard.drawing
     times = drawing.times(number, plot.table.n)
     entries = entries_of(plot, times)
-    grown = grow_from(plot, entries, drawing.key(number))
+    others = np.flatnonzero(times == 0).astype(np.uint64) << np.uint64(32) if orchard.out_of_bag else NONE
+    grown = grow_from(plot, entries, drawing.key(number), others=others)
     if orchard.max_leaf_nodes is not None or orchard.ccp_alpha > 0:
         grown = pruned(grown, orchard.ground, orchard.max_leaf_nodes, orchard.ccp_alpha)
     tree = tree_of(grown, leaf_values(plot, grown, entries))
     spared = leaf = rows = counts = held = NOTHING
     if orchard.out_of_bag:
-        spared = np.flatnonzero(times == 0).astype(np.uint32)
-        leaf = _leaves(plot, grown, tree, spared)
+        spared = (others >> np.uint64(32)).astype(np.uint32)
+        start = grown.other[grown.feature == LEAF]
+        leaf = np.repeat(tree.leaf, np.diff(np.append(start, len(others))))
     if orchard.members:
         rows = (entries >> np.uint64(32)).astype(np.uint32)
         counts = ((entries >> np.uint64(16)) & np.uint64(0xFFFF)).astype(np.uint32)
@@ -63,15 +71,53 @@ def grow_sapling(orchard: Orchard, number: int) -> Sapling:
     return Sapling(tree, spared, leaf, rows, counts, held)
 
 
-def _leaves(plot: Plot, grown: object, tree: Tree, rows: Array) -> Array:
+def _leaves(codes: Array, lost: Array, grown: Grown, tree: Tree, rows: Array) -> Array:
     """The row of the tree's table where each of the rows ends."""
     node = np.empty(len(rows), dtype=np.int64)
-    g: object = grown
-    leaf_of_codes(plot.table.codes, rows, g.feature, g.code, g.right, g.missing, plot.table.missing, g.sets, node)  # type: ignore[attr-defined]
+    leaf_of_codes(codes, rows, grown.feature, grown.code, grown.right, grown.missing, lost, grown.sets, node)
     number = np.cumsum(tree.feature == LEAF) - 1
     return tree.leaf[number[node]]
 
 
-def grow_saplings(engine: Engine, orchard: Orchard, first: int, last: int) -> Iterator[Sapling]:
+def grow_saplings(engine: Engine, rows: Rows, orchard: Orchard, first: int, last: int) -> Iterator[Sapling]:
     """Trees first … last − 1, in their order."""
-    return engine.map_with(grow_sapling, orchard, range(first, last))
+    if orchard.ground.soil is None:
+        return engine.map_with(grow_sapling, orchard, range(first, last))
+    return (_grow_far(engine, rows, orchard, number) for number in range(first, last))
+
+
+def _grow_far(engine: Engine, rows: Rows, orchard: Orchard, number: int) -> Sapling:
+    """A tree whose rows stay where they are; the rows that it did not see are brought to their leaves by one more pass."""
+    ground, drawing = orchard.ground, orchard.drawing
+    if orchard.members:
+        raise ParameterError(
+            "quantiles=True keeps every row of every tree, but the rows are more than memory is meant to hold: draw fewer for each tree "
+            "(max_samples), or fit without quantiles."
+        )
+    grown, entries = single_tree(engine, rows, ground, drawing, number, Threads(1))
+    grown = pruned(grown, ground, orchard.max_leaf_nodes, orchard.ccp_alpha)
+    tree = tree_of(grown, leaf_values(ground.plot, grown, entries))
+    spared = leaf = NOTHING
+    if orchard.out_of_bag:
+        assert ground.soil is not None
+        times = drawing.times(number, ground.survey.n)
+        far = _Far(ground.soil.bins, times, grown, tree)
+        pieces = list(engine.map(far, rows.blocks()))
+        spared, leaf = np.concatenate([p[0] for p in pieces]), np.concatenate([p[1] for p in pieces])
+    return Sapling(tree, spared, leaf, NOTHING, NOTHING, NOTHING)
+
+
+@dataclass(frozen=True)
+class _Far:
+    """(rows, their rows of the tree's table) of a block's rows that a tree did not see."""
+
+    bins: Bins
+    times: Array
+    grown: Grown
+    tree: Tree
+
+    def __call__(self, part: Part) -> tuple[Array, Array]:
+        block = part.load()
+        spared = np.flatnonzero(self.times[block.start : block.start + len(block.X)] == 0).astype(np.uint32)
+        codes = self.bins.codes(block.X)
+        return spared + np.uint32(block.start), _leaves(codes, self.bins.missing, self.grown, self.tree, spared)

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import heapq
-from typing import Any
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from assay.hypotheses.trees.ground import Ground
 from assay.hypotheses.trees.nodes import LEAF, tree_ends
-from assay.loops.tree.shapes import Grown
+from assay.hypotheses.trees.values import impurities, parents_of
+from assay.loops.tree.shapes import ABSOLUTE, ENTROPY, POISSON, Grown
 from assay.numerics import Array, Floats
+
+ALIKE = 1e-12  # alphas that differ by less, as a share of the root's impurity, differ by rounding
 
 
 def weighted_gains(grown: Grown, ground: Ground) -> Floats:
-    """Of each node what its split gains, times its share of the weight; zero of leaves."""
-    share = ground.plot.target.weights(grown.sums, grown.rows) / ground.total
-    return np.where(grown.feature == LEAF, 0.0, grown.gain * share)
+    """Of each node what its split gains, times its share of the tree's weight; zero of leaves."""
+    weight = ground.plot.target.weights(grown.sums, grown.rows)
+    return np.where(grown.feature == LEAF, 0.0, grown.gain * (weight / weight[0]))
 
 
 def cut_back(grown: Grown, ends: Array, collapse: Array) -> Grown:
@@ -38,19 +42,31 @@ def cut_back(grown: Grown, ends: Array, collapse: Array) -> Grown:
     return Grown(feature=feature, right=right, sets=grown.sets, bounds=bounds, **parts)
 
 
-def best_first(gains: Floats, feature: Array, ends: Array, leaves: int) -> Array:
-    """The nodes that stay leaves when the split that gains most is made next until there are so many leaves."""
-    made = np.zeros(len(feature), dtype=bool)
+def cut_at_depth(grown: Grown, depths: Array, most: int | None) -> Grown:
+    """The tree with at most so many splits on the way to a leaf: as if it had been grown so."""
+    collapse = np.flatnonzero((grown.feature != LEAF) & (depths == most))
+    return cut_back(grown, tree_ends(grown.feature), collapse) if len(collapse) else grown
+
+
+def in_order_of_gain(gains: Floats, feature: Array, ends: Array) -> Iterator[int]:
+    """The splits in the order in which they are made when that which gains most is made next; of equals the first in preorder."""
     heap: list[tuple[float, int]] = [(-gains[0], 0)] if feature[0] != LEAF else []
-    count = 1
-    while heap and count < leaves:
+    while heap:
         _, node = heapq.heappop(heap)
-        made[node] = True
-        count += 1
+        yield node
         for child in (node + 1, int(ends[node + 1])):
             if feature[child] != LEAF:
                 heapq.heappush(heap, (-gains[child], child))
-    return np.array(sorted(node for _, node in heap), dtype=np.int64)
+
+
+def best_first(gains: Floats, feature: Array, ends: Array, leaves: int) -> Array:
+    """The nodes that stay leaves when the split that gains most is made next until there are so many leaves."""
+    made = np.zeros(len(feature), dtype=bool)
+    for node, _ in zip(in_order_of_gain(gains, feature, ends), range(leaves - 1)):
+        made[node] = True
+    parent = parents_of(feature, ends)
+    reached = (parent < 0) | made[parent]
+    return np.flatnonzero((feature != LEAF) & reached & ~made)
 
 
 def pruned(grown: Grown, ground: Ground, most_leaves: int | None, alpha: float) -> Grown:
@@ -74,10 +90,7 @@ def weakest_links(gains: Floats, feature: Array, ends: Array) -> Floats:
     """
     from assay.loops.tree.links import cut_links
 
-    parent = np.full(len(feature), -1, dtype=np.int64)
-    split = np.flatnonzero(feature != LEAF)
-    parent[split + 1] = split
-    parent[ends[split + 1]] = split
+    parent = parents_of(feature, ends)
     is_leaf = feature == LEAF
     total = np.concatenate([[0.0], np.cumsum(np.where(is_leaf, 0.0, gains))])
     count = np.concatenate([[0], np.cumsum(is_leaf)])
@@ -88,9 +101,39 @@ def weakest_links(gains: Floats, feature: Array, ends: Array) -> Floats:
     return alphas
 
 
-def path_of(alphas: Floats, gains: Floats, feature: Array, impurity: float) -> tuple[Floats, Floats]:
-    """The alphas at which the tree changes, and the impurity of its leaves from each of them on."""
+class PruningPath(NamedTuple):
+    """The alphas at which a tree changes, from 0 up, and the impurity of its leaves from each of them on."""
+
+    ccp_alphas: Floats
+    impurities: Floats
+
+
+def path_of(alphas: Floats, gains: Floats, feature: Array, impurity: float) -> PruningPath:
+    """The path of a tree whose root has that impurity. Alphas that differ by rounding are one: the greatest of them."""
     split = feature != LEAF
-    order: Any = np.unique(np.concatenate([[0.0], alphas[split]]))
-    kept = np.array([float(gains[split & (alphas > a)].sum()) for a in order])
-    return order, impurity - kept
+    order = np.argsort(alphas[split], kind="stable")
+    found, lost = alphas[split][order], np.cumsum(gains[split][order])
+    last = np.append(np.diff(found) > ALIKE * impurity, True)[: len(found)]
+    keep = float(lost[-1]) if len(lost) else 0.0
+    ends, gone = found[last], lost[last]
+    if not len(ends) or ends[0] > ALIKE * impurity:
+        ends, gone = np.append(0.0, ends), np.append(0.0, gone)
+    return PruningPath(ends, impurity - (keep - gone))
+
+
+def root_impurity(ground: Ground) -> float:
+    """u of all rows: Gini or entropy of classes; the mean squared error, absolute error or half deviance of Poisson's of a number."""
+    y, w, K = ground.truth, ground.weights, ground.plot.target.classes
+    w = np.ones(len(y)) if w is None else w
+    if K:
+        share = np.bincount(y, weights=w, minlength=K)[None] / w.sum()
+        return float(impurities(share, "entropy" if ground.plot.target.criterion == ENTROPY else "gini")[0])
+    mean = float(np.average(y, weights=w))
+    if ground.plot.target.criterion == ABSOLUTE:
+        order = np.argsort(y, kind="stable")
+        middle = y[order][np.searchsorted(np.cumsum(w[order]), 0.5 * w.sum())]
+        return float(np.average(np.abs(y - middle), weights=w))
+    if ground.plot.target.criterion == POISSON:
+        ratio = np.where(y > 0, y, mean) / mean
+        return float(np.average(y * np.log(ratio), weights=w))
+    return float(np.average((y - mean) ** 2, weights=w))

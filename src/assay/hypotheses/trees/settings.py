@@ -82,6 +82,12 @@ SHARED: Mapping[str, Param] = {
     "ccp_alpha": Range(low=0, doc="prune splits that gain less than this for each leaf"),
     "n_jobs": N_JOBS,
 }
+CUT: Mapping[str, Param] = {
+    "ccp_alpha": Range(
+        low=0, words=("cv",), doc="prune splits that gain less than this for each leaf; 'cv': chosen by cross-validation"
+    ),
+    "cv": Range(kind=int, low=2, doc="folds of ccp_alpha='cv'"),
+}
 SPLITTER = Choice(options=("best", "random"), doc="the best threshold of each column, or a random one")
 BOOTSTRAP = Flag(doc="draw each tree's rows with replacement; otherwise without")
 

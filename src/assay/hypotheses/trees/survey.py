@@ -67,7 +67,9 @@ def _absorb(labels: Labels | None, levels: Levels, names: Sequence[str] | None, 
         y = as_regression_target(block.y, block.start)
         used = y[there]
         low, high = (float(used.min()), float(used.max())) if len(used) else (np.inf, -np.inf)
-        weight, rows, total = np.array([w.sum()]), np.array([float(there.sum())]), float((w * y).sum())
+        with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused later
+            weight, total = np.array([w.sum()]), float((w * y).sum())
+        rows = np.array([float(there.sum())])
         target: Array = y
     else:
         target = labels.encode(block.y)

@@ -8,11 +8,13 @@ numbers are whole or short binary fractions.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import frexp
+from math import frexp, ldexp
 from typing import Any
 
 import numpy as np
 
+from assay.labels import Labels
+from assay.loops.tree.absolute import Medians
 from assay.loops.tree.classes import Classes
 from assay.loops.tree.numbers import Numbers
 from assay.loops.tree.shapes import ABSOLUTE, ENTROPY, GINI, POISSON
@@ -20,6 +22,7 @@ from assay.loops.tree.two_classes import TwoClasses
 from assay.numerics import Array, Floats
 
 BITS = 61
+LEAST = -1074  # exponent of the least power of two
 TABLED = 1 << 22  # whole numbers whose x log x is looked up
 NONE = np.zeros(0, dtype=np.int64)
 CRITERIA = {
@@ -44,6 +47,7 @@ class Target:
     weight_unit: float = 1.0
     value_unit: float = 1.0
     offset: float = 0.0
+    plain_unit: float = 1.0
 
     @property
     def two(self) -> bool:
@@ -57,7 +61,7 @@ class Target:
 
     def weights(self, sums: Array, rows: Array) -> Floats:
         """The weight of each node from its sums (N, C)."""
-        if isinstance(self.loops, Numbers):
+        if isinstance(self.loops, Numbers | Medians):
             total: Floats = sums[:, 0] * self.weight_unit
             return total
         return sums.sum(axis=1) * self.weight_unit
@@ -65,17 +69,131 @@ class Target:
 
 def _unit(greatest: float, draws: int) -> float:
     """The least power of two u such that `draws` numbers up to `greatest` stay below 2**BITS when counted in u."""
-    return float(2.0 ** (frexp(max(greatest, 1e-290))[1] + int(draws).bit_length() - BITS))
+    return ldexp(1.0, max(frexp(greatest)[1] + int(draws).bit_length() - BITS, LEAST))
 
 
 def _whole(x: Floats, unit: float) -> Array:
-    return np.rint(x / unit).astype(np.int64)
+    """x in units; rows of weight zero may hold anything, and are cut to what fits."""
+    with np.errstate(over="ignore"):
+        return np.rint(np.clip(x / unit, -(2.0**62), 2.0**62)).astype(np.int64)
 
 
 def _xlogx(n: int) -> Floats:
     x = np.arange(min(n, TABLED) + 1, dtype=np.float64)
     x[1:] *= np.log(x[1:])
     return x
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How targets and weights become whole numbers, block by block: the same ones as for all rows together.
+
+    A row's numbers are, of two counted classes, (draws, draws of the second); of more classes (weight of each …, draws); of numbers
+    (draws, weight, value). One more orders the rows by target and is not added up.
+    """
+
+    kind: str  # "two", "classes", "numbers"
+    labels: Labels | None
+    multipliers: Floats | None
+    weighted: bool
+    criterion: int
+    classes: int
+    weight_unit: float
+    value_unit: float
+    offset: float
+    unit: float
+    plain_unit: float
+    factor: float
+    xlogx: Floats
+
+    @property
+    def channels(self) -> int:
+        """Numbers of a row that are added up."""
+        return {"two": 2, "classes": self.classes + 1, "numbers": 3}[self.kind]
+
+    @property
+    def draws(self) -> int:
+        """Which of a row's numbers are its draws."""
+        return self.classes if self.kind == "classes" else 0
+
+    @classmethod
+    def of(cls, target: Target, labels: Labels | None, multipliers: Floats | None) -> Recipe:
+        """The recipe by which this target was made."""
+        loops = target.loops
+        kind = "two" if target.two else "classes" if isinstance(loops, Classes) else "numbers"
+        plain = kind == "numbers"
+        return cls(
+            kind,
+            labels,
+            multipliers,
+            not target.two and bool(loops.weighted),
+            target.criterion,
+            target.classes,
+            target.weight_unit,
+            target.value_unit,
+            target.offset,
+            loops.unit if plain else 1.0,
+            target.plain_unit,
+            loops.factor if plain else 1.0,
+            np.zeros(1) if plain else loops.xlogx,
+        )
+
+    def numbers(self, y: Array | None, w: Array | None, times: Array | None) -> Array:
+        """The whole numbers (m, channels + 1) of a block's rows."""
+        assert y is not None
+        n = len(y)
+        t = np.ones(n, np.int64) if times is None else times.astype(np.int64)
+        codes = None if self.labels is None else self.labels.encode(y)
+        if self.multipliers is not None:
+            assert codes is not None
+            w = self.multipliers[codes] if w is None else w * self.multipliers[codes]
+        weight = _whole(w, self.weight_unit) if self.weighted and w is not None else np.ones(n, np.int64)
+        t = np.where(weight > 0, t, 0)
+        out = np.zeros((n, self.channels + 1), np.int64)
+        out[:, self.draws] = t
+        if self.kind == "two":
+            assert codes is not None
+            out[:, 1] = t * codes
+        elif self.kind == "classes":
+            assert codes is not None
+            out[np.arange(n), codes] = t * weight
+        else:
+            out[:, 1] = t * weight
+            out[:, 2] = t * self._values(y, codes, w, weight)
+        out[:, -1] = _whole(y.astype(np.float64) - self.offset, self.plain_unit) if codes is None else codes
+        return out
+
+    def _values(self, y: Array, codes: Array | None, w: Array | None, weight: Array) -> Array:
+        if codes is not None:
+            return weight * (codes == 1)
+        x = y.astype(np.float64) - self.offset
+        return _whole(x if not self.weighted or w is None else w * x, self.value_unit)
+
+    def sums(self, whole: Array) -> Array:
+        """The sums that a node keeps, of the sum of its rows' numbers."""
+        if self.kind == "two":
+            return np.array([whole[0] - whole[1], whole[1]])
+        return whole[:-1].copy() if self.kind == "classes" else whole[1:].copy()
+
+    def target(self, numbers: Array) -> Target:
+        """The target of rows with these numbers."""
+        t = np.maximum(numbers[:, self.draws], 1)
+        labels = np.zeros(len(numbers), np.uint16)
+        loops: Any
+        if self.kind == "two":
+            loops, labels = TwoClasses(self.xlogx), numbers[:, -1].astype(np.uint16)
+        elif self.kind == "classes":
+            labels = numbers[:, -1].astype(np.uint16)
+            weight = numbers[np.arange(len(numbers)), labels] // t if self.weighted else NONE
+            loops = Classes(weight, self.weighted, self.xlogx, len(self.xlogx), self.classes)
+        else:
+            value = numbers[:, 2] // t
+            weight = numbers[:, 1] // t if self.weighted else NONE
+            loops = Numbers(value, weight, numbers[:, -1].copy(), self.weighted, self.unit, self.offset, self.factor)
+        channels = self.classes if self.kind == "classes" else 2
+        return Target(
+            loops, labels, channels, self.criterion, self.classes, self.weight_unit, self.value_unit, self.offset
+        )
 
 
 def class_target(codes: Array, K: int, w: Floats | None, criterion: str, draws: int, trends: bool) -> Target:
@@ -110,5 +228,6 @@ def number_target(y: Floats, w: Floats | None, criterion: str, draws: int, low: 
     value = _whole(x if w is None else w * x, value_unit)
     unit = plain_unit if code == ABSOLUTE else value_unit / weight_unit
     factor = (value_unit / weight_unit) ** 2
-    loops = Numbers(value, NONE if w is None else _whole(w, weight_unit), plain, w is not None, unit, offset, factor)
-    return Target(loops, np.zeros(len(y), np.uint16), 2, code, 0, weight_unit, value_unit, offset)
+    kind = Medians if code == ABSOLUTE else Numbers
+    loops = kind(value, NONE if w is None else _whole(w, weight_unit), plain, w is not None, unit, offset, factor)
+    return Target(loops, np.zeros(len(y), np.uint16), 2, code, 0, weight_unit, value_unit, offset, plain_unit)

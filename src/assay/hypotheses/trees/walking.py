@@ -4,29 +4,40 @@ from __future__ import annotations
 
 import sys
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from assay.hypotheses.trees.coded import Categories
-from assay.hypotheses.trees.nodes import FLAG_LEAF, FLAG_MISSING, FLAG_SETS, Trees, check_trees, first_nodes, words_of
+from assay.hypotheses.trees.categories import Categories
+from assay.hypotheses.trees.nodes import (
+    FLAG_LEAF,
+    FLAG_MISSING,
+    FLAG_SETS,
+    LEAF,
+    LOOPS,
+    Trees,
+    check_trees,
+    depths_of,
+    first_nodes,
+    words_of,
+)
 from assay.numerics import Array, Floats
 
-FEW = 1 << 12  # pairs of a row and a tree that NumPy walks where the compiled loops are not loaded
+FEW = 1 << 19  # pairs of a row and a tree that NumPy walks where the compiled loops are not loaded
 HALF, EIGHT, FEATURE = np.uint64(32), np.uint64(8), np.uint64(0xFFFFFF)
-LOOPS = "assay.loops.tree.walk"
+NO_LEVELS, NO_CODES = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.uint8)
 
 
 class Walker:
     """Trees with an answer for every row of their table of leaves."""
 
     def __init__(self, trees: Trees, columns: int, categories: Categories | None) -> None:
-        self.trees, self.categories = trees, categories
+        self.trees, self.columns, self.categories = trees, columns, categories
         self.ends = check_trees(trees, columns)
         self.words = words_of(trees, self.ends)
         self.cuts = self.words.view(np.float64)
         self.roots = first_nodes(trees.nodes)
         self.by_sets = bool((trees.feature < -1).any())
-        self._none = np.zeros(1, dtype=np.int64)
 
     @cached_property
     def depth(self) -> int:
@@ -36,30 +47,44 @@ class Walker:
     @cached_property
     def depths(self) -> Array:
         """The number of splits above each node."""
-        delta = np.zeros(len(self.ends) + 1, dtype=np.int64)
-        split = np.flatnonzero(self.trees.feature != -1)
-        np.add.at(delta, split + 1, 1)
-        np.add.at(delta, self.ends[split], -1)
-        return np.cumsum(delta)[:-1]
+        return depths_of(self.trees.feature, self.ends)
+
+    @cached_property
+    def numbered(self) -> Walker:
+        """The same trees, where the row of the table of each leaf is its number among all leaves."""
+        count = len(self.trees.leaf)
+        leaf, table = np.arange(count, dtype=np.uint32), np.zeros((count, 1))
+        return Walker(self.trees._replace(leaf=leaf, table=table), self.columns, self.categories)
 
     def leaves(self, X: Array, tree: int) -> Array:
         """Of each row the row of the table where the tree brings it."""
         if self._at_once(len(X)):
-            return self.words[self._stepped(X, self.roots[tree : tree + 1])[:, 0], 0].astype(np.int64)
+            found: Array = self.words[self._stepped(X, self.roots[tree : tree + 1])[:, 0], 0].astype(np.int64)
+            return found
         from assay.loops.tree.walk import walk_all, walk_plain
 
         out = np.empty(len(X), dtype=np.int64)
         if self.by_sets:
-            assert self.categories is not None
-            c = self.categories
-            walk_all(X, self.words, self.cuts, self.roots[tree], self.trees.sets, c.levels, c.code, c.first, out)
+            walk_all(X, *self.way(tree), out)
         else:
             walk_plain(X, self.words, self.cuts, self.roots[tree], out)
         return out
 
-    def nodes(self, X: Array, tree: int) -> Array:
-        """Of each row the node where the tree brings it, counted from the tree's first."""
-        return self._stepped(X, self.roots[tree : tree + 1])[:, 0] - self.roots[tree]
+    def way(self, tree: int) -> tuple[Any, ...]:
+        """What a compiled walk down a tree reads: words, thresholds, root, sets, and how categories become codes."""
+        c = self.categories
+        coding = (NO_LEVELS, NO_CODES, NO_LEVELS) if c is None else (c.levels, c.code, c.first)
+        return self.words, self.cuts, self.roots[tree], self.trees.sets, *coding
+
+    def nodes(self, X: Array) -> Array:
+        """(m, T): of each row the leaf where each tree brings it, as a node of all trees."""
+        if self._at_once(len(X) * len(self.roots)):
+            return self._stepped(X, self.roots)
+        return np.flatnonzero(self.trees.feature == LEAF)[self.numbers(X)]
+
+    def numbers(self, X: Array) -> Array:
+        """(m, T): of each row the leaf where each tree brings it, by its number among the leaves of all trees."""
+        return np.column_stack([self.numbered.leaves(X, t) for t in range(len(self.roots))])
 
     def total(self, X: Array, table: Floats) -> Floats:
         """Σ over trees of the table's row that each row of X is brought to; the trees are added up in their order."""
@@ -70,8 +95,11 @@ class Walker:
             for t in range(picked.shape[1]):
                 scores += picked[:, t]
             return scores
-        from assay.loops.tree.walk import add_leaves
+        from assay.loops.tree.walk import add_leaves, add_plain
 
+        if not self.by_sets:
+            add_plain(X, self.words, self.cuts, self.roots, table, scores)
+            return scores
         for tree in range(len(self.roots)):
             add_leaves(table, self.leaves(X, tree), scores)
         return scores

@@ -6,13 +6,28 @@ of the left side, those of the right side are what is missing to the totals. A m
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numba import njit
 
-from assay.loops.tree.candidates import keep_item, sorted_node
-from assay.loops.tree.shapes import HALF, LOW16, LOW32
+from assay.loops.tree.candidates import chance_cut, greatest, keep, keep_item, keep_sides, rank_by, sorted_node
+from assay.loops.tree.dice import mixed
+from assay.loops.tree.shapes import HALF, LOW16, LOW32, NONE_MISSING, ZERO
 
 QUARTER = np.uint64(16)
+
+
+class Medians(NamedTuple):
+    """Numbers whose medians answer; as `numbers.Numbers`."""
+
+    value: Any
+    weight: Any
+    plain: Any
+    weighted: bool
+    unit: float
+    offset: float
+    factor: float
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -91,54 +106,158 @@ def rank_rows(target, entries, a, b, order):  # type: ignore[no-untyped-def]
         order[i] = ranked[i]
 
 
+class Sides(NamedTuple):
+    """Fenwick trees of Σ w and Σ w y: of the left side in [0, m], of the whole node in [whole, whole + m]; rank (m,) of each row, order
+    (m,) of the ranks; W, Z: of the node."""
+
+    weights: Any
+    sums: Any
+    whole: int
+    order: Any
+    rank: Any
+    W: float
+    Z: float
+
+
 @njit(nogil=True, cache=True)
-def absolute_search(target, table, rules, entries, a, b, f, n, found, scratch):  # type: ignore[no-untyped-def]
-    """Column f, code by code. Says whether it varies."""
-    stop, varies = sorted_node(table, entries, a, b, f, scratch)
-    if not varies:
-        return False
+def _sides(target, entries, a, b, order, rank):  # type: ignore[no-untyped-def]
+    """The sides of a node with nothing on its left."""
     m = b - a
-    items, worth = scratch.other, scratch.worth
-    order, rank = scratch.number, scratch.weight
     rank_rows(target, entries, a, b, order)
     for i in range(m):
         rank[order[i]] = i + 1
-    fenwick_w, fenwick_z = np.zeros(2 * (m + 1)), np.zeros(2 * (m + 1))
-    whole = m + 1
+    weights, sums = np.zeros(2 * (m + 1)), np.zeros(2 * (m + 1))
     W, Z = 0.0, 0.0
     for i in range(m):
         e = entries[a + i]
         w, z = _weight(target, e), _weight(target, e) * _y(target, e)
         W, Z = W + w, Z + z
-        _add(fenwick_w, whole, m, rank[i], w)
-        _add(fenwick_z, whole, m, rank[i], z)
+        _add(weights, m + 1, m, rank[i], w)
+        _add(sums, m + 1, m, rank[i], z)
+    return Sides(weights, sums, m + 1, order, rank, W, Z)
+
+
+@njit(nogil=True, cache=True)
+def _by_median(target, entries, a, m, sides, scratch):  # type: ignore[no-untyped-def]
+    """Put the items, sorted by category, in the order of the categories' medians, which scratch.count receives: how many. An item's
+    code becomes its category's place in that order."""
+    items, ordered, ranked, median = scratch.other, scratch.items, scratch.count, scratch.real
+    begin, k, i = np.empty(257, np.int64), 0, 0
+    while i < m:
+        c, stop, W = np.int64(items[i] >> HALF), i, 0.0
+        while stop < m and np.int64(items[stop] >> HALF) == c:
+            W += _weight(target, entries[a + np.int64(items[stop] & LOW32)])
+            stop += 1
+        ranks = np.empty(stop - i, np.int64)
+        for j in range(i, stop):
+            ranks[j - i] = sides.rank[np.int64(items[j] & LOW32)]
+        ranks.sort()
+        run, j = 0.0, -1
+        while run < 0.5 * W:
+            j += 1
+            run += _weight(target, entries[a + sides.order[ranks[j] - 1]])
+        median[c] = _y(target, entries[a + sides.order[ranks[j] - 1]])
+        ranked[k], begin[c], k, i = c, i, k + 1, stop
+    rank_by(median, 0, ranked, k)
+    at = 0
+    for place in range(k):
+        i = begin[ranked[place]]
+        while i < m and np.int64(items[i] >> HALF) == ranked[place]:
+            ordered[at] = np.uint64((place << 32) | np.int64(items[i] & LOW32))
+            at, i = at + 1, i + 1
+    return k
+
+
+@njit(nogil=True, cache=True)
+def _move(target, entries, a, m, p, sides):  # type: ignore[no-untyped-def]
+    """Bring the node's row p to the left; its draws, w and w y."""
+    e = entries[a + p]
+    w = _weight(target, e)
+    z = w * _y(target, e)
+    _add(sides.weights, 0, m, sides.rank[p], w)
+    _add(sides.sums, 0, m, sides.rank[p], z)
+    return np.int64((e >> QUARTER) & LOW16), w, z
+
+
+@njit(nogil=True, cache=True)
+def _worth(target, rules, entries, a, m, n, count, w, z, sides):  # type: ignore[no-untyped-def]
+    """−Σ w |y − median| over both sides, with `count` draws and w, z on the left; −∞ where a side is too small."""
+    W, Z = sides.W, sides.Z
+    heavy = w >= rules.min_leaf_weight and W - w >= rules.min_leaf_weight
+    if count < rules.min_leaf or n - count < rules.min_leaf or w <= 0.0 or W - w <= 0.0 or not heavy:
+        return -np.inf
+    left = _side_cost(target, entries, a, sides.order, sides.weights, sides.sums, 0, sides.whole, m, w, z, 1)
+    return -(
+        left
+        + _side_cost(target, entries, a, sides.order, sides.weights, sides.sums, 0, sides.whole, m, W - w, Z - z, -1)
+    )
+
+
+@njit(nogil=True, cache=True)
+def absolute_search(target, table, rules, entries, a, b, f, n, word, found, scratch):  # type: ignore[no-untyped-def]
+    """Column f, code by code (of categories, in the order of their medians), or at a random threshold. Says whether it varies."""
+    if rules.random and table.levels[f] == 0:
+        return _by_chance(target, table, rules, entries, a, b, f, n, word, found, scratch)
+    stop, varies = sorted_node(table, entries, a, b, f, scratch)
+    if not varies:
+        return False
+    m, items, worth, kinds = b - a, scratch.other, scratch.worth, 0
+    sides = _sides(target, entries, a, b, scratch.number, scratch.weight)
+    if table.levels[f] > 0:
+        stop, items, kinds = m, scratch.items, _by_median(target, entries, a, m, sides, scratch)
     for left in range(1 + (stop < m)):
-        fenwick_w[:whole] = 0.0
-        fenwick_z[:whole] = 0.0
+        sides.weights[: sides.whole] = 0.0
+        sides.sums[: sides.whole] = 0.0
         count, wl, zl = 0, 0.0, 0.0
         for i in range(stop if left == 0 else m):
-            q = (stop + i if i < m - stop else i - (m - stop)) if left else i  # what is missing comes first where it goes left
-            p = np.int64(items[q] & LOW32)
-            e = entries[a + p]
-            w = _weight(target, e)
-            z = w * _y(target, e)
-            count += np.int64((e >> QUARTER) & LOW16)
-            wl, zl = wl + w, zl + z
-            _add(fenwick_w, 0, m, rank[p], w)
-            _add(fenwick_z, 0, m, rank[p], z)
-            if left and q >= stop:
+            q = (
+                (stop + i if i < m - stop else i - (m - stop)) if left else i
+            )  # what is missing comes first where it goes left
+            t, w, z = _move(target, entries, a, m, np.int64(items[q] & LOW32), sides)
+            count, wl, zl = count + t, wl + w, zl + z
+            if q >= stop:
                 continue
-            worth[q] = -np.inf
-            heavy = wl >= rules.min_leaf_weight and W - wl >= rules.min_leaf_weight
-            if count < rules.min_leaf or n - count < rules.min_leaf or wl <= 0.0 or W - wl <= 0.0 or not heavy:
-                continue
-            if q + 1 < stop and (items[q] >> HALF) == (items[q + 1] >> HALF):
-                continue
-            worth[q] = -(
-                _side_cost(target, entries, a, order, fenwick_w, fenwick_z, 0, whole, m, wl, zl, 1)
-                + _side_cost(target, entries, a, order, fenwick_w, fenwick_z, 0, whole, m, W - wl, Z - zl, -1)
-            )
-        keep_item(table, f, items, 0, stop, left, scratch, found)
+            within = q + 1 < stop and (items[q] >> HALF) == (items[q + 1] >> HALF)
+            worth[q] = -np.inf if within else _worth(target, rules, entries, a, m, n, count, wl, zl, sides)
+        if kinds == 0:
+            keep_item(table, f, items, ZERO, stop, left if stop < m else NONE_MISSING, scratch, found)
+        else:
+            _keep_kinds(entries, a, m, n, f, kinds, found, scratch)
+    return True
+
+
+@njit(nogil=True, cache=True)
+def _keep_kinds(entries, a, m, n, f, kinds, found, scratch):  # type: ignore[no-untyped-def]
+    """Keep the best split of ordered categories, where it beats the one found."""
+    best = greatest(scratch, m)
+    if best > found.score[0]:
+        at, count = 0, 0
+        while scratch.worth[at] != best:
+            at += 1
+        for i in range(at + 1):
+            count += np.int64((entries[a + np.int64(scratch.items[i] & LOW32)] >> QUARTER) & LOW16)
+        left = np.int64(scratch.items[at] >> HALF) + 1
+        keep_sides(found, best, f, scratch.count, left, kinds, 1 if 2 * count >= n else 0)
+
+
+@njit(nogil=True, cache=True)
+def _by_chance(target, table, rules, entries, a, b, f, n, word, found, scratch):  # type: ignore[no-untyped-def]
+    """One random split of column f."""
+    cut, after, threshold, left = chance_cut(table, entries, a, b, f, word)
+    if cut < 0:
+        return False
+    m, first = b - a, f * table.n
+    sides = _sides(target, entries, a, b, scratch.number, scratch.weight)
+    count, wl, zl = 0, 0.0, 0.0
+    for i in range(m):
+        code = np.int64(table.codes[first + np.int64(entries[a + i] >> HALF)])
+        if code <= cut or (left == 1 and code == table.missing[f]):
+            t, w, z = _move(target, entries, a, m, i, sides)
+            count, wl, zl = count + t, wl + w, zl + z
+    worth = _worth(target, rules, entries, a, m, n, count, wl, zl, sides)
+    if worth > found.score[0]:
+        keep(found, worth, f, cut, after, left)
+        found.score[3] = threshold
     return True
 
 
@@ -156,3 +275,19 @@ def leaf_medians(target, entries, start, values):  # type: ignore[no-untyped-def
     order = np.empty(entries.shape[0], np.int64)
     for i in range(values.shape[0]):
         values[i] = absolute_cost(target, entries, start[i], start[i + 1], order)[1]
+
+
+@njit(nogil=True, cache=True)
+def medians_search(target, table, rules, entries, a, b, n, sums, at, f, k, width, word, found, scratch):  # type: ignore[no-untyped-def]
+    """Improve `found` by the best split on the columns f[k : k + width]; says whether any of them varies in the node."""
+    varies = False
+    for j in range(k, k + width):
+        own = mixed(word + np.uint64(f[j]))
+        varies |= absolute_search(target, table, rules, entries, a, b, f[j], n, own, found, scratch)
+    return varies
+
+
+@njit(nogil=True, cache=True)
+def medians_gain(target, rules, score, cost, n, sums, at):  # type: ignore[no-untyped-def]
+    """What a split with that score takes from the mean absolute error; cost: Σ w |y − median| of the node."""
+    return (score + cost) / np.float64(sums[at])

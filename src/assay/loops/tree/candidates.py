@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 from assay.loops.tree.dice import mixed, unit
-from assay.loops.tree.shapes import HALF
+from assay.loops.tree.shapes import HALF, NONE_MISSING
 from assay.loops.tree.sorting import sort_items
 
 
@@ -120,7 +120,7 @@ def keep_item(table, f, items, first, stop, left, scratch, found):  # type: igno
 @njit(nogil=True, cache=True)
 def chance_cut(table, entries, a, b, f, word):  # type: ignore[no-untyped-def]
     """A random threshold between the least and the greatest value of a node: (last code on its left, next code, the threshold,
-    whether missing values go to the left); the first is −1 where the column does not vary."""
+    where missing values go as in `Found`); the first is −1 where the column does not vary."""
     codes, first, missing = table.codes, f * table.n, table.missing[f]
     low, high, gone = np.int64(0xFFFFFFFF), np.int64(-1), False
     for i in range(a, b):
@@ -130,11 +130,13 @@ def chance_cut(table, entries, a, b, f, word):  # type: ignore[no-untyped-def]
         low = low if lost else min(low, c)
         high = high if lost else max(high, c)
     if high < 0 or (low == high and not gone):
-        return -1, -1, np.nan, False
+        return -1, -1, np.nan, NONE_MISSING
     if low == high:
-        return low, missing, np.nan, False
+        return low, missing, np.nan, 0
     values, start = table.values, table.first[f]
-    cut = values[start + low] + unit(mixed(word)) * (values[start + high] - values[start + low])
+    least, most, u = values[start + low], values[start + high], unit(mixed(word))
+    cut = (1.0 - u) * least + u * most
+    cut = cut if least <= cut < most else least  # rounding may leave the range
     below_, above = low, high  # value[below_] ≤ cut < value[above]
     while above - below_ > 1:
         middle = (below_ + above) // 2
@@ -142,4 +144,4 @@ def chance_cut(table, entries, a, b, f, word):  # type: ignore[no-untyped-def]
             below_ = middle
         else:
             above = middle
-    return below_, above, np.nan if table.binned else cut, gone and (word & np.uint64(1)) == 1
+    return below_, above, np.nan if table.binned else cut, np.int64(word & np.uint64(1)) if gone else NONE_MISSING

@@ -24,7 +24,7 @@ from assay.loops.tree.candidates import (
     there_in_list,
 )
 from assay.loops.tree.dice import mixed
-from assay.loops.tree.shapes import BITS_A_NAT, BUCKETS, ENTROPY, FEW_ROWS, HALF, LOW16, LOW32
+from assay.loops.tree.shapes import BITS_A_NAT, BUCKETS, ENTROPY, FEW_ROWS, HALF, LOW16, LOW32, NONE_MISSING, ONE, ZERO
 
 QUARTER = np.uint64(16)
 
@@ -165,12 +165,18 @@ def _run(target, rules, ranked, start, count, sums, at, scratch):  # type: ignor
 def _by_buckets(target, table, rules, entries, a, b, f, W, n, sums, at, found, scratch):  # type: ignore[no-untyped-def]
     """Column f, counted into buckets. Says whether it varies."""
     _count(target, table, f, entries, a, b, sums, at, scratch)
+    return _best_bucket(target, table, rules, f, W, n, sums, at, found, scratch)
+
+
+@njit(nogil=True, cache=True)
+def _best_bucket(target, table, rules, f, W, n, sums, at, found, scratch):  # type: ignore[no-untyped-def]
+    """The best split after a bucket of the column counted in scratch.sums. Says whether it varies."""
     used, draws = table.buckets[f], BUCKETS * target.count
     missing = table.missing[f] >> table.shift[f] if table.missing[f] >= 0 else -1
     lost = missing >= 0 and scratch.sums[draws + missing] > 0
     varies = False
     for left in range(1 + lost):
-        _run(target, rules, False, missing if left else -1, used, sums, at, scratch)
+        _run(target, rules, False, missing if left else -ONE, used, sums, at, scratch)
         _score(target, rules, W, n, scratch, used)
         best = greatest(scratch, used)
         varies = varies or best > -np.inf
@@ -182,7 +188,14 @@ def _by_buckets(target, table, rules, entries, a, b, f, W, n, sums, at, found, s
             while after < used and scratch.sums[draws + after] == 0:
                 after += 1
             shift = table.shift[f]
-            keep(found, best, f, ((i + 1) << shift) - 1, (after << shift) if after < used else table.missing[f], left)
+            keep(
+                found,
+                best,
+                f,
+                ((i + 1) << shift) - 1,
+                (after << shift) if after < used else table.missing[f],
+                left if lost else NONE_MISSING,
+            )
     return varies
 
 
@@ -213,7 +226,7 @@ def _scan(target, table, rules, items, first, stop, m, lookup, base, f, W, n, su
             real[A + q] = lefts
             real[2 * A + q] = rights
         _score(target, rules, W, n, scratch, stop)
-        keep_item(table, f, items, first, stop, left, scratch, found)
+        keep_item(table, f, items, first, stop, left if stop < m else NONE_MISSING, scratch, found)
 
 
 @njit(nogil=True, cache=True)
@@ -221,7 +234,7 @@ def _by_sorting(target, table, rules, entries, a, b, f, W, n, sums, at, found, s
     """Column f, code by code. Says whether it varies."""
     stop, varies = sorted_node(table, entries, a, b, f, scratch)
     if varies:
-        _scan(target, table, rules, scratch.other, 0, stop, b - a, entries, a, f, W, n, sums, at, found, scratch)
+        _scan(target, table, rules, scratch.other, ZERO, stop, b - a, entries, a, f, W, n, sums, at, found, scratch)
     return varies
 
 
@@ -234,24 +247,30 @@ def classes_scan(target, table, rules, items, first, m, lookup, n, sums, at, f, 
         for k in range(target.count):
             W += sums[at + k]
         w = np.float64(W)
-        _scan(target, table, rules, items, first, stop, m, lookup, 0, f, w, n, sums, at, found, scratch)
+        _scan(target, table, rules, items, first, stop, m, lookup, ZERO, f, w, n, sums, at, found, scratch)
 
 
 @njit(nogil=True, cache=True)
 def _by_categories(target, table, rules, entries, a, b, f, W, n, sums, at, found, scratch):  # type: ignore[no-untyped-def]
     """Column f of categories, ordered by their shares of each class in turn (the best of these splits, not of all)."""
     _count(target, table, f, entries, a, b, sums, at, scratch)
+    return _best_categories(target, table, rules, f, W, n, sums, at, found, scratch)
+
+
+@njit(nogil=True, cache=True)
+def _best_categories(target, table, rules, f, W, n, sums, at, found, scratch):  # type: ignore[no-untyped-def]
+    """As `_by_categories`, of the rows counted in scratch.sums."""
     hist, ranked, share, A = scratch.sums, scratch.count, scratch.real, scratch.reach
     used, varies = table.buckets[f] + 1, False
     for k in range(target.count):
         if sums[at + k] == 0:
             continue
-        m = 0
+        m = ZERO
         for c in range(used):
             if hist[BUCKETS * target.count + c] > 0:
                 weight = 0
-                for l in range(target.count):
-                    weight += hist[BUCKETS * l + c] if sums[at + l] > 0 else 0
+                for other in range(target.count):
+                    weight += hist[BUCKETS * other + c] if sums[at + other] > 0 else 0
                 share[3 * A + c] = np.float64(hist[BUCKETS * k + c]) / np.float64(max(1, weight))
                 ranked[m] = c
                 m += 1
@@ -259,7 +278,7 @@ def _by_categories(target, table, rules, entries, a, b, f, W, n, sums, at, found
             return False
         varies = True
         rank_by(share, 3 * A, ranked, m)
-        _run(target, rules, True, -1, m, sums, at, scratch)
+        _run(target, rules, True, -ONE, m, sums, at, scratch)
         _score(target, rules, W, n, scratch, m)
         best = greatest(scratch, m)
         if best > found.score[0]:
@@ -283,7 +302,7 @@ def _by_chance(target, table, rules, entries, a, b, f, W, n, sums, at, word, fou
     for i in range(a, b):
         e = entries[i]
         code = np.int64(codes[first + np.int64(e >> HALF)])
-        if code <= cut or (left and code == missing):
+        if code <= cut or (left == 1 and code == missing):
             n_left += _times(e)
             left_of[np.int64(e & LOW16)] += _weight(target, e)
     w, lefts, rights = 0, 0.0, 0.0
@@ -293,7 +312,7 @@ def _by_chance(target, table, rules, entries, a, b, f, W, n, sums, at, word, fou
         rights += _term(target, rules.criterion, sums[at + k] - left_of[k])
     scratch.number[0] = n_left
     scratch.real[0], scratch.real[A], scratch.real[2 * A] = np.float64(w), lefts, rights
-    _score(target, rules, W, n, scratch, 1)
+    _score(target, rules, W, n, scratch, ONE)
     if scratch.worth[0] > found.score[0]:
         keep(found, scratch.worth[0], f, cut, after, left)
         found.score[3] = threshold
@@ -335,3 +354,19 @@ def classes_gain(target, rules, score, cost, n, sums, at):  # type: ignore[no-un
     if rules.criterion == ENTROPY:
         return (score - (terms - _term(target, ENTROPY, W))) / w * BITS_A_NAT
     return (score - terms / w) / w
+
+
+@njit(nogil=True, cache=True)
+def classes_counted(target, table, rules, n, sums, at, f, counts, first, found, scratch):  # type: ignore[no-untyped-def]
+    """Improve `found` by the best split on column f of a node of which the weight of each class and the draws of each code are added up
+    in counts[first + (K + 1) · code + (0 … K)]."""
+    K, W = target.count, 0
+    for k in range(K):
+        W += sums[at + k]
+    for k in range(K + 1):
+        for c in range(256):
+            scratch.sums[BUCKETS * k + c] = counts[first + (K + 1) * c + k]
+    w = np.float64(W)
+    if table.levels[f] > 0:
+        return _best_categories(target, table, rules, f, w, n, sums, at, found, scratch)
+    return _best_bucket(target, table, rules, f, w, n, sums, at, found, scratch)

@@ -34,11 +34,14 @@ def rank_values(x, order, codes, values):  # type: ignore[no-untyped-def]
 def code_block(X, edges, first, count, missing, levels, category, category_first, codes):  # type: ignore[no-untyped-def]
     """codes[j, i] (d, m): the bin of X[i, j], the number of edges below it; edges[first[j] : first[j] + count[j]] are in order.
 
+    Two times sixteen comparisons without a branch find the bin (a search by halves: 60 ns a value, most of it guessed wrong).
     Categories (levels[j] > 0) are looked up: category[category_first[j] + x]. What is missing or unknown: missing[j].
     """
     m, d = X.shape
-    for a in range(0, m, 256):
-        b = min(m, a + 256)
+    own, tops = np.empty(256 + 16), np.empty(16)
+    own[256:] = np.inf
+    for a in range(0, m, 1024):
+        b = min(m, a + 1024)
         for j in range(d):
             if levels[j] > 0:
                 for i in range(a, b):
@@ -47,11 +50,17 @@ def code_block(X, edges, first, count, missing, levels, category, category_first
                     codes[j, i] = category[category_first[j] + np.int64(v)] if known else missing[j]
                 continue
             start, n = first[j], count[j]
+            for k in range(256):
+                own[k] = edges[start + k] if k < n else np.inf
+            for k in range(16):
+                tops[k] = own[16 * k + 15]
             for i in range(a, b):
                 v = np.float64(X[i, j])
-                base, size = start, n
-                while size > 0:
-                    half = (size + 1) >> 1
-                    base = base + half if edges[base + half - 1] < v else base
-                    size -= half
-                codes[j, i] = missing[j] if v != v else base - start
+                block = 0
+                for k in range(16):
+                    block += tops[k] < v
+                code = block * 16
+                here = own[code : code + 16]
+                for k in range(16):
+                    code += here[k] < v
+                codes[j, i] = missing[j] if v != v else code

@@ -12,7 +12,21 @@ from numba import njit
 from assay.loops.tree.bare import bare
 from assay.loops.tree.dice import STEP, below, child_key, mixed
 from assay.loops.tree.kinds import bare_target, cost, gain, mean, scan, search, total, weight
-from assay.loops.tree.shapes import FEW_SORTED, HALF, LOW32, bare_found, bare_grown, bare_lists, bare_scratch, bare_table
+from assay.loops.tree.shapes import (
+    FEW_SORTED,
+    HALF,
+    LOW32,
+    NONE_MISSING,
+    ONE,
+    ZERO,
+    bare_found,
+    bare_grown,
+    bare_lists,
+    bare_scratch,
+    bare_table,
+)
+
+LATER = 3  # which child has more rows is known when the left one is there
 
 
 @njit(nogil=True, cache=True)
@@ -67,9 +81,9 @@ def find_split(target, table, rules, entries, a, b, n, sums, at, key, lists, fou
     found.place[0] = -1
     asked = rules.max_features
     if asked >= d:
-        best_of(target, table, rules, entries, a, b, n, sums, at, order, 0, d, word, lists, found, scratch)
+        best_of(target, table, rules, entries, a, b, n, sums, at, order, ZERO, d, word, lists, found, scratch)
         return
-    drawn, varies = 0, False
+    drawn, varies = ZERO, False
     while drawn < d and (drawn < asked or not varies):
         width = min(4, asked - drawn) if drawn < asked else 1
         for j in range(drawn, drawn + width):
@@ -100,7 +114,7 @@ def part(table, found, entries, spare, a, b):  # type: ignore[no-untyped-def]
             right += 1 - side
     else:
         cut = found.place[1]
-        gone = table.missing[found.place[0]] if found.place[3] else -1
+        gone = table.missing[found.place[0]] if found.place[3] == 1 else -1
         for i in range(a, b):
             e = entries[i]
             c = np.int64(codes[first + np.int64(e >> HALF)])
@@ -116,18 +130,27 @@ def part(table, found, entries, spare, a, b):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True)
 def _threshold(table, found):  # type: ignore[no-untyped-def]
-    """Halfway between the last value on the left and the next one; infinite where only missing values go to the right."""
+    """(The threshold, the last code below it: of all rows, not of the node's alone.) Halfway between the last value on the left and the
+    next one, or the edge halfway between two bins; infinite where only missing values go to the right."""
     f, cut, after = found.place[0], found.place[1], found.place[2]
-    if found.score[3] == found.score[3]:
-        return found.score[3]
-    if after == table.missing[f]:
-        return np.inf
     values, first = table.values, table.first[f]
-    low, high = values[first + cut], values[first + after - (1 if table.binned else 0)]
-    middle = 0.5 * low + 0.5 * high
+    if found.score[3] == found.score[3]:
+        return found.score[3], cut
+    if after == table.missing[f]:
+        return np.inf, after - 1
     if table.binned:
-        return min(max(middle, low), high)
-    return middle if low <= middle < high else low
+        edge = (cut + after - 1) // 2
+        return values[first + edge], edge
+    low, high = values[first + cut], values[first + after]
+    middle = 0.5 * low + 0.5 * high
+    middle = middle if low <= middle < high else low
+    while after - cut > 1:  # values[cut] <= middle < values[after]
+        between = (cut + after) // 2
+        if values[first + between] <= middle:
+            cut = between
+        else:
+            after = between
+    return middle, cut
 
 
 @njit(nogil=True, cache=True)
@@ -147,9 +170,9 @@ def _write(table, found, out, node, sets, many_left):  # type: ignore[no-untyped
         out.missing[node] = found.sides[lost] if lost >= 0 else found.place[3]
         return sets + 1
     out.feature[node] = f
-    out.cut[node] = _threshold(table, found)
+    out.cut[node], found.place[1] = _threshold(table, found)
     out.code[node] = found.place[1]
-    out.missing[node] = found.place[3] if found.place[3] or found.place[2] == table.missing[f] else many_left
+    out.missing[node] = many_left if found.place[3] == NONE_MISSING else found.place[3]
     return sets
 
 
@@ -172,74 +195,87 @@ def _narrow(table, found, target, out, node, left_sums, channels, bounds, top): 
 
 
 @njit(nogil=True, cache=True)
-def grow(target, table, rules, trends, entries, begin, end, spare, key, depth, lists, found, scratch, stack, keys, bounds, out):  # type: ignore[no-untyped-def]
-    """Grow a tree from entries[begin : end]; (number of its nodes, of its splits by categories). stack (S, 4), keys (S,), bounds (S, 2):
-    room for the nodes still to do; found.score[1:3]: the bounds of the first one."""
-    return _grow(
-        bare_target(target),
-        bare_table(table),
-        rules,
-        trends,
-        bare(entries),
-        begin,
-        end,
-        bare(spare),
-        key,
-        depth,
-        bare_lists(lists),
-        bare_found(found),
-        bare_scratch(scratch),
-        bare(stack),
-        bare(keys),
-        bare(bounds),
-        bare_grown(out),
-        out.sums.shape[1],
-    )
-
-
-@njit(nogil=True, cache=True)
-def _grow(target, table, rules, trends, entries, begin, end, spare, key, depth, lists, found, scratch, stack, keys, bounds, out, channels):  # type: ignore[no-untyped-def]
-    nodes, sets, waiting = 0, 0, 1
-    stack[0], stack[1], stack[2], stack[3] = begin, end, depth, -1
-    keys[0] = key
-    bounds[0], bounds[1] = found.score[1], found.score[2]
+def grow(
+    target,
+    table,
+    rules,
+    trends,
+    entries,
+    begin,
+    end,
+    others,
+    spare,
+    key,
+    depth,
+    lists,
+    found,
+    scratch,
+    stack,
+    keys,
+    bounds,
+    out,
+):  # type: ignore[no-untyped-def]
+    """Grow a tree from entries[begin : end]; (number of its nodes, of its splits by categories). stack (S, 6), keys (S,), bounds (S, 2):
+    room for the nodes still to do; found.score[1:3]: the bounds of the first one. `others` go along: entries that
+    the tree does not learn from."""
+    along, channels = others.shape[0], out.sums.shape[1]
+    target_, table_, lists_ = bare_target(target), bare_table(table), bare_lists(lists)
+    found_, scratch_, out_ = bare_found(found), bare_scratch(scratch), bare_grown(out)
+    entries_, others_, spare_ = bare(entries), bare(others), bare(spare)
+    stack_, keys_, bounds_ = bare(stack), bare(keys), bare(bounds)
+    nodes, sets, waiting = ZERO, ZERO, ONE
+    stack_[0], stack_[1], stack_[2], stack_[3], stack_[4], stack_[5] = begin, end, depth, -1, 0, along
+    keys_[0] = key
+    bounds_[0], bounds_[1] = found_.score[1], found_.score[2]
     while waiting > 0:
         waiting -= 1
-        top = 4 * waiting
-        a, b, level, parent = stack[top], stack[top + 1], stack[top + 2], stack[top + 3]
-        own = keys[waiting]
+        top = 6 * waiting
+        a, b, level, parent = stack_[top], stack_[top + 1], stack_[top + 2], stack_[top + 3]
+        c, d = stack_[top + 4], stack_[top + 5]
+        own = keys_[waiting]
         node = nodes
         nodes += 1
         if parent >= 0:
-            out.right[parent] = node
-        n, alike = total(target, entries, a, b, out.sums, node * channels)
-        out.rows[node], out.start[node] = n, a
-        out.feature[node], out.right[node], out.missing[node], out.cut[node], out.gain[node] = -1, -1, 0, 0.0, 0.0
+            out_.right[parent] = node
+        n, alike = total(target_, entries_, a, b, out_.sums, node * channels)
+        if parent < 0 and node > 0 and out_.missing[node - 1] == LATER:  # a left child follows its parent
+            out_.missing[node - 1] = 1 if 2 * n >= out_.rows[node - 1] else 0
+        out_.rows[node], out_.start[node], out_.other[node] = n, a, c
+        out_.feature[node], out_.right[node], out_.missing[node], out_.cut[node], out_.gain[node] = -1, -1, 0, 0.0, 0.0
         if trends:
-            found.score[1], found.score[2] = bounds[2 * waiting], bounds[2 * waiting + 1]
-            out.bounds[2 * node], out.bounds[2 * node + 1] = found.score[1], found.score[2]
+            found_.score[1], found_.score[2] = bounds_[2 * waiting], bounds_[2 * waiting + 1]
+            out_.bounds[2 * node], out_.bounds[2 * node + 1] = found_.score[1], found_.score[2]
         if alike or level >= rules.max_depth or n < rules.min_split or n < 2 * rules.min_leaf:
             continue
-        find_split(target, table, rules, entries, a, b, n, out.sums, node * channels, own, lists, found, scratch)
-        if found.place[0] < 0:
+        find_split(target_, table_, rules, entries_, a, b, n, out_.sums, node * channels, own, lists_, found_, scratch_)
+        if found_.place[0] < 0:
             continue
-        own_cost = cost(target, rules, entries, a, b, scratch.number)
-        won = gain(target, rules, found.score[0], own_cost, n, out.sums, node * channels)
-        if rules.min_gain > 0.0 and won * weight(target, n, out.sums, node * channels) < rules.min_gain:
+        own_cost = cost(target_, rules, entries_, a, b, scratch_.number)
+        won = gain(target_, rules, found_.score[0], own_cost, n, out_.sums, node * channels)
+        if rules.min_gain > 0.0 and won * weight(target_, n, out_.sums, node * channels) < rules.min_gain:
             continue
-        middle = part(table, found, entries, spare, a, b)
-        if lists.rows > 0 and max(middle - a, b - middle) > FEW_SORTED:
-            mark_sides(lists, entries, a, middle, b)
-            part_lists(table, lists, scratch.order, 0, table.d, spare, a, b)
-        left_n, _ = total(target, entries, a, middle, scratch.sums, 0)
-        sets = _write(table, found, out, node, sets, 1 if 2 * left_n >= n else 0)
-        out.gain[node] = won
+        middle = part(table_, found_, entries_, spare_, a, b)
+        if lists_.rows > 0 and max(middle - a, b - middle) > FEW_SORTED:
+            mark_sides(lists_, entries_, a, middle, b)
+            part_lists(table_, lists_, scratch_.order, ZERO, table_.d, spare_, a, b)
+        many_left = np.int64(LATER)
+        if trends or table_.missing[found_.place[0]] >= 0:
+            left_n, _ = total(target_, entries_, a, middle, scratch_.sums, 0)
+            many_left = ONE if 2 * left_n >= n else ZERO
+        sets = _write(table_, found_, out_, node, sets, many_left)
+        out_.gain[node] = won
         if trends:
-            _narrow(table, found, target, out, node, scratch.sums, channels, bounds, 2 * waiting)
-        stack[top], stack[top + 1], stack[top + 2], stack[top + 3] = middle, b, level + 1, node
-        keys[waiting] = child_key(own, False)
-        stack[top + 4], stack[top + 5], stack[top + 6], stack[top + 7] = a, middle, level + 1, -1
-        keys[waiting + 1] = child_key(own, True)
+            _narrow(table_, found_, target_, out_, node, scratch_.sums, channels, bounds_, 2 * waiting)
+        between = c
+        if d > c:
+            found_.place[3] = out_.missing[node]
+            between = part(table_, found_, others_, spare_, c, d)
+        stack_[top], stack_[top + 1], stack_[top + 2], stack_[top + 3] = middle, b, level + 1, node
+        stack_[top + 4], stack_[top + 5] = between, d
+        keys_[waiting] = child_key(own, False)
+        stack_[top + 6], stack_[top + 7], stack_[top + 8], stack_[top + 9] = a, middle, level + 1, -1
+        stack_[top + 10], stack_[top + 11] = c, between
+        keys_[waiting + 1] = child_key(own, True)
         waiting += 2
     return nodes, sets
 
@@ -301,11 +337,21 @@ def split_lists(table, lists, f, k, width, spare, begin, end):  # type: ignore[n
 @njit(nogil=True, cache=True)
 def write_split(table, found, out, many_left):  # type: ignore[no-untyped-def]
     """Note the split found as node 0 of `out`; 1 where it is by categories."""
-    return _write(bare_table(table), bare_found(found), bare_grown(out), 0, 0, many_left)
+    return _write(bare_table(table), bare_found(found), bare_grown(out), ZERO, ZERO, many_left)
 
 
 @njit(nogil=True, cache=True)
 def child_bounds(target, table, found, out, left_sums, bounds):  # type: ignore[no-untyped-def]
     """bounds (2, 2): of the right child and of the left one of node 0 of `out`."""
     channels = out.sums.shape[1]
-    _narrow(bare_table(table), bare_found(found), bare_target(target), bare_grown(out), 0, bare(left_sums), channels, bare(bounds), 0)
+    _narrow(
+        bare_table(table),
+        bare_found(found),
+        bare_target(target),
+        bare_grown(out),
+        ZERO,
+        bare(left_sums),
+        channels,
+        bare(bounds),
+        ZERO,
+    )

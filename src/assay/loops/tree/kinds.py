@@ -8,12 +8,11 @@ import numpy as np
 from numba import config, njit
 from numba.extending import overload
 
-from assay.loops.tree.absolute import absolute_cost
+from assay.loops.tree.absolute import Medians, absolute_cost, medians_gain, medians_search
 from assay.loops.tree.bare import bare
-from assay.loops.tree.classes import Classes, classes_gain, classes_scan, classes_search, classes_total
-from assay.loops.tree.numbers import Numbers, numbers_gain, numbers_scan, numbers_search, numbers_total
-from assay.loops.tree.shapes import ABSOLUTE
-from assay.loops.tree.two_classes import TwoClasses, two_gain, two_scan, two_search, two_total
+from assay.loops.tree.classes import Classes, classes_counted, classes_gain, classes_scan, classes_search, classes_total
+from assay.loops.tree.numbers import Numbers, numbers_counted, numbers_gain, numbers_scan, numbers_search, numbers_total
+from assay.loops.tree.two_classes import TwoClasses, two_counted, two_gain, two_scan, two_search, two_total
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -42,8 +41,24 @@ def _no_cost(target, rules, entries, a, b, order):  # type: ignore[no-untyped-de
 
 
 @njit(nogil=True, cache=True)
-def _numbers_cost(target, rules, entries, a, b, order):  # type: ignore[no-untyped-def]
-    return absolute_cost(target, entries, a, b, order)[0] if rules.criterion == ABSOLUTE else 0.0
+def _medians_cost(target, rules, entries, a, b, order):  # type: ignore[no-untyped-def]
+    return absolute_cost(target, entries, a, b, order)[0]
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _bare_medians(t):  # type: ignore[no-untyped-def]
+    return Medians(bare(t.value), bare(t.weight), bare(t.plain), t.weighted, t.unit, t.offset, t.factor)
+
+
+@njit(nogil=True, cache=True)
+def _no_scan(target, table, rules, items, first, m, lookup, n, sums, at, f, found, scratch):  # type: ignore[no-untyped-def]
+    """Medians are found node by node, never from lists."""
+
+
+@njit(nogil=True, cache=True)
+def _never_counted(target, table, rules, n, sums, at, f, counts, first, found, scratch):  # type: ignore[no-untyped-def]
+    """Medians do not follow from counts."""
+    return False
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -75,9 +90,40 @@ def _numbers_weight(target, n, sums, at):  # type: ignore[no-untyped-def]
 
 
 TEXTS: dict[str, tuple[Any, ...]] = {
-    "TwoClasses": (_bare_two, _two_total, two_search, two_gain, _no_cost, _no_mean, _two_weight, two_scan),
-    "Classes": (_bare_classes, classes_total, classes_search, classes_gain, _no_cost, _no_mean, _classes_weight, classes_scan),
-    "Numbers": (_bare_numbers, numbers_total, numbers_search, numbers_gain, _numbers_cost, _numbers_mean, _numbers_weight, numbers_scan),
+    "TwoClasses": (_bare_two, _two_total, two_search, two_gain, _no_cost, _no_mean, _two_weight, two_scan, two_counted),
+    "Classes": (
+        _bare_classes,
+        classes_total,
+        classes_search,
+        classes_gain,
+        _no_cost,
+        _no_mean,
+        _classes_weight,
+        classes_scan,
+        classes_counted,
+    ),
+    "Numbers": (
+        _bare_numbers,
+        numbers_total,
+        numbers_search,
+        numbers_gain,
+        _no_cost,
+        _numbers_mean,
+        _numbers_weight,
+        numbers_scan,
+        numbers_counted,
+    ),
+    "Medians": (
+        _bare_medians,
+        numbers_total,
+        medians_search,
+        medians_gain,
+        _medians_cost,
+        _numbers_mean,
+        _numbers_weight,
+        _no_scan,
+        _never_counted,
+    ),
 }
 
 
@@ -121,6 +167,12 @@ def scan(target, table, rules, items, first, m, lookup, n, sums, at, f, found, s
     """Improve `found` by the best split on column f, whose rows lie sorted in items[first : first + m]."""
     text = TEXTS[type(target).__name__][7]
     return text(target, table, rules, items, first, m, lookup, n, sums, at, f, found, scratch)
+
+
+def counted(target, table, rules, n, sums, at, f, counts, first, found, scratch):  # type: ignore[no-untyped-def]
+    """Improve `found` by the best split on column f of a node whose codes are counted."""
+    text = TEXTS[type(target).__name__][8]
+    return text(target, table, rules, n, sums, at, f, counts, first, found, scratch)
 
 
 def _texts(target: Any) -> tuple[Any, ...]:
@@ -171,4 +223,11 @@ if not config.DISABLE_JIT:
         text = _texts(target)[7]
         return lambda target, table, rules, items, first, m, lookup, n, sums, at, f, found, scratch: text(
             target, table, rules, items, first, m, lookup, n, sums, at, f, found, scratch
+        )
+
+    @overload(counted)
+    def _counted(target, table, rules, n, sums, at, f, counts, first, found, scratch):  # type: ignore[no-untyped-def]
+        text = _texts(target)[8]
+        return lambda target, table, rules, n, sums, at, f, counts, first, found, scratch: text(
+            target, table, rules, n, sums, at, f, counts, first, found, scratch
         )

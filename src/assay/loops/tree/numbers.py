@@ -25,8 +25,7 @@ from assay.loops.tree.candidates import (
     there_in_list,
 )
 from assay.loops.tree.dice import mixed
-from assay.loops.tree.shapes import ABSOLUTE, BITS_A_NAT, ENTROPY, FEW_ROWS, HALF, LOW16, LOW32, POISSON
-from assay.loops.tree.absolute import absolute_search
+from assay.loops.tree.shapes import BITS_A_NAT, ENTROPY, FEW_ROWS, HALF, LOW16, LOW32, NONE_MISSING, ONE, POISSON, ZERO
 
 QUARTER = np.uint64(16)
 
@@ -170,18 +169,25 @@ def _run(target, ranked, start, count, scratch):  # type: ignore[no-untyped-def]
 @njit(nogil=True, cache=True)
 def _by_buckets(target, table, rules, entries, a, b, f, n, tot, at, found, scratch):  # type: ignore[no-untyped-def]
     """Column f, counted into buckets. Says whether it varies."""
-    sums, worth, used = scratch.sums, scratch.worth, table.buckets[f]
-    for i in range(3 * used + 3):
+    sums = scratch.sums
+    for i in range(3 * table.buckets[f] + 3):
         sums[i] = 0
     if target.weighted:
         _count(table, f, entries, a, b, scratch)
     else:
         _count_light(table, f, entries, a, b, scratch)
+    return _best_bucket(target, table, rules, f, n, tot, at, found, scratch)
+
+
+@njit(nogil=True, cache=True)
+def _best_bucket(target, table, rules, f, n, tot, at, found, scratch):  # type: ignore[no-untyped-def]
+    """The best split after a bucket of the column counted in scratch.sums. Says whether it varies."""
+    sums, worth, used = scratch.sums, scratch.worth, table.buckets[f]
     missing = table.missing[f] >> table.shift[f] if table.missing[f] >= 0 else -1
     lost = missing >= 0 and sums[3 * missing] > 0
     varies = False
     for left in range(1 + lost):
-        _run(target, False, missing if left else -1, used, scratch)
+        _run(target, False, missing if left else -ONE, used, scratch)
         _score(target, rules, tot, at, n, table.trend[f], found, scratch, used)
         best = greatest(scratch, used)
         varies = varies or best > -np.inf
@@ -193,7 +199,14 @@ def _by_buckets(target, table, rules, entries, a, b, f, n, tot, at, found, scrat
             while after < used and sums[3 * after] == 0:
                 after += 1
             shift = table.shift[f]
-            keep(found, best, f, ((b_ + 1) << shift) - 1, (after << shift) if after < used else table.missing[f], left)
+            keep(
+                found,
+                best,
+                f,
+                ((b_ + 1) << shift) - 1,
+                (after << shift) if after < used else table.missing[f],
+                left if lost else NONE_MISSING,
+            )
     return varies
 
 
@@ -214,7 +227,7 @@ def _scan(target, table, rules, items, first, stop, m, lookup, base, f, n, tot, 
             real[i] = np.float64(W)
             real[A + i] = np.float64(Z)
         _score(target, rules, tot, at, n, table.trend[f], found, scratch, stop)
-        keep_item(table, f, items, first, stop, left, scratch, found)
+        keep_item(table, f, items, first, stop, left if stop < m else NONE_MISSING, scratch, found)
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -229,7 +242,7 @@ def _by_sorting(target, table, rules, entries, a, b, f, n, tot, at, found, scrat
     """Column f, code by code. Says whether it varies."""
     stop, varies = sorted_node(table, entries, a, b, f, scratch)
     if varies:
-        _scan(target, table, rules, scratch.other, 0, stop, b - a, entries, a, f, n, tot, at, found, scratch)
+        _scan(target, table, rules, scratch.other, ZERO, stop, b - a, entries, a, f, n, tot, at, found, scratch)
     return varies
 
 
@@ -238,17 +251,23 @@ def numbers_scan(target, table, rules, items, first, m, lookup, n, sums, at, f, 
     """Improve `found` by the best split on column f, whose rows lie sorted in items[first : first + m]."""
     stop, varies = there_in_list(table, items, first, m, f)
     if varies:
-        _scan(target, table, rules, items, first, stop, m, lookup, 0, f, n, sums, at, found, scratch)
+        _scan(target, table, rules, items, first, stop, m, lookup, ZERO, f, n, sums, at, found, scratch)
 
 
 @njit(nogil=True, cache=True)
 def _by_categories(target, table, rules, entries, a, b, f, n, tot, at, found, scratch):  # type: ignore[no-untyped-def]
     """Column f of categories, ordered by their means."""
-    sums, ranked, mean, A = scratch.sums, scratch.count, scratch.real, scratch.reach
     for i in range(3 * 256):
-        sums[i] = 0
+        scratch.sums[i] = 0
     _count(table, f, entries, a, b, scratch)
-    m = 0
+    return _best_categories(target, rules, f, n, tot, at, found, scratch)
+
+
+@njit(nogil=True, cache=True)
+def _best_categories(target, rules, f, n, tot, at, found, scratch):  # type: ignore[no-untyped-def]
+    """As `_by_categories`, of the rows counted in scratch.sums."""
+    sums, ranked, mean, A = scratch.sums, scratch.count, scratch.real, scratch.reach
+    m = ZERO
     for c in range(256):
         if sums[3 * c] > 0:
             mean[2 * A + c] = np.float64(sums[3 * c + 2]) / np.float64(max(1, sums[3 * c + 1]))
@@ -257,8 +276,8 @@ def _by_categories(target, table, rules, entries, a, b, f, n, tot, at, found, sc
     if m < 2:
         return False
     rank_by(mean, 2 * A, ranked, m)
-    _run(target, True, -1, m, scratch)
-    _score(target, rules, tot, at, n, 0, found, scratch, m)
+    _run(target, True, -ONE, m, scratch)
+    _score(target, rules, tot, at, n, ZERO, found, scratch, m)
     best = greatest(scratch, m)
     if best > found.score[0]:
         i = 0
@@ -279,12 +298,12 @@ def _by_chance(target, table, rules, entries, a, b, f, n, tot, at, word, found, 
     for i in range(b - a):
         e = entries[a + i]
         code = np.int64(codes[first + np.int64(e >> HALF)])
-        if code <= cut or (left and code == missing):
+        if code <= cut or (left == 1 and code == missing):
             c += _times(e)
             W += scratch.weight[i]
             Z += scratch.signed[i]
     scratch.number[0], scratch.real[0], scratch.real[scratch.reach] = c, np.float64(W), np.float64(Z)
-    _score(target, rules, tot, at, n, table.trend[f], found, scratch, 1)
+    _score(target, rules, tot, at, n, table.trend[f], found, scratch, ONE)
     if scratch.worth[0] > found.score[0]:
         keep(found, scratch.worth[0], f, cut, after, left)
         found.score[3] = threshold
@@ -298,9 +317,7 @@ def numbers_search(target, table, rules, entries, a, b, n, sums, at, f, k, width
     varies, many = False, b - a >= max(FEW_ROWS, rules.exact_below)
     for j in range(k, k + width):
         c = f[j]
-        if rules.criterion == ABSOLUTE:
-            varies |= absolute_search(target, table, rules, entries, a, b, c, n, found, scratch)
-        elif table.levels[c] > 0:
+        if table.levels[c] > 0:
             varies |= _by_categories(target, table, rules, entries, a, b, c, n, sums, at, found, scratch)
         elif rules.random:
             own = mixed(word + np.uint64(c))
@@ -314,11 +331,20 @@ def numbers_search(target, table, rules, entries, a, b, n, sums, at, f, k, width
 
 @njit(nogil=True, cache=True)
 def numbers_gain(target, rules, score, cost, n, sums, at):  # type: ignore[no-untyped-def]
-    """u(C) − (p_L u(C_L) + p_R u(C_R)) of a split with that score; cost: Σ w |y − median| of the node, where the criterion is that."""
+    """u(C) − (p_L u(C_L) + p_R u(C_R)) of a split with that score."""
     W, Z = np.float64(sums[at]), np.float64(sums[at + 1])
-    if rules.criterion == ABSOLUTE:
-        return (score + cost) / W
     if rules.criterion == POISSON or rules.criterion == ENTROPY:
         own = _side(rules.criterion, W, Z, target.unit, target.offset)
         return (score - own) / W * (BITS_A_NAT if rules.criterion == ENTROPY else 1.0)
     return (score - Z * Z / W) / W * target.factor
+
+
+@njit(nogil=True, cache=True)
+def numbers_counted(target, table, rules, n, sums, at, f, counts, first, found, scratch):  # type: ignore[no-untyped-def]
+    """Improve `found` by the best split on column f of a node of which draws, w and z of each code are added up in
+    counts[first + 3 · code + (0, 1, 2)]."""
+    for i in range(3 * 256):
+        scratch.sums[i] = counts[first + i]
+    if table.levels[f] > 0:
+        return _best_categories(target, rules, f, n, sums, at, found, scratch)
+    return _best_bucket(target, table, rules, f, n, sums, at, found, scratch)

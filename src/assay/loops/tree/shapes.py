@@ -16,10 +16,12 @@ from assay.loops.tree.bare import bare
 
 BUCKETS = 256
 FEW_ROWS = 32  # nodes with fewer rows are sorted instead of counted into buckets
+ZERO, ONE = np.int64(0), np.int64(1)  # plain numbers in a call would be compiled for apart
 FEW_SORTED = 48  # nodes with no more rows are sorted again where lists would have to be kept
 LOW16 = np.uint64(0xFFFF)
 LOW32 = np.uint64(0xFFFFFFFF)
 HALF = np.uint64(32)
+NONE_MISSING = 2  # in place of the side where missing values go: the node has none
 BITS_A_NAT = 1.0 / np.log(2.0)
 GINI, ENTROPY, POISSON, ABSOLUTE = 0, 1, 2, 3  # squared error is GINI's text
 
@@ -56,7 +58,7 @@ class Rules(NamedTuple):
 
 class Found(NamedTuple):
     """The best split so far: `score` (4,): its score, the least and the greatest answer that the node may give, a random threshold
-    (NaN: none); `place` (5,): feature, last code on the left, next code, missing to the left, by categories; `sides` (256,): 1
+    (NaN: none); `place` (5,): feature, last code on the left, next code, missing to the left (or NONE_MISSING), by categories; `sides` (256,): 1
     where a category goes to the left."""
 
     score: Any
@@ -113,7 +115,6 @@ def bare_table(t):  # type: ignore[no-untyped-def]
 @njit(nogil=True, cache=True, inline="always")
 def bare_scratch(s):  # type: ignore[no-untyped-def]
     return Scratch(
-        
         bare(s.hist),
         bare(s.sums),
         bare(s.running),
@@ -129,13 +130,12 @@ def bare_scratch(s):  # type: ignore[no-untyped-def]
         s.reach,
         bare(s.order),
         bare(s.swaps),
-    
     )
 
 
 @njit(nogil=True, cache=True, inline="always")
-def bare_lists(l):  # type: ignore[no-untyped-def]
-    return Lists(bare(l.items), l.rows, bare(l.entry), bare(l.side))
+def bare_lists(t):  # type: ignore[no-untyped-def]
+    return Lists(bare(t.items), t.rows, bare(t.entry), bare(t.side))
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -147,7 +147,7 @@ class Grown(NamedTuple):
     """Nodes in preorder: the left child of a node follows it. feature (N,): −1 for a leaf, −2 − f for a split by categories; right (N,);
     cut (N,): the threshold, or the number of the split by categories; code (N,): the last code on the left, or that number;
     missing (N,): 1 where missing values go to the left;
-    sets (S, 4): its sides as bits; sums (N, C): the target's sums; rows (N,): draws; start (N,): its first entry; gain (N,): what the split gained;
+    sets (S, 4): its sides as bits; sums (N, C): the target's sums; rows (N,): draws; start, other (N,): its first entry, of those learnt from and of the others; gain (N,): what the split gained;
     bounds (N, 2): the least and the greatest answer, where columns have a trend (else empty)."""
 
     feature: Any
@@ -159,6 +159,7 @@ class Grown(NamedTuple):
     sums: Any
     rows: Any
     start: Any
+    other: Any
     gain: Any
     bounds: Any
 
@@ -175,6 +176,7 @@ def bare_grown(g):  # type: ignore[no-untyped-def]
         bare(g.sums),
         bare(g.rows),
         bare(g.start),
+        bare(g.other),
         bare(g.gain),
         bare(g.bounds),
     )

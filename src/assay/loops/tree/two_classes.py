@@ -24,7 +24,7 @@ from assay.loops.tree.candidates import (
     there_in_list,
 )
 from assay.loops.tree.dice import mixed
-from assay.loops.tree.shapes import BITS_A_NAT, ENTROPY, FEW_ROWS, HALF, LOW16, LOW32
+from assay.loops.tree.shapes import BITS_A_NAT, ENTROPY, FEW_ROWS, HALF, LOW16, LOW32, NONE_MISSING, ONE, ZERO
 
 QUARTER = np.uint64(16)
 TIMES = np.uint64(0xFFFF0000)
@@ -85,7 +85,8 @@ def _score(running, worth, count, n, s, criterion, xlogx, least):  # type: ignor
     """worth[i] of the split that puts running[i] to the left, −∞ where a side is too small; one flat loop, no branches."""
     if criterion == ENTROPY:
         for i in range(count):
-            nl, sl = np.int64(running[i] >> HALF), np.int64(running[i] & LOW32)
+            # of a column with fewer buckets than its neighbours the last ones count what is missing twice: these are no splits
+            nl, sl = min(n, np.int64(running[i] >> HALF)), min(s, np.int64(running[i] & LOW32))
             nr, sr = n - nl, s - sl
             w = xlogx[sl] + xlogx[nl - sl] - xlogx[nl] + (xlogx[sr] + xlogx[nr - sr] - xlogx[nr])
             worth[i] = w if (nl >= least) & (nr >= least) else -np.inf
@@ -102,7 +103,7 @@ def _score(running, worth, count, n, s, criterion, xlogx, least):  # type: ignor
 def _by_buckets(table, rules, entries, a, b, f, k, width, n, s, xlogx, found, scratch):  # type: ignore[no-untyped-def]
     """The columns f[k : k + width], at most four, counted into buckets. Says whether any of them varies."""
     hist = scratch.hist
-    used = 0
+    used = ZERO
     for j in range(width):
         used = max(used, table.buckets[f[k + j]])
     for i in range(4 * used + 4):
@@ -112,8 +113,14 @@ def _by_buckets(table, rules, entries, a, b, f, k, width, n, s, xlogx, found, sc
     else:
         for j in range(width):
             _count_one(table, f[k + j], j, entries, a, b, hist)
-    varies = False
-    lost = False
+    return _best_bucket(table, rules, f, k, width, used, n, s, xlogx, found, scratch)
+
+
+@njit(nogil=True, cache=True)
+def _best_bucket(table, rules, f, k, width, used, n, s, xlogx, found, scratch):  # type: ignore[no-untyped-def]
+    """The best split after a bucket of the columns counted in scratch.hist; of equal ones the first column's, whatever is counted together."""
+    hist, own = scratch.hist, width
+    lost, varies = False, False
     for j in range(width):
         lost = lost or _gone(table, f[k + j], j, hist) != 0
     for left in range(1 + lost):
@@ -122,7 +129,9 @@ def _by_buckets(table, rules, entries, a, b, f, k, width, n, s, xlogx, found, sc
         best = greatest(scratch, 4 * used)
         varies = varies or best > -np.inf
         if best > found.score[0]:
-            _keep_bucket(table, f, k, width, used, left, best, hist, scratch.worth, found)
+            own = _keep_bucket(table, f, k, width, left, best, hist, scratch.worth, own, found)
+        elif left and best == found.score[0] and own < width:
+            own = _keep_bucket(table, f, k, own, left, best, hist, scratch.worth, own, found)
     return varies
 
 
@@ -153,8 +162,9 @@ def _run_four(table, f, k, width, used, left, hist, running):  # type: ignore[no
 
 
 @njit(nogil=True, cache=True)
-def _keep_bucket(table, f, k, width, used, left, best, hist, worth, found):  # type: ignore[no-untyped-def]
-    """Keep the first split that is worth `best`; of a column's equal ones that is the one whose bucket holds rows."""
+def _keep_bucket(table, f, k, width, left, best, hist, worth, own, found):  # type: ignore[no-untyped-def]
+    """Keep the first split of the first `width` columns that is worth `best`; of a column's equal ones that is the one whose bucket holds
+    rows. The column's place among those counted; `own` where none is."""
     for j in range(width):
         c = f[k + j]
         values = table.buckets[c]
@@ -164,8 +174,17 @@ def _keep_bucket(table, f, k, width, used, left, best, hist, worth, found):  # t
                 while after < values and hist[4 * after + j] == 0:
                     after += 1
                 shift = table.shift[c]
-                keep(found, best, c, ((b + 1) << shift) - 1, (after << shift) if after < values else table.missing[c], left)
-                return
+                side = left if _gone(table, c, j, hist) != 0 else NONE_MISSING
+                keep(
+                    found,
+                    best,
+                    c,
+                    ((b + 1) << shift) - 1,
+                    (after << shift) if after < values else table.missing[c],
+                    side,
+                )
+                return j
+    return own
 
 
 @njit(nogil=True, cache=True)
@@ -181,7 +200,7 @@ def _scan(table, rules, items, first, stop, m, lookup, base, f, n, s, xlogx, fou
             run += _word(lookup[base + np.int64(items[first + i] & LOW32)])
             running[i] = run
         _score(running, scratch.worth, stop, n, s, rules.criterion, xlogx, rules.min_leaf)
-        keep_item(table, f, items, first, stop, left, scratch, found)
+        keep_item(table, f, items, first, stop, left if stop < m else NONE_MISSING, scratch, found)
 
 
 @njit(nogil=True, cache=True)
@@ -189,7 +208,7 @@ def _by_sorting(table, rules, entries, a, b, f, n, s, xlogx, found, scratch):  #
     """Column f, code by code. Says whether it varies."""
     stop, varies = sorted_node(table, entries, a, b, f, scratch)
     if varies:
-        _scan(table, rules, scratch.other, 0, stop, b - a, entries, a, f, n, s, xlogx, found, scratch)
+        _scan(table, rules, scratch.other, ZERO, stop, b - a, entries, a, f, n, s, xlogx, found, scratch)
     return varies
 
 
@@ -198,17 +217,24 @@ def two_scan(target, table, rules, items, first, m, lookup, n, sums, at, f, foun
     """Improve `found` by the best split on column f, whose rows lie sorted in items[first : first + m]."""
     stop, varies = there_in_list(table, items, first, m, f)
     if varies:
-        _scan(table, rules, items, first, stop, m, lookup, 0, f, n, sums[at + 1], target.xlogx, found, scratch)
+        _scan(table, rules, items, first, stop, m, lookup, ZERO, f, n, sums[at + 1], target.xlogx, found, scratch)
 
 
 @njit(nogil=True, cache=True)
 def _by_categories(table, rules, entries, a, b, f, n, s, xlogx, found, scratch):  # type: ignore[no-untyped-def]
     """Column f of categories, ordered by their shares of positives: one of the splits of that order is the best of all."""
-    hist, share, ranked = scratch.hist, scratch.real, scratch.count
+    hist = scratch.hist
     for c in range(256):
         hist[4 * c] = 0
     _count_one(table, f, 0, entries, a, b, hist)
-    m = 0
+    return _best_categories(rules, f, n, s, xlogx, found, scratch)
+
+
+@njit(nogil=True, cache=True)
+def _best_categories(rules, f, n, s, xlogx, found, scratch):  # type: ignore[no-untyped-def]
+    """As `_by_categories`, of the rows counted in scratch.hist."""
+    hist, share, ranked = scratch.hist, scratch.real, scratch.count
+    m = ZERO
     for c in range(256):
         if hist[4 * c] != 0:
             share[c] = np.float64(hist[4 * c] & LOW32) / np.float64(hist[4 * c] >> HALF)
@@ -241,9 +267,9 @@ def _by_chance(table, rules, entries, a, b, f, n, s, xlogx, word, found, scratch
     run = np.uint64(0)
     for i in range(a, b):
         c = np.int64(codes[first + np.int64(entries[i] >> HALF)])
-        run += _word(entries[i]) if c <= cut or (left and c == missing) else np.uint64(0)
+        run += _word(entries[i]) if c <= cut or (left == 1 and c == missing) else np.uint64(0)
     scratch.running[0] = run
-    _score(scratch.running, scratch.worth, 1, n, s, rules.criterion, xlogx, rules.min_leaf)
+    _score(scratch.running, scratch.worth, ONE, n, s, rules.criterion, xlogx, rules.min_leaf)
     if scratch.worth[0] > found.score[0]:
         keep(found, scratch.worth[0], f, cut, after, left)
         found.score[3] = at
@@ -283,3 +309,18 @@ def two_gain(target, rules, score, cost, n, sums, at):  # type: ignore[no-untype
         x = target.xlogx
         return (score - (x[s] + x[n - s] - x[n])) / n * BITS_A_NAT
     return 2.0 * (score - np.float64(s) * np.float64(s) / n) / n
+
+
+@njit(nogil=True, cache=True)
+def two_counted(target, table, rules, n, sums, at, f, counts, first, found, scratch):  # type: ignore[no-untyped-def]
+    """Improve `found` by the best split on column f of a node of which draws and positives of each code are counted in
+    counts[first + 2 · code + (0, 1)]. Says whether it varies."""
+    hist = scratch.hist
+    for c in range(256):
+        hist[4 * c] = (np.uint64(counts[first + 2 * c]) << HALF) | np.uint64(counts[first + 2 * c + 1])
+        hist[4 * c + 1] = hist[4 * c + 2] = hist[4 * c + 3] = np.uint64(0)
+    if table.levels[f] > 0:
+        return _best_categories(rules, f, n, sums[at + 1], target.xlogx, found, scratch)
+    order = scratch.swaps
+    order[0] = f
+    return _best_bucket(table, rules, order, ZERO, ONE, table.buckets[f], n, sums[at + 1], target.xlogx, found, scratch)

@@ -8,15 +8,18 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from assay.loops.tree.bare import bare
+
 HALF = np.uint64(32)
 EIGHT = np.uint64(8)
 FEATURE = np.uint64(0xFFFFFF)
 LEFT, SETS, LEAF = np.uint64(1), np.uint64(2), np.uint64(4)
 AT_ONCE = 8
+ROWS = 4096  # that stay near while all trees go over them
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _goes_left(x, cut, link, sets, levels, category, category_first):  # type: ignore[no-untyped-def]
+def goes_left(x, cut, link, sets, levels, category, category_first):  # type: ignore[no-untyped-def]
     if link & SETS:
         f = np.int64((link >> EIGHT) & FEATURE)
         if x == x and x >= 0.0 and x < levels[f]:
@@ -36,34 +39,83 @@ def walk_all(X, words, cuts, root, sets, levels, category, category_first, leave
             if link & LEAF:
                 break
             x = np.float64(X[i, np.int64((link >> EIGHT) & FEATURE)])
-            left = _goes_left(x, cuts[at, 0], link, sets, levels, category, category_first)
+            left = goes_left(x, cuts[at, 0], link, sets, levels, category, category_first)
             at = at + 1 if left else np.int64(link >> HALF)
         leaves[i] = words[at, 0]
 
 
+@njit(nogil=True, cache=True, inline="always")
+def _step(X, row, words, cuts, node):  # type: ignore[no-untyped-def]
+    """The child of a node that a row goes to; a leaf's is the leaf itself. All arrays flat and bare."""
+    link = words[2 * node + 1]
+    x = np.float64(X[row + np.int64((link >> EIGHT) & FEATURE)])
+    left = (x <= cuts[2 * node]) | ((x != x) & ((link & LEFT) != 0))
+    below = node + 1 if left else np.int64(link >> HALF)
+    return node if (link & LEAF) != 0 else below
+
+
+@njit(nogil=True, cache=True)
+def _leaf(X, row, words, cuts, node):  # type: ignore[no-untyped-def]
+    """The leaf of one row."""
+    while (words[2 * node + 1] & LEAF) == 0:
+        node = _step(X, row, words, cuts, node)
+    return node
+
+
+@njit(nogil=True, cache=True)
+def _eight(X, row, d, words, cuts, root, at):  # type: ignore[no-untyped-def]
+    """at[:8]: the leaves of eight rows, which go down together, so that none waits for memory alone."""
+    a = b = c = e = f = g = h = i = root
+    while True:
+        a, b = _step(X, row, words, cuts, a), _step(X, row + d, words, cuts, b)
+        c, e = _step(X, row + 2 * d, words, cuts, c), _step(X, row + 3 * d, words, cuts, e)
+        f, g = _step(X, row + 4 * d, words, cuts, f), _step(X, row + 5 * d, words, cuts, g)
+        h, i = _step(X, row + 6 * d, words, cuts, h), _step(X, row + 7 * d, words, cuts, i)
+        ends = words[2 * a + 1] & words[2 * b + 1] & words[2 * c + 1] & words[2 * e + 1]
+        ends &= words[2 * f + 1] & words[2 * g + 1] & words[2 * h + 1] & words[2 * i + 1]
+        if (ends & LEAF) != 0:
+            break
+    at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7] = a, b, c, e, f, g, h, i
+
+
+@njit(nogil=True, cache=True)
+def _walk(X, rows, d, words, cuts, root, at, leaves):  # type: ignore[no-untyped-def]
+    """leaves[i]: the leaf's row of the table for each of the rows."""
+    first = 0
+    while first + AT_ONCE <= rows:
+        _eight(X, first * d, d, words, cuts, root, at)
+        for k in range(AT_ONCE):
+            leaves[first + k] = np.int64(words[2 * at[k]])
+        first += AT_ONCE
+    for i in range(first, rows):
+        leaves[i] = np.int64(words[2 * _leaf(X, i * d, words, cuts, root)])
+
+
 @njit(nogil=True, cache=True)
 def walk_plain(X, words, cuts, root, leaves):  # type: ignore[no-untyped-def]
-    """As `walk_all`, of trees without splits by categories: eight rows go down together, so that none waits for memory alone."""
-    m = X.shape[0]
+    """As `walk_all`, of trees without splits by categories."""
     at = np.empty(AT_ONCE, np.int64)
-    for first in range(0, m, AT_ONCE):
-        rows = min(AT_ONCE, m - first)
-        for k in range(rows):
-            at[k] = root
-        going = True
-        while going:
-            going = False
-            for k in range(rows):
-                node = at[k]
-                link = words[node, 1]
-                leaf = (link & LEAF) != 0
-                x = np.float64(X[first + k, np.int64((link >> EIGHT) & FEATURE)])
-                left = (x <= cuts[node, 0]) | ((x != x) & ((link & LEFT) != 0))
-                below = node + 1 if left else np.int64(link >> HALF)
-                at[k] = node if leaf else below
-                going |= not leaf
-        for k in range(rows):
-            leaves[first + k] = words[at[k], 0]
+    _walk(bare(X), X.shape[0], X.shape[1], bare(words), bare(cuts), root, bare(at), bare(leaves))
+
+
+@njit(nogil=True, cache=True)
+def add_plain(X, words, cuts, roots, table, scores):  # type: ignore[no-untyped-def]
+    """scores[i] += table[leaf of row i] for every tree in turn, of trees without splits by categories."""
+    at, leaves = np.empty(AT_ONCE, np.int64), np.empty(ROWS, np.int64)
+    d, K = X.shape[1], table.shape[1]
+    for first in range(0, X.shape[0], ROWS):
+        rows = min(ROWS, X.shape[0] - first)
+        some, own = X[first : first + rows], scores[first : first + rows]
+        for tree in range(roots.shape[0]):
+            _walk(bare(some), rows, d, bare(words), bare(cuts), roots[tree], bare(at), bare(leaves))
+            _add(bare(table), bare(leaves), rows, K, bare(own))
+
+
+@njit(nogil=True, cache=True)
+def _add(table, leaves, rows, K, scores):  # type: ignore[no-untyped-def]
+    for i in range(rows):
+        for k in range(K):
+            scores[i * K + k] += table[leaves[i] * K + k]
 
 
 @njit(nogil=True, cache=True)
@@ -115,3 +167,21 @@ def add_leaves_at(table, leaves, rows, sums, count):  # type: ignore[no-untyped-
         count[r] += 1
         for k in range(table.shape[1]):
             sums[r, k] += table[leaf, k]
+
+
+@njit(nogil=True, cache=True)
+def row_losses(sums, count, truth, classes, loss):  # type: ignore[no-untyped-def]
+    """loss[i] of the mean answer for row i: zero-one where there are classes, else squared; NaN where no tree answered."""
+    for i in range(sums.shape[0]):
+        if count[i] == 0:
+            loss[i] = np.nan
+            continue
+        if classes == 0:
+            off = sums[i, 0] / count[i] - truth[i]
+            loss[i] = off * off
+            continue
+        best = 0
+        for k in range(1, sums.shape[1]):
+            if sums[i, k] > sums[i, best]:
+                best = k
+        loss[i] = 0.0 if best == truth[i] else 1.0

@@ -1,0 +1,197 @@
+"""What the witness of a claim about trees says, and the targets and weights of the rows that it speaks of.
+
+Weights are counted in whole numbers of a power of two so small that all of them together just fit 62 bits, as trees are grown:
+sums over rows are then exact in whatever order they are taken, and a row of less than half a unit counts as absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from math import frexp
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from assay.certify.claim import Claim
+from assay.engines import Rows
+from assay.labels import Labels, class_multipliers
+from assay.numerics import Array, Floats
+
+LARGEST_TOLERANCE = 1e-6
+KEPT = 50_000_000  # numbers of rows that are kept from pass to pass
+BITS = 61
+OF_CLASSES = ("gini", "entropy", "log_loss")
+OF_NUMBERS = ("squared_error", "absolute_error", "poisson")
+
+
+class Tree(NamedTuple):
+    """A tree in preorder, one entry a node: column (−1: leaf), threshold, number of the set of categories (−1: by threshold), whether
+    missing values go to the left, the children, and the number of the leaf; of the leaves their rows of the table (L, C)."""
+
+    column: Array
+    cut: Floats
+    by_set: Array
+    missing_left: Array
+    right: Array
+    number: Array
+    table: Floats
+
+    @property
+    def splits(self) -> Array:
+        """The nodes that are no leaves."""
+        return np.flatnonzero(self.column >= 0)
+
+    @property
+    def leaves(self) -> Array:
+        """The nodes that are leaves."""
+        return np.flatnonzero(self.column < 0)
+
+
+def ends_of(is_leaf: Array) -> Array:
+    """Of each node the first one behind its subtree. With +1 a split and −1 a leaf, a subtree ends where the running sum first falls
+    below what it was before the subtree."""
+    n = len(is_leaf)
+    at = np.arange(n)
+    run = np.cumsum(np.where(is_leaf, -1, 1))
+    before = run - np.where(is_leaf, -1, 1)
+    falls = np.sort((run[is_leaf] + n) * (n + 1) + at[is_leaf])
+    found = np.searchsorted(falls, (before - 1 + n) * (n + 1) + at)
+    if np.any(found >= len(falls)) or np.any(falls[found] // (n + 1) != before - 1 + n):
+        raise ValueError("the nodes are no trees: a split lacks its children")
+    return falls[found] % (n + 1) + 1
+
+
+class Stated(NamedTuple):
+    """Trees and how they came about, as the witness says; levels (d,): categories of each column, first: where its codes begin."""
+
+    trees: list[Tree]
+    sets: Array
+    levels: Array
+    first: Array
+    code: Array
+    classes: list[Any] | None
+    class_weight: Any
+    criterion: str
+    trend: Array
+    tolerance: float
+
+    @property
+    def K(self) -> int:
+        """Classes; 0: the target is a number."""
+        return 0 if self.classes is None else len(self.classes)
+
+
+def stated_in(claim: Claim, rows: Rows) -> Stated:
+    """What the witness says, refused where it cannot be."""
+    t, d = claim.witness, rows.n_columns
+    classes, criterion, tolerance = t["classes"], str(t["criterion"]), float(t["tolerance"])
+    if criterion not in (OF_NUMBERS if classes is None else OF_CLASSES):
+        raise ValueError(f"a criterion {criterion!r} that cannot be")
+    if not 0 < tolerance <= LARGEST_TOLERANCE:
+        raise ValueError(f"a tolerance of {tolerance:g} proves nothing")
+    levels, trend = (np.zeros(d, np.int64) if t[key] is None else np.asarray(t[key], np.int64) for key in ("levels", "trend"))
+    code = np.zeros(0, np.int64) if t["category_code"] is None else np.asarray(t["category_code"], np.int64)
+    if levels.shape != (d,) or trend.shape != (d,) or levels.sum() != len(code) or np.any(levels < 0) or np.any(code < 0):
+        raise ValueError("categories or trends that do not fit the columns")
+    first = np.concatenate([[0], np.cumsum(levels)])[:-1]
+    sets = np.zeros((0, 4), np.uint64) if t["sets"] is None else np.asarray(t["sets"], np.uint64)
+    trees = _trees(t, d, 2 if classes is None else len(classes), len(sets))
+    return Stated(trees, sets, levels, first, code, classes, t["class_weight"], criterion, trend, tolerance)
+
+
+def _trees(t: dict[str, Any], d: int, width: int, sets: int) -> list[Tree]:
+    feature, cut, missing = (np.asarray(t[key]) for key in ("feature", "cut", "missing_left"))
+    leaf, nodes, table = np.asarray(t["leaf"]).astype(np.int64), np.asarray(t["nodes"]), np.asarray(t["table"], np.float64)
+    is_leaf = feature == -1
+    column = np.where(feature < -1, -2 - feature, feature).astype(np.int64)
+    splits = int((~is_leaf).sum())
+    if cut.shape != (splits,) or missing.shape != (splits,) or len(leaf) != is_leaf.sum() or int(nodes.sum()) != len(feature):
+        raise ValueError("the parts of the trees do not fit together")
+    if table.ndim != 2 or table.shape[1] != width or leaf.max(initial=0) >= len(table) or column.max(initial=0) >= d:
+        raise ValueError("leaves or columns of the trees that are not there")
+    wide = np.full(len(feature), np.nan)
+    wide[~is_leaf] = cut
+    by_set = np.where(feature < -1, wide, -1).astype(np.int64)
+    if np.isnan(cut).any() or by_set.max(initial=-1) >= sets or np.any(by_set[feature < -1] != wide[feature < -1]):
+        raise ValueError("thresholds of the trees that cannot be")
+    to_left = np.zeros(len(feature), bool)
+    to_left[~is_leaf] = missing != 0
+    ends, stops = ends_of(is_leaf), np.cumsum(nodes)
+    if np.any(nodes < 1) or not np.array_equal(ends[stops - nodes], stops):
+        raise ValueError("the trees do not have the nodes that the witness tells of")
+    leaves = np.concatenate([[0], np.cumsum(is_leaf)])
+    right = np.where(is_leaf, -1, ends[np.minimum(np.arange(len(feature)) + 1, len(feature) - 1)])
+    made = []
+    for a, b in zip((stops - nodes).tolist(), stops.tolist()):
+        own = slice(a, b)
+        number = np.cumsum(is_leaf[own]) - 1
+        rows = table[leaf[leaves[a] : leaves[b]]]
+        made.append(Tree(column[own], wide[own], by_set[own], to_left[own], right[own] - a, number, rows))
+    return made
+
+
+class Seen:
+    """The rows that a claim speaks of: y (n,) (classes as codes, numbers less a pivot amid them), whole weights (n,) of `unit` each, and
+    their columns in blocks; top: the greatest number but for its sign.
+
+    `draws`: how many rows a tree sees, by which the unit of the weights is chosen.
+    """
+
+    def __init__(self, stated: Stated, rows: Rows, draws: int | None) -> None:
+        self._rows = rows
+        pieces = [part.load() for part in rows.targets()]
+        if not pieces or any(p.y is None for p in pieces):
+            raise ValueError("there are no rows with a target")
+        y: Any = np.concatenate([p.y for p in pieces if p.y is not None])
+        w = np.concatenate([p.w for p in pieces if p.w is not None]) if rows.has_weight else None
+        self.n = len(y)
+        self.pivot, self.top = 0.0, 1.0
+        if stated.classes is None:
+            self.y: Array = y.astype(np.float64)
+        else:
+            labels = Labels.of(np.array(stated.classes))
+            self.y = labels.encode(y).astype(np.int64)
+            if stated.class_weight is not None:
+                counts = np.bincount(self.y, weights=w, minlength=stated.K).astype(np.float64)
+                factor = class_multipliers(stated.class_weight, labels.classes, counts)[self.y]
+                w = factor if w is None else w * factor
+        self.weighted = w is not None
+        self.weights: Floats = np.ones(self.n) if w is None else w
+        self.unit = 1.0 if w is None else _unit(float(w.max()), self.n if draws is None else draws)
+        self.whole = np.rint(self.weights / self.unit).astype(np.int64)
+        self.heaviest = float(self.weights.max())
+        if not self.whole.any():
+            raise ValueError("there are no rows of positive weight")
+        if stated.classes is None:
+            there = self.y[self.whole > 0]
+            self.top = float(np.abs(there).max())
+            self.pivot = 0.0 if stated.criterion == "poisson" else 0.5 * float(there.min()) + 0.5 * float(there.max())
+            self.y = self.y - self.pivot
+
+    @cached_property
+    def _kept(self) -> list[tuple[int, Array]] | None:
+        if self.n * self._rows.n_columns > KEPT:
+            return None
+        return [(b.start, b.X) for b in (part.load() for part in self._rows.blocks())]
+
+    def blocks(self) -> Iterator[tuple[int, Array]]:
+        """(number of the first row, X) block by block; kept where they are not too many."""
+        if self._kept is not None:
+            yield from self._kept
+            return
+        for part in self._rows.blocks():
+            block = part.load()
+            yield block.start, block.X
+
+    @cached_property
+    def scale(self) -> float:
+        """How far the targets of the rows that count are apart; 1 for classes."""
+        if self.y.dtype.kind == "i":
+            return 1.0
+        there = self.y[self.whole > 0]
+        return float(there.max() - there.min())
+
+
+def _unit(greatest: float, draws: int) -> float:
+    return float(2.0 ** (frexp(max(greatest, 1e-290))[1] + int(draws).bit_length() - BITS))

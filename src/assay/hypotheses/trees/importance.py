@@ -1,0 +1,134 @@
+"""How much columns matter to trees: by what their splits gained, and by what shuffling them costs on rows that a tree did not see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf, sqrt
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from assay.engines import ArrayRows, Engine, Rows
+from assay.errors import DataError, ParameterError
+from assay.hypotheses.trees.nodes import LEAF
+from assay.hypotheses.trees.values import columns_of, node_gains, node_values
+from assay.hypotheses.trees.walking import Walker
+from assay.numerics import Array, Floats
+
+if TYPE_CHECKING:
+    from assay.hypotheses.trees.growing import Drawing
+    from assay.hypotheses.trees.model import TreeModel
+
+
+def gain_importances(model: TreeModel) -> Floats:
+    """Of each column the share of its splits in all that was gained: the mean over trees that have a split, adding up to one."""
+    gains = node_gains(model)
+    if gains is None:
+        raise ParameterError(
+            f"{type(model).__name__} did not keep the gains of its splits (criterion='absolute_error'): use oob_importance, or "
+            "assay.assess.permutation_importance on held-out rows."
+        )
+    weighted = gains * node_values(model).weight
+    column, d = columns_of(model.feature_), model.n_features_in_
+    tree = np.repeat(np.arange(len(model.nodes_)), model.nodes_)
+    split = model.feature_ != LEAF
+    flat = np.bincount(tree[split] * d + column[split], weights=weighted[split], minlength=len(model.nodes_) * d)
+    each = flat.astype(np.float64).reshape(-1, d)
+    total = each.sum(axis=1, keepdims=True)
+    each = np.divide(each, total, out=np.zeros_like(each), where=total > 0)
+    mean = each[model.nodes_ > 1].mean(axis=0) if (model.nodes_ > 1).any() else np.zeros(d)
+    return mean / mean.sum() if mean.sum() > 0 else mean
+
+
+@dataclass(frozen=True)
+class ShuffledColumns:
+    """By how much the loss of single trees on rows they did not see grows when a column is shuffled: zero-one of classes, squared of
+    numbers. `increase`, `error` (d,): the mean over rows, and its standard error; `rows`: those that some tree did not see."""
+
+    names: tuple[str, ...]
+    increase: Floats
+    error: Floats
+    rows: int
+    repeats: int
+
+    def __str__(self) -> str:
+        wide = max(map(len, self.names))
+        order = np.argsort(-self.increase, kind="stable")
+        return "\n".join(f"{self.names[j]:<{wide}}  {self.increase[j]: .4g} ± {self.error[j]:.2g}" for j in order)
+
+
+class _Shuffling(NamedTuple):
+    """What all trees share: rows, targets, the answer of each row of the table of leaves, and which columns each tree asks for."""
+
+    X: Array
+    truth: Array
+    answers: Array
+    walker: Walker
+    used: list[Array]
+    drawing: Drawing
+    repeats: int
+    classes: bool
+
+
+def shuffled_columns(
+    model: TreeModel, engine: Engine, rows: Rows, truth: Array, w: Floats | None, drawing: Drawing, repeats: int
+) -> ShuffledColumns:
+    """Shuffle each column among the rows that a tree did not see (Breiman 2001), tree after tree.
+
+    A row takes part twice, judged with another's value and lending its own: the deviation over rows of the sum of both is what the mean is
+    uncertain by.
+    """
+    at_hand = rows.in_memory()
+    assert isinstance(at_hand, ArrayRows)
+    X, d = at_hand.X, rows.n_columns
+    n = len(X)
+    column = columns_of(model.feature_)
+    used = [np.unique(c[c >= 0]) for c in np.split(column, np.cumsum(model.nodes_)[:-1])]
+    classes = model._kind == "classifier"
+    answers = model._leaf_answers()
+    best = answers.argmax(axis=1) if classes else answers[:, 0]
+    shared = _Shuffling(X, truth, best, model._walker, used, drawing, repeats, classes)
+    judged, lent, count = np.zeros((d, n)), np.zeros((d, n)), np.zeros(n)
+    for spared, found in engine.map_with(_shuffle_tree, shared, range(len(used))):
+        count[spared] += 1
+        for j, worse, lending in found:
+            judged[j, spared] += worse
+            lent[j, spared] += lending
+    weight = np.ones(n) if w is None else w
+    there = (count > 0) & (weight > 0)
+    if not there.any():
+        raise DataError("Every tree saw every row: there are no out-of-bag rows to judge by. Draw fewer (max_samples), or more trees.")
+    w, c = weight[there], count[there]
+    judged, lent = judged[:, there] / c, lent[:, there] / c
+    mean = judged @ w / w.sum()
+    spread = ((judged + lent - 2 * mean[:, None]) ** 2) @ (w * w)
+    error = np.sqrt(spread) / w.sum() * sqrt(len(w) / (len(w) - 1)) if len(w) > 1 else np.full(d, inf)
+    return ShuffledColumns(tuple(model._names_in_words()), mean, error, int(there.sum()), repeats)
+
+
+def _shuffle_tree(shared: _Shuffling, tree: int) -> tuple[Array, list[tuple[int, Floats, Floats]]]:
+    """The rows that a tree did not see, and for each column it asks for how much worse they fare, and those who lend to others."""
+    spared = np.flatnonzero(shared.drawing.times(tree, len(shared.X)) == 0)
+    return spared, list(_shuffles(shared, tree, spared)) if len(spared) else []
+
+
+def _shuffles(shared: _Shuffling, tree: int, spared: Array) -> Iterator[tuple[int, Floats, Floats]]:
+    from assay.loops.tree.contributions import walk_shuffled
+
+    way, leaves = shared.walker.way(tree), np.empty(len(spared), dtype=np.int64)
+
+    def losses(j: int, lender: Array) -> Any:
+        walk_shuffled(shared.X, spared, j, lender, *way, leaves)
+        said, truth = shared.answers[leaves], shared.truth[spared]
+        return (said != truth).astype(np.float64) if shared.classes else (said - truth) ** 2
+
+    base = losses(-1, spared)
+    for j in shared.used[tree].tolist():
+        judged, lending = np.zeros(len(spared)), np.zeros(len(spared))
+        for r in range(shared.repeats):
+            order = np.random.default_rng([shared.drawing.seed, tree, j, r]).permutation(len(spared))
+            worse = losses(j, spared[order]) - base
+            judged += worse / shared.repeats
+            lending[order] += worse / shared.repeats
+        yield j, judged, lending
