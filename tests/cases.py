@@ -147,6 +147,12 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
         {"params": {"n_rectangles": 2, "class_weight": "balanced"}, "data": pairs},
         {"params": {"method": "tightest"}, "data": blobs},
     ],
+    "decision-tree": [{}, {"params": {"class_weight": "balanced"}, "data": pairs}],
+    "tree-regressor": [{}, {"params": {"max_leaf_nodes": 20}}],
+    "random-forest": [{"params": {"n_estimators": 6}}],
+    "forest-regressor": [{"params": {"n_estimators": 6}}],
+    "extra-trees": [{"params": {"n_estimators": 6}}],
+    "extra-regressor": [{"params": {"n_estimators": 6}}],
     "perceptron": [{"params": {"max_iter": 3}}, {"params": {"order": "batch", "max_iter": 10}}],
 }
 

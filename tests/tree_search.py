@@ -27,7 +27,11 @@ def impurity(y: np.ndarray, w: np.ndarray, criterion: str) -> float:
         return float(np.average((y - mean) ** 2, weights=w))
     if criterion == "absolute_error":
         return min(float(np.average(np.abs(y - m), weights=w)) for m in np.unique(y))
-    return np.inf if mean <= 0 else float(np.average(np.where(y > 0, y * np.log(np.maximum(y, 1e-300) / mean), 0.0), weights=w))
+    return (
+        np.inf
+        if mean <= 0
+        else float(np.average(np.where(y > 0, y * np.log(np.maximum(y, 1e-300) / mean), 0.0), weights=w))
+    )
 
 
 def gain(y: np.ndarray, w: np.ndarray, left: np.ndarray, criterion: str) -> float:
@@ -63,7 +67,11 @@ def splits(X: np.ndarray, categories: tuple[int, ...] = ()) -> Iterator[Split]:
                 yield Split(j, left)
 
 
-def best_gain(X: np.ndarray, y: np.ndarray, w: np.ndarray, criterion: str, categories: tuple[int, ...] = (), least: int = 1) -> float:
+def best_gain(
+    X: np.ndarray, y: np.ndarray, w: np.ndarray, criterion: str, categories: tuple[int, ...] = (), least: int = 1
+) -> float:
     """The greatest gain of any split with at least so many rows on each side; −∞ where there is none."""
-    found = [gain(y, w, s.left, criterion) for s in splits(X, categories) if min(s.left.sum(), (~s.left).sum()) >= least]
+    found = [
+        gain(y, w, s.left, criterion) for s in splits(X, categories) if min(s.left.sum(), (~s.left).sum()) >= least
+    ]
     return max((g for g in found if not np.isnan(g)), default=-np.inf)

@@ -102,4 +102,3 @@ def random_setup(seed: int, most_rows: int = 200) -> Setup:
         params["bootstrap"] = bool(rng.integers(2))
         params["max_samples"] = one_of(rng, None, None, 1, 0.5)
     return Setup(getattr(assay, name)(**params), X, y, w)
-

@@ -61,7 +61,9 @@ def test_every_claim_of_an_honest_fit_holds_also_from_a_file(name, tmp_path):
     model, data, y, w = FITS[name]
     model.fit(data, y, sample_weight=w)
     names = [c.name for c in model.certificate_]
-    drawn = "leaves" if name.startswith("extra") and "drawn" not in name else "draws" if "without" in name else "bootstrap"
+    drawn = (
+        "leaves" if name.startswith("extra") and "drawn" not in name else "draws" if "without" in name else "bootstrap"
+    )
     judged = "out-of-bag error" if hasattr(model, "classes_") else "out-of-bag squared error"
     assert names == ([drawn] if drawn == "leaves" else [drawn, judged])
     model.save(tmp_path / "forest.assay")
@@ -140,14 +142,18 @@ def test_forged_out_of_bag_losses_are_refused():
     assert low < claim.value < high == claim.bound
     assert refused(forged(certificate, claim.name, value=claim.value * 0.999), SIGNAL, WEIGHTS)
     assert refused(forged(certificate, claim.name, standard_error=claim.witness["standard_error"] / 2), SIGNAL, WEIGHTS)
-    assert refused(forged(certificate, claim.name, interval=np.array([low, high * 0.99]), bound=high * 0.99), SIGNAL, WEIGHTS)
+    assert refused(
+        forged(certificate, claim.name, interval=np.array([low, high * 0.99]), bound=high * 0.99), SIGNAL, WEIGHTS
+    )
 
 
 def test_the_interval_of_unweighted_rows_is_exact(honest):
     claim = honest["out-of-bag error"]
     assert claim.kind == "estimate"
     assert "Clopper-Pearson" in claim.statement
-    assert claim.value == pytest.approx(1 - RandomForestClassifier(n_estimators=10, random_state=4).fit(X, THREE).oob_score_)
+    assert claim.value == pytest.approx(
+        1 - RandomForestClassifier(n_estimators=10, random_state=4).fit(X, THREE).oob_score_
+    )
 
 
 def test_a_forest_grown_in_two_fits_is_as_good_as_one():

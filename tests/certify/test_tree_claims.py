@@ -41,6 +41,7 @@ FITS = {
     "names": classes(np.array(["no", "yes"])[TWO], max_depth=4),
     "weights": classes(THREE, w=WEIGHTS),
     "wild weights": classes(w=10 ** rng.uniform(-6, 3, N)),
+    "wild weights of three classes": classes(THREE, w=10 ** rng.uniform(-6, 3, N)),
     "balanced": classes(TWO, class_weight="balanced", criterion="log_loss"),
     "class weights": classes(THREE, class_weight={0: 5, 2: 0.5}, max_depth=5),
     "missing": classes(THREE, GAPS),
@@ -74,7 +75,9 @@ FITS = {
 def test_every_claim_of_an_honest_fit_holds_also_from_a_file(name, tmp_path):
     model, data, y, w = FITS[name]
     model.fit(data, y, sample_weight=w)
-    expected = {"leaves", "gains"} | ({"best splits"} if name not in ("random", "two columns a node", "one leaf") else set())
+    expected = {"leaves", "gains"} | (
+        {"best splits"} if name not in ("random", "two columns a node", "one leaf") else set()
+    )
     assert {c.name for c in model.certificate_} == expected
     model.save(tmp_path / "tree.assay")
     verdicts = assay.load(tmp_path / "tree.assay").certificate_.verify(data, y, sample_weight=w)
@@ -108,7 +111,9 @@ def test_rows_that_are_read_from_a_file_give_the_same_claims(settings, tmp_path)
 def forged(certificate, name, value=None, **witness):
     """The certificate with one claim altered, for the checkers alone: nothing compares it with the model."""
     claim = certificate[name]
-    claim = dataclasses.replace(claim, value=claim.value if value is None else value, witness={**claim.witness, **witness})
+    claim = dataclasses.replace(
+        claim, value=claim.value if value is None else value, witness={**claim.witness, **witness}
+    )
     return dataclasses.replace(certificate, claims=(claim,), own=None, predict=None)
 
 
@@ -174,12 +179,18 @@ def test_swapped_children_are_refused(honest):
     a, b = of_leaf[right - 1], of_split[right - 1]
     leaf = np.concatenate([w["leaf"][a:], w["leaf"][:a]])
     cut, missing = (np.concatenate([w[k][:1], w[k][b:], w[k][1:b]]) for k in ("cut", "missing_left"))
-    assert refused(forged(certificate, "leaves", feature=feature, leaf=leaf, cut=cut, missing_left=missing), GAPS, THREE)
+    assert refused(
+        forged(certificate, "leaves", feature=feature, leaf=leaf, cut=cut, missing_left=missing), GAPS, THREE
+    )
 
 
 @pytest.mark.parametrize("criterion", ["gini", "squared_error", "absolute_error", "poisson"])
 def test_forged_gains_are_refused(criterion):
-    model = DecisionTreeClassifier(max_depth=4) if criterion == "gini" else DecisionTreeRegressor(criterion=criterion, max_depth=4)
+    model = (
+        DecisionTreeClassifier(max_depth=4)
+        if criterion == "gini"
+        else DecisionTreeRegressor(criterion=criterion, max_depth=4)
+    )
     y = TWO if criterion == "gini" else np.exp(SIGNAL)
     certificate = model.fit(X, y).certificate_
     gain = certificate["gains"].witness["gain"]
@@ -196,7 +207,10 @@ def test_a_tree_of_random_splits_is_not_one_of_best_splits(criterion):
     y = TWO if kind is DecisionTreeClassifier else np.exp(SIGNAL)
     best = kind(criterion=criterion, max_depth=3).fit(FRAME, y).certificate_
     worse = kind(criterion=criterion, max_depth=3, splitter="random").fit(FRAME, y)
-    lie = {**best["best splits"].witness, **{k: v for k, v in worse.certificate_["gains"].witness.items() if k != "gain"}}
+    lie = {
+        **best["best splits"].witness,
+        **{k: v for k, v in worse.certificate_["gains"].witness.items() if k != "gain"},
+    }
     (verdict,) = forged(best, "best splits", value=float(len(worse.cut_)), **lie).verify(FRAME, y)
     assert not verdict.holds
     assert "more than the" in verdict.reason or "halfway" in verdict.reason
@@ -231,14 +245,21 @@ def test_large_trees_are_searched_at_some_of_their_splits(monkeypatch):
 def test_parts_that_are_no_tree_cannot_be_checked(honest):
     certificate = honest.certificate_
     w = certificate["leaves"].witness
-    for lie in ({"feature": w["feature"][1:]}, {"nodes": w["nodes"] + 1}, {"criterion": "chi"}, {"leaf": w["leaf"] + 999}):
+    for lie in (
+        {"feature": w["feature"][1:]},
+        {"nodes": w["nodes"] + 1},
+        {"criterion": "chi"},
+        {"leaf": w["leaf"] + 999},
+    ):
         assert refused(forged(certificate, "leaves", **lie), GAPS, THREE)
 
 
 def test_a_certificate_that_differs_from_the_model_is_refused(honest):
     claims = honest.certificate_.claims
     for k, part in ((0, {"value": 0.0}), (1, {"statement": "all gains are great"}), (2, {"kind": "estimate"})):
-        lying = dataclasses.replace(honest.certificate_, claims=(*claims[:k], dataclasses.replace(claims[k], **part), *claims[k + 1 :]))
+        lying = dataclasses.replace(
+            honest.certificate_, claims=(*claims[:k], dataclasses.replace(claims[k], **part), *claims[k + 1 :])
+        )
         assert not lying.verify(GAPS, THREE).holds
     assert not dataclasses.replace(honest.certificate_, claims=claims[:2]).verify(GAPS, THREE).holds
 
@@ -265,7 +286,12 @@ def test_the_shell_verifies_a_tree(tmp_path):
 
     def run(*words):
         return subprocess.run(
-            [sys.executable, "-m", "assay", *words], cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False
+            [sys.executable, "-m", "assay", *words],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
         )
 
     trained = run("train", "iris.csv", "--target", "target", "--model", "decision-tree", "--out", "m.assay")

@@ -62,7 +62,9 @@ def test_intervals_hold_as_many_new_rows_as_they_say():
 
     def draw(n):
         A = rng.uniform(-1, 1, (n, 2))
-        return A, A[:, 0] + (0.3 + 0.7 * (A[:, 1] > 0)) * rng.standard_normal(n)  # the noise depends on the second column
+        return A, A[:, 0] + (0.3 + 0.7 * (A[:, 1] > 0)) * rng.standard_normal(
+            n
+        )  # the noise depends on the second column
 
     A, y = draw(3000)
     model = assay.RandomForestRegressor(n_estimators=60, min_samples_leaf=40, quantiles=True).fit(A, y)
@@ -103,7 +105,7 @@ def test_files_with_impossible_members_are_refused(part, change):
         del record.arrays[part]
     else:
         record.arrays[part] = change(record.arrays[part])
-    with pytest.raises(ModelFileError, match="leaf|leaves"):
+    with pytest.raises(ModelFileError, match=r"leaf|leaves"):
         assay.RandomForestRegressor.from_record(record)
 
 

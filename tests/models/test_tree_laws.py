@@ -36,7 +36,9 @@ def test_whole_weights_are_repeated_rows(criterion, K):
         whole = criterion == "entropy"  # x log x of other weights is rounded otherwise, which tells equal splits apart
         for limits in ({} if whole else {"max_depth": 4}, {}):
             weighted = tree(criterion, categorical_features=[2], **limits).fit(X, y, sample_weight=times)
-            repeated = tree(criterion, categorical_features=[2], **limits).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
+            repeated = tree(criterion, categorical_features=[2], **limits).fit(
+                np.repeat(X, times, axis=0), np.repeat(y, times)
+            )
             seen = X[times > 0]  # of other rows: what is missing goes where most rows go, whatever they weigh
             assert np.allclose(answers(weighted, seen), answers(repeated, seen), rtol=0, atol=1e-12), seed
 
@@ -120,9 +122,17 @@ def test_threads_streams_and_clusters_make_the_same_file(family, client):
         regression = type(model).__name__.endswith("Regressor")
         X, y = wide_rows(6000, regression)
         w = 0.5 + np.arange(len(y)) % 3
-        for target, weights in ((y, None), (y if regression else np.minimum(y, 1), w), (np.minimum(y, 1) if not regression else y, None)):
+        for target, weights in (
+            (y, None),
+            (y if regression else np.minimum(y, 1), w),
+            (np.minimum(y, 1) if not regression else y, None),
+        ):
             files = set()
-            for engine, options in (("threads", {"workers": 1}), ("threads", {"workers": 2}), ("stream", {"workers": 1})):
+            for engine, options in (
+                ("threads", {"workers": 1}),
+                ("threads", {"workers": 2}),
+                ("stream", {"workers": 1}),
+            ):
                 with assay.engine(engine, **options):
                     files.add(file_bytes(model.fit(X, target, sample_weight=weights)))
             with assay.engine("cluster", client):

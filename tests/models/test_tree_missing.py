@@ -8,10 +8,20 @@ import polars as pl
 import pytest
 
 import assay
-from assay import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
+from assay import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreesClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from assay.errors import DataError, ParameterError
 
-MODELS = [DecisionTreeClassifier(), RandomForestClassifier(n_estimators=8, max_features=None), ExtraTreesClassifier(n_estimators=8)]
+MODELS = [
+    DecisionTreeClassifier(),
+    RandomForestClassifier(n_estimators=8, max_features=None),
+    ExtraTreesClassifier(n_estimators=8),
+]
 
 
 @pytest.mark.parametrize("bins", ["exact", 16])
@@ -149,7 +159,9 @@ def test_the_rows_of_a_leaf_make_its_answer_with_missing_values_and_categories()
         X[rng.random(X.shape) < 0.2] = np.nan
         y = rng.standard_normal(120)
         for bins in ("exact", 4):
-            model = DecisionTreeRegressor(categorical_features=[1], bins=bins, min_samples_leaf=3, splitter=("best", "random")[seed % 2])
+            model = DecisionTreeRegressor(
+                categorical_features=[1], bins=bins, min_samples_leaf=3, splitter=("best", "random")[seed % 2]
+            )
             model.fit(X, y)
             leaf = model.apply(X)
             means = {k: y[leaf == k].mean() for k in np.unique(leaf)}

@@ -65,7 +65,9 @@ def test_categories_are_split_as_well_as_any_set_of_them_can(criterion, bins):
         X, y, w = small_rows(seed, criterion, columns=2, rows=18)
         X[:, 1] = np.floor(X[:, 1])
         X[:, 0] *= 2
-        y = y + 0.5 if criterion == "poisson" else y  # a side whose target is nowhere positive is no split, so that the order is not all
+        y = (
+            y + 0.5 if criterion == "poisson" else y
+        )  # a side whose target is nowhere positive is no split, so that the order is not all
         model = stump(X, y, weights_or_none(w), criterion, bins=bins, categorical_features=[0])
         left = goes_left(model, X)
         assert gain(y, w, left, criterion) == pytest.approx(best_gain(X, y, w, criterion, (0,)), abs=1e-9), seed
@@ -106,7 +108,9 @@ def test_of_equal_columns_the_first_and_of_equal_thresholds_the_lowest_is_taken(
     y = np.array([1, 0, 1, 1, 0, 1])  # the same from both ends
     X = np.column_stack([np.zeros(6), x, x, -x])
     model = stump(X, y, None, criterion, bins=bins)
-    best = [s for s in splits(X) if gain(y, np.ones(6), s.left, criterion) >= best_gain(X, y, np.ones(6), criterion) - 1e-12]
+    best = [
+        s for s in splits(X) if gain(y, np.ones(6), s.left, criterion) >= best_gain(X, y, np.ones(6), criterion) - 1e-12
+    ]
     assert model.feature_[0] == best[0].column == 1
     assert np.array_equal(goes_left(model, X), best[0].left)
 
@@ -120,7 +124,11 @@ def test_many_rows_are_searched_as_well_as_few(criterion, bins, rows):
     X = np.column_stack([rng.integers(0, 40, rows), rng.integers(0, 7, rows), rng.integers(0, 5, rows)]).astype(float)
     X[rng.random(X.shape) < 0.1] = np.nan
     signal = np.nan_to_num(X[:, 0], nan=31.0) > 30
-    y = (signal ^ (rng.random(rows) < 0.3)).astype(int) if criterion != "squared_error" else signal + rng.standard_normal(rows)
+    y = (
+        (signal ^ (rng.random(rows) < 0.3)).astype(int)
+        if criterion != "squared_error"
+        else signal + rng.standard_normal(rows)
+    )
     w = rng.integers(1, 3, rows).astype(float)
     for weights in (np.ones(rows), w):
         model = stump(X, y, weights_or_none(weights), criterion, bins=bins, categorical_features=[2])

@@ -61,7 +61,13 @@ def test_answers_go_one_way_only(family, kind, params, bins):
 
 def test_pruned_and_small_trees_go_one_way_too():
     X, y = curved()
-    for more in ({"max_leaf_nodes": 12}, {"ccp_alpha": 0.01}, {"max_depth": 3}, {"splitter": "random"}, {"max_features": 1}):
+    for more in (
+        {"max_leaf_nodes": 12},
+        {"ccp_alpha": 0.01},
+        {"max_depth": 3},
+        {"splitter": "random"},
+        {"max_features": 1},
+    ):
         model = assay.DecisionTreeRegressor(monotonic_cst=[1, 0, 0], **more).fit(X, y)
         assert model.get_n_leaves() > 2
         assert np.diff(answers_along(model, 0)).min() >= -1e-12
@@ -105,4 +111,6 @@ def test_what_cannot_have_a_trend_is_said(family):
     for bad in ([2, 0, 0], "up", [0.5, 0, 0], [[1, 0, 0]], 1):
         with pytest.raises(ParameterError, match="monotonic_cst="):
             made(family, "Regressor", monotonic_cst=bad).fit(X, y)
-    assert made(family, "Classifier", monotonic_cst=[0, 0, 0]).fit(X, np.arange(60) % 3).score(X, np.arange(60) % 3) > 0.5
+    assert (
+        made(family, "Classifier", monotonic_cst=[0, 0, 0]).fit(X, np.arange(60) % 3).score(X, np.arange(60) % 3) > 0.5
+    )

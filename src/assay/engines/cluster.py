@@ -112,9 +112,7 @@ class Cluster(Engine):
             for future, _ in waiting:
                 future.cancel()
 
-    def map_with(
-        self, function: Callable[[Any, Item], Result], shared: Any, items: Iterable[Item]
-    ) -> Iterator[Result]:
+    def map_with(self, function: Callable[[Any, Item], Result], shared: Any, items: Iterable[Item]) -> Iterator[Result]:
         try:
             there = self.client.scatter([shared], hash=False, broadcast=True)[0]
         except (OSError, TimeoutError) as error:

@@ -29,9 +29,7 @@ class Engine(ABC):
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """function(item) for every item, yielded in the order of the items."""
 
-    def map_with(
-        self, function: Callable[[Any, Item], Result], shared: Any, items: Iterable[Item]
-    ) -> Iterator[Result]:
+    def map_with(self, function: Callable[[Any, Item], Result], shared: Any, items: Iterable[Item]) -> Iterator[Result]:
         """function(shared, item) for every item, in order; what all share is brought to where the work runs only once."""
         return self.map(partial(function, shared), items)
 

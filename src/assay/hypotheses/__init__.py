@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from assay.hypotheses.discriminant import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
     from assay.hypotheses.discriminant import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
     from assay.hypotheses.erm import ERM as ERM
+    from assay.hypotheses.forest import ExtraTreesClassifier as ExtraTreesClassifier
+    from assay.hypotheses.forest import ExtraTreesRegressor as ExtraTreesRegressor
+    from assay.hypotheses.forest import RandomForestClassifier as RandomForestClassifier
+    from assay.hypotheses.forest import RandomForestRegressor as RandomForestRegressor
     from assay.hypotheses.least_squares import LinearRegression as LinearRegression
     from assay.hypotheses.least_squares import Ridge as Ridge
     from assay.hypotheses.linear_svc import LinearSVC as LinearSVC
@@ -27,6 +31,8 @@ if TYPE_CHECKING:
     from assay.hypotheses.naive_bayes import NaiveBayes as NaiveBayes
     from assay.hypotheses.perceptron import Perceptron as Perceptron
     from assay.hypotheses.rectangle import RectangleClassifier as RectangleClassifier
+    from assay.hypotheses.tree import DecisionTreeClassifier as DecisionTreeClassifier
+    from assay.hypotheses.tree import DecisionTreeRegressor as DecisionTreeRegressor
     from assay.learner import Learner
     from assay.store import Record
 
@@ -46,6 +52,12 @@ REGISTRY: dict[str, str] = {
     "perceptron": "assay.hypotheses.perceptron:Perceptron",
     "linear-svc": "assay.hypotheses.linear_svc:LinearSVC",
     "erm": "assay.hypotheses.erm:ERM",
+    "decision-tree": "assay.hypotheses.tree:DecisionTreeClassifier",
+    "tree-regressor": "assay.hypotheses.tree:DecisionTreeRegressor",
+    "random-forest": "assay.hypotheses.forest:RandomForestClassifier",
+    "forest-regressor": "assay.hypotheses.forest:RandomForestRegressor",
+    "extra-trees": "assay.hypotheses.forest:ExtraTreesClassifier",
+    "extra-regressor": "assay.hypotheses.forest:ExtraTreesRegressor",
     "rectangle": "assay.hypotheses.rectangle:RectangleClassifier",
 }
 CLASS_NAMES: dict[str, str] = {where.split(":")[1]: name for name, where in REGISTRY.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from assay.labels import Labels
 from assay.numerics import Array, Floats
 
 NO_WEIGHTS = np.empty(0)
+FEW = 1 << 20  # comparisons that NumPy makes before the compiled loops are loaded
 BITS = 61  # of the sum of all whole-number weights; rounding up adds less than one more
 FACTOR_BITS = 30  # of a class's factor, so that times a weight of few digits it is still exact
 
@@ -162,11 +164,29 @@ def class_scores(X: Array, lower: Floats, upper: Floats, unit: Floats, owner: Ar
 
     `places` (P,): the classes that have a problem of their own, in order.
     """
-    from assay.loops.rectangle import signed_depths
-
     Z = np.empty((len(X), len(places)))
     lower, upper, unit = (np.require(a, None, ["C", "A"]) for a in (lower, upper, unit))
-    signed_depths(X, lower, upper, unit, np.searchsorted(places, owner), Z)
+    if X.size * len(lower) <= FEW and "assay.loops.rectangle" not in sys.modules:
+        _few_depths(X, lower, upper, unit, np.searchsorted(places, owner), Z)
+    else:
+        from assay.loops.rectangle import signed_depths
+
+        signed_depths(X, lower, upper, unit, np.searchsorted(places, owner), Z)
     if len(places) == K:
         return Z
     return np.concatenate([-Z, Z] if places[0] == 1 else [Z, -Z], axis=1)
+
+
+def _few_depths(X: Array, lower: Floats, upper: Floats, unit: Floats, place: Array, Z: Floats) -> None:
+    """As `loops.rectangle.signed_depths`, without the compiler: for a few rows it would take longer to load than they take."""
+    lowest, tiny = float(np.finfo(np.float64).min) / 2, float(np.finfo(np.float64).tiny)
+    x = X.astype(np.float64)
+    finite = np.isfinite(x).all(axis=1)
+    Z[:] = np.where(finite, lowest, np.nan)[:, None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        z = x / unit
+        for r, p in enumerate(place):
+            depth = np.minimum(z - lower[r] / unit, upper[r] / unit - z).min(axis=1)
+            inside = ((lower[r] <= x) & (x <= upper[r])).all(axis=1)
+            depth = np.where(inside, np.maximum(depth, tiny), np.maximum(np.minimum(depth, -tiny), lowest))
+            Z[:, p] = np.where(finite, np.maximum(Z[:, p], depth), np.nan)

@@ -1,6 +1,6 @@
 """Decision trees. Shape: repeated fold (a level a fold) where the rows are many, otherwise one task a subtree.
 
-    h(x) = label(C(x)),   splits maximise   u(C) − (p_L u(C_L) + p_R u(C_R)),   u(C) = −Σ_y p_y log p_y     (or Gini, …)
+h(x) = label(C(x)),   splits maximise   u(C) − (p_L u(C_L) + p_R u(C_R)),   u(C) = −Σ_y p_y log p_y     (or Gini, …)
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from assay.engines.threads import Threads
 from assay.hypotheses.trees.evidence import EVIDENCE
 from assay.hypotheses.trees.explain import ExplainedTree
 from assay.hypotheses.trees.model import TreeClassifier, TreeRegressor
-from assay.hypotheses.trees.settings import CUT, SHARED, SPLITTER
+from assay.hypotheses.trees.settings import CUT, SHARED, SPLITTER, TOO_WIDE
 from assay.layout import Fact, Layout
 from assay.learner import Step, Tensor
 from assay.learner.prospect import Features, Prospect
@@ -39,7 +39,7 @@ class _OneTree(ExplainedTree):
     max_depth: int | None
     max_leaf_nodes: int | None
     ccp_alpha: float | str
-    cv: int
+    folds: int
     alpha_: float
     pruning_curve_: Floats  # of each alpha the cross-validated risk and its standard error
     _shared: Shared | None = None  # what `fit_each` lets settings have in common
@@ -99,7 +99,9 @@ class DecisionTreeClassifier(_OneTree, TreeClassifier):
     name = "decision-tree"
     layout: ClassVar[Layout] = {**TreeClassifier.layout, **PARTS}
     params: ClassVar[Mapping[str, Param]] = {
-        "criterion": Choice(options=("gini", "entropy", "log_loss"), doc="impurity u; 'entropy' is that of the lecture notes"),
+        "criterion": Choice(
+            options=("gini", "entropy", "log_loss"), doc="impurity u; 'entropy' is that of the lecture notes"
+        ),
         "splitter": SPLITTER,
         **SHARED,
         **CUT,
@@ -121,7 +123,7 @@ class DecisionTreeClassifier(_OneTree, TreeClassifier):
         min_impurity_decrease: float = 0.0,
         class_weight: Any = None,
         ccp_alpha: float | str = 0.0,
-        cv: int = 5,
+        folds: int = 5,
         monotonic_cst: Any = None,
         bins: Any = "auto",
         categorical_features: Any = None,
@@ -139,7 +141,7 @@ class DecisionTreeClassifier(_OneTree, TreeClassifier):
         self.min_impurity_decrease = min_impurity_decrease
         self.class_weight = class_weight
         self.ccp_alpha = ccp_alpha
-        self.cv = cv
+        self.folds = folds
         self.monotonic_cst = monotonic_cst
         self.bins = bins
         self.categorical_features = categorical_features
@@ -150,7 +152,11 @@ class DecisionTreeClassifier(_OneTree, TreeClassifier):
         """Ever more leaves."""
         if kind != "classifier":
             return None
-        return Prospect(search=tuple({"max_leaf_nodes": k} for k in LEAVES), categories="native")
+        return Prospect(
+            search=tuple({"max_leaf_nodes": k} for k in LEAVES),
+            categories="native",
+            unfit=TOO_WIDE if features.text else None,
+        )
 
 
 class DecisionTreeRegressor(_OneTree, TreeRegressor):
@@ -183,7 +189,7 @@ class DecisionTreeRegressor(_OneTree, TreeRegressor):
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float | str = 0.0,
-        cv: int = 5,
+        folds: int = 5,
         monotonic_cst: Any = None,
         bins: Any = "auto",
         categorical_features: Any = None,
@@ -200,7 +206,7 @@ class DecisionTreeRegressor(_OneTree, TreeRegressor):
         self.max_leaf_nodes = max_leaf_nodes
         self.min_impurity_decrease = min_impurity_decrease
         self.ccp_alpha = ccp_alpha
-        self.cv = cv
+        self.folds = folds
         self.monotonic_cst = monotonic_cst
         self.bins = bins
         self.categorical_features = categorical_features
@@ -211,4 +217,8 @@ class DecisionTreeRegressor(_OneTree, TreeRegressor):
         """Ever more leaves."""
         if kind != "regressor":
             return None
-        return Prospect(search=tuple({"max_leaf_nodes": k} for k in LEAVES), categories="native")
+        return Prospect(
+            search=tuple({"max_leaf_nodes": k} for k in LEAVES),
+            categories="native",
+            unfit=TOO_WIDE if features.text else None,
+        )

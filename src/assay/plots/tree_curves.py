@@ -45,7 +45,9 @@ def oob_curve(model: Any, *, ax: Axes | None = None) -> Axes:
     errors)."""
     curve = getattr(model, "oob_curve_", None)
     if curve is None or not len(curve):
-        raise DataError(f"This {type(model).__name__} has no out-of-bag curve: fit a forest with oob_score=True and bootstrap=True.")
+        raise DataError(
+            f"This {type(model).__name__} has no out-of-bag curve: fit a forest with oob_score=True and bootstrap=True."
+        )
     trees, loss = np.asarray(curve, dtype=np.float64).T
     ax = axes(ax)
     style = look(6)
@@ -57,6 +59,9 @@ def oob_curve(model: Any, *, ax: Axes | None = None) -> Axes:
     ax.set_ylim(max(0.0, low), high)
     classes = hasattr(model, "classes_")
     labels(ax, "trees", "error" if classes else "mean squared error")
-    note(ax, f"Each row is judged by the trees that did not see it; at the end {last:.4g} ± {error:.2g} on {int(model.oob_rows_):,} rows.")
+    note(
+        ax,
+        f"Each row is judged by the trees that did not see it; at the end {last:.4g} ± {error:.2g} on {int(model.oob_rows_):,} rows.",
+    )
     grid(ax)
     return ax

@@ -44,7 +44,10 @@ def tree(model: Any, *, depth: int | None = 3, ax: Axes | None = None) -> Axes:
         at = (float(x[node]), -float(level[node]))
         for child in (left[node], right[node]):
             if child >= 0:
-                ends = [at[1] - (BOX / 2 if shown is not None else 0.55 * BOX), -level[child] + BOX / 2 + GAP * (left[child] >= 0)]
+                ends = [
+                    at[1] - (BOX / 2 if shown is not None else 0.55 * BOX),
+                    -level[child] + BOX / 2 + GAP * (left[child] >= 0),
+                ]
                 ax.plot([at[0], x[child]], ends, color=INK, linewidth=1.0, zorder=1)
         _node(ax, shape, node, at, value[node], shown, bool(left[node] < 0), int(letters[node]))
     if left[0] >= 0:
@@ -113,7 +116,16 @@ def _node(
         ax.add_patch(
             Rectangle((x - width / 2, y - BOX / 2), width, BOX, facecolor="none", edgecolor=INK, linewidth=1.0)
         )
-    ax.text(x, y + (0.0 if leaf or shown is None else 0.07), words, color=INK, fontsize=SMALL, ha="center", va="center", zorder=3)
+    ax.text(
+        x,
+        y + (0.0 if leaf or shown is None else 0.07),
+        words,
+        color=INK,
+        fontsize=SMALL,
+        ha="center",
+        va="center",
+        zorder=3,
+    )
     if shown is not None:
         _shares(ax, x - width / 2, y - BOX / 2 - BAR if leaf else y - BOX / 2, width, value, shown)
 

@@ -55,8 +55,8 @@ def least_cost(y: Floats, u: Array, code: Array, gone: Array, rows: int, weight:
         right = np.append(running_costs(y[back], u[back]), 0.0)
         count = np.arange(1, k + 1) + extra
         W = np.cumsum(u[first])[extra:]
-        good = ends & (count >= rows) & (m - count >= rows) & (W < total)
-        good &= (weight <= 0) | ((W >= weight * (1 + 1e-9)) & (total - W >= weight * (1 + 1e-9)))
+        good = ends & (count >= rows) & (m - count >= rows) & (total > W)
+        good &= (weight <= 0) | ((weight * (1 + 1e-9) <= W) & (total - W >= weight * (1 + 1e-9)))
         at = np.flatnonzero(good)
         if len(at):
             best = min(best, float((left[at] + right[m - count[at] - 1]).min()))

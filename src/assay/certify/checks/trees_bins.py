@@ -31,11 +31,13 @@ def columns_of(stated: Stated, seen: Seen, rows: Rows, bins: Any) -> Columns:
     if bins is not None and not 2 <= int(bins) <= GONE:
         raise ValueError(f"{bins} bins that cannot be")
     edges = None if bins is None else _all_edges(stated, seen, int(bins))
-    codes: list[Array] = [np.empty(seen.n, dtype=np.uint8 if categories[j] or bins is not None else np.int32) for j in range(d)]
+    codes: list[Array] = [
+        np.empty(seen.n, dtype=np.uint8 if categories[j] or bins is not None else np.int32) for j in range(d)
+    ]
     missing = [GONE if categories[j] else -1 if edges is None else len(edges[j]) + 1 for j in range(d)]
     if edges is None:
         X = np.concatenate([X for _, X in seen.blocks()])
-        for j in np.flatnonzero(~categories):
+        for j in np.flatnonzero(~categories).tolist():
             values, codes[j] = np.unique(X[:, j], return_inverse=True)
             missing[j] = len(values) - 1 if len(values) and np.isnan(values[-1]) else -1
     for start, X in seen.blocks() if edges is not None or categories.any() else ():
@@ -60,7 +62,10 @@ def _all_edges(stated: Stated, seen: Seen, bins: int) -> list[Floats]:
         a, b = np.searchsorted(picked, [start, start + len(X)])
         parts.append(X[picked[a:b] - start])
     some = np.concatenate(parts).astype(np.float64)
-    return [np.zeros(0) if stated.levels[j] else _edges(np.sort(some[~np.isnan(some[:, j]), j]), bins) for j in range(some.shape[1])]
+    return [
+        np.zeros(0) if stated.levels[j] else _edges(np.sort(some[~np.isnan(some[:, j]), j]), bins)
+        for j in range(some.shape[1])
+    ]
 
 
 def _edges(x: Floats, bins: int) -> Floats:

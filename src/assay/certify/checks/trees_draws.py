@@ -15,7 +15,8 @@ AT_ONCE = 1 << 22  # draws
 def _mixed(z: Array) -> Array:
     z = (z ^ (z >> np.uint64(30))) * A
     z = (z ^ (z >> np.uint64(27))) * B
-    return z ^ (z >> np.uint64(31))
+    z ^= z >> np.uint64(31)
+    return z
 
 
 def _words(seed: int, tree: int, first: int, count: int) -> Array:
@@ -32,10 +33,14 @@ def _below(words: Array, n: Array | int) -> Array:
         return (((words >> np.uint64(32)) * np.asarray(n, dtype=np.uint64)) >> np.uint64(32)).astype(np.int64)
 
 
-def times_drawn(seed: int, tree: int, n: int, draws: int | None, replace: bool) -> Array:
-    """How often each of n rows was drawn; once each where nothing is drawn (None)."""
+def times_drawn(seed: int, tree: int, n: int, draws: int | None, replace: bool, counted: Array | None = None) -> Array:
+    """How often each of n rows was drawn, of the `counted` ones (None: of all); once each where nothing is drawn (None)."""
     if draws is None:
         return np.ones(n, dtype=np.int64)
+    if counted is not None and len(counted) < n:
+        times = np.zeros(n, dtype=np.int64)
+        times[counted] = times_drawn(seed, tree, len(counted), draws, replace)
+        return times
     times = np.zeros(n, dtype=np.int64)
     if replace:
         for a in range(0, draws, AT_ONCE):

@@ -49,7 +49,9 @@ def check_forest_leaves(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     for k in numbers:
         tree = stated.trees[k]
         try:
-            held = held_by(stated, tree, seen, times_drawn(int(t["seed"]), k, seen.n, draws, bool(t["replace"])))
+            held = held_by(
+                stated, tree, seen, times_drawn(int(t["seed"]), k, seen.n, draws, bool(t["replace"]), seen.counted)
+            )
             problem = _leaf_problem(stated, tree, seen, held)
         except ValueError as error:
             problem = str(error)
@@ -77,7 +79,9 @@ def _leaf_problem(stated: Stated, tree: Tree, seen: Seen, held: Held) -> str | N
         value, allowed = _due_numbers(stated, tree, seen, held)
         value = np.clip(value, low, high) if stated.trend.any() else value
         due = np.column_stack([value + seen.pivot, weight])
-        wrong = ~((np.abs(tree.table[:, 0] - seen.pivot - value) <= allowed) & (np.abs(tree.table[:, 1] - weight) <= slack))
+        wrong = ~(
+            (np.abs(tree.table[:, 0] - seen.pivot - value) <= allowed) & (np.abs(tree.table[:, 1] - weight) <= slack)
+        )
     if not wrong.any():
         return None
     k = int(np.flatnonzero(wrong)[0])

@@ -1,7 +1,7 @@
 """What the nodes of a tree hold, added up again from the rows that reach its leaves; impurities and gains of their splits.
 
-    u(C) = 1 − Σ p_k²  |  −Σ p_k log2 p_k  |  Σ w (y − mean)² / W  |  Σ w |y − median| / W  |  −mean · log mean  (Poisson)
-    gain = u(C) − (p_L u(C_L) + p_R u(C_R)),    of squared errors p_L p_R (mean_L − mean_R)²
+u(C) = 1 − Σ p_k²  |  −Σ p_k log2 p_k  |  Σ w (y − mean)² / W  |  Σ w |y − median| / W  |  −mean · log mean  (Poisson)
+gain = u(C) − (p_L u(C_L) + p_R u(C_R)),    of squared errors p_L p_R (mean_L − mean_R)²
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import numpy as np
 from assay.certify.checks.trees_walk import leaves_of, levels_of, up
 from assay.certify.checks.trees_witness import Seen, Stated, Tree
 from assay.numerics import Array, Floats
-
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -94,7 +93,8 @@ def medians(group: Array, y: Floats, u: Array, groups: int) -> Floats:
     whole = run[last] - before
     low = np.searchsorted(run, before + (whole + 1) // 2)
     high = np.searchsorted(run, before + whole // 2, side="right")
-    return 0.5 * y[order][low] + 0.5 * y[order][np.minimum(high, last)]
+    found: Floats = 0.5 * y[order][low] + 0.5 * y[order][np.minimum(high, last)]
+    return found
 
 
 def xlogx(x: Any) -> Any:
@@ -166,8 +166,14 @@ def leaf_impurity(stated: Stated, tree: Tree, held: Held, y: Floats) -> tuple[fl
 
 def slack_of(stated: Stated, seen: Seen, held: Held) -> Floats:
     """How far rounding may put the gain at each node: the tolerance, times the criterion's scale, times rows · heaviest / weight."""
-    far = 64 * EPS * seen.top if stated.criterion == "absolute_error" else 0.0  # numbers far from zero are added up as they are
-    size = {"squared_error": seen.scale**2, "absolute_error": seen.scale, "poisson": seen.top * (1 + abs(log(max(seen.top, 1e-300))))}
+    far = (
+        64 * EPS * seen.top if stated.criterion == "absolute_error" else 0.0
+    )  # numbers far from zero are added up as they are
+    size = {
+        "squared_error": seen.scale**2,
+        "absolute_error": seen.scale,
+        "poisson": seen.top * (1 + abs(log(max(seen.top, 1e-300)))),
+    }
     light = held.rows * (seen.heaviest / seen.unit) / held.weight
     slack: Floats = (stated.tolerance * size.get(stated.criterion, 1.0) + far) * light
     return slack

@@ -32,15 +32,21 @@ def check_out_of_bag(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     loss = float(np.average(lost, weights=w))
     error = sqrt(float(np.average((lost - loss) ** 2, weights=w)) * float((w * w).sum())) / float(w.sum())
     problem = _problem(claim, seen, lost, loss, error)
-    what = f"{int(lost.sum())} of {len(lost)} rows wrong" if stated.K else f"mean squared error {loss:.6g} of {len(lost)} rows"
-    return Verdict(claim.name, problem is None, problem or f"{what} again, by the trees that did not see them", loss, claim.kind)
+    what = (
+        f"{int(lost.sum())} of {len(lost)} rows wrong"
+        if stated.K
+        else f"mean squared error {loss:.6g} of {len(lost)} rows"
+    )
+    return Verdict(
+        claim.name, problem is None, problem or f"{what} again, by the trees that did not see them", loss, claim.kind
+    )
 
 
 def _losses(stated: Stated, seen: Seen, seed: int, draws: int, replace: bool) -> tuple[Floats, Floats]:
     """(loss, weight) of each row that some tree did not see: zero-one of the mean of the leaves' shares, or squared."""
     sums, count = np.zeros((seen.n, max(1, stated.K))), np.zeros(seen.n, dtype=np.int64)
     for k, tree in enumerate(stated.trees):
-        spared = np.flatnonzero(times_drawn(seed, k, seen.n, draws, replace) == 0)
+        spared = np.flatnonzero(times_drawn(seed, k, seen.n, draws, replace, seen.counted) == 0)
         answers = tree.table / tree.table.sum(axis=1, keepdims=True) if stated.K else tree.table[:, :1]
         sums[spared] += answers[leaves_of(stated, tree, seen, spared)]
         count[spared] += 1
@@ -67,4 +73,8 @@ def _problem(claim: Claim, seen: Seen, lost: Floats, loss: float, error: float) 
     reach = NormalDist().inv_cdf((1 + confidence) / 2) * error
     top = min(1.0, loss + reach) if t["classes"] is not None else loss + reach
     good = abs(low - max(0.0, loss - reach)) <= near and abs(high - top) <= near
-    return None if good and abs(float(t["standard_error"]) - error) <= near else f"[{low:.6g}, {high:.6g}] is not the normal interval"
+    return (
+        None
+        if good and abs(float(t["standard_error"]) - error) <= near
+        else f"[{low:.6g}, {high:.6g}] is not the normal interval"
+    )

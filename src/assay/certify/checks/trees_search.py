@@ -83,12 +83,12 @@ def gain(stated: Stated, left: Sums, whole: Sums) -> Floats:
         counted = (left.parts[:, 2] > 0) & (whole.parts[:, 2] > left.parts[:, 2])  # else a side has no answer
         out = np.where(counted, xlogx(a) - a * np.log(p) + xlogx(b) - b * np.log(q) - xlogx(c), -np.inf)
     else:
-        l, r = left.parts / W[:, None], (whole.parts - left.parts) / W[:, None]
+        lefts, rights = left.parts / W[:, None], (whole.parts - left.parts) / W[:, None]
         t = whole.parts / W[:, None]
         if stated.criterion == "gini":
-            out = (l * l).sum(axis=1) / p + (r * r).sum(axis=1) / q - (t * t).sum(axis=1)
+            out = (lefts * lefts).sum(axis=1) / p + (rights * rights).sum(axis=1) / q - (t * t).sum(axis=1)
         else:
-            sides = (xlogx(l) + xlogx(r)).sum(axis=1) - xlogx(p) - xlogx(q)
+            sides = (xlogx(lefts) + xlogx(rights)).sum(axis=1) - xlogx(p) - xlogx(q)
             out = (sides - xlogx(t).sum(axis=1)) / log(2.0)
     return out
 
@@ -100,7 +100,7 @@ def _best(stated: Stated, left: Sums, whole: Sums, node: Array, keep: Bounds, tr
     if keep.weight > 0:  # what is just too light may be so by rounding alone
         good &= (left.weight >= keep.weight * (1 + 1e-9)) & (rest >= keep.weight * (1 + 1e-9))
     if trend:
-        a, b = _mean(stated, left), _mean(stated, Sums(*(w - l for w, l in zip(whole, left))))
+        a, b = _mean(stated, left), _mean(stated, Sums(*(all_ - some for all_, some in zip(whole, left))))
         inside = (np.minimum(a, b) >= keep.low[node]) & (np.maximum(a, b) <= keep.high[node])
         good &= ((b - a) * trend >= 0) & inside
     at = np.flatnonzero(good)
@@ -115,7 +115,9 @@ def _mean(stated: Stated, sums: Sums) -> Floats:
     return out
 
 
-def search_numbers(stated: Stated, items: Items, code: Array, gone: Array, whole: Sums, keep: Bounds, trend: int, best: Floats) -> None:
+def search_numbers(
+    stated: Stated, items: Items, code: Array, gone: Array, whole: Sums, keep: Bounds, trend: int, best: Floats
+) -> None:
     """Try all thresholds of a column; items are sorted by node, then by code, with what is missing (gone) behind."""
     there, c, node = items.at(~gone), code[~gone], items.node[~gone]
     lost = totals(items.at(gone), len(best))
@@ -123,7 +125,10 @@ def search_numbers(stated: Stated, items: Items, code: Array, gone: Array, whole
     last = np.append(node[1:] != node[:-1], True)
     between = ~last & np.append(c[1:] != c[:-1], True)
     losing = lost.rows[node] > 0
-    for cut, left_too in ((between | (last & losing), False), (between & losing, True)):  # `last`: only what is missing to the right
+    for cut, left_too in (
+        (between | (last & losing), False),
+        (between & losing, True),
+    ):  # `last`: only what is missing to the right
         at = np.flatnonzero(cut)
         left = Sums(*(s[at] for s in run))
         if left_too:

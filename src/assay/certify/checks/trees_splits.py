@@ -39,7 +39,9 @@ def _opened(claim: Claim, rows: Rows) -> _Split:
     gains = np.zeros(len(tree.column))
     gains[tree.splits] = gains_of(stated, tree, held, seen.y[held.row])
     light = float(claim.witness["least_share"]) * float(seen.weights.sum()) / seen.unit
-    return _Split(stated, tree, seen, held, gains, slack_of(stated, seen, held), int(claim.witness["least_rows"]), light)
+    return _Split(
+        stated, tree, seen, held, gains, slack_of(stated, seen, held), int(claim.witness["least_rows"]), light
+    )
 
 
 def check_gains(claim: Claim, rows: Rows, predict: Any) -> Verdict:
@@ -60,7 +62,9 @@ def check_gains(claim: Claim, rows: Rows, predict: Any) -> Verdict:
         problem = f"the gains add up to {total:.9g}, and the leaves are purer by {whole - left:.9g}, not as claimed"
     else:
         problem = _too_small(s)
-    reason = f"{len(at)} splits gain what is stated, {total:.6g} together: impurity falls from {whole:.6g} to {left:.6g}"
+    reason = (
+        f"{len(at)} splits gain what is stated, {total:.6g} together: impurity falls from {whole:.6g} to {left:.6g}"
+    )
     return Verdict(claim.name, problem is None, problem or reason, total, claim.kind)
 
 
@@ -124,7 +128,7 @@ def _levels(s: _Split, wanted: Array) -> Any:
 def _best_of(s: _Split, columns: Columns, bounds: Floats, nodes: Array, row: Array, node: Array) -> Floats:
     """The greatest gain at each of the nodes; row, node: their rows and the places of these rows' nodes."""
     best = np.full(len(nodes), -np.inf)
-    place = np.full(s.seen.n, -1, dtype=np.int64 if len(nodes) > 1 << 15 else np.int16)
+    place: Array = np.full(s.seen.n, -1, dtype=np.int64 if len(nodes) > 1 << 15 else np.int16)
     place[row] = node
     items, value = _items(s, nodes, row, node)
     at = np.empty(s.seen.n, dtype=np.int64)

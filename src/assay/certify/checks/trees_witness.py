@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from math import frexp
+from math import frexp, ldexp
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from assay.numerics import Array, Floats
 LARGEST_TOLERANCE = 1e-6
 KEPT = 50_000_000  # numbers of rows that are kept from pass to pass
 BITS = 61
+LEAST = -1074  # exponent of the least power of two
 OF_CLASSES = ("gini", "entropy", "log_loss")
 OF_NUMBERS = ("squared_error", "absolute_error", "poisson")
 
@@ -90,9 +91,17 @@ def stated_in(claim: Claim, rows: Rows) -> Stated:
         raise ValueError(f"a criterion {criterion!r} that cannot be")
     if not 0 < tolerance <= LARGEST_TOLERANCE:
         raise ValueError(f"a tolerance of {tolerance:g} proves nothing")
-    levels, trend = (np.zeros(d, np.int64) if t[key] is None else np.asarray(t[key], np.int64) for key in ("levels", "trend"))
+    levels, trend = (
+        np.zeros(d, np.int64) if t[key] is None else np.asarray(t[key], np.int64) for key in ("levels", "trend")
+    )
     code = np.zeros(0, np.int64) if t["category_code"] is None else np.asarray(t["category_code"], np.int64)
-    if levels.shape != (d,) or trend.shape != (d,) or levels.sum() != len(code) or np.any(levels < 0) or np.any(code < 0):
+    if (
+        levels.shape != (d,)
+        or trend.shape != (d,)
+        or levels.sum() != len(code)
+        or np.any(levels < 0)
+        or np.any(code < 0)
+    ):
         raise ValueError("categories or trends that do not fit the columns")
     first = np.concatenate([[0], np.cumsum(levels)])[:-1]
     sets = np.zeros((0, 4), np.uint64) if t["sets"] is None else np.asarray(t["sets"], np.uint64)
@@ -102,11 +111,20 @@ def stated_in(claim: Claim, rows: Rows) -> Stated:
 
 def _trees(t: dict[str, Any], d: int, width: int, sets: int) -> list[Tree]:
     feature, cut, missing = (np.asarray(t[key]) for key in ("feature", "cut", "missing_left"))
-    leaf, nodes, table = np.asarray(t["leaf"]).astype(np.int64), np.asarray(t["nodes"]), np.asarray(t["table"], np.float64)
+    leaf, nodes, table = (
+        np.asarray(t["leaf"]).astype(np.int64),
+        np.asarray(t["nodes"]),
+        np.asarray(t["table"], np.float64),
+    )
     is_leaf = feature == -1
     column = np.where(feature < -1, -2 - feature, feature).astype(np.int64)
     splits = int((~is_leaf).sum())
-    if cut.shape != (splits,) or missing.shape != (splits,) or len(leaf) != is_leaf.sum() or int(nodes.sum()) != len(feature):
+    if (
+        cut.shape != (splits,)
+        or missing.shape != (splits,)
+        or len(leaf) != is_leaf.sum()
+        or int(nodes.sum()) != len(feature)
+    ):
         raise ValueError("the parts of the trees do not fit together")
     if table.ndim != 2 or table.shape[1] != width or leaf.max(initial=0) >= len(table) or column.max(initial=0) >= d:
         raise ValueError("leaves or columns of the trees that are not there")
@@ -160,6 +178,7 @@ class Seen:
         self.weights: Floats = np.ones(self.n) if w is None else w
         self.unit = 1.0 if w is None else _unit(float(w.max()), self.n if draws is None else draws)
         self.whole = np.rint(self.weights / self.unit).astype(np.int64)
+        self.counted = np.flatnonzero(self.weights > 0)
         self.heaviest = float(self.weights.max())
         if not self.whole.any():
             raise ValueError("there are no rows of positive weight")
@@ -194,4 +213,4 @@ class Seen:
 
 
 def _unit(greatest: float, draws: int) -> float:
-    return float(2.0 ** (frexp(max(greatest, 1e-290))[1] + int(draws).bit_length() - BITS))
+    return ldexp(1.0, max(frexp(greatest)[1] + int(draws).bit_length() - BITS, LEAST))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import sqrt
 from typing import Any
 
 import numpy as np
 
-from assay.engines import Engine, Rows
-from assay.errors import DataError, ParameterError
+from assay.errors import ParameterError
 from assay.hypotheses.trees.ground import Ground
 from assay.hypotheses.trees.orchard import Sapling
 from assay.loops.tree.walk import add_leaves_at, row_losses
@@ -20,23 +18,12 @@ WINDOW, TINY = 3, 0.1  # looks that are compared with as many before; standard e
 MOST_TIMES = 32_768  # draws of a row on average, so that none is ever drawn 65 536 times
 
 
-@dataclass(frozen=True)
-class Samples:
-    """m: rows drawn for each tree (None: every row once); most: what the sums of a tree must hold."""
-
-    m: int | None
-    most: int | None
-
-
-def samples_asked(model: Any, rows: Rows, engine: Engine) -> Samples:
-    """What `max_samples` and `bootstrap` mean for these rows."""
+def samples_asked(model: Any, n: int) -> int | None:
+    """The rows drawn for each tree that `max_samples` and `bootstrap` mean, of n rows that count; None: every row once."""
     asked, replace = model.max_samples, bool(model.bootstrap)
     if asked is None and not replace:
-        return Samples(None, None)
-    n = rows.n_rows if rows.n_rows is not None else sum(len(part.load().y) for part in rows.targets())  # type: ignore[arg-type]
+        return None
     name = type(model).__name__
-    if not n:
-        raise DataError("Found array with 0 sample(s) while a minimum of 1 is required.")
     whole = isinstance(asked, int | np.integer)
     m = n if asked is None else int(asked) if whole else max(1, round(float(asked) * n))
     if m > n and not replace:
@@ -44,8 +31,10 @@ def samples_asked(model: Any, rows: Rows, engine: Engine) -> Samples:
             f"{name}: max_samples={asked} asks for {m} of {n} rows without replacement: give at most {n}, or bootstrap=True."
         )
     if m > MOST_TIMES * n:
-        raise ParameterError(f"{name}: max_samples={asked} would draw each row {m // n} times: give at most {MOST_TIMES * n}.")
-    return Samples(m, m)
+        raise ParameterError(
+            f"{name}: max_samples={asked} would draw each row {m // n} times: give at most {MOST_TIMES * n}."
+        )
+    return m
 
 
 class Bagged:

@@ -17,6 +17,7 @@ from assay.engines.threads import Threads
 from assay.hypotheses.trees.growing import FREE, Plot, found_for, grow_from, grown_for, scratch_for
 from assay.hypotheses.trees.lists import WORTH, no_lists, sorted_lists
 from assay.hypotheses.trees.nodes import LEAF, tree_ends
+from assay.loops.tree.candidates import beats
 from assay.loops.tree.dice import child_key
 from assay.loops.tree.grow import (
     child_bounds,
@@ -114,7 +115,14 @@ class _Work:
         bounds = np.array([branch.bounds, branch.bounds])
         if table.trend.any():
             child_bounds(target.loops, table, found, out, left, bounds)
-        out.rows[0], out.start[0], out.other[0], out.gain[0], out.right[0], out.bounds[0] = n, a, 0, won, -1, branch.bounds
+        out.rows[0], out.start[0], out.other[0], out.gain[0], out.right[0], out.bounds[0] = (
+            n,
+            a,
+            0,
+            won,
+            -1,
+            branch.bounds,
+        )
         branch.grown = out._replace(sets=out.sets[:sets], bounds=out.bounds if table.trend.any() else out.bounds[:0])
         branch.children = (
             Branch(a, middle, np.uint64(child_key(branch.key, True)), branch.depth + 1, tuple(bounds[1])),
@@ -130,7 +138,7 @@ class _Work:
         best = None
         answers = [f for share in self.workers.map(partial(self._look, branch, n, sums), self._shares()) for f in share]
         for found in sorted(answers, key=lambda f: int(f.place[0])):
-            if found.place[0] >= 0 and (best is None or found.score[0] > best.score[0]):
+            if found.place[0] >= 0 and (best is None or beats(found.score[0], best)):
                 best = found
         return best if best is not None else answers[0]
 
@@ -180,7 +188,9 @@ def assembled(root: Branch) -> Grown:
         return pieces[0]
     base = np.cumsum([0, *(len(p.sets) for p in pieces)])
     shifted = [
-        p._replace(cut=np.where(p.feature < LEAF, p.cut + k, p.cut), code=np.where(p.feature < LEAF, p.code + k, p.code))
+        p._replace(
+            cut=np.where(p.feature < LEAF, p.cut + k, p.cut), code=np.where(p.feature < LEAF, p.code + k, p.code)
+        )
         for p, k in zip(pieces, base)
     ]
     whole = Grown(*(np.concatenate([getattr(p, name) for p in shifted]) for name in Grown._fields))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from assay.loops.tree.shapes import Grown
 
 TOLERANCE = 1e-9
-MOST_WORK = 1e8  # rows · columns · classes whose splits a check tries again
+MOST_WORK = 6e7  # rows · columns · classes whose splits a check tries again
 DEAR = 100  # times that, for absolute errors
 ROUNDING = 1e-13
 
@@ -44,13 +44,16 @@ def _training_loss(ground: Ground, grown: Grown, values: Floats) -> float:
         if target.classes == 2 and not target.two:  # weight, and that of the second class
             held = np.column_stack([held[:, 0] - held[:, 1], held[:, 1]])
         right = np.take_along_axis(held, values.argmax(axis=1)[:, None], 1)
-        return float((held.sum() - right.sum()) / held.sum())
+        return max(0.0, float((held.sum() - right.sum()) / held.sum()))
     W, mean = sums[:, 0], sums[:, 1] / sums[:, 0] * (target.value_unit / target.weight_unit)
     split = np.flatnonzero(~leaf)
     left, right_ = split + 1, grown.right[split]
-    taken = float((W[left] * W[right_] / W[split] * (mean[left] - mean[right_]) ** 2).sum()) / W[0]
-    added = float(W[leaf] @ (mean[leaf] - (values[:, 0] - target.offset)) ** 2) / W[0]
-    spread = float(np.average((ground.truth - target.offset - mean[0]) ** 2, weights=ground.weights))
+    W = W / W[0]
+    taken = float((W[left] * W[right_] / W[split] * (mean[left] - mean[right_]) ** 2).sum())
+    added = float(W[leaf] @ (mean[leaf] - (values[:, 0] - target.offset)) ** 2)
+    w = np.ones(len(ground.truth)) if ground.weights is None else ground.weights
+    y = np.where(w > 0, ground.truth, target.offset)  # rows of weight zero may hold anything
+    spread = float(np.average((y - target.offset - mean[0]) ** 2, weights=w / w.max()))
     loss = spread - taken + added
     return loss if loss > ROUNDING * spread else 0.0
 
@@ -93,12 +96,18 @@ def held_in_leaves(model: Any) -> str:
     what = "weight of each class" if hasattr(model, "classes_") else "weight and mean target"
     if model.criterion == "absolute_error":
         what = "weight and median target"
-    return f"{what} of the rows that reach it{', as far as the trends allow' if model.monotonic_cst is not None else ''}"
+    return (
+        f"{what} of the rows that reach it{', as far as the trends allow' if model.monotonic_cst is not None else ''}"
+    )
 
 
 def _leaves(model: Any, witness: dict[str, Any]) -> Claim:
     loss = float(model.training_loss_)
-    said = f"the model is wrong on {loss:.6g} of their weight" if witness["classes"] else f"their mean squared error is {loss:.6g}"
+    said = (
+        f"the model is wrong on {loss:.6g} of their weight"
+        if witness["classes"]
+        else f"their mean squared error is {loss:.6g}"
+    )
     return Claim(
         name="leaves",
         statement=f"each of the {len(model.leaf_)} leaves holds the {held_in_leaves(model)}; {said} (training error)",
@@ -134,7 +143,7 @@ UNITS = {"gini": "", "entropy": " bits", "log_loss": " bits"}
 def _gains(model: Any, witness: dict[str, Any]) -> Claim:
     weights = node_weights(model, tree_ends(model.feature_))
     split = model.feature_ != LEAF
-    total = float(weights[split] @ model.gain_ / weights[0])
+    total = float((weights[split] / weights[0]) @ model.gain_)
     return Claim(
         name="gains",
         statement=f"each of the {len(model.cut_)} splits gains u(C) − (p_L u(C_L) + p_R u(C_R)) as stated, u the {_impurity(model)} of the "
@@ -176,9 +185,15 @@ def searched_nodes(model: Any) -> Array | None:
 def _best_splits(model: Any, witness: dict[str, Any]) -> Claim:
     nodes = searched_nodes(model)
     count = len(model.cut_) if nodes is None else len(nodes)
-    where = f"at each of the {count} splits" if nodes is None else f"at {count} of the {len(model.cut_)} splits (the first, and others by lot)"
+    where = (
+        f"at each of the {count} splits"
+        if nodes is None
+        else f"at {count} of the {len(model.cut_)} splits (the first, and others by lot)"
+    )
     bins = None if model.exact_ else 255 if model.bins == "auto" else int(model.bins)
-    among = "no threshold of any column" if bins is None else f"no threshold between the {bins} quantile bins of any column"
+    among = (
+        "no threshold of any column" if bins is None else f"no threshold between the {bins} quantile bins of any column"
+    )
     sets = "" if witness["levels"] is None else _sets(witness)
     return Claim(
         name="best splits",

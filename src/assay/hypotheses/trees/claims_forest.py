@@ -15,7 +15,15 @@ if TYPE_CHECKING:
 
 MOST_VISITS = 10_000_000  # pairs of a row and a tree that a check goes through
 CONFIDENCE = 0.95
-HOW_MANY = ("n_estimators", "n_jobs", "warm_start", "verbose", "oob_score", "quantiles", "voting")  # nothing to a single tree
+HOW_MANY = (
+    "n_estimators",
+    "n_jobs",
+    "warm_start",
+    "verbose",
+    "oob_score",
+    "quantiles",
+    "voting",
+)  # nothing to a single tree
 
 
 def evidence_of(model: Any, orchard: Orchard, trees: int, afresh: bool) -> dict[str, Any]:
@@ -24,10 +32,15 @@ def evidence_of(model: Any, orchard: Orchard, trees: int, afresh: bool) -> dict[
     have = 0 if afresh else len(model.nodes_)
     alike, judged = True, 0
     if have:
-        before, now = ({k: v for k, v in params.items() if k not in HOW_MANY} for params in (model._fitted_with, model.get_params()))
+        before, now = (
+            {k: v for k, v in params.items() if k not in HOW_MANY}
+            for params in (model._fitted_with, model.get_params())
+        )
         same_rows = model._provenance.get("fingerprint") == orchard.ground.survey.mark.hex()
         alike = bool(model.alike_ and same_rows and repr(before) == repr(now))
-        judged = 0 if vars(model).get("_bagged") is None else model.oob_trees_  # a file does not hold how rows were judged
+        judged = (
+            0 if vars(model).get("_bagged") is None else model.oob_trees_
+        )  # a file does not hold how rows were judged
     return {
         "alike_": alike,
         "weighted_": orchard.ground.weights is not None,
@@ -87,7 +100,9 @@ def _out_of_bag(model: Any, witness: dict[str, Any]) -> Claim:
     else:
         low, high = normal_interval(loss, error, CONFIDENCE)
         high = min(1.0, high) if classes else high
-        what = f"{loss:.6g} of the weight of {n} rows wrong" if classes else f"mean squared error {loss:.6g} on {n} rows"
+        what = (
+            f"{loss:.6g} of the weight of {n} rows wrong" if classes else f"mean squared error {loss:.6g} on {n} rows"
+        )
         how = "normal approximation"
     votes = ", votes being the leaves' shares" if classes and model.voting == "majority" else ""
     return Claim(

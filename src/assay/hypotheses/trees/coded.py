@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from assay.engines import ArrayRows, Block, Engine, Part, Rows
+from assay.engines.rows import settled
 from assay.engines.split import keys_of, unit_interval
 from assay.engines.threads import Threads
 from assay.hypotheses.trees.categories import MOST_LEVELS, Categories
@@ -24,6 +25,7 @@ from assay.numerics import Array, Floats
 FEW_ROWS = 65_024  # ranks of so many rows, and of a missing value, fit 16 bits
 SAMPLE = 50_000  # rows of which quantiles are taken
 MOST_BINS = 255
+STRETCH = 16_384  # rows coded at a time where they are in memory
 
 
 def exact_table(rows: Rows, found: Survey, categories: Categories, workers: Threads) -> Table:
@@ -41,9 +43,11 @@ def exact_table(rows: Rows, found: Survey, categories: Categories, workers: Thre
     return _table(codes, shift, buckets, missing, categories, values, False)
 
 
-def _rank_column(X: Array, codes: Array, categories: Categories, missing: Array, j: int) -> tuple[int, int, int, Floats]:
+def _rank_column(
+    X: Array, codes: Array, categories: Categories, missing: Array, j: int
+) -> tuple[int, int, int, Floats]:
     """Fill codes[j]; (shift, buckets of values, code of a missing value, the values)."""
-    x = np.ascontiguousarray(X[:, j])
+    x = settled(X[:, j], X.dtype.newbyteorder("="))
     if categories.levels[j]:
         used = categories.used(j)
         lost = used if missing[j] else -1
@@ -66,7 +70,13 @@ def _rank_column(X: Array, codes: Array, categories: Categories, missing: Array,
 
 
 def _table(
-    codes: Array, shift: Array, buckets: Array, missing: Array, categories: Categories, values: list[Floats], binned: bool
+    codes: Array,
+    shift: Array,
+    buckets: Array,
+    missing: Array,
+    categories: Categories,
+    values: list[Floats],
+    binned: bool,
 ) -> Table:
     d, n = codes.shape
     first = np.concatenate([[0], np.cumsum([len(v) for v in values])])[:-1].astype(np.int64)
@@ -124,7 +134,8 @@ class _Pick:
 
     def __call__(self, part: Part) -> Array:
         block = part.load()
-        picked: Array = block.X[_sampled(self.n, block.start, block.start + len(block.X), self.seed) - block.start]
+        rows = _sampled(self.n, block.start, block.start + len(block.X), self.seed) - block.start
+        picked: Array = block.X[rows if block.w is None else rows[block.w[rows] > 0]]
         return picked
 
 
@@ -170,7 +181,8 @@ class _Code:
 def binned_table(engine: Engine, rows: Rows, bins: Bins, n: int) -> Table:
     """The codes of all rows, a byte a value."""
     codes = np.empty((rows.n_columns, n), dtype=np.uint8)
-    for start, part in engine.map(_Code(bins), rows.blocks()):
+    parts = rows.stretches(STRETCH) if isinstance(rows, ArrayRows) and engine.name == "threads" else rows.blocks()
+    for start, part in engine.map(_Code(bins), parts):
         codes[:, start : start + part.shape[1]] = part
     return bins.table(codes)
 

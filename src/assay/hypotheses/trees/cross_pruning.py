@@ -56,7 +56,9 @@ def cross_pruned(tall: Tall, grow: Callable[[Array], Tall], folds: int, seed: in
             judged[out] = True
             sums += _losses(grow((fold != k).astype(np.uint16)), out, w[out], inner)
     if not judged.any():
-        raise DataError(f"ccp_alpha='cv' cannot judge by {int((w > 0).sum())} row(s): give more rows, or a number as ccp_alpha.")
+        raise DataError(
+            f"ccp_alpha='cv' cannot judge by {int((w > 0).sum())} row(s): give more rows, or a number as ccp_alpha."
+        )
     risk, plain, square = np.cumsum(sums, axis=1)[:, :-1]
     total, squares = float(w[judged].sum()), float((w[judged] ** 2).sum())
     mean = risk / total

@@ -35,17 +35,28 @@ class ExplainedForest(Explained):
 
         self._check_fitted()
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or not 0 <= number < len(self.nodes_):
-            raise ParameterError(f"There is no tree {number!r}: the forest has {len(self.nodes_)}, 0 to {len(self.nodes_) - 1}.")
+            raise ParameterError(
+                f"There is no tree {number!r}: the forest has {len(self.nodes_)}, 0 to {len(self.nodes_) - 1}."
+            )
         cls = DecisionTreeClassifier if self._kind == "classifier" else DecisionTreeRegressor
         same = {k: v for k, v in self._fitted_with.items() if k in defaults(cls)}
         alone: Any = cls(**{**same, "splitter": "random" if self.random_splits else "best"})
         alone._forget()
-        for name in ("n_features_in_", "feature_names_in_", "_categories", "classes_", "category_code_", "missing_columns_"):
+        for name in (
+            "n_features_in_",
+            "feature_names_in_",
+            "_categories",
+            "classes_",
+            "category_code_",
+            "missing_columns_",
+        ):
             if hasattr(self, name):
                 setattr(alone, name, getattr(self, name))
         one = split_trees(self._trees)[number]
         used, leaf = np.unique(one.leaf, return_inverse=True)
         alone._keep_parts(together([one._replace(table=self.table_[used], leaf=leaf.astype(np.uint32))]))
+        if one.gain is not None:
+            alone.gain_ = one.gain.copy()
         alone.weight_, alone.rows_ = float(alone._leaf_weights()[alone.leaf_].sum()), self.rows_
         alone._fitted_with = alone.get_params()
         return alone  # type: ignore[no-any-return]
@@ -67,13 +78,14 @@ class ExplainedForest(Explained):
         found = indicator(self, self._answer(X, self._nodes_block))
         return found, np.concatenate([[0], np.cumsum(self.nodes_)])
 
-    def oob_importance(self, X: Any, y: Any = None, sample_weight: Any = None, *, n_repeats: int = 5) -> ShuffledColumns:
+    def oob_importance(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, n_repeats: int = 5
+    ) -> ShuffledColumns:
         """How much worse trees do on the rows that they did not see when a column is shuffled among these (Breiman 2001).
 
         X and y must be the rows of the fit, in their order: which of them a tree saw follows from the seed. Unlike
         `feature_importances_` it does not favour columns with many values; of columns that say the same, each looks dispensable.
         """
-        from assay.hypotheses.trees.bagged import samples_asked
         from assay.hypotheses.trees.coded import target_of
         from assay.hypotheses.trees.growing import Drawing
 
@@ -84,11 +96,13 @@ class ExplainedForest(Explained):
         rows = as_rows(X, y, sample_weight, categories=True, levels=self._levels())
         rows = rows.fitted_to(self._column_names(), self._categories)
         if not rows.has_target:
-            raise DataError("oob_importance needs the targets: give oob_importance(X, y), or name the target in assay.rows(..., target=...).")
+            raise DataError(
+                "oob_importance needs the targets: give oob_importance(X, y), or name the target in assay.rows(..., target=...)."
+            )
         engine = engine_for(rows, self.n_jobs)
         rows = engine.open(rows)
-        drawn = samples_asked(fitted, rows, engine)
-        if drawn.m is None:
+        draws = getattr(self, "draws_", None)
+        if draws is None:
             raise ParameterError(
                 f"Every tree of this {type(self).__name__} saw every row: fit with bootstrap=True or max_samples for out-of-bag rows."
             )
@@ -108,5 +122,6 @@ class ExplainedForest(Explained):
             if self._fitted_with["class_weight"] is not None:
                 factor = class_multipliers(self._fitted_with["class_weight"], self.classes_, found.class_weight)[truth]
                 w = factor if w is None else w * factor
-        drawing = Drawing(fitted._seed(), drawn.m, bool(fitted.bootstrap))  # type: ignore[attr-defined]
+        counted = None if w is None or (w > 0).all() else np.flatnonzero(w > 0)
+        drawing = Drawing(fitted._seed(), draws, bool(fitted.bootstrap), counted)  # type: ignore[attr-defined]
         return shuffled_columns(self, engine, rows, truth, w, drawing, int(n_repeats))

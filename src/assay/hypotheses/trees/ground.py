@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,7 @@ from assay.labels import Labels, class_multipliers
 from assay.loops.tree.shapes import Rules
 from assay.numerics import Array, Floats
 
+Draws = Callable[[Any, int], int | None]  # of a model and the number of its rows that count
 EXACT_BELOW = 512  # rows of a node of a forest below which all thresholds are tried, where all values have codes
 MOST_CLASSES = 1 << 16
 HUGE = 1e150  # of targets
@@ -41,13 +43,15 @@ class Ground:
     drawn: float  # of those that a tree sees, on average
     truth: Array
     weights: Floats | None
+    draws: int | None  # rows drawn for each tree; None: each once
+    counted: Array | None  # the rows of positive weight, where some have none
     soil: Soil | None = None  # where the codes of all rows are not in memory
 
 
 def prepare(
-    model: Any, engine: Engine, rows: Rows, labels: Labels | None, draws: int | None, exact_below: int, shared: bool
+    model: Any, engine: Engine, rows: Rows, labels: Labels | None, asked: Draws | None, exact_below: int, shared: bool
 ) -> Ground:
-    """All that the trees of a model are grown from; `draws`: the most rows of a tree (None: each once), `shared`: many trees need the
+    """All that the trees of a model are grown from; `asked`: the rows drawn for a tree of so many (None: each once), `shared`: many trees need the
     codes of all rows."""
     name = type(model).__name__
     d = rows.n_columns
@@ -55,7 +59,9 @@ def prepare(
         raise DataError(f"{d} columns are more than the {MOST_COLUMNS} that a tree can name.")
     levels = category_levels(model.categorical_features, rows.names, rows.categories or (None,) * d)
     if labels is not None and len(labels.classes) > MOST_CLASSES:
-        raise DataError(f"y has {len(labels.classes)} classes, more than the {MOST_CLASSES} that a tree can tell apart.")
+        raise DataError(
+            f"y has {len(labels.classes)} classes, more than the {MOST_CLASSES} that a tree can tell apart."
+        )
     found = survey(engine, rows, labels, levels)
     categories = Categories.of(levels, found.categories)
     trend = trends_of(model.monotonic_cst, rows.names, rows.n_columns)
@@ -67,10 +73,15 @@ def prepare(
     truth = y.astype(np.float64) if labels is None else labels.encode(y)
     if multipliers is not None:
         w = multipliers[truth] if w is None else w * multipliers[truth]
+    counted = None if w is None or (w > 0).all() else np.flatnonzero(w > 0)
+    there = found.n if counted is None else len(counted)
+    draws = None if asked is None else asked(model, there)
     target, total = _target(model, labels, truth, w, found, draws or found.n, bool(trend.any()))
     workers = Threads(model.n_jobs)
-    exact = model.bins == "exact" or model.criterion == "absolute_error" or (model.bins == "auto" and found.n <= FEW_ROWS)
-    drawn = total if draws is None else total * (draws / found.n)
+    exact = (
+        model.bins == "exact" or model.criterion == "absolute_error" or (model.bins == "auto" and found.n <= FEW_ROWS)
+    )
+    drawn = total if draws is None else total * (draws / there)
     rules = rules_of(model, target, found.n, rows.n_columns, drawn, exact_below if exact else 0)
     soil = None
     if exact:
@@ -84,7 +95,7 @@ def prepare(
         else:
             table = binned_table(engine, rows, bins, found.n)
     table = table._replace(trend=trend)
-    return Ground(Plot(target, table, rules), found, categories, total, drawn, truth, w, soil)
+    return Ground(Plot(target, table, rules), found, categories, total, drawn, truth, w, draws, counted, soil)
 
 
 def spread_out(engine: Engine, codes: int, shared: bool) -> bool:
@@ -98,7 +109,9 @@ def _check_trends(name: str, trend: Array, labels: Labels | None, levels: Levels
     if not trend.any():
         return
     if labels is not None and len(labels.classes) > 2:
-        raise ParameterError(f"{name}: monotonic_cst needs two classes or a number as target; y has {len(labels.classes)} classes.")
+        raise ParameterError(
+            f"{name}: monotonic_cst needs two classes or a number as target; y has {len(labels.classes)} classes."
+        )
     if (trend[levels.count > 0] != 0).any():
         raise ParameterError(f"{name}: monotonic_cst names a column of categories, which have no order.")
     if criterion == "absolute_error":
@@ -117,7 +130,7 @@ def _target(
     """The target in whole numbers, and the weight of all rows."""
     with np.errstate(over="ignore"):
         total = float(found.n) if w is None else float(w.sum())
-    refuse_heavy(total)
+    refuse_heavy(np.array([total]))
     if not total > 0:
         raise DataError("All rows have weight zero: give some rows or classes a positive weight.")
     if labels is not None:
@@ -126,7 +139,9 @@ def _target(
         raise DataError("criterion='poisson' needs a target that is nowhere negative and somewhere positive.")
     top = max(abs(found.low), abs(found.high))
     if top > HUGE:
-        raise DataError(f"y holds values as large as {top:.3g}, whose squares overflow float64. Rescale it (divide by a constant).")
+        raise DataError(
+            f"y holds values as large as {top:.3g}, whose squares overflow float64. Rescale it (divide by a constant)."
+        )
     return number_target(truth, w, model.criterion, draws, found.low, found.high), total
 
 

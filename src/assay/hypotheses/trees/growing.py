@@ -31,11 +31,13 @@ class Plot(NamedTuple):
 
 @dataclass(frozen=True)
 class Drawing:
-    """Which rows a tree sees: m draws with or without replacement (None: every row once), by (seed, tree)."""
+    """Which rows a tree sees: m draws with or without replacement (None: every row once), by (seed, tree); only those of the rows that
+    count, where some have weight zero."""
 
     seed: int
     m: int | None = None
     replace: bool = True
+    counted: Array | None = None
 
     def key(self, tree: int) -> np.uint64:
         """The key of a tree's first node and of its draws."""
@@ -48,8 +50,12 @@ class Drawing:
         """How often each of n rows is drawn; empty: once."""
         if self.m is None:
             return np.zeros(0, dtype=np.uint16)
+        drawn = np.zeros(n if self.counted is None else len(self.counted), dtype=np.uint16)
+        (draw_with if self.replace else draw_without)(self.key(tree), self.m, drawn)
+        if self.counted is None:
+            return drawn
         times = np.zeros(n, dtype=np.uint16)
-        (draw_with if self.replace else draw_without)(self.key(tree), self.m, times)
+        times[self.counted] = drawn
         return times
 
 
@@ -172,7 +178,8 @@ def leaf_values(plot: Plot, grown: Grown, entries: Array) -> Floats:
             one = weight * np.clip(one / weight, grown.bounds[leaf, 0], grown.bounds[leaf, 1])
         return np.column_stack([weight - one, one])
     if target.classes:
-        return sums * target.weight_unit
+        weights: Floats = sums * target.weight_unit
+        return weights
     weight = sums[:, 0] * target.weight_unit
     if target.criterion == ABSOLUTE:
         value = np.empty(len(leaf))

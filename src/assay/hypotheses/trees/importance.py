@@ -26,8 +26,8 @@ def gain_importances(model: TreeModel) -> Floats:
     gains = node_gains(model)
     if gains is None:
         raise ParameterError(
-            f"{type(model).__name__} did not keep the gains of its splits (criterion='absolute_error'): use oob_importance, or "
-            "assay.assess.permutation_importance on held-out rows."
+            f"{type(model).__name__} has lost the gains of its splits (trees of several criteria): fit with warm_start=False, or use "
+            "oob_importance."
         )
     weighted = gains * node_values(model).weight
     column, d = columns_of(model.feature_), model.n_features_in_
@@ -98,7 +98,9 @@ def shuffled_columns(
     weight = np.ones(n) if w is None else w
     there = (count > 0) & (weight > 0)
     if not there.any():
-        raise DataError("Every tree saw every row: there are no out-of-bag rows to judge by. Draw fewer (max_samples), or more trees.")
+        raise DataError(
+            "Every tree saw every row: there are no out-of-bag rows to judge by. Draw fewer (max_samples), or more trees."
+        )
     w, c = weight[there], count[there]
     judged, lent = judged[:, there] / c, lent[:, there] / c
     mean = judged @ w / w.sum()
@@ -114,21 +116,21 @@ def _shuffle_tree(shared: _Shuffling, tree: int) -> tuple[Array, list[tuple[int,
 
 
 def _shuffles(shared: _Shuffling, tree: int, spared: Array) -> Iterator[tuple[int, Floats, Floats]]:
-    from assay.loops.tree.contributions import walk_shuffled
+    X, truth = shared.X[spared], shared.truth[spared]
 
-    way, leaves = shared.walker.way(tree), np.empty(len(spared), dtype=np.int64)
-
-    def losses(j: int, lender: Array) -> Any:
-        walk_shuffled(shared.X, spared, j, lender, *way, leaves)
-        said, truth = shared.answers[leaves], shared.truth[spared]
+    def losses() -> Any:
+        said = shared.answers[shared.walker.leaves(X, tree)]
         return (said != truth).astype(np.float64) if shared.classes else (said - truth) ** 2
 
-    base = losses(-1, spared)
+    base = losses()
     for j in shared.used[tree].tolist():
+        own = X[:, j].copy()
         judged, lending = np.zeros(len(spared)), np.zeros(len(spared))
         for r in range(shared.repeats):
             order = np.random.default_rng([shared.drawing.seed, tree, j, r]).permutation(len(spared))
-            worse = losses(j, spared[order]) - base
+            X[:, j] = own[order]
+            worse = losses() - base
             judged += worse / shared.repeats
             lending[order] += worse / shared.repeats
+        X[:, j] = own
         yield j, judged, lending

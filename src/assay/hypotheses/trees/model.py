@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -34,8 +34,8 @@ LAYOUT: Layout = {
     "missing_columns_": Tensor(("d",), dtype="|u1", high=1, optional=True),
     "table_": Tensor(("R", "C")),
 }
+Made = TypeVar("Made")
 NO_SETS = np.zeros((0, 4), dtype=np.uint64)
-CACHED = ("_walker", "_shares", "_answers_of_leaves")  # made from the learnt parts when first needed
 
 
 class TreeModel(Learner):
@@ -70,21 +70,29 @@ class TreeModel(Learner):
         self._drop_caches()
 
     def _drop_caches(self) -> None:
-        for name in CACHED:
-            self.__dict__.pop(name, None)
+        self._made: dict[
+            str, Any
+        ] = {}  # from the learnt parts, when first needed; no attributes, which answering must not add
+
+    def _once(self, name: str, make: Callable[[], Made]) -> Made:
+        if name not in self._made:
+            self._made[name] = make()
+        found: Made = self._made[name]
+        return found
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in CACHED}
+        return {name: {} if name == "_made" else value for name, value in vars(self).items()}
 
     @property
     def _trees(self) -> Trees:
         kept = getattr(self, "sets_", None)
         sets = NO_SETS if kept is None else kept
-        return Trees(self.feature_, self.cut_, self.missing_left_, self.leaf_, sets, self.nodes_, self.table_)
+        parts = (self.feature_, self.cut_, self.missing_left_, self.leaf_, sets, self.nodes_, self.table_)
+        return Trees(*parts, getattr(self, "gain_", None))
 
-    @cached_property
+    @property
     def _walker(self) -> Walker:
-        return Walker(self._trees, self.n_features_in_, self._category_codes())
+        return self._once("walker", lambda: Walker(self._trees, self.n_features_in_, self._category_codes()))
 
     def _category_codes(self) -> Categories | None:
         """How categories become codes, from the columns' categories and what the file holds."""
@@ -170,11 +178,10 @@ class TreeClassifier(TreeModel, ProbableClassifier):
 
     layout: ClassVar[Layout] = {**LAYOUT, "table_": Tensor(("R", "K"), low=0)}
 
-    @cached_property
+    @property
     def _shares(self) -> Floats:
         """Of each leaf of the table the classes' shares."""
-        shares: Floats = self.table_ / self.table_.sum(axis=1, keepdims=True)
-        return shares
+        return self._once("shares", lambda: self.table_ / self.table_.sum(axis=1, keepdims=True))
 
     def _check_table(self) -> None:
         if not (self.table_.sum(axis=1) > 0).all():
@@ -218,12 +225,8 @@ class TreeRegressor(TreeModel, Regressor):
         if not (self.table_[:, 1] > 0).all():
             raise ModelFileError("The model file has a leaf without any weight.")
 
-    @cached_property
-    def _answers_of_leaves(self) -> Floats:
-        return np.ascontiguousarray(self.table_[:, :1])
-
     def _leaf_answers(self) -> Floats:
-        return self._answers_of_leaves
+        return self._once("answers", lambda: np.ascontiguousarray(self.table_[:, :1]))
 
     def _leaf_weights(self) -> Floats:
         weights: Floats = self.table_[:, 1]
@@ -233,7 +236,7 @@ class TreeRegressor(TreeModel, Regressor):
         return float(answer[0])
 
     def _values(self, X: Array) -> Floats:
-        values: Floats = self._walker.total(X, self._answers_of_leaves)[:, 0] / len(self.nodes_)
+        values: Floats = self._walker.total(X, self._leaf_answers())[:, 0] / len(self.nodes_)
         return values
 
     def _predict_block(self, block: Block) -> Array:

@@ -28,7 +28,8 @@ class Trees(NamedTuple):
 
     feature (N,): the column of a split, −2 − column of a split by categories, −1 of a leaf; cut, missing (S,): of each split its
     threshold (or the number of its set) and whether missing values go to the left; leaf (L,): of each leaf its row of the table;
-    sets (Q, 4): the categories that go to the left, as bits; nodes (T,): how many each tree has; table (R, C).
+    sets (Q, 4): the categories that go to the left, as bits; nodes (T,): how many each tree has; table (R, C); gain (S,): what each
+    split gained, where that is known.
     """
 
     feature: Array
@@ -38,6 +39,7 @@ class Trees(NamedTuple):
     sets: Array
     nodes: Array
     table: Floats
+    gain: Floats | None = None
 
 
 class Tree(NamedTuple):
@@ -49,6 +51,7 @@ class Tree(NamedTuple):
     leaf: Array
     sets: Array
     table: Floats
+    gain: Floats | None = None
 
 
 def distinct_rows(table: Floats) -> tuple[Floats, Array]:
@@ -69,7 +72,8 @@ def tree_of(grown: Grown, values: Floats) -> Tree:
     """A grown tree with what its leaves know."""
     split = grown.feature != LEAF
     table, leaf = distinct_rows(values)
-    return Tree(grown.feature, grown.cut[split], grown.missing[split], leaf.astype(np.uint32), grown.sets, table)
+    parts = (grown.feature, grown.cut[split], grown.missing[split], leaf.astype(np.uint32), grown.sets, table)
+    return Tree(*parts, grown.gain[split])
 
 
 def _pooled(parts: Sequence[Array]) -> tuple[Array, list[int]]:
@@ -103,6 +107,7 @@ def together(trees: Sequence[Tree]) -> Trees:
         sets.reshape(-1, 4).astype(np.uint64),
         np.array([len(t.feature) for t in trees], dtype=np.int64),
         np.ascontiguousarray(table),
+        np.concatenate(gains) if len(gains := [t.gain for t in trees if t.gain is not None]) == len(trees) else None,
     )
 
 
@@ -115,7 +120,8 @@ def split_trees(trees: Trees) -> list[Tree]:
     for a, b in zip(starts, starts + trees.nodes):
         leaf = trees.leaf[leaves[a] : leaves[b]]
         s, e = a - leaves[a], b - leaves[b]
-        found.append(Tree(trees.feature[a:b], trees.cut[s:e], trees.missing[s:e], leaf, trees.sets, trees.table))
+        gain = None if trees.gain is None else trees.gain[s:e]
+        found.append(Tree(trees.feature[a:b], trees.cut[s:e], trees.missing[s:e], leaf, trees.sets, trees.table, gain))
     return found
 
 

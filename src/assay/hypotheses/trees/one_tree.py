@@ -55,7 +55,7 @@ def cut(model: _OneTree, tall: Tall) -> Tall:
     tall = tall.cut(model.max_depth, model.max_leaf_nodes)
     if model.ccp_alpha != "cv":
         return tall.cut(None, None, float(model.ccp_alpha))
-    curve = cross_pruned(tall, _grower(model, tall.ground), int(model.cv), model._seed())
+    curve = cross_pruned(tall, _grower(model, tall.ground), int(model.folds), model._seed())
     model.alpha_ = curve.alpha
     model.pruning_curve_ = np.column_stack([curve.alphas, curve.risk, curve.error])
     return tall.cut(None, None, curve.alpha)

@@ -76,7 +76,8 @@ def _leaves(codes: Array, lost: Array, grown: Grown, tree: Tree, rows: Array) ->
     node = np.empty(len(rows), dtype=np.int64)
     leaf_of_codes(codes, rows, grown.feature, grown.code, grown.right, grown.missing, lost, grown.sets, node)
     number = np.cumsum(tree.feature == LEAF) - 1
-    return tree.leaf[number[node]]
+    leaves: Array = tree.leaf[number[node]]
+    return leaves
 
 
 def grow_saplings(engine: Engine, rows: Rows, orchard: Orchard, first: int, last: int) -> Iterator[Sapling]:

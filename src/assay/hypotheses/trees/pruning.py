@@ -31,7 +31,9 @@ def cut_back(grown: Grown, ends: Array, collapse: Array) -> Grown:
     kept = np.cumsum(gone)[:-1] == 0
     feature = grown.feature.copy()
     feature[collapse] = LEAF
-    parts = {name: getattr(grown, name)[kept] for name in Grown._fields if name not in ("sets", "bounds", "feature", "right")}
+    parts = {
+        name: getattr(grown, name)[kept] for name in Grown._fields if name not in ("sets", "bounds", "feature", "right")
+    }
     bounds = grown.bounds[kept] if len(grown.bounds) else grown.bounds
     feature = feature[kept]
     parts["gain"][feature == LEAF] = 0.0

@@ -14,6 +14,7 @@ from assay.numerics import Array
 from assay.params import N_JOBS, Choice, Flag, Free, Param, Range
 
 UNLIMITED = 1 << 40
+TOO_WIDE = "the words of a text are thousands of sparse columns, and trees take dense ones"
 
 
 def _whole(value: Any) -> bool:
@@ -45,7 +46,9 @@ def _columns(value: Any) -> bool:
 SHARED: Mapping[str, Param] = {
     "max_depth": Range(kind=int, low=1, words=(None,), doc="most splits on the way to a leaf; None: no limit"),
     "min_samples_split": Free(
-        what="a whole number ≥ 2, or a share in (0, 1]", check=_count_or_share(2), doc="least rows of a node that is split"
+        what="a whole number ≥ 2, or a share in (0, 1]",
+        check=_count_or_share(2),
+        doc="least rows of a node that is split",
     ),
     "min_samples_leaf": Free(
         what="a whole number ≥ 1, or a share in (0, 1]", check=_count_or_share(1), doc="least rows of a leaf"
@@ -84,12 +87,34 @@ SHARED: Mapping[str, Param] = {
 }
 CUT: Mapping[str, Param] = {
     "ccp_alpha": Range(
-        low=0, words=("cv",), doc="prune splits that gain less than this for each leaf; 'cv': chosen by cross-validation"
+        low=0,
+        words=("cv",),
+        doc="prune splits that gain less than this for each leaf; 'cv': chosen by cross-validation",
     ),
-    "cv": Range(kind=int, low=2, doc="folds of ccp_alpha='cv'"),
+    "folds": Range(kind=int, low=2, doc="folds of ccp_alpha='cv'"),
 }
 SPLITTER = Choice(options=("best", "random"), doc="the best threshold of each column, or a random one")
 BOOTSTRAP = Flag(doc="draw each tree's rows with replacement; otherwise without")
+MOST_TREES = 100_000
+FOREST: Mapping[str, Param] = {
+    "n_estimators": Range(
+        kind=int,
+        low=1,
+        high=MOST_TREES,
+        words=("auto",),
+        doc="trees; 'auto': until the out-of-bag error no longer falls",
+    ),
+    "bootstrap": BOOTSTRAP,
+    "max_samples": Free(
+        what="a whole number ≥ 1, or a share > 0",
+        words=(None,),
+        check=lambda v: isinstance(v, int | float | np.number) and not isinstance(v, bool) and bool(0 < v < np.inf),
+        doc="m, the rows drawn for each tree; None: as many as there are",
+    ),
+    "oob_score": Flag(doc="judge each row by the trees that did not see it"),
+    "warm_start": Flag(doc="keep the trees of the fit before and add to them"),
+    "verbose": Range(kind=int, low=0, doc="accepted for scikit-learn's sake"),
+}
 
 
 def columns_asked(asked: Any, d: int, name: str) -> int:

@@ -16,7 +16,9 @@ from assay.numerics import Array
 TASKS = 8  # stubs that a tree becomes on a cluster, at least
 
 
-def single_tree(engine: Engine, rows: Rows, ground: Ground, drawing: Drawing, number: int, workers: Threads) -> tuple[Grown, Array]:
+def single_tree(
+    engine: Engine, rows: Rows, ground: Ground, drawing: Drawing, number: int, workers: Threads
+) -> tuple[Grown, Array]:
     """(tree `number`, its rows in the order of its leaves: none where they are not in memory)."""
     n = ground.survey.n
     times = drawing.times(number, n)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from assay.engines import Rows
 from assay.engines.threads import Threads
 from assay.hypotheses.trees.nodes import LEAF, depths_of, tree_ends
@@ -18,8 +20,8 @@ from assay.numerics import Floats
 from assay.params import check_params
 
 if TYPE_CHECKING:
-    from assay.hypotheses.forest import _Forest
     from assay.hypotheses.tree import _OneTree
+    from assay.hypotheses.trees.forest_model import Forest
 
 
 def fresh_and_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Rows]:
@@ -57,7 +59,9 @@ def tree_steps(model: _OneTree, X: Any, y: Any, sample_weight: Any) -> Iterator[
     share = ground.plot.target.weights(grown.sums, grown.rows)
     ask = Questions(fresh)
     error = None if wrong is None else float(wrong[0])
-    yield Step(1, n, {"leaves": 1, "impurity": impurity} | ({} if error is None else {"error": error}))
+    yield Step(
+        1, n, {"leaves": 1, "impurity": impurity, "nodes_": np.array([1])} | ({} if error is None else {"error": error})
+    )
     for number, node in enumerate(in_order_of_gain(gains, grown.feature, ends), 2):
         left, right = node + 1, int(ends[node + 1])
         leaves, impurity = leaves + 1, impurity - float(gains[node])
@@ -73,6 +77,7 @@ def tree_steps(model: _OneTree, X: Any, y: Any, sample_weight: Any) -> Iterator[
             "share": float(share[node] / share[0]),
             "leaves": leaves,
             "impurity": max(impurity, 0.0),
+            "nodes_": np.array([2 * leaves - 1]),
         }
         if wrong is not None and error is not None:
             error += float(wrong[left] + wrong[right] - wrong[node])
@@ -89,7 +94,7 @@ def _wrong(tall: Tall) -> Floats | None:
     return wrong
 
 
-def forest_steps(model: _Forest, X: Any, y: Any, sample_weight: Any) -> Iterator[Step]:
+def forest_steps(model: Forest, X: Any, y: Any, sample_weight: Any) -> Iterator[Step]:
     """Tree by tree, with the error on the rows that the trees so far did not see."""
     fresh, rows = fresh_and_rows(model, X, y, sample_weight)
     engine = Threads(fresh.n_jobs)
@@ -98,6 +103,7 @@ def forest_steps(model: _Forest, X: Any, y: Any, sample_weight: Any) -> Iterator
         values: dict[str, Any] = {
             "leaves": int((tree.feature == LEAF).sum()),
             "depth": int(depths_of(tree.feature, tree_ends(tree.feature)).max()),
+            "nodes_": np.array([len(t.feature) for t in grove.trees]),
         }
         loss, error, judged = grove.bag.loss()
         if judged:

@@ -37,7 +37,7 @@ class Levels(NamedTuple):
     """The categories of each column: how many (0: numbers), whether they are whole numbers in the rows themselves, and where the
     counts of a column begin."""
 
-    count: Array
+    count: Array  # type: ignore[assignment]  # hides the tuple's own
     plain: Array
     first: Array
 
@@ -86,7 +86,7 @@ def _absorb(labels: Labels | None, levels: Levels, names: Sequence[str] | None, 
 
 def _count_categories(block: Block, levels: Levels, names: Sequence[str] | None, there: Array) -> Array:
     counts = np.zeros(int(levels.first[-1]), dtype=np.int64)
-    for j in np.flatnonzero(levels.count):
+    for j in np.flatnonzero(levels.count).tolist():
         x = block.X[:, j]
         if levels.plain[j]:
             _check_codes(x, block.start, f"{names[j]!r}" if names is not None else f"{j}")

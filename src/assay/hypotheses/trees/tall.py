@@ -23,7 +23,7 @@ from assay.loops.tree.absolute import leaf_medians
 from assay.loops.tree.shapes import ABSOLUTE, Grown
 from assay.numerics import Array, Floats
 
-CUTTING = ("max_depth", "max_leaf_nodes", "ccp_alpha", "cv")  # hyper-parameters of which a tall tree knows nothing
+CUTTING = ("max_depth", "max_leaf_nodes", "ccp_alpha", "folds")  # hyper-parameters of which a tall tree knows nothing
 
 
 class Tall(NamedTuple):

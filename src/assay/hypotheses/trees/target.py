@@ -64,7 +64,8 @@ class Target:
         if isinstance(self.loops, Numbers | Medians):
             total: Floats = sums[:, 0] * self.weight_unit
             return total
-        return sums.sum(axis=1) * self.weight_unit
+        whole: Floats = sums.sum(axis=1) * self.weight_unit
+        return whole
 
 
 def _unit(greatest: float, draws: int) -> float:
@@ -165,7 +166,8 @@ class Recipe:
 
     def _values(self, y: Array, codes: Array | None, w: Array | None, weight: Array) -> Array:
         if codes is not None:
-            return weight * (codes == 1)
+            ones: Array = weight * (codes == 1)
+            return ones
         x = y.astype(np.float64) - self.offset
         return _whole(x if not self.weighted or w is None else w * x, self.value_unit)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +24,6 @@ from assay.numerics import Array, Floats
 
 FEW = 1 << 19  # pairs of a row and a tree that NumPy walks where the compiled loops are not loaded
 HALF, EIGHT, FEATURE = np.uint64(32), np.uint64(8), np.uint64(0xFFFFFF)
-NO_LEVELS, NO_CODES = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.uint8)
 
 
 class Walker:
@@ -65,16 +63,12 @@ class Walker:
 
         out = np.empty(len(X), dtype=np.int64)
         if self.by_sets:
-            walk_all(X, *self.way(tree), out)
+            assert self.categories is not None
+            c = self.categories
+            walk_all(X, self.words, self.cuts, self.roots[tree], self.trees.sets, c.levels, c.code, c.first, out)
         else:
             walk_plain(X, self.words, self.cuts, self.roots[tree], out)
         return out
-
-    def way(self, tree: int) -> tuple[Any, ...]:
-        """What a compiled walk down a tree reads: words, thresholds, root, sets, and how categories become codes."""
-        c = self.categories
-        coding = (NO_LEVELS, NO_CODES, NO_LEVELS) if c is None else (c.levels, c.code, c.first)
-        return self.words, self.cuts, self.roots[tree], self.trees.sets, *coding
 
     def nodes(self, X: Array) -> Array:
         """(m, T): of each row the leaf where each tree brings it, as a node of all trees."""

@@ -11,7 +11,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from assay.loops.tree.candidates import chance_cut, greatest, keep, keep_item, keep_sides, rank_by, sorted_node
+from assay.loops.tree.candidates import (
+    beats,
+    chance_cut,
+    first_best,
+    greatest,
+    keep,
+    keep_item,
+    keep_sides,
+    rank_by,
+    sorted_node,
+)
 from assay.loops.tree.dice import mixed
 from assay.loops.tree.shapes import HALF, LOW16, LOW32, NONE_MISSING, ZERO
 
@@ -230,10 +240,8 @@ def absolute_search(target, table, rules, entries, a, b, f, n, word, found, scra
 def _keep_kinds(entries, a, m, n, f, kinds, found, scratch):  # type: ignore[no-untyped-def]
     """Keep the best split of ordered categories, where it beats the one found."""
     best = greatest(scratch, m)
-    if best > found.score[0]:
-        at, count = 0, 0
-        while scratch.worth[at] != best:
-            at += 1
+    if beats(best, found):
+        at, count = first_best(scratch.worth, best), 0
         for i in range(at + 1):
             count += np.int64((entries[a + np.int64(scratch.items[i] & LOW32)] >> QUARTER) & LOW16)
         left = np.int64(scratch.items[at] >> HALF) + 1
@@ -255,7 +263,7 @@ def _by_chance(target, table, rules, entries, a, b, f, n, word, found, scratch):
             t, w, z = _move(target, entries, a, m, i, sides)
             count, wl, zl = count + t, wl + w, zl + z
     worth = _worth(target, rules, entries, a, m, n, count, wl, zl, sides)
-    if worth > found.score[0]:
+    if beats(worth, found):
         keep(found, worth, f, cut, after, left)
         found.score[3] = threshold
     return True

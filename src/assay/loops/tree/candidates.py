@@ -12,6 +12,24 @@ from assay.loops.tree.dice import mixed, unit
 from assay.loops.tree.shapes import HALF, NONE_MISSING
 from assay.loops.tree.sorting import sort_items
 
+SLACK = 2.0**-44  # of a score: less is rounding, and no split is better by that
+
+
+@njit(nogil=True, cache=True)
+def beats(score, found):  # type: ignore[no-untyped-def]
+    """Whether a score is more than a rounding better than the one found: of equal splits the first wins, however they were added up."""
+    best = found.score[0]
+    return score > best + SLACK * abs(best) if best > -np.inf else score > -np.inf
+
+
+@njit(nogil=True, cache=True)
+def first_best(worth, best):  # type: ignore[no-untyped-def]
+    """The first place whose worth is the best one, up to rounding."""
+    enough, at = best - SLACK * abs(best), 0
+    while not worth[at] >= enough:
+        at += 1
+    return at
+
 
 @njit(nogil=True, cache=True, inline="always")
 def keep(found, score, feature, cut, after, missing_left):  # type: ignore[no-untyped-def]
@@ -109,12 +127,10 @@ def keep_item(table, f, items, first, stop, left, scratch, found):  # type: igno
     for i in range(stop - 1):
         worth[i] = worth[i] if (items[first + i] >> HALF) != (items[first + i + 1] >> HALF) else -np.inf
     best = greatest(scratch, stop)
-    if best > found.score[0]:
-        at = 0
-        while worth[at] != best:
-            at += 1
+    if beats(best, found):
+        at = first_best(worth, best)
         after = np.int64(items[first + at + 1] >> HALF) if at + 1 < stop else table.missing[f]
-        keep(found, best, f, np.int64(items[first + at] >> HALF), after, left)
+        keep(found, worth[at], f, np.int64(items[first + at] >> HALF), after, left)
 
 
 @njit(nogil=True, cache=True)

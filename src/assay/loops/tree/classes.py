@@ -14,7 +14,9 @@ import numpy as np
 from numba import njit
 
 from assay.loops.tree.candidates import (
+    beats,
     chance_cut,
+    first_best,
     greatest,
     keep,
     keep_item,
@@ -36,7 +38,7 @@ class Classes(NamedTuple):
     weighted: bool
     xlogx: Any  # of 0 … length − 1
     length: int
-    count: int
+    count: int  # type: ignore[assignment]  # hides the tuple's own
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -180,10 +182,8 @@ def _best_bucket(target, table, rules, f, W, n, sums, at, found, scratch):  # ty
         _score(target, rules, W, n, scratch, used)
         best = greatest(scratch, used)
         varies = varies or best > -np.inf
-        if best > found.score[0]:
-            i = 0
-            while scratch.worth[i] != best:
-                i += 1
+        if beats(best, found):
+            i = first_best(scratch.worth, best)
             after = i + 1
             while after < used and scratch.sums[draws + after] == 0:
                 after += 1
@@ -225,8 +225,29 @@ def _scan(target, table, rules, items, first, stop, m, lookup, base, f, W, n, su
             real[q] = np.float64(w_left)
             real[A + q] = lefts
             real[2 * A + q] = rights
+        if target.weighted:
+            _scan_back(target, criterion, items, first, stop, m, gone, lookup, base, scratch)
         _score(target, rules, W, n, scratch, stop)
         keep_item(table, f, items, first, stop, left if stop < m else NONE_MISSING, scratch, found)
+
+
+@njit(nogil=True, cache=True)
+def _scan_back(target, criterion, items, first, stop, m, gone, lookup, base, scratch):  # type: ignore[no-untyped-def]
+    """The right sides' terms of `_scan`, added up from the right: what is left of a large sum when weights are taken off it is rounding
+    where the weights that stay are light."""
+    real, A, right_of, rights = scratch.real, scratch.reach, scratch.sums, 0.0
+    for k in range(target.count):
+        right_of[k] = 0
+    for q in range(m - 1, -1, -1):
+        if q >= stop and gone > 0:
+            continue  # what is missing is on the left
+        e = lookup[base + np.int64(items[first + q] & LOW32)]
+        k, w = np.int64(e & LOW16), _weight(target, e)
+        if q < stop:
+            real[2 * A + q] = rights
+        x = right_of[k]
+        rights += _term(target, criterion, x + w) - _term(target, criterion, x)
+        right_of[k] = x + w
 
 
 @njit(nogil=True, cache=True)
@@ -281,10 +302,8 @@ def _best_categories(target, table, rules, f, W, n, sums, at, found, scratch):  
         _run(target, rules, True, -ONE, m, sums, at, scratch)
         _score(target, rules, W, n, scratch, m)
         best = greatest(scratch, m)
-        if best > found.score[0]:
-            i = 0
-            while scratch.worth[i] != best:
-                i += 1
+        if beats(best, found):
+            i = first_best(scratch.worth, best)
             keep_sides(found, best, f, ranked, i + 1, m, 1 if 2 * scratch.number[i] >= n else 0)
     return varies
 
@@ -313,7 +332,7 @@ def _by_chance(target, table, rules, entries, a, b, f, W, n, sums, at, word, fou
     scratch.number[0] = n_left
     scratch.real[0], scratch.real[A], scratch.real[2 * A] = np.float64(w), lefts, rights
     _score(target, rules, W, n, scratch, ONE)
-    if scratch.worth[0] > found.score[0]:
+    if beats(scratch.worth[0], found):
         keep(found, scratch.worth[0], f, cut, after, left)
         found.score[3] = threshold
     return True

@@ -15,7 +15,9 @@ import numpy as np
 from numba import njit
 
 from assay.loops.tree.candidates import (
+    beats,
     chance_cut,
+    first_best,
     greatest,
     keep,
     keep_item,
@@ -83,31 +85,34 @@ def _side(criterion, W, Z, unit, offset):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _score(target, rules, sums, at, n, trend, found, scratch, count):  # type: ignore[no-untyped-def]
-    """worth[i] of the split that puts number[i] draws with real[i], real[A + i] as W, Z to the left."""
+    """worth[i] of the split that puts number[i] draws to the left; real[i], real[A + i]: by how much W, Z are greater on the left than on
+    the right. The same split the other way round has these with the other sign, and so is worth the same to the last bit."""
     left, real, worth, A = scratch.number, scratch.real, scratch.worth, scratch.reach
-    W, Z = np.float64(sums[at]), np.float64(sums[at + 1])
+    W, Z = 0.5 * np.float64(sums[at]), 0.5 * np.float64(sums[at + 1])
     least, light = rules.min_leaf, rules.min_leaf_weight
     if rules.criterion == POISSON or rules.criterion == ENTROPY:
         for i in range(count):
-            a, b = real[i], real[A + i]
+            g, h = 0.5 * real[i], 0.5 * real[A + i]
+            a, b, c, d = W + g, Z + h, W - g, Z - h
             worth[i] = -np.inf
-            if left[i] >= least and n - left[i] >= least and a > 0.0 and W - a > 0.0:
+            if left[i] >= least and n - left[i] >= least and a > 0.0 and c > 0.0:
                 worth[i] = _side(rules.criterion, a, b, target.unit, target.offset) + _side(
-                    rules.criterion, W - a, Z - b, target.unit, target.offset
+                    rules.criterion, c, d, target.unit, target.offset
                 )
     else:
         for i in range(count):
-            a, b = real[i], real[A + i]
-            c, d = W - a, Z - b
-            w = b * b / a + d * d / c
+            g, h = 0.5 * real[i], 0.5 * real[A + i]
+            a, b, c, d = W + g, Z + h, W - g, Z - h
+            w = (b * b * c + d * d * a) / (a * c)
             worth[i] = w if (left[i] >= least) & (n - left[i] >= least) & (a > 0.0) & (c > 0.0) else -np.inf
     if light > 0.0:
         for i in range(count):
-            worth[i] = worth[i] if (real[i] >= light) & (W - real[i] >= light) else -np.inf
+            worth[i] = worth[i] if (W + 0.5 * real[i] >= light) & (W - 0.5 * real[i] >= light) else -np.inf
     if trend != 0:
         low, high = found.score[1], found.score[2]
         for i in range(count):
-            vl, vr = real[A + i] / real[i], (Z - real[A + i]) / (W - real[i])
+            g, h = 0.5 * real[i], 0.5 * real[A + i]
+            vl, vr = (Z + h) / (W + g), (Z - h) / (W - g)
             good = (vr - vl) * trend >= 0.0 and min(vl, vr) >= low and max(vl, vr) <= high
             worth[i] = worth[i] if good else -np.inf
 
@@ -149,8 +154,9 @@ def _count_light(table, f, entries, a, b, scratch):  # type: ignore[no-untyped-d
 
 
 @njit(nogil=True, cache=True)
-def _run(target, ranked, start, count, scratch):  # type: ignore[no-untyped-def]
-    """number, real: what the splits after each bucket (as they come, or as count[] ranks them) put to the left."""
+def _run(target, ranked, start, count, tot, at, scratch):  # type: ignore[no-untyped-def]
+    """number: the draws that the splits after each bucket (as they come, or as count[] ranks them) put to the left; real: as `_score` wants
+    it."""
     sums, number, real, A = scratch.sums, scratch.number, scratch.real, scratch.reach
     w = 0 if target.weighted else 1
     n, W, Z = 0, 0, 0
@@ -162,8 +168,8 @@ def _run(target, ranked, start, count, scratch):  # type: ignore[no-untyped-def]
         W += sums[c + 1 - w]
         Z += sums[c + 2]
         number[i] = n
-        real[i] = np.float64(W)
-        real[A + i] = np.float64(Z)
+        real[i] = np.float64(2 * W - tot[at])
+        real[A + i] = np.float64(2 * Z - tot[at + 1])
 
 
 @njit(nogil=True, cache=True)
@@ -187,14 +193,12 @@ def _best_bucket(target, table, rules, f, n, tot, at, found, scratch):  # type: 
     lost = missing >= 0 and sums[3 * missing] > 0
     varies = False
     for left in range(1 + lost):
-        _run(target, False, missing if left else -ONE, used, scratch)
+        _run(target, False, missing if left else -ONE, used, tot, at, scratch)
         _score(target, rules, tot, at, n, table.trend[f], found, scratch, used)
         best = greatest(scratch, used)
         varies = varies or best > -np.inf
-        if best > found.score[0]:
-            b_ = 0
-            while worth[b_] != best:
-                b_ += 1
+        if beats(best, found):
+            b_ = first_best(worth, best)
             after = b_ + 1
             while after < used and sums[3 * after] == 0:
                 after += 1
@@ -213,7 +217,7 @@ def _best_bucket(target, table, rules, f, n, tot, at, found, scratch):  # type: 
 @njit(nogil=True, cache=True)
 def _scan(target, table, rules, items, first, stop, m, lookup, base, f, n, tot, at, found, scratch):  # type: ignore[no-untyped-def]
     """Column f, code by code: sorted items[first : first + m], whose rows are entries lookup[base + …]; the first `stop` have a value."""
-    real, A = scratch.real, scratch.reach
+    real, A, W_all, Z_all = scratch.real, scratch.reach, tot[at], tot[at + 1]
     gn, gW, gZ = 0, 0, 0
     for i in range(stop, m):
         t, w, z = _draw(target, lookup[base + np.int64(items[first + i] & LOW32)])
@@ -224,8 +228,8 @@ def _scan(target, table, rules, items, first, stop, m, lookup, base, f, n, tot, 
             t, w, z = _draw(target, lookup[base + np.int64(items[first + i] & LOW32)])
             c, W, Z = c + t, W + w, Z + z
             scratch.number[i] = c
-            real[i] = np.float64(W)
-            real[A + i] = np.float64(Z)
+            real[i] = np.float64(2 * W - W_all)
+            real[A + i] = np.float64(2 * Z - Z_all)
         _score(target, rules, tot, at, n, table.trend[f], found, scratch, stop)
         keep_item(table, f, items, first, stop, left if stop < m else NONE_MISSING, scratch, found)
 
@@ -276,13 +280,11 @@ def _best_categories(target, rules, f, n, tot, at, found, scratch):  # type: ign
     if m < 2:
         return False
     rank_by(mean, 2 * A, ranked, m)
-    _run(target, True, -ONE, m, scratch)
+    _run(target, True, -ONE, m, tot, at, scratch)
     _score(target, rules, tot, at, n, ZERO, found, scratch, m)
     best = greatest(scratch, m)
-    if best > found.score[0]:
-        i = 0
-        while scratch.worth[i] != best:
-            i += 1
+    if beats(best, found):
+        i = first_best(scratch.worth, best)
         keep_sides(found, best, f, ranked, i + 1, m, 1 if 2 * scratch.number[i] >= n else 0)
     return True
 
@@ -302,9 +304,11 @@ def _by_chance(target, table, rules, entries, a, b, f, n, tot, at, word, found, 
             c += _times(e)
             W += scratch.weight[i]
             Z += scratch.signed[i]
-    scratch.number[0], scratch.real[0], scratch.real[scratch.reach] = c, np.float64(W), np.float64(Z)
+    scratch.number[0] = c
+    scratch.real[0] = np.float64(2 * W - tot[at])
+    scratch.real[scratch.reach] = np.float64(2 * Z - tot[at + 1])
     _score(target, rules, tot, at, n, table.trend[f], found, scratch, ONE)
-    if scratch.worth[0] > found.score[0]:
+    if beats(scratch.worth[0], found):
         keep(found, scratch.worth[0], f, cut, after, left)
         found.score[3] = threshold
     return True

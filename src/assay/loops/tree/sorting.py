@@ -15,7 +15,7 @@ def _by_counting(items, other, count, m):  # type: ignore[no-untyped-def]
     """An item's place is the number of smaller ones: no branch depends on the data, and eight are compared at once."""
     for i in range(m):
         x = np.int64(items[i])
-        smaller = 0
+        smaller = np.int64(0)
         for j in range(m):
             smaller += np.int64(items[j]) < x
         count[i] = smaller

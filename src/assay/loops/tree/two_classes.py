@@ -14,7 +14,10 @@ import numpy as np
 from numba import njit
 
 from assay.loops.tree.candidates import (
+    SLACK,
+    beats,
     chance_cut,
+    first_best,
     greatest,
     keep,
     keep_item,
@@ -128,9 +131,9 @@ def _best_bucket(table, rules, f, k, width, used, n, s, xlogx, found, scratch): 
         _score(scratch.running, scratch.worth, 4 * used, n, s, rules.criterion, xlogx, rules.min_leaf)
         best = greatest(scratch, 4 * used)
         varies = varies or best > -np.inf
-        if best > found.score[0]:
+        if beats(best, found):
             own = _keep_bucket(table, f, k, width, left, best, hist, scratch.worth, own, found)
-        elif left and best == found.score[0] and own < width:
+        elif left and own < width and best >= found.score[0] - SLACK * abs(found.score[0]):
             own = _keep_bucket(table, f, k, own, left, best, hist, scratch.worth, own, found)
     return varies
 
@@ -163,13 +166,14 @@ def _run_four(table, f, k, width, used, left, hist, running):  # type: ignore[no
 
 @njit(nogil=True, cache=True)
 def _keep_bucket(table, f, k, width, left, best, hist, worth, own, found):  # type: ignore[no-untyped-def]
-    """Keep the first split of the first `width` columns that is worth `best`; of a column's equal ones that is the one whose bucket holds
+    """Keep the first split of the first `width` columns that is worth `best`, up to rounding; of a column's equal ones that is the one whose bucket holds
     rows. The column's place among those counted; `own` where none is."""
+    enough = best - SLACK * abs(best)
     for j in range(width):
         c = f[k + j]
         values = table.buckets[c]
         for b in range(values):
-            if worth[4 * b + j] == best:
+            if worth[4 * b + j] >= enough:
                 after = b + 1
                 while after < values and hist[4 * after + j] == 0:
                     after += 1
@@ -177,7 +181,7 @@ def _keep_bucket(table, f, k, width, left, best, hist, worth, own, found):  # ty
                 side = left if _gone(table, c, j, hist) != 0 else NONE_MISSING
                 keep(
                     found,
-                    best,
+                    worth[4 * b + j],
                     c,
                     ((b + 1) << shift) - 1,
                     (after << shift) if after < values else table.missing[c],
@@ -249,10 +253,8 @@ def _best_categories(rules, f, n, s, xlogx, found, scratch):  # type: ignore[no-
         scratch.running[i] = run
     _score(scratch.running, scratch.worth, m, n, s, rules.criterion, xlogx, rules.min_leaf)
     best = greatest(scratch, m)
-    if best > found.score[0]:
-        at = 0
-        while scratch.worth[at] != best:
-            at += 1
+    if beats(best, found):
+        at = first_best(scratch.worth, best)
         keep_sides(found, best, f, ranked, at + 1, m, 1 if 2 * np.int64(scratch.running[at] >> HALF) >= n else 0)
     return True
 
@@ -270,7 +272,7 @@ def _by_chance(table, rules, entries, a, b, f, n, s, xlogx, word, found, scratch
         run += _word(entries[i]) if c <= cut or (left == 1 and c == missing) else np.uint64(0)
     scratch.running[0] = run
     _score(scratch.running, scratch.worth, ONE, n, s, rules.criterion, xlogx, rules.min_leaf)
-    if scratch.worth[0] > found.score[0]:
+    if beats(scratch.worth[0], found):
         keep(found, scratch.worth[0], f, cut, after, left)
         found.score[3] = at
     return True

@@ -19,7 +19,7 @@ ROWS = 4096  # that stay near while all trees go over them
 
 
 @njit(nogil=True, cache=True, inline="always")
-def goes_left(x, cut, link, sets, levels, category, category_first):  # type: ignore[no-untyped-def]
+def _goes_left(x, cut, link, sets, levels, category, category_first):  # type: ignore[no-untyped-def]
     if link & SETS:
         f = np.int64((link >> EIGHT) & FEATURE)
         if x == x and x >= 0.0 and x < levels[f]:
@@ -39,7 +39,7 @@ def walk_all(X, words, cuts, root, sets, levels, category, category_first, leave
             if link & LEAF:
                 break
             x = np.float64(X[i, np.int64((link >> EIGHT) & FEATURE)])
-            left = goes_left(x, cuts[at, 0], link, sets, levels, category, category_first)
+            left = _goes_left(x, cuts[at, 0], link, sets, levels, category, category_first)
             at = at + 1 if left else np.int64(link >> HALF)
         leaves[i] = words[at, 0]
 
