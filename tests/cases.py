@@ -147,12 +147,15 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
         {"params": {"n_rectangles": 2, "class_weight": "balanced"}, "data": pairs},
         {"params": {"method": "tightest"}, "data": blobs},
     ],
-    "decision-tree": [{}, {"params": {"class_weight": "balanced"}, "data": pairs}],
-    "tree-regressor": [{}, {"params": {"max_leaf_nodes": 20}}],
-    "random-forest": [{"params": {"n_estimators": 6}}],
-    "forest-regressor": [{"params": {"n_estimators": 6}}],
-    "extra-trees": [{"params": {"n_estimators": 6}}],
-    "extra-regressor": [{"params": {"n_estimators": 6}}],
+    "decision-tree": [
+        {"params": {"max_depth": 10}},
+        {"params": {"class_weight": "balanced", "max_depth": 5}, "data": pairs},
+    ],
+    "tree-regressor": [{"params": {"max_depth": 10}}, {"params": {"max_depth": 4, "min_impurity_decrease": 1e-6}}],
+    "random-forest": [{"params": {"n_estimators": 3, "max_depth": 6}}],
+    "forest-regressor": [{"params": {"n_estimators": 3, "max_depth": 6}}],
+    "extra-trees": [{"params": {"n_estimators": 3, "max_depth": 6}}],
+    "extra-regressor": [{"params": {"n_estimators": 3, "max_depth": 6}}],
     "perceptron": [{"params": {"max_iter": 3}}, {"params": {"order": "batch", "max_iter": 10}}],
 }
 

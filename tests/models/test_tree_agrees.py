@@ -102,8 +102,11 @@ def test_trees_of_numbers_are_the_peers(criterion, kind):
             assert compared >= 0.4 * len(ours.feature_)
             continue
         assert compared >= 0.8 * len(ours.feature_)
-        assert ours.get_n_leaves() == theirs.get_n_leaves() > 1
-        assert ours.get_depth() == theirs.get_depth()
+        if (
+            compared == len(ours.feature_) or criterion != "absolute_error"
+        ):  # of which several medians, and so splits, may be best
+            assert ours.get_n_leaves() == theirs.get_n_leaves() > 1
+            assert ours.get_depth() == theirs.get_depth()
 
 
 @pytest.mark.parametrize("K", [2, 4])

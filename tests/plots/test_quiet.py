@@ -34,6 +34,10 @@ def drawings():
         "margins": lambda ax: plots.margins(svm, X, y, ax=ax),
         "margin_distribution": lambda ax: plots.margin_distribution(svm, X, y, ax=ax),
         "tree": lambda ax: plots.tree(LEAF, ax=ax),
+        "pruning_curve": lambda ax: plots.pruning_curve(
+            assay.DecisionTreeClassifier(ccp_alpha="cv").fit(X, y + (X[:, 0] > 2)), ax=ax
+        ),
+        "oob_curve": lambda ax: plots.oob_curve(assay.RandomForestClassifier(n_estimators=20).fit(X, y), ax=ax),
         "learning_curve": lambda ax: plots.learning_curve(
             [1, 2], [0, 1], [1, 1], test_interval=([0, 0], [2, 2]), ax=ax
         ),
