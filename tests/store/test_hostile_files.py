@@ -74,13 +74,22 @@ def with_arrays(data, change):
     header, body = parts(data)
     doc, chunks, offset = document(data), [], 0
     names = sorted(n for n in header if n != "__metadata__")
-    kinds = {"F64": "<f8", "I64": "<i8"}
+    codes = {
+        "<f8": "F64",
+        "<f4": "F32",
+        "<i8": "I64",
+        "<i4": "I32",
+        "<u4": "U32",
+        "<u8": "U64",
+        "|b1": "BOOL",
+        "|u1": "U8",
+    }
+    kinds = {code: kind for kind, code in codes.items()}
     arrays = {
         n: np.frombuffer(body[slice(*header[n]["data_offsets"])], kinds[header[n]["dtype"]]).reshape(header[n]["shape"])
         for n in names
     }
     arrays = change({n: a.copy() for n, a in arrays.items()})
-    codes = {"<f8": "F64", "<f4": "F32", "<i8": "I64", "|b1": "BOOL", "|u1": "U8"}
     fresh = {}
     for name in sorted(arrays):
         chunk = np.ascontiguousarray(arrays[name]).tobytes()
@@ -441,7 +450,8 @@ def test_every_array_with_every_hostile_value(case):
                     if a.dtype.kind == "f":
                         a.ravel()[place] = value
                     elif np.isfinite(value):
-                        a.ravel()[place] = int(np.clip(value, -(2**62), 2**62))
+                        most = np.iinfo(a.dtype if a.dtype.kind in "iu" else np.uint8)
+                        a.ravel()[place] = min(max(int(value), int(most.min)), int(most.max))
                     return arrays
 
                 outcome(with_arrays(data, change))

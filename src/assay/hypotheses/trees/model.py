@@ -176,7 +176,7 @@ class TreeModel(Learner):
 class TreeClassifier(TreeModel, ProbableClassifier):
     """Trees whose leaves hold the weight of each class."""
 
-    layout: ClassVar[Layout] = {**LAYOUT, "table_": Tensor(("R", "K"), low=0)}
+    layout: ClassVar[Layout] = {**LAYOUT, "table_": Tensor(("R", "K"), low=0, high=1e200)}
 
     @property
     def _shares(self) -> Floats:
