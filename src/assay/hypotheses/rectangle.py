@@ -269,11 +269,12 @@ class RectangleClassifier(BayesClassifier):
     def _restore(self, record: Record) -> None:
         super()._restore(record)
         places = self._places()
-        many = np.bincount(self.owner_, minlength=len(self.classes_))
+        known = bool(np.isin(self.owner_, places).all())  # before anything is counted by them
+        many = np.bincount(self.owner_ if known else places, minlength=len(self.classes_))
         good = (
-            bool(np.all(self.lower_ <= self.upper_))
+            known
+            and bool(np.all(self.lower_ <= self.upper_))
             and bool(np.all(np.diff(self.owner_) >= 0))
-            and bool(np.isin(self.owner_, places).all())
             and int(many.max(initial=0)) <= self.n_rectangles
             and bool(np.all(self.unit_ > 0))
             and abs(self.shift_) < 1 << 12
