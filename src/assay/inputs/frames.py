@@ -122,7 +122,7 @@ def _numbers_in_text(values: Array, name: str) -> Array:
         text = next(v for v in values if isinstance(v, str))
         raise DataError(
             f"Column {name!r} contains {text!r}, which is not a number (a float() argument must be a string or a real number). "
-            "Encode it as numbers, drop it, or use a model that takes categories (NaiveBayes, CategoricalNB)."
+            "Encode it as numbers, drop it, or use a model that takes categories (trees, forests, NaiveBayes, CategoricalNB)."
         ) from None
 
 

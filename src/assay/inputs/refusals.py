@@ -25,7 +25,7 @@ def refuse_non_finite(
         if np.isnan(values[bad][0]):
             raise DataError(
                 f"Input X contains NaN (first in row {start + i}, {column}). Drop or impute missing values, or use a model "
-                "that leaves them out (the naive Bayes family)."
+                "that takes them as they are (trees, forests, the naive Bayes family)."
             )
         raise DataError(
             f"Input X contains infinity or a value too large for dtype('{X.dtype}') (first in row {start + i}, {column})."

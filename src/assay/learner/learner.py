@@ -116,7 +116,7 @@ class Learner(Tunable):
         raise DataError(
             f"Column {text[0]!r} holds text such as {next(iter(text[1]), '')!r}, and {type(self).__name__} takes numbers. Leave it "
             "out (features=[…], --features in the shell), encode it as numbers, or use a model that takes categories "
-            "(NaiveBayes, CategoricalNB)."
+            "(trees, forests, NaiveBayes, CategoricalNB)."
         )
 
     def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
