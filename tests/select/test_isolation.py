@@ -44,11 +44,11 @@ def test_every_task_has_one_outcome_with_its_value(workers):
 def test_a_task_that_sleeps_is_timed_out_while_the_others_finish():
     began = time.monotonic()
     tasks = [Task("slow", lambda tell: time.sleep(60)), *(Task(str(i), lambda tell: "quick") for i in range(4))]
-    outcomes = list(run_tasks(tasks, workers=2, timeout=0.5))
+    outcomes = list(run_tasks(tasks, workers=2, timeout=5))
     assert [o.state for o in outcomes] == ["done"] * 4 + ["timeout"]
-    assert "0.5 s" in outcomes[-1].message
-    assert 0.5 <= outcomes[-1].seconds < 5
-    assert time.monotonic() - began < 10
+    assert "5 s" in outcomes[-1].message
+    assert 5 <= outcomes[-1].seconds < 40
+    assert time.monotonic() - began < 50
     assert not children()
 
 

@@ -1,4 +1,4 @@
-"""The command line: `assay train|predict|evaluate|verify|inspect|datasets`. It parses, calls and shows; no numerics here."""
+"""The command line `assay`. It parses, calls and shows; no numerics here."""
 
 from __future__ import annotations
 
@@ -9,8 +9,14 @@ import sys
 from typing import NoReturn
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C. Were it a plain KeyboardInterrupt, one that passes through an `exec` would let the interpreter end by signal."""
+
+
 def main() -> NoReturn:
     """The entry point `assay`."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where a parent has it ignored
+        signal.signal(signal.SIGINT, _interrupt)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # an exit like any other: temporary files are removed
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -20,3 +26,7 @@ def main() -> NoReturn:
     from assay.cli.app import run
 
     sys.exit(run(sys.argv[1:]))
+
+
+def _interrupt(*_: object) -> NoReturn:
+    raise Interrupted

@@ -72,13 +72,19 @@ def run(arguments: list[str]) -> int:
         _show(error)
         return int(error.exit_code)
     except (KeyboardInterrupt, click.Abort) as stop:
-        complain("interrupted; nothing was left half-written.")
-        return 143 if "SIGTERM" in str(stop) else 130
+        return _stopped(stop)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter complains when it ends
         return 1
     except Exception as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):  # it came while a class was made, which wraps what is raised
+            return _stopped(error.__cause__)
         return _explain(error)
+
+
+def _stopped(stop: BaseException) -> int:
+    complain("interrupted; nothing was left half-written.")
+    return 143 if "SIGTERM" in str(stop) else 130
 
 
 def _show(error: click.ClickException) -> None:
