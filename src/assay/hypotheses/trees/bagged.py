@@ -10,7 +10,7 @@ import numpy as np
 from assay.errors import ParameterError
 from assay.hypotheses.trees.ground import Ground
 from assay.hypotheses.trees.orchard import Sapling
-from assay.loops.tree.walk import add_leaves_at, row_losses
+from assay.loops.tree.walk import add_leaves_at, mean_loss
 from assay.numerics import Array, Floats
 
 LOOKS = 10  # points of the curve of a forest whose size is given
@@ -71,21 +71,12 @@ class Bagged:
             mean: Floats = self.sums / self.count[:, None]
         return mean
 
-    def losses(self) -> tuple[Floats, Floats]:
-        """(loss, weight) of each row that some tree did not see: zero-one, or squared."""
-        lost = np.empty(len(self.count))
-        row_losses(self.sums, self.count, self.truth, self.classes, lost)
-        there = (self.count > 0) & (self.weight > 0)
-        return lost[there], self.weight[there]
-
     def loss(self) -> tuple[float, float, int]:
-        """(mean loss, its standard error, rows)."""
-        lost, w = self.losses()
-        if not len(lost):
+        """(mean loss, its standard error, rows) of the rows that some tree did not see: zero-one, or squared."""
+        W, squares, mean, spread, rows = mean_loss(self.sums, self.count, self.truth, self.weight, self.classes)
+        if not rows:
             return float("nan"), float("nan"), 0
-        mean = float(np.average(lost, weights=w))
-        spread = float(np.average((lost - mean) ** 2, weights=w))
-        return mean, sqrt(spread * float((w * w).sum())) / float(w.sum()), len(lost)
+        return mean, sqrt(spread * squares) / W, rows
 
     def flat(self) -> bool:
         """Whether more trees no longer help; asked after each group of trees of a forest of size "auto"."""

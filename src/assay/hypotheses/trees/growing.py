@@ -61,7 +61,8 @@ class Drawing:
 
 def scratch_for(rows: int, columns: int, channels: int) -> Scratch:
     """Room for a tree of so many rows."""
-    A = max(rows, 4 * BUCKETS) + 1
+    A = max(rows, 4 * BUCKETS) + 8
+    lanes = -(-channels // 8) * 8
     worth = np.empty(A)
     return Scratch(
         np.zeros(4 * BUCKETS, np.uint64),
@@ -77,6 +78,11 @@ def scratch_for(rows: int, columns: int, channels: int) -> Scratch:
         np.empty(A, np.int64),
         np.empty(4 * A),
         A,
+        np.zeros(BUCKETS * max(4, lanes), np.uint64),
+        np.zeros(4 * BUCKETS, np.uint8),
+        np.empty(BUCKETS + 1, np.int64),
+        np.empty(lanes),
+        np.empty(lanes),
         np.arange(columns, dtype=np.int64),
         np.empty(columns, np.int64),
     )

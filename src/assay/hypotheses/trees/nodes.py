@@ -55,24 +55,22 @@ class Tree(NamedTuple):
 
 
 def distinct_rows(table: Floats) -> tuple[Floats, Array]:
-    """The distinct rows of a table and where each row went; by a hash of the rows, whose bits are compared besides."""
+    """The distinct rows of a table, in the order in which they are first met, and where each row went."""
+    from assay.loops.tree.distinct import distinct
+
+    n = len(table)
     bits = np.ascontiguousarray(table).view(np.uint64)
-    with np.errstate(over="ignore"):
-        key = np.zeros(len(bits), dtype=np.uint64)
-        for c in range(bits.shape[1]):
-            key = (key ^ bits[:, c]) * np.uint64(0x9E3779B97F4A7C15)
-            key ^= key >> np.uint64(29)
-    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    if not np.array_equal(bits[first[inverse]], bits):  # two rows with one hash
-        return table, np.arange(len(table))
-    return table[first], inverse.reshape(-1)
+    slots = np.full(1 << max(4, (2 * n - 1).bit_length()), -1, dtype=np.int32)
+    first, where = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.uint32)
+    count = distinct(bits, slots, first, where)
+    return table[first[:count]], where
 
 
 def tree_of(grown: Grown, values: Floats) -> Tree:
     """A grown tree with what its leaves know."""
     split = grown.feature != LEAF
     table, leaf = distinct_rows(values)
-    parts = (grown.feature, grown.cut[split], grown.missing[split], leaf.astype(np.uint32), grown.sets, table)
+    parts = (grown.feature, grown.cut[split], grown.missing[split], leaf, grown.sets, table)
     return Tree(*parts, grown.gain[split])
 
 
@@ -103,7 +101,7 @@ def together(trees: Sequence[Tree]) -> Trees:
         np.concatenate([t.feature for t in trees]).astype(np.int32),
         np.concatenate(cuts),
         np.concatenate([t.missing for t in trees]).astype(np.uint8),
-        leaf.astype(np.uint32),
+        leaf,
         sets.reshape(-1, 4).astype(np.uint64),
         np.array([len(t.feature) for t in trees], dtype=np.int64),
         np.ascontiguousarray(table),

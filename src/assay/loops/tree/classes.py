@@ -21,10 +21,12 @@ from assay.loops.tree.candidates import (
     keep,
     keep_item,
     keep_sides,
+    more_than_one,
     rank_by,
     sorted_node,
     there_in_list,
 )
+from assay.loops.tree.classes_occupied import FEW, MOST, classes_occupied
 from assay.loops.tree.dice import mixed
 from assay.loops.tree.shapes import BITS_A_NAT, BUCKETS, ENTROPY, FEW_ROWS, HALF, LOW16, LOW32, NONE_MISSING, ONE, ZERO
 
@@ -62,7 +64,7 @@ def _term(target, criterion, x):  # type: ignore[no-untyped-def]
     return np.float64(x) * np.float64(x)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, forceinline=True)
 def classes_total(target, entries, a, b, sums, at):  # type: ignore[no-untyped-def]
     """(draws, whether all rows are of one class); sums[at : at + K] receives the classes' weights."""
     for k in range(target.count):
@@ -77,7 +79,7 @@ def classes_total(target, entries, a, b, sums, at):  # type: ignore[no-untyped-d
     return n, alike
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
 def _score(target, rules, W, n, scratch, count):  # type: ignore[no-untyped-def]
     """worth[i] of the split that puts number[i] draws, real[i] weight to the left; real[A + i], real[2 A + i]: Σ terms of its sides."""
     left, real, worth, A = scratch.number, scratch.real, scratch.worth, scratch.reach
@@ -196,10 +198,10 @@ def _best_bucket(target, table, rules, f, W, n, sums, at, found, scratch):  # ty
                 (after << shift) if after < used else table.missing[f],
                 left if lost else NONE_MISSING,
             )
-    return varies
+    return varies or more_than_one(scratch.sums, draws, 1, used + 1)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, forceinline=True)
 def _scan(target, table, rules, items, first, stop, m, lookup, base, f, W, n, sums, at, found, scratch):  # type: ignore[no-untyped-def]
     """Column f, code by code: sorted items[first : first + m], whose rows are entries lookup[base + …]; the first `stop` have a value.
     A row that moves to the left changes two terms."""
@@ -250,7 +252,7 @@ def _scan_back(target, criterion, items, first, stop, m, gone, lookup, base, scr
         right_of[k] = x + w
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, forceinline=True)
 def _by_sorting(target, table, rules, entries, a, b, f, W, n, sums, at, found, scratch):  # type: ignore[no-untyped-def]
     """Column f, code by code. Says whether it varies."""
     stop, varies = sorted_node(table, entries, a, b, f, scratch)
@@ -338,6 +340,13 @@ def _by_chance(target, table, rules, entries, a, b, f, W, n, sums, at, word, fou
     return True
 
 
+@njit(nogil=True, cache=True, inline="always")
+def _is_counted(target, rules):  # type: ignore[no-untyped-def]
+    """Whether Gini's squares of counts are all that decides."""
+    plain = not target.weighted and not rules.min_leaf_weight > 0.0
+    return plain and rules.criterion != ENTROPY and target.count <= MOST
+
+
 @njit(nogil=True, cache=True)
 def classes_search(target, table, rules, entries, a, b, n, sums, at, f, k, width, word, found, scratch):  # type: ignore[no-untyped-def]
     """Improve `found` by the best split on the columns f[k : k + width]; says whether any of them varies in the node."""
@@ -347,7 +356,7 @@ def classes_search(target, table, rules, entries, a, b, n, sums, at, f, k, width
         there += sums[at + c] > 0
     weight = np.float64(W)
     many = b - a >= max(FEW_ROWS * there, rules.exact_below)
-    varies = False
+    varies, squares = False, _is_counted(target, rules)
     for j in range(k, k + width):
         c = f[j]
         if table.levels[c] > 0:
@@ -355,6 +364,10 @@ def classes_search(target, table, rules, entries, a, b, n, sums, at, f, k, width
         elif rules.random:
             own = mixed(word + np.uint64(c))
             varies |= _by_chance(target, table, rules, entries, a, b, c, weight, n, sums, at, own, found, scratch)
+        elif squares and (many or (table.shift[c] == 0 and b - a >= FEW)):
+            varies |= classes_occupied(
+                table, c, rules.min_leaf, entries, a, b, target.count, n, sums, at, found, scratch
+            )
         elif many:
             varies |= _by_buckets(target, table, rules, entries, a, b, c, weight, n, sums, at, found, scratch)
         else:

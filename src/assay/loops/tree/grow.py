@@ -73,7 +73,7 @@ def mark_sides(lists, entries, a, middle, b):  # type: ignore[no-untyped-def]
         lists.side[np.int64(entries[i] >> HALF)] = i < middle
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, forceinline=True)
 def find_split(target, table, rules, entries, a, b, n, sums, at, key, lists, found, scratch):  # type: ignore[no-untyped-def]
     """The best split of a node among `max_features` columns drawn by its key (more, until one varies)."""
     d, order, word = table.d, scratch.order, key
@@ -85,7 +85,7 @@ def find_split(target, table, rules, entries, a, b, n, sums, at, key, lists, fou
         return
     drawn, varies = ZERO, False
     while drawn < d and (drawn < asked or not varies):
-        width = min(4, asked - drawn) if drawn < asked else 1
+        width = min(4, asked - drawn) if drawn < asked and b - a > 2 else 1
         for j in range(drawn, drawn + width):
             key += STEP
             other = j + below(mixed(key), d - j)
@@ -93,6 +93,8 @@ def find_split(target, table, rules, entries, a, b, n, sums, at, key, lists, fou
             order[j], order[other] = order[other], order[j]
         varies |= search(target, table, rules, entries, a, b, n, sums, at, order, drawn, width, word, found, scratch)
         drawn += width
+        if b - a == 2 and found.place[0] >= 0:
+            break  # two rows can be parted in one way only: no other column does it better
     for j in range(drawn - 1, -1, -1):
         other = scratch.swaps[j]
         order[j], order[other] = order[other], order[j]

@@ -1,15 +1,6 @@
-"""The best split of a node where the target is a number: weights and weighted values are added up as whole numbers.
-
-Of a split the criterion's score is what it leaves to be maximised when constants of the node are dropped:
-
-    squared error   Z_L² / W_L + Z_R² / W_R                       (Z = Σ w y, W = Σ w)
-    Poisson         Z_L log (Z_L / W_L) + Z_R log (Z_R / W_R)
-    entropy         of targets 0 and 1: Σ over sides  Z log Z + (W − Z) log (W − Z) − W log W
-"""
+"""The best split of a node where the target is a number: weights and weighted values are added up as whole numbers."""
 
 from __future__ import annotations
-
-from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -22,34 +13,20 @@ from assay.loops.tree.candidates import (
     keep,
     keep_item,
     keep_sides,
+    more_than_one,
     rank_by,
     sorted_node,
     there_in_list,
 )
 from assay.loops.tree.dice import mixed
-from assay.loops.tree.shapes import BITS_A_NAT, ENTROPY, FEW_ROWS, HALF, LOW16, LOW32, NONE_MISSING, ONE, POISSON, ZERO
+from assay.loops.tree.numbers_occupied import numbers_occupied
+from assay.loops.tree.numbers_worth import Numbers, numbers_gain, score_sums, times_of
+from assay.loops.tree.shapes import FEW_ROWS, HALF, LOW32, NONE_MISSING, ONE, ZERO
 
-QUARTER = np.uint64(16)
-
-
-class Numbers(NamedTuple):
-    """Whole numbers w y and w of every row (weight is empty where all are 1), and y itself; y = offset + unit · whole number."""
-
-    value: Any  # (n,) int64: w (y − offset) / unit
-    weight: Any  # (n,) int64 or (0,)
-    plain: Any  # (n,) int64: orders the rows by y
-    weighted: bool
-    unit: float  # of value, where that of weight is 1
-    offset: float
-    factor: float  # from the score's units to those of the impurity
+__all__ = ["Numbers", "numbers_counted", "numbers_gain", "numbers_scan", "numbers_search", "numbers_total"]
 
 
-@njit(nogil=True, cache=True, inline="always")
-def _times(entry):  # type: ignore[no-untyped-def]
-    return np.int64((entry >> QUARTER) & LOW16)
-
-
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, forceinline=True)
 def numbers_total(target, entries, a, b, sums, at):  # type: ignore[no-untyped-def]
     """(draws, whether all targets are alike); sums[at:] receives W and Z."""
     n, W, Z = 0, 0, 0
@@ -58,7 +35,7 @@ def numbers_total(target, entries, a, b, sums, at):  # type: ignore[no-untyped-d
     for i in range(a, b):
         e = entries[i]
         r = np.int64(e >> HALF)
-        t = _times(e)
+        t = times_of(e)
         n += t
         Z += t * target.value[r]
         if target.weighted:
@@ -69,61 +46,13 @@ def numbers_total(target, entries, a, b, sums, at):  # type: ignore[no-untyped-d
     return n, alike
 
 
-@njit(nogil=True, cache=True, inline="always")
-def _xlogx(x):  # type: ignore[no-untyped-def]
-    return x * np.log(x) if x > 0.0 else 0.0
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _side(criterion, W, Z, unit, offset):  # type: ignore[no-untyped-def]
-    """What one side adds to the score of Poisson and entropy."""
-    if criterion == POISSON:
-        Y = Z * unit + offset * W
-        return Y * np.log(Y / W) if Y > 0.0 else -np.inf
-    return _xlogx(Z) + _xlogx(W - Z) - _xlogx(W)
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def _score(target, rules, sums, at, n, trend, found, scratch, count):  # type: ignore[no-untyped-def]
-    """worth[i] of the split that puts number[i] draws to the left; real[i], real[A + i]: by how much W, Z are greater on the left than on
-    the right. The same split the other way round has these with the other sign, and so is worth the same to the last bit."""
-    left, real, worth, A = scratch.number, scratch.real, scratch.worth, scratch.reach
-    W, Z = 0.5 * np.float64(sums[at]), 0.5 * np.float64(sums[at + 1])
-    least, light = rules.min_leaf, rules.min_leaf_weight
-    if rules.criterion == POISSON or rules.criterion == ENTROPY:
-        for i in range(count):
-            g, h = 0.5 * real[i], 0.5 * real[A + i]
-            a, b, c, d = W + g, Z + h, W - g, Z - h
-            worth[i] = -np.inf
-            if left[i] >= least and n - left[i] >= least and a > 0.0 and c > 0.0:
-                worth[i] = _side(rules.criterion, a, b, target.unit, target.offset) + _side(
-                    rules.criterion, c, d, target.unit, target.offset
-                )
-    else:
-        for i in range(count):
-            g, h = 0.5 * real[i], 0.5 * real[A + i]
-            a, b, c, d = W + g, Z + h, W - g, Z - h
-            w = (b * b * c + d * d * a) / (a * c)
-            worth[i] = w if (left[i] >= least) & (n - left[i] >= least) & (a > 0.0) & (c > 0.0) else -np.inf
-    if light > 0.0:
-        for i in range(count):
-            worth[i] = worth[i] if (W + 0.5 * real[i] >= light) & (W - 0.5 * real[i] >= light) else -np.inf
-    if trend != 0:
-        low, high = found.score[1], found.score[2]
-        for i in range(count):
-            g, h = 0.5 * real[i], 0.5 * real[A + i]
-            vl, vr = (Z + h) / (W + g), (Z - h) / (W - g)
-            good = (vr - vl) * trend >= 0.0 and min(vl, vr) >= low and max(vl, vr) <= high
-            worth[i] = worth[i] if good else -np.inf
-
-
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, forceinline=True)
 def _gather(target, entries, a, b, scratch):  # type: ignore[no-untyped-def]
     """z and w of the node's rows, in their order."""
     for i in range(b - a):
         e = entries[a + i]
         r = np.int64(e >> HALF)
-        t = _times(e)
+        t = times_of(e)
         scratch.signed[i] = t * target.value[r]
         scratch.weight[i] = t * target.weight[r] if target.weighted else t
 
@@ -136,20 +65,8 @@ def _count(table, f, entries, a, b, scratch):  # type: ignore[no-untyped-def]
     for i in range(b - a):
         e = entries[a + i]
         c = 3 * (np.int64(codes[first + np.int64(e >> HALF)]) >> shift)
-        sums[c] += _times(e)
+        sums[c] += times_of(e)
         sums[c + 1] += w[i]
-        sums[c + 2] += z[i]
-
-
-@njit(nogil=True, cache=True)
-def _count_light(table, f, entries, a, b, scratch):  # type: ignore[no-untyped-def]
-    """As `_count`, where all weights are one: sums[3 · bucket + (0, 2)]."""
-    codes, first, shift, sums = table.codes, f * table.n, table.shift[f], scratch.sums
-    z = scratch.signed
-    for i in range(b - a):
-        e = entries[a + i]
-        c = 3 * (np.int64(codes[first + np.int64(e >> HALF)]) >> shift)
-        sums[c] += _times(e)
         sums[c + 2] += z[i]
 
 
@@ -173,19 +90,6 @@ def _run(target, ranked, start, count, tot, at, scratch):  # type: ignore[no-unt
 
 
 @njit(nogil=True, cache=True)
-def _by_buckets(target, table, rules, entries, a, b, f, n, tot, at, found, scratch):  # type: ignore[no-untyped-def]
-    """Column f, counted into buckets. Says whether it varies."""
-    sums = scratch.sums
-    for i in range(3 * table.buckets[f] + 3):
-        sums[i] = 0
-    if target.weighted:
-        _count(table, f, entries, a, b, scratch)
-    else:
-        _count_light(table, f, entries, a, b, scratch)
-    return _best_bucket(target, table, rules, f, n, tot, at, found, scratch)
-
-
-@njit(nogil=True, cache=True)
 def _best_bucket(target, table, rules, f, n, tot, at, found, scratch):  # type: ignore[no-untyped-def]
     """The best split after a bucket of the column counted in scratch.sums. Says whether it varies."""
     sums, worth, used = scratch.sums, scratch.worth, table.buckets[f]
@@ -194,7 +98,7 @@ def _best_bucket(target, table, rules, f, n, tot, at, found, scratch):  # type: 
     varies = False
     for left in range(1 + lost):
         _run(target, False, missing if left else -ONE, used, tot, at, scratch)
-        _score(target, rules, tot, at, n, table.trend[f], found, scratch, used)
+        score_sums(target, rules, tot, at, n, table.trend[f], found, scratch, used)
         best = greatest(scratch, used)
         varies = varies or best > -np.inf
         if beats(best, found):
@@ -211,7 +115,7 @@ def _best_bucket(target, table, rules, f, n, tot, at, found, scratch):  # type: 
                 (after << shift) if after < used else table.missing[f],
                 left if lost else NONE_MISSING,
             )
-    return varies
+    return varies or more_than_one(sums, ZERO, 3, used + 1)
 
 
 @njit(nogil=True, cache=True)
@@ -230,14 +134,14 @@ def _scan(target, table, rules, items, first, stop, m, lookup, base, f, n, tot, 
             scratch.number[i] = c
             real[i] = np.float64(2 * W - W_all)
             real[A + i] = np.float64(2 * Z - Z_all)
-        _score(target, rules, tot, at, n, table.trend[f], found, scratch, stop)
+        score_sums(target, rules, tot, at, n, table.trend[f], found, scratch, stop)
         keep_item(table, f, items, first, stop, left if stop < m else NONE_MISSING, scratch, found)
 
 
 @njit(nogil=True, cache=True, inline="always")
 def _draw(target, e):  # type: ignore[no-untyped-def]
     """(draws, w, z) of an entry."""
-    r, t = np.int64(e >> HALF), _times(e)
+    r, t = np.int64(e >> HALF), times_of(e)
     return t, t * target.weight[r] if target.weighted else t, t * target.value[r]
 
 
@@ -281,7 +185,7 @@ def _best_categories(target, rules, f, n, tot, at, found, scratch):  # type: ign
         return False
     rank_by(mean, 2 * A, ranked, m)
     _run(target, True, -ONE, m, tot, at, scratch)
-    _score(target, rules, tot, at, n, ZERO, found, scratch, m)
+    score_sums(target, rules, tot, at, n, ZERO, found, scratch, m)
     best = greatest(scratch, m)
     if beats(best, found):
         i = first_best(scratch.worth, best)
@@ -301,13 +205,13 @@ def _by_chance(target, table, rules, entries, a, b, f, n, tot, at, word, found, 
         e = entries[a + i]
         code = np.int64(codes[first + np.int64(e >> HALF)])
         if code <= cut or (left == 1 and code == missing):
-            c += _times(e)
+            c += times_of(e)
             W += scratch.weight[i]
             Z += scratch.signed[i]
     scratch.number[0] = c
     scratch.real[0] = np.float64(2 * W - tot[at])
     scratch.real[scratch.reach] = np.float64(2 * Z - tot[at + 1])
-    _score(target, rules, tot, at, n, table.trend[f], found, scratch, ONE)
+    score_sums(target, rules, tot, at, n, table.trend[f], found, scratch, ONE)
     if beats(scratch.worth[0], found):
         keep(found, scratch.worth[0], f, cut, after, left)
         found.score[3] = threshold
@@ -326,21 +230,11 @@ def numbers_search(target, table, rules, entries, a, b, n, sums, at, f, k, width
         elif rules.random:
             own = mixed(word + np.uint64(c))
             varies |= _by_chance(target, table, rules, entries, a, b, c, n, sums, at, own, found, scratch)
-        elif many:
-            varies |= _by_buckets(target, table, rules, entries, a, b, c, n, sums, at, found, scratch)
+        elif many or table.shift[c] == 0:
+            varies |= numbers_occupied(target, table, rules, entries, a, b, c, n, sums, at, found, scratch)
         else:
             varies |= _by_sorting(target, table, rules, entries, a, b, c, n, sums, at, found, scratch)
     return varies
-
-
-@njit(nogil=True, cache=True)
-def numbers_gain(target, rules, score, cost, n, sums, at):  # type: ignore[no-untyped-def]
-    """u(C) − (p_L u(C_L) + p_R u(C_R)) of a split with that score."""
-    W, Z = np.float64(sums[at]), np.float64(sums[at + 1])
-    if rules.criterion == POISSON or rules.criterion == ENTROPY:
-        own = _side(rules.criterion, W, Z, target.unit, target.offset)
-        return (score - own) / W * (BITS_A_NAT if rules.criterion == ENTROPY else 1.0)
-    return (score - Z * Z / W) / W * target.factor
 
 
 @njit(nogil=True, cache=True)

@@ -91,6 +91,11 @@ class Scratch(NamedTuple):
     signed: Any  # (A + 1,) int64
     real: Any  # (4, A + 1) float64, flat
     reach: int  # A + 1
+    cells: Any  # (BUCKETS * max(4, channels up to eight together),) uint64, zero between uses
+    flags: Any  # (4 * BUCKETS,) uint8, zero between uses: which cells hold rows
+    place: Any  # (BUCKETS + 1,) int64
+    left: Any  # (channels up to eight together,) float64
+    whole: Any  # the same
     order: Any  # (d,) int64: the columns, in their order between two nodes
     swaps: Any  # (d,) int64
 
@@ -128,6 +133,11 @@ def bare_scratch(s):  # type: ignore[no-untyped-def]
         bare(s.signed),
         bare(s.real),
         s.reach,
+        bare(s.cells),
+        bare(s.flags),
+        bare(s.place),
+        bare(s.left),
+        bare(s.whole),
         bare(s.order),
         bare(s.swaps),
     )

@@ -35,7 +35,7 @@ def _by_insertion(items, m):  # type: ignore[no-untyped-def]
             items[j + 1] = x
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, forceinline=True)
 def sort_items(items, other, count, m, low, high):  # type: ignore[no-untyped-def]
     """Sort items[:m], whose codes lie between low and high, into other[:m]; count (2049,).
 

@@ -8,8 +8,6 @@ Of a split the criterion's score is what it leaves to be maximised when constant
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 from numba import njit
 
@@ -18,39 +16,29 @@ from assay.loops.tree.candidates import (
     beats,
     chance_cut,
     first_best,
-    greatest,
     keep,
     keep_item,
     keep_sides,
+    more_than_one,
     rank_by,
     sorted_node,
     there_in_list,
 )
 from assay.loops.tree.dice import mixed
-from assay.loops.tree.shapes import BITS_A_NAT, ENTROPY, FEW_ROWS, HALF, LOW16, LOW32, NONE_MISSING, ONE, ZERO
+from assay.loops.tree.occupied import FEW
+from assay.loops.tree.shapes import BITS_A_NAT, ENTROPY, FEW_ROWS, HALF, LOW32, NONE_MISSING, ONE, ZERO
+from assay.loops.tree.two_occupied import by_occupied
+from assay.loops.tree.two_words import TwoClasses, score_words, word_of
 
-QUARTER = np.uint64(16)
-TIMES = np.uint64(0xFFFF0000)
-
-
-class TwoClasses(NamedTuple):
-    """An entry's label holds the positives (`times` or 0). xlogx: x log x of whole numbers, where the criterion needs it."""
-
-    xlogx: Any
+__all__ = ["TwoClasses", "two_counted", "two_gain", "two_scan", "two_search", "two_total"]
 
 
-@njit(nogil=True, cache=True, inline="always")
-def _word(entry):  # type: ignore[no-untyped-def]
-    """weight · 2³² | positives."""
-    return ((entry & TIMES) << QUARTER) | (entry & LOW16)
-
-
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, forceinline=True)
 def two_total(entries, a, b, sums, at):  # type: ignore[no-untyped-def]
     """Draws of a node's rows; sums (2,) receives those of each class."""
     total = np.uint64(0)
     for i in range(a, b):
-        total += _word(entries[i])
+        total += word_of(entries[i])
     positives = np.int64(total & LOW32)
     n = np.int64(total >> HALF)
     sums[at] = n - positives
@@ -67,7 +55,7 @@ def _count_four(table, f, k, entries, a, b, hist):  # type: ignore[no-untyped-de
     for i in range(a, b):
         e = entries[i]
         r = np.int64(e >> HALF)
-        v = _word(e)
+        v = word_of(e)
         hist[(np.int64(codes[f0 + r]) >> s0) * 4] += v
         hist[(np.int64(codes[f1 + r]) >> s1) * 4 + 1] += v
         hist[(np.int64(codes[f2 + r]) >> s2) * 4 + 2] += v
@@ -80,26 +68,7 @@ def _count_one(table, f, j, entries, a, b, hist):  # type: ignore[no-untyped-def
     codes, first, shift = table.codes, f * table.n, table.shift[f]
     for i in range(a, b):
         e = entries[i]
-        hist[(np.int64(codes[first + np.int64(e >> HALF)]) >> shift) * 4 + j] += _word(e)
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def _score(running, worth, count, n, s, criterion, xlogx, least):  # type: ignore[no-untyped-def]
-    """worth[i] of the split that puts running[i] to the left, −∞ where a side is too small; one flat loop, no branches."""
-    if criterion == ENTROPY:
-        for i in range(count):
-            # of a column with fewer buckets than its neighbours the last ones count what is missing twice: these are no splits
-            nl, sl = min(n, np.int64(running[i] >> HALF)), min(s, np.int64(running[i] & LOW32))
-            nr, sr = n - nl, s - sl
-            w = xlogx[sl] + xlogx[nl - sl] - xlogx[nl] + (xlogx[sr] + xlogx[nr - sr] - xlogx[nr])
-            worth[i] = w if (nl >= least) & (nr >= least) else -np.inf
-        return
-    fn, fs, few = np.float64(n), np.float64(s), np.float64(least)
-    for i in range(count):
-        a, b = np.float64(np.int64(running[i] >> HALF)), np.float64(np.int64(running[i] & LOW32))
-        c, d = fn - a, fs - b
-        w = (b * b * c + d * d * a) / (a * c)
-        worth[i] = w if (a >= few) & (c >= few) else -np.inf
+        hist[(np.int64(codes[first + np.int64(e >> HALF)]) >> shift) * 4 + j] += word_of(e)
 
 
 @njit(nogil=True, cache=True)
@@ -128,13 +97,14 @@ def _best_bucket(table, rules, f, k, width, used, n, s, xlogx, found, scratch): 
         lost = lost or _gone(table, f[k + j], j, hist) != 0
     for left in range(1 + lost):
         _run_four(table, f, k, width, used, left, hist, scratch.running)
-        _score(scratch.running, scratch.worth, 4 * used, n, s, rules.criterion, xlogx, rules.min_leaf)
-        best = greatest(scratch, 4 * used)
+        best = score_words(scratch.running, scratch.worth, 4 * used, n, s, rules.criterion, xlogx, rules.min_leaf)
         varies = varies or best > -np.inf
         if beats(best, found):
             own = _keep_bucket(table, f, k, width, left, best, hist, scratch.worth, own, found)
         elif left and own < width and best >= found.score[0] - SLACK * abs(found.score[0]):
             own = _keep_bucket(table, f, k, own, left, best, hist, scratch.worth, own, found)
+    for j in range(width):
+        varies = varies or more_than_one(hist, j, 4, used + 1)
     return varies
 
 
@@ -197,13 +167,13 @@ def _scan(table, rules, items, first, stop, m, lookup, base, f, n, s, xlogx, fou
     running = scratch.running
     gone = np.uint64(0)
     for i in range(stop, m):
-        gone += _word(lookup[base + np.int64(items[first + i] & LOW32)])
+        gone += word_of(lookup[base + np.int64(items[first + i] & LOW32)])
     for left in range(1 + (stop < m)):
         run = gone if left else np.uint64(0)
         for i in range(stop):
-            run += _word(lookup[base + np.int64(items[first + i] & LOW32)])
+            run += word_of(lookup[base + np.int64(items[first + i] & LOW32)])
             running[i] = run
-        _score(running, scratch.worth, stop, n, s, rules.criterion, xlogx, rules.min_leaf)
+        score_words(running, scratch.worth, stop, n, s, rules.criterion, xlogx, rules.min_leaf)
         keep_item(table, f, items, first, stop, left if stop < m else NONE_MISSING, scratch, found)
 
 
@@ -251,8 +221,7 @@ def _best_categories(rules, f, n, s, xlogx, found, scratch):  # type: ignore[no-
     for i in range(m):
         run += hist[4 * ranked[i]]
         scratch.running[i] = run
-    _score(scratch.running, scratch.worth, m, n, s, rules.criterion, xlogx, rules.min_leaf)
-    best = greatest(scratch, m)
+    best = score_words(scratch.running, scratch.worth, m, n, s, rules.criterion, xlogx, rules.min_leaf)
     if beats(best, found):
         at = first_best(scratch.worth, best)
         keep_sides(found, best, f, ranked, at + 1, m, 1 if 2 * np.int64(scratch.running[at] >> HALF) >= n else 0)
@@ -269,13 +238,19 @@ def _by_chance(table, rules, entries, a, b, f, n, s, xlogx, word, found, scratch
     run = np.uint64(0)
     for i in range(a, b):
         c = np.int64(codes[first + np.int64(entries[i] >> HALF)])
-        run += _word(entries[i]) if c <= cut or (left == 1 and c == missing) else np.uint64(0)
+        run += word_of(entries[i]) if c <= cut or (left == 1 and c == missing) else np.uint64(0)
     scratch.running[0] = run
-    _score(scratch.running, scratch.worth, ONE, n, s, rules.criterion, xlogx, rules.min_leaf)
+    score_words(scratch.running, scratch.worth, ONE, n, s, rules.criterion, xlogx, rules.min_leaf)
     if beats(scratch.worth[0], found):
         keep(found, scratch.worth[0], f, cut, after, left)
         found.score[3] = at
     return True
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _in_cells(table, f):  # type: ignore[no-untyped-def]
+    """Whether a column is one of numbers, each code of which has a cell of its own."""
+    return table.levels[f] == 0 and table.shift[f] == 0
 
 
 @njit(nogil=True, cache=True)
@@ -291,6 +266,12 @@ def two_search(target, table, rules, entries, a, b, n, sums, at, f, k, width, wo
         elif rules.random:
             own = mixed(word + np.uint64(c))
             varies |= _by_chance(table, rules, entries, a, b, c, n, s, xlogx, own, found, scratch)
+        elif b - a < FEW and table.shift[c] == 0:
+            some = 1
+            while some < 4 and j + some < k + width and _in_cells(table, f[j + some]):
+                some += 1
+            varies |= by_occupied(table, rules, entries, a, b, f, j, some, n, s, xlogx, found, scratch)
+            j += some - 1
         elif not many:
             varies |= _by_sorting(table, rules, entries, a, b, c, n, s, xlogx, found, scratch)
         else:
