@@ -198,6 +198,11 @@ def words_of(trees: Trees, ends: Array) -> Array:
     """Nodes as two words each, (N, 2), as `loops.tree.walk` reads them."""
     n = len(trees.feature)
     words = np.zeros((n, 2), dtype=np.uint64)
+    if LOOPS in sys.modules:
+        from assay.loops.tree.packing import plain_words
+
+        plain_words(trees.feature, trees.cut.view(np.uint64), trees.missing, trees.leaf, ends, words)
+        return words
     split = np.flatnonzero(trees.feature != LEAF)
     leaves = np.flatnonzero(trees.feature == LEAF)
     column = np.where(trees.feature < LEAF, -2 - trees.feature, trees.feature)[split].astype(np.uint64)
