@@ -40,9 +40,9 @@ def packed_trees(trees: Trees, columns: int) -> Packed | None:
         return None
     asked, number = np.empty(S + 1, dtype=np.int32), np.empty(S, dtype=np.int32)
     columns_of(trees.feature, asked)
-    column, cut = np.empty(S + 1, dtype=np.int32), np.empty(S + 1)
-    found = number_cuts(asked, trees.cut, number, column, cut)
-    column, cut = column[:found].astype(np.uint16), cut[:found]
+    columns_found, bits = np.empty(S, dtype=np.int32), np.empty(S, dtype=np.uint64)
+    found = number_cuts(asked, trees.cut.view(np.uint64), number, columns_found, bits)
+    column, cut = columns_found[:found].astype(np.uint16), bits[:found].view(np.float64)
     order = np.argsort(cut)
     order = order[np.argsort(column[order], kind="stable")]
     count = np.bincount(column, minlength=columns)

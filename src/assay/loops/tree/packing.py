@@ -2,7 +2,7 @@
 
 Place 0 of a tree is its root; the children of a split lie at an even place and the one behind it. A leaf is its own child. Codes of
 rows begin with 1, so that no code is above the greatest, which leaves at even places ask for, and each is above 0, as at odd ones.
-Measured for 100 trees of 9 000 nodes: cuts numbered in 2 ms, nodes packed in 3 ms.
+Measured for 100 trees of 9 000 nodes, 254 thresholds a column: cuts numbered in 1.5 ms, nodes packed in 4 ms.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from assay.loops.tree.bare import bare
 
 LEAF = -1
 MIX = np.uint64(0x9E3779B97F4A7C15)
-FIRST_SLOTS = 1 << 14
+ZERO, MINUS_ZERO = np.uint64(0), np.uint64(1 << 63)
+FIRST_SLOTS, FIRST_SHIFT = 1 << 15, np.uint64(64 - 15)
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -34,33 +35,48 @@ def columns_of(feature, columns):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True)
 def number_cuts(columns, cut, number, column_of, cut_of):  # type: ignore[no-untyped-def]
-    """number[s]: of split s the number of its column and threshold, in the order they first appear; how many there are.
+    """number[s]: of split s the number of its column and threshold (as bits), in the order they first appear; how many there are.
 
-    column_of, cut_of (S + 1,) receive them. A table of slots with open addressing doubles before it is half full.
+    column_of, cut_of receive them. A table of slots with open addressing doubles when it is half full.
     """
-    size, shift = FIRST_SLOTS, np.uint64(64 - 14)
+    size, shift = FIRST_SLOTS, FIRST_SHIFT
     slots = np.full(size, -1, np.int32)
-    bits_of = cut_of.view(np.uint64)
-    found = 0
-    for s in range(cut.shape[0]):
-        cut_of[found], column_of[found] = cut[s] + 0.0, columns[s]  # −0 becomes 0
-        bits, column = bits_of[found], columns[s]
+    s, found = 0, 0
+    while True:
+        own = bare(columns), bare(cut), bare(number), bare(column_of), bare(cut_of)
+        s, found = _number(own, s, cut.shape[0], found, bare(slots), size, shift)
+        if s == cut.shape[0]:
+            return found
+        size, shift = 2 * size, shift - np.uint64(1)
+        slots = np.full(size, -1, np.int32)
+        for k in range(found):
+            at = _slot(column_of[k], cut_of[k], shift)
+            while slots[at] >= 0:
+                at = (at + 1) & (size - 1)
+            slots[at] = k
+
+
+@njit(nogil=True, cache=True)
+def _number(own, s, stop, found, slots, size, shift):  # type: ignore[no-untyped-def]
+    """Number the splits from s on until the table is half full; (where it stopped, how many there are)."""
+    columns, cut, number, column_of, cut_of = own
+    while s < stop and 2 * found <= size:
+        bits, column = cut[s], columns[s]
+        if bits == MINUS_ZERO:
+            bits = ZERO
         at = _slot(column, bits, shift)
-        while slots[at] >= 0 and (bits_of[slots[at]] != bits or column_of[slots[at]] != column):
+        k = slots[at]
+        while k >= 0 and (cut_of[k] != bits or column_of[k] != column):
             at = (at + 1) & (size - 1)
-        if slots[at] < 0:
+            k = slots[at]
+        if k < 0:
             slots[at] = found
+            column_of[found], cut_of[found] = column, bits
+            k = found
             found += 1
-        number[s] = slots[at]
-        if 2 * found > size:
-            size, shift = 2 * size, shift - np.uint64(1)
-            slots = np.full(size, -1, np.int32)
-            for k in range(found):
-                at = _slot(column_of[k], bits_of[k], shift)
-                while slots[at] >= 0:
-                    at = (at + 1) & (size - 1)
-                slots[at] = k
-    return found
+        number[s] = k
+        s += 1
+    return s, found
 
 
 @njit(nogil=True, cache=True)

