@@ -88,12 +88,12 @@ def test_trees_that_do_not_fit_one_word_take_two_and_say_the_same(monkeypatch):
     rng = np.random.default_rng(2)
     trees = together([grown(50, 6, 10, TIES, rng) for _ in range(9)])
     assert packed_trees(trees, 6).words.ndim == 1
-    for name, value in (("FEW_COLUMNS", 5), ("FEW_CUTS", 20), ("FEW_NODES", 40)):
+    for name, value in (("NARROW_COLUMNS", 5), ("NARROW_CUTS", 20), ("NARROW_NODES", 40)):
         with monkeypatch.context() as patch:
             patch.setattr(packing, name, value)
             assert packed_trees(trees, 6).words.ndim == 2
             assert_walks_alike(trees, odd_rows(500, 6, rng, 0.01))
-    monkeypatch.setattr(packing, "MOST_CUTS", 20)
+    monkeypatch.setattr(packing, "WIDE_CUTS", 20)
     assert packed_trees(trees, 6) is None
 
 

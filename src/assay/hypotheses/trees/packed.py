@@ -9,12 +9,9 @@ import numpy as np
 from assay.hypotheses.trees.nodes import LEAF, Trees
 from assay.numerics import Array, Floats
 
-FEW_COLUMNS, FEW_CUTS, FEW_NODES = (
-    1 << 8,
-    254,
-    (1 << 17) - 1,
-)  # of nodes in one word: columns, thresholds a column, nodes a tree
-MOST_COLUMNS, MOST_CUTS = 1 << 16, 65_534
+# columns, thresholds a column and nodes a tree that fit nodes of one word, and of two
+NARROW_COLUMNS, NARROW_CUTS, NARROW_NODES = 1 << 8, 254, (1 << 17) - 1
+WIDE_COLUMNS, WIDE_CUTS = 1 << 16, 65_534
 STEPS = 64  # of the search for a row's codes, that cost what a packed tree saves
 
 
@@ -36,7 +33,7 @@ def packed_trees(trees: Trees, columns: int) -> Packed | None:
     from assay.loops.tree.packing import columns_of, number_cuts, pack_nodes
 
     T, S = len(trees.nodes), len(trees.cut)
-    if T == 1 or S == 0 or columns > MOST_COLUMNS or bool((trees.feature < LEAF).any()):
+    if T == 1 or S == 0 or columns > WIDE_COLUMNS or bool((trees.feature < LEAF).any()):
         return None
     asked, number = np.empty(S + 1, dtype=np.int32), np.empty(S, dtype=np.int32)
     columns_of(trees.feature, asked)
@@ -48,16 +45,16 @@ def packed_trees(trees: Trees, columns: int) -> Packed | None:
     count = np.bincount(column, minlength=columns)
     first = np.cumsum(count) - count
     ladder, start, steps = ladders(cut[order], first, count)
-    if count.max() > MOST_CUTS or steps.sum() > STEPS * T:
+    if count.max() > WIDE_CUTS or steps.sum() > STEPS * T:
         return None
     rank = np.empty(found, dtype=np.uint16)
     rank[order] = np.arange(found) - np.repeat(first, count) + 1
-    narrow = columns <= FEW_COLUMNS and count.max() <= FEW_CUTS and trees.nodes.max() <= FEW_NODES
+    narrow = columns <= NARROW_COLUMNS and count.max() <= NARROW_CUTS and trees.nodes.max() <= NARROW_NODES
     starts = np.cumsum(trees.nodes + 1) - (trees.nodes + 1)
     places = int(starts[-1] + trees.nodes[-1] + 1)
     words = np.zeros(places if narrow else (places, 2), dtype=np.uint32)
     rows = np.zeros(places, dtype=np.uint32)
     like = np.zeros(0, dtype=np.uint8 if narrow else np.uint16)
-    most = 1 + (FEW_CUTS if narrow else MOST_CUTS)
+    most = 1 + (NARROW_CUTS if narrow else WIDE_CUTS)
     pack_nodes(trees.feature, trees.nodes, starts, number, rank, trees.leaf, most, words, rows)
     return Packed(words, starts, rows, ladder, start, steps, like)
