@@ -21,6 +21,7 @@ LEAF = -1
 FLAG_MISSING, FLAG_SETS, FLAG_LEAF = 1, 2, 4
 LOOPS = "assay.loops.tree.walk"
 MOST_COLUMNS = 1 << 24
+NO_CUTS = np.zeros(0)
 
 
 class Trees(NamedTuple):
@@ -162,16 +163,16 @@ def check_trees(trees: Trees, columns: int) -> Array:
     """The nodes' ends; raises unless the parts are trees that can be walked."""
     if len(trees.nodes) < 1 or trees.nodes.min() < 1 or int(trees.nodes.sum()) != len(trees.feature):
         raise ModelFileError("The model file's trees do not have the nodes that it tells of.")
-    split = trees.feature != LEAF
-    by_set = trees.feature[split] < LEAF
-    if len(trees.cut) != split.sum() or len(trees.missing) != split.sum() or len(trees.leaf) != (~split).sum():
+    leaves = int(np.count_nonzero(trees.feature == LEAF))
+    splits = len(trees.feature) - leaves
+    if len(trees.cut) != splits or len(trees.missing) != splits or len(trees.leaf) != leaves:
         raise ModelFileError("The model file's trees have parts of other lengths than their nodes.")
-    column = np.where(trees.feature < LEAF, -2 - trees.feature, trees.feature)
-    if column.max(initial=0) >= columns:
+    least = int(trees.feature.min())
+    if max(int(trees.feature.max()), -2 - least) >= columns:
         raise ModelFileError("The model file's trees ask for columns that there are not.")
     if trees.leaf.max(initial=0) >= len(trees.table):
         raise ModelFileError("The model file's leaves are not all in its table.")
-    cut = trees.cut[by_set]
+    cut = trees.cut[trees.feature[trees.feature != LEAF] < LEAF] if least < LEAF else NO_CUTS
     if np.isnan(trees.cut).any() or not np.all((cut >= 0) & (cut < len(trees.sets)) & (cut == np.floor(cut))):
         raise ModelFileError("The model file's splits have impossible thresholds.")
     ends = tree_ends(trees.feature)
@@ -196,6 +197,11 @@ def words_of(trees: Trees, ends: Array) -> Array:
     """Nodes as two words each, (N, 2), as `loops.tree.walk` reads them."""
     n = len(trees.feature)
     words = np.zeros((n, 2), dtype=np.uint64)
+    if LOOPS in sys.modules:
+        from assay.loops.tree.packing import plain_words
+
+        plain_words(trees.feature, trees.cut.view(np.uint64), trees.missing, trees.leaf, ends, words)
+        return words
     split = np.flatnonzero(trees.feature != LEAF)
     leaves = np.flatnonzero(trees.feature == LEAF)
     column = np.where(trees.feature < LEAF, -2 - trees.feature, trees.feature)[split].astype(np.uint64)

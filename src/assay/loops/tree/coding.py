@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from assay.loops.tree.bare import bare
+from assay.loops.tree.gathers import VALUES, climb
+
 MOST_VALUE_BUCKETS = 254  # one more is left for missing values
+ROWS = 256  # that are taken column by column, and stay near meanwhile: a multiple of VALUES
 
 
 @njit(nogil=True, cache=True)
@@ -31,36 +35,68 @@ def rank_values(x, order, codes, values):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
+def ladders(edges, first, count):  # type: ignore[no-untyped-def]
+    """(ladder, start, steps): each column's edges[first : first + count] in order, filled up with ∞ to 2^steps − 1 of them."""
+    d = count.shape[0]
+    start, steps = np.empty(d, np.int64), np.empty(d, np.int64)
+    length = 0
+    for j in range(d):
+        start[j], steps[j] = length, 0
+        while (1 << steps[j]) - 1 < count[j]:
+            steps[j] += 1
+        length += (1 << steps[j]) - 1
+    ladder = np.full(length, np.inf)
+    for j in range(d):
+        for k in range(count[j]):
+            ladder[start[j] + k] = edges[first[j] + k]
+    return ladder, start, steps
+
+
+@njit(nogil=True, cache=True)
+def take_column(X, at, d, n, values):  # type: ignore[no-untyped-def]
+    """values[:n] of a column whose first is X[at], all arrays bare; how many are missing."""
+    lost = 0
+    for i in range(n):
+        v = np.float64(X[at + i * d])
+        values[i] = v
+        lost += v != v
+    return lost
+
+
+@njit(nogil=True, cache=True)
+def count_below(ladder, start, steps, n, values, counts):  # type: ignore[no-untyped-def]
+    """counts[:n]: the number of a column's edges below each value. Both arrays are filled in whole groups of `VALUES`."""
+    if steps == 0:
+        counts[:n] = 0
+        return
+    for i in range(0, n, VALUES):
+        climb(bare(ladder), start, steps, bare(values[i:]), bare(counts[i:]))
+
+
+@njit(nogil=True, cache=True)
 def code_block(X, edges, first, count, missing, levels, category, category_first, codes):  # type: ignore[no-untyped-def]
     """codes[j, i] (d, m): the bin of X[i, j], the number of edges below it; edges[first[j] : first[j] + count[j]] are in order.
 
-    Two times sixteen comparisons without a branch find the bin (a search by halves: 60 ns a value, most of it guessed wrong).
     Categories (levels[j] > 0) are looked up: category[category_first[j] + x]. What is missing or unknown: missing[j].
     """
     m, d = X.shape
-    own, tops = np.empty(256 + 16), np.empty(16)
-    own[256:] = np.inf
-    for a in range(0, m, 1024):
-        b = min(m, a + 1024)
+    values, counts = np.zeros(ROWS), np.empty(ROWS, np.int32)
+    ladder, start, steps = ladders(edges, first, count)
+    for a in range(0, m, ROWS):
+        n = min(m - a, ROWS)
         for j in range(d):
+            lost = take_column(bare(X), a * d + j, d, n, bare(values))
             if levels[j] > 0:
-                for i in range(a, b):
-                    v = X[i, j]
+                for i in range(n):
+                    v = values[i]
                     known = v == v and v >= 0 and v < levels[j]
-                    codes[j, i] = category[category_first[j] + np.int64(v)] if known else missing[j]
+                    codes[j, a + i] = category[category_first[j] + np.int64(v)] if known else missing[j]
                 continue
-            start, n = first[j], count[j]
-            for k in range(256):
-                own[k] = edges[start + k] if k < n else np.inf
-            for k in range(16):
-                tops[k] = own[16 * k + 15]
-            for i in range(a, b):
-                v = np.float64(X[i, j])
-                block = 0
-                for k in range(16):
-                    block += tops[k] < v
-                code = block * 16
-                here = own[code : code + 16]
-                for k in range(16):
-                    code += here[k] < v
-                codes[j, i] = missing[j] if v != v else code
+            count_below(ladder, start[j], steps[j], n, values, counts)
+            own = codes[j, a : a + n]
+            for i in range(n):
+                own[i] = counts[i]
+            if lost:
+                for i in range(n):
+                    if values[i] != values[i]:
+                        own[i] = missing[j]

@@ -79,6 +79,42 @@ def _eight(X, row, d, words, cuts, root, at):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
+def _eight_trees(X, row, words, cuts, roots, t, at):  # type: ignore[no-untyped-def]
+    """at[:8]: the leaves of one row in eight trees, which it goes down together for the same reason."""
+    a, b, c, e = roots[t], roots[t + 1], roots[t + 2], roots[t + 3]
+    f, g, h, i = roots[t + 4], roots[t + 5], roots[t + 6], roots[t + 7]
+    while True:
+        a, b = _step(X, row, words, cuts, a), _step(X, row, words, cuts, b)
+        c, e = _step(X, row, words, cuts, c), _step(X, row, words, cuts, e)
+        f, g = _step(X, row, words, cuts, f), _step(X, row, words, cuts, g)
+        h, i = _step(X, row, words, cuts, h), _step(X, row, words, cuts, i)
+        ends = words[2 * a + 1] & words[2 * b + 1] & words[2 * c + 1] & words[2 * e + 1]
+        ends &= words[2 * f + 1] & words[2 * g + 1] & words[2 * h + 1] & words[2 * i + 1]
+        if (ends & LEAF) != 0:
+            break
+    at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7] = a, b, c, e, f, g, h, i
+
+
+@njit(nogil=True, cache=True)
+def _add_row(X, i, d, words, cuts, roots, trees, K, table, at, scores):  # type: ignore[no-untyped-def]
+    """scores[i] += table[leaf of row i] for every tree in turn; all arrays flat and bare.
+
+    Where other work came between two questions, a forest lies in far memory: 0.41 → 0.2 ms a row with 100 trees of 9 000 nodes.
+    """
+    for t in range(0, trees, AT_ONCE):
+        count = min(AT_ONCE, trees - t)
+        if count == AT_ONCE:
+            _eight_trees(X, i * d, words, cuts, roots, t, at)
+        else:
+            for k in range(count):
+                at[k] = _leaf(X, i * d, words, cuts, roots[t + k])
+        for k in range(count):
+            leaf = np.int64(words[2 * at[k]])
+            for c in range(K):
+                scores[i * K + c] += table[leaf * K + c]
+
+
+@njit(nogil=True, cache=True)
 def _walk(X, rows, d, words, cuts, root, at, leaves):  # type: ignore[no-untyped-def]
     """leaves[i]: the leaf's row of the table for each of the rows."""
     first = 0
@@ -103,16 +139,33 @@ def add_plain(X, words, cuts, roots, table, scores):  # type: ignore[no-untyped-
     """scores[i] += table[leaf of row i] for every tree in turn, of trees without splits by categories."""
     at, leaves = np.empty(AT_ONCE, np.int64), np.empty(ROWS, np.int64)
     d, K = X.shape[1], table.shape[1]
+    if X.shape[0] < AT_ONCE:
+        for i in range(X.shape[0]):
+            _add_row(
+                bare(X),
+                i,
+                d,
+                bare(words),
+                bare(cuts),
+                bare(roots),
+                roots.shape[0],
+                K,
+                bare(table),
+                bare(at),
+                bare(scores),
+            )
+        return
     for first in range(0, X.shape[0], ROWS):
         rows = min(ROWS, X.shape[0] - first)
         some, own = X[first : first + rows], scores[first : first + rows]
         for tree in range(roots.shape[0]):
             _walk(bare(some), rows, d, bare(words), bare(cuts), roots[tree], bare(at), bare(leaves))
-            _add(bare(table), bare(leaves), rows, K, bare(own))
+            add_rows(bare(table), bare(leaves), rows, K, bare(own))
 
 
 @njit(nogil=True, cache=True)
-def _add(table, leaves, rows, K, scores):  # type: ignore[no-untyped-def]
+def add_rows(table, leaves, rows, K, scores):  # type: ignore[no-untyped-def]
+    """scores[i] += table[leaves[i]], all bare."""
     for i in range(rows):
         for k in range(K):
             scores[i * K + k] += table[leaves[i] * K + k]

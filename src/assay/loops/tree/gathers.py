@@ -1,0 +1,196 @@
+"""Many rows take a step together, each to its own place: loads from vectors of addresses, spelt out for LLVM.
+
+Numba cannot know that the places do not overlap, and so never makes such loads by itself. Several vectors are under way at once, so
+that none waits for memory alone. Measured with AVX-512 on a forest of 100 trees and 20 000 rows: 106 ms of one core row by
+row, 52 ms with eight rows interleaved in plain code, 24 ms so (AVX2 and SSE2: 60–70 ms). Without the compiler it is plain loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from llvmlite.ir.instructions import GEPInstr
+from numba import config, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+BYTE, HALF, WORD, LONG, DOUBLE = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64), ir.DoubleType()
+LANE, VALUES, NODES = (
+    8,
+    64,
+    96,
+)  # numbers in a vector of doubles; values that are searched, rows that go down a tree at a time
+
+
+class _Vectors:
+    """Vectors of one length for one function under construction."""
+
+    def __init__(self, builder: Any, lanes: int) -> None:
+        self.builder, self.lanes = builder, lanes
+        self.words = ir.VectorType(WORD, lanes)
+
+    def all(self, number: int) -> Any:
+        return ir.Constant(self.words, [number] * self.lanes)
+
+    def spread(self, x: Any) -> Any:
+        nothing = ir.Constant(ir.VectorType(x.type, self.lanes), ir.Undefined)
+        one = self.builder.insert_element(nothing, x, ir.Constant(WORD, 0))
+        return self.builder.shuffle_vector(one, nothing, self.all(0))
+
+    def gather(self, base: Any, places: Any, stride: Any, kind: Any, align: int) -> Any:
+        """The `kind` of number that lies at each of the places, which count in units of the type `stride`."""
+        base = self.builder.bitcast(base, kind.as_pointer())
+        address = GEPInstr(self.builder.block, base, [places], False, "", source_etype=stride)
+        address.type = ir.VectorType(base.type, self.lanes)
+        self.builder._insert(address)
+        found = ir.VectorType(kind, self.lanes)
+        everywhere = ir.Constant(ir.VectorType(ir.IntType(1), self.lanes), [1] * self.lanes)
+        letter = "f64" if kind == DOUBLE else "i32"
+        function = cgutils.get_or_insert_function(
+            self.builder.module,
+            ir.FunctionType(found, [address.type, WORD, everywhere.type, found]),
+            f"llvm.masked.gather.v{self.lanes}{letter}.v{self.lanes}p0",
+        )
+        nothing = ir.Constant(found, ir.Undefined)
+        return self.builder.call(function, [address, ir.Constant(WORD, align), everywhere, nothing])
+
+    def place(self, base: Any, first: int, kind: Any) -> Any:
+        at = self.builder.gep(base, [ir.Constant(LONG, first)])
+        return self.builder.bitcast(at, ir.VectorType(kind, self.lanes).as_pointer())
+
+
+@intrinsic
+def _climb(typingctx: Any, ladder: Any, first: Any, steps: Any, values: Any, counts: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        v = _Vectors(builder, LANE)
+        ladder = builder.gep(args[0], [args[1]])
+        groups = range(VALUES // LANE)
+        x = [builder.load(v.place(args[3], LANE * g, DOUBLE), align=8) for g in groups]
+        before, top = builder.block, builder.shl(ir.Constant(WORD, 1), builder.trunc(args[2], WORD))
+        loop, after = builder.append_basic_block("halves"), builder.append_basic_block("found")
+        builder.branch(loop)
+        builder.position_at_end(loop)
+        width, at = builder.phi(WORD), [builder.phi(v.words) for _ in groups]
+        half = builder.lshr(width, ir.Constant(WORD, 1))
+        ahead = v.spread(half)
+        last = builder.sub(ahead, v.all(1))
+        below = []
+        for g in groups:
+            edge = v.gather(ladder, builder.add(at[g], last), DOUBLE, DOUBLE, 8)
+            lower = builder.fcmp_ordered("<", edge, x[g])
+            below.append(builder.add(at[g], builder.select(lower, ahead, v.all(0))))
+        width.add_incoming(top, before)
+        width.add_incoming(half, loop)
+        for g in groups:
+            at[g].add_incoming(v.all(0), before)
+            at[g].add_incoming(below[g], loop)
+        builder.cbranch(builder.icmp_unsigned(">", half, ir.Constant(WORD, 1)), loop, after)
+        builder.position_at_end(after)
+        for g in groups:
+            builder.store(below[g], v.place(args[4], LANE * g, WORD), align=4)
+        return context.get_dummy_value()
+
+    return types.void(ladder, types.intp, types.intp, values, counts), generate
+
+
+def _narrow(v: _Vectors, words: Any, at: Any) -> tuple[Any, Any, Any]:
+    """(child, column, code) of nodes in one word: 16 bits of half the child, 8 of the column, 8 of the code."""
+    b = v.builder
+    word = v.gather(words, at, WORD, WORD, 4)
+    child = b.and_(b.lshr(word, v.all(15)), v.all(0x1FFFE))
+    return child, b.and_(b.lshr(word, v.all(8)), v.all(0xFF)), b.and_(word, v.all(0xFF))
+
+
+def _wide(v: _Vectors, words: Any, at: Any) -> tuple[Any, Any, Any]:
+    """(child, twice the column, code) of nodes in two words: 16 bits of the column, 16 of the code; half the child."""
+    b = v.builder
+    word = v.gather(words, at, LONG, WORD, 4)
+    half = v.gather(b.gep(words, [ir.Constant(LONG, 1)]), at, LONG, WORD, 4)
+    column = b.and_(b.lshr(word, v.all(15)), v.all(0x1FFFE))
+    return b.shl(half, v.all(1)), column, b.and_(word, v.all(0xFFFF))
+
+
+def _descent(node: Callable[..., tuple[Any, Any, Any]], code: Any) -> Any:
+    lanes = 2 * LANE
+    groups = range(NODES // lanes)
+
+    @intrinsic
+    def descend(typingctx: Any, words: Any, root: Any, codes: Any, first: Any, d: Any, leaves: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            v = _Vectors(builder, lanes)
+            words, rows = builder.gep(args[0], [args[1]]), builder.gep(args[2], [builder.mul(args[3], args[4])])
+            stride = v.spread(builder.mul(builder.trunc(args[4], WORD), ir.Constant(WORD, code.width // 8)))
+            numbers = [ir.Constant(v.words, [lanes * g + i for i in range(lanes)]) for g in groups]
+            start = [builder.mul(stride, number) for number in numbers]
+
+            def step(at: Any, g: int) -> Any:
+                child, column, cut = node(v, words, at)
+                own = v.gather(rows, builder.add(start[g], column), BYTE, WORD, 1)
+                right = builder.icmp_unsigned(">", builder.and_(own, v.all((1 << code.width) - 1)), cut)
+                return builder.add(child, builder.zext(right, v.words))
+
+            before = builder.block
+            loop, after = builder.append_basic_block("steps"), builder.append_basic_block("leaves")
+            builder.branch(loop)
+            builder.position_at_end(loop)
+            at = [builder.phi(v.words) for _ in groups]
+            once = [step(at[g], g) for g in groups]
+            twice = [step(once[g], g) for g in groups]
+            moved = v.all(0)
+            for g in groups:
+                moved = builder.or_(moved, builder.xor(once[g], twice[g]))
+            bits = builder.bitcast(builder.icmp_unsigned("!=", moved, v.all(0)), ir.IntType(lanes))
+            for g in groups:
+                at[g].add_incoming(v.all(0), before)
+                at[g].add_incoming(twice[g], loop)
+            builder.cbranch(builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0)), loop, after)
+            builder.position_at_end(after)
+            for g in groups:
+                builder.store(twice[g], v.place(args[5], lanes * g, WORD), align=4)
+            return context.get_dummy_value()
+
+        return types.void(words, types.intp, codes, types.intp, types.intp, leaves), generate
+
+    return descend
+
+
+def _plain_climb(ladder: Any, first: int, steps: int, values: Any, counts: Any) -> None:
+    for i in range(VALUES):
+        at, half = 0, 1 << int(steps)
+        while half > 1:
+            half //= 2
+            at += half if ladder[first + at + half - 1] < values[i] else 0
+        counts[i] = at
+
+
+def _plain_descent(node: Callable[..., tuple[int, int, int]]) -> Any:
+    def descend(words: Any, root: int, codes: Any, first: int, d: int, leaves: Any) -> None:
+        for i in range(NODES):
+            at, before = 0, -1
+            while at != before:
+                child, column, cut = node(words, root, at)
+                at, before = child + int(codes[(first + i) * d + column] > cut), at
+            leaves[i] = at
+
+    return descend
+
+
+def _plain_narrow(words: Any, root: int, at: int) -> tuple[int, int, int]:
+    word = int(words[root + at])
+    return word >> 16 << 1, word >> 8 & 0xFF, word & 0xFF
+
+
+def _plain_wide(words: Any, root: int, at: int) -> tuple[int, int, int]:
+    word = int(words[root + 2 * at])
+    return int(words[root + 2 * at + 1]) << 1, word >> 16, word & 0xFFFF
+
+
+# climb(ladder, first, steps, values, counts): of 64 values the number of edges below each, among the 2^steps − 1 ≥ 1 that
+# begin at ladder[first] in rising order; 0 for NaN
+climb = _plain_climb if config.DISABLE_JIT else _climb
+# descend_…(words, root, codes, first, d, leaves): of 96 rows of codes (·, d), from `first` on, the leaf, counted from the root; the
+# root is at words[root]. A row goes to its node's child, or to the one behind it where its code is above the node's; a leaf is its own child
+descend_narrow = _plain_descent(_plain_narrow) if config.DISABLE_JIT else _descent(_narrow, BYTE)
+descend_wide = _plain_descent(_plain_wide) if config.DISABLE_JIT else _descent(_wide, HALF)

