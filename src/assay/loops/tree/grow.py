@@ -11,11 +11,9 @@ from numba import njit
 
 from assay.loops.tree.bare import bare
 from assay.loops.tree.dice import STEP, below, child_key, mixed
-from assay.loops.tree.kinds import bare_target, cost, gain, mean, scan, search, total, weight
+from assay.loops.tree.kinds import bare_target, cost, gain, listed, mean, search, total, weight
 from assay.loops.tree.shapes import (
-    FEW_SORTED,
     HALF,
-    LOW32,
     NONE_MISSING,
     ONE,
     ZERO,
@@ -32,7 +30,7 @@ LATER = 3  # which child has more rows is known when the left one is there
 @njit(nogil=True, cache=True)
 def best_of(target, table, rules, entries, a, b, n, sums, at, f, k, width, word, lists, found, scratch):  # type: ignore[no-untyped-def]
     """Improve `found` by the best split on the columns f[k : k + width]; columns that lie sorted are gone through as they lie."""
-    if lists.rows == 0 or b - a <= FEW_SORTED:
+    if lists.rows == 0:
         search(target, table, rules, entries, a, b, n, sums, at, f, k, width, word, found, scratch)
         return
     for j in range(k, k + width):
@@ -40,8 +38,9 @@ def best_of(target, table, rules, entries, a, b, n, sums, at, f, k, width, word,
         if table.levels[c] > 0:
             search(target, table, rules, entries, a, b, n, sums, at, f, j, 1, word, found, scratch)
         else:
-            first = c * lists.rows + a
-            scan(target, table, rules, lists.items, first, b - a, lists.entry, n, sums, at, c, found, scratch)
+            listed(target, table, rules, lists, a, b - a, n, sums, at, c, found, scratch)
+        if b - a == 2 and found.place[0] >= 0:
+            return  # every column that tells two rows apart does so equally well
 
 
 @njit(nogil=True, cache=True)
@@ -57,7 +56,7 @@ def part_lists(table, lists, f, k, width, spare, a, b):  # type: ignore[no-untyp
         left, right = first + a, 0
         for i in range(first + a, first + b):
             x = items[i]
-            s = np.int64(side[np.int64(x & LOW32)])
+            s = np.int64(side[np.int64(x) >> 1])
             items[left] = x
             spare[right] = x
             left += s
@@ -255,9 +254,9 @@ def grow(
         if rules.min_gain > 0.0 and won * weight(target_, n, out_.sums, node * channels) < rules.min_gain:
             continue
         middle = part(table_, found_, entries_, spare_, a, b)
-        if lists_.rows > 0 and max(middle - a, b - middle) > FEW_SORTED:
+        if lists_.rows > 0 and b - a > 2:
             mark_sides(lists_, entries_, a, middle, b)
-            part_lists(table_, lists_, scratch_.order, ZERO, table_.d, spare_, a, b)
+            part_lists(table_, lists_, scratch_.order, ZERO, table_.d, lists_.spare, a, b)
         many_left = np.int64(LATER)
         if trends or table_.missing[found_.place[0]] >= 0:
             left_n, _ = total(target_, entries_, a, middle, scratch_.sums, 0)
