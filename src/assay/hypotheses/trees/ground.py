@@ -47,7 +47,9 @@ class Ground:
     draws: int | None  # rows drawn for each tree; None: each once
     counted: Array | None  # the rows of positive weight, where some have none
     soil: Soil | None = None  # where the codes of all rows are not in memory
-    order: Array | None = None  # (d, n): the rows in the order of each column, where one tree tries all of them at every node
+    order: Array | None = (
+        None  # (d, n): the rows in the order of each column, where one tree tries all of them at every node
+    )
 
 
 def prepare(

@@ -9,9 +9,11 @@ import numpy as np
 from numba import njit
 
 from assay.loops.tree.candidates import SLACK, keep
+from assay.loops.tree.shapes import HALF
 
 STRETCH = 64  # splits that one bound is for
 FEW = 192  # rows of a node all of whose splits are scored
+SORTED = 8  # rows of a node whose lists are made when they are asked for: most columns are not
 TINY = 16  # rows of a node whose splits are scored one by one
 MARGIN = 2.0**-40  # of a score: more than a rounding, and than what counts as equal
 
@@ -20,6 +22,21 @@ MARGIN = 2.0**-40  # of a score: more than a rounding, and than what counts as e
 def code_at(table, base, items, i):  # type: ignore[no-untyped-def]
     """The code of an item; base: where its column's codes begin."""
     return np.int64(table.codes[base + (np.int64(items[i]) >> 1)])
+
+
+@njit(nogil=True, cache=True)
+def list_few(table, lists, entries, a, b, f):  # type: ignore[no-untyped-def]
+    """Make the list of column f for the few rows entries[a : b], by insertion."""
+    items, first, base = lists.items, f * lists.rows, f * table.n
+    for i in range(a, b):
+        e = entries[i]
+        r = np.int64(e >> HALF)
+        code = np.int64(table.codes[base + r])
+        j = first + i - 1
+        while j >= first + a and code_at(table, base, items, j) > code:
+            items[j + 1] = items[j]
+            j -= 1
+        items[j + 1] = np.uint32((r << 1) | (np.int64(e) & 1))
 
 
 @njit(nogil=True, cache=True)

@@ -4,7 +4,7 @@ With z the sum of y − mean over the x rows on the left of n, Σ (y − mean) =
 
     Z_L² / x + Z_R² / (n − x)  =  z² / x + (T − z)² / (n − x) + const  ≤  (|z| + |T|)² (1 / x + 1 / (n − x)) + const,
 
-greatest where |z| is and at an end of the stretch.
+greatest where |z| is and at an end of the stretch. Of a node of few rows the bound of each split is taken, its second factor looked up.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import numpy as np
 from numba import njit
 
 from assay.loops.tree.candidates import beats, greatest
-from assay.loops.tree.listed import FEW, MARGIN, STRETCH, TINY, bar_ties, keep_listed, there_in_items, unpacked
+from assay.loops.tree.listed import FEW, MARGIN, SORTED, STRETCH, TINY, bar_ties, keep_listed, there_in_items, unpacked
 from assay.loops.tree.numbers import _score, numbers_scan
-from assay.loops.tree.shapes import GINI, NONE_MISSING, ZERO
+from assay.loops.tree.shapes import GINI, HALF, NONE_MISSING, ZERO
 
 
 @njit(nogil=True, cache=True)
@@ -76,6 +76,23 @@ def _bound(items, value, first, stop, x, z, n, mean, T, starts, bound, base):  #
 
 
 @njit(nogil=True, cache=True)
+def _may_beat(items, value, first, stop, x, Z, found, scratch):  # type: ignore[no-untyped-def]
+    """Whether a split after one of the items may beat the one found."""
+    least, A = found.score[0], scratch.reach
+    if not least > -np.inf:
+        return True
+    mean, T, const = scratch.sums[0], scratch.sums[1], scratch.real[3 * A]
+    z, signed, share, worth = Z - mean * x, scratch.signed, 2 * A + x + 1, scratch.worth
+    for i in range(stop):
+        z += value[np.int64(items[first + i]) >> 1] - mean
+        signed[i] = z
+    for i in range(stop):
+        most = np.float64(abs(signed[i]) + T)
+        worth[i] = most * most * scratch.real[share + i]
+    return greatest(scratch, stop) + const >= least - MARGIN * (abs(least) + abs(const))
+
+
+@njit(nogil=True, cache=True)
 def _by_stretches(target, table, rules, lists, f, first, stop, x, Z, left, n, sums, at, found, scratch):  # type: ignore[no-untyped-def]
     """As scoring all splits: the stretch with the greatest bound first, then those that may hold one as good. x, Z: the rows on the left
     before the first item, and their sum."""
@@ -96,7 +113,9 @@ def _by_stretches(target, table, rules, lists, f, first, stop, x, Z, left, n, su
         if bound[2 * A + q] + const >= least - MARGIN * (abs(least) + abs(const)):
             a = q * STRETCH
             b, Z0 = min(stop, a + STRETCH), starts[q] + mean * (x + a)
-            top = _score_items(target, table, rules, lists, f, first, a, b, stop, x + a, Z0, n, sums, at, found, scratch)
+            top = _score_items(
+                target, table, rules, lists, f, first, a, b, stop, x + a, Z0, n, sums, at, found, scratch
+            )
             bound[3 * A + q] = top
             best = max(best, top)
             least = max(least, top)
@@ -129,8 +148,10 @@ def numbers_listed(target, table, rules, lists, start, m, n, sums, at, f, found,
     for left in range(1 + (stop < m)):
         x, Z = (m - stop, gone) if left else (ZERO, ZERO)
         side = left if stop < m else NONE_MISSING
-        if stop > FEW:
+        if m > FEW:
             _by_stretches(target, table, rules, lists, f, first, stop, x, Z, side, n, sums, at, found, scratch)
+            continue
+        if not _may_beat(lists.items, target.value, first, stop, x, Z, found, scratch):
             continue
         if stop <= TINY:
             best = _score_tiny(target, table, rules, lists, f, first, stop, x, Z, n, sums, at, scratch.worth)
@@ -140,3 +161,37 @@ def numbers_listed(target, table, rules, lists, start, m, n, sums, at, f, found,
             )
         if beats(best, found):
             keep_listed(table, lists, f, first, ZERO, stop, stop, side, best, scratch, found)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def numbers_ceiling(target, rules, entries, a, b, n, sums, at, scratch):  # type: ignore[no-untyped-def]
+    """The best score of all orders, which is that of the order by y, of a node of a few rows; else infinity. And, of a node whose splits are
+    all scored, what `_may_beat` reads: the mean, T, const and 1 / x + 1 / (n − x)."""
+    m = b - a
+    if m > FEW or target.weighted or rules.criterion != GINI:
+        return np.inf
+    A, real = scratch.reach, scratch.real
+    mean = sums[at + 1] // n
+    T = sums[at + 1] - mean * n
+    const = np.float64(mean) * np.float64(sums[at + 1] + T)
+    scratch.sums[0], scratch.sums[1], real[3 * A] = mean, abs(T), const
+    all_rows = np.float64(n)
+    for x in range(1, m + 1):
+        left = np.float64(x)
+        real[2 * A + x] = all_rows / (left * (all_rows - left)) if x < m else 0.0
+    if m > SORTED:
+        return np.inf
+    y = scratch.signed
+    for i in range(m):
+        v = target.value[np.int64(entries[a + i] >> HALF)] - mean
+        j = i - 1
+        while j >= 0 and y[j] > v:
+            y[j + 1] = y[j]
+            j -= 1
+        y[j + 1] = v
+    z, best = ZERO, 0.0
+    for i in range(m - 1):
+        z += y[i]
+        left, right, x = np.float64(z), np.float64(T - z), np.float64(i + 1)
+        best = max(best, left * left / x + right * right / (all_rows - x))
+    return best + const

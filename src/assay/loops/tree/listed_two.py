@@ -1,7 +1,7 @@
 """The best split of a sorted column where rows of two classes are counted, each once.
 
 The score is convex in the numbers of both classes that go to the left. Along a stretch of 64 rows these stay within a rectangle,
-whose corners bound it: a stretch whose bound is below the best split is passed over (80 000×20: 19 of 20 are).
+whose corners bound it: a stretch whose bound is below the best split is passed over.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _count_stretches(items, first, stop, run, starts):  # type: ignore[no-untype
         positives = np.uint32(0)
         for i in range(STRETCH):
             positives += items[at + i] & np.uint32(1)
-        run += np.uint64((STRETCH << 32)) + np.uint64(positives)
+        run += np.uint64(STRETCH << 32) + np.uint64(positives)
         at += STRETCH
     count = whole
     if whole * STRETCH < stop:
@@ -162,7 +162,7 @@ def two_listed(target, table, rules, lists, a, m, n, sums, at, f, found, scratch
     for left in range(1 + (stop < m)):
         run = gone if left else np.uint64(0)
         side = left if stop < m else NONE_MISSING
-        if stop > FEW:
+        if m > FEW:
             _by_stretches(target, table, rules, lists, f, first, stop, run, side, n, s, found, scratch)
             continue
         if stop <= TINY:
@@ -171,3 +171,9 @@ def two_listed(target, table, rules, lists, a, m, n, sums, at, f, found, scratch
             best = _score_items(target, table, rules, lists, f, first, ZERO, stop, stop, run, n, s, scratch)
         if beats(best, found):
             keep_listed(table, lists, f, first, ZERO, stop, stop, side, best, scratch, found)
+
+
+@njit(nogil=True, cache=True)
+def two_ceiling(target, rules, entries, a, b, n, sums, at, scratch):  # type: ignore[no-untyped-def]
+    """The score of a split that parts the classes: none has a better one."""
+    return 0.0 if rules.criterion == ENTROPY else np.float64(sums[at + 1])
