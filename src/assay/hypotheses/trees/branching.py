@@ -15,8 +15,9 @@ import numpy as np
 
 from assay.engines.threads import Threads
 from assay.hypotheses.trees.growing import FREE, Plot, found_for, grow_from, grown_for, scratch_for
-from assay.hypotheses.trees.lists import WORTH, no_lists, sorted_lists
+from assay.hypotheses.trees.lists import sorted_lists
 from assay.hypotheses.trees.nodes import LEAF, tree_ends
+from assay.hypotheses.trees.settling import Settled
 from assay.loops.tree.candidates import beats
 from assay.loops.tree.dice import child_key
 from assay.loops.tree.grow import (
@@ -28,7 +29,7 @@ from assay.loops.tree.grow import (
     split_part,
     write_split,
 )
-from assay.loops.tree.shapes import ABSOLUTE, Found, Grown, Lists, Scratch
+from assay.loops.tree.shapes import Found, Grown, Lists, Scratch
 from assay.numerics import Array
 
 PARTS = 16  # subtrees that a tree is cut into, about
@@ -48,15 +49,14 @@ class Branch:
     children: tuple[Branch, Branch] | None = field(default=None)
 
 
-def grow_tree(plot: Plot, entries: Array, key: Any, workers: Threads) -> Grown:
-    """A tree from all entries, which are put in the order of its leaves."""
+def grow_tree(plot: Plot, entries: Array, key: Any, workers: Threads, order: Array | None = None) -> Grown:
+    """A tree from all entries, which are put in the order of its leaves. order (d, n): the rows in the order of each column, where lists of
+    them are wanted."""
     target, table, rules = plot
     m = len(entries)
-    whole = rules.max_features >= table.d and not rules.random and target.criterion != ABSOLUTE
-    exact = rules.exact_below >= m and not table.binned
-    lists = sorted_lists(table, entries, workers) if whole and exact and m >= WORTH else no_lists()
+    lists = sorted_lists(target, table, order, entries, workers)
     root = Branch(0, m, key, 0, FREE)
-    if workers.workers == 1 or m < LEAST or rules.max_features < table.d:
+    if m < LEAST or rules.max_features < table.d or (workers.workers == 1 and not lists.rows):
         return grow_from(plot, entries, key, lists=lists)
     stubs = []
     work = _Work(plot, entries, lists, workers)
@@ -69,13 +69,19 @@ def grow_tree(plot: Plot, entries: Array, key: Any, workers: Threads) -> Grown:
             assert branch.children is not None
             large.extend(branch.children)
     stubs.sort(key=lambda b: b.begin - b.end)  # the largest first, so that none is left over at the end
-    for stub, grown in zip(stubs, workers.map(partial(_grow_stub, plot, entries, lists), stubs)):
+    place = np.empty(table.n if lists.rows else 0, np.uint32)
+    for stub, grown in zip(stubs, workers.map(partial(_grow_stub, plot, entries, lists, place), stubs)):
         stub.grown = grown
     return assembled(root)
 
 
-def _grow_stub(plot: Plot, entries: Array, lists: Lists, stub: Branch) -> Grown:
-    return grow_from(plot, entries, stub.key, stub.depth, stub.bounds, stub.begin, stub.end, lists)
+def _grow_stub(plot: Plot, entries: Array, lists: Lists, place: Array, stub: Branch) -> Grown:
+    if not lists.rows:
+        return grow_from(plot, entries, stub.key, stub.depth, stub.bounds, stub.begin, stub.end)
+    own = Settled(plot, entries, lists, stub.begin, stub.end, place)
+    grown = grow_from(own.plot, own.entries, stub.key, stub.depth, stub.bounds, lists=own.lists)
+    own.bring_back()
+    return grown._replace(start=grown.start + stub.begin)
 
 
 class _Work:
@@ -88,7 +94,8 @@ class _Work:
         self.parts = list(pairwise(edges))
         rooms = min(len(self.parts), workers.workers)
         self.room = [scratch_for(len(entries), d, plot.target.channels) for _ in range(rooms)]
-        self.spare = [np.empty(len(entries), np.uint64) for _ in range(rooms)]
+        self.spare = np.empty(len(entries), np.uint64)
+        self.spares = [np.empty(max(1, lists.rows), np.uint32) for _ in range(rooms)]
         self.order = np.arange(d, dtype=np.int64)
 
     def split(self, branch: Branch) -> bool:
@@ -105,7 +112,7 @@ class _Work:
         won, weight = node_gain(target.loops, rules, found.score[0], cost, n, out.sums[0])
         if rules.min_gain > 0.0 and won * weight < rules.min_gain:
             return False
-        middle = split_node(table, found, self.entries, self.spare[0], a, b, self.lists)
+        middle = split_node(table, found, self.entries, self.spare, a, b, self.lists)
         if self.lists.rows:
             for _ in self.workers.map(partial(self._part, a, b), self._shares()):
                 pass
@@ -171,7 +178,7 @@ class _Work:
 
     def _part(self, a: int, b: int, share: tuple[int, list[tuple[int, int]]]) -> None:
         for k, stop in share[1]:
-            split_lists(self.plot.table, self.lists, self.order, k, stop - k, self.spare[share[0]], a, b)
+            split_lists(self.plot.table, self.lists, self.order, k, stop - k, self.spares[share[0]], a, b)
 
 
 def assembled(root: Branch) -> Grown:

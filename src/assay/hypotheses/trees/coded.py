@@ -19,6 +19,7 @@ from assay.engines.threads import Threads
 from assay.hypotheses.trees.categories import MOST_LEVELS, Categories
 from assay.hypotheses.trees.survey import Survey
 from assay.loops.tree.coding import MOST_VALUE_BUCKETS, code_block, rank_values
+from assay.loops.tree.ranking import order_words, pack_values, turn
 from assay.loops.tree.shapes import Table
 from assay.numerics import Array, Floats
 
@@ -26,38 +27,67 @@ FEW_ROWS = 65_024  # ranks of so many rows, and of a missing value, fit 16 bits
 SAMPLE = 50_000  # rows of which quantiles are taken
 MOST_BINS = 255
 STRETCH = 16_384  # rows coded at a time where they are in memory
+TOGETHER = 8  # columns turned at a time: as many as a line of the cache holds
 
 
-def exact_table(rows: Rows, found: Survey, categories: Categories, workers: Threads) -> Table:
-    """Ranks of all values. The rows are brought into memory."""
+def exact_table(rows: Rows, found: Survey, categories: Categories, workers: Threads) -> tuple[Table, Array]:
+    """Ranks of all values, and of each column of numbers the rows in their order (d, n). The rows are brought into memory."""
     at_hand = rows.in_memory()
     assert isinstance(at_hand, ArrayRows)
     X = at_hand.X
     n, d = X.shape
     codes = np.empty((d, n), dtype=np.uint16 if n <= FEW_ROWS else np.uint32)
-    columns = list(workers.map(partial(_rank_column, X, codes, categories, found.missing), range(d)))
-    shift = np.array([c[0] for c in columns], dtype=np.int64)
-    buckets = np.array([c[1] for c in columns], dtype=np.int64)
-    missing = np.array([c[2] for c in columns], dtype=np.int64)
-    values = [c[3] for c in columns]
-    return _table(codes, shift, buckets, missing, categories, values, False)
+    order, values = np.empty((d, n), dtype=np.uint32), np.empty((d, n))
+    rank = partial(_rank_columns, X, codes, order, values, categories, found.missing)
+    columns = [c for some in workers.map(rank, range(0, d, TOGETHER)) for c in some]
+    shift, buckets, missing, count = (np.array(c, dtype=np.int64) for c in zip(*columns))
+    if 2 * int(count.sum()) < d * n:
+        flat, first = _strung([v[:k] for v, k in zip(values, count.tolist())])
+    else:
+        flat, first = values.reshape(-1), np.arange(d) * n
+        for v, k in zip(values, count.tolist()):
+            v[k:] = np.nan  # sorted after every value
+    return _table(codes, shift, buckets, missing, categories, flat, first, False), order
+
+
+def _rank_columns(
+    X: Array, codes: Array, order: Array, values: Floats, categories: Categories, missing: Array, first: int
+) -> list[tuple[int, int, int, int]]:
+    """Fill the rows of codes, order and values of some columns; of each (shift, buckets of values, code of a missing value, values kept)."""
+    n, d = X.shape
+    columns = np.empty((min(TOGETHER, d - first), n))
+    if X.flags.c_contiguous and X.flags.aligned and X.dtype.isnative:
+        turn(X, first, columns)
+    else:
+        turn(settled(X[:, first : first + TOGETHER], X.dtype.newbyteorder("=")), 0, columns)
+    words = np.empty(n, np.uint64)
+    parts = zip(columns, codes[first:], order[first:], values[first:])
+    return [_rank_column(*part, categories, missing, j, words) for j, part in enumerate(parts, first)]
 
 
 def _rank_column(
-    X: Array, codes: Array, categories: Categories, missing: Array, j: int
-) -> tuple[int, int, int, Floats]:
-    """Fill codes[j]; (shift, buckets of values, code of a missing value, the values)."""
-    x = settled(X[:, j], X.dtype.newbyteorder("="))
+    x: Floats,
+    codes: Array,
+    order: Array,
+    values: Floats,
+    categories: Categories,
+    missing: Array,
+    j: int,
+    words: Array,
+) -> tuple[int, int, int, int]:
     if categories.levels[j]:
         used = categories.used(j)
         lost = used if missing[j] else -1
         known = (x == x) & (x >= 0) & (x < categories.levels[j])
         at = np.where(known, x, 0).astype(np.int64) + categories.first[j]
-        codes[j] = np.where(known, categories.code[at], max(lost, 0))
-        return 0, used, lost, np.zeros(1)
-    order = np.argsort(x)
-    values = np.empty(len(x))
-    count, there = rank_values(x, order, codes[j], values)
+        codes[:] = np.where(known, categories.code[at], max(lost, 0))
+        values[0] = 0.0
+        return 0, used, lost, 1
+    there = pack_values(x.view(np.int64), words, order)
+    words[:there].sort()
+    if there and not order_words(x, words, there, order):
+        order[:] = np.argsort(x, kind="stable")
+    count = rank_values(x, order, there, codes, values)
     shift = 0
     while (max(count, 1) - 1) >> shift >= MOST_VALUE_BUCKETS:
         shift += 1
@@ -65,8 +95,15 @@ def _rank_column(
     lost = -1
     if there < len(x):
         lost = buckets << shift
-        codes[j, order[there:]] = lost
-    return shift, buckets, lost, values[: max(1, count)].copy()
+        codes[order[there:]] = lost
+    if not count:
+        values[0] = 0.0
+    return shift, buckets, lost, max(1, count)
+
+
+def _strung(values: list[Floats]) -> tuple[Floats, Array]:
+    """The values of all columns one after another, and where each column's begin."""
+    return np.concatenate(values), np.concatenate([[0], np.cumsum([len(v) for v in values])])[:-1].astype(np.int64)
 
 
 def _table(
@@ -75,14 +112,13 @@ def _table(
     buckets: Array,
     missing: Array,
     categories: Categories,
-    values: list[Floats],
+    values: Floats,
+    first: Array,
     binned: bool,
 ) -> Table:
     d, n = codes.shape
-    first = np.concatenate([[0], np.cumsum([len(v) for v in values])])[:-1].astype(np.int64)
-    flat = np.concatenate(values)
     return Table(
-        codes, n, d, shift, buckets, missing, categories.levels, flat, first, np.zeros(d, dtype=np.int64), binned
+        codes, n, d, shift, buckets, missing, categories.levels, values, first, np.zeros(d, dtype=np.int64), binned
     )
 
 
@@ -115,7 +151,8 @@ class Bins:
         ).astype(np.int64)
         places = zip(self.first.tolist(), self.count.tolist(), self.top)
         edges = [np.append(self.edges[a : a + k], top) for a, k, top in places]
-        return _table(codes, np.zeros(len(codes), np.int64), buckets, self.missing, self.categories, edges, True)
+        shift = np.zeros(len(codes), np.int64)
+        return _table(codes, shift, buckets, self.missing, self.categories, *_strung(edges), True)
 
 
 def _sampled(n: int, start: int, stop: int, seed: int) -> Array:

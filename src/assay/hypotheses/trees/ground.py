@@ -17,6 +17,7 @@ from assay.hypotheses.trees.categories import Categories, category_levels
 from assay.hypotheses.trees.coded import FEW_ROWS, binned_table, exact_table, find_bins, target_of
 from assay.hypotheses.trees.growing import Plot
 from assay.hypotheses.trees.levels import GATHERED, Soil
+from assay.hypotheses.trees.lists import lists_help
 from assay.hypotheses.trees.nodes import MOST_COLUMNS
 from assay.hypotheses.trees.settings import UNLIMITED, columns_asked, rows_asked, trends_of
 from assay.hypotheses.trees.survey import Levels, Survey, survey
@@ -46,6 +47,9 @@ class Ground:
     draws: int | None  # rows drawn for each tree; None: each once
     counted: Array | None  # the rows of positive weight, where some have none
     soil: Soil | None = None  # where the codes of all rows are not in memory
+    order: Array | None = (
+        None  # (d, n): the rows in the order of each column, where one tree tries all of them at every node
+    )
 
 
 def prepare(
@@ -83,9 +87,11 @@ def prepare(
     )
     drawn = total if draws is None else total * (draws / there)
     rules = rules_of(model, target, found.n, rows.n_columns, drawn, exact_below if exact else 0)
-    soil = None
+    soil, order = None, None
     if exact:
-        table = exact_table(rows, found, categories, workers)
+        table, order = exact_table(rows, found, categories, workers)
+        if asked is not None or not lists_help(rules, d):
+            order = None
     else:
         most = 255 if model.bins == "auto" else int(model.bins)
         bins = find_bins(engine, rows, found, categories, most, workers)
@@ -95,7 +101,7 @@ def prepare(
         else:
             table = binned_table(engine, rows, bins, found.n)
     table = table._replace(trend=trend)
-    return Ground(Plot(target, table, rules), found, categories, total, drawn, truth, w, draws, counted, soil)
+    return Ground(Plot(target, table, rules), found, categories, total, drawn, truth, w, draws, counted, soil, order)
 
 
 def spread_out(engine: Engine, codes: int, shared: bool) -> bool:

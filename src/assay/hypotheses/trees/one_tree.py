@@ -67,7 +67,7 @@ def _grower(model: _OneTree, ground: Ground) -> Callable[[Array], Tall]:
 
     def grow_some(times: Array) -> Tall:
         entries = entries_of(ground.plot, times)
-        tall = Tall(ground, entries, grow_tree(ground.plot, entries, key, workers), None)
+        tall = Tall(ground, entries, grow_tree(ground.plot, entries, key, workers, ground.order), None)
         return tall.cut(model.max_depth, model.max_leaf_nodes)
 
     return grow_some

@@ -24,7 +24,7 @@ def single_tree(
     times = drawing.times(number, n)
     if ground.soil is None:
         entries = entries_of(ground.plot, times)
-        return grow_tree(ground.plot, entries, drawing.key(number), workers), entries
+        return grow_tree(ground.plot, entries, drawing.key(number), workers, ground.order), entries
     most = levels.GATHERED
     if engine.name == "cluster":
         most = min(most, n * rows.n_columns // TASKS)

@@ -36,8 +36,9 @@ class Tall(NamedTuple):
 
     def cut(self, depth: int | None, leaves: int | None, alpha: float = 0.0) -> Tall:
         """A smaller tree."""
-        ends = tree_ends(self.grown.feature)
-        grown = cut_at_depth(self.grown, depths_of(self.grown.feature, ends), depth)
+        grown = self.grown
+        if depth is not None:
+            grown = cut_at_depth(grown, depths_of(grown.feature, tree_ends(grown.feature)), depth)
         return self._replace(grown=pruned(grown, self.ground, leaves, alpha))
 
     def links(self) -> tuple[Floats, Floats]:

@@ -13,25 +13,20 @@ ROWS = 256  # that are taken column by column, and stay near meanwhile: a multip
 
 
 @njit(nogil=True, cache=True)
-def rank_values(x, order, codes, values):  # type: ignore[no-untyped-def]
-    """codes[i]: the rank of x[i] among its distinct values, which go into `values`; order sorts x, what is missing last.
+def rank_values(x, order, there, codes, values):  # type: ignore[no-untyped-def]
+    """codes[i]: the rank of x[i] among its distinct values, which go into `values`; order sorts x, of which the first `there` are not missing.
 
-    (number of values, rows that have one); the codes of missing values are left alone. −0 and 0 are one value.
+    The number of values; the codes of missing values are left alone. −0 and 0 are one value.
     """
-    k, there = -1, 0
-    last = 0.0
-    for i in range(order.shape[0]):
-        r = order[i]
-        v = np.float64(x[r])
-        if v != v:
-            break
-        if k < 0 or v != last:
-            k += 1
-            values[k] = v
-            last = v
+    k, last = -1, 0.0
+    for i in range(there):
+        r = np.int64(order[i])
+        v = x[r]
+        k += k < 0 or v != last
+        values[k] = v
+        last = v
         codes[r] = k
-        there += 1
-    return k + 1, there
+    return k + 1
 
 
 @njit(nogil=True, cache=True)

@@ -6,9 +6,10 @@ import numpy as np
 from numba import njit
 
 from assay.loops.tree.dice import STEP, below, mixed
-from assay.loops.tree.shapes import HALF
+from assay.loops.tree.shapes import HALF, LOW32
 
 QUARTER = np.uint64(16)
+ONE_BIT = np.uint64(1)
 
 
 @njit(nogil=True, cache=True)
@@ -48,14 +49,46 @@ def fill_entries(times, labels, two, weight, weighted, entries):  # type: ignore
 
 
 @njit(nogil=True, cache=True)
-def sort_column(codes, entries, items, count):  # type: ignore[no-untyped-def]
-    """items: code · 2³² | row of each entry, sorted; count: zeros, one more than there are codes."""
-    for i in range(entries.shape[0]):
-        count[np.int64(codes[np.int64(entries[i] >> HALF)]) + 1] += 1
-    for k in range(count.shape[0] - 1):
-        count[k + 1] += count[k]
-    for i in range(entries.shape[0]):
-        r = np.int64(entries[i] >> HALF)
+def list_column(order, codes, entry, two, items):  # type: ignore[no-untyped-def]
+    """items: row · 2 | label of the rows drawn, as they come in `order`; entry (n,): of each row, 0 where it is not drawn. (Their number,
+    whether neighbours have equal codes.)"""
+    k, tied, last = 0, False, np.int64(-1)
+    for i in range(order.shape[0]):
+        r = np.int64(order[i])
+        e = entry[r]
+        if e == 0:
+            continue
+        items[k] = np.uint32((r << 1) | (np.int64(e & ONE_BIT) if two else 0))
+        k += 1
         c = np.int64(codes[r])
-        items[count[c]] = np.uint64((c << 32) | r)
-        count[c] += 1
+        tied = tied or c == last
+        last = c
+    return k, tied
+
+
+@njit(nogil=True, cache=True)
+def settle(codes, levels, items, entries, begin, end, place, own_codes, own_items, own_entries):  # type: ignore[no-untyped-def]
+    """The rows of entries[begin : end] numbered anew, in that order, with their codes (d, m), lists (d, m) and entries (m,): what a
+    subtree reads then lies together. place (n,): room, of which no two subtrees touch the same."""
+    for i in range(begin, end):
+        r = np.int64(entries[i] >> HALF)
+        place[r] = i - begin
+        own_entries[i - begin] = (np.uint64(i - begin) << HALF) | (entries[i] & LOW32)
+    for c in range(codes.shape[0]):
+        from_codes, to_codes = codes[c], own_codes[c]
+        for i in range(begin, end):
+            to_codes[i - begin] = from_codes[np.int64(entries[i] >> HALF)]
+        if levels[c] > 0:
+            continue
+        from_items, to_items = items[c, begin:end], own_items[c]
+        for i in range(end - begin):
+            x = np.int64(from_items[i])
+            to_items[i] = np.uint32((np.int64(place[x >> 1]) << 1) | (x & 1))
+
+
+@njit(nogil=True, cache=True)
+def unsettle(rows, own_entries, entries):  # type: ignore[no-untyped-def]
+    """Entries with their rows' former numbers rows (m,)."""
+    for i in range(entries.shape[0]):
+        e = own_entries[i]
+        entries[i] = (rows[np.int64(e >> HALF)] << HALF) | (e & LOW32)

@@ -10,12 +10,12 @@ import numpy as np
 from numba import njit
 
 from assay.loops.tree.bare import bare
+from assay.loops.tree.candidates import SLACK
 from assay.loops.tree.dice import STEP, below, child_key, mixed
-from assay.loops.tree.kinds import bare_target, cost, gain, mean, scan, search, total, weight
+from assay.loops.tree.kinds import bare_target, ceiling, cost, gain, listed, mean, search, total, weight
+from assay.loops.tree.listed import SORTED, list_few
 from assay.loops.tree.shapes import (
-    FEW_SORTED,
     HALF,
-    LOW32,
     NONE_MISSING,
     ONE,
     ZERO,
@@ -32,16 +32,22 @@ LATER = 3  # which child has more rows is known when the left one is there
 @njit(nogil=True, cache=True)
 def best_of(target, table, rules, entries, a, b, n, sums, at, f, k, width, word, lists, found, scratch):  # type: ignore[no-untyped-def]
     """Improve `found` by the best split on the columns f[k : k + width]; columns that lie sorted are gone through as they lie."""
-    if lists.rows == 0 or b - a <= FEW_SORTED:
+    if lists.rows == 0:
         search(target, table, rules, entries, a, b, n, sums, at, f, k, width, word, found, scratch)
         return
+    most = ceiling(target, rules, entries, a, b, n, sums, at, scratch)
     for j in range(k, k + width):
         c = f[j]
         if table.levels[c] > 0:
             search(target, table, rules, entries, a, b, n, sums, at, f, j, 1, word, found, scratch)
+            ceiling(target, rules, entries, a, b, n, sums, at, scratch)  # the search had the room
         else:
-            first = c * lists.rows + a
-            scan(target, table, rules, lists.items, first, b - a, lists.entry, n, sums, at, c, found, scratch)
+            if b - a <= SORTED:
+                list_few(table, lists, entries, a, b, c)
+            listed(target, table, rules, lists, a, b - a, n, sums, at, c, found, scratch)
+        best = found.score[0]
+        if best > -np.inf and (b - a == 2 or most <= best + 0.5 * SLACK * abs(best)):
+            return  # every column that tells two rows apart does so equally well; and nothing beats the ceiling
 
 
 @njit(nogil=True, cache=True)
@@ -57,7 +63,7 @@ def part_lists(table, lists, f, k, width, spare, a, b):  # type: ignore[no-untyp
         left, right = first + a, 0
         for i in range(first + a, first + b):
             x = items[i]
-            s = np.int64(side[np.int64(x & LOW32)])
+            s = np.int64(side[np.int64(x) >> 1])
             items[left] = x
             spare[right] = x
             left += s
@@ -131,6 +137,46 @@ def part(table, found, entries, spare, a, b):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
+def _last_below(values, first, cut, after, middle):  # type: ignore[no-untyped-def]
+    """The last code whose value is at most `middle`: values[first + cut] <= middle < values[first + after].
+
+    By halves each step is a miss of the cache (of a small node's codes, 14 of them). So the place is guessed as if values
+    lay evenly, a few times, and looked for in ever larger steps from there.
+    """
+    step = 4
+    for guess in range(3):
+        if after - cut < 64:
+            break
+        low, high = values[first + cut], values[first + after]
+        share = (middle - low) / (high - low)
+        between = cut + np.int64((share if share > 0.0 else 0.0) * np.float64(after - cut))  # NaN where they overflow
+        between = min(max(between, cut + 1), after - 1)
+        if values[first + between] <= middle:
+            cut = between
+            while guess > 0 and cut + step < after:
+                if values[first + cut + step] > middle:
+                    after = cut + step
+                    break
+                cut += step
+                step *= 4
+        else:
+            after = between
+            while guess > 0 and after - step > cut:
+                if values[first + after - step] <= middle:
+                    cut = after - step
+                    break
+                after -= step
+                step *= 4
+    while after - cut > 1:
+        between = (cut + after) // 2
+        if values[first + between] <= middle:
+            cut = between
+        else:
+            after = between
+    return cut
+
+
+@njit(nogil=True, cache=True)
 def _threshold(table, found):  # type: ignore[no-untyped-def]
     """(The threshold, the last code below it: of all rows, not of the node's alone.) Halfway between the last value on the left and the
     next one, or the edge halfway between two bins; infinite where only missing values go to the right."""
@@ -146,13 +192,7 @@ def _threshold(table, found):  # type: ignore[no-untyped-def]
     low, high = values[first + cut], values[first + after]
     middle = 0.5 * low + 0.5 * high
     middle = middle if low <= middle < high else low
-    while after - cut > 1:  # values[cut] <= middle < values[after]
-        between = (cut + after) // 2
-        if values[first + between] <= middle:
-            cut = between
-        else:
-            after = between
-    return middle, cut
+    return middle, _last_below(values, first, cut, after, middle)
 
 
 @njit(nogil=True, cache=True)
@@ -257,9 +297,9 @@ def grow(
         if rules.min_gain > 0.0 and won * weight(target_, n, out_.sums, node * channels) < rules.min_gain:
             continue
         middle = part(table_, found_, entries_, spare_, a, b)
-        if lists_.rows > 0 and max(middle - a, b - middle) > FEW_SORTED:
+        if lists_.rows > 0 and max(middle - a, b - middle) > SORTED:
             mark_sides(lists_, entries_, a, middle, b)
-            part_lists(table_, lists_, scratch_.order, ZERO, table_.d, spare_, a, b)
+            part_lists(table_, lists_, scratch_.order, ZERO, table_.d, lists_.spare, a, b)
         many_left = np.int64(LATER)
         if trends or table_.missing[found_.place[0]] >= 0:
             left_n, _ = total(target_, entries_, a, middle, scratch_.sums, 0)

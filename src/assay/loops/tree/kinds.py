@@ -11,8 +11,12 @@ from numba.extending import overload
 from assay.loops.tree.absolute import Medians, absolute_cost, medians_gain, medians_search
 from assay.loops.tree.bare import bare
 from assay.loops.tree.classes import Classes, classes_counted, classes_gain, classes_scan, classes_search, classes_total
-from assay.loops.tree.numbers import Numbers, numbers_counted, numbers_gain, numbers_scan, numbers_search, numbers_total
-from assay.loops.tree.two_classes import TwoClasses, two_counted, two_gain, two_scan, two_search, two_total
+from assay.loops.tree.listed import unpacked
+from assay.loops.tree.listed_numbers import numbers_ceiling, numbers_listed
+from assay.loops.tree.listed_two import two_ceiling, two_listed
+from assay.loops.tree.numbers import Numbers, numbers_counted, numbers_gain, numbers_search, numbers_total
+from assay.loops.tree.shapes import ZERO
+from assay.loops.tree.two_classes import TwoClasses, two_counted, two_gain, two_search, two_total
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -51,8 +55,19 @@ def _bare_medians(t):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _no_scan(target, table, rules, items, first, m, lookup, n, sums, at, f, found, scratch):  # type: ignore[no-untyped-def]
+def _no_lists(target, table, rules, lists, a, m, n, sums, at, f, found, scratch):  # type: ignore[no-untyped-def]
     """Medians are found node by node, never from lists."""
+
+
+@njit(nogil=True, cache=True)
+def _no_ceiling(target, rules, entries, a, b, n, sums, at, scratch):  # type: ignore[no-untyped-def]
+    return np.inf
+
+
+@njit(nogil=True, cache=True)
+def _classes_listed(target, table, rules, lists, a, m, n, sums, at, f, found, scratch):  # type: ignore[no-untyped-def]
+    unpacked(table, lists, f * lists.rows + a, m, f, scratch)
+    classes_scan(target, table, rules, scratch.other, ZERO, m, lists.entry, n, sums, at, f, found, scratch)
 
 
 @njit(nogil=True, cache=True)
@@ -90,7 +105,18 @@ def _numbers_weight(target, n, sums, at):  # type: ignore[no-untyped-def]
 
 
 TEXTS: dict[str, tuple[Any, ...]] = {
-    "TwoClasses": (_bare_two, _two_total, two_search, two_gain, _no_cost, _no_mean, _two_weight, two_scan, two_counted),
+    "TwoClasses": (
+        _bare_two,
+        _two_total,
+        two_search,
+        two_gain,
+        _no_cost,
+        _no_mean,
+        _two_weight,
+        two_listed,
+        two_counted,
+        two_ceiling,
+    ),
     "Classes": (
         _bare_classes,
         classes_total,
@@ -99,8 +125,9 @@ TEXTS: dict[str, tuple[Any, ...]] = {
         _no_cost,
         _no_mean,
         _classes_weight,
-        classes_scan,
+        _classes_listed,
         classes_counted,
+        _no_ceiling,
     ),
     "Numbers": (
         _bare_numbers,
@@ -110,8 +137,9 @@ TEXTS: dict[str, tuple[Any, ...]] = {
         _no_cost,
         _numbers_mean,
         _numbers_weight,
-        numbers_scan,
+        numbers_listed,
         numbers_counted,
+        numbers_ceiling,
     ),
     "Medians": (
         _bare_medians,
@@ -121,8 +149,9 @@ TEXTS: dict[str, tuple[Any, ...]] = {
         _medians_cost,
         _numbers_mean,
         _numbers_weight,
-        _no_scan,
+        _no_lists,
         _never_counted,
+        _no_ceiling,
     ),
 }
 
@@ -163,10 +192,15 @@ def weight(target, n, sums, at):  # type: ignore[no-untyped-def]
     return TEXTS[type(target).__name__][6](target, n, sums, at)
 
 
-def scan(target, table, rules, items, first, m, lookup, n, sums, at, f, found, scratch):  # type: ignore[no-untyped-def]
-    """Improve `found` by the best split on column f, whose rows lie sorted in items[first : first + m]."""
+def listed(target, table, rules, lists, a, m, n, sums, at, f, found, scratch):  # type: ignore[no-untyped-def]
+    """Improve `found` by the best split on column f of a node whose m rows lie sorted in its list from a on."""
     text = TEXTS[type(target).__name__][7]
-    return text(target, table, rules, items, first, m, lookup, n, sums, at, f, found, scratch)
+    return text(target, table, rules, lists, a, m, n, sums, at, f, found, scratch)
+
+
+def ceiling(target, rules, entries, a, b, n, sums, at, scratch):  # type: ignore[no-untyped-def]
+    """A score that no split of a node exceeds, whatever the column, but for rounding; what `listed` needs of the node besides."""
+    return TEXTS[type(target).__name__][9](target, rules, entries, a, b, n, sums, at, scratch)
 
 
 def counted(target, table, rules, n, sums, at, f, counts, first, found, scratch):  # type: ignore[no-untyped-def]
@@ -218,11 +252,18 @@ if not config.DISABLE_JIT:
         text = _texts(target)[6]
         return lambda target, n, sums, at: text(target, n, sums, at)
 
-    @overload(scan)
-    def _scan(target, table, rules, items, first, m, lookup, n, sums, at, f, found, scratch):  # type: ignore[no-untyped-def]
+    @overload(listed)
+    def _listed(target, table, rules, lists, a, m, n, sums, at, f, found, scratch):  # type: ignore[no-untyped-def]
         text = _texts(target)[7]
-        return lambda target, table, rules, items, first, m, lookup, n, sums, at, f, found, scratch: text(
-            target, table, rules, items, first, m, lookup, n, sums, at, f, found, scratch
+        return lambda target, table, rules, lists, a, m, n, sums, at, f, found, scratch: text(
+            target, table, rules, lists, a, m, n, sums, at, f, found, scratch
+        )
+
+    @overload(ceiling)
+    def _ceiling(target, rules, entries, a, b, n, sums, at, scratch):  # type: ignore[no-untyped-def]
+        text = _texts(target)[9]
+        return lambda target, rules, entries, a, b, n, sums, at, scratch: text(
+            target, rules, entries, a, b, n, sums, at, scratch
         )
 
     @overload(counted)

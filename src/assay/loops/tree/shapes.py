@@ -17,7 +17,6 @@ from assay.loops.tree.bare import bare
 BUCKETS = 256
 FEW_ROWS = 32  # nodes with fewer rows are sorted instead of counted into buckets
 ZERO, ONE = np.int64(0), np.int64(1)  # plain numbers in a call would be compiled for apart
-FEW_SORTED = 48  # nodes with no more rows are sorted again where lists would have to be kept
 LOW16 = np.uint64(0xFFFF)
 LOW32 = np.uint64(0xFFFFFFFF)
 HALF = np.uint64(32)
@@ -67,12 +66,15 @@ class Found(NamedTuple):
 
 
 class Lists(NamedTuple):
-    """The rows of a node sorted by each column of numbers, where all columns are tried at every node. rows: 0 where there are none."""
+    """The rows of a node sorted by each column of numbers, where all columns are tried at every node and every row is drawn once. rows: 0
+    where there are no lists."""
 
-    items: Any  # (d, rows) uint64: code · 2³² | row
+    items: Any  # (d, rows) uint32: row · 2 | label where it is one of two classes
     rows: int
+    tied: Any  # (d,) uint8: whether rows have equal values
     entry: Any  # (n,) uint64: the entry of each row
     side: Any  # (n,) uint8
+    spare: Any  # (rows,) uint32
 
 
 class Scratch(NamedTuple):
@@ -145,7 +147,7 @@ def bare_scratch(s):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True, inline="always")
 def bare_lists(t):  # type: ignore[no-untyped-def]
-    return Lists(bare(t.items), t.rows, bare(t.entry), bare(t.side))
+    return Lists(bare(t.items), t.rows, bare(t.tied), bare(t.entry), bare(t.side), bare(t.spare))
 
 
 @njit(nogil=True, cache=True, inline="always")

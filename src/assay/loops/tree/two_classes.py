@@ -22,7 +22,6 @@ from assay.loops.tree.candidates import (
     more_than_one,
     rank_by,
     sorted_node,
-    there_in_list,
 )
 from assay.loops.tree.dice import mixed
 from assay.loops.tree.occupied import FEW
@@ -184,14 +183,6 @@ def _by_sorting(table, rules, entries, a, b, f, n, s, xlogx, found, scratch):  #
     if varies:
         _scan(table, rules, scratch.other, ZERO, stop, b - a, entries, a, f, n, s, xlogx, found, scratch)
     return varies
-
-
-@njit(nogil=True, cache=True)
-def two_scan(target, table, rules, items, first, m, lookup, n, sums, at, f, found, scratch):  # type: ignore[no-untyped-def]
-    """Improve `found` by the best split on column f, whose rows lie sorted in items[first : first + m]."""
-    stop, varies = there_in_list(table, items, first, m, f)
-    if varies:
-        _scan(table, rules, items, first, stop, m, lookup, ZERO, f, n, sums[at + 1], target.xlogx, found, scratch)
 
 
 @njit(nogil=True, cache=True)
