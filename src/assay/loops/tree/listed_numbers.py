@@ -14,7 +14,8 @@ from numba import njit
 
 from assay.loops.tree.candidates import beats, greatest
 from assay.loops.tree.listed import FEW, MARGIN, SORTED, STRETCH, TINY, bar_ties, keep_listed, there_in_items, unpacked
-from assay.loops.tree.numbers import _score, numbers_scan
+from assay.loops.tree.numbers import numbers_scan
+from assay.loops.tree.numbers_worth import score_sums
 from assay.loops.tree.shapes import GINI, HALF, NONE_MISSING, ZERO
 
 
@@ -29,7 +30,7 @@ def _score_items(target, table, rules, lists, f, first, a, b, stop, x, Z, n, sum
     for i in range(b - a):
         number[i] = x + i + 1
         real[i] = np.float64(2 * (x + i + 1) - W_all)
-    _score(target, rules, sums, at, n, ZERO, found, scratch, b - a)
+    score_sums(target, rules, sums, at, n, ZERO, found, scratch, b - a)
     bar_ties(table, lists, f, first, a, b, stop, scratch.worth)
     return greatest(scratch, b - a)
 

@@ -12,7 +12,7 @@ from numba import njit
 from assay.loops.tree.candidates import beats, greatest
 from assay.loops.tree.listed import FEW, MARGIN, STRETCH, TINY, bar_ties, keep_listed, there_in_items
 from assay.loops.tree.shapes import ENTROPY, HALF, LOW32, NONE_MISSING, ZERO
-from assay.loops.tree.two_classes import _score
+from assay.loops.tree.two_words import score_words
 
 ONE_ROW = np.uint64(1 << 32)
 LABEL = np.uint64(1)
@@ -25,7 +25,7 @@ def _score_items(target, table, rules, lists, f, first, a, b, stop, run, n, s, s
     for i in range(b - a):
         run += ONE_ROW | (np.uint64(items[first + a + i]) & LABEL)
         running[i] = run
-    _score(running, scratch.worth, b - a, n, s, rules.criterion, target.xlogx, rules.min_leaf)
+    score_words(running, scratch.worth, b - a, n, s, rules.criterion, target.xlogx, rules.min_leaf)
     bar_ties(table, lists, f, first, a, b, stop, scratch.worth)
     return greatest(scratch, b - a)
 

@@ -29,7 +29,7 @@ from assay.loops.tree.shapes import BITS_A_NAT, ENTROPY, FEW_ROWS, HALF, LOW32, 
 from assay.loops.tree.two_occupied import by_occupied
 from assay.loops.tree.two_words import TwoClasses, score_words, word_of
 
-__all__ = ["TwoClasses", "two_counted", "two_gain", "two_scan", "two_search", "two_total"]
+__all__ = ["TwoClasses", "two_counted", "two_gain", "two_search", "two_total"]
 
 
 @njit(nogil=True, cache=True, forceinline=True)
