@@ -56,7 +56,7 @@ def grow_tree(plot: Plot, entries: Array, key: Any, workers: Threads, order: Arr
     m = len(entries)
     lists = sorted_lists(target, table, order, entries, workers)
     root = Branch(0, m, key, 0, FREE)
-    if m < LEAST or rules.max_features < table.d or (workers.workers == 1 and not lists.rows):
+    if m < LEAST or rules.max_features < table.d or (workers.workers == 1 and lists is None):
         return grow_from(plot, entries, key, lists=lists)
     stubs = []
     work = _Work(plot, entries, lists, workers)
@@ -69,14 +69,14 @@ def grow_tree(plot: Plot, entries: Array, key: Any, workers: Threads, order: Arr
             assert branch.children is not None
             large.extend(branch.children)
     stubs.sort(key=lambda b: b.begin - b.end)  # the largest first, so that none is left over at the end
-    place = np.empty(table.n if lists.rows else 0, np.uint32)
+    place = np.empty(0 if lists is None else table.n, np.uint32)
     for stub, grown in zip(stubs, workers.map(partial(_grow_stub, plot, entries, lists, place), stubs)):
         stub.grown = grown
     return assembled(root)
 
 
-def _grow_stub(plot: Plot, entries: Array, lists: Lists, place: Array, stub: Branch) -> Grown:
-    if not lists.rows:
+def _grow_stub(plot: Plot, entries: Array, lists: Lists | None, place: Array, stub: Branch) -> Grown:
+    if lists is None:
         return grow_from(plot, entries, stub.key, stub.depth, stub.bounds, stub.begin, stub.end)
     own = Settled(plot, entries, lists, stub.begin, stub.end, place)
     grown = grow_from(own.plot, own.entries, stub.key, stub.depth, stub.bounds, lists=own.lists)
@@ -87,7 +87,7 @@ def _grow_stub(plot: Plot, entries: Array, lists: Lists, place: Array, stub: Bra
 class _Work:
     """Splitting large nodes, with the room that each part of the columns needs."""
 
-    def __init__(self, plot: Plot, entries: Array, lists: Lists, workers: Threads) -> None:
+    def __init__(self, plot: Plot, entries: Array, lists: Lists | None, workers: Threads) -> None:
         self.plot, self.entries, self.lists, self.workers = plot, entries, lists, workers
         d, count = plot.table.d, 4 * workers.workers
         edges = np.unique(np.linspace(0, d, min(d, count) + 1).astype(int)).tolist()
@@ -95,7 +95,7 @@ class _Work:
         rooms = min(len(self.parts), workers.workers)
         self.room = [scratch_for(len(entries), d, plot.target.channels) for _ in range(rooms)]
         self.spare = np.empty(len(entries), np.uint64)
-        self.spares = [np.empty(max(1, lists.rows), np.uint32) for _ in range(rooms)]
+        self.spares = [np.empty(1 if lists is None else lists.rows, np.uint32) for _ in range(rooms)]
         self.order = np.arange(d, dtype=np.int64)
 
     def split(self, branch: Branch) -> bool:
@@ -113,7 +113,7 @@ class _Work:
         if rules.min_gain > 0.0 and won * weight < rules.min_gain:
             return False
         middle = split_node(table, found, self.entries, self.spare, a, b, self.lists)
-        if self.lists.rows:
+        if self.lists is not None:
             for _ in self.workers.map(partial(self._part, a, b), self._shares()):
                 pass
         left = np.empty(target.channels, np.int64)

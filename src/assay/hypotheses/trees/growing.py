@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.errors import DataError
-from assay.hypotheses.trees.lists import no_lists
 from assay.hypotheses.trees.target import Target
 from assay.loops.tree.absolute import leaf_medians
 from assay.loops.tree.draws import draw_with, draw_without, fill_entries
@@ -158,7 +157,7 @@ def grow_from(
         np.empty(max(m, len(others)), np.uint64),
         key,
         depth,
-        no_lists() if lists is None else lists,
+        lists,
         found_for(*bounds),
         scratch_for(m, table.d, target.channels),
         np.empty((deep, 6), np.int64),

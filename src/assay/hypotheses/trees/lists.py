@@ -17,11 +17,6 @@ MOST = 1 << 31  # rows that an item has room for
 ROW = np.uint64(32)
 
 
-def no_lists() -> Lists:
-    """No lists: rows are sorted node by node."""
-    return empty_lists(1, 1, 1)._replace(rows=0)
-
-
 def empty_lists(d: int, m: int, n: int) -> Lists:
     """Room for d lists of m of n rows."""
     return Lists(
@@ -39,12 +34,12 @@ def lists_help(rules: Rules, d: int) -> bool:
     return rules.max_features >= d and not rules.random and rules.criterion != ABSOLUTE
 
 
-def sorted_lists(target: Target, table: Table, order: Array | None, entries: Array, workers: Threads) -> Lists:
+def sorted_lists(target: Target, table: Table, order: Array | None, entries: Array, workers: Threads) -> Lists | None:
     """Every column of numbers sorted by its codes, equal ones by row; none where they do not pay, or where rows are drawn more than once."""
     m = len(entries)
     once = np.uint64(1 << 16)
     if order is None or not WORTH <= m < MOST or not ((entries & np.uint64(0xFFFF0000)) == once).all():
-        return no_lists()
+        return None
     lists = empty_lists(table.d, m, table.n)
     lists.entry[(entries >> ROW).astype(np.int64)] = entries
     numbers = [j for j in range(table.d) if table.levels[j] == 0]

@@ -43,18 +43,18 @@ class Classes(NamedTuple):
     count: int  # type: ignore[assignment]  # hides the tuple's own
 
 
-@njit(nogil=True, cache=True, inline="always")
+@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _times(entry):  # type: ignore[no-untyped-def]
     return np.int64((entry >> QUARTER) & LOW16)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _weight(target, entry):  # type: ignore[no-untyped-def]
     t = _times(entry)
     return t * target.weight[np.int64(entry >> HALF)] if target.weighted else t
 
 
-@njit(nogil=True, cache=True, inline="always")
+@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _term(target, criterion, x):  # type: ignore[no-untyped-def]
     """n² or n log n of a whole number."""
     if criterion == ENTROPY:
@@ -64,7 +64,7 @@ def _term(target, criterion, x):  # type: ignore[no-untyped-def]
     return np.float64(x) * np.float64(x)
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, cache=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def classes_total(target, entries, a, b, sums, at):  # type: ignore[no-untyped-def]
     """(draws, whether all rows are of one class); sums[at : at + K] receives the classes' weights."""
     for k in range(target.count):
@@ -79,7 +79,7 @@ def classes_total(target, entries, a, b, sums, at):  # type: ignore[no-untyped-d
     return n, alike
 
 
-@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+@njit(nogil=True, cache=True, error_model="numpy", forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _score(target, rules, W, n, scratch, count):  # type: ignore[no-untyped-def]
     """worth[i] of the split that puts number[i] draws, real[i] weight to the left; real[A + i], real[2 A + i]: Σ terms of its sides."""
     left, real, worth, A = scratch.number, scratch.real, scratch.worth, scratch.reach
@@ -100,7 +100,7 @@ def _score(target, rules, W, n, scratch, count):  # type: ignore[no-untyped-def]
             worth[i] = worth[i] if (real[i] >= light) & (W - real[i] >= light) else -np.inf
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _count(target, table, f, entries, a, b, sums, at, scratch):  # type: ignore[no-untyped-def]
     """hist[256 k + bucket] += weight for the classes there are; hist[256 K + bucket] += draws."""
     codes, first, shift, hist = table.codes, f * table.n, table.shift[f], scratch.sums
@@ -128,7 +128,7 @@ def _count(target, table, f, entries, a, b, sums, at, scratch):  # type: ignore[
                 hist[BUCKETS * K + c] += hist[BUCKETS * k + c]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _run(target, rules, ranked, start, count, sums, at, scratch):  # type: ignore[no-untyped-def]
     """number, real: what the splits after each bucket (as they come, or as count[] ranks them) put to the left; start: a bucket there
     anyway."""
@@ -165,14 +165,14 @@ def _run(target, rules, ranked, start, count, sums, at, scratch):  # type: ignor
                 real[2 * A + i] += (top - x) * (top - x)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _by_buckets(target, table, rules, entries, a, b, f, W, n, sums, at, found, scratch):  # type: ignore[no-untyped-def]
     """Column f, counted into buckets. Says whether it varies."""
     _count(target, table, f, entries, a, b, sums, at, scratch)
     return _best_bucket(target, table, rules, f, W, n, sums, at, found, scratch)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _best_bucket(target, table, rules, f, W, n, sums, at, found, scratch):  # type: ignore[no-untyped-def]
     """The best split after a bucket of the column counted in scratch.sums. Says whether it varies."""
     used, draws = table.buckets[f], BUCKETS * target.count
@@ -201,7 +201,7 @@ def _best_bucket(target, table, rules, f, W, n, sums, at, found, scratch):  # ty
     return varies or more_than_one(scratch.sums, draws, 1, used + 1)
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, cache=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _scan(target, table, rules, items, first, stop, m, lookup, base, f, W, n, sums, at, found, scratch):  # type: ignore[no-untyped-def]
     """Column f, code by code: sorted items[first : first + m], whose rows are entries lookup[base + …]; the first `stop` have a value.
     A row that moves to the left changes two terms."""
@@ -233,7 +233,7 @@ def _scan(target, table, rules, items, first, stop, m, lookup, base, f, W, n, su
         keep_item(table, f, items, first, stop, left if stop < m else NONE_MISSING, scratch, found)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _scan_back(target, criterion, items, first, stop, m, gone, lookup, base, scratch):  # type: ignore[no-untyped-def]
     """The right sides' terms of `_scan`, added up from the right: what is left of a large sum when weights are taken off it is rounding
     where the weights that stay are light."""
@@ -252,7 +252,7 @@ def _scan_back(target, criterion, items, first, stop, m, gone, lookup, base, scr
         right_of[k] = x + w
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, cache=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _by_sorting(target, table, rules, entries, a, b, f, W, n, sums, at, found, scratch):  # type: ignore[no-untyped-def]
     """Column f, code by code. Says whether it varies."""
     stop, varies = sorted_node(table, entries, a, b, f, scratch)
@@ -261,7 +261,7 @@ def _by_sorting(target, table, rules, entries, a, b, f, W, n, sums, at, found, s
     return varies
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def classes_scan(target, table, rules, items, first, m, lookup, n, sums, at, f, found, scratch):  # type: ignore[no-untyped-def]
     """Improve `found` by the best split on column f, whose rows lie sorted in items[first : first + m]."""
     stop, varies = there_in_list(table, items, first, m, f)
@@ -273,14 +273,14 @@ def classes_scan(target, table, rules, items, first, m, lookup, n, sums, at, f, 
         _scan(target, table, rules, items, first, stop, m, lookup, ZERO, f, w, n, sums, at, found, scratch)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _by_categories(target, table, rules, entries, a, b, f, W, n, sums, at, found, scratch):  # type: ignore[no-untyped-def]
     """Column f of categories, ordered by their shares of each class in turn (the best of these splits, not of all)."""
     _count(target, table, f, entries, a, b, sums, at, scratch)
     return _best_categories(target, table, rules, f, W, n, sums, at, found, scratch)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _best_categories(target, table, rules, f, W, n, sums, at, found, scratch):  # type: ignore[no-untyped-def]
     """As `_by_categories`, of the rows counted in scratch.sums."""
     hist, ranked, share, A = scratch.sums, scratch.count, scratch.real, scratch.reach
@@ -310,7 +310,7 @@ def _best_categories(target, table, rules, f, W, n, sums, at, found, scratch):  
     return varies
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _by_chance(target, table, rules, entries, a, b, f, W, n, sums, at, word, found, scratch):  # type: ignore[no-untyped-def]
     """One random split of column f."""
     cut, after, threshold, left = chance_cut(table, entries, a, b, f, word)
@@ -340,14 +340,14 @@ def _by_chance(target, table, rules, entries, a, b, f, W, n, sums, at, word, fou
     return True
 
 
-@njit(nogil=True, cache=True, inline="always")
+@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _is_counted(target, rules):  # type: ignore[no-untyped-def]
     """Whether Gini's squares of counts are all that decides."""
     plain = not target.weighted and not rules.min_leaf_weight > 0.0
     return plain and rules.criterion != ENTROPY and target.count <= MOST
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def classes_search(target, table, rules, entries, a, b, n, sums, at, f, k, width, word, found, scratch):  # type: ignore[no-untyped-def]
     """Improve `found` by the best split on the columns f[k : k + width]; says whether any of them varies in the node."""
     W, there = 0, 0
@@ -375,7 +375,7 @@ def classes_search(target, table, rules, entries, a, b, n, sums, at, f, k, width
     return varies
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def classes_gain(target, rules, score, cost, n, sums, at):  # type: ignore[no-untyped-def]
     """u(C) − (p_L u(C_L) + p_R u(C_R)) of a split with that score."""
     W, terms = 0, 0.0
@@ -388,7 +388,7 @@ def classes_gain(target, rules, score, cost, n, sums, at):  # type: ignore[no-un
     return (score - terms / w) / w
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def classes_counted(target, table, rules, n, sums, at, f, counts, first, found, scratch):  # type: ignore[no-untyped-def]
     """Improve `found` by the best split on column f of a node of which the weight of each class and the draws of each code are added up
     in counts[first + (K + 1) · code + (0 … K)]."""

@@ -269,7 +269,7 @@ def _greatest_plain(worth: Any, count: int) -> float:
 _greatest = _greatest_plain if config.DISABLE_JIT else _greatest_of
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, cache=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def greatest_of(worth, count):  # type: ignore[no-untyped-def]
     """The greatest of worth[:count], none of them NaN; up to seven places behind are overwritten."""
     stop = (count + 7) & -8

@@ -29,10 +29,10 @@ from assay.loops.tree.shapes import (
 LATER = 3  # which child has more rows is known when the left one is there
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def best_of(target, table, rules, entries, a, b, n, sums, at, f, k, width, word, lists, found, scratch):  # type: ignore[no-untyped-def]
     """Improve `found` by the best split on the columns f[k : k + width]; columns that lie sorted are gone through as they lie."""
-    if lists.rows == 0:
+    if lists is None:
         search(target, table, rules, entries, a, b, n, sums, at, f, k, width, word, found, scratch)
         return
     most = ceiling(target, rules, entries, a, b, n, sums, at, scratch)
@@ -50,7 +50,7 @@ def best_of(target, table, rules, entries, a, b, n, sums, at, f, k, width, word,
             return  # every column that tells two rows apart does so equally well; and nothing beats the ceiling
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def part_lists(table, lists, f, k, width, spare, a, b):  # type: ignore[no-untyped-def]
     """Bring the rows of the left child before those of the right one in the sorted columns f[k : k + width]; lists.side tells which is
     which."""
@@ -72,14 +72,14 @@ def part_lists(table, lists, f, k, width, spare, a, b):  # type: ignore[no-untyp
             items[left + i] = spare[i]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def mark_sides(lists, entries, a, middle, b):  # type: ignore[no-untyped-def]
     """lists.side[row]: 1 for the rows of the left child, 0 for those of the right one."""
     for i in range(a, b):
         lists.side[np.int64(entries[i] >> HALF)] = i < middle
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def find_split(target, table, rules, entries, a, b, n, sums, at, key, lists, found, scratch):  # type: ignore[no-untyped-def]
     """The best split of a node among `max_features` columns drawn by its key (more, until one varies)."""
     d, order, word = table.d, scratch.order, key
@@ -106,7 +106,7 @@ def find_split(target, table, rules, entries, a, b, n, sums, at, key, lists, fou
         order[j], order[other] = order[other], order[j]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def part(table, found, entries, spare, a, b):  # type: ignore[no-untyped-def]
     """Bring the rows of the left child before those of the right one, both in their order; the first of the right one."""
     codes, first = table.codes, found.place[0] * table.n
@@ -176,7 +176,7 @@ def _last_below(values, first, cut, after, middle):  # type: ignore[no-untyped-d
     return cut
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _threshold(table, found):  # type: ignore[no-untyped-def]
     """(The threshold, the last code below it: of all rows, not of the node's alone.) Halfway between the last value on the left and the
     next one, or the edge halfway between two bins; infinite where only missing values go to the right."""
@@ -195,7 +195,7 @@ def _threshold(table, found):  # type: ignore[no-untyped-def]
     return middle, _last_below(values, first, cut, after, middle)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _write(table, found, out, node, sets, many_left):  # type: ignore[no-untyped-def]
     """Note the split of a node; the number of splits by categories so far. Where nothing was missing, it goes where most rows go."""
     f = found.place[0]
@@ -218,7 +218,7 @@ def _write(table, found, out, node, sets, many_left):  # type: ignore[no-untyped
     return sets
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _narrow(table, found, target, out, node, left_sums, channels, bounds, top):  # type: ignore[no-untyped-def]
     """bounds[top:]: of the right child, then of the left one, where the split's column has a trend."""
     low, high = found.score[1], found.score[2]
@@ -261,7 +261,7 @@ def grow(
     room for the nodes still to do; found.score[1:3]: the bounds of the first one. `others` go along: entries that
     the tree does not learn from."""
     along, channels = others.shape[0], out.sums.shape[1]
-    target_, table_, lists_ = bare_target(target), bare_table(table), bare_lists(lists)
+    target_, table_, lists_ = bare_target(target), bare_table(table), None if lists is None else bare_lists(lists)
     found_, scratch_, out_ = bare_found(found), bare_scratch(scratch), bare_grown(out)
     entries_, others_, spare_ = bare(entries), bare(others), bare(spare)
     stack_, keys_, bounds_ = bare(stack), bare(keys), bare(bounds)
@@ -297,9 +297,10 @@ def grow(
         if rules.min_gain > 0.0 and won * weight(target_, n, out_.sums, node * channels) < rules.min_gain:
             continue
         middle = part(table_, found_, entries_, spare_, a, b)
-        if lists_.rows > 0 and max(middle - a, b - middle) > SORTED:
-            mark_sides(lists_, entries_, a, middle, b)
-            part_lists(table_, lists_, scratch_.order, ZERO, table_.d, lists_.spare, a, b)
+        if lists is not None:  # known when this is compiled, so that forests do not wait for what they do not use
+            if max(middle - a, b - middle) > SORTED:
+                mark_sides(lists_, entries_, a, middle, b)
+                part_lists(table_, lists_, scratch_.order, ZERO, table_.d, lists_.spare, a, b)
         many_left = np.int64(LATER)
         if trends or table_.missing[found_.place[0]] >= 0:
             left_n, _ = total(target_, entries_, a, middle, scratch_.sums, 0)
@@ -339,7 +340,7 @@ def split_part(target, table, rules, entries, begin, end, n, sums, f, k, width, 
         k,
         width,
         key,
-        bare_lists(lists),
+        None if lists is None else bare_lists(lists),
         bare_found(found),
         bare_scratch(scratch),
     )
@@ -363,10 +364,10 @@ def node_gain(target, rules, score, own_cost, n, sums):  # type: ignore[no-untyp
 @njit(nogil=True, cache=True)
 def split_node(table, found, entries, spare, begin, end, lists):  # type: ignore[no-untyped-def]
     """Part the entries of a node by the split found; the first of the right child. The sides are marked for its lists."""
-    e, sides = bare(entries), bare_lists(lists)
+    e = bare(entries)
     middle = part(bare_table(table), bare_found(found), e, bare(spare), begin, end)
-    if lists.rows > 0:
-        mark_sides(sides, e, begin, middle, end)
+    if lists is not None:
+        mark_sides(bare_lists(lists), e, begin, middle, end)
     return middle
 
 

@@ -19,7 +19,7 @@ from assay.loops.tree.numbers_worth import score_sums
 from assay.loops.tree.shapes import GINI, HALF, NONE_MISSING, ZERO
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _score_items(target, table, rules, lists, f, first, a, b, stop, x, Z, n, sums, at, found, scratch):  # type: ignore[no-untyped-def]
     """worth[i − a] of the splits after the items a ≤ i < b, with x rows and the sum Z before them; the greatest."""
     items, real, number, A, value = lists.items, scratch.real, scratch.number, scratch.reach, target.value
@@ -35,7 +35,7 @@ def _score_items(target, table, rules, lists, f, first, a, b, stop, x, Z, n, sum
     return greatest(scratch, b - a)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _score_tiny(target, table, rules, lists, f, first, stop, x, Z, n, sums, at, worth):  # type: ignore[no-untyped-def]
     """As `_score_items` of all items, without room for what lies between: the same operations."""
     items, value, least = lists.items, target.value, rules.min_leaf
@@ -54,7 +54,7 @@ def _score_tiny(target, table, rules, lists, f, first, stop, x, Z, n, sums, at, 
     return best
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _bound(items, value, first, stop, x, z, n, mean, T, starts, bound, base):  # type: ignore[no-untyped-def]
     """bound[base + q]: no split within stretch q has a greater score, but for const and rounding; starts[q]: z before it. (Number of
     stretches, place of the greatest bound.)"""
@@ -76,7 +76,7 @@ def _bound(items, value, first, stop, x, z, n, mean, T, starts, bound, base):  #
     return count, highest
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _may_beat(items, value, first, stop, x, Z, found, scratch):  # type: ignore[no-untyped-def]
     """Whether a split after one of the items may beat the one found."""
     least, A = found.score[0], scratch.reach
@@ -93,7 +93,7 @@ def _may_beat(items, value, first, stop, x, Z, found, scratch):  # type: ignore[
     return greatest(scratch, stop) + const >= least - MARGIN * (abs(least) + abs(const))
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _by_stretches(target, table, rules, lists, f, first, stop, x, Z, left, n, sums, at, found, scratch):  # type: ignore[no-untyped-def]
     """As scoring all splits: the stretch with the greatest bound first, then those that may hold one as good. x, Z: the rows on the left
     before the first item, and their sum."""
@@ -132,7 +132,7 @@ def _by_stretches(target, table, rules, lists, f, first, stop, x, Z, left, n, su
                     return
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def numbers_listed(target, table, rules, lists, start, m, n, sums, at, f, found, scratch):  # type: ignore[no-untyped-def]
     """Improve `found` by the best split on column f of a node whose m rows lie sorted in its list from `start` on."""
     first = f * lists.rows + start
@@ -164,7 +164,7 @@ def numbers_listed(target, table, rules, lists, start, m, n, sums, at, f, found,
             keep_listed(table, lists, f, first, ZERO, stop, stop, side, best, scratch, found)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def numbers_ceiling(target, rules, entries, a, b, n, sums, at, scratch):  # type: ignore[no-untyped-def]
     """The best score of all orders, which is that of the order by y, of a node of a few rows; else infinity. And, of a node whose splits are
     all scored, what `_may_beat` reads: the mean, T, const and 1 / x + 1 / (n − x)."""

@@ -32,17 +32,17 @@ class Numbers(NamedTuple):
     factor: float  # from the score's units to those of the impurity
 
 
-@njit(nogil=True, cache=True, inline="always")
+@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def times_of(entry):  # type: ignore[no-untyped-def]
     return np.int64((entry >> QUARTER) & LOW16)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _xlogx(x):  # type: ignore[no-untyped-def]
     return x * np.log(x) if x > 0.0 else 0.0
 
 
-@njit(nogil=True, cache=True, inline="always")
+@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _side(criterion, W, Z, unit, offset):  # type: ignore[no-untyped-def]
     """What one side adds to the score of Poisson and entropy."""
     if criterion == POISSON:
@@ -51,13 +51,13 @@ def _side(criterion, W, Z, unit, offset):  # type: ignore[no-untyped-def]
     return _xlogx(Z) + _xlogx(W - Z) - _xlogx(W)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def squared_is_all(rules, trend):  # type: ignore[no-untyped-def]
     """Whether `squared_of_sums` alone says what a split is worth."""
     return rules.criterion != POISSON and rules.criterion != ENTROPY and not rules.min_leaf_weight > 0.0 and trend == 0
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def score_sums(target, rules, sums, at, n, trend, found, scratch, count):  # type: ignore[no-untyped-def]
     """worth[i] of the split that puts number[i] draws to the left; real[i], real[A + i]: by how much W, Z are greater on the left than on
     the right. The same split the other way round has these with the other sign, and so is worth the same to the last bit."""
@@ -87,7 +87,7 @@ def score_sums(target, rules, sums, at, n, trend, found, scratch, count):  # typ
             worth[i] = worth[i] if good else -np.inf
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def numbers_gain(target, rules, score, cost, n, sums, at):  # type: ignore[no-untyped-def]
     """u(C) − (p_L u(C_L) + p_R u(C_R)) of a split with that score."""
     W, Z = np.float64(sums[at]), np.float64(sums[at + 1])

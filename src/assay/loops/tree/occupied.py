@@ -64,7 +64,7 @@ def _taken_plain(flags: Any, first: int) -> Any:
 taken = _taken_plain if config.DISABLE_JIT else _taken
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, cache=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def marked(flags, place):  # type: ignore[no-untyped-def]
     """place[:count]: the cells whose flags are raised, in their order; they are lowered. Returns count."""
     count = 0
@@ -77,13 +77,13 @@ def marked(flags, place):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(nogil=True, cache=True, inline="always")
+@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def missing_cell(table, f):  # type: ignore[no-untyped-def]
     """The cell of a column's missing values, −1 where there are none."""
     return table.missing[f] >> table.shift[f] if table.missing[f] >= 0 else -1
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, cache=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def keep_cell(found, f, place, stop, shift, missing, left, worth):  # type: ignore[no-untyped-def]
     """Of the splits after each of the cells place[:stop], keep the first that is the best; `left`: where missing values go."""
     best = greatest_of(worth, stop)

@@ -26,13 +26,13 @@ class TwoClasses(NamedTuple):
     xlogx: Any
 
 
-@njit(nogil=True, cache=True, inline="always")
+@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def word_of(entry):  # type: ignore[no-untyped-def]
     """weight · 2³² | positives."""
     return ((entry & TIMES) << QUARTER) | (entry & LOW16)
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, cache=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def score_words(running, worth, count, n, s, criterion, xlogx, least):  # type: ignore[no-untyped-def]
     """worth[i] of the split that puts running[i] to the left, −∞ where a side is too small; the greatest of them. Both arrays have room up
     to a multiple of eight."""
