@@ -13,7 +13,7 @@ from assay.engines.threads import Threads
 from assay.hypotheses.trees import coded, lists
 from assay.hypotheses.trees.categories import Categories
 from assay.hypotheses.trees.survey import Levels
-from assay.loops.tree.grow import _last_below
+from assay.loops.tree.parting import _last_below
 from assay.loops.tree.ranking import order_words, pack_values, turn
 
 PARTS = ("feature_", "cut_", "missing_left_", "leaf_", "table_", "gain_", "sets_")

@@ -20,7 +20,7 @@ from assay.hypotheses.trees.nodes import LEAF, tree_ends
 from assay.hypotheses.trees.settling import Settled
 from assay.loops.tree.candidates import beats
 from assay.loops.tree.dice import child_key
-from assay.loops.tree.grow import (
+from assay.loops.tree.node_steps import (
     child_bounds,
     node_gain,
     node_total,

@@ -12,7 +12,7 @@ from assay.hypotheses.trees.target import Target
 from assay.loops.tree.absolute import leaf_medians
 from assay.loops.tree.draws import draw_with, draw_without, fill_entries
 from assay.loops.tree.grow import grow
-from assay.loops.tree.numbers import Numbers
+from assay.loops.tree.numbers_worth import Numbers
 from assay.loops.tree.shapes import ABSOLUTE, BUCKETS, Found, Grown, Lists, Rules, Scratch, Table
 from assay.numerics import Array, Floats
 

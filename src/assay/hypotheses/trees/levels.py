@@ -20,8 +20,8 @@ from assay.hypotheses.trees.growing import FREE, Plot, found_for, grow_from, gro
 from assay.hypotheses.trees.target import Recipe, Target
 from assay.loops.tree.dice import child_key
 from assay.loops.tree.draws import fill_entries
-from assay.loops.tree.grow import child_bounds, node_gain, write_split
 from assay.loops.tree.levels import best_counted, count_codes, route
+from assay.loops.tree.node_steps import child_bounds, node_gain, write_split
 from assay.loops.tree.shapes import BUCKETS, FEW_ROWS, Grown, Rules
 from assay.numerics import Array
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from assay.labels import Labels
 from assay.loops.tree.absolute import Medians
-from assay.loops.tree.classes import Classes
-from assay.loops.tree.numbers import Numbers
+from assay.loops.tree.classes_worth import Classes
+from assay.loops.tree.numbers_worth import Numbers
 from assay.loops.tree.shapes import ABSOLUTE, ENTROPY, GINI, POISSON
-from assay.loops.tree.two_classes import TwoClasses
+from assay.loops.tree.two_words import TwoClasses
 from assay.numerics import Array, Floats
 
 BITS = 61

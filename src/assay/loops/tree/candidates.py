@@ -10,6 +10,7 @@ from numba import njit
 
 from assay.loops.tree.dice import mixed, unit
 from assay.loops.tree.eight import greatest_of
+from assay.loops.tree.inner import inlined, inner
 from assay.loops.tree.shapes import HALF, NONE_MISSING
 from assay.loops.tree.sorting import sort_items
 
@@ -23,7 +24,7 @@ def beats(score, found):  # type: ignore[no-untyped-def]
     return score > best + SLACK * abs(best) if best > -np.inf else score > -np.inf
 
 
-@njit(nogil=True, cache=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inlined
 def first_best(worth, best):  # type: ignore[no-untyped-def]
     """The first place whose worth is the best one, up to rounding."""
     enough, at = best - SLACK * abs(best), 0
@@ -32,7 +33,7 @@ def first_best(worth, best):  # type: ignore[no-untyped-def]
     return at
 
 
-@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(nogil=True, cache=True, inline="always")
 def keep(found, score, feature, cut, after, missing_left):  # type: ignore[no-untyped-def]
     """Remember a split of numbers: codes up to `cut` go to the left, `after` is the next code there is."""
     found.score[0] = score
@@ -44,13 +45,13 @@ def keep(found, score, feature, cut, after, missing_left):  # type: ignore[no-un
     found.score[3] = np.nan
 
 
-@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(nogil=True, cache=True, inline="always")
 def greatest(scratch, count):  # type: ignore[no-untyped-def]
     """The greatest of worth[:count], none of them NaN; up to seven places behind are overwritten."""
     return greatest_of(scratch.worth, count)
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def keep_sides(found, score, feature, ranked, left, count, default):  # type: ignore[no-untyped-def]
     """Remember a split of categories: the first `left` of `ranked` go to the left; those not in the node where most rows go."""
     found.score[0] = score
@@ -66,7 +67,7 @@ def keep_sides(found, score, feature, ranked, left, count, default):  # type: ig
         found.sides[ranked[i]] = 1 if i < left else 0
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def more_than_one(counts, first, step, cells):  # type: ignore[no-untyped-def]
     """Whether more than one of the cells counts[first + step · i] holds rows: whether the column varies, whatever splits are allowed."""
     there = 0
@@ -75,7 +76,7 @@ def more_than_one(counts, first, step, cells):  # type: ignore[no-untyped-def]
     return there > 1
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def rank_by(key, first, ranked, m):  # type: ignore[no-untyped-def]
     """Sort ranked[:m] by key[first + ranked[i]], equal ones as they were. (Insertion: there are at most 256.)"""
     for i in range(1, m):
@@ -87,7 +88,7 @@ def rank_by(key, first, ranked, m):  # type: ignore[no-untyped-def]
         ranked[j + 1] = x
 
 
-@njit(nogil=True, cache=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inlined
 def sorted_node(table, entries, a, b, f, scratch):  # type: ignore[no-untyped-def]
     """A node's rows by their codes of column f, as items in scratch.other; (how many have a value, whether the column varies)."""
     m, codes, first, items = b - a, table.codes, f * table.n, scratch.items
@@ -107,7 +108,7 @@ def sorted_node(table, entries, a, b, f, scratch):  # type: ignore[no-untyped-de
     return stop, True
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def there_in_list(table, items, first, m, f):  # type: ignore[no-untyped-def]
     """As `sorted_node`, of a list that is sorted already: items[first : first + m]."""
     last = np.int64(items[first + m - 1] >> HALF)
@@ -120,7 +121,7 @@ def there_in_list(table, items, first, m, f):  # type: ignore[no-untyped-def]
     return stop, True
 
 
-@njit(nogil=True, cache=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inlined
 def keep_item(table, f, items, first, stop, left, scratch, found):  # type: ignore[no-untyped-def]
     """Of the splits after each of the sorted items[first : first + stop], keep the first that is the best, where it beats the one found."""
     worth = scratch.worth
@@ -133,7 +134,7 @@ def keep_item(table, f, items, first, stop, left, scratch, found):  # type: igno
         keep(found, worth[at], f, np.int64(items[first + at] >> HALF), after, left)
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def chance_cut(table, entries, a, b, f, word):  # type: ignore[no-untyped-def]
     """A random threshold between the least and the greatest value of a node: (last code on its left, next code, the threshold,
     where missing values go as in `Found`); the first is −1 where the column does not vary."""

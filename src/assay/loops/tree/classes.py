@@ -1,14 +1,6 @@
-"""The best split of a node where rows of more than two classes are counted or weighed.
-
-Of a split the criterion's score is what it leaves to be maximised when constants of the node are dropped:
-
-    Gini      Σ over sides  Σ_k n_k² / n
-    entropy   Σ over sides  Σ_k n_k log n_k − n log n
-"""
+"""The best split of a node where rows of more than two classes are counted or weighed."""
 
 from __future__ import annotations
-
-from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -27,80 +19,18 @@ from assay.loops.tree.candidates import (
     there_in_list,
 )
 from assay.loops.tree.classes_occupied import FEW, MOST, classes_occupied
+from assay.loops.tree.classes_worth import (
+    score_classes,
+    term_of,
+    times_of,
+    weight_of,
+)
 from assay.loops.tree.dice import mixed
-from assay.loops.tree.shapes import BITS_A_NAT, BUCKETS, ENTROPY, FEW_ROWS, HALF, LOW16, LOW32, NONE_MISSING, ONE, ZERO
-
-QUARTER = np.uint64(16)
-
-
-class Classes(NamedTuple):
-    """An entry's label is its class, of `count`. weight (n,): whole numbers, empty where all are 1; xlogx: x log x of whole numbers."""
-
-    weight: Any
-    weighted: bool
-    xlogx: Any  # of 0 … length − 1
-    length: int
-    count: int  # type: ignore[assignment]  # hides the tuple's own
+from assay.loops.tree.inner import inlined, inner
+from assay.loops.tree.shapes import BUCKETS, ENTROPY, FEW_ROWS, HALF, LOW16, LOW32, NONE_MISSING, ONE, ZERO
 
 
-@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def _times(entry):  # type: ignore[no-untyped-def]
-    return np.int64((entry >> QUARTER) & LOW16)
-
-
-@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def _weight(target, entry):  # type: ignore[no-untyped-def]
-    t = _times(entry)
-    return t * target.weight[np.int64(entry >> HALF)] if target.weighted else t
-
-
-@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def _term(target, criterion, x):  # type: ignore[no-untyped-def]
-    """n² or n log n of a whole number."""
-    if criterion == ENTROPY:
-        if x < target.length:
-            return target.xlogx[x]
-        return np.float64(x) * np.log(np.float64(x))
-    return np.float64(x) * np.float64(x)
-
-
-@njit(nogil=True, cache=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def classes_total(target, entries, a, b, sums, at):  # type: ignore[no-untyped-def]
-    """(draws, whether all rows are of one class); sums[at : at + K] receives the classes' weights."""
-    for k in range(target.count):
-        sums[at + k] = 0
-    n = 0
-    first, alike = entries[a] & LOW16, True
-    for i in range(a, b):
-        e = entries[i]
-        n += _times(e)
-        sums[at + np.int64(e & LOW16)] += _weight(target, e)
-        alike = alike & ((e & LOW16) == first)
-    return n, alike
-
-
-@njit(nogil=True, cache=True, error_model="numpy", forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def _score(target, rules, W, n, scratch, count):  # type: ignore[no-untyped-def]
-    """worth[i] of the split that puts number[i] draws, real[i] weight to the left; real[A + i], real[2 A + i]: Σ terms of its sides."""
-    left, real, worth, A = scratch.number, scratch.real, scratch.worth, scratch.reach
-    least, light = rules.min_leaf, rules.min_leaf_weight
-    if rules.criterion == ENTROPY:
-        for i in range(count):
-            a = np.int64(real[i])
-            good = left[i] >= least and n - left[i] >= least and real[i] > 0.0 and W - real[i] > 0.0
-            both = _term(target, ENTROPY, a) + _term(target, ENTROPY, np.int64(W) - a) if good else 0.0
-            worth[i] = real[A + i] + real[2 * A + i] - both if good else -np.inf
-    else:
-        for i in range(count):
-            a = real[i]
-            w = real[A + i] / a + real[2 * A + i] / (W - a)
-            worth[i] = w if (left[i] >= least) & (n - left[i] >= least) & (a > 0.0) & (W - a > 0.0) else -np.inf
-    if light > 0.0:
-        for i in range(count):
-            worth[i] = worth[i] if (real[i] >= light) & (W - real[i] >= light) else -np.inf
-
-
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _count(target, table, f, entries, a, b, sums, at, scratch):  # type: ignore[no-untyped-def]
     """hist[256 k + bucket] += weight for the classes there are; hist[256 K + bucket] += draws."""
     codes, first, shift, hist = table.codes, f * table.n, table.shift[f], scratch.sums
@@ -115,20 +45,20 @@ def _count(target, table, f, entries, a, b, sums, at, scratch):  # type: ignore[
         for i in range(a, b):
             e = entries[i]
             c = np.int64(codes[first + np.int64(e >> HALF)]) >> shift
-            hist[BUCKETS * np.int64(e & LOW16) + c] += _weight(target, e)
-            hist[BUCKETS * K + c] += _times(e)
+            hist[BUCKETS * np.int64(e & LOW16) + c] += weight_of(target, e)
+            hist[BUCKETS * K + c] += times_of(e)
         return
     for i in range(a, b):
         e = entries[i]
         c = np.int64(codes[first + np.int64(e >> HALF)]) >> shift
-        hist[BUCKETS * np.int64(e & LOW16) + c] += _times(e)
+        hist[BUCKETS * np.int64(e & LOW16) + c] += times_of(e)
     for k in range(K):
         if sums[at + k] > 0:
             for c in range(used):
                 hist[BUCKETS * K + c] += hist[BUCKETS * k + c]
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _run(target, rules, ranked, start, count, sums, at, scratch):  # type: ignore[no-untyped-def]
     """number, real: what the splits after each bucket (as they come, or as count[] ranks them) put to the left; start: a bucket there
     anyway."""
@@ -154,8 +84,8 @@ def _run(target, rules, ranked, start, count, sums, at, scratch):  # type: ignor
             for i in range(count):
                 x = scratch.signed[i]
                 real[i] += np.float64(x)
-                real[A + i] += _term(target, ENTROPY, x)
-                real[2 * A + i] += _term(target, ENTROPY, whole - x)
+                real[A + i] += term_of(target, ENTROPY, x)
+                real[2 * A + i] += term_of(target, ENTROPY, whole - x)
         else:
             top = np.float64(whole)
             for i in range(count):
@@ -165,14 +95,14 @@ def _run(target, rules, ranked, start, count, sums, at, scratch):  # type: ignor
                 real[2 * A + i] += (top - x) * (top - x)
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _by_buckets(target, table, rules, entries, a, b, f, W, n, sums, at, found, scratch):  # type: ignore[no-untyped-def]
     """Column f, counted into buckets. Says whether it varies."""
     _count(target, table, f, entries, a, b, sums, at, scratch)
     return _best_bucket(target, table, rules, f, W, n, sums, at, found, scratch)
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _best_bucket(target, table, rules, f, W, n, sums, at, found, scratch):  # type: ignore[no-untyped-def]
     """The best split after a bucket of the column counted in scratch.sums. Says whether it varies."""
     used, draws = table.buckets[f], BUCKETS * target.count
@@ -181,7 +111,7 @@ def _best_bucket(target, table, rules, f, W, n, sums, at, found, scratch):  # ty
     varies = False
     for left in range(1 + lost):
         _run(target, rules, False, missing if left else -ONE, used, sums, at, scratch)
-        _score(target, rules, W, n, scratch, used)
+        score_classes(target, rules, W, n, scratch, used)
         best = greatest(scratch, used)
         varies = varies or best > -np.inf
         if beats(best, found):
@@ -201,7 +131,7 @@ def _best_bucket(target, table, rules, f, W, n, sums, at, found, scratch):  # ty
     return varies or more_than_one(scratch.sums, draws, 1, used + 1)
 
 
-@njit(nogil=True, cache=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inlined
 def _scan(target, table, rules, items, first, stop, m, lookup, base, f, W, n, sums, at, found, scratch):  # type: ignore[no-untyped-def]
     """Column f, code by code: sorted items[first : first + m], whose rows are entries lookup[base + …]; the first `stop` have a value.
     A row that moves to the left changes two terms."""
@@ -211,17 +141,17 @@ def _scan(target, table, rules, items, first, stop, m, lookup, base, f, W, n, su
         n_left, w_left, lefts, rights = 0, 0, 0.0, 0.0
         for k in range(target.count):
             left_of[k] = 0
-            rights += _term(target, criterion, sums[at + k])
+            rights += term_of(target, criterion, sums[at + k])
         gone = m - stop if left else 0
         for i in range(gone + stop):
             q = stop + i if i < gone else i - gone
             e = lookup[base + np.int64(items[first + q] & LOW32)]
-            k, w = np.int64(e & LOW16), _weight(target, e)
+            k, w = np.int64(e & LOW16), weight_of(target, e)
             x, y = left_of[k], sums[at + k] - left_of[k]
-            lefts += _term(target, criterion, x + w) - _term(target, criterion, x)
-            rights += _term(target, criterion, y - w) - _term(target, criterion, y)
+            lefts += term_of(target, criterion, x + w) - term_of(target, criterion, x)
+            rights += term_of(target, criterion, y - w) - term_of(target, criterion, y)
             left_of[k] = x + w
-            n_left += _times(e)
+            n_left += times_of(e)
             w_left += w
             scratch.number[q] = n_left
             real[q] = np.float64(w_left)
@@ -229,11 +159,11 @@ def _scan(target, table, rules, items, first, stop, m, lookup, base, f, W, n, su
             real[2 * A + q] = rights
         if target.weighted:
             _scan_back(target, criterion, items, first, stop, m, gone, lookup, base, scratch)
-        _score(target, rules, W, n, scratch, stop)
+        score_classes(target, rules, W, n, scratch, stop)
         keep_item(table, f, items, first, stop, left if stop < m else NONE_MISSING, scratch, found)
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _scan_back(target, criterion, items, first, stop, m, gone, lookup, base, scratch):  # type: ignore[no-untyped-def]
     """The right sides' terms of `_scan`, added up from the right: what is left of a large sum when weights are taken off it is rounding
     where the weights that stay are light."""
@@ -244,15 +174,15 @@ def _scan_back(target, criterion, items, first, stop, m, gone, lookup, base, scr
         if q >= stop and gone > 0:
             continue  # what is missing is on the left
         e = lookup[base + np.int64(items[first + q] & LOW32)]
-        k, w = np.int64(e & LOW16), _weight(target, e)
+        k, w = np.int64(e & LOW16), weight_of(target, e)
         if q < stop:
             real[2 * A + q] = rights
         x = right_of[k]
-        rights += _term(target, criterion, x + w) - _term(target, criterion, x)
+        rights += term_of(target, criterion, x + w) - term_of(target, criterion, x)
         right_of[k] = x + w
 
 
-@njit(nogil=True, cache=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inlined
 def _by_sorting(target, table, rules, entries, a, b, f, W, n, sums, at, found, scratch):  # type: ignore[no-untyped-def]
     """Column f, code by code. Says whether it varies."""
     stop, varies = sorted_node(table, entries, a, b, f, scratch)
@@ -261,7 +191,7 @@ def _by_sorting(target, table, rules, entries, a, b, f, W, n, sums, at, found, s
     return varies
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def classes_scan(target, table, rules, items, first, m, lookup, n, sums, at, f, found, scratch):  # type: ignore[no-untyped-def]
     """Improve `found` by the best split on column f, whose rows lie sorted in items[first : first + m]."""
     stop, varies = there_in_list(table, items, first, m, f)
@@ -273,14 +203,14 @@ def classes_scan(target, table, rules, items, first, m, lookup, n, sums, at, f, 
         _scan(target, table, rules, items, first, stop, m, lookup, ZERO, f, w, n, sums, at, found, scratch)
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _by_categories(target, table, rules, entries, a, b, f, W, n, sums, at, found, scratch):  # type: ignore[no-untyped-def]
     """Column f of categories, ordered by their shares of each class in turn (the best of these splits, not of all)."""
     _count(target, table, f, entries, a, b, sums, at, scratch)
     return _best_categories(target, table, rules, f, W, n, sums, at, found, scratch)
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _best_categories(target, table, rules, f, W, n, sums, at, found, scratch):  # type: ignore[no-untyped-def]
     """As `_by_categories`, of the rows counted in scratch.sums."""
     hist, ranked, share, A = scratch.sums, scratch.count, scratch.real, scratch.reach
@@ -302,7 +232,7 @@ def _best_categories(target, table, rules, f, W, n, sums, at, found, scratch):  
         varies = True
         rank_by(share, 3 * A, ranked, m)
         _run(target, rules, True, -ONE, m, sums, at, scratch)
-        _score(target, rules, W, n, scratch, m)
+        score_classes(target, rules, W, n, scratch, m)
         best = greatest(scratch, m)
         if beats(best, found):
             i = first_best(scratch.worth, best)
@@ -310,7 +240,7 @@ def _best_categories(target, table, rules, f, W, n, sums, at, found, scratch):  
     return varies
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _by_chance(target, table, rules, entries, a, b, f, W, n, sums, at, word, found, scratch):  # type: ignore[no-untyped-def]
     """One random split of column f."""
     cut, after, threshold, left = chance_cut(table, entries, a, b, f, word)
@@ -324,30 +254,30 @@ def _by_chance(target, table, rules, entries, a, b, f, W, n, sums, at, word, fou
         e = entries[i]
         code = np.int64(codes[first + np.int64(e >> HALF)])
         if code <= cut or (left == 1 and code == missing):
-            n_left += _times(e)
-            left_of[np.int64(e & LOW16)] += _weight(target, e)
+            n_left += times_of(e)
+            left_of[np.int64(e & LOW16)] += weight_of(target, e)
     w, lefts, rights = 0, 0.0, 0.0
     for k in range(target.count):
         w += left_of[k]
-        lefts += _term(target, rules.criterion, left_of[k])
-        rights += _term(target, rules.criterion, sums[at + k] - left_of[k])
+        lefts += term_of(target, rules.criterion, left_of[k])
+        rights += term_of(target, rules.criterion, sums[at + k] - left_of[k])
     scratch.number[0] = n_left
     scratch.real[0], scratch.real[A], scratch.real[2 * A] = np.float64(w), lefts, rights
-    _score(target, rules, W, n, scratch, ONE)
+    score_classes(target, rules, W, n, scratch, ONE)
     if beats(scratch.worth[0], found):
         keep(found, scratch.worth[0], f, cut, after, left)
         found.score[3] = threshold
     return True
 
 
-@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(nogil=True, cache=True, inline="always")
 def _is_counted(target, rules):  # type: ignore[no-untyped-def]
     """Whether Gini's squares of counts are all that decides."""
     plain = not target.weighted and not rules.min_leaf_weight > 0.0
     return plain and rules.criterion != ENTROPY and target.count <= MOST
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def classes_search(target, table, rules, entries, a, b, n, sums, at, f, k, width, word, found, scratch):  # type: ignore[no-untyped-def]
     """Improve `found` by the best split on the columns f[k : k + width]; says whether any of them varies in the node."""
     W, there = 0, 0
@@ -375,20 +305,7 @@ def classes_search(target, table, rules, entries, a, b, n, sums, at, f, k, width
     return varies
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def classes_gain(target, rules, score, cost, n, sums, at):  # type: ignore[no-untyped-def]
-    """u(C) − (p_L u(C_L) + p_R u(C_R)) of a split with that score."""
-    W, terms = 0, 0.0
-    for k in range(target.count):
-        W += sums[at + k]
-        terms += _term(target, rules.criterion, sums[at + k])
-    w = np.float64(W)
-    if rules.criterion == ENTROPY:
-        return (score - (terms - _term(target, ENTROPY, W))) / w * BITS_A_NAT
-    return (score - terms / w) / w
-
-
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def classes_counted(target, table, rules, n, sums, at, f, counts, first, found, scratch):  # type: ignore[no-untyped-def]
     """Improve `found` by the best split on column f of a node of which the weight of each class and the draws of each code are added up
     in counts[first + (K + 1) · code + (0 … K)]."""

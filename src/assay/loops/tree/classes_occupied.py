@@ -6,9 +6,9 @@ A cell has a place for each class, up to a multiple of eight: going on by a cell
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from assay.loops.tree.eight import clear, gini_of_squares, squares_after
+from assay.loops.tree.inner import inlined
 from assay.loops.tree.occupied import RAISED, keep_cell, marked, missing_cell
 from assay.loops.tree.shapes import HALF, LOW16, NONE_MISSING
 
@@ -17,7 +17,7 @@ FEW = 24  # rows of a node below which sorting them costs less
 MOST = 64  # classes; with more of them a row costs less than a cell
 
 
-@njit(nogil=True, cache=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inlined
 def _count(codes, first, shift, entries, a, b, lanes, cells, flags):  # type: ignore[no-untyped-def]
     for i in range(a, b):
         e = entries[i]
@@ -26,7 +26,7 @@ def _count(codes, first, shift, entries, a, b, lanes, cells, flags):  # type: ig
         flags[c] = RAISED
 
 
-@njit(nogil=True, cache=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inlined
 def _run(start, stop, lanes, cells, place, left, whole, real, A):  # type: ignore[no-untyped-def]
     """real[i], real[A + i], real[2 A + i]: draws, Σ squares of both sides of the split after place[i]; cell `start` (−1: none) is on the left
     besides."""
@@ -40,7 +40,7 @@ def _run(start, stop, lanes, cells, place, left, whole, real, A):  # type: ignor
         real[2 * A + i] = rights
 
 
-@njit(nogil=True, cache=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inlined
 def classes_occupied(table, f, least, entries, a, b, K, n, sums, at, found, scratch):  # type: ignore[no-untyped-def]
     """Improve `found` by the best split of column f between its cells; whether the column varies."""
     lanes, shift = (K + 7) & -8, table.shift[f]

@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import config, njit, types
+from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from assay.loops.tree.inner import inlined
 
 LANE = 8
 WORD = ir.IntType(64)
@@ -185,9 +187,12 @@ def _squares_after(typingctx: Any, cells: Any, at: Any, left: Any, whole: Any, l
 
 
 def _squares_after_plain(cells: Any, at: int, left: Any, whole: Any, lanes: int) -> tuple[float, float, float]:
-    left[:lanes] += cells[at : at + lanes].astype(np.float64)
-    x, y = left[:lanes], whole[:lanes] - left[:lanes]
-    return float(x.sum()), float((x * x).sum()), float((y * y).sum())
+    sums = [0.0, 0.0, 0.0]
+    for k in range(lanes):
+        left[k] += float(cells[at + k])
+        x, y = left[k], whole[k] - left[k]
+        sums = [total + term for total, term in zip(sums, (x, x * x, y * y))]
+    return sums[0], sums[1], sums[2]
 
 
 # squares_after(cells, at, left, whole, lanes): left[k] += cells[at + k] for all lanes; (Σ left, Σ left², Σ (whole − left)²). All are
@@ -207,7 +212,8 @@ def _clear(typingctx: Any, cells: Any, at: Any, lanes: Any) -> Any:
 
 
 def _clear_plain(cells: Any, at: int, lanes: int) -> None:
-    cells[at : at + lanes] = 0
+    for k in range(lanes):
+        cells[at + k] = 0
 
 
 # clear(cells, at, lanes): cells[at : at + lanes] = 0; a plain loop becomes a call, which takes longer than this few
@@ -263,13 +269,13 @@ def _greatest_of(typingctx: Any, worth: Any, count: Any) -> Any:
 
 
 def _greatest_plain(worth: Any, count: int) -> float:
-    return float(max(worth[:count], default=NOTHING))
+    return max((float(worth[i]) for i in range(count)), default=NOTHING)
 
 
 _greatest = _greatest_plain if config.DISABLE_JIT else _greatest_of
 
 
-@njit(nogil=True, cache=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inlined
 def greatest_of(worth, count):  # type: ignore[no-untyped-def]
     """The greatest of worth[:count], none of them NaN; up to seven places behind are overwritten."""
     stop = (count + 7) & -8

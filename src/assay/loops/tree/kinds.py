@@ -10,13 +10,16 @@ from numba.extending import overload
 
 from assay.loops.tree.absolute import Medians, absolute_cost, medians_gain, medians_search
 from assay.loops.tree.bare import bare
-from assay.loops.tree.classes import Classes, classes_counted, classes_gain, classes_scan, classes_search, classes_total
+from assay.loops.tree.classes import classes_counted, classes_scan, classes_search
+from assay.loops.tree.classes_worth import Classes, classes_gain, classes_total
 from assay.loops.tree.listed import unpacked
 from assay.loops.tree.listed_numbers import numbers_ceiling, numbers_listed
 from assay.loops.tree.listed_two import two_ceiling, two_listed
-from assay.loops.tree.numbers import Numbers, numbers_counted, numbers_gain, numbers_search, numbers_total
+from assay.loops.tree.numbers import numbers_counted, numbers_search, numbers_total
+from assay.loops.tree.numbers_worth import Numbers, numbers_gain
 from assay.loops.tree.shapes import ZERO
-from assay.loops.tree.two_classes import TwoClasses, two_counted, two_gain, two_search, two_total
+from assay.loops.tree.two_classes import two_counted, two_gain, two_search, two_total
+from assay.loops.tree.two_words import TwoClasses
 
 
 @njit(nogil=True, cache=True, inline="always")

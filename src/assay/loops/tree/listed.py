@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 
 from assay.loops.tree.candidates import SLACK, keep
+from assay.loops.tree.inner import inner
 from assay.loops.tree.shapes import HALF
 
 STRETCH = 64  # splits that one bound is for
@@ -18,13 +19,13 @@ TINY = 16  # rows of a node whose splits are scored one by one
 MARGIN = 2.0**-40  # of a score: more than a rounding, and than what counts as equal
 
 
-@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(nogil=True, cache=True, inline="always")
 def code_at(table, base, items, i):  # type: ignore[no-untyped-def]
     """The code of an item; base: where its column's codes begin."""
     return np.int64(table.codes[base + (np.int64(items[i]) >> 1)])
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def list_few(table, lists, entries, a, b, f):  # type: ignore[no-untyped-def]
     """Make the list of column f for the few rows entries[a : b], by insertion."""
     items, first, base = lists.items, f * lists.rows, f * table.n
@@ -39,7 +40,7 @@ def list_few(table, lists, entries, a, b, f):  # type: ignore[no-untyped-def]
         items[j + 1] = np.uint32((r << 1) | (np.int64(e) & 1))
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def there_in_items(table, lists, first, m, f):  # type: ignore[no-untyped-def]
     """(How many of items[first : first + m] have a value, whether the column varies.)"""
     if lists.tied[f] == 0 and table.missing[f] < 0:
@@ -55,7 +56,7 @@ def there_in_items(table, lists, first, m, f):  # type: ignore[no-untyped-def]
     return stop, True
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def bar_ties(table, lists, f, first, a, b, stop, worth):  # type: ignore[no-untyped-def]
     """worth[i − a]: −∞ where the items a ≤ i < b of column f is no split, the next item having the same value."""
     if lists.tied[f] == 0:
@@ -68,7 +69,7 @@ def bar_ties(table, lists, f, first, a, b, stop, worth):  # type: ignore[no-unty
         code = after
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def keep_listed(table, lists, f, first, a, b, stop, left, best, scratch, found):  # type: ignore[no-untyped-def]
     """Keep the first of the splits after the items a ≤ i < b that is worth `best`, up to rounding; False where there is none. left: where
     missing values go."""
@@ -82,7 +83,7 @@ def keep_listed(table, lists, f, first, a, b, stop, left, best, scratch, found):
     return False
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def unpacked(table, lists, first, m, f, scratch):  # type: ignore[no-untyped-def]
     """scratch.other: the items as code · 2³² | row, as `sorting` leaves them."""
     items, base = lists.items, f * table.n

@@ -13,13 +13,14 @@ import numpy as np
 from numba import njit
 
 from assay.loops.tree.candidates import beats, greatest
+from assay.loops.tree.inner import inner
 from assay.loops.tree.listed import FEW, MARGIN, SORTED, STRETCH, TINY, bar_ties, keep_listed, there_in_items, unpacked
 from assay.loops.tree.numbers import numbers_scan
 from assay.loops.tree.numbers_worth import score_sums
 from assay.loops.tree.shapes import GINI, HALF, NONE_MISSING, ZERO
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _score_items(target, table, rules, lists, f, first, a, b, stop, x, Z, n, sums, at, found, scratch):  # type: ignore[no-untyped-def]
     """worth[i − a] of the splits after the items a ≤ i < b, with x rows and the sum Z before them; the greatest."""
     items, real, number, A, value = lists.items, scratch.real, scratch.number, scratch.reach, target.value
@@ -76,7 +77,7 @@ def _bound(items, value, first, stop, x, z, n, mean, T, starts, bound, base):  #
     return count, highest
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _may_beat(items, value, first, stop, x, Z, found, scratch):  # type: ignore[no-untyped-def]
     """Whether a split after one of the items may beat the one found."""
     least, A = found.score[0], scratch.reach
@@ -93,7 +94,7 @@ def _may_beat(items, value, first, stop, x, Z, found, scratch):  # type: ignore[
     return greatest(scratch, stop) + const >= least - MARGIN * (abs(least) + abs(const))
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _by_stretches(target, table, rules, lists, f, first, stop, x, Z, left, n, sums, at, found, scratch):  # type: ignore[no-untyped-def]
     """As scoring all splits: the stretch with the greatest bound first, then those that may hold one as good. x, Z: the rows on the left
     before the first item, and their sum."""
@@ -132,7 +133,7 @@ def _by_stretches(target, table, rules, lists, f, first, stop, x, Z, left, n, su
                     return
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def numbers_listed(target, table, rules, lists, start, m, n, sums, at, f, found, scratch):  # type: ignore[no-untyped-def]
     """Improve `found` by the best split on column f of a node whose m rows lie sorted in its list from `start` on."""
     first = f * lists.rows + start

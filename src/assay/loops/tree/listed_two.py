@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit
 
 from assay.loops.tree.candidates import beats, greatest
+from assay.loops.tree.inner import inner
 from assay.loops.tree.listed import FEW, MARGIN, STRETCH, TINY, bar_ties, keep_listed, there_in_items
 from assay.loops.tree.shapes import ENTROPY, HALF, LOW32, NONE_MISSING, ZERO
 from assay.loops.tree.two_words import score_words
@@ -18,7 +19,7 @@ ONE_ROW = np.uint64(1 << 32)
 LABEL = np.uint64(1)
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _score_items(target, table, rules, lists, f, first, a, b, stop, run, n, s, scratch):  # type: ignore[no-untyped-def]
     """worth[i − a] of the splits after the items a ≤ i < b, with `run` before them; the greatest."""
     items, running = lists.items, scratch.running
@@ -54,7 +55,7 @@ def _score_tiny(target, table, rules, lists, f, first, stop, run, n, s, worth): 
     return best
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _count_stretches(items, first, stop, run, starts):  # type: ignore[no-untyped-def]
     """starts[q]: rows · 2³² | positives before stretch q, and after the last; the number of stretches."""
     whole = stop // STRETCH
@@ -76,13 +77,13 @@ def _count_stretches(items, first, stop, run, starts):  # type: ignore[no-untype
     return count
 
 
-@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(nogil=True, cache=True, inline="always")
 def _both(x, p, q, s, t):  # type: ignore[no-untyped-def]
     """The entropy's score where p of s positives and q of t others go to the left."""
     return x[p] + x[q] - x[p + q] + (x[s - p] + x[t - q] - x[s + t - p - q])
 
 
-@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(nogil=True, cache=True, inline="always")
 def _squares(p, q, s, t):  # type: ignore[no-untyped-def]
     """As `_both`, Gini's."""
     return p * p / max(p + q, 1.0) + (s - p) * (s - p) / max(s + t - p - q, 1.0)
@@ -114,7 +115,7 @@ def _bound(starts, count, n, s, criterion, x, bound):  # type: ignore[no-untyped
     return first
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _by_stretches(target, table, rules, lists, f, first, stop, run, left, n, s, found, scratch):  # type: ignore[no-untyped-def]
     """As scoring all splits: the stretch with the greatest bound first, then those that may hold one as good."""
     starts, bound, A = scratch.items, scratch.real, scratch.reach
@@ -149,7 +150,7 @@ def _by_stretches(target, table, rules, lists, f, first, stop, run, left, n, s, 
             q += 1
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def two_listed(target, table, rules, lists, a, m, n, sums, at, f, found, scratch):  # type: ignore[no-untyped-def]
     """Improve `found` by the best split on column f of a node whose m rows lie sorted in its list from a on."""
     first, s = f * lists.rows + a, sums[at + 1]
@@ -173,7 +174,7 @@ def two_listed(target, table, rules, lists, a, m, n, sums, at, f, found, scratch
             keep_listed(table, lists, f, first, ZERO, stop, stop, side, best, scratch, found)
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def two_ceiling(target, rules, entries, a, b, n, sums, at, scratch):  # type: ignore[no-untyped-def]
     """The score of a split that parts the classes: none has a better one."""
     return 0.0 if rules.criterion == ENTROPY else np.float64(sums[at + 1])

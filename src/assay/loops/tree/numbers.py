@@ -19,14 +19,13 @@ from assay.loops.tree.candidates import (
     there_in_list,
 )
 from assay.loops.tree.dice import mixed
+from assay.loops.tree.inner import inlined, inner
 from assay.loops.tree.numbers_occupied import numbers_occupied
-from assay.loops.tree.numbers_worth import Numbers, numbers_gain, score_sums, times_of
+from assay.loops.tree.numbers_worth import score_sums, times_of
 from assay.loops.tree.shapes import FEW_ROWS, HALF, LOW32, NONE_MISSING, ONE, ZERO
 
-__all__ = ["Numbers", "numbers_counted", "numbers_gain", "numbers_scan", "numbers_search", "numbers_total"]
 
-
-@njit(nogil=True, cache=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inlined
 def numbers_total(target, entries, a, b, sums, at):  # type: ignore[no-untyped-def]
     """(draws, whether all targets are alike); sums[at:] receives W and Z."""
     n, W, Z = 0, 0, 0
@@ -46,7 +45,7 @@ def numbers_total(target, entries, a, b, sums, at):  # type: ignore[no-untyped-d
     return n, alike
 
 
-@njit(nogil=True, cache=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inlined
 def _gather(target, entries, a, b, scratch):  # type: ignore[no-untyped-def]
     """z and w of the node's rows, in their order."""
     for i in range(b - a):
@@ -57,7 +56,7 @@ def _gather(target, entries, a, b, scratch):  # type: ignore[no-untyped-def]
         scratch.weight[i] = t * target.weight[r] if target.weighted else t
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _count(table, f, entries, a, b, scratch):  # type: ignore[no-untyped-def]
     """sums[3 · bucket + (0, 1, 2)] += draws, w, z for column f."""
     codes, first, shift, sums = table.codes, f * table.n, table.shift[f], scratch.sums
@@ -70,7 +69,7 @@ def _count(table, f, entries, a, b, scratch):  # type: ignore[no-untyped-def]
         sums[c + 2] += z[i]
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _run(target, ranked, start, count, tot, at, scratch):  # type: ignore[no-untyped-def]
     """number: the draws that the splits after each bucket (as they come, or as count[] ranks them) put to the left; real: as `_score` wants
     it."""
@@ -89,7 +88,7 @@ def _run(target, ranked, start, count, tot, at, scratch):  # type: ignore[no-unt
         real[A + i] = np.float64(2 * Z - tot[at + 1])
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _best_bucket(target, table, rules, f, n, tot, at, found, scratch):  # type: ignore[no-untyped-def]
     """The best split after a bucket of the column counted in scratch.sums. Says whether it varies."""
     sums, worth, used = scratch.sums, scratch.worth, table.buckets[f]
@@ -118,7 +117,7 @@ def _best_bucket(target, table, rules, f, n, tot, at, found, scratch):  # type: 
     return varies or more_than_one(sums, ZERO, 3, used + 1)
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _scan(target, table, rules, items, first, stop, m, lookup, base, f, n, tot, at, found, scratch):  # type: ignore[no-untyped-def]
     """Column f, code by code: sorted items[first : first + m], whose rows are entries lookup[base + …]; the first `stop` have a value."""
     real, A, W_all, Z_all = scratch.real, scratch.reach, tot[at], tot[at + 1]
@@ -138,14 +137,14 @@ def _scan(target, table, rules, items, first, stop, m, lookup, base, f, n, tot, 
         keep_item(table, f, items, first, stop, left if stop < m else NONE_MISSING, scratch, found)
 
 
-@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(nogil=True, cache=True, inline="always")
 def _draw(target, e):  # type: ignore[no-untyped-def]
     """(draws, w, z) of an entry."""
     r, t = np.int64(e >> HALF), times_of(e)
     return t, t * target.weight[r] if target.weighted else t, t * target.value[r]
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _by_sorting(target, table, rules, entries, a, b, f, n, tot, at, found, scratch):  # type: ignore[no-untyped-def]
     """Column f, code by code. Says whether it varies."""
     stop, varies = sorted_node(table, entries, a, b, f, scratch)
@@ -154,7 +153,7 @@ def _by_sorting(target, table, rules, entries, a, b, f, n, tot, at, found, scrat
     return varies
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def numbers_scan(target, table, rules, items, first, m, lookup, n, sums, at, f, found, scratch):  # type: ignore[no-untyped-def]
     """Improve `found` by the best split on column f, whose rows lie sorted in items[first : first + m]."""
     stop, varies = there_in_list(table, items, first, m, f)
@@ -162,7 +161,7 @@ def numbers_scan(target, table, rules, items, first, m, lookup, n, sums, at, f, 
         _scan(target, table, rules, items, first, stop, m, lookup, ZERO, f, n, sums, at, found, scratch)
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _by_categories(target, table, rules, entries, a, b, f, n, tot, at, found, scratch):  # type: ignore[no-untyped-def]
     """Column f of categories, ordered by their means."""
     for i in range(3 * 256):
@@ -171,7 +170,7 @@ def _by_categories(target, table, rules, entries, a, b, f, n, tot, at, found, sc
     return _best_categories(target, rules, f, n, tot, at, found, scratch)
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _best_categories(target, rules, f, n, tot, at, found, scratch):  # type: ignore[no-untyped-def]
     """As `_by_categories`, of the rows counted in scratch.sums."""
     sums, ranked, mean, A = scratch.sums, scratch.count, scratch.real, scratch.reach
@@ -193,7 +192,7 @@ def _best_categories(target, rules, f, n, tot, at, found, scratch):  # type: ign
     return True
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _by_chance(target, table, rules, entries, a, b, f, n, tot, at, word, found, scratch):  # type: ignore[no-untyped-def]
     """One random split of column f."""
     cut, after, threshold, left = chance_cut(table, entries, a, b, f, word)
@@ -218,7 +217,7 @@ def _by_chance(target, table, rules, entries, a, b, f, n, tot, at, word, found, 
     return True
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def numbers_search(target, table, rules, entries, a, b, n, sums, at, f, k, width, word, found, scratch):  # type: ignore[no-untyped-def]
     """Improve `found` by the best split on the columns f[k : k + width]; says whether any of them varies in the node."""
     _gather(target, entries, a, b, scratch)
@@ -237,7 +236,7 @@ def numbers_search(target, table, rules, entries, a, b, n, sums, at, f, k, width
     return varies
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def numbers_counted(target, table, rules, n, sums, at, f, counts, first, found, scratch):  # type: ignore[no-untyped-def]
     """Improve `found` by the best split on column f of a node of which draws, w and z of each code are added up in
     counts[first + 3 · code + (0, 1, 2)]."""

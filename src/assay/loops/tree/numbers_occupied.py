@@ -7,15 +7,15 @@ field, which took longer than the search of a small node.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from assay.loops.tree.eight import squared_of_sums
+from assay.loops.tree.inner import inlined
 from assay.loops.tree.numbers_worth import score_sums, squared_is_all, times_of
 from assay.loops.tree.occupied import RAISED, keep_cell, marked, missing_cell
 from assay.loops.tree.shapes import HALF, NONE_MISSING, ONE
 
 
-@njit(nogil=True, cache=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inlined
 def _count(codes, first, shift, weighted, entries, a, m, z, w, cells, flags):  # type: ignore[no-untyped-def]
     """cells[4 · cell + (0, 1, 2)] += draws, w, z; without weights w is left out."""
     if weighted:
@@ -35,7 +35,7 @@ def _count(codes, first, shift, weighted, entries, a, m, z, w, cells, flags):  #
         flags[c] = RAISED
 
 
-@njit(nogil=True, cache=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inlined
 def _run(w, start, count, W_all, Z_all, cells, place, number, real, A):  # type: ignore[no-untyped-def]
     """number: draws, real: how much more W and Z lie to the left of a split after each of the cells place[:count], and cell `start`
     (−1: none) besides."""
@@ -52,7 +52,7 @@ def _run(w, start, count, W_all, Z_all, cells, place, number, real, A):  # type:
         real[A + i] = np.float64(2 * Z - Z_all)
 
 
-@njit(nogil=True, cache=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inlined
 def numbers_occupied(target, table, rules, entries, a, b, f, n, tot, at, found, scratch):  # type: ignore[no-untyped-def]
     """Improve `found` by the best split of column f between its cells; z and w of the rows lie in scratch.signed and scratch.weight. Says
     whether the column varies."""

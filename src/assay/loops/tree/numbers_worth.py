@@ -15,6 +15,7 @@ import numpy as np
 from numba import njit
 
 from assay.loops.tree.eight import squared_of_sums
+from assay.loops.tree.inner import inner
 from assay.loops.tree.shapes import BITS_A_NAT, ENTROPY, LOW16, POISSON
 
 QUARTER = np.uint64(16)
@@ -32,17 +33,17 @@ class Numbers(NamedTuple):
     factor: float  # from the score's units to those of the impurity
 
 
-@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(nogil=True, cache=True, inline="always")
 def times_of(entry):  # type: ignore[no-untyped-def]
     return np.int64((entry >> QUARTER) & LOW16)
 
 
-@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(nogil=True, cache=True, inline="always")
 def _xlogx(x):  # type: ignore[no-untyped-def]
     return x * np.log(x) if x > 0.0 else 0.0
 
 
-@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(nogil=True, cache=True, inline="always")
 def _side(criterion, W, Z, unit, offset):  # type: ignore[no-untyped-def]
     """What one side adds to the score of Poisson and entropy."""
     if criterion == POISSON:
@@ -51,7 +52,7 @@ def _side(criterion, W, Z, unit, offset):  # type: ignore[no-untyped-def]
     return _xlogx(Z) + _xlogx(W - Z) - _xlogx(W)
 
 
-@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(nogil=True, cache=True, inline="always")
 def squared_is_all(rules, trend):  # type: ignore[no-untyped-def]
     """Whether `squared_of_sums` alone says what a split is worth."""
     return rules.criterion != POISSON and rules.criterion != ENTROPY and not rules.min_leaf_weight > 0.0 and trend == 0
@@ -87,7 +88,7 @@ def score_sums(target, rules, sums, at, n, trend, found, scratch, count):  # typ
             worth[i] = worth[i] if good else -np.inf
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def numbers_gain(target, rules, score, cost, n, sums, at):  # type: ignore[no-untyped-def]
     """u(C) − (p_L u(C_L) + p_R u(C_R)) of a split with that score."""
     W, Z = np.float64(sums[at]), np.float64(sums[at + 1])

@@ -16,6 +16,7 @@ from numba.extending import intrinsic
 
 from assay.loops.tree.candidates import beats, first_best, keep
 from assay.loops.tree.eight import greatest_of
+from assay.loops.tree.inner import inlined
 
 FEW = (
     160  # rows of a node of two classes below which it is searched cell by cell that holds rows, else through all cells
@@ -56,7 +57,8 @@ def _taken(typingctx: Any, flags: Any, first: Any) -> Any:
 
 def _taken_plain(flags: Any, first: int) -> Any:
     word = sum(1 << i for i in range(GROUP) if flags[first + i])
-    flags[first : first + GROUP] = 0
+    for i in range(GROUP):
+        flags[first + i] = 0
     return np.uint64(word)
 
 
@@ -64,7 +66,7 @@ def _taken_plain(flags: Any, first: int) -> Any:
 taken = _taken_plain if config.DISABLE_JIT else _taken
 
 
-@njit(nogil=True, cache=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inlined
 def marked(flags, place):  # type: ignore[no-untyped-def]
     """place[:count]: the cells whose flags are raised, in their order; they are lowered. Returns count."""
     count = 0
@@ -77,13 +79,13 @@ def marked(flags, place):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(nogil=True, cache=True, inline="always")
 def missing_cell(table, f):  # type: ignore[no-untyped-def]
     """The cell of a column's missing values, −1 where there are none."""
     return table.missing[f] >> table.shift[f] if table.missing[f] >= 0 else -1
 
 
-@njit(nogil=True, cache=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inlined
 def keep_cell(found, f, place, stop, shift, missing, left, worth):  # type: ignore[no-untyped-def]
     """Of the splits after each of the cells place[:stop], keep the first that is the best; `left`: where missing values go."""
     best = greatest_of(worth, stop)

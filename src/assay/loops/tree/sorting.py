@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from assay.loops.tree.inner import inlined
+
 FEW = 40
 MOST_BUCKETS = 2048
 HALF = np.uint64(32)
 
 
-@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(nogil=True, cache=True, inline="always")
 def _by_counting(items, other, count, m):  # type: ignore[no-untyped-def]
     """An item's place is the number of smaller ones: no branch depends on the data, and eight are compared at once."""
     for i in range(m):
@@ -23,7 +25,7 @@ def _by_counting(items, other, count, m):  # type: ignore[no-untyped-def]
         other[count[i]] = items[i]
 
 
-@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(nogil=True, cache=True, inline="always")
 def _by_insertion(items, m):  # type: ignore[no-untyped-def]
     for i in range(1, m):
         x = items[i]
@@ -35,7 +37,7 @@ def _by_insertion(items, m):  # type: ignore[no-untyped-def]
             items[j + 1] = x
 
 
-@njit(nogil=True, cache=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inlined
 def sort_items(items, other, count, m, low, high):  # type: ignore[no-untyped-def]
     """Sort items[:m], whose codes lie between low and high, into other[:m]; count (2049,).
 

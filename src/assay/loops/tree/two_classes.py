@@ -24,15 +24,14 @@ from assay.loops.tree.candidates import (
     sorted_node,
 )
 from assay.loops.tree.dice import mixed
+from assay.loops.tree.inner import inlined, inner
 from assay.loops.tree.occupied import FEW
 from assay.loops.tree.shapes import BITS_A_NAT, ENTROPY, FEW_ROWS, HALF, LOW32, NONE_MISSING, ONE, ZERO
 from assay.loops.tree.two_occupied import by_occupied
-from assay.loops.tree.two_words import TwoClasses, score_words, word_of
-
-__all__ = ["TwoClasses", "two_counted", "two_gain", "two_search", "two_total"]
+from assay.loops.tree.two_words import score_words, word_of
 
 
-@njit(nogil=True, cache=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inlined
 def two_total(entries, a, b, sums, at):  # type: ignore[no-untyped-def]
     """Draws of a node's rows; sums (2,) receives those of each class."""
     total = np.uint64(0)
@@ -45,7 +44,7 @@ def two_total(entries, a, b, sums, at):  # type: ignore[no-untyped-def]
     return n, positives == 0 or positives == n
 
 
-@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(nogil=True, cache=True, inline="always")
 def _count_four(table, f, k, entries, a, b, hist):  # type: ignore[no-untyped-def]
     """hist[bucket · 4 + j] += word for the four columns f[k + j]."""
     codes, shift, n = table.codes, table.shift, table.n
@@ -61,7 +60,7 @@ def _count_four(table, f, k, entries, a, b, hist):  # type: ignore[no-untyped-de
         hist[(np.int64(codes[f3 + r]) >> s3) * 4 + 3] += v
 
 
-@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(nogil=True, cache=True, inline="always")
 def _count_one(table, f, j, entries, a, b, hist):  # type: ignore[no-untyped-def]
     """hist[bucket · 4 + j] += word for column f."""
     codes, first, shift = table.codes, f * table.n, table.shift[f]
@@ -70,7 +69,7 @@ def _count_one(table, f, j, entries, a, b, hist):  # type: ignore[no-untyped-def
         hist[(np.int64(codes[first + np.int64(e >> HALF)]) >> shift) * 4 + j] += word_of(e)
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _by_buckets(table, rules, entries, a, b, f, k, width, n, s, xlogx, found, scratch):  # type: ignore[no-untyped-def]
     """The columns f[k : k + width], at most four, counted into buckets. Says whether any of them varies."""
     hist = scratch.hist
@@ -87,7 +86,7 @@ def _by_buckets(table, rules, entries, a, b, f, k, width, n, s, xlogx, found, sc
     return _best_bucket(table, rules, f, k, width, used, n, s, xlogx, found, scratch)
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _best_bucket(table, rules, f, k, width, used, n, s, xlogx, found, scratch):  # type: ignore[no-untyped-def]
     """The best split after a bucket of the columns counted in scratch.hist; of equal ones the first column's, whatever is counted together."""
     hist, own = scratch.hist, width
@@ -107,14 +106,14 @@ def _best_bucket(table, rules, f, k, width, used, n, s, xlogx, found, scratch): 
     return varies
 
 
-@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(nogil=True, cache=True, inline="always")
 def _gone(table, f, j, hist):  # type: ignore[no-untyped-def]
     """The word of a column's missing values."""
     code = table.missing[f]
     return hist[4 * (code >> table.shift[f]) + j] if code >= 0 else np.uint64(0)
 
 
-@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(nogil=True, cache=True, inline="always")
 def _run_four(table, f, k, width, used, left, hist, running):  # type: ignore[no-untyped-def]
     """running: what the splits after each bucket put to the left, with the missing values where `left` says so."""
     zero = np.uint64(0)
@@ -133,7 +132,7 @@ def _run_four(table, f, k, width, used, left, hist, running):  # type: ignore[no
         running[4 * b + 3] = c3
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _keep_bucket(table, f, k, width, left, best, hist, worth, own, found):  # type: ignore[no-untyped-def]
     """Keep the first split of the first `width` columns that is worth `best`, up to rounding; of a column's equal ones that is the one whose bucket holds
     rows. The column's place among those counted; `own` where none is."""
@@ -160,7 +159,7 @@ def _keep_bucket(table, f, k, width, left, best, hist, worth, own, found):  # ty
     return own
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _scan(table, rules, items, first, stop, m, lookup, base, f, n, s, xlogx, found, scratch):  # type: ignore[no-untyped-def]
     """Column f, code by code: sorted items[first : first + m], whose rows are entries lookup[base + …]; the first `stop` have a value."""
     running = scratch.running
@@ -176,7 +175,7 @@ def _scan(table, rules, items, first, stop, m, lookup, base, f, n, s, xlogx, fou
         keep_item(table, f, items, first, stop, left if stop < m else NONE_MISSING, scratch, found)
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _by_sorting(table, rules, entries, a, b, f, n, s, xlogx, found, scratch):  # type: ignore[no-untyped-def]
     """Column f, code by code. Says whether it varies."""
     stop, varies = sorted_node(table, entries, a, b, f, scratch)
@@ -185,7 +184,7 @@ def _by_sorting(table, rules, entries, a, b, f, n, s, xlogx, found, scratch):  #
     return varies
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _by_categories(table, rules, entries, a, b, f, n, s, xlogx, found, scratch):  # type: ignore[no-untyped-def]
     """Column f of categories, ordered by their shares of positives: one of the splits of that order is the best of all."""
     hist = scratch.hist
@@ -195,7 +194,7 @@ def _by_categories(table, rules, entries, a, b, f, n, s, xlogx, found, scratch):
     return _best_categories(rules, f, n, s, xlogx, found, scratch)
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _best_categories(rules, f, n, s, xlogx, found, scratch):  # type: ignore[no-untyped-def]
     """As `_by_categories`, of the rows counted in scratch.hist."""
     hist, share, ranked = scratch.hist, scratch.real, scratch.count
@@ -219,7 +218,7 @@ def _best_categories(rules, f, n, s, xlogx, found, scratch):  # type: ignore[no-
     return True
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _by_chance(table, rules, entries, a, b, f, n, s, xlogx, word, found, scratch):  # type: ignore[no-untyped-def]
     """One random split of column f."""
     cut, after, at, left = chance_cut(table, entries, a, b, f, word)
@@ -238,13 +237,13 @@ def _by_chance(table, rules, entries, a, b, f, n, s, xlogx, word, found, scratch
     return True
 
 
-@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(nogil=True, cache=True, inline="always")
 def _in_cells(table, f):  # type: ignore[no-untyped-def]
     """Whether a column is one of numbers, each code of which has a cell of its own."""
     return table.levels[f] == 0 and table.shift[f] == 0
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def two_search(target, table, rules, entries, a, b, n, sums, at, f, k, width, word, found, scratch):  # type: ignore[no-untyped-def]
     """Improve `found` by the best split on the columns f[k : k + width]; says whether any of them varies in the node."""
     s, xlogx = sums[at + 1], target.xlogx
@@ -275,7 +274,7 @@ def two_search(target, table, rules, entries, a, b, n, sums, at, f, k, width, wo
     return varies
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def two_gain(target, rules, score, cost, n, sums, at):  # type: ignore[no-untyped-def]
     """u(C) − (p_L u(C_L) + p_R u(C_R)) of a split with that score, entropies in bits."""
     s = sums[at + 1]
@@ -285,7 +284,7 @@ def two_gain(target, rules, score, cost, n, sums, at):  # type: ignore[no-untype
     return 2.0 * (score - np.float64(s) * np.float64(s) / n) / n
 
 
-@njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def two_counted(target, table, rules, n, sums, at, f, counts, first, found, scratch):  # type: ignore[no-untyped-def]
     """Improve `found` by the best split on column f of a node of which draws and positives of each code are counted in
     counts[first + 2 · code + (0, 1)]. Says whether it varies."""

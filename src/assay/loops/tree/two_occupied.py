@@ -6,12 +6,13 @@ import numpy as np
 from numba import njit
 
 from assay.loops.tree.candidates import beats, first_best, keep
+from assay.loops.tree.inner import inlined
 from assay.loops.tree.occupied import BIT, CELLS, GROUP, RAISED, lowest_bit, taken
 from assay.loops.tree.shapes import HALF, NONE_MISSING
 from assay.loops.tree.two_words import score_words, word_of
 
 
-@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(nogil=True, cache=True, inline="always")
 def _count_four(table, f, k, entries, a, b, cells, flags):  # type: ignore[no-untyped-def]
     codes, n = table.codes, table.n
     f0, f1, f2, f3 = f[k] * n, f[k + 1] * n, f[k + 2] * n, f[k + 3] * n
@@ -32,7 +33,7 @@ def _count_four(table, f, k, entries, a, b, cells, flags):  # type: ignore[no-un
         flags[c0] = flags[CELLS + c1] = flags[2 * CELLS + c2] = flags[3 * CELLS + c3] = RAISED
 
 
-@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(nogil=True, cache=True, inline="always")
 def _count_one(table, f, j, entries, a, b, cells, flags):  # type: ignore[no-untyped-def]
     codes, first = table.codes, f * table.n
     for i in range(a, b):
@@ -42,7 +43,7 @@ def _count_one(table, f, j, entries, a, b, cells, flags):  # type: ignore[no-unt
         flags[CELLS * j + c] = RAISED
 
 
-@njit(nogil=True, cache=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inlined
 def by_occupied(table, rules, entries, a, b, f, k, width, n, s, xlogx, found, scratch):  # type: ignore[no-untyped-def]
     """The columns f[k : k + width], at most four, whose codes are cells. Says whether any of them varies."""
     cells, flags = scratch.cells, scratch.flags
@@ -57,7 +58,7 @@ def by_occupied(table, rules, entries, a, b, f, k, width, n, s, xlogx, found, sc
     return varies
 
 
-@njit(nogil=True, cache=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inlined
 def _best(table, rules, f, j, n, s, xlogx, found, scratch):  # type: ignore[no-untyped-def]
     """The best split of column f, counted in every fourth cell from j on, which are zero afterwards."""
     cells, running, place = scratch.cells, scratch.running, scratch.place

@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit
 
 from assay.loops.tree.eight import gini_of_words, greatest_of
+from assay.loops.tree.inner import inlined
 from assay.loops.tree.shapes import ENTROPY, HALF, LOW16, LOW32
 
 QUARTER = np.uint64(16)
@@ -26,13 +27,13 @@ class TwoClasses(NamedTuple):
     xlogx: Any
 
 
-@njit(nogil=True, cache=True, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(nogil=True, cache=True, inline="always")
 def word_of(entry):  # type: ignore[no-untyped-def]
     """weight · 2³² | positives."""
     return ((entry & TIMES) << QUARTER) | (entry & LOW16)
 
 
-@njit(nogil=True, cache=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inlined
 def score_words(running, worth, count, n, s, criterion, xlogx, least):  # type: ignore[no-untyped-def]
     """worth[i] of the split that puts running[i] to the left, −∞ where a side is too small; the greatest of them. Both arrays have room up
     to a multiple of eight."""
