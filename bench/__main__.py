@@ -1,4 +1,4 @@
-"""`python -m bench [WORKLOAD …] [--rounds N]`: run the workloads (all by default) and write bench/results.md.
+"""`python -m bench [WORKLOAD …] [--rounds N]`: run the workloads (all by default) and write bench/results/WORKLOAD.md.
 
 ASSAY_DATA names the folder with adult.parquet, which `compare` needs for its first table. ASSAY_BENCH_SCALE=0.01 makes the tables
 of compare, csv_encode and predict_files smaller (4: larger; a CSV of 1 GB); no results are written then.
@@ -28,30 +28,30 @@ WORKLOADS = [
     "predict_files",
     "compare",
 ]
-RESULTS = Path(__file__).with_name("results.md")
+ROUNDS = 15
+RESULTS = Path(__file__).with_name("results")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("workloads", nargs="*", default=WORKLOADS, help=f"of: {', '.join(WORKLOADS)}")
-    parser.add_argument("--rounds", type=int, default=15, help="turns a contender (the minimum counts)")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="turns a contender (the minimum counts)")
     chosen = parser.parse_args()
-    lines: list[Line] = []
-    notes: list[str] = []
     for name in chosen.workloads:
         module = import_module(f"bench.workloads.{name}")
-        for race in module.races():
-            new = run_race(race, chosen.rounds)
-            lines += new
-            for line in new:
-                print(f"{line.title:<48} {line.contender:<28} {line.seconds * 1e3:10.2f} ms {line.ratio:8.2f}x  "
-                      f"{line.agreement:<34} {line.wanted} {'' if line.reached is None else line.reached}", flush=True)  # fmt: skip
-        for note in module.notes() if hasattr(module, "notes") else []:
-            notes.append(note)
+        lines = [line for race in module.races() for line in _shown(run_race(race, chosen.rounds))]
+        notes = list(module.notes()) if hasattr(module, "notes") else []
+        for note in notes:
             print(note, flush=True)
-    if set(chosen.workloads) == set(WORKLOADS) and SCALE == 1:
-        RESULTS.write_text(markdown(lines, notes))
-        print(f"wrote {RESULTS.name}")
+        if SCALE == 1 and chosen.rounds == ROUNDS:
+            (RESULTS / f"{name}.md").write_text(markdown(name, lines, notes))
+
+
+def _shown(lines: list[Line]) -> list[Line]:
+    for line in lines:
+        print(f"{line.title:<48} {line.contender:<28} {line.seconds * 1e3:10.2f} ms {line.ratio:8.2f}x  "
+              f"{line.agreement:<34} {line.wanted} {'' if line.reached is None else line.reached}", flush=True)  # fmt: skip
+    return lines
 
 
 if __name__ == "__main__":

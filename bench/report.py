@@ -37,12 +37,12 @@ def versions() -> str:
     return ", ".join(found)
 
 
-def markdown(lines: list[Line], notes: list[str]) -> str:
-    """A table a workload."""
+def markdown(workload: str, lines: list[Line], notes: list[str]) -> str:
+    """A table a race."""
     out = [
-        "# Results",
+        f"# {workload}",
         "",
-        "Written by `make bench`. Ours and the peers take turns in one run; the minimum of several rounds counts. "
+        f"Written by `python -m bench {workload}`. Ours and the peers take turns in one run; the minimum of several rounds counts. "
         "*Ratio*: the peer's time divided by ours. Agreement is checked in the same run.",
         "",
         f"Machine: {machine()}. {versions()}.",

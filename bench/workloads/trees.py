@@ -29,7 +29,12 @@ Split = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 def classes(n: int, d: int, K: int) -> Split:
     """Rows to fit on and half as many held out."""
     X, y = make_classification(
-        n + n // 2, d, n_informative=min(10, d // 2) if d < 100 else 30, n_redundant=d // 10, n_classes=K, random_state=0
+        n + n // 2,
+        d,
+        n_informative=min(10, d // 2) if d < 100 else 30,
+        n_redundant=d // 10,
+        n_classes=K,
+        random_state=0,
     )
     return X[:n], y[:n], X[n:], y[n:]
 
