@@ -1,0 +1,75 @@
+"""Nearest rows by nothing but NumPy: for few rows and queries, and what every other search is compared with."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from assay.numerics import Array, Floats
+
+HAMMING = 0.0
+AT_A_TIME = 1 << 20  # reduced distances that are held at a time
+
+
+def reduced_distances(Z: Floats, Q: Floats, norm: float) -> Floats:
+    """r (m, n) of the queries Q (m, d) and the rows Z (n, d), each added up in the order of the columns.
+
+    >>> reduced_distances(np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([[3.0, 0.0]]), 2.0)
+    array([[ 9., 16.]])
+    """
+    r = np.zeros((len(Q), len(Z)))
+    for j in range(Z.shape[1]):
+        if norm == HAMMING:
+            r += Z[:, j] != Q[:, j, None]
+            continue
+        t = Z[:, j] - Q[:, j, None]
+        if norm == 2.0:
+            r += t * t
+        elif norm == 1.0:
+            r += np.abs(t)
+        elif math.isinf(norm):
+            np.maximum(r, np.abs(t), out=r)
+        else:
+            r += np.abs(t) ** norm
+    return r
+
+
+def least(r: Floats, k: int) -> tuple[Floats, Array]:
+    """The k least of each row of r (m, n) in the order of (r, column): their values and columns.
+
+    >>> least(np.array([[2.0, 1.0, 1.0, 1.0]]), 2)
+    (array([[1., 1.]]), array([[1, 2]]))
+    """
+    m, n = r.shape
+    if k >= n:
+        order = np.argsort(r, axis=1, kind="stable")[:, :k]
+        return np.take_along_axis(r, order, axis=1), order
+    bound = np.partition(r, k - 1, axis=1)[:, k - 1]
+    values, columns = np.empty((m, k)), np.empty((m, k), dtype=np.int64)
+    for i in range(m):
+        near = np.flatnonzero(r[i] <= bound[i])
+        near = near[np.argsort(r[i, near], kind="stable")[:k]]
+        values[i], columns[i] = r[i, near], near
+    return values, columns
+
+
+def nearest(Z: Floats, Q: Floats, k: int, norm: float, without: Array | None = None) -> tuple[Floats, Array]:
+    """The k rows of Z nearest to each query: r (m, k) and row numbers (m, k). `without` (m,): a row that a query must not have, or −1."""
+    step = max(1, AT_A_TIME // max(1, len(Z)))
+    found = [
+        _piece(Z, Q[a : a + step], k, norm, None if without is None else without[a : a + step])
+        for a in range(0, len(Q), step)
+    ]
+    if not found:
+        return np.empty((0, k)), np.empty((0, k), dtype=np.int64)
+    r, index = (np.concatenate(parts) for parts in zip(*found))
+    return r, index
+
+
+def _piece(Z: Floats, Q: Floats, k: int, norm: float, without: Array | None) -> tuple[Floats, Array]:
+    r = reduced_distances(Z, Q, norm)
+    if without is not None:
+        own = np.flatnonzero(without >= 0)
+        r[own, without[own]] = np.inf
+    return least(r, k)
