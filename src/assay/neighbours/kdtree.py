@@ -9,7 +9,7 @@ import numpy as np
 
 from assay.engines.threads import Threads
 from assay.loops.neighbours.kdtree_build import halve, leaf_blocks, leaf_boxes
-from assay.loops.neighbours.kdtree_query import Nodes, nearest
+from assay.loops.neighbours.kdtree_query import Nodes, homes, nearest
 from assay.loops.neighbours.lanes import LANE
 from assay.numerics import Array, Floats
 
@@ -82,16 +82,34 @@ class Tree:
         Q = np.ascontiguousarray(Q, dtype=np.float64)
         own = np.full(m, -1, dtype=np.int64) if without is None else without
         best, index = np.empty((m, k)), np.empty((m, k), dtype=np.int64)
-        parts = range(0, m, AT_A_TIME)
-        for _ in self.workers.map(partial(self._nearest, Q, own, best, index), parts):
+        moved = np.clip(Q - self.centre, -1e18, 1e18)
+        bounds = rounded_down(moved), rounded_up(moved)
+        order = self._order_of(*bounds)
+        for _ in self.workers.map(partial(self._nearest, Q, bounds, own, order, best, index), range(0, m, AT_A_TIME)):
             pass
         return best, index
 
-    def _nearest(self, Q: Floats, without: Array, best: Floats, index: Array, start: int) -> None:
-        part = slice(start, start + AT_A_TIME)
-        moved = np.clip(Q[part] - self.centre, -1e18, 1e18)
-        low, high = rounded_down(moved), rounded_up(moved)
-        nearest(Q[part], low, high, without[part], self.nodes, best[part], index[part])
+    def _order_of(self, low: Floats, high: Floats) -> Array:
+        """The queries in the order of their leaves: what one has read, the next one needs."""
+        if len(low) <= AT_A_TIME:
+            return np.arange(len(low))
+        leaf = np.empty(len(low), dtype=np.int64)
+        parts = [slice(a, a + 4 * AT_A_TIME) for a in range(0, len(low), 4 * AT_A_TIME)]
+        for _ in self.workers.map(lambda part: homes(low[part], high[part], self.nodes, leaf[part]), parts):
+            pass
+        return np.argsort(leaf, kind="stable")
+
+    def _nearest(
+        self,
+        Q: Floats,
+        bounds: tuple[Floats, Floats],
+        without: Array,
+        order: Array,
+        best: Floats,
+        index: Array,
+        start: int,
+    ) -> None:
+        nearest(Q, *bounds, without, self.nodes, order[start : start + AT_A_TIME], best, index)
 
 
 def rounded_down(x: Floats) -> Floats:

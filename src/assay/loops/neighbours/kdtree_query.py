@@ -104,12 +104,40 @@ def _ask(q, low, high, d, k, without, tree, room, best, index):  # type: ignore[
             waiting += 1
 
 
+@inlined
+def _home(low, high, d, tree, near):  # type: ignore[no-untyped-def]
+    """The leaf that one comes to by going to the nearest box every time."""
+    node = 0
+    while node < tree.inner:
+        near_boxes(tree.boxes, node * 2 * LANE * d, low, high, d, np.float32(0.0), near)
+        lane = 0
+        for k in range(1, LANE):
+            lane = k if near[k] < near[lane] else lane
+        node = 8 * node + 1 + lane
+    return node - tree.inner
+
+
 @njit(nogil=True, cache=True)
-def nearest(Q, low, high, without, tree, best, index):  # type: ignore[no-untyped-def]
-    """best, index (m, k): reduced distances and row numbers of the nearest rows of each query; low, high (m, d): the queries less the
+def homes(low, high, tree, leaf):  # type: ignore[no-untyped-def]
+    """leaf (m,): where each query is at home: asked in this order, neighbours in space follow each other."""
+    near = np.empty(LANE, np.float32)
+    nodes = _bare_nodes(tree)
+    for i in range(low.shape[0]):
+        leaf[i] = _home(bare(low[i]), bare(high[i]), low.shape[1], nodes, bare(near))
+
+
+@inlined
+def _bare_nodes(tree):  # type: ignore[no-untyped-def]
+    boxes, blocks, number = bare(tree.boxes), bare(tree.blocks), bare(tree.number)
+    return Nodes(tree.n, tree.levels, tree.inner, tree.many, boxes, blocks, number)
+
+
+@njit(nogil=True, cache=True)
+def nearest(Q, low, high, without, tree, order, best, index):  # type: ignore[no-untyped-def]
+    """The queries order[:] in turn: best, index (m, k): reduced distances and row numbers of the nearest rows of each query; low, high (m, d): the queries less the
     centre, rounded down and up to float32; without (m,): a row that a query must not have, −1: none; index as large as can be where
     there are fewer rows."""
-    m, d = Q.shape
+    d = Q.shape[1]
     stack, bound, near, far = (
         np.empty(256, np.int64),
         np.empty(256, np.float32),
@@ -117,9 +145,8 @@ def nearest(Q, low, high, without, tree, best, index):  # type: ignore[no-untype
         np.empty(LANE),
     )
     room = Room(bare(stack), bare(bound), bare(near), bare(far))
-    boxes, blocks, number = bare(tree.boxes), bare(tree.blocks), bare(tree.number)
-    nodes = Nodes(tree.n, tree.levels, tree.inner, tree.many, boxes, blocks, number)
-    for i in range(m):
+    nodes = _bare_nodes(tree)
+    for i in order:
         _ask(
             bare(Q[i]),
             bare(low[i]),
