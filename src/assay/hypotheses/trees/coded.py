@@ -26,6 +26,7 @@ from assay.numerics import Array, Floats
 FEW_ROWS = 65_024  # ranks of so many rows, and of a missing value, fit 16 bits
 SAMPLE = 50_000  # rows of which quantiles are taken
 MOST_BINS = 255
+CACHE = 4 << 20  # bytes of codes that are near the processor anyway
 STRETCH = 16_384  # rows coded at a time where they are in memory
 TOGETHER = 8  # columns turned at a time: as many as a line of the cache holds
 
@@ -117,9 +118,8 @@ def _table(
     binned: bool,
 ) -> Table:
     d, n = codes.shape
-    return Table(
-        codes, n, d, shift, buckets, missing, categories.levels, values, first, np.zeros(d, dtype=np.int64), binned
-    )
+    free, far = np.zeros(d, dtype=np.int64), codes.nbytes > CACHE
+    return Table(codes, n, d, shift, buckets, missing, categories.levels, values, first, free, far, binned)
 
 
 # --- bins ---------------------------------------------------------------------------------------------------------------

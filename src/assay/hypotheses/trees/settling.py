@@ -32,7 +32,7 @@ class Settled:
         names = [name for name in ("value", "weight", "plain") if len(getattr(own, name, ()))]
         rows = self._rows.astype(np.int64)
         loops = own._replace(**{name: getattr(own, name)[rows] for name in names})
-        self.plot = Plot(replace(target, loops=loops), table._replace(codes=codes, n=m), rules)
+        self.plot = Plot(replace(target, loops=loops), table._replace(codes=codes, n=m, far=False), rules)
 
     def bring_back(self) -> None:
         """Put the entries where they came from, in the order that they are in now."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from assay.loops.prefetch import prefetch_at
 from assay.loops.tree.inner import inner
 from assay.loops.tree.kinds import mean
-from assay.loops.tree.shapes import HALF, NONE_MISSING
+from assay.loops.tree.shapes import AHEAD, HALF, NONE_MISSING
 
 
 @inner
@@ -27,8 +28,11 @@ def part(table, found, entries, spare, a, b):  # type: ignore[no-untyped-def]
     else:
         cut = found.place[1]
         gone = table.missing[found.place[0]] if found.place[3] == 1 else -1
+        far = table.far
         for i in range(a, b):
             e = entries[i]
+            if far and i + AHEAD < b:
+                prefetch_at(codes, first + np.int64(entries[i + AHEAD] >> HALF))
             c = np.int64(codes[first + np.int64(e >> HALF)])
             side = np.int64((c <= cut) | (c == gone))
             entries[left] = e

@@ -20,6 +20,7 @@ ZERO, ONE = np.int64(0), np.int64(1)  # plain numbers in a call would be compile
 LOW16 = np.uint64(0xFFFF)
 LOW32 = np.uint64(0xFFFFFFFF)
 HALF = np.uint64(32)
+AHEAD = 16  # rows whose codes are asked for ahead
 NONE_MISSING = 2  # in place of the side where missing values go: the node has none
 BITS_A_NAT = 1.0 / np.log(2.0)
 GINI, ENTROPY, POISSON, ABSOLUTE = 0, 1, 2, 3  # squared error is GINI's text
@@ -38,6 +39,7 @@ class Table(NamedTuple):
     values: Any  # the greatest value of each code, column after column
     first: Any  # (d,) int64: where a column's values begin
     trend: Any  # (d,) int64: 1, −1: the answer must not fall, not rise with the column; 0: free
+    far: bool  # the codes are too many for the cache of a core
     binned: bool  # a code is a range of values that ends at `values`, not a single one
 
 
@@ -115,6 +117,7 @@ def bare_table(t):  # type: ignore[no-untyped-def]
         bare(t.values),
         bare(t.first),
         bare(t.trend),
+        t.far,
         t.binned,
     )
 

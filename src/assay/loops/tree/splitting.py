@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from assay.loops.prefetch import prefetch_at
 from assay.loops.tree.candidates import SLACK
 from assay.loops.tree.dice import STEP, below, mixed
 from assay.loops.tree.inner import inner
 from assay.loops.tree.kinds import ceiling, listed, search
 from assay.loops.tree.listed import SORTED, list_few
-from assay.loops.tree.shapes import ZERO
+from assay.loops.tree.shapes import HALF, ZERO
+
+NEAR = 1024  # rows of a node whose codes of a few columns fit a core's cache
 
 
 @inner
@@ -34,6 +37,16 @@ def best_of(target, table, rules, entries, a, b, n, sums, at, f, k, width, word,
 
 
 @inner
+def _ask_ahead(table, entries, a, b, f, k, width):  # type: ignore[no-untyped-def]
+    """Start to load the codes of a small node in the columns f[k : k + width]: its rows lie far apart."""
+    codes, n = table.codes, table.n
+    for j in range(k, k + width):
+        first = f[j] * n
+        for i in range(a, b):
+            prefetch_at(codes, first + np.int64(entries[i] >> HALF))
+
+
+@inner
 def find_split(target, table, rules, entries, a, b, n, sums, at, key, lists, found, scratch):  # type: ignore[no-untyped-def]
     """The best split of a node among `max_features` columns drawn by its key (more, until one varies)."""
     d, order, word = table.d, scratch.order, key
@@ -51,6 +64,8 @@ def find_split(target, table, rules, entries, a, b, n, sums, at, key, lists, fou
             other = j + below(mixed(key), d - j)
             scratch.swaps[j] = other
             order[j], order[other] = order[other], order[j]
+        if table.far and b - a < NEAR:
+            _ask_ahead(table, entries, a, b, order, drawn, width)
         varies |= search(target, table, rules, entries, a, b, n, sums, at, order, drawn, width, word, found, scratch)
         drawn += width
         if b - a == 2 and found.place[0] >= 0:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from assay.loops.prefetch import prefetch_at
 from assay.loops.tree.candidates import (
     SLACK,
     beats,
@@ -26,7 +27,7 @@ from assay.loops.tree.candidates import (
 from assay.loops.tree.dice import mixed
 from assay.loops.tree.inner import inlined, inner
 from assay.loops.tree.occupied import FEW
-from assay.loops.tree.shapes import BITS_A_NAT, ENTROPY, FEW_ROWS, HALF, LOW32, NONE_MISSING, ONE, ZERO
+from assay.loops.tree.shapes import AHEAD, BITS_A_NAT, ENTROPY, FEW_ROWS, HALF, LOW32, NONE_MISSING, ONE, ZERO
 from assay.loops.tree.two_occupied import by_occupied
 from assay.loops.tree.two_words import score_words, word_of
 
@@ -60,6 +61,21 @@ def _count_four(table, f, k, entries, a, b, hist):  # type: ignore[no-untyped-de
         hist[(np.int64(codes[f3 + r]) >> s3) * 4 + 3] += v
 
 
+@inner
+def _count_far(table, f, k, entries, a, b, hist):  # type: ignore[no-untyped-def]
+    """As `_count_four`, where codes have to be asked for ahead."""
+    codes, n = table.codes, table.n
+    f0, f1, f2, f3 = f[k] * n, f[k + 1] * n, f[k + 2] * n, f[k + 3] * n
+    for first in range(a, b, AHEAD):
+        for i in range(first + AHEAD, min(b, first + 2 * AHEAD)):
+            r = np.int64(entries[i] >> HALF)
+            prefetch_at(codes, f0 + r)
+            prefetch_at(codes, f1 + r)
+            prefetch_at(codes, f2 + r)
+            prefetch_at(codes, f3 + r)
+        _count_four(table, f, k, entries, first, min(b, first + AHEAD), hist)
+
+
 @njit(nogil=True, cache=True, inline="always")
 def _count_one(table, f, j, entries, a, b, hist):  # type: ignore[no-untyped-def]
     """hist[bucket · 4 + j] += word for column f."""
@@ -79,7 +95,10 @@ def _by_buckets(table, rules, entries, a, b, f, k, width, n, s, xlogx, found, sc
     for i in range(4 * used + 4):
         hist[i] = 0
     if width == 4:
-        _count_four(table, f, k, entries, a, b, hist)
+        if table.far:
+            _count_far(table, f, k, entries, a, b, hist)
+        else:
+            _count_four(table, f, k, entries, a, b, hist)
     else:
         for j in range(width):
             _count_one(table, f[k + j], j, entries, a, b, hist)
