@@ -57,8 +57,10 @@ FEW_ROWS = 1000  # below, a search for the size of leaves costs more than it bri
 
 
 def sizes_of_leaves(features: Features) -> Prospect:
-    """Leaves of ever fewer rows, compared by small forests."""
-    settings = ({},) if features.rows < FEW_ROWS else ({"min_samples_leaf": 5}, {"min_samples_leaf": 1})
+    """Leaves of ever fewer rows, compared by small forests; of long tables no smaller ones than a 50 000th of the rows, or a forest takes more
+    memory than the table."""
+    least = max(1, features.rows // 50_000)
+    settings = ({},) if features.rows < FEW_ROWS else tuple({"min_samples_leaf": k} for k in (5 * least, least))
     return Prospect(
         search=settings,
         categories="native",
