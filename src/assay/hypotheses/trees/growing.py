@@ -62,13 +62,11 @@ def scratch_for(rows: int, columns: int, channels: int) -> Scratch:
     """Room for a tree of so many rows."""
     A = max(rows, 4 * BUCKETS) + 8
     lanes = -(-channels // 8) * 8
-    worth = np.empty(A)
     return Scratch(
         np.zeros(4 * BUCKETS, np.uint64),
         np.zeros(BUCKETS * (channels + 2), np.int64),
         np.empty(A, np.uint64),
-        worth,
-        worth.view(np.int64),
+        np.empty(A),
         np.empty(A, np.uint64),
         np.empty(A, np.uint64),
         np.empty(2050, np.int64),

@@ -86,7 +86,6 @@ class Scratch(NamedTuple):
     sums: Any  # (BUCKETS * (channels + 2),) int64
     running: Any  # (max(BUCKETS * 4, n),) uint64
     worth: Any  # (max(BUCKETS * 4, n) + 1,) float64
-    bits: Any  # the same memory as whole numbers
     items: Any  # (n + 1,) uint64
     other: Any  # (n + 1,) uint64
     count: Any  # (2049,) int64
@@ -129,7 +128,6 @@ def bare_scratch(s):  # type: ignore[no-untyped-def]
         bare(s.sums),
         bare(s.running),
         bare(s.worth),
-        bare(s.bits),
         bare(s.items),
         bare(s.other),
         bare(s.count),
