@@ -156,6 +156,8 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
     "forest-regressor": [{"params": {"n_estimators": 3, "max_depth": 6}}],
     "extra-trees": [{"params": {"n_estimators": 3, "max_depth": 6}}],
     "extra-regressor": [{"params": {"n_estimators": 3, "max_depth": 6}}],
+    "knn": [{}, {"params": {"n_neighbors": "auto", "weights": "distance", "metric": "chebyshev"}}],
+    "knn-regressor": [{}, {"params": {"n_neighbors": "auto", "rule": "one-se", "metric": "manhattan"}}],
     "perceptron": [{"params": {"max_iter": 3}}, {"params": {"order": "batch", "max_iter": 10}}],
 }
 

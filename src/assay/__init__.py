@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from assay._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from assay.assess.bayes_bracket import cover_hart as cover_hart
     from assay.certify import Certificate as Certificate
     from assay.certify import Claim as Claim
     from assay.datasets import dataset as dataset
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from assay.hypotheses import ExtraTreesClassifier as ExtraTreesClassifier
     from assay.hypotheses import ExtraTreesRegressor as ExtraTreesRegressor
     from assay.hypotheses import GaussianNB as GaussianNB
+    from assay.hypotheses import KNeighborsClassifier as KNeighborsClassifier
+    from assay.hypotheses import KNeighborsRegressor as KNeighborsRegressor
     from assay.hypotheses import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
     from assay.hypotheses import LinearRegression as LinearRegression
     from assay.hypotheses import LinearSVC as LinearSVC
@@ -38,6 +41,8 @@ if TYPE_CHECKING:
     from assay.hypotheses import RectangleClassifier as RectangleClassifier
     from assay.hypotheses import Ridge as Ridge
     from assay.hypotheses import models as models
+    from assay.hypotheses.neighbours import KDTree as KDTree
+    from assay.hypotheses.neighbours import NearestNeighbors as NearestNeighbors
     from assay.hypotheses.separability import margin as margin
     from assay.hypotheses.separability import separability as separability
     from assay.risk import empirical_risk as empirical_risk
@@ -58,6 +63,9 @@ _ELSEWHERE = {
     "engine": "assay.engines",
     "load": "assay.select.loading",
     "models": "assay.hypotheses",
+    "KDTree": "assay.hypotheses.neighbours",
+    "NearestNeighbors": "assay.hypotheses.neighbours",
+    "cover_hart": "assay.assess.bayes_bracket",
     "margin": "assay.hypotheses.separability",
     "separability": "assay.hypotheses.separability",
     "surrogate": "assay.risk.custom_surrogate",

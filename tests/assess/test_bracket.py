@@ -12,9 +12,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
 from assay.assess import bayes_bracket
-from assay.assess.bayes_bracket import cover_hart, drawn_rows
+from assay.assess.bayes_bracket import drawn_rows
 from assay.assess.neighbour import loo_1nn_error, standardised
 from assay.errors import DataError, OneClassError, ParameterError
+from assay.neighbours.cover_hart import least_bayes_error
 
 
 def twonorm(n, d, seed=0):
@@ -43,8 +44,8 @@ def test_in_20_columns_the_nearest_neighbour_is_above_its_limit_and_the_error_st
 @pytest.mark.parametrize("K", [2, 3, 10])
 def test_the_lower_end_inverts_the_bound_of_cover_and_hart(K):
     for r in np.linspace(0, (K - 1) / K * 0.99, 9):
-        assert cover_hart(r * (2 - K / (K - 1) * r), K) == pytest.approx(r, abs=1e-6)
-    assert cover_hart((K - 1) / K, K) == 0  # worse than guessing says nothing
+        assert least_bayes_error(r * (2 - K / (K - 1) * r), K) == pytest.approx(r, abs=1e-6)
+    assert least_bayes_error((K - 1) / K, K) == 0  # worse than guessing says nothing
 
 
 def test_leave_one_out_is_that_of_scikit_learn_in_every_tile(data_dir):

@@ -1,8 +1,6 @@
 """The best error any classifier can reach, bracketed from the nearest neighbour's (Cover and Hart 1967).
 
-As rows grow without end, the error e of the nearest neighbour and the Bayes error R* of K classes satisfy
-
-    R* ≤ e ≤ R*(2 − K/(K − 1)·R*),   hence   (K − 1)/K · (1 − √(1 − K/(K − 1)·e)) ≤ R* ≤ e
+    (K − 1)/K · (1 − √(1 − K/(K − 1)·e)) ≤ R* ≤ e        (neighbours/cover_hart.py)
 
 R* ≤ e holds for any number of rows. The lower end is asymptotic: with few rows, or many columns that say nothing, e is still
 above its limit and so is the lower end. Both are estimates, and said to be.
@@ -10,7 +8,6 @@ above its limit and so is the lower end. Both are estimates, and said to be.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,6 +19,7 @@ from assay.assess.score import Score, check_confidence, plain, proportion, same_
 from assay.engines.split import row_keys
 from assay.errors import DataError, OneClassError, ParameterError
 from assay.labels import distinct
+from assay.neighbours.cover_hart import least_bayes_error
 from assay.numerics import Array
 
 
@@ -42,14 +40,14 @@ class BayesBracket:
         return plain(self)
 
 
-def cover_hart(e: float, K: int) -> float:
-    """The least Bayes error of K classes where the nearest neighbour errs at rate e; past (K − 1)/K, worse than guessing, nothing: 0.
+def cover_hart(X: Any, y: Any, *, groups: Any = None, confidence: float = 0.95) -> BayesBracket:
+    """The bracket of the best possible error from all rows X (n, d) and classes y, columns brought to deviation 1.
 
-    >>> round(cover_hart(0.0445, 2), 4)
-    0.0228
+    >>> cover_hart([[0.0], [1.0], [2.1], [8.0], [9.0], [10.1]], ["oak"] * 3 + ["elm"] * 3).high
+    0.0
     """
-    top = (K - 1) / K
-    return 0.0 if e >= top else top * (1 - math.sqrt(1 - e / top))
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    return bayes_bracket(X, y, groups=groups, most=max(2, n), confidence=confidence)
 
 
 def bayes_bracket(
@@ -84,7 +82,7 @@ def bayes_bracket(
     kept_apart = () if groups is None else (_codes(groups, n, rows),)
     wrong = neighbour_errors(Z, y[rows], *kept_apart)
     e = replace(proportion("1-NN leave-one-out error", wrong, len(rows), confidence), kind="approximate")
-    low, least = (cover_hart(v, K) for v in (e.value, e.low))
+    low, least = (least_bayes_error(v, K) for v in (e.value, e.low))
     return BayesBracket(min(low, e.value), e.value, min(least, low), e.high, K, e)
 
 

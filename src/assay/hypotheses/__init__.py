@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from assay.hypotheses.naive_bayes import GaussianNB as GaussianNB
     from assay.hypotheses.naive_bayes import MultinomialNB as MultinomialNB
     from assay.hypotheses.naive_bayes import NaiveBayes as NaiveBayes
+    from assay.hypotheses.neighbours import KNeighborsClassifier as KNeighborsClassifier
+    from assay.hypotheses.neighbours import KNeighborsRegressor as KNeighborsRegressor
     from assay.hypotheses.perceptron import Perceptron as Perceptron
     from assay.hypotheses.rectangle import RectangleClassifier as RectangleClassifier
     from assay.hypotheses.tree import DecisionTreeClassifier as DecisionTreeClassifier
@@ -58,6 +60,8 @@ REGISTRY: dict[str, str] = {
     "forest-regressor": "assay.hypotheses.forest:RandomForestRegressor",
     "extra-trees": "assay.hypotheses.forest:ExtraTreesClassifier",
     "extra-regressor": "assay.hypotheses.forest:ExtraTreesRegressor",
+    "knn": "assay.hypotheses.neighbours:KNeighborsClassifier",
+    "knn-regressor": "assay.hypotheses.neighbours:KNeighborsRegressor",
     "rectangle": "assay.hypotheses.rectangle:RectangleClassifier",
 }
 CLASS_NAMES: dict[str, str] = {where.split(":")[1]: name for name, where in REGISTRY.items()}

@@ -73,3 +73,18 @@ def _piece(Z: Floats, Q: Floats, k: int, norm: float, without: Array | None) -> 
         own = np.flatnonzero(without >= 0)
         r[own, without[own]] = np.inf
     return least(r, k)
+
+
+def within(Z: Floats, Q: Floats, r: Floats, norm: float) -> tuple[Array, Array, Floats]:
+    """The rows of Z up to a reduced distance r (m,) of each query: start (m + 1,), row numbers and reduced distances, those of query i at
+    start[i] … start[i + 1] − 1 in the order of (distance, number)."""
+    step = max(1, AT_A_TIME // max(1, len(Z)))
+    start, rows, found = [0], [np.empty(0, dtype=np.int64)], [np.empty(0)]
+    for a in range(0, len(Q), step):
+        for one, most in zip(reduced_distances(Z, Q[a : a + step], norm), r[a : a + step]):
+            near = np.flatnonzero(one <= most)
+            near = near[np.argsort(one[near], kind="stable")]
+            start.append(start[-1] + len(near))
+            rows.append(near)
+            found.append(one[near])
+    return np.array(start), np.concatenate(rows), np.concatenate(found)

@@ -1,0 +1,321 @@
+"""Checks of nearest neighbours: every row is compared with every query, by the formula of the metric, and the votes are counted one by one.
+
+The neighbours are the rows least in (distance, row number). A row of weight w has w votes; the k nearest votes count.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from assay.certify.claim import Claim, Verdict
+from assay.engines import Rows
+from assay.engines.split import row_keys
+from assay.numerics import Array, Floats
+
+LARGEST_TOLERANCE = 1e-6
+AT_A_TIME = 1 << 22
+
+
+class _Table(NamedTuple):
+    """Rows of positive weight: X, target (codes or numbers), weights, and their numbers in the whole table of n rows."""
+
+    X: Floats
+    y: Floats
+    w: Floats
+    number: Array
+    n: int
+
+
+def _table(rows: Rows, witness: dict[str, Any]) -> _Table:
+    blocks = [part.load() for part in rows.blocks()]
+    X = np.concatenate([np.asarray(b.X, dtype=np.float64) for b in blocks])
+    w = np.concatenate([np.ones(len(b.X)) if b.w is None else b.w for b in blocks])
+    if any(b.y is None for b in blocks):
+        raise ValueError("the rows have no target")
+    y = np.concatenate([np.asarray(b.y) for b in blocks])
+    there = w > 0
+    target = _codes(y[there], witness["classes"]) if "classes" in witness else y[there].astype(np.float64)
+    return _Table(X[there], target, w[there], np.flatnonzero(there), len(X))
+
+
+def _codes(y: Array, classes: list[Any]) -> Floats:
+    codes = np.full(len(y), -1.0)
+    for k, label in enumerate(classes):
+        codes[y == label] = k
+    if (codes < 0).any():
+        raise ValueError("the rows hold classes that the witness does not know")
+    return codes
+
+
+def _tolerance(claim: Claim) -> float:
+    tolerance = float(claim.witness["tolerance"])
+    if not 0 < tolerance <= LARGEST_TOLERANCE:
+        raise ValueError(f"a tolerance of {tolerance:g} proves nothing")
+    return tolerance
+
+
+def _mapped(X: Floats, witness: dict[str, Any]) -> Floats:
+    """Rows between which distances are norms of differences."""
+    if "map" in witness:
+        L, centred = np.asarray(witness["map"], dtype=np.float64), X - np.asarray(witness["centre"], dtype=np.float64)
+        X = np.zeros((len(X), L.shape[1]))
+        for j in range(L.shape[0]):
+            X += centred[:, j : j + 1] * L[j]
+    if witness["metric"] == "cosine":
+        length = np.zeros(len(X))
+        for j in range(X.shape[1]):
+            length += X[:, j] ** 2
+        X = X / np.sqrt(length)[:, None]
+    return X
+
+
+def _reduced(Z: Floats, q: Floats, witness: dict[str, Any]) -> tuple[Floats, float]:
+    """What orders all mapped rows by their distance from one mapped query, and the factor by which differences were multiplied."""
+    metric, p = witness["metric"], float(witness["p"])
+    t = np.abs(Z - q)
+    if metric == "hamming":
+        return (t != 0).sum(axis=1).astype(np.float64), 1.0
+    if metric == "chebyshev" or math.isinf(p):
+        return np.asarray(t.max(axis=1)), 1.0
+    if metric == "manhattan" or (metric == "minkowski" and p == 1):
+        return _summed(t), 1.0
+    if metric == "minkowski" and p != 2:
+        return _summed(np.array([[math.pow(x, p) for x in row] for row in t.tolist()])), 1.0
+    top = float(t.max(initial=0.0)) or 1.0  # squares of differences of any size
+    scale = 2.0 ** -math.floor(math.log2(top)) if top > 1e140 or top < 1e-140 else 1.0
+    return _summed((t * scale) ** 2), scale
+
+
+def _distances(Z: Floats, q: Floats, witness: dict[str, Any]) -> Floats:
+    """Of one mapped query and all mapped rows."""
+    r, scale = _reduced(Z, q, witness)
+    metric, p = witness["metric"], float(witness["p"])
+    if metric == "hamming":
+        return np.asarray(r / Z.shape[1])
+    if metric == "cosine":
+        return np.asarray(0.5 * r)
+    if metric in ("chebyshev", "manhattan") or (metric == "minkowski" and (math.isinf(p) or p == 1)):
+        return r
+    if metric == "minkowski" and p != 2:
+        return np.asarray(r ** (1 / p))
+    return np.asarray(np.sqrt(r) / scale)
+
+
+def _summed(t: Floats) -> Floats:
+    total = np.zeros(len(t))
+    for j in range(t.shape[1]):
+        total += t[:, j]
+    return total
+
+
+class _Listed(NamedTuple):
+    """The other rows in the order of their distance: what orders them, distances, targets, votes."""
+
+    r: Floats
+    distance: Floats
+    y: Floats
+    votes: Floats
+
+
+def _listed(table: _Table, Z: Floats, q: Floats, out: int, most: int, witness: dict[str, Any]) -> _Listed:
+    """The nearest rows of one query, with at least `most` votes; row `out` of the table has one vote less."""
+    r, distance = _reduced(Z, q, witness)[0], _distances(Z, q, witness)
+    w = table.w.copy()
+    w[out] = max(0.0, w[out] - 1.0)
+    r = np.where(w > 0, r, np.inf)
+    many = min(len(w), 2 * most + 2)
+    while True:
+        near = np.flatnonzero(r <= np.partition(r, many - 1)[many - 1])
+        near = near[np.argsort(r[near], kind="stable")]
+        if many == len(w) or float(w[near].sum()) >= most:
+            near = near[w[near] > 0]
+            return _Listed(r[near], distance[near], table.y[near], w[near])
+        many = min(len(w), 2 * many)
+
+
+def _factors(listed: _Listed, witness: dict[str, Any]) -> Floats:
+    """What a vote of each listed row counts."""
+    factor = np.ones(len(listed.y))
+    if witness["by_distance"]:
+        d = listed.distance
+        factor = (d == 0).astype(np.float64) if d[0] == 0 else d[0] / d
+    if "class_factor" in witness:
+        factor = factor * np.asarray(witness["class_factor"], dtype=np.float64)[listed.y.astype(np.int64)]
+    return factor
+
+
+def _answer(listed: _Listed, factor: Floats, k: int, witness: dict[str, Any]) -> Floats:
+    """Votes of each class, or the mean number, of the first k votes."""
+    left, K = float(k), len(witness.get("classes", ()))
+    total, votes = np.zeros(max(1, K)), 0.0
+    for y, w, f in zip(listed.y.tolist(), listed.votes.tolist(), factor.tolist()):
+        if left <= 0:
+            break
+        v = min(left, w) * f
+        left -= min(left, w)
+        total[int(y) if K else 0] += v if K else v * y
+        votes += v
+    return total if K else total / votes
+
+
+def _winner(total: Floats, listed: _Listed, k: int) -> int:
+    """The class of most votes; of equal ones that whose nearest voter is nearest, then the lowest."""
+    best = np.flatnonzero(total == total.max())
+    if len(best) == 1:
+        return int(best[0])
+    first = {int(c): np.inf for c in best}
+    left = float(k)
+    for d, y, w in zip(listed.r.tolist(), listed.y.tolist(), listed.votes.tolist()):
+        if left <= 0:
+            break
+        left -= w
+        if int(y) in first:
+            first[int(y)] = min(first[int(y)], d)
+    return min(first, key=lambda c: (first[c], c))
+
+
+# --- the checks ------------------------------------------------------------------------------------------------------
+
+
+def check_kept(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """Add up columns, their sizes, targets and weights again."""
+    witness, tolerance = claim.witness, _tolerance(claim)
+    n, weights, targets = 0, [], []
+    plain, absolute = np.zeros(1), np.zeros(1)
+    for part in rows.blocks():
+        block = part.load()
+        if block.y is None:
+            raise ValueError("the rows have no target")
+        X, w = np.asarray(block.X, dtype=np.float64), np.ones(len(block.X)) if block.w is None else block.w
+        n, plain, absolute = n + len(X), plain + w @ X, absolute + w @ np.abs(X)
+        weights.append(w)
+        targets.append(np.asarray(block.y))
+    w, y = np.concatenate(weights), np.concatenate(targets)
+    if "classes" in witness:
+        target = np.bincount(
+            _codes(y, witness["classes"]).astype(np.int64), weights=w, minlength=len(witness["classes"])
+        )
+        size = float(w.sum())
+    else:
+        y = y.astype(np.float64)
+        target, size = np.array([w @ y, w @ y**2]), float(max(w @ np.abs(y), w @ y**2))
+    size_x = np.asarray(absolute)
+    off = max(
+        float((np.abs(np.asarray(witness["plain"]) - plain) / np.where(size_x > 0, size_x, 1.0)).max()),
+        float((np.abs(np.asarray(witness["absolute"]) - absolute) / np.where(size_x > 0, size_x, 1.0)).max()),
+        float(np.abs(np.asarray(witness["target"]) - target).max() / (size or 1.0)),
+    )
+    same = n == witness["rows"] == claim.value
+    reason = f"there are {n} rows; sums differ by {off:.2g} of their size"
+    return Verdict(claim.name, bool(same and off <= tolerance), reason, float(n), claim.kind)
+
+
+def check_exact(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """Compare every query with every row: its nearest others and its answer must be those stated."""
+    witness, tolerance = claim.witness, _tolerance(claim)
+    table = _table(rows, witness)
+    X, stated = (np.asarray(witness[name], dtype=np.float64) for name in ("queries", "distances"))
+    answers, k = np.asarray(witness["answers"], dtype=np.float64), int(witness["k"])
+    if len(X) < 1 or claim.value != len(X) or not len(X) == len(stated) == len(answers):
+        raise ValueError("the witness does not list the neighbours of each query")
+    if len(X) < min(4, len(table.X)) or stated.shape[1] < min(k, 32, len(table.X) - 1):
+        raise ValueError("too few queries or neighbours are listed to show anything")
+    Z, Q = _mapped(table.X, witness), _mapped(X, witness)
+    worst = off = 0.0
+    for i in range(len(X)):
+        out = np.flatnonzero(
+            (X[i] == table.X).all(axis=1) & (table.y == witness["targets"][i]) & (table.w == witness["weights"][i])
+        )
+        if not len(out):
+            return Verdict(claim.name, False, f"query {i} is none of the rows", kind=claim.kind)
+        alone = np.delete(_distances(Z, Q[i], witness), out[0])
+        due = np.sort(np.partition(alone, stated.shape[1] - 1)[: stated.shape[1]])
+        worst = max(worst, float((np.abs(due - stated[i]) / np.where(due > 0, due, 1.0)).max()))
+        listed = _listed(table, Z, Q[i], int(out[0]), k, witness)
+        answer = _answer(listed, _factors(listed, witness), k, witness)
+        off = max(off, float((np.abs(answer - answers[i]) / max(1e-300, float(np.abs(answer).max()))).max()))
+    reason = f"{len(X)} queries against {len(table.X)} rows: distances differ by {worst:.2g}, answers by {off:.2g} at most (relative)"
+    return Verdict(claim.name, worst <= tolerance and off <= tolerance, reason, float(len(X)), claim.kind)
+
+
+def check_whitened(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """Mean and covariance of the mapped rows, taken directly."""
+    blocks = [part.load() for part in rows.blocks()]
+    X = np.concatenate([np.asarray(b.X, dtype=np.float64) for b in blocks])
+    w = np.concatenate([np.ones(len(b.X)) if b.w is None else b.w for b in blocks])
+    L = np.asarray(claim.witness["map"], dtype=np.float64)
+    Z = (X - np.asarray(claim.witness["centre"], dtype=np.float64)) @ L
+    mean = w @ Z / w.sum()
+    covariance = (Z * w[:, None]).T @ Z / w.sum()
+    if claim.bound is None or not 0 < claim.bound < 1e-2 or L.shape[0] != L.shape[1]:
+        raise ValueError("the map or its bound proves nothing")
+    off = max(float(np.abs(mean).max()), float(np.abs(covariance - np.eye(len(L))).max()))
+    return Verdict(claim.name, off <= claim.bound, f"mean and covariance are off by {off:.2g}", off, claim.kind)
+
+
+def _drawn(table: _Table, most: int, seed: int) -> Array:
+    """At most so many rows of the table by the least hashes of their numbers."""
+    if len(table.X) <= most:
+        return np.arange(len(table.X))
+    return np.sort(np.argpartition(row_keys(0, table.n, seed)[table.number], most)[:most])
+
+
+def check_choice(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """Leave every row out in turn and answer it with 1, 2, … neighbours."""
+    witness, tolerance = claim.witness, _tolerance(claim)
+    table = _table(rows, witness)
+    stated, k = np.asarray(witness["loss"], dtype=np.float64), int(witness["k"])
+    validated = int(witness["validated"])
+    left_out = np.arange(len(table.X))
+    if 0 < validated < table.n:
+        chosen = np.argpartition(row_keys(0, table.n, 0), validated)[:validated]
+        left_out = np.flatnonzero(np.isin(table.number, chosen))
+    Z = _mapped(table.X, witness)
+    loss, square, many = np.zeros(len(stated)), np.zeros(len(stated)), float(table.w[left_out].sum())
+    for i in left_out.tolist():
+        listed = _listed(table, Z, Z[i], i, len(stated), witness)
+        factor = _factors(listed, witness)
+        for j in range(1, len(stated) + 1):
+            answer = _answer(listed, factor, j, witness)
+            if "classes" in witness:
+                one = float(_winner(answer, listed, j) != table.y[i])
+            else:
+                one = float((answer[0] - table.y[i]) ** 2)
+            loss[j - 1] += table.w[i] * one
+            square[j - 1] += table.w[i] * one * one
+    loss, square = loss / many, square / many
+    off = float(np.abs(loss - stated).max() / max(1e-300, float(loss.max())))
+    least = int(np.flatnonzero(loss <= loss.min() * (1 + tolerance))[-1])
+    allowed = loss[least]
+    if witness["rule"] == "one-se":
+        allowed += math.sqrt(max(0.0, square[least] - loss[least] ** 2) / many)
+    elif witness["rule"] != "best":
+        raise ValueError("there is no such rule")
+    right = k == int(np.flatnonzero(loss <= allowed * (1 + tolerance))[-1]) + 1
+    told = claim.value is not None and abs(claim.value - loss[k - 1]) <= tolerance * max(1e-300, float(loss.max()))
+    reason = (
+        f"{k} neighbours lose {loss[k - 1]:.6g}, the least is {loss.min():.6g}; the stated losses are off by {off:.2g}"
+    )
+    return Verdict(claim.name, bool(off <= tolerance and right and told), reason, float(loss[k - 1]), claim.kind)
+
+
+def check_bayes(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """Count the rows whose nearest other row is of another class again, and take the bracket anew."""
+    witness = claim.witness
+    table, K = _table(rows, witness), len(witness["classes"])
+    Z, wrong = _mapped(table.X, witness), 0
+    asked = _drawn(table, int(witness["most"]), int(witness["seed"]))
+    for i in asked.tolist():
+        r = _reduced(Z, Z[i], witness)[0]
+        r[i] = np.inf
+        wrong += int(table.y[int(r.argmin())] != table.y[i])
+    e, top = wrong / len(asked), (K - 1) / K
+    low = 0.0 if e >= top else top * (1 - math.sqrt(1 - e / top))
+    same = wrong == witness["wrong"] and len(asked) == witness["asked"]
+    told = claim.value is not None and abs(claim.value - low) <= 1e-9 and claim.bound is not None
+    holds = same and told and abs((claim.bound or 0.0) - e) <= 1e-9 and len(asked) >= min(64, len(table.X))
+    reason = f"{wrong} of {len(asked)} rows differ from their nearest: {low:.4g} to {e:.4g} (estimate)"
+    return Verdict(claim.name, bool(holds), reason, low, claim.kind)

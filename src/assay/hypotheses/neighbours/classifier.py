@@ -1,0 +1,150 @@
+"""The class of the nearest rows (Fix and Hodges 1951, Cover and Hart 1967)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from assay.engines import Block, Engine, Rows
+from assay.hypotheses.classes_there import refuse_absent, refuse_unlisted
+from assay.hypotheses.neighbours.leave_one_out import Curve, class_curve
+from assay.hypotheses.neighbours.metrics import METRICS
+from assay.hypotheses.neighbours.model import NeighboursModel
+from assay.hypotheses.neighbours.neighbourhood import Neighbourhood
+from assay.hypotheses.neighbours.target import Survey
+from assay.labels import Labels, class_multipliers
+from assay.layout import Layout
+from assay.learner import Tensor
+from assay.learner.classifier import ProbableClassifier
+from assay.neighbours.votes import Voters, tally, winners
+from assay.numerics import Array, Floats
+from assay.params import CLASS_WEIGHT, Choice, Param, Range
+
+
+class KNeighborsClassifier(NeighboursModel, ProbableClassifier):
+    """The class of most votes among the k nearest rows. Shape: pairwise blocks.
+
+        h(x) = argmax_c Σ_{i in N_k(x)} v_i [y_i = c],     v_i = w_i,  or w_i / d(x, x_i) with weights="distance"
+
+    Of classes with equally many votes that of the nearest voter wins, then the lowest; of rows equally far the first is nearer. A row of
+    weight w has w votes, as w copies would, and k counts votes. `n_neighbors="auto"` takes the k of least exact leave-one-out error.
+
+    `metric`: "minkowski" (with `p`), "euclidean", "manhattan", "chebyshev", "cosine", "hamming"; "mahalanobis" (Σ of the rows, or
+    `metric_params={"V": Σ}` or {"VI": Σ⁻¹}); "quadratic", √((x − z)ᵀ W (x − z)) with `metric_params={"W": W}`; "learned", the W that
+    makes the soft leave-one-out error least (`rank`, `metric_steps`).
+
+    >>> X, y = [[0.0], [1.0], [2.0], [8.0], [9.0], [10.0]], ["low"] * 3 + ["high"] * 3
+    >>> model = KNeighborsClassifier(n_neighbors=3).fit(X, y)
+    >>> model.predict([[1.4], [7.0]]).tolist(), model.kneighbors([[1.4]], 2)[1].tolist()
+    (['low', 'high'], [[1, 2]])
+    """
+
+    name = "knn"
+    params: ClassVar[Mapping[str, Param]] = {
+        **NeighboursModel.params,
+        "metric": Choice(options=(*METRICS, "learned"), doc="how far rows are apart"),
+        "rank": Range(
+            kind=int,
+            low=1,
+            words=("full", "diagonal"),
+            doc="of metric='learned': W is full, diagonal, or of so low a rank",
+        ),
+        "metric_steps": Range(kind=int, low=0, doc="of metric='learned': steps of L-BFGS at most"),
+        "class_weight": CLASS_WEIGHT,
+    }
+    layout: ClassVar[Layout] = {
+        **NeighboursModel.layout,
+        "objective_": Tensor(("S",), low=0, optional=True),
+        "codes_": Tensor(("n",), dtype="<i8", low=0),
+        "class_factor_": Tensor(("K",), low=0),
+    }
+
+    def __init__(
+        self,
+        n_neighbors: int | str = 5,
+        *,
+        weights: str = "uniform",
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        p: float = 2,
+        metric: str = "minkowski",
+        metric_params: Any = None,
+        n_jobs: int | None = None,
+        rule: str = "best",
+        validation_rows: int | None = None,
+        rank: int | str = "full",
+        metric_steps: int = 50,
+        class_weight: Any = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.p = p
+        self.metric = metric
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
+        self.rule = rule
+        self.validation_rows = validation_rows
+        self.rank = rank
+        self.metric_steps = metric_steps
+        self.class_weight = class_weight
+
+    rank: int | str
+    metric_steps: int
+    objective_: Floats | None
+    codes_: Array
+    class_factor_: Floats
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows, as if they had been there from the start.
+
+        `classes` lists every class that can ever occur; the first call needs it, later calls may repeat it.
+        """
+        refuse_unlisted(self, classes)
+        return self._fit(X, y, sample_weight, afresh=False, classes=classes)
+
+    def _labels(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> Labels:
+        return self._classes_of(engine, rows, afresh, classes)
+
+    def _keep_target(self, survey: Survey) -> None:
+        self.codes_ = survey.y
+        count = np.bincount(self.codes_, weights=survey.w, minlength=len(self.classes_)).astype(np.float64)
+        refuse_absent(self.classes_, count, False)
+        self.class_factor_ = class_multipliers(self.class_weight, self.classes_, count)
+
+    def _target(self) -> Array:
+        return self.classes_[self.codes_]
+
+    def _codes_or_numbers(self) -> Array:
+        return self.codes_
+
+    def _curve(self, hood: Neighbourhood, rows: Rows, k: int, chosen: Array | None) -> Curve:
+        by_distance = self.weights == "distance"
+        return class_curve(hood, rows, self.codes_, self.class_factor_, by_distance, k, chosen)
+
+    def _tallied(self, hood: Neighbourhood, Z: Floats, own: Array | None = None) -> tuple[Floats, Voters]:
+        hood.check(self.n_neighbors_)
+        voters = hood.voters(Z, self.n_neighbors_, self.weights == "distance", own)
+        if self.class_weight is not None:
+            voters = voters._replace(votes=voters.votes * self.class_factor_[self.codes_[voters.rows]])
+        return tally(voters, self.codes_, len(self.classes_)), voters
+
+    def _left_out(self, hood: Neighbourhood, Z: Floats, own: Array) -> Floats:
+        return self._tallied(hood, Z, own)[0]
+
+    def _predict_block(self, block: Block) -> Array:
+        labels: Array = self.classes_[winners(*self._tallied(self._neighbourhood(), self._queries(block)), self.codes_)]
+        return labels
+
+    def _proba_block(self, block: Block) -> Array:
+        """Shares of the votes; where classes tie, the winner's is the next greater number, so that the greatest share is its."""
+        total, voters = self._tallied(self._neighbourhood(), self._queries(block))
+        votes = total.sum(axis=1, keepdims=True)
+        shares: Array = np.divide(total, votes, out=np.full(total.shape, 1 / total.shape[1]), where=votes > 0)
+        best = winners(total, voters, self.codes_)
+        tied = np.flatnonzero(shares.argmax(axis=1) != best)
+        shares[tied, best[tied]] = np.nextafter(shares[tied].max(axis=1), np.inf)
+        return shares

@@ -1,0 +1,116 @@
+"""The k-d tree by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from assay.engines import ArrayRows
+from assay.engines.threads import Threads
+from assay.errors import DataError, ParameterError
+from assay.hypotheses.neighbours.metrics import check_metric, mahalanobis, plain_geometry
+from assay.inputs import as_rows, refuse_non_finite
+from assay.neighbours.geometry import Geometry
+from assay.neighbours.plain import HAMMING
+from assay.numerics import Array, Floats
+
+
+@dataclass(frozen=True)
+class KDTree:
+    """A k-d tree of the rows X: median splits of the widest column, leaves of at most 16 rows, boxes eight at a time.
+
+    Every quadratic metric ("mahalanobis", "quadratic") is a linear map and then Euclidean, so the tree serves it as well.
+
+    >>> tree = KDTree([[0.0, 0.0], [0.0, 1.0], [5.0, 5.0]])
+    >>> tree.query([[0.0, 0.8]], k=2)[1].tolist(), tree.count([[0.0, 0.8]], 1.0).tolist()
+    ([[1, 0]], [2])
+    """
+
+    X: Any
+    leaf_size: int = 16
+    metric: str = "minkowski"
+    p: float = 2
+    metric_params: Any = None
+    n_jobs: int | None = None
+
+    def __post_init__(self) -> None:
+        self._tree  # noqa: B018 - built now, so that what is wrong is told now
+
+    @cached_property
+    def _rows(self) -> Floats:
+        rows = as_rows(self.X).in_memory()
+        assert isinstance(rows, ArrayRows)
+        X = np.array(rows.X, dtype=np.float64, order="C")
+        if not len(X):
+            raise DataError("Found array with 0 sample(s) while a minimum of 1 is required.")
+        refuse_non_finite(X)
+        return X
+
+    @cached_property
+    def _geometry(self) -> Geometry:
+        check_metric(self, self._rows.shape[1])
+        known = plain_geometry(self, self._rows.shape[1])
+        known = mahalanobis(Threads(self.n_jobs), ArrayRows(self._rows)) if known is None else known
+        if known.norm == HAMMING or known.norm < 1:
+            raise ParameterError(
+                f"metric={self.metric!r}, p={self.p:g} has no boxes to speak of: use NearestNeighbors."
+            )
+        return known
+
+    @cached_property
+    def _tree(self) -> Any:
+        from assay.neighbours.kdtree import Tree
+
+        return Tree(self._geometry.rows(self._rows), Threads(self.n_jobs), self._geometry.norm)
+
+    def _queries(self, X: Any) -> Floats:
+        rows = as_rows(X).in_memory()
+        assert isinstance(rows, ArrayRows)
+        if rows.n_columns != self._rows.shape[1]:
+            raise DataError(f"X has {rows.n_columns} features, but the tree has {self._rows.shape[1]}.")
+        Q = np.ascontiguousarray(rows.X, dtype=np.float64)
+        refuse_non_finite(Q)
+        return self._geometry.rows(Q)
+
+    def query(self, X: Any, k: int = 1, return_distance: bool = True) -> Any:
+        """Distances and numbers of the k nearest rows, (m, k) each, by (distance, number)."""
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= len(self._rows):
+            raise ParameterError(
+                f"k={k!r} is not possible: it must be a whole number from 1 to the {len(self._rows)} rows."
+            )
+        r, rows = self._tree.nearest(self._queries(X), int(k))
+        return (self._geometry.distances(r, self._columns), rows) if return_distance else rows
+
+    def query_radius(self, X: Any, r: Any, return_distance: bool = False, count_only: bool = False) -> Any:
+        """For each row of X the numbers of the rows up to distance r (one for all, or one each), by (distance, number)."""
+        if count_only:
+            return self.count(X, r)
+        Q = self._queries(X)
+        start, rows, far = self._tree.within(Q, self._reduced(r, len(Q)))
+        distances, numbers = np.empty(len(Q), dtype=object), np.empty(len(Q), dtype=object)
+        for i, (a, b) in enumerate(pairwise(start.tolist())):
+            distances[i], numbers[i] = self._geometry.distances(far[a:b], self._columns), rows[a:b]
+        return (numbers, distances) if return_distance else numbers
+
+    def count(self, X: Any, r: Any) -> Array:
+        """How many rows there are up to distance r of each row of X."""
+        Q = self._queries(X)
+        found: Array = self._tree.count(Q, self._reduced(r, len(Q)))
+        return found
+
+    @property
+    def _columns(self) -> int:
+        return int((self._rows if self._geometry.map is None else self._geometry.map).shape[1])
+
+    def _reduced(self, r: Any, m: int) -> Floats:
+        radius = np.broadcast_to(np.asarray(r, dtype=np.float64), (m,))
+        if not np.all(radius >= 0):
+            raise ParameterError("A radius must be a number ≥ 0.")
+        return np.array([self._geometry.reduced(float(one), self._columns) for one in radius])
+
+    def __len__(self) -> int:
+        return len(self._rows)

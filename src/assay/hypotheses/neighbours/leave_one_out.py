@@ -1,0 +1,101 @@
+"""The number of neighbours, by the exact leave-one-out error of every number in one pass over the rows.
+
+Each row is answered by its nearest 1, 2, …, k of the others: one list of k neighbours a row serves all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from assay.engines.rows import Rows
+from assay.hypotheses.neighbours.neighbourhood import Neighbourhood
+from assay.numerics import Array, Floats
+
+AT_A_TIME = 1 << 13  # rows that are answered at a time
+
+
+class Curve(NamedTuple):
+    """loss (k,): the mean loss with 1, 2, …, k neighbours; deviation (k,): of the rows' losses; rows: the weight of all."""
+
+    loss: Floats
+    deviation: Floats
+    rows: float
+
+    def best(self, within_one_error: bool) -> int:
+        """The number of neighbours of least loss, of equal ones the greatest; or the greatest within one standard error of it."""
+        least = int(np.flatnonzero(self.loss == self.loss.min())[-1])
+        if not within_one_error:
+            return least + 1
+        allowed = self.loss[least] + self.deviation[least] / math.sqrt(self.rows)
+        return int(np.flatnonzero(self.loss <= allowed)[-1]) + 1
+
+
+def most_neighbours(total: float) -> int:
+    """The greatest number that is tried: √n, at least 15 and at most 100, of which there must be so many others.
+
+    >>> most_neighbours(10), most_neighbours(150), most_neighbours(10_000), most_neighbours(1e6)
+    (9, 15, 100, 100)
+    """
+    return int(max(1, min(total - 1, 100, max(15, math.isqrt(int(total))))))
+
+
+def queries(rows: Rows, chosen: Array | None) -> Iterator[tuple[Array, Floats]]:
+    """Numbers and values of the rows that are answered, a piece at a time; `chosen`: only these."""
+    for part in rows.blocks():
+        block = part.load()
+        at = (
+            np.arange(len(block.X))
+            if chosen is None
+            else chosen[_there(chosen, block.start, len(block.X))] - block.start
+        )
+        if block.w is not None:
+            at = at[block.w[at] > 0]
+        for a in range(0, len(at), AT_A_TIME):
+            piece = at[a : a + AT_A_TIME]
+            yield piece + block.start, block.X[piece]
+
+
+def _there(chosen: Array, start: int, length: int) -> slice:
+    return slice(*np.searchsorted(chosen, [start, start + length]).tolist())
+
+
+def class_curve(
+    hood: Neighbourhood, rows: Rows, codes: Array, class_factor: Floats, by_distance: bool, k: int, chosen: Array | None
+) -> Curve:
+    """Zero-one loss."""
+    from assay.loops.neighbours.curves import wrong_classes
+
+    wrong, total, K = np.zeros(k), 0.0, len(class_factor)
+    for own, X in queries(rows, chosen):
+        r, near, w = hood.listed(hood.geometry.rows(X), k, own)
+        factor = hood.factors(r, w, by_distance) * class_factor[codes[near]]
+        weight = _own_weights(hood, own)
+        one = np.zeros(k)
+        wrong_classes(r, codes[near], factor, w, codes[own], weight, K, one)
+        wrong += one
+        total += float(weight.sum())
+    loss = wrong / total
+    return Curve(loss, np.sqrt(loss * (1 - loss)), total)
+
+
+def number_curve(hood: Neighbourhood, rows: Rows, y: Floats, by_distance: bool, k: int, chosen: Array | None) -> Curve:
+    """Squared error."""
+    from assay.loops.neighbours.curves import squared_errors
+
+    loss, square, total = np.zeros(k), np.zeros(k), 0.0
+    for own, X in queries(rows, chosen):
+        r, near, w = hood.listed(hood.geometry.rows(X), k, own)
+        weight = _own_weights(hood, own)
+        one, two = np.zeros(k), np.zeros(k)
+        squared_errors(y[near], hood.factors(r, w, by_distance), w, y[own], weight, one, two)
+        loss, square, total = loss + one, square + two, total + float(weight.sum())
+    mean = loss / total
+    return Curve(mean, np.sqrt(np.maximum(square / total - mean**2, 0.0)), total)
+
+
+def _own_weights(hood: Neighbourhood, own: Array) -> Floats:
+    return np.ones(len(own)) if hood.weights is None else hood.weights[own]

@@ -1,0 +1,324 @@
+"""What all models of nearest neighbours share: the rows they keep, the metric, the number of neighbours, and who is near.
+
+A fit keeps rows that are in memory, and of rows that are read as a stream or lie on a cluster only where they are: those answer part by part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from assay.certify import Claim
+from assay.engines import ArrayRows, Block, Engine, Rows, engine_for, fold
+from assay.engines.blas import one_thread_blas
+from assay.engines.rows import cut
+from assay.engines.threads import Threads
+from assay.errors import ModelFileError
+from assay.hypotheses.neighbours.asking import AT_A_TIME, Asking
+from assay.hypotheses.neighbours.claims import claims_of
+from assay.hypotheses.neighbours.leave_one_out import Curve, most_neighbours
+from assay.hypotheses.neighbours.metrics import METRIC_PARAMS, check_metric, mahalanobis, plain_geometry
+from assay.hypotheses.neighbours.neighbourhood import (
+    Neighbourhood,
+    neighbourhood_in_memory,
+    neighbourhood_in_parts,
+)
+from assay.hypotheses.neighbours.target import Survey, merge_surveys, some, survey_block
+from assay.labels import Labels
+from assay.layout import Layout
+from assay.learner import Fact, Learner, Tensor
+from assay.learner.prospect import Features, Prospect
+from assay.neighbours.geometry import NORMS, Geometry
+from assay.numerics import Array, Floats
+from assay.params import N_JOBS, Choice, Param, Range
+from assay.store import Record
+
+PAIRS = 3e11  # rows · rows · (columns + 16) up to which a comparison tries brute force: a minute or so
+FEW_COLUMNS = 6  # in so few columns a tree finds neighbours among any number of rows
+
+SEARCH_PARAMS: dict[str, Param] = {
+    "algorithm": Choice(
+        options=("auto", "kd_tree", "brute"),
+        doc="how neighbours are found; all find the same, 'auto' measures which is faster",
+    ),
+    "leaf_size": Range(kind=int, low=1, doc="accepted for scikit-learn's sake: leaves hold 16 rows at most"),
+    **METRIC_PARAMS,
+    "n_jobs": N_JOBS,
+}
+NEIGHBOUR_PARAMS: dict[str, Param] = {
+    "n_neighbors": Range(kind=int, low=1, words=("auto",), doc="how many neighbours answer; 'auto': by leave-one-out"),
+    "weights": Choice(
+        options=("uniform", "distance"), doc="every neighbour counts alike, or in inverse proportion to its distance"
+    ),
+    **SEARCH_PARAMS,
+    "rule": Choice(
+        options=("best", "one-se"),
+        doc="of n_neighbors='auto': the least leave-one-out error, or the most neighbours within one standard error of it",
+    ),
+    "validation_rows": Range(
+        kind=int,
+        low=2,
+        words=(None,),
+        doc="of n_neighbors='auto': rows that are left out in turn, drawn evenly; None: all",
+    ),
+}
+GEOMETRY_LAYOUT: Layout = {
+    "rows_": Tensor(("n", "d")),
+    "weights_": Tensor(("n",), low=0, optional=True),
+    "map_": Tensor(("d", "r"), optional=True),
+    "centre_": Tensor(("d",), optional=True),
+}
+
+
+class NeighboursModel(Asking, Learner):
+    """Keep the rows, answer from the nearest. Subclasses say what the neighbours' targets make of a query."""
+
+    params: ClassVar[Mapping[str, Param]] = NEIGHBOUR_PARAMS
+    layout: ClassVar[Layout] = {
+        **GEOMETRY_LAYOUT,
+        "n_neighbors_": Fact(int, low=1),
+        "leave_one_out_": Tensor(("T",), low=0, optional=True),
+    }
+
+    n_neighbors: int | str
+    weights: str
+    algorithm: str
+    leaf_size: int
+    metric: str
+    p: float
+    metric_params: Any
+    rule: str
+    validation_rows: int | None
+
+    rows_: Floats
+    weights_: Floats | None
+    map_: Floats | None
+    centre_: Floats | None
+    n_neighbors_: int
+    leave_one_out_: Floats | None
+
+    _far: Rows | None = None  # the rows of the fit where they are not in memory
+    _hood: Neighbourhood | None = None
+
+    # --- taking part in a comparison --------------------------------------------------------------------------------
+
+    @classmethod
+    def prospect(cls, kind: str, features: Features) -> Prospect | None:
+        """The number of neighbours by leave-one-out; all alike, or the nearer the more."""
+        if cls._kind != kind:
+            return None
+        unfit = None
+        if features.text:
+            unfit = "words become many sparse columns, in which no row is near another"
+        elif features.columns > FEW_COLUMNS and features.rows**2 * (features.columns + 16) > PAIRS:
+            unfit = "so many rows would be compared with each other for too long"
+        search = tuple({"n_neighbors": "auto", "weights": weights} for weights in ("uniform", "distance"))
+        return Prospect(search=search, scaled=True, unfit=unfit, rough={"validation_rows": 2000})
+
+    def complexity(self) -> float:
+        """n/k: the regions of about k rows each that have an answer of their own."""
+        self._check_fitted()
+        return max(float(len(getattr(self, "classes_", (0, 0))) - 1), self._neighbourhood().total / self.n_neighbors_)
+
+    @property
+    def effective_metric_(self) -> str:
+        """The metric by its name."""
+        return self.metric
+
+    @property
+    def n_samples_fit_(self) -> int:
+        """The rows of the fit."""
+        return self._rows_of_fit()
+
+    # --- learning ---------------------------------------------------------------------------------------------------
+
+    def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
+        check_metric(self, rows.n_columns)
+        labels = self._labels(engine, rows, afresh, classes)
+        if not afresh and self._holds_rows():
+            rows = self._with_more(rows)
+            engine = engine_for(rows, self.n_jobs)
+        survey = some(fold(engine, rows.blocks(), partial(survey_block, labels, rows.names), merge_surveys))
+        self._keep_rows(rows, survey)
+        self._keep_target(survey)
+        self._keep_geometry(self._geometry_for(engine, rows, survey))
+        self._provenance = {"fingerprint": survey.mark.hex()}
+        hood = self._neighbourhood()
+        if self.n_neighbors == "auto":
+            self._choose(hood, rows)
+        else:
+            self.n_neighbors_, self.leave_one_out_ = int(self.n_neighbors), None
+        if afresh and classes is None:  # else more rows may come
+            self._check_enough()
+        self._claims = self._make_claims()
+
+    def _check_enough(self) -> None:
+        """Raise where the rows of the fit cannot answer."""
+        self._neighbourhood().check(self.n_neighbors_)
+
+    def _labels(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> Labels | None:
+        return None
+
+    def _keep_target(self, survey: Survey) -> None:
+        """Keep what neighbours answer."""
+
+    def _target(self) -> Array:
+        """The target of the rows of the fit as it was given."""
+        raise NotImplementedError
+
+    def _keep_rows(self, rows: Rows, survey: Survey) -> None:
+        self._far, self._hood = None, None
+        self.weights_ = survey.w
+        if isinstance(rows, ArrayRows):
+            self.rows_ = np.array(rows.X, dtype=np.float64, order="C")  # a copy: the fit must not change with its input
+        else:
+            self._far = rows
+            self.__dict__.pop("rows_", None)
+
+    def _holds_rows(self) -> bool:
+        return self._far is not None or "rows_" in vars(self)
+
+    def _with_more(self, rows: Rows) -> Rows:
+        """The rows of the fit and these, in memory."""
+        old, new = self._rows_at_hand(), rows.in_memory()
+        assert isinstance(new, ArrayRows)
+        y = None if new.y is None else np.concatenate([self._target(), new.y])
+        weights = [self.weights_, new.w]
+        w = None
+        if any(v is not None for v in weights):
+            w = np.concatenate([np.ones(n) if v is None else v for v, n in zip(weights, (len(old), len(new.X)))])
+        return ArrayRows(np.concatenate([old, np.asarray(new.X, dtype=np.float64)]), y, w, like=new)
+
+    def _rows_at_hand(self) -> Floats:
+        if self._far is None:
+            return self.rows_
+        there = self._far.in_memory()
+        assert isinstance(there, ArrayRows)
+        return np.asarray(there.X, dtype=np.float64)
+
+    def _geometry_for(self, engine: Engine, rows: Rows, survey: Survey) -> Geometry:
+        known = plain_geometry(self, rows.n_columns)
+        if known is not None:
+            return known
+        return mahalanobis(engine, rows)
+
+    def _keep_geometry(self, geometry: Geometry) -> None:
+        self.map_, self.centre_ = geometry.map, geometry.centre
+
+    def _geometry(self) -> Geometry:
+        norm = float(self.p) if self.metric == "minkowski" else NORMS.get(self.metric, 2.0)
+        return Geometry(norm, self.map_, self.centre_, self.metric == "cosine")
+
+    def _choose(self, hood: Neighbourhood, rows: Rows) -> None:
+        """n_neighbors="auto"."""
+        hood.check(2)
+        curve = self._curve(hood, rows, most_neighbours(hood.total), self._validated(hood))
+        self.leave_one_out_ = curve.loss
+        self.n_neighbors_ = curve.best(self.rule == "one-se")
+
+    def _validated(self, hood: Neighbourhood) -> Array | None:
+        """The rows that are left out in turn; None: all."""
+        from assay.engines.split import row_keys
+
+        n = self._rows_of_fit()
+        if self.validation_rows is None or self.validation_rows >= n:
+            return None
+        return np.sort(np.argpartition(row_keys(0, n, 0), self.validation_rows)[: self.validation_rows])
+
+    def _curve(self, hood: Neighbourhood, rows: Rows, k: int, chosen: Array | None) -> Curve:
+        raise NotImplementedError
+
+    def _make_claims(self) -> tuple[Claim, ...]:
+        return claims_of(self) if self.n_neighbors_ <= self._neighbourhood().total - 1 else ()
+
+    def _kept(self) -> Rows:
+        """The rows of the fit, wherever they are."""
+        if self._far is not None:
+            return self._far
+        return ArrayRows(self.rows_, self._codes_or_numbers(), self.weights_)
+
+    def _engine(self) -> Engine:
+        """Where the rows of the fit are read."""
+        return engine_for(self._kept(), self.n_jobs) if self._far is not None else Threads(self.n_jobs)
+
+    def _left_out(self, hood: Neighbourhood, Z: Floats, own: Array) -> Floats:
+        """The answers to mapped rows of the fit, each without one vote of its own: (m, K) votes of the classes, or (m, 1) numbers."""
+        raise NotImplementedError
+
+    # --- answering --------------------------------------------------------------------------------------------------
+
+    def _neighbourhood(self) -> Neighbourhood:
+        self._check_fitted()
+        if self._far is not None:
+            engine = engine_for(self._far, self.n_jobs)
+            n = len(self._codes_or_numbers())
+            return neighbourhood_in_parts(self._far, n, self.weights_, engine, self._geometry(), self.algorithm)
+        if self._hood is None:
+            w = getattr(self, "weights_", None)
+            self._hood = neighbourhood_in_memory(self.rows_, w, self._geometry(), Threads(self.n_jobs), self.algorithm)
+        return self._hood
+
+    def _codes_or_numbers(self) -> Array:
+        raise NotImplementedError
+
+    def _rows_of_fit(self) -> int:
+        return len(self._codes_or_numbers())
+
+    def _usual_neighbors(self) -> int:
+        self._check_fitted()
+        return self.n_neighbors_
+
+    def _query_blocks(self, X: Any) -> Iterator[tuple[Block, Array | None]]:
+        if X is None:
+            rows: Rows = ArrayRows(self._rows_at_hand())
+            for part in rows.blocks():
+                block = part.load()
+                yield block, np.arange(block.start, block.start + len(block.X))
+            return
+        rows = self._rows_to_answer(X)
+        for part in engine_for(rows, self.n_jobs).open(rows).blocks():
+            yield part.load(), None
+
+    def _answers(self, X: Any, answer: Callable[[Block], Array]) -> Iterator[Array]:
+        """One block after another, for the search itself uses all threads; a cluster answers blocks side by side where it has the rows."""
+        rows = self._rows_to_answer(X)
+        engine = engine_for(rows, self.n_jobs)
+        if self._far is None and not isinstance(engine, Threads):
+            yield from super()._answers(X, answer)
+            return
+        if self._hood is not None and isinstance(engine, Threads):
+            self._hood.search.use(engine)  # type: ignore[union-attr]
+        for part in engine.open(rows).blocks():
+            with one_thread_blas():
+                answered = [answer(piece) for piece in cut(part.load(), AT_A_TIME)]
+            yield answered[0] if len(answered) == 1 else np.concatenate(answered)
+
+    def _queries(self, block: Block) -> Floats:
+        return self._mapped(block, self._column_names())
+
+    # --- file -------------------------------------------------------------------------------------------------------
+
+    def _part(self, name: str) -> Any:
+        return self._rows_at_hand() if name == "rows_" else super()._part(name)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in vars(self).items() if k != "_hood"}
+
+    def _restore(self, record: Record) -> None:
+        super()._restore(record)
+        for name in ("weights_", "map_", "centre_", "leave_one_out_"):
+            if name not in vars(self):
+                setattr(self, name, None)
+        check_metric(self, self.n_features_in_)
+        if (self.map_ is None) != (self.centre_ is None) or (self.map_ is None) == (self.metric in MAPPED):
+            raise ModelFileError(f"The model file's map is not one of metric={self.metric!r}.")
+        if (self.n_neighbors == "auto") != (self.leave_one_out_ is not None):
+            raise ModelFileError("The model file's leave-one-out errors do not fit its n_neighbors.")
+        if self.n_neighbors not in ("auto", self.n_neighbors_):
+            raise ModelFileError("The model file's number of neighbours is not the one that was asked for.")
+
+
+MAPPED = ("mahalanobis", "quadratic", "learned")
