@@ -9,9 +9,11 @@ import numpy as np
 from assay.numerics import Array, Floats
 
 HAMMING = 0.0
+NO_ROW = np.iinfo(np.int64).max
 AT_A_TIME = 1 << 20  # reduced distances that are held at a time
 
 
+@np.errstate(over="ignore")
 def reduced_distances(Z: Floats, Q: Floats, norm: float) -> Floats:
     """r (m, n) of the queries Q (m, d) and the rows Z (n, d), each added up in the order of the columns.
 
@@ -31,8 +33,20 @@ def reduced_distances(Z: Floats, Q: Floats, norm: float) -> Floats:
         elif math.isinf(norm):
             np.maximum(r, np.abs(t), out=r)
         else:
-            r += np.abs(t) ** norm
+            r += _powers(np.abs(t), norm)
     return r
+
+
+def _powers(t: Floats, p: float) -> Floats:
+    """t^p by the C library's pow, number by number, as compiled loops take it: NumPy's own differs in last bits."""
+    return np.array([_power(x, p) for x in t.ravel().tolist()]).reshape(t.shape)
+
+
+def _power(x: float, p: float) -> float:
+    try:
+        return math.pow(x, p)
+    except OverflowError:
+        return math.inf
 
 
 def least(r: Floats, k: int) -> tuple[Floats, Array]:
@@ -55,7 +69,8 @@ def least(r: Floats, k: int) -> tuple[Floats, Array]:
 
 
 def nearest(Z: Floats, Q: Floats, k: int, norm: float, without: Array | None = None) -> tuple[Floats, Array]:
-    """The k rows of Z nearest to each query: r (m, k) and row numbers (m, k). `without` (m,): a row that a query must not have, or −1."""
+    """The k rows of Z nearest to each query: r (m, k) and row numbers (m, k). `without` (m,): a row that a query must not have, or −1.
+    Where there are fewer rows: infinity, and a number above all."""
     step = max(1, AT_A_TIME // max(1, len(Z)))
     found = [
         _piece(Z, Q[a : a + step], k, norm, None if without is None else without[a : a + step])
@@ -71,8 +86,11 @@ def _piece(Z: Floats, Q: Floats, k: int, norm: float, without: Array | None) -> 
     r = reduced_distances(Z, Q, norm)
     if without is not None:
         own = np.flatnonzero(without >= 0)
-        r[own, without[own]] = np.inf
-    return least(r, k)
+        r[own, without[own]] = np.nan  # behind all rows, also behind those that are infinitely far
+    r, index = least(r, k)
+    nothing = np.isnan(r)
+    r[nothing], index[nothing] = np.inf, NO_ROW
+    return r, index
 
 
 def within(Z: Floats, Q: Floats, r: Floats, norm: float) -> tuple[Array, Array, Floats]:
