@@ -1,0 +1,77 @@
+"""Rows that a product in float32 shows to be too far: which ones, and why no neighbour is ever among them.
+
+Let x be a row, q a query, c any centre and s a power of two; X = s (x − c) and Y = s (q − c) in real numbers; a and b these numbers in
+float32, those below 2⁻¹⁰⁰ as 0; A = |a|² and B = |b|²; u = 2⁻²⁴; G the product a·b as a float32 library computes it, in whatever order. ρ is the
+limit: a row is of interest where its reduced distance r in float64, added in the order of the columns, is ≤ ρ. Claim: such a row has
+
+    G − ½ λ A ≥ β    in float32,     β = ½ (λ B − (1 + 2⁻¹⁵) g²) − η,    g = s √(ρ + d 2⁻¹⁰⁷⁴) (1 + (d + 8) 2⁻⁵²) + 2u √B + √d 2⁻⁹⁸
+
+with λ = 1 − (d + 16) u (1 + 2⁻³), η = (d + 16) 2⁻¹¹⁰, for d ≤ 2²⁰ and |a_j|, |b_j| ≤ 2⁵⁰. So rows that have not are left out unseen.
+
+1. *Law.* A term (x_j − q_j)² of r has the rounding 2⁻⁵³ of the difference twice and that of the square once, may lose 2⁻¹⁰⁷⁴, and d − 1 additions
+   follow: r ≥ (1 − (d + 2) 2⁻⁵³) |x − q|² − d 2⁻¹⁰⁷⁴. As s (x − q) = X − Y, r ≤ ρ gives
+   |X − Y| ≤ s √(ρ + d 2⁻¹⁰⁷⁴) (1 + (d + 3) 2⁻⁵³), and the rest of the factor in g covers the rounding of this product.
+2. *Rounding to float32.* a_j comes of X_j by a float64 subtraction, an exact scaling and a rounding to float32, or is 0:
+   |a − X| ≤ u (1 + 2⁻²⁰) √A + √d 2⁻⁹⁹, alike for b. So |a − b| ≤ g + 1.01 u √A, and because (y + z)² ≤ (1 + τ) y² + (1 + 1/τ) z², with
+   τ = 2⁻¹⁶: |a − b|² ≤ (1 + 2⁻¹⁶) g² + 2⁻³¹ A.
+3. *Product.* |G − a·b| ≤ γ Σ|a_j b_j| + d 2⁻¹²⁵ with γ = d u / (1 − d u) ≤ d u (1 + 2⁻³), for any order of summation, with or without fused
+   operations and numbers below 2⁻¹²⁶; and Σ|a_j b_j| ≤ √A √B ≤ ½ (A + B). No product exceeds 2¹⁰⁰, so nothing overflows.
+4. *Together*, from |a − b|² = A − 2 a·b + B:  G ≥ ½ (1 − γ − 2⁻³¹) A + ½ (1 − γ) B − ½ (1 + 2⁻¹⁶) g² − d 2⁻¹²⁵.
+   Rounding ½ λ A and β to float32 and subtracting in float32 costs at most 2 u (A + B) + u g² and a few 2⁻¹²⁵, as |G| ≤ 0.6 (A + B); the
+   float64 sums A and B are closer than that by far. λ leaves 8 u (A + B) for it, the factor 1 + 2⁻¹⁵ leaves 2⁻¹⁷ g², η the rest.
+
+Where ρ is infinite, β is −∞ and every row is looked at.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from assay.loops.tree.inner import inlined
+
+U = 2.0**-24
+WIDEST = 1 << 20  # columns for which the bound holds
+LARGEST, LEAST = 2.0**50, 2.0**-100  # that a number may be as float32
+
+
+@inlined
+def _lambda(d):  # type: ignore[no-untyped-def]
+    return 1.0 - (d + 16) * U * 1.125
+
+
+@inlined
+def cut(limit, B, s, d):  # type: ignore[no-untyped-def]
+    """β of a query: rows with less are farther than the limit."""
+    if not limit < np.inf:
+        return np.float32(-np.inf)
+    g = s * math.sqrt(limit + d * 5e-324) * (1.0 + (d + 8) * 2.0**-52)
+    g += 2.0 * U * math.sqrt(B) + math.sqrt(d) * 2.0**-98
+    beta = 0.5 * (_lambda(d) * B - (1.0 + 2.0**-15) * g * g) - (d + 16) * 2.0**-110
+    return np.float32(beta) if beta > -1e38 else np.float32(-np.inf)
+
+
+@njit(nogil=True, cache=True)
+def narrow(Z, centre, s, a, A):  # type: ignore[no-untyped-def]
+    """a = s (Z − centre) in float32, A = |a|² of each row. Returns the greatest |Z − centre|: where s times it is above LARGEST, a is of no use."""
+    greatest = 0.0
+    for i in range(Z.shape[0]):
+        total = 0.0
+        for j in range(Z.shape[1]):
+            t = Z[i, j] - centre[j]
+            greatest = max(greatest, abs(t))
+            t *= s
+            x = np.float32(t if LEAST <= abs(t) <= LARGEST else 0.0)
+            a[i, j] = x
+            total += np.float64(x) * np.float64(x)
+        A[i] = total
+    return greatest
+
+
+@njit(nogil=True, cache=True)
+def halves(A, d, alpha):  # type: ignore[no-untyped-def]
+    """alpha = ½ λ A in float32."""
+    for i in range(A.shape[0]):
+        alpha[i] = np.float32(0.5 * _lambda(d) * A[i])

@@ -1,0 +1,161 @@
+"""Every row compared with every query, exactly; for norm 2 mostly by products in float32 that show which rows are too far.
+
+Euclidean: |x|² − 2 x·q + |q|² of rows and queries less a centre, tile by tile; what the proved bound of `loops.neighbours.bound` does not leave out is
+compared in float64 at once, so that the limit soon is tight and some k log(n / k) rows of n are. Where the bound leaves out little (one row
+far from all others, clusters much smaller than the space between them), the rest of a block is compared directly, as for all other norms.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import numpy as np
+
+from assay.engines.threads import Threads
+from assay.loops.neighbours.bound import LARGEST, WIDEST, halves, narrow
+from assay.loops.neighbours.direct import LANE, compare, kind_of, lay_out
+from assay.loops.neighbours.keep import ALL, COUNT, NEAREST, Kept, clear, rise
+from assay.loops.neighbours.scan import GROUP, scan, seed
+from assay.numerics import Array, Floats
+
+QUERIES, ROWS = 512, 512  # of a tile: its products stay in a second-level cache
+SAMPLE = 4096  # rows that the centre is the mean of
+USUAL, SMALL = (
+    20,
+    2.0**-30,
+)  # the power of two that the largest numbers are brought to; at less than this too much is lost
+SHARE = 16  # where more than one row in so many is compared in float64, products are of no use
+SEEDED = 128  # neighbours at most that are looked for in the first tile before all its rows are compared
+
+
+class Brute:
+    """Rows Z (n, d), float64, C-contiguous and finite, and a norm of their differences: 2, 1, ∞, any p > 0, or HAMMING."""
+
+    def __init__(self, Z: Floats, workers: Threads, norm: float = 2.0) -> None:
+        self.Z, self.workers, self.norm, (self.n, self.d) = Z, workers, float(norm), Z.shape
+        self.kind = kind_of(self.norm)
+        self.products = self.norm == 2.0 and self.n > 0 and 0 < self.d <= WIDEST and self._narrow_rows()
+
+    def _narrow_rows(self) -> bool:
+        """The rows less a centre in float32; False where they span too much for that."""
+        some = self.Z[:: -(-self.n // SAMPLE)]
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.centre = some.mean(axis=0)
+            greatest = float(np.abs(some - self.centre).max())
+        padded = -(-self.n // GROUP) * GROUP
+        self.a, A = np.zeros((padded, self.d), dtype=np.float32), np.empty(self.n)
+        parts = [slice(i, min(i + ROWS, self.n)) for i in range(0, self.n, ROWS)]
+        for _ in range(2):
+            if not math.isfinite(greatest):
+                return False
+            self.scale = _power_for(greatest)
+            greatest = max(self.workers.map(partial(self._narrow_part, A), parts))
+            if SMALL <= greatest * self.scale <= LARGEST:
+                break
+        self.alpha = np.full(padded, np.inf, dtype=np.float32)
+        halves(A, self.d, self.alpha)
+        return greatest * self.scale <= LARGEST
+
+    def _narrow_part(self, A: Floats, part: slice) -> float:
+        return float(narrow(self.Z[part], self.centre, self.scale, self.a[part], A[part]))
+
+    def nearest(self, Q: Floats, k: int, without: Array | None = None) -> tuple[Floats, Array]:
+        """The k nearest rows of each query: reduced distances (m, k) and row numbers (m, k). `without` (m,): a row that a query must not
+        have, −1: none. Where there are fewer rows: infinity, and a number above all."""
+        Q = np.ascontiguousarray(Q, dtype=np.float64)
+        own = np.full(len(Q), -1, dtype=np.int64) if without is None else np.ascontiguousarray(without, dtype=np.int64)
+        r, index = np.empty((len(Q), k)), np.empty((len(Q), k), dtype=np.int64)
+        for _ in self.workers.map(partial(self._nearest, Q, own, r, index), self._parts(len(Q))):
+            pass
+        return r, index
+
+    def _nearest(self, Q: Floats, own: Array, r: Floats, index: Array, part: slice) -> None:
+        far, row = r[part], index[part]
+        clear(far, row)
+        limit, nothing = np.full(len(far), np.inf), np.empty(0, dtype=np.int64)
+        self._walk(
+            Q[part], own[part], Kept(NEAREST, r.shape[1], limit, far.reshape(-1), row.reshape(-1), nothing, nothing)
+        )
+        rise(far, row)
+
+    def within(self, Q: Floats, r: Floats) -> tuple[Array, Array, Floats]:
+        """All rows at a reduced distance of at most r (m,) of each query, in the order of (distance, row): those of query i are
+        index[start[i] : start[i + 1]], and so are their reduced distances, the third of what is returned."""
+        Q = np.ascontiguousarray(Q, dtype=np.float64)
+        parts = self._parts(len(Q))
+        found = list(self.workers.map(partial(self._within, Q, r), parts))
+        start = np.zeros(len(Q) + 1, dtype=np.int64)
+        start[1:] = np.cumsum(np.concatenate([np.empty(0, dtype=np.int64), *(count for count, _, _ in found)]))
+        index = np.concatenate([np.empty(0, dtype=np.int64), *(row for _, row, _ in found)])
+        return start, index, np.concatenate([np.empty(0), *(far for _, _, far in found)])
+
+    def _within(self, Q: Floats, r: Floats, part: slice) -> tuple[Array, Array, Floats]:
+        whole = np.empty(0, dtype=np.int64)
+        limit, used = np.array(r[part], dtype=np.float64), np.zeros(1, dtype=np.int64)
+        kept = self._walk(Q[part], _none(len(limit)), Kept(ALL, 1, limit, np.empty(0), whole, whole, used))
+        far, row, query = (array[: used[0]] for array in (kept.r, kept.row, kept.query))
+        order = np.lexsort((row, far, query))
+        return np.bincount(query, minlength=len(limit)), row[order], far[order]
+
+    def count(self, Q: Floats, r: Floats) -> Array:
+        """The number of rows at a reduced distance of at most r (m,) of each query."""
+        Q = np.ascontiguousarray(Q, dtype=np.float64)
+        counts = np.zeros(len(Q), dtype=np.int64)
+        for _ in self.workers.map(partial(self._count, Q, r, counts), self._parts(len(Q))):
+            pass
+        return counts
+
+    def _count(self, Q: Floats, r: Floats, counts: Array, part: slice) -> None:
+        whole, limit = np.empty(0, dtype=np.int64), np.array(r[part], dtype=np.float64)
+        self._walk(Q[part], _none(len(limit)), Kept(COUNT, 1, limit, np.empty(0), whole, whole, counts[part]))
+
+    def _parts(self, m: int) -> list[slice]:
+        """Stretches of the queries, as many for each worker."""
+        blocks = -(-m // (QUERIES * self.workers.workers)) * self.workers.workers
+        step = max(1, -(-m // max(1, blocks)))
+        return [slice(i, min(i + step, m)) for i in range(0, m, step)]
+
+    def _walk(self, Q: Floats, without: Array, kept: Kept) -> Kept:
+        """All rows for a block of queries, tile by tile."""
+        m = len(Q)
+        use, k = self.products, kept.k if kept.what == NEAREST else 0
+        if use:
+            b, B = np.empty((m, self.d), dtype=np.float32), np.empty(m)
+            use = narrow(Q, self.centre, self.scale, b, B) * self.scale <= LARGEST
+            room = np.empty(m * ROWS, dtype=np.float32)
+        tile = None
+        for first in range(0, self.n, ROWS):
+            stop = min(first + ROWS, self.n)
+            kept = _with_room(kept, m * (stop - first))
+            if use:
+                width = -(-(stop - first) // GROUP) * GROUP
+                G = room[: m * width].reshape(m, width)
+                np.dot(b, self.a[first : first + width].T, out=G)
+                if first == 0 and 0 < k <= SEEDED:
+                    seed(G, self.alpha, first, stop, self.Z, Q, without, k, kept.limit)
+                compared = scan(G, self.alpha, first, stop, self.Z, Q, B, self.scale, without, kept)
+                use = compared * SHARE <= m * (stop - first + 2 * k * SHARE)
+            else:
+                tile = np.empty((ROWS // LANE, self.d, LANE)) if tile is None else tile
+                lay_out(self.Z, first, stop, tile)
+                compare(tile, first, stop, Q, self.kind, self.norm, without, kept)
+        return kept
+
+
+def _none(m: int) -> Array:
+    return np.full(m, -1, dtype=np.int64)
+
+
+def _power_for(greatest: float) -> float:
+    """The power of two that brings a number to about 2^USUAL."""
+    return 2.0 ** min(1000, max(-1000, USUAL - math.frexp(greatest)[1])) if greatest > 0 else 1.0
+
+
+def _with_room(kept: Kept, more: int) -> Kept:
+    """The same with room for so many rows more, where all are kept."""
+    if kept.what != ALL or kept.used[0] + more <= len(kept.r):
+        return kept
+    size = 2 * int(kept.used[0] + more)
+    r, row, query = (np.resize(array, size) if len(array) else np.empty(size, array.dtype) for array in kept[3:6])
+    return kept._replace(r=r, row=row, query=query)
