@@ -26,12 +26,14 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 DENSE = ("gaussian-nb", "lda", "qda")  # those that take no sparse rows
+NEIGHBOURS = [1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100]  # of the numbers of neighbours that ours tries all
 FORESTS = {"random-forest": 25, "extra-trees": 25}  # trees while settings are only compared, as ours
 
 
@@ -48,6 +50,7 @@ def model_of(family: str) -> Any:
         "logistic-regression": LogisticRegression(),
         "linear-svc": LinearSVC(),
         "perceptron": SGDClassifier(**perceptron, random_state=0),
+        "knn": KNeighborsClassifier(),
         "decision-tree": DecisionTreeClassifier(random_state=0),
         "random-forest": RandomForestClassifier(random_state=0),
         "extra-trees": ExtraTreesClassifier(random_state=0),
@@ -61,7 +64,7 @@ def params_of(family: str, setting: Mapping[str, Any], n: int) -> dict[str, Any]
         return {"average": setting["variant"] == "averaged", "max_iter": setting["max_iter"]}
     if family == "erm":
         return {"estimator__C": 1 / (setting["lam"] * n)}
-    return dict(setting)
+    return {**setting, "n_neighbors": NEIGHBOURS} if family == "knn" else dict(setting)
 
 
 def encoding_of(X: Any, wants: Mapping[str, Any], dense: bool) -> Any:
@@ -90,7 +93,10 @@ def errors_of(family: str, wants: Mapping[str, Any], X: Any, y: Any, plan: Any, 
         n = len(train) * folds.max() // (folds.max() + 1)
         pipeline = Pipeline([("encoding", encoding_of(X, wants, family in DENSE)), ("model", model_of(family))])
         tried = [
-            {f"model__{key}": [value] for key, value in params_of(family, setting, n).items()}
+            {
+                f"model__{key}": value if isinstance(value, list) else [value]
+                for key, value in params_of(family, setting, n).items()
+            }
             for setting in wants["settings"]
         ]
         rows = _rows(X, train)

@@ -256,10 +256,10 @@ def test_what_cannot_be_asked_is_refused_in_words(table):
         fit.kneighbors_graph(Q, mode="far")
     flat = X.copy()
     flat[:, 2] = 1.5
-    with pytest.raises(ValueError, match="column number 2 has none"):
+    with pytest.raises(ValueError, match="column 2 has none"):
         assay.KNeighborsClassifier(3, metric="mahalanobis").fit(flat, y)
     flat[:, 2] = flat[:, 0] + flat[:, 1]
-    with pytest.raises(ValueError, match="number 0, number 1, number 2 depend on each other"):
+    with pytest.raises(ValueError, match="column 0, column 1, column 2 depend on each other"):
         assay.KNeighborsClassifier(3, metric="mahalanobis").fit(flat, y)
     zero = X.copy()
     zero[7] = 0.0

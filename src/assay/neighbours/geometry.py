@@ -27,12 +27,14 @@ NEGATIVE = 1e-10  # of the greatest eigenvalue: less than −that is no rounding
 
 @dataclass(frozen=True)
 class Geometry:
-    """`centre` (d,) and `map` (d, r), where rows are mapped; `unit`: rows are brought to length 1; `norm`: of the differences."""
+    """`centre` (d,) and `map` (d, r), where rows are mapped; `unit`: rows are brought to length 1; `norm`: of the differences; `scale`, a power of
+    two, multiplies rows whose squares would overflow or vanish."""
 
     norm: float
     map: Floats | None = None
     centre: Floats | None = None
     unit: bool = False
+    scale: float = 1.0
 
     def rows(self, X: Array) -> Floats:
         """The rows in which distances are norms; the same bits for a row alone as among others."""
@@ -46,7 +48,7 @@ class Geometry:
                 at = int(np.flatnonzero(~(length > 0))[0])
                 raise DataError(f"Row {at} is all zeros: it has no direction, and metric='cosine' compares directions.")
             Z = Z / length[:, None]
-        return Z
+        return Z if self.scale == 1.0 else Z * self.scale
 
     def distances(self, r: Any, columns: int) -> Any:
         """What reduced distances are as distances."""
@@ -55,8 +57,8 @@ class Geometry:
         if self.norm == HAMMING:
             return r / columns
         if self.norm == 2.0:
-            return np.sqrt(r)
-        return r if self.norm == 1.0 or math.isinf(self.norm) else r ** (1.0 / self.norm)
+            return np.sqrt(r) / self.scale
+        return (r if self.norm == 1.0 or math.isinf(self.norm) else r ** (1.0 / self.norm)) / self.scale
 
     def reduced(self, distance: float, columns: int) -> float:
         """The greatest reduced distance whose distance is at most this."""
@@ -65,14 +67,30 @@ class Geometry:
         if self.norm == HAMMING:
             return math.floor(distance * columns * (1 + 2.0**-50))
         if self.norm == 1.0 or math.isinf(self.norm):
-            return distance
-        r = distance**2 if self.norm == 2.0 else distance**self.norm
+            return distance * self.scale
+        if math.isinf(distance):
+            return math.inf
+        with np.errstate(over="ignore"):
+            r = float(np.float64(distance * self.scale) ** self.norm)
         step = math.inf
         while self.distances(np.float64(np.nextafter(r, step)), columns) <= distance and r < step:
             r = float(np.nextafter(r, step))
         while self.distances(np.float64(r), columns) > distance:
             r = float(np.nextafter(r, -step))
         return r
+
+
+def scale_for(low: Floats, high: Floats) -> float:
+    """The power of two that brings columns between these values to a spread of about 1, where powers of their differences could overflow or
+    vanish; else 1: a power of two changes no digit of a distance.
+
+    >>> scale_for(np.array([0.0]), np.array([3.0])), scale_for(np.array([-1e200]), np.array([1e200])) == 2.0**-665
+    (1.0, True)
+    """
+    half = float((0.5 * high - 0.5 * low).max(initial=0.0))
+    if half == 0.0 or 2.0**-200 <= half <= 2.0**200:
+        return 1.0
+    return float(2.0 ** -max(-1000, min(1000, math.frexp(half)[1])))
 
 
 def _squares(Z: Floats) -> Floats:

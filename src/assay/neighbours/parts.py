@@ -15,10 +15,9 @@ import numpy as np
 from assay.engines import Engine, Part, Rows
 from assay.engines.threads import Threads
 from assay.neighbours.geometry import Geometry
+from assay.neighbours.plain import NO_ROW
 from assay.neighbours.search import Search
 from assay.numerics import Array, Floats
-
-NOWHERE = np.iinfo(np.int64).max  # the number of a row that is not there
 
 
 class PartsSearch:
@@ -30,7 +29,7 @@ class PartsSearch:
     def nearest(self, Q: Floats, k: int, without: Array | None = None) -> tuple[Floats, Array]:
         """As `Search.nearest`, with the rows' numbers in the whole table."""
         own = np.full(len(Q), -1, dtype=np.int64) if without is None else without
-        best, index = np.full((len(Q), 0), np.inf), np.full((len(Q), 0), NOWHERE)
+        best, index = np.full((len(Q), 0), np.inf), np.full((len(Q), 0), NO_ROW)
         ask = partial(_nearest_of_part, self.geometry, self.algorithm, k)
         for r, rows in self._asked(ask, Q, own):
             best, index = merged(best, index, r, rows, k)
@@ -67,12 +66,8 @@ def _nearest_of_part(
         return np.empty((len(Q), 0)), np.empty((len(Q), 0), dtype=np.int64)
     at = np.searchsorted(numbers, without)
     at = np.where(numbers[np.minimum(at, len(numbers) - 1)] == without, at, -1)
-    few = min(k, len(numbers))
-    r, rows = search.nearest(Q, few, at)
-    if few < k or (few == len(numbers) and (at >= 0).any()):  # one that must not be had is the last, infinitely far
-        rows = np.where(rows == at[:, None], NOWHERE, np.append(numbers, NOWHERE)[np.minimum(rows, len(numbers))])
-        return np.where(rows == NOWHERE, np.inf, r), rows
-    return r, numbers[rows]
+    r, rows = search.nearest(Q, min(k, len(numbers)), at)
+    return r, np.append(numbers, NO_ROW)[np.minimum(rows, len(numbers))]
 
 
 def _within_part(geometry: Geometry, algorithm: str, Q: Floats, r: Floats, part: Part) -> tuple[Array, Array, Floats]:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from assay.plots.intervals import risk_by_group as risk_by_group
     from assay.plots.margin_lines import margin_distribution as margin_distribution
     from assay.plots.margin_lines import margins as margins
+    from assay.plots.neighbour_curves import neighbour_curve as neighbour_curve
+    from assay.plots.neighbour_curves import neighbours as neighbours
     from assay.plots.perceptron import perceptron_path as perceptron_path
     from assay.plots.regions import decision_regions as decision_regions
     from assay.plots.regression import predicted_against_true as predicted_against_true
@@ -58,6 +60,8 @@ _ELSEWHERE = {  # no figure has the name of a file, which would hide it once the
     "loss_surface": "surface",
     "margin_distribution": "margin_lines",
     "margins": "margin_lines",
+    "neighbour_curve": "neighbour_curves",
+    "neighbours": "neighbour_curves",
     "oob_curve": "tree_curves",
     "perceptron_path": "perceptron",
     "precision_recall": "tradeoffs",

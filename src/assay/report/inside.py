@@ -69,7 +69,7 @@ def inside_section(details: Details) -> Html | None:
         lambda: plots.coefficients(model, names=details.model.encoding_.names),
         key=key,
     )
-    parts = [weights, *_tree_figures(model, key)]
+    parts = [weights, *_curves(model, key)]
     if encoded is None:
         return section("Inside the model", side_by_side(*parts), level=3)
     X, y, shown = encoded
@@ -107,8 +107,8 @@ def inside_section(details: Details) -> Html | None:
     return section("Inside the model", side_by_side(*parts), level=3)
 
 
-def _tree_figures(model: Any, key: str) -> list[Html | None]:
-    """What trees and forests have."""
+def _curves(model: Any, key: str) -> list[Html | None]:
+    """What trees, forests and nearest neighbours have."""
     return [
         optional(
             "The tree",
@@ -126,6 +126,12 @@ def _tree_figures(model: Any, key: str) -> list[Html | None]:
             "Error as the forest grows",
             "On the rows that trees did not see, over the number of trees.",
             lambda: plots.oob_curve(model),
+            key=key,
+        ),
+        optional(
+            "How many neighbours",
+            "Each row left out in turn and answered by its nearest others, over their number.",
+            lambda: plots.neighbour_curve(model),
             key=key,
         ),
     ]

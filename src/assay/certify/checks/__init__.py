@@ -45,6 +45,7 @@ CHECKS: dict[str, str] = {
     "neighbours_kept": "assay.certify.checks.neighbours:check_kept",
     "neighbours_exact": "assay.certify.checks.neighbours:check_exact",
     "neighbours_whitened": "assay.certify.checks.neighbours:check_whitened",
+    "neighbours_learned": "assay.certify.checks.neighbours:check_learned",
     "neighbours_choice": "assay.certify.checks.neighbours:check_choice",
     "neighbours_bayes": "assay.certify.checks.neighbours:check_bayes",
     "perceptron_bound": "assay.certify.checks.perceptron:check_bound",

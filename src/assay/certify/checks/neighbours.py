@@ -256,6 +256,24 @@ def check_whitened(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, off <= claim.bound, f"mean and covariance are off by {off:.2g}", off, claim.kind)
 
 
+def check_learned(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """The mean chance that a soft neighbour names a left-out row rightly, from all pairs of rows."""
+    witness, tolerance = claim.witness, _tolerance(claim)
+    table = _table(rows, witness)
+    Z = _mapped(table.X, {**witness, "metric": "minkowski"})
+    chance = 0.0
+    for i in range(len(Z)):
+        r = _summed((Z - Z[i]) ** 2)
+        r[i] = np.inf
+        e = table.w * np.exp(r.min() - r)
+        chance += float(table.w[i] * e[table.y == table.y[i]].sum() / e.sum())
+    chance /= float(table.w.sum())
+    told = claim.value is not None and abs(claim.value - chance) <= tolerance
+    holds = told and claim.holds and chance >= float(witness["start"]) - tolerance
+    reason = f"the mean chance is {chance:.6g}, {witness['start']:.6g} at the start"
+    return Verdict(claim.name, bool(holds), reason, chance, claim.kind)
+
+
 def _drawn(table: _Table, most: int, seed: int) -> Array:
     """At most so many rows of the table by the least hashes of their numbers."""
     if len(table.X) <= most:

@@ -3,6 +3,7 @@
 - kept rows: the model answers from the rows of the fit and no others (sums of columns, of their sizes, of targets and weights);
 - exact neighbours: rows drawn from the fit, each left out in turn, have these distances to their nearest others, and this answer;
 - whitened: under metric="mahalanobis" the mapped rows have covariance I;
+- learned: under metric="learned" the soft leave-one-out accuracy is the stated one, and above that of the start;
 - number of neighbours: its leave-one-out error is the least (or within one standard error) of all that were tried;
 - Bayes error: the bracket of Cover and Hart from the leave-one-out error of the nearest neighbour, an estimate.
 """
@@ -33,6 +34,7 @@ COMPARED = 1 << 24  # pairs of rows that the check of those takes at most
 LISTED = 32  # distances of each
 NEIGHBOUR_PAIRS = 1 << 31  # numbers compared for the error of the nearest neighbour
 CHOICE_PAIRS = 2e10  # numbers compared up to which the choice of k is claimed: its check takes a minute or two
+ALL_LEARNT = 10_000  # rows up to which what a learned metric reached is claimed: its check compares all pairs
 CONFIDENCE = 0.95
 SEED = 0x6B6E6E
 
@@ -58,6 +60,8 @@ def claims_of(model: NeighboursModel) -> tuple[Claim, ...]:
     made = [_kept_rows(model, engine, rows), _exact(model, hood, rows, how)]
     if model.metric == "mahalanobis" and not model.metric_params:
         made.append(_whitened(model))
+    if model.metric == "learned" and _is_pairwise_checkable(model):
+        made.append(_learned(model))
     if model.leave_one_out_ is not None and _is_checkable(model):
         made.append(_choice(model, how))
     if _classifies(model):
@@ -169,6 +173,30 @@ def _whitened(model: Any) -> Claim:
         check="neighbours_whitened",
         bound=bound,
         witness={"map": model.map_, "centre": model.centre_},
+    )
+
+
+def _is_pairwise_checkable(model: Any) -> bool:
+    return bool(model._rows_of_fit() <= ALL_LEARNT)
+
+
+def _learned(model: Any) -> Claim:
+    first, last = float(model.objective_[0]), float(model.objective_[-1])
+    return Claim(
+        name="learned metric",
+        statement=f"with W = L Lᵀ a row left out is named rightly by a soft neighbour (chances ∝ exp(−(x − z)ᵀ W (x − z))) with a mean chance of "
+        f"{last:.6g}; {first:.6g} before the {len(model.objective_) - 1} steps",
+        holds=last >= first,
+        check="neighbours_learned",
+        value=last,
+        bound=TOLERANCE,
+        witness={
+            "map": model.map_,
+            "centre": model.centre_,
+            "start": first,
+            "classes": plain_labels(model.classes_),
+            "tolerance": TOLERANCE,
+        },
     )
 
 

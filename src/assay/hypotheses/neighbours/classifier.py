@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from assay.engines import Block, Engine, Rows
+from assay.engines import ArrayRows, Block, Engine, Rows
+from assay.engines.threads import Threads
+from assay.errors import ModelFileError
 from assay.hypotheses.classes_there import refuse_absent, refuse_unlisted
 from assay.hypotheses.neighbours.leave_one_out import Curve, class_curve
 from assay.hypotheses.neighbours.metrics import METRICS
@@ -18,9 +20,11 @@ from assay.labels import Labels, class_multipliers
 from assay.layout import Layout
 from assay.learner import Tensor
 from assay.learner.classifier import ProbableClassifier
+from assay.neighbours.geometry import Geometry
 from assay.neighbours.votes import Voters, tally, winners
 from assay.numerics import Array, Floats
 from assay.params import CLASS_WEIGHT, Choice, Param, Range
+from assay.store import Record
 
 
 class KNeighborsClassifier(NeighboursModel, ProbableClassifier):
@@ -121,6 +125,49 @@ class KNeighborsClassifier(NeighboursModel, ProbableClassifier):
     def _codes_or_numbers(self) -> Array:
         return self.codes_
 
+    def _geometry_for(self, engine: Engine, rows: Rows, survey: Survey) -> Geometry:
+        self.objective_ = None
+        return self._learned(rows) if self.metric == "learned" else super()._geometry_for(engine, rows, survey)
+
+    def _learned(self, rows: Rows) -> Geometry:
+        """metric="learned"."""
+        from assay.hypotheses.neighbours.learned import learn_map
+
+        kept = rows.in_memory()
+        assert isinstance(kept, ArrayRows)
+        X = np.asarray(kept.X, dtype=np.float64)
+        there = np.ones(len(X), dtype=bool) if kept.w is None else kept.w > 0
+        X, codes, w = X[there], self.codes_[there], None if kept.w is None else kept.w[there]
+        centre = X.mean(axis=0)
+        found = learn_map(
+            X - centre,
+            codes,
+            w,
+            shape=self.rank,
+            steps=self.metric_steps,
+            workers=Threads(self.n_jobs),
+            each=self._each,
+        )
+        self.objective_ = np.array(found.history)
+        return Geometry(2.0, found.map, centre)
+
+    _each: Any = None  # called with each state of a learned metric
+
+    def _watch(self, fit: Callable[[], Any]) -> list[dict[str, Any]]:
+        seen: list[dict[str, Any]] = []
+        self._each = lambda step, W, value: seen.append({"step": step, "W": W, "objective": value})
+        try:
+            fit()
+        finally:
+            del self._each
+        return seen
+
+    def _restore(self, record: Record) -> None:
+        super()._restore(record)
+        self.objective_ = getattr(self, "objective_", None)
+        if (self.objective_ is None) == (self.metric == "learned"):
+            raise ModelFileError(f"The model file's steps of a learned metric do not fit metric={self.metric!r}.")
+
     def _curve(self, hood: Neighbourhood, rows: Rows, k: int, chosen: Array | None) -> Curve:
         by_distance = self.weights == "distance"
         return class_curve(hood, rows, self.codes_, self.class_factor_, by_distance, k, chosen)
@@ -132,7 +179,7 @@ class KNeighborsClassifier(NeighboursModel, ProbableClassifier):
             voters = voters._replace(votes=voters.votes * self.class_factor_[self.codes_[voters.rows]])
         return tally(voters, self.codes_, len(self.classes_)), voters
 
-    def _left_out(self, hood: Neighbourhood, Z: Floats, own: Array) -> Floats:
+    def _left_out(self, hood: Neighbourhood, Z: Floats, own: Array | None) -> Floats:
         return self._tallied(hood, Z, own)[0]
 
     def _predict_block(self, block: Block) -> Array:

@@ -53,7 +53,7 @@ class KDTree:
     @cached_property
     def _geometry(self) -> Geometry:
         check_metric(self, self._rows.shape[1])
-        known = plain_geometry(self, self._rows.shape[1])
+        known = plain_geometry(self, self._rows.shape[1], self._rows.min(axis=0), self._rows.max(axis=0))
         known = mahalanobis(Threads(self.n_jobs), ArrayRows(self._rows)) if known is None else known
         if known.norm == HAMMING or known.norm < 1:
             raise ParameterError(

@@ -13,7 +13,7 @@ from assay.engines import Block, Engine, Rows, fold
 from assay.errors import DataError, ParameterError
 from assay.hypotheses.scatter import ClassScatter, absorb_scatter, merge_scatter
 from assay.labels import Labels
-from assay.neighbours.geometry import NORMS, Geometry, root_of
+from assay.neighbours.geometry import NORMS, Geometry, root_of, scale_for
 from assay.numerics import Floats
 from assay.params import Choice, Free, Param, Range
 
@@ -65,13 +65,16 @@ def check_metric(model: Metric, d: int) -> None:
         raise ParameterError("metric='quadratic' needs metric_params={'W': matrix}, the W of (x − z)ᵀ W (x − z).")
 
 
-def plain_geometry(model: Metric, d: int) -> Geometry | None:
-    """The geometry where the rows do not matter; None: they do."""
+def plain_geometry(model: Metric, d: int, low: Floats, high: Floats) -> Geometry | None:
+    """The geometry where nothing of the rows matters but how far their columns reach; None: more does."""
     given = model.metric_params or {}
     if model.metric == "minkowski":
-        return Geometry(float(model.p))
+        return Geometry(float(model.p), scale=scale_for(low, high))
     if model.metric in NORMS:
-        return Geometry(NORMS[model.metric], unit=model.metric == "cosine")
+        plain = model.metric in ("cosine", "hamming")
+        return Geometry(
+            NORMS[model.metric], unit=model.metric == "cosine", scale=1.0 if plain else scale_for(low, high)
+        )
     for name in ("W", "VI"):
         if name in given:
             return Geometry(2.0, root_of(given[name], d, f"metric_params[{name!r}]"), np.zeros(d))
@@ -86,8 +89,7 @@ def mahalanobis(engine: Engine, rows: Rows) -> Geometry:
     found = fold(engine, rows.blocks(), partial(_absorb, one, rows.names), merge_scatter)
     assert found is not None
     V = found.scatter[0] / found.class_count[0]
-    names = rows.names or tuple(f"number {j}" for j in range(rows.n_columns))
-    return Geometry(2.0, whitening(V, rows.n_columns, names), found.mean[0])
+    return Geometry(2.0, whitening(V, rows.n_columns, rows.names), found.mean[0])
 
 
 def _absorb(labels: Labels, names: Any, block: Block) -> ClassScatter:
@@ -96,26 +98,28 @@ def _absorb(labels: Labels, names: Any, block: Block) -> ClassScatter:
 
 def whitening(V: Any, d: int, names: Any) -> Floats:
     """L with L Lᵀ = V⁻¹; raises where V has no inverse, and says which columns are the reason."""
-    root_of(V, d, "metric_params['V']" if names is None else "The covariance")
+    root_of(V, d, "The covariance V")
     V = np.asarray(V, dtype=np.float64)
     deviation = np.sqrt(np.diag(V))
     flat = np.flatnonzero(~(deviation > 0))
     if len(flat):
-        which = ", ".join(f"{names[j]!r}" if names else f"number {j}" for j in flat[:5])
         raise DataError(
-            f"Mahalanobis distances divide by the variance, and column {which} has none. Leave it out, or use metric='euclidean'."
+            f"Mahalanobis distances divide by the variance, and {_columns(flat, names)} has none. Leave it out, or use metric='euclidean'."
         )
     values, vectors = np.linalg.eigh(V / deviation / deviation[:, None])
     if not values[0] > FLAT * max(1.0, values[-1]):
         heavy = np.flatnonzero(np.abs(vectors[:, 0]) > 0.1)
-        which = ", ".join(f"{names[j]!r}" if names else f"number {j}" for j in heavy[:5])
         raise DataError(
-            f"The covariance has no inverse (least eigenvalue {values[0]:.3g} of columns brought to variance 1): the columns {which} "
+            f"The covariance has no inverse (least eigenvalue {values[0]:.3g} of columns brought to variance 1): {_columns(heavy, names)} "
             "depend on each other. Leave one out, or give metric_params={'VI': matrix}."
         )
     L: Floats = vectors / np.sqrt(values) / deviation[:, None]
     top = L[np.abs(L).argmax(axis=0), np.arange(d)]
     return L * np.where(top < 0, -1.0, 1.0)
+
+
+def _columns(which: Any, names: Any) -> str:
+    return ", ".join(f"column {names[j]!r}" if names else f"column {j}" for j in which[:5])
 
 
 def described(metric: str, p: float) -> str:

@@ -5,6 +5,7 @@ A fit keeps rows that are in memory, and of rows that are read as a stream or li
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, ClassVar
@@ -29,7 +30,7 @@ from assay.hypotheses.neighbours.neighbourhood import (
 from assay.hypotheses.neighbours.target import Survey, merge_surveys, some, survey_block
 from assay.labels import Labels
 from assay.layout import Layout
-from assay.learner import Fact, Learner, Tensor
+from assay.learner import Fact, Learner, Step, Tensor
 from assay.learner.prospect import Features, Prospect
 from assay.neighbours.geometry import NORMS, Geometry
 from assay.numerics import Array, Floats
@@ -70,6 +71,7 @@ GEOMETRY_LAYOUT: Layout = {
     "weights_": Tensor(("n",), low=0, optional=True),
     "map_": Tensor(("d", "r"), optional=True),
     "centre_": Tensor(("d",), optional=True),
+    "scale_": Fact(float, low=0),
 }
 
 
@@ -97,6 +99,7 @@ class NeighboursModel(Asking, Learner):
     weights_: Floats | None
     map_: Floats | None
     centre_: Floats | None
+    scale_: float
     n_neighbors_: int
     leave_one_out_: Floats | None
 
@@ -200,17 +203,15 @@ class NeighboursModel(Asking, Learner):
         return np.asarray(there.X, dtype=np.float64)
 
     def _geometry_for(self, engine: Engine, rows: Rows, survey: Survey) -> Geometry:
-        known = plain_geometry(self, rows.n_columns)
-        if known is not None:
-            return known
-        return mahalanobis(engine, rows)
+        known = plain_geometry(self, rows.n_columns, survey.low, survey.high)
+        return mahalanobis(engine, rows) if known is None else known
 
     def _keep_geometry(self, geometry: Geometry) -> None:
-        self.map_, self.centre_ = geometry.map, geometry.centre
+        self.map_, self.centre_, self.scale_ = geometry.map, geometry.centre, geometry.scale
 
     def _geometry(self) -> Geometry:
         norm = float(self.p) if self.metric == "minkowski" else NORMS.get(self.metric, 2.0)
-        return Geometry(norm, self.map_, self.centre_, self.metric == "cosine")
+        return Geometry(norm, self.map_, self.centre_, self.metric == "cosine", self.scale_)
 
     def _choose(self, hood: Neighbourhood, rows: Rows) -> None:
         """n_neighbors="auto"."""
@@ -244,8 +245,9 @@ class NeighboursModel(Asking, Learner):
         """Where the rows of the fit are read."""
         return engine_for(self._kept(), self.n_jobs) if self._far is not None else Threads(self.n_jobs)
 
-    def _left_out(self, hood: Neighbourhood, Z: Floats, own: Array) -> Floats:
-        """The answers to mapped rows of the fit, each without one vote of its own: (m, K) votes of the classes, or (m, 1) numbers."""
+    def _left_out(self, hood: Neighbourhood, Z: Floats, own: Array | None) -> Floats:
+        """The answers to mapped rows of the fit, each without one vote of its own (None: to any mapped rows): (m, K) votes of the classes, or
+        (m, 1) numbers."""
         raise NotImplementedError
 
     # --- answering --------------------------------------------------------------------------------------------------
@@ -299,6 +301,20 @@ class NeighboursModel(Asking, Learner):
     def _queries(self, block: Block) -> Floats:
         return self._mapped(block, self._column_names())
 
+    def _watch(self, fit: Callable[[], Any]) -> list[dict[str, Any]]:
+        """What the fit passes through before any neighbour is asked for."""
+        fit()
+        return []
+
+    def steps(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, query: Any = None, every: int | None = None
+    ) -> Iterator[Step]:
+        """A learned metric turning, the leave-one-out error of each number of neighbours, and then one query (by default the first row, left out):
+        nodes of the tree looked at or left out, the neighbours so far, and the answer."""
+        from assay.hypotheses.neighbours.steps import steps_of
+
+        return steps_of(self, X, y, sample_weight, query, every or 1)
+
     # --- file -------------------------------------------------------------------------------------------------------
 
     def _part(self, name: str) -> Any:
@@ -315,6 +331,8 @@ class NeighboursModel(Asking, Learner):
         check_metric(self, self.n_features_in_)
         if (self.map_ is None) != (self.centre_ is None) or (self.map_ is None) == (self.metric in MAPPED):
             raise ModelFileError(f"The model file's map is not one of metric={self.metric!r}.")
+        if not (self.scale_ > 0 and math.frexp(self.scale_)[0] == 0.5):
+            raise ModelFileError("The model file's scale is no power of two.")
         if (self.n_neighbors == "auto") != (self.leave_one_out_ is not None):
             raise ModelFileError("The model file's leave-one-out errors do not fit its n_neighbors.")
         if self.n_neighbors not in ("auto", self.n_neighbors_):

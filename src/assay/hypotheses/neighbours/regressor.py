@@ -79,5 +79,5 @@ class KNeighborsRegressor(NeighboursModel, Regressor):
         voters = hood.voters(self._queries(block), self.n_neighbors_, self.weights == "distance")
         return mean_value(voters, self.y_)
 
-    def _left_out(self, hood: Neighbourhood, Z: Floats, own: Array) -> Floats:
+    def _left_out(self, hood: Neighbourhood, Z: Floats, own: Array | None) -> Floats:
         return mean_value(hood.voters(Z, self.n_neighbors_, self.weights == "distance", own), self.y_)[:, None]

@@ -1,0 +1,118 @@
+"""Nearest neighbours in the making, for teaching: the metric turning, the number of neighbours being chosen, and one query being answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from assay.engines import ArrayRows
+from assay.engines.threads import Threads
+from assay.errors import DataError
+from assay.hypotheses.neighbours.neighbourhood import Neighbourhood
+from assay.inputs import as_rows
+from assay.learner import Step
+from assay.neighbours.plain import HAMMING
+from assay.numerics import Floats
+from assay.params import check_params
+
+if TYPE_CHECKING:
+    from assay.hypotheses.neighbours.model import NeighboursModel
+
+PIECES = 8  # in which rows are looked at where no tree helps
+
+
+def steps_of(model: NeighboursModel, X: Any, y: Any, sample_weight: Any, query: Any, every: int) -> Iterator[Step]:
+    """Every `every`-th state of a fit and of one query, and the last."""
+    fresh = type(model)(**model.get_params())
+    check_params(fresh)
+    rows = as_rows(X, y, sample_weight).in_memory()
+    assert isinstance(rows, ArrayRows)
+    turning = fresh._watch(lambda: fresh.fit(rows))  # type: ignore[attr-defined]
+    hood, n = fresh._neighbourhood(), len(rows.X)
+    held, number = None, 0
+    for number, values in enumerate(_states(fresh, hood, turning, _asked(fresh, rows, query)), 1):
+        held = Step(number, n, values)
+        if number % every == 0:
+            yield held
+            held = None
+    if held is not None:
+        yield held
+
+
+def _asked(model: NeighboursModel, rows: ArrayRows, query: Any) -> tuple[Floats, int]:
+    """The mapped query, and the row of the fit that it is (−1: none). Without one, the first row, left out."""
+    if query is None:
+        there = np.arange(len(rows.X)) if rows.w is None else np.flatnonzero(rows.w > 0)
+        first = int(there[0])
+        return model._neighbourhood().geometry.rows(rows.X[first : first + 1]), first
+    q = np.asarray(query, dtype=np.float64).reshape(1, -1)
+    if q.shape[1] != rows.n_columns or not np.isfinite(q).all():
+        raise DataError(f"The query must be one row of {rows.n_columns} finite numbers.")
+    return model._neighbourhood().geometry.rows(q), -1
+
+
+def _states(
+    model: NeighboursModel, hood: Neighbourhood, turning: list[dict[str, Any]], asked: tuple[Floats, int]
+) -> Iterator[dict[str, Any]]:
+    yield from turning
+    if model.leave_one_out_ is not None:
+        for k, loss in enumerate(model.leave_one_out_.tolist(), 1):
+            best = int(np.flatnonzero(model.leave_one_out_[:k] == model.leave_one_out_[:k].min())[-1]) + 1
+            yield {"k": k, "loss": loss, "best": best}
+    yield from _descent(model, hood, *asked)
+    rows = {} if model.map_ is None else {"map_": model.map_, "centre_": model.centre_}
+    own = np.array([asked[1]]) if asked[1] >= 0 else None
+    answer = model._left_out(hood, asked[0], own) if model.n_neighbors_ <= hood.total - (own is not None) else None
+    yield {"n_neighbors_": model.n_neighbors_, "answer": answer, **rows}
+
+
+def _descent(model: NeighboursModel, hood: Neighbourhood, Z: Floats, own: int) -> Iterator[dict[str, Any]]:
+    """The nodes of the tree as they are looked at or left out, or the rows piece by piece, and the neighbours so far."""
+    norm, k = hood.geometry.norm, min(model.n_neighbors_ + (own >= 0), hood.size)
+    if norm == HAMMING or norm < 1:
+        yield from _scanned(model, hood, Z, own, k)
+        return
+    from assay.neighbours.descent import descent
+    from assay.neighbours.kdtree import Tree
+
+    kept = hood.geometry.rows(model.rows_ if hood.numbers is None else model.rows_[hood.numbers])
+    for step in descent(Tree(kept, Threads(1), norm), Z[0], k):
+        rows = step.rows if hood.numbers is None else tuple(hood.numbers[list(step.rows)].tolist())
+        yield {
+            "level": step.level,
+            "node": step.node,
+            "low": np.array(step.low),
+            "high": np.array(step.high),
+            "gap": float(hood.geometry.distances(np.float64(step.gap), hood.columns)),
+            "looked": step.looked,
+            "rows": rows,
+            **_so_far(hood, step.best, own),
+        }
+
+
+def _scanned(model: NeighboursModel, hood: Neighbourhood, Z: Floats, own: int, k: int) -> Iterator[dict[str, Any]]:
+    from assay.neighbours.plain import reduced_distances
+
+    numbers = np.arange(len(model.rows_)) if hood.numbers is None else hood.numbers
+    r = reduced_distances(hood.geometry.rows(model.rows_[numbers]), Z, hood.geometry.norm)[0]
+    best: list[tuple[float, int]] = []
+    for part in np.array_split(np.arange(len(r)), min(PIECES, len(r))):
+        best = sorted([*best, *((float(r[i]), int(i)) for i in part)])[:k]
+        yield {
+            "looked": True,
+            "rows": tuple(numbers[part].tolist()),
+            **_so_far(hood, tuple((i, far) for far, i in best), own),
+        }
+
+
+def _so_far(hood: Neighbourhood, best: tuple[tuple[int, float], ...], own: int) -> dict[str, Any]:
+    """Row numbers and distances of the nearest so far, without the query itself."""
+    numbers = [row if hood.numbers is None else int(hood.numbers[row]) for row, _ in best]
+    kept = [i for i, row in enumerate(numbers) if row != own]
+    far = np.array([best[i][1] for i in kept])
+    return {
+        "neighbours": np.array([numbers[i] for i in kept], dtype=np.int64),
+        "distances": hood.geometry.distances(far, hood.columns),
+    }
