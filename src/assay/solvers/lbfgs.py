@@ -11,8 +11,9 @@ trusted (Hager and Zhang 2005), as the gap still falls with them.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from assay.errors import ParameterError
 from assay.numerics import Floats
 from assay.solvers.iterate import Iterate
 from assay.solvers.preconditioner import Preconditioner
-from assay.solvers.problem import Look, Problem
+from assay.solvers.problem import Problem
 from assay.solvers.softmax_problem import SoftmaxProblem
 
 FALL, FLAT = 1e-4, 0.9  # the shares of the slope that a step must use, and may leave
@@ -30,10 +31,10 @@ IDLE = 8  # steps without a smaller gap after which it is at its floor
 
 
 class Place(NamedTuple):
-    """Where the solver stands: w, what a fold saw there, F (of the smoothed loss) and its gradient."""
+    """Where the solver stands: w, what was seen there (of a Problem: a Look), F (of the smoothed loss) and its gradient."""
 
     w: Floats
-    look: Look
+    look: Any
     value: float
     gradient: Floats
 
@@ -143,14 +144,19 @@ def step(problem: Problem | SoftmaxProblem, at: Place, v: Floats, recent: Memory
     if renewed is not recent.precondition:
         recent.precondition = renewed
         v = recent.direction(at.gradient)
-    found = search(problem, at, v)
+    return descend(partial(stand, problem), at, v, recent)
+
+
+def descend(stand: Callable[[Floats], Place], at: Place, v: Floats, recent: Memory) -> Place | None:
+    """A step along v or, where that leads nowhere, along −M⁻¹g; `stand(w)` looks at w."""
+    found = search(stand, at, v)
     if found is None and recent.pairs:
         recent.forget()
-        found = search(problem, at, recent.direction(at.gradient))
+        found = search(stand, at, recent.direction(at.gradient))
     return found
 
 
-def search(problem: Problem | SoftmaxProblem, at: Place, v: Floats) -> Place | None:
+def search(stand: Callable[[Floats], Place], at: Place, v: Floats) -> Place | None:
     """w + t·v for the first t that satisfies the weak Wolfe conditions; None where none is found."""
     slope = dot(v, at.gradient)
     if not slope < 0:
@@ -158,7 +164,7 @@ def search(problem: Problem | SoftmaxProblem, at: Place, v: Floats) -> Place | N
     t, low, high = 1.0, 0.0, np.inf
     low_slope, short = slope, None  # the longest step so far that is too short
     for _ in range(TRIALS):
-        there = stand(problem, at.w + t * v)
+        there = stand(at.w + t * v)
         ahead = dot(v, there.gradient)
         if not _falls(at.value, there.value, t * slope, ahead / slope):
             high = t
