@@ -14,7 +14,7 @@ from assay.solvers.lbfgs import Memory, Place, descend, dot
 
 FIRST = 0.05  # the length of the first step, as a share of the start's
 LONGEST = 0.2  # of a step at first, likewise
-MEMORY = 20
+MEMORY = 10
 
 
 class Ascent(NamedTuple):

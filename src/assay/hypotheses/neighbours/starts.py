@@ -20,7 +20,7 @@ from assay.numerics import Array, Floats
 
 NEIGHBOURS = (8.0, 32.0)  # that rows have at the start
 TRIAL_ROWS, TRIAL_STEPS = 750, 12
-ASKED = 64  # rows whose neighbours are counted
+ASKED = 32  # rows whose neighbours are counted
 WIDEST, HALVINGS = 20.0, 16  # scales are sought from 2^−20 to 2^20 of the mean square distance
 LEAST = 1e-3  # the least variance within classes, as a share of all, that is believed
 
@@ -100,17 +100,19 @@ def soft_scale(rows: Sorted, L: Floats, neighbours: float) -> float:
     squares = (A * A).sum(axis=1)
     asked = drawn(n, ASKED, 0)
     D = np.maximum(squares[asked, None] + squares - 2.0 * (A[asked] @ A.T), 0.0)
-    w = np.tile(rows.w, (len(asked), 1))
+    w, logs = np.tile(rows.w, (len(asked), 1)), np.log(rows.w)
     w[np.arange(len(asked)), asked] = 0.0
     unit = float(D[w > 0].mean()) or 1.0
     D = (D - np.where(w > 0, D, np.inf).min(axis=1, keepdims=True)) / unit
+    D[w == 0] = 0.0
     wanted = np.log(min(neighbours, 1.0 + (n - 1) / 3))
     low, high = -WIDEST, WIDEST
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
-        p = w * np.exp(-np.maximum(2.0**middle * D, 0.0))
-        p /= p.sum(axis=1, keepdims=True)
-        entropy = -(p * np.log(np.where(p > 0, p, 1.0))).sum(axis=1).mean()
+        t = 2.0**middle
+        e = w * np.exp(-t * D)
+        s = e.sum(axis=1)
+        entropy = (np.log(s) + (t * (e * D).sum(axis=1) - e @ logs) / s).mean()
         low, high = (middle, high) if entropy > wanted else (low, middle)
     return float(np.sqrt(2.0**low / unit))
 
@@ -120,7 +122,7 @@ def best_start(
 ) -> tuple[Ascent, Floats, Floats]:
     """The climb, its coordinates C and the start from which a trial gets highest; the first of equals."""
     at = drawn(len(rows.X), TRIAL_ROWS, seed)
-    highest, best = -np.inf, None
+    tried: list[tuple[float, Sorted, Floats, Floats, float]] = []
     for space in spaces(rows, diagonal):
         inside = rows._replace(X=rows.X @ space.C)
         few = sorted_rows(inside.X[at], inside.low[at], inside.w[at])
@@ -128,8 +130,7 @@ def best_start(
         trial = Ascent(few, diagonal, workers)
         for count in NEIGHBOURS:
             *_, place = trial.climb(trial.vector(L * soft_scale(few, L, count)), TRIAL_STEPS, 0.0)
-            if best is None or -place.value > highest:
-                highest, best = -place.value, (inside, space.C, L * soft_scale(inside, L, count))
-    assert best is not None
-    ascent = Ascent(best[0], diagonal, workers)
-    return ascent, best[1], ascent.vector(best[2])
+            tried.append((-place.value, inside, space.C, L, count))
+    _, inside, C, L, count = max(tried, key=lambda one: one[0])
+    ascent = Ascent(inside, diagonal, workers)
+    return ascent, C, ascent.vector(L * soft_scale(inside, L, count))
