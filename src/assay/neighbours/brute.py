@@ -19,7 +19,7 @@ from assay.loops.neighbours.keep import ALL, COUNT, NEAREST, Kept, clear, rise
 from assay.loops.neighbours.scan import GROUP, scan, seed
 from assay.numerics import Array, Floats
 
-QUERIES, ROWS = 512, 512  # of a tile: its products stay in a second-level cache
+QUERIES, ROWS = 1024, 256  # of a tile: its products stay in a second-level cache
 SAMPLE = 4096  # rows that the centre is the mean of
 USUAL, SMALL = (
     20,
@@ -124,6 +124,7 @@ class Brute:
             b, B = np.empty((m, self.d), dtype=np.float32), np.empty(m)
             use = narrow(Q, self.centre, self.scale, b, B) * self.scale <= LARGEST
             room = np.empty(m * ROWS, dtype=np.float32)
+            row, query = (np.empty(m * ROWS + 1, dtype=np.int64) for _ in range(2))
         tile = None
         for first in range(0, self.n, ROWS):
             stop = min(first + ROWS, self.n)
@@ -134,7 +135,7 @@ class Brute:
                 np.dot(b, self.a[first : first + width].T, out=G)
                 if first == 0 and 0 < k <= SEEDED:
                     seed(G, self.alpha, first, stop, self.Z, Q, without, k, kept.limit)
-                compared = scan(G, self.alpha, first, stop, self.Z, Q, B, self.scale, without, kept)
+                compared = scan(G, self.alpha, first, stop, self.Z, Q, B, self.scale, without, row, query, kept)
                 use = compared * SHARE <= m * (stop - first + 2 * k * SHARE)
             else:
                 tile = np.empty((ROWS // LANE, self.d, LANE)) if tile is None else tile

@@ -20,7 +20,7 @@ with λ = 1 − (d + 16) u (1 + 2⁻³), η = (d + 16) 2⁻¹¹⁰, for d ≤ 2�
    Rounding ½ λ A and β to float32 and subtracting in float32 costs at most 2 u (A + B) + u g² and a few 2⁻¹²⁵, as |G| ≤ 0.6 (A + B); the
    float64 sums A and B are closer than that by far. λ leaves 8 u (A + B) for it, the factor 1 + 2⁻¹⁵ leaves 2⁻¹⁷ g², η the rest.
 
-Where ρ is infinite, β is −∞ and every row is looked at.
+Where ρ is infinite, β is −∞ and every row is looked at; where it is negative, none.
 """
 
 from __future__ import annotations
@@ -47,6 +47,8 @@ def cut(limit, B, s, d):  # type: ignore[no-untyped-def]
     """β of a query: rows with less are farther than the limit."""
     if not limit < np.inf:
         return np.float32(-np.inf)
+    if limit < 0.0:
+        return np.float32(np.inf)
     g = s * math.sqrt(limit + d * 5e-324) * (1.0 + (d + 8) * 2.0**-52)
     g += 2.0 * U * math.sqrt(B) + math.sqrt(d) * 2.0**-98
     beta = 0.5 * (_lambda(d) * B - (1.0 + 2.0**-15) * g * g) - (d + 16) * 2.0**-110

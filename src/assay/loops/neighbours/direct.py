@@ -145,12 +145,12 @@ def compare(tile, first, stop, Q, kind, p, without, kept):  # type: ignore[no-un
     d = Q.shape[1]
     total = np.empty(LANE)
     rows, r, into = bare(tile), bare(total), bared(kept)
-    for i in range(Q.shape[0]):
-        q = bare(Q[i])
-        for g in range((stop - first + LANE - 1) // LANE):
+    for g in range((stop - first + LANE - 1) // LANE):
+        for i in range(Q.shape[0]):
+            q = bare(Q[i])
             for k in range(LANE):
                 r[k] = 0.0
-            mask, j = np.uint64(1), 0
+            mask, j = ONE, 0
             while j < d and mask != 0:
                 many = min(COLUMNS, d - j)
                 mask = _more(kind, p, rows, g * LANE * d, q, j, many, into.limit[i], r)

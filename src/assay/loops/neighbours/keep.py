@@ -1,6 +1,7 @@
 """What becomes of the rows that are near enough: the k nearest of a query, all of them, or their number.
 
 The k nearest are a heap with the farthest on top, so that a row is kept in log₂ k steps whatever k is; `rise` puts them in order at the end.
+Rows come in the order of their numbers: once there are k, one that is as far as the farthest of them comes too late.
 """
 
 from __future__ import annotations
@@ -72,8 +73,8 @@ def keep(r, row, i, kept):  # type: ignore[no-untyped-def]
     if kept.what == NEAREST:
         at = i * kept.k
         enter(r, row, kept.r, kept.row, at, kept.k)
-        if kept.r[at] < kept.limit[i]:
-            kept.limit[i] = kept.r[at]
+        if kept.r[at] <= kept.limit[i] and kept.row[at] != NO_ROW:
+            kept.limit[i] = np.nextafter(kept.r[at], -np.inf)
     elif kept.what == ALL:
         at = kept.used[0]
         kept.r[at] = r

@@ -1,4 +1,8 @@
-"""Rows that a tile of products in float32 does not show to be too far are compared in float64, at once; see `bound`."""
+"""Rows that a tile of products in float32 does not show to be too far are compared in float64 as soon as the tile is done; see `bound`.
+
+As sums are taken in the order of the columns, each addition waits for the one before; so four pairs of a row and a query are compared side
+by side.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +15,17 @@ from numba.extending import intrinsic
 
 from assay.loops.neighbours.bound import cut
 from assay.loops.neighbours.keep import NO_ROW, bared, enter, keep
+from assay.loops.prefetch import prefetch_at
 from assay.loops.tree.bare import bare
 from assay.loops.tree.inner import inlined
 from assay.loops.tree.occupied import lowest_bit
 
 GROUP = 64  # products that are looked at together
 COLUMNS = 32  # after which one looks whether a row is too far already
+AHEAD, SOME = (
+    8,
+    128,
+)  # pairs that are asked for before they are compared, and of how many columns: then it is clear what comes next
 ONE = np.uint64(1)
 
 
@@ -82,26 +91,59 @@ def seed(G, alpha, first, stop, Z, Q, without, k, limit):  # type: ignore[no-unt
         limit[i] = min(limit[i], greatest)
 
 
-@njit(nogil=True, cache=True)
-def scan(G, alpha, first, stop, Z, Q, B, s, without, kept):  # type: ignore[no-untyped-def]
-    """Keep of the rows first … stop − 1 of Z, whose products with the queries Q are G (m, width), those within the limits. Returns how
-    many were compared in float64."""
-    d, width = Q.shape[1], G.shape[1]
-    g, near, z, q, into = bare(G), bare(alpha), bare(Z), bare(Q), bared(kept)
-    compared = 0
-    for i in range(Q.shape[0]):
-        beta = cut(into.limit[i], B[i], s, d)
+@inlined
+def _hopes(g, width, near, first, stop, B, s, d, limit, without, m, row, query):  # type: ignore[no-untyped-def]
+    """row, query [:count]: the pairs of a tile that its products do not rule out. Returns count."""
+    count = 0
+    for i in range(m):
+        beta = cut(limit[i], B[i], s, d)
         for j in range(0, stop - first, GROUP):
             mask = hopeful(g, i * width + j, near, first + j, beta)
             while mask != 0:
-                row = first + j + lowest_bit(mask)
+                row[count] = first + j + lowest_bit(mask)
+                query[count] = i
                 mask &= mask - ONE
-                if row < stop and row != without[i]:
-                    compared += 1
-                    limit = into.limit[i]
-                    r = _squares(z, row * d, q, i * d, d, limit)
-                    if r <= limit:
-                        keep(r, row, i, into)
-                        if into.limit[i] < limit:
-                            beta = cut(into.limit[i], B[i], s, d)
-    return compared
+                count += row[count] < stop and row[count] != without[i]
+    return count
+
+
+@inlined
+def _compare(z, q, d, row, query, last, p, kept):  # type: ignore[no-untyped-def]
+    """Keep of the pairs p … p + 3, none after `last`, those within their limits."""
+    p1, p2, p3 = min(p + 1, last), min(p + 2, last), min(p + 3, last)
+    z0, z1, z2, z3 = row[p] * d, row[p1] * d, row[p2] * d, row[p3] * d
+    q0, q1, q2, q3 = query[p] * d, query[p1] * d, query[p2] * d, query[p3] * d
+    limit = max(max(kept.limit[query[p]], kept.limit[query[p1]]), max(kept.limit[query[p2]], kept.limit[query[p3]]))
+    r0 = r1 = r2 = r3 = 0.0
+    j = 0
+    while j < d:
+        stop = min(j + COLUMNS, d)
+        for c in range(j, stop):
+            t0, t1 = z[z0 + c] - q[q0 + c], z[z1 + c] - q[q1 + c]
+            t2, t3 = z[z2 + c] - q[q2 + c], z[z3 + c] - q[q3 + c]
+            r0 += t0 * t0
+            r1 += t1 * t1
+            r2 += t2 * t2
+            r3 += t3 * t3
+        if min(min(r0, r1), min(r2, r3)) > limit:
+            return
+        j = stop
+    for i in range(min(4, last - p + 1)):
+        r = (r0 if i == 0 else r1) if i < 2 else (r2 if i == 2 else r3)
+        if r <= kept.limit[query[p + i]]:
+            keep(r, row[p + i], query[p + i], kept)
+
+
+@njit(nogil=True, cache=True)
+def scan(G, alpha, first, stop, Z, Q, B, s, without, row, query, kept):  # type: ignore[no-untyped-def]
+    """Keep of the rows first … stop − 1 of Z, whose products with the queries Q are G (m, width), those within the limits. Returns how
+    many were compared in float64; row and query: room for all of them and one more."""
+    d, width = Q.shape[1], G.shape[1]
+    rows, queries, z, q, into = bare(row), bare(query), bare(Z), bare(Q), bared(kept)
+    count = _hopes(bare(G), width, bare(alpha), first, stop, B, s, d, into.limit, without, Q.shape[0], rows, queries)
+    for p in range(0, count, 4):
+        for ahead in range(p + AHEAD, min(p + AHEAD + 4, count)):
+            for j in range(0, min(d, SOME), 8):
+                prefetch_at(z, rows[ahead] * d + j)
+        _compare(z, q, d, rows, queries, count - 1, p, into)
+    return count
