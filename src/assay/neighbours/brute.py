@@ -1,8 +1,8 @@
 """Every row compared with every query, exactly; for norm 2 mostly by products in float32 that show which rows are too far.
 
-Euclidean: |x|² − 2 x·q + |q|² of rows and queries less a centre, tile by tile; what the proved bound of `loops.neighbours.bound` does not leave out is
-compared in float64 at once, so that the limit soon is tight and some k log(n / k) rows of n are. Where the bound leaves out little (one row
-far from all others, clusters much smaller than the space between them), the rest of a block is compared directly, as for all other norms.
+Euclidean: |x|² − 2 x·q + |q|² of rows and queries less a centre. What the proved bound of `loops.neighbours.bound` does not leave out is compared in
+float64, a few rows after another, so that the limit soon is tight and some k log(n / k) rows of n are. Where the bound leaves out little (one row
+far from all others, clusters much smaller than the space between them), the rest is compared directly, as for all other norms.
 """
 
 from __future__ import annotations
@@ -13,20 +13,23 @@ from functools import partial
 import numpy as np
 
 from assay.engines.threads import Threads
-from assay.loops.neighbours.bound import LARGEST, WIDEST, halves, narrow
+from assay.loops.neighbours.bound import LARGEST, WIDEST, cuts, halves, narrow
 from assay.loops.neighbours.direct import LANE, compare, kind_of, lay_out
 from assay.loops.neighbours.keep import ALL, COUNT, NEAREST, Kept, clear, rise
-from assay.loops.neighbours.scan import GROUP, scan, seed
+from assay.loops.neighbours.panels import ASKED, PANEL, rule_out
+from assay.loops.neighbours.scan import scan
 from assay.numerics import Array, Floats
 
-QUERIES, ROWS = 1024, 256  # of a tile: its products stay in a second-level cache
+QUERIES = 1024  # of a task
+TILE = 1 << 17  # numbers of a stretch of rows, which stays in a second-level cache while the queries go by
+MOST = 512  # rows of a stretch: after it limits are lowered
 SAMPLE = 4096  # rows that the centre is the mean of
 USUAL, SMALL = (
     20,
     2.0**-30,
 )  # the power of two that the largest numbers are brought to; at less than this too much is lost
 SHARE = 16  # where more than one row in so many is compared in float64, products are of no use
-SEEDED = 128  # neighbours at most that are looked for in the first tile before all its rows are compared
+FIRST = 256  # rows at most that are compared directly, for a first limit
 
 
 class Brute:
@@ -43,9 +46,9 @@ class Brute:
         with np.errstate(over="ignore", invalid="ignore"):
             self.centre = some.mean(axis=0)
             greatest = float(np.abs(some - self.centre).max())
-        padded = -(-self.n // GROUP) * GROUP
-        self.a, A = np.zeros((padded, self.d), dtype=np.float32), np.empty(self.n)
-        parts = [slice(i, min(i + ROWS, self.n)) for i in range(0, self.n, ROWS)]
+        panels = -(-self.n // PANEL)
+        self.a, A = np.zeros((panels, self.d, PANEL), dtype=np.float32), np.empty(self.n)
+        parts = [slice(i, i + 4) for i in range(0, panels, 4)]
         for _ in range(2):
             if not math.isfinite(greatest):
                 return False
@@ -53,12 +56,13 @@ class Brute:
             greatest = max(self.workers.map(partial(self._narrow_part, A), parts))
             if SMALL <= greatest * self.scale <= LARGEST:
                 break
-        self.alpha = np.full(padded, np.inf, dtype=np.float32)
+        self.alpha = np.full(panels * PANEL, np.inf, dtype=np.float32)
         halves(A, self.d, self.alpha)
         return greatest * self.scale <= LARGEST
 
     def _narrow_part(self, A: Floats, part: slice) -> float:
-        return float(narrow(self.Z[part], self.centre, self.scale, self.a[part], A[part]))
+        rows = slice(part.start * PANEL, part.stop * PANEL)
+        return float(narrow(self.Z[rows], self.centre, self.scale, self.a[part], A[rows]))
 
     def nearest(self, Q: Floats, k: int, without: Array | None = None) -> tuple[Floats, Array]:
         """The k nearest rows of each query: reduced distances (m, k) and row numbers (m, k). `without` (m,): a row that a query must not
@@ -117,30 +121,39 @@ class Brute:
         return [slice(i, min(i + step, m)) for i in range(0, m, step)]
 
     def _walk(self, Q: Floats, without: Array, kept: Kept) -> Kept:
-        """All rows for a block of queries, tile by tile."""
-        m = len(Q)
-        use, k = self.products, kept.k if kept.what == NEAREST else 0
-        if use:
-            b, B = np.empty((m, self.d), dtype=np.float32), np.empty(m)
-            use = narrow(Q, self.centre, self.scale, b, B) * self.scale <= LARGEST
-            room = np.empty(m * ROWS, dtype=np.float32)
-            row, query = (np.empty(m * ROWS + 1, dtype=np.int64) for _ in range(2))
-        tile = None
-        for first in range(0, self.n, ROWS):
-            stop = min(first + ROWS, self.n)
-            kept = _with_room(kept, m * (stop - first))
-            if use:
-                width = -(-(stop - first) // GROUP) * GROUP
-                G = room[: m * width].reshape(m, width)
-                np.dot(b, self.a[first : first + width].T, out=G)
-                if first == 0 and 0 < k <= SEEDED:
-                    seed(G, self.alpha, first, stop, self.Z, Q, without, k, kept.limit)
-                compared = scan(G, self.alpha, first, stop, self.Z, Q, B, self.scale, without, row, query, kept)
-                use = compared * SHARE <= m * (stop - first + 2 * k * SHARE)
-            else:
-                tile = np.empty((ROWS // LANE, self.d, LANE)) if tile is None else tile
-                lay_out(self.Z, first, stop, tile)
-                compare(tile, first, stop, Q, self.kind, self.norm, without, kept)
+        """All rows for a block of queries, some after another."""
+        k = kept.k if kept.what == NEAREST else 0
+        step = max(PANEL, min(MOST, TILE // max(1, self.d)) // PANEL * PANEL)
+        known = min(max(self.n // 512, 2 * k), FIRST) if k else 0
+        begin = -(-known // PANEL) * PANEL if self.products else self.n
+        kept = self._directly(Q, without, kept, 0, min(begin, self.n))
+        if begin >= self.n:
+            return kept
+        groups = -(-len(Q) // ASKED)
+        b, B = np.zeros((groups, self.d, ASKED), dtype=np.float32), np.empty(len(Q))
+        if narrow(Q, self.centre, self.scale, b, B) * self.scale > LARGEST:
+            return self._directly(Q, without, kept, begin, self.n)
+        beta = np.full(groups * ASKED, np.inf, dtype=np.float32)
+        row, query = (np.empty(len(Q) * step + 1, dtype=np.int64) for _ in range(2))
+        for first in range(begin, self.n, step):
+            stop = min(first + step, self.n)
+            kept = _with_room(kept, len(Q) * (stop - first))
+            bits = np.empty((len(beta), -(-(stop - first) // PANEL)), dtype=np.uint32)
+            cuts(kept.limit, B, self.scale, self.d, beta)
+            rule_out(self.a, b, self.alpha, beta, first // PANEL, -(-stop // PANEL), bits)
+            compared = scan(bits, first, stop, self.Z, Q, without, row, query, kept)
+            if compared * SHARE > len(Q) * (stop - first + 2 * k * SHARE):
+                return self._directly(Q, without, kept, stop, self.n)
+        return kept
+
+    def _directly(self, Q: Floats, without: Array, kept: Kept, begin: int, end: int) -> Kept:
+        """The rows begin … end − 1 in float64."""
+        tile = np.empty((FIRST // LANE, self.d, LANE))
+        for first in range(begin, end, FIRST):
+            stop = min(first + FIRST, end)
+            kept = _with_room(kept, len(Q) * (stop - first))
+            lay_out(self.Z, first, stop, tile)
+            compare(tile, first, stop, Q, self.kind, self.norm, without, kept)
         return kept
 
 

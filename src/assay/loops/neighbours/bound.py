@@ -1,7 +1,7 @@
 """Rows that a product in float32 shows to be too far: which ones, and why no neighbour is ever among them.
 
 Let x be a row, q a query, c any centre and s a power of two; X = s (x − c) and Y = s (q − c) in real numbers; a and b these numbers in
-float32, those below 2⁻¹⁰⁰ as 0; A = |a|² and B = |b|²; u = 2⁻²⁴; G the product a·b as a float32 library computes it, in whatever order. ρ is the
+float32, those below 2⁻¹⁰⁰ as 0; A = |a|² and B = |b|²; u = 2⁻²⁴; G the product a·b in float32, added in whatever order. ρ is the
 limit: a row is of interest where its reduced distance r in float64, added in the order of the columns, is ≤ ρ. Claim: such a row has
 
     G − ½ λ A ≥ β    in float32,     β = ½ (λ B − (1 + 2⁻¹⁵) g²) − η,    g = s √(ρ + d 2⁻¹⁰⁷⁴) (1 + (d + 8) 2⁻⁵²) + 2u √B + √d 2⁻⁹⁸
@@ -57,16 +57,17 @@ def cut(limit, B, s, d):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True)
 def narrow(Z, centre, s, a, A):  # type: ignore[no-untyped-def]
-    """a = s (Z − centre) in float32, A = |a|² of each row. Returns the greatest |Z − centre|: where s times it is above LARGEST, a is of no use."""
-    greatest = 0.0
+    """a (groups, d, lanes) = s (Z − centre) in float32, row i in lane i mod lanes of a group; A = |a|² of each row. Returns the greatest
+    |Z − centre|: where s times it is above LARGEST, a is of no use."""
+    greatest, lanes = 0.0, a.shape[2]
     for i in range(Z.shape[0]):
-        total = 0.0
+        total, g, k = 0.0, i // lanes, i % lanes
         for j in range(Z.shape[1]):
             t = Z[i, j] - centre[j]
             greatest = max(greatest, abs(t))
             t *= s
             x = np.float32(t if LEAST <= abs(t) <= LARGEST else 0.0)
-            a[i, j] = x
+            a[g, j, k] = x
             total += np.float64(x) * np.float64(x)
         A[i] = total
     return greatest
@@ -77,3 +78,10 @@ def halves(A, d, alpha):  # type: ignore[no-untyped-def]
     """alpha = ½ λ A in float32."""
     for i in range(A.shape[0]):
         alpha[i] = np.float32(0.5 * _lambda(d) * A[i])
+
+
+@njit(nogil=True, cache=True)
+def cuts(limit, B, s, d, beta):  # type: ignore[no-untyped-def]
+    """beta: β of each query."""
+    for i in range(limit.shape[0]):
+        beta[i] = cut(limit[i], B[i], s, d)
