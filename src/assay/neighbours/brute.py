@@ -24,12 +24,11 @@ QUERIES = 1024  # of a task
 TILE = 1 << 17  # numbers of a stretch of rows, which stays in a second-level cache while the queries go by
 MOST = 512  # rows of a stretch: after it limits are lowered
 SAMPLE = 4096  # rows that the centre is the mean of
-USUAL, SMALL = (
-    20,
-    2.0**-30,
-)  # the power of two that the largest numbers are brought to; at less than this too much is lost
+USUAL = 20  # the power of two that the largest numbers are brought to
+SMALL = 2.0**-30  # where the largest is less than this, too much is lost
 SHARE = 16  # where more than one row in so many is compared in float64, products are of no use
-FIRST = 256  # rows at most that are compared directly, for a first limit
+FIRST = 256  # rows that are compared directly, for a first limit, where few neighbours are wanted
+FEW = 8  # where more than one row in so many is wanted, all are compared directly
 
 
 class Brute:
@@ -48,7 +47,8 @@ class Brute:
             greatest = float(np.abs(some - self.centre).max())
         panels = -(-self.n // PANEL)
         self.a, A = np.zeros((panels, self.d, PANEL), dtype=np.float32), np.empty(self.n)
-        parts = [slice(i, i + 4) for i in range(0, panels, 4)]
+        step = max(1, TILE // (PANEL * self.d))
+        parts = [slice(i, i + step) for i in range(0, panels, step)]
         for _ in range(2):
             if not math.isfinite(greatest):
                 return False
@@ -99,8 +99,13 @@ class Brute:
         limit, used = np.array(r[part], dtype=np.float64), np.zeros(1, dtype=np.int64)
         kept = self._walk(Q[part], _none(len(limit)), Kept(ALL, 1, limit, np.empty(0), whole, whole, used))
         far, row, query = (array[: used[0]] for array in (kept.r, kept.row, kept.query))
-        order = np.lexsort((row, far, query))
-        return np.bincount(query, minlength=len(limit)), row[order], far[order]
+        by_query = np.argsort(query.astype(np.uint16), kind="stable")  # the rows of a query stay in their order
+        far, row, counts = far[by_query], row[by_query], np.bincount(query, minlength=len(limit))
+        for stop, many in zip(np.cumsum(counts).tolist(), counts.tolist()):
+            own = slice(stop - many, stop)
+            order = np.argsort(far[own], kind="stable")
+            far[own], row[own] = far[own][order], row[own][order]
+        return counts, row, far
 
     def count(self, Q: Floats, r: Floats) -> Array:
         """The number of rows at a reduced distance of at most r (m,) of each query."""
@@ -124,8 +129,8 @@ class Brute:
         """All rows for a block of queries, some after another."""
         k = kept.k if kept.what == NEAREST else 0
         step = max(PANEL, min(MOST, TILE // max(1, self.d)) // PANEL * PANEL)
-        known = min(max(self.n // 512, 2 * k), FIRST) if k else 0
-        begin = -(-known // PANEL) * PANEL if self.products else self.n
+        known = max(min(self.n // 512, FIRST), 2 * k) if k else 0
+        begin = -(-known // PANEL) * PANEL if self.products and FEW * k <= self.n else self.n
         kept = self._directly(Q, without, kept, 0, min(begin, self.n))
         if begin >= self.n:
             return kept
@@ -135,8 +140,9 @@ class Brute:
             return self._directly(Q, without, kept, begin, self.n)
         beta = np.full(groups * ASKED, np.inf, dtype=np.float32)
         row, query = (np.empty(len(Q) * step + 1, dtype=np.int64) for _ in range(2))
-        for first in range(begin, self.n, step):
-            stop = min(first + step, self.n)
+        stop = begin
+        while stop < self.n:  # no more rows than have been seen before, as their limit is as loose as those were few
+            first, stop = stop, min(stop + max(PANEL, min(step, stop)), self.n)
             kept = _with_room(kept, len(Q) * (stop - first))
             bits = np.empty((len(beta), -(-(stop - first) // PANEL)), dtype=np.uint32)
             cuts(kept.limit, B, self.scale, self.d, beta)
