@@ -2,121 +2,120 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from assay.engines.threads import Threads
-from assay.loops.neighbours.kdtree_build import halve, leaf_blocks, leaf_boxes
-from assay.loops.neighbours.kdtree_query import Nodes, homes, nearest
+from assay.loops.neighbours.gaps import GREATEST, POWERS, SQUARES, SUM
+from assay.loops.neighbours.kdtree_build import fill_leaves, halve
+from assay.loops.neighbours.kdtree_nodes import BLOCKS, LEAF, Nodes
+from assay.loops.neighbours.kdtree_query import homes, nearest
+from assay.loops.neighbours.kdtree_within import count_within, gather, within
 from assay.loops.neighbours.lanes import LANE
+from assay.neighbours.kdtree_scale import outwards, scale_of
 from assay.numerics import Array, Floats
 
-LEAF = 16  # rows of a leaf at most
 AT_A_TIME = 512  # queries of a task
-PARTS = 16  # stretches of a level that are built side by side
+PARTS = 16  # stretches of leaves that are filled side by side
+TOP = 4  # halvings one after another; what is below them is a task each
+NUMBER = 0xFFFFFFFF  # the bits of a place that say which query it is of
+UNROLLED = 6  # columns at most for which loops are compiled each
 
 
 class Tree:
-    """Rows Z (n, d), float64 and finite, in the order of their leaves, with the boxes of all nodes."""
+    """Rows Z (n, d), n ≥ 1, float64 and finite, in the order of their leaves, with the boxes of all nodes; `norm` 2, 1, ∞ or any p ≥ 1."""
 
-    def __init__(self, Z: Floats, workers: Threads) -> None:
-        self.workers, (self.n, self.d) = workers, Z.shape
-        self.levels = max(0, int(np.ceil(np.log2(max(1, self.n) / LEAF))))
-        self.depth = -(-self.levels // 3)
-        self.inner = (8**self.depth - 1) // 7
-        rows = np.ascontiguousarray(Z, dtype=np.float64).copy()
-        self.number = np.arange(self.n, dtype=np.int64)
-        self._order(rows)
-        leaves = 1 << self.levels
-        self.blocks = np.empty((leaves, -(-LEAF // LANE), self.d, LANE))
-        low, high = np.empty((leaves, self.d)), np.empty((leaves, self.d))
-        stretches = self._stretches(leaves)
-        for _ in workers.map(partial(self._fill, rows, low, high), stretches):
+    def __init__(self, Z: Floats, workers: Threads, norm: float = 2.0) -> None:
+        self.workers, self.norm, (self.n, self.d) = workers, norm, Z.shape
+        self.leaves = -(-self.n // LEAF)
+        rows, number = self._ordered(np.ascontiguousarray(Z, dtype=np.float64))
+        blocks = np.empty((self.leaves, BLOCKS, self.d, LANE))
+        low, high = np.empty((self.leaves, self.d)), np.empty((self.leaves, self.d))
+        edges = np.unique(np.linspace(0, self.leaves, PARTS + 1).astype(np.int64)).tolist()
+        self._all(lambda part: fill_leaves(rows, *part, blocks, low, high), list(pairwise(edges)))
+        self.scale = scale_of(low, high, norm)
+        self.nodes = self._nodes(*outwards(low, high, self.scale), blocks, number)
+        self._kind = {2.0: SQUARES, 1.0: SUM, math.inf: GREATEST}.get(norm, POWERS)
+        self._dims = (0,) * self.d if self._kind == SQUARES and self.d <= UNROLLED else ()
+
+    def _all(self, work: Callable[[Any], None], items: Iterable[Any]) -> None:
+        for _ in self.workers.map(work, items):
             pass
-        self.centre = 0.5 * low.min(axis=0) + 0.5 * high.max(axis=0)
-        boxes = self._boxes(low, high)
-        self.nodes = Nodes(self.n, self.levels, self.inner, self.blocks.shape[1], boxes, self.blocks, self.number)
 
-    def _stretches(self, count: int) -> list[tuple[int, int]]:
-        edges = np.unique(np.linspace(0, count, min(count, PARTS) + 1).astype(np.int64)).tolist()
-        return list(pairwise(edges))
-
-    def _order(self, rows: Floats) -> None:
+    def _ordered(self, Z: Floats) -> tuple[Floats, Array]:
         """The upper levels one after another, then what is below them side by side."""
-        top = min(self.levels, 4)
-        for level in range(top):
-            nodes = [(i, i + 1) for i in range(1 << level)]
-            for _ in self.workers.map(partial(self._halve, rows, level, level + 1), nodes):
-                pass
-        for _ in self.workers.map(partial(self._halve, rows, top, self.levels), [(i, i + 1) for i in range(1 << top)]):
-            pass
+        height = (self.leaves - 1).bit_length()
+        here, there = (Z.copy(), np.arange(self.n)), (np.empty_like(Z), np.empty(self.n, dtype=np.int64))
+        top = min(height, TOP)
+        for step in range(top):
+            self._all(lambda i: halve(*here, *there, height - step, i, height - step - 1), range(1 << step))  # noqa: B023
+            here, there = there, here
+        if height > top:
+            self._all(lambda i: halve(*here, *there, height - top, i, 0), range(1 << top))
+        return there if (height - top) % 2 else here
 
-    def _halve(self, rows: Floats, level: int, until: int, part: tuple[int, int]) -> None:
-        halve(rows, self.number, self.n, level, *part, until)
+    def _nodes(self, low: Array, high: Array, blocks: Floats, number: Array) -> Nodes:
+        """The boxes of the children of all nodes above the leaves, level by level upwards."""
+        start, parts = [0, 0], []
+        while len(low) > 1:
+            count = -(-len(low) // LANE)
+            padded = np.full((2, count * LANE, self.d), np.nan, dtype=np.float32)
+            padded[0, : len(low)], padded[1, : len(low)] = low, high
+            box = padded.reshape(2, count, LANE, self.d)
+            parts.append(box.transpose(1, 3, 0, 2))
+            start.append(start[-1] + count)
+            low, high = np.fmin.reduce(box[0], axis=1), np.fmax.reduce(box[1], axis=1)
+        boxes = np.ascontiguousarray(np.concatenate(parts)) if parts else np.empty((0, self.d, 2, LANE), np.float32)
+        return Nodes(len(parts), np.array(start), boxes, blocks, number)
 
-    def _fill(self, rows: Floats, low: Floats, high: Floats, part: tuple[int, int]) -> None:
-        leaf_blocks(rows, self.n, self.levels, *part, self.blocks, LANE)
-        leaf_boxes(rows, self.n, self.levels, *part, low, high)
+    def _places(self, Q: Floats) -> Array:
+        """The queries in the order of their homes: the leaf times 2³², and the query's number."""
+        place = np.empty(len(Q), dtype=np.int64)
 
-    def _boxes(self, low: Floats, high: Floats) -> Array:
-        """(nodes, d, 2, 8) float32: least and greatest values of the children of each inner node, rounded outwards."""
-        boxes = np.empty((self.inner, self.d, 2, LANE), dtype=np.float32)
-        boxes[:, :, 0], boxes[:, :, 1] = np.inf, -np.inf
-        low32, high32 = rounded_down(low - self.centre), rounded_up(high - self.centre)
-        for depth in range(self.depth - 1, -1, -1):
-            first, nodes = (8**depth - 1) // 7, -(-len(low32) // LANE)
-            few = len(low32) // nodes
-            own = boxes[first : first + nodes]
-            own[:, :, 0, :few] = low32.reshape(nodes, few, self.d).transpose(0, 2, 1)
-            own[:, :, 1, :few] = high32.reshape(nodes, few, self.d).transpose(0, 2, 1)
-            low32 = low32.reshape(nodes, few, self.d).min(axis=1)
-            high32 = high32.reshape(nodes, few, self.d).max(axis=1)
-        return boxes
+        def part(a: int) -> None:
+            b = a + 4 * AT_A_TIME
+            homes(self._dims, self._kind, Q[a:b], self.nodes, self.scale, a, place[a:b])
+
+        self._all(part, range(0, len(Q), 4 * AT_A_TIME))
+        place.sort()
+        return place
 
     def nearest(self, Q: Floats, k: int, without: Array | None = None) -> tuple[Floats, Array]:
         """The k nearest rows of each query: reduced distances (m, k) and row numbers (m, k). `without` (m,): a row that a query must not
         have, −1: none."""
-        m = len(Q)
         Q = np.ascontiguousarray(Q, dtype=np.float64)
-        own = np.full(m, -1, dtype=np.int64) if without is None else without
-        best, index = np.empty((m, k)), np.empty((m, k), dtype=np.int64)
-        moved = np.clip(Q - self.centre, -1e18, 1e18)
-        bounds = rounded_down(moved), rounded_up(moved)
-        order = self._order_of(*bounds)
-        for _ in self.workers.map(partial(self._nearest, Q, bounds, own, order, best, index), range(0, m, AT_A_TIME)):
-            pass
+        own = np.empty(0, dtype=np.int64) if without is None else without
+        best, index = np.empty((len(Q), k)), np.empty((len(Q), k), dtype=np.int64)
+        place = self._places(Q)
+        ask = partial(nearest, self._dims, self._kind, Q, own, self.nodes, self.scale)
+        self._all(lambda a: ask(place[a : a + AT_A_TIME], best, index), range(0, len(Q), AT_A_TIME))
         return best, index
 
-    def _order_of(self, low: Floats, high: Floats) -> Array:
-        """The queries in the order of their leaves: what one has read, the next one needs."""
-        if len(low) <= AT_A_TIME:
-            return np.arange(len(low))
-        leaf = np.empty(len(low), dtype=np.int64)
-        parts = [slice(a, a + 4 * AT_A_TIME) for a in range(0, len(low), 4 * AT_A_TIME)]
-        for _ in self.workers.map(lambda part: homes(low[part], high[part], self.nodes, leaf[part]), parts):
-            pass
-        return np.argsort(leaf, kind="stable")
+    def within(self, Q: Floats, r: Floats) -> tuple[Array, Array, Floats]:
+        """All rows whose reduced distance is at most r[i]: start (m + 1,), and row numbers and reduced distances, those of query i from
+        start[i] to start[i + 1] − 1, in the order of (r, row)."""
+        Q, radius = np.ascontiguousarray(Q, dtype=np.float64), np.ascontiguousarray(r, dtype=np.float64)
+        place = self._places(Q)
+        parts = [place[a : a + AT_A_TIME] for a in range(0, len(Q), AT_A_TIME)]
+        ask = partial(within, self._dims, self._kind, Q, radius, self.nodes, self.scale)
+        found = list(self.workers.map(ask, parts))
+        counts = np.zeros(len(Q) + 1, dtype=np.int64)
+        for part, (stop, _, _) in zip(parts, found):
+            counts[(part & NUMBER) + 1] = np.diff(stop, prepend=0)
+        start = np.cumsum(counts)
+        index, distances = np.empty(start[-1], dtype=np.int64), np.empty(start[-1])
+        self._all(lambda i: gather(parts[i] & NUMBER, *found[i], start, index, distances), range(len(parts)))
+        return start, index, distances
 
-    def _nearest(
-        self,
-        Q: Floats,
-        bounds: tuple[Floats, Floats],
-        without: Array,
-        order: Array,
-        best: Floats,
-        index: Array,
-        start: int,
-    ) -> None:
-        nearest(Q, *bounds, without, self.nodes, order[start : start + AT_A_TIME], best, index)
-
-
-def rounded_down(x: Floats) -> Floats:
-    """float32 at or below what x was before its last operation: one step below the nearest."""
-    return np.nextafter(x.astype(np.float32), np.float32(-np.inf))
-
-
-def rounded_up(x: Floats) -> Floats:
-    """float32 at or above what x was before its last operation."""
-    return np.nextafter(x.astype(np.float32), np.float32(np.inf))
+    def count(self, Q: Floats, r: Floats) -> Array:
+        """How many rows have a reduced distance of at most r[i]: (m,)."""
+        Q, radius = np.ascontiguousarray(Q, dtype=np.float64), np.ascontiguousarray(r, dtype=np.float64)
+        place, counts = self._places(Q), np.empty(len(Q), dtype=np.int64)
+        ask = partial(count_within, self._dims, self._kind, self.n, Q, radius, self.nodes, self.scale)
+        self._all(lambda a: ask(place[a : a + AT_A_TIME], counts), range(0, len(Q), AT_A_TIME))
+        return counts

@@ -1,6 +1,12 @@
-"""Building a k-d tree: rows are put in an order in which every node is a stretch, halved where its widest column has its median.
+"""Building a k-d tree: rows are put in an order in which every node is a stretch, parted where its widest column has its middle.
 
-The tree is balanced, so that nothing of its shape is stored: node i of level l holds the rows ⌊n i / 2^l⌋ … ⌊n (i + 1) / 2^l⌋ − 1 of the order.
+Leaves are full: of a node of 2^h leaves, the first half holds 2^(h − 1) of them, and what is left over is the last one's. So node i of height h has the rows
+LEAF · 2^h · i … LEAF · 2^h · (i + 1) − 1 of the order, and nothing of the shape is stored.
+
+A node's rows are not swapped: their values in its column, less the least, are sorted apart as whole numbers, the last bits of which say which row
+they are of; then rows are copied, from one array to another and at the next height back. Values that differ only in these bits, or that lie below the
+least of the sample that was looked at, may come to lie on the wrong side: boxes are made of the rows that they hold, so that this costs
+nothing but a box that is slightly larger.
 """
 
 from __future__ import annotations
@@ -8,101 +14,142 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-FEW = 24  # rows that are sorted rather than parted further
+from assay.loops.neighbours.kdtree_nodes import LEAF
+from assay.loops.neighbours.lanes import LANE
+from assay.loops.tree.inner import inlined
+
+FEW = 24  # values that are sorted rather than parted further
+SAMPLE = 256  # rows at most that a node's widest column is judged by
+PIVOTS = 31  # values at most of which one parts the others
 
 
-@njit(nogil=True, cache=True, inline="always")
-def _swap(rows, number, d, i, j):  # type: ignore[no-untyped-def]
-    for c in range(d):
-        rows[i, c], rows[j, c] = rows[j, c], rows[i, c]
-    number[i], number[j] = number[j], number[i]
-
-
-@njit(nogil=True, cache=True)
-def _widest(rows, a, b):  # type: ignore[no-untyped-def]
-    """The column in which the rows a … b − 1 spread most; −1 where they are all equal."""
-    best, widest = -1, 0.0
+@inlined
+def _widest(rows, a, b, keys):  # type: ignore[no-untyped-def]
+    """The column in which the rows a … b − 1 spread most, and its least value."""
+    best, widest, least = 0, -1.0, rows[a, 0]
+    step = max(1, (b - a) // SAMPLE)
     for c in range(rows.shape[1]):
         low = high = rows[a, c]
-        for i in range(a + 1, b):
+        for i in range(a + step, b, step):
             x = rows[i, c]
             low = x if x < low else low
             high = x if x > high else high
         if high - low > widest:
-            best, widest = c, high - low
-    return best
+            best, widest, least = c, high - low, low
+    return best, least
 
 
-@njit(nogil=True, cache=True)
-def _select(rows, number, a, b, k, c):  # type: ignore[no-untyped-def]
-    """Reorder the rows a … b − 1 so that row k has the value in column c that it would have if they were sorted, none before it a greater
-    one and none behind it a smaller one."""
-    d = rows.shape[1]
-    low, high = a, b - 1
-    while high - low >= FEW:
-        middle = (low + high) // 2
-        x, y, z = rows[low, c], rows[middle, c], rows[high, c]
-        pivot = max(min(x, y), min(max(x, y), z))
-        i, j = low, high
-        while i <= j:
-            while rows[i, c] < pivot:
-                i += 1
-            while rows[j, c] > pivot:
-                j -= 1
-            if i <= j:
-                _swap(rows, number, d, i, j)
-                i += 1
-                j -= 1
-        if k <= j:
-            high = j
-        elif k >= i:
-            low = i
+@inlined
+def _sort(keys, low, high):  # type: ignore[no-untyped-def]
+    for i in range(low + 1, high):
+        x, j = keys[i], i
+        while j > low and keys[j - 1] > x:
+            keys[j] = keys[j - 1]
+            j -= 1
+        keys[j] = x
+
+
+@inlined
+def _pivot(keys, low, high, k, pivots):  # type: ignore[no-untyped-def]
+    """A value of keys[low:high] that is near the one that would be at k if they were sorted."""
+    count = PIVOTS if high - low > 512 else 5
+    step = (high - low) // count
+    for i in range(count):
+        pivots[i] = keys[low + i * step + step // 2]
+    _sort(pivots, 0, count)
+    return pivots[min(count - 1, (k - low) * count // (high - low))]
+
+
+@inlined
+def _select(keys, m, k, pivots):  # type: ignore[no-untyped-def]
+    """Reorder keys[:m], all different, so that none before k is greater than one from k on."""
+    low, high = 0, m
+    while high - low > FEW:
+        pivot = _pivot(keys, low, high, k, pivots)
+        split = low
+        for i in range(low, high):
+            x = keys[i]
+            keys[i] = keys[split]
+            keys[split] = x
+            split += x < pivot
+        if split == low:  # the least of all: it goes first
+            for i in range(low, high):
+                if keys[i] == pivot:
+                    keys[i], keys[low] = keys[low], keys[i]
+            low += 1
+            if k < low:
+                return
+        elif k < split:
+            high = split
+        elif k > split:
+            low = split
         else:
             return
-    for i in range(low + 1, high + 1):
-        j = i
-        while j > low and rows[j - 1, c] > rows[j, c]:
-            _swap(rows, number, d, j - 1, j)
-            j -= 1
+    _sort(keys, low, high)
 
 
-@njit(nogil=True, cache=True)
-def halve(rows, number, n, level, first, last, levels):  # type: ignore[no-untyped-def]
-    """Order the rows of nodes first … last − 1 of a level, and of all levels below up to `levels`."""
-    while level < levels:
-        for i in range(first, last):
-            a, b = (n * i) >> level, (n * (i + 1)) >> level
-            if b - a > 1:
-                c = _widest(rows, a, b)
-                if c >= 0:
-                    _select(rows, number, a, b, (n * (2 * i + 1)) >> (level + 1), c)
-        level += 1
-        first, last = 2 * first, 2 * last
-
-
-@njit(nogil=True, cache=True)
-def leaf_blocks(rows, n, levels, first, last, blocks, lane):  # type: ignore[no-untyped-def]
-    """blocks[leaf, block, column, lane]: the rows of the leaves first … last − 1, `lane` at a time, column by column; what is left over is
-    infinite, and so farther than any row."""
-    d, many = rows.shape[1], blocks.shape[1]
-    for leaf in range(first, last):
-        a, b = (n * leaf) >> levels, (n * (leaf + 1)) >> levels
-        for block in range(many):
-            for k in range(lane):
-                i = a + block * lane + k
-                for c in range(d):
-                    blocks[leaf, block, c, k] = rows[i, c] if i < b else np.inf
-
-
-@njit(nogil=True, cache=True)
-def leaf_boxes(rows, n, levels, first, last, low, high):  # type: ignore[no-untyped-def]
-    """low, high (leaves, d): the least and the greatest values of each leaf; of an empty one +∞ and −∞."""
-    d = rows.shape[1]
-    for leaf in range(first, last):
+@inlined
+def _part(rows, number, to, to_number, a, middle, b, values, keys, pivots):  # type: ignore[no-untyped-def]
+    """Copy the rows a … b − 1 so that those with the least values in the widest column come before the middle."""
+    m, d = b - a, rows.shape[1]
+    c, least = _widest(rows, a, b, keys)
+    for i in range(m):
+        values[i] = max(rows[a + i, c] - least, 0.0)
+    which = 1
+    while which < m:
+        which *= 2
+    which -= 1
+    for i in range(m):
+        keys[i] = (keys[i] & ~which) | i
+    if middle < b:
+        _select(keys, m, middle - a, pivots)
+    for i in range(m):
+        j = a + (keys[i] & which)
         for c in range(d):
-            low[leaf, c], high[leaf, c] = np.inf, -np.inf
-        for i in range((n * leaf) >> levels, (n * (leaf + 1)) >> levels):
-            for c in range(d):
-                x = rows[i, c]
-                low[leaf, c] = min(low[leaf, c], x)
-                high[leaf, c] = max(high[leaf, c], x)
+            to[a + i, c] = rows[j, c]
+        to_number[a + i] = number[j]
+
+
+@njit(nogil=True, cache=True)
+def halve(rows, number, to, to_number, height, first, until):  # type: ignore[no-untyped-def]
+    """Part node `first` of a height, and its descendants down to those of height `until`: rows are where they were for an even number of steps, else in
+    `to`."""
+    n = rows.shape[0]
+    stack = np.empty((128, 2), np.int64)
+    room = min(n, LEAF << height)
+    values, pivots = np.empty(room), np.empty(PIVOTS, np.int64)
+    keys = values.view(np.int64)
+    stack[0, 0], stack[0, 1] = height, first
+    waiting = 1
+    while waiting > 0:
+        waiting -= 1
+        h, i = stack[waiting]
+        a = (LEAF << h) * i
+        if a >= n:
+            continue
+        middle, b = a + (LEAF << (h - 1)), min(n, a + (LEAF << h))
+        if (height - h) % 2 == 0:
+            _part(rows, number, to, to_number, a, middle, b, values, keys, pivots)
+        else:
+            _part(to, to_number, rows, number, a, middle, b, values, keys, pivots)
+        if h - 1 > until:
+            for side in range(2):
+                stack[waiting, 0], stack[waiting, 1] = h - 1, 2 * i + 1 - side
+                waiting += 1
+
+
+@njit(nogil=True, cache=True)
+def fill_leaves(rows, first, last, blocks, low, high):  # type: ignore[no-untyped-def]
+    """Of the leaves first … last − 1: blocks[leaf, block, column, lane], their rows column by column, NaN where there is none; low, high (leaves, d), their
+    least and greatest values."""
+    n, d = rows.shape
+    for leaf in range(first, last):
+        a, b = LEAF * leaf, min(n, LEAF * (leaf + 1))
+        for c in range(d):
+            least = most = rows[a, c]
+            for i in range(a, a + LEAF):
+                x = rows[i, c] if i < b else np.nan
+                least = x if x < least else least
+                most = x if x > most else most
+                blocks[leaf, (i - a) // LANE, c, (i - a) % LANE] = x
+            low[leaf, c], high[leaf, c] = least, most
