@@ -68,3 +68,22 @@ def test_matrices_that_are_no_metric_are_refused():
         root_of(np.zeros((2, 2)), 2)
     with pytest.raises(DataError, match="Row 1 is all zeros"):
         Geometry(2.0, unit=True).rows(np.array([[1.0, 0.0], [0.0, 0.0]]))
+
+
+@pytest.mark.parametrize("norm", [2.0, 1.0, np.inf, 3.0])
+@pytest.mark.parametrize("size", [2.0**1000, 2.0**660, 1.0, 2.0**-600, 2.0**-1000])
+def test_rows_of_any_size_have_the_distances_of_the_same_rows_at_size_one(norm, size):
+    usual, plain = Geometry(norm), Geometry(norm)
+    expected = usual.distances(reduced_distances(X, Q, norm), 4)
+    other = plain.scaled((X * size).min(axis=0), (X * size).max(axis=0))
+    assert (other.scale == 1.0) == (size == 1.0 or (norm in (1.0, np.inf) and size < 2.0**900))
+    r = reduced_distances(other.rows(X * size), other.rows(Q * size), norm)
+    assert np.allclose(other.distances(r, 4) / size, expected, rtol=1e-15)
+    assert all(other.reduced(float(other.distances(np.float64(value), 4)), 4) >= value for value in r.ravel()[:20])
+
+
+def test_directions_of_rows_of_any_size_are_compared():
+    cosine = Geometry(2.0, unit=True)
+    assert np.array_equal(cosine.rows(X * 2.0**900), cosine.rows(X))
+    assert np.array_equal(cosine.rows(X * 2.0**-900), cosine.rows(X))
+    assert cosine.scaled(X.min(axis=0), X.max(axis=0)) is cosine

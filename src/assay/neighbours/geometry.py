@@ -6,12 +6,15 @@
     norm 1, ∞, p    Σ|x_j − z_j|,  max|x_j − z_j|,  (Σ|x_j − z_j|^p)^{1/p};        Hamming: the share of columns that differ
 
 The lecture notes' d_W is the square of the one here, which orders rows alike and is a metric.
+
+Squares of differences overflow where rows are 1e200 apart, and vanish where they are 1e-200 apart: all rows would be equally far. There rows are taken times
+a power of two (`Geometry.scaled`), which changes none of their digits, and distances are divided by it.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,18 +26,35 @@ from assay.numerics import Array, Floats
 NORMS = {"euclidean": 2.0, "manhattan": 1.0, "chebyshev": math.inf, "hamming": HAMMING, "cosine": 2.0}
 SYMMETRIC = 1e-8  # of the greatest entry: more asymmetry than that is no rounding
 NEGATIVE = 1e-10  # of the greatest eigenvalue: less than −that is no rounding
+ROOMY = 256  # powers of differences up to 2^this, and down to 2^−this, are far from where float64 ends
 
 
 @dataclass(frozen=True)
 class Geometry:
-    """`centre` (d,) and `map` (d, r), where rows are mapped; `unit`: rows are brought to length 1; `norm`: of the differences; `scale`, a power of
-    two, multiplies rows whose squares would overflow or vanish."""
+    """`centre` (d,) and `map` (d, r), where rows are mapped; `unit`: rows are brought to length 1; `norm`: of the differences;
+    `scale`: a power of two that rows are taken times."""
 
     norm: float
     map: Floats | None = None
     centre: Floats | None = None
     unit: bool = False
     scale: float = 1.0
+
+    def scaled(self, low: Floats, high: Floats) -> Geometry:
+        """The geometry in which powers of the differences of rows between these values, as `rows` gives them, neither overflow nor all vanish: this one
+        almost always.
+
+        >>> Geometry(2.0).scaled(np.array([0.0]), np.array([1e200])).scale == 2.0**-665
+        True
+        """
+        if self.unit or self.norm == HAMMING:
+            return self
+        half = float((0.5 * high - 0.5 * low).max(initial=0.0))
+        size = math.frexp(half)[1] + 1
+        power = 1.0 if math.isinf(self.norm) else self.norm
+        if half == 0.0 or (power == 1.0 and size < 1000) or abs(size) * power <= ROOMY:
+            return self
+        return replace(self, scale=self.scale * math.ldexp(1.0, max(-1000, min(1000, -size))))
 
     def rows(self, X: Array) -> Floats:
         """The rows in which distances are norms; the same bits for a row alone as among others."""
@@ -43,6 +63,7 @@ class Geometry:
             assert self.centre is not None
             Z = _mapped(Z - self.centre, self.map)
         if self.unit:
+            Z = np.ldexp(Z, -np.frexp(np.abs(Z).max(axis=1, initial=0.0))[1][:, None])  # its direction is the same
             length = np.sqrt(_squares(Z))
             if not np.all(length > 0):
                 at = int(np.flatnonzero(~(length > 0))[0])
@@ -68,9 +89,7 @@ class Geometry:
             return math.floor(distance * columns * (1 + 2.0**-50))
         if self.norm == 1.0 or math.isinf(self.norm):
             return distance * self.scale
-        if math.isinf(distance):
-            return math.inf
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", under="ignore"):
             r = float(np.float64(distance * self.scale) ** self.norm)
         step = math.inf
         while self.distances(np.float64(np.nextafter(r, step)), columns) <= distance and r < step:
@@ -78,19 +97,6 @@ class Geometry:
         while self.distances(np.float64(r), columns) > distance:
             r = float(np.nextafter(r, -step))
         return r
-
-
-def scale_for(low: Floats, high: Floats) -> float:
-    """The power of two that brings columns between these values to a spread of about 1, where powers of their differences could overflow or
-    vanish; else 1: a power of two changes no digit of a distance.
-
-    >>> scale_for(np.array([0.0]), np.array([3.0])), scale_for(np.array([-1e200]), np.array([1e200])) == 2.0**-665
-    (1.0, True)
-    """
-    half = float((0.5 * high - 0.5 * low).max(initial=0.0))
-    if half == 0.0 or 2.0**-200 <= half <= 2.0**200:
-        return 1.0
-    return float(2.0 ** -max(-1000, min(1000, math.frexp(half)[1])))
 
 
 def _squares(Z: Floats) -> Floats:

@@ -13,7 +13,7 @@ from assay.engines import Block, Engine, Rows, fold
 from assay.errors import DataError, ParameterError
 from assay.hypotheses.scatter import ClassScatter, absorb_scatter, merge_scatter
 from assay.labels import Labels
-from assay.neighbours.geometry import NORMS, Geometry, root_of, scale_for
+from assay.neighbours.geometry import NORMS, Geometry, root_of
 from assay.numerics import Floats
 from assay.params import Choice, Free, Param, Range
 
@@ -69,12 +69,9 @@ def plain_geometry(model: Metric, d: int, low: Floats, high: Floats) -> Geometry
     """The geometry where nothing of the rows matters but how far their columns reach; None: more does."""
     given = model.metric_params or {}
     if model.metric == "minkowski":
-        return Geometry(float(model.p), scale=scale_for(low, high))
+        return Geometry(float(model.p)).scaled(low, high)
     if model.metric in NORMS:
-        plain = model.metric in ("cosine", "hamming")
-        return Geometry(
-            NORMS[model.metric], unit=model.metric == "cosine", scale=1.0 if plain else scale_for(low, high)
-        )
+        return Geometry(NORMS[model.metric], unit=model.metric == "cosine").scaled(low, high)
     for name in ("W", "VI"):
         if name in given:
             return Geometry(2.0, root_of(given[name], d, f"metric_params[{name!r}]"), np.zeros(d))
