@@ -7,72 +7,81 @@ import hashlib
 import numpy as np
 import pytest
 from cases import CASES, IDS, file_bytes, lines
+from small_blocks import small_blocks
 
 import assay
 from assay.engines import block_rows
+from assay.engines.rows import LARGEST_BLOCK
 
-WIDE, COLUMNS, NARROW = 600, 40, 3
-BLOCK = block_rows(COLUMNS)
-#: around the edges of a block, and nine blocks: more than one group of a cluster's tasks
-SHAPES = [
-    (block_rows(WIDE) - 1, WIDE),
-    (block_rows(WIDE) + 1, WIDE),
-    (BLOCK, COLUMNS),
-    (2 * BLOCK, COLUMNS),
-    (9 * block_rows(NARROW) + 5, NARROW),
-]
+WIDE, COLUMNS, NARROW = 60, 20, 3
+#: around the edges of a block, and nine blocks: more than one group of a cluster's tasks; in blocks and rows beyond, columns
+SHAPES = [(1, -1, WIDE), (1, 1, WIDE), (1, 0, COLUMNS), (2, 0, COLUMNS), (9, 5, NARROW)]
+LARGE = 2 * LARGEST_BLOCK + 5  # rows that are several blocks, of columns and of labels alone, as they are outside tests
+
+
+@pytest.fixture
+def small(client):
+    with small_blocks(client):
+        yield
 
 
 def mark(model):
     return hashlib.sha256(file_bytes(model)).hexdigest()
 
 
-def fitted(case, n, d=COLUMNS, dtype=np.float64, weighted=True):
+def fitted(case, n, d, dtype=np.float64, weighted=True):
     X, y = case.rows(n, d)
-    w = 0.5 + np.arange(n) % 4 if weighted else None
+    w = 0.5 + np.arange(n) % 5 if weighted else None
     return case.model().fit(X.astype(dtype), y, sample_weight=w)
+
+
+def marks_on_engines(case, n, d, client, engines, **options):
+    marks = {}
+    for name, workers in engines:
+        with assay.engine(name, workers=workers):
+            marks[name, workers] = mark(fitted(case, n, d, **options))
+    with assay.engine("cluster", client):
+        marks["cluster"] = mark(fitted(case, n, d, **options))
+    return marks
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("case", CASES, ids=IDS)
-def test_model_files_are_the_same_bytes_on_every_engine(case, shape, client):
+def test_model_files_are_the_same_bytes_on_every_engine(case, shape, client, small):
+    blocks, beyond, d = shape
     engines = [("threads", 1), ("threads", 2), ("threads", 5), ("stream", 1), ("stream", 2)]
-    marks = {}
-    for name, workers in engines if shape[1] == NARROW else engines[1:4]:
-        with assay.engine(name, workers=workers):
-            marks[name, workers] = mark(fitted(case, *shape))
-    with assay.engine("cluster", client):
-        marks["cluster"] = mark(fitted(case, *shape))
+    marks = marks_on_engines(case, blocks * block_rows(d) + beyond, d, client, engines if d == NARROW else engines[1:4])
     assert len(set(marks.values())) == 1, marks
 
 
 @pytest.mark.parametrize("case", CASES, ids=IDS)
-def test_single_precision_and_unweighted_rows_too(case, client):
-    n = 3 * BLOCK + 2
-    marks = {}
-    for name, option in [("threads", 1), ("threads", 3), ("stream", 2)]:
-        with assay.engine(name, workers=option):
-            marks[name, option] = mark(fitted(case, n, dtype=np.float32, weighted=False))
-    with assay.engine("cluster", client):
-        marks["cluster"] = mark(fitted(case, n, dtype=np.float32, weighted=False))
+def test_model_files_of_large_tables_are_the_same_bytes_on_every_engine(case, client):
+    marks = marks_on_engines(case, LARGE, NARROW, client, [("threads", 2), ("stream", 1)])
     assert len(set(marks.values())) == 1, marks
 
 
 @pytest.mark.parametrize("case", CASES, ids=IDS)
-def test_dask_arrays_and_frames_of_any_chunking_give_the_bytes_of_numpy(case, client):
+def test_single_precision_and_unweighted_rows_too(case, client, small):
+    n, engines = 3 * block_rows(COLUMNS) + 2, [("threads", 1), ("threads", 3), ("stream", 2)]
+    marks = marks_on_engines(case, n, COLUMNS, client, engines, dtype=np.float32, weighted=False)
+    assert len(set(marks.values())) == 1, marks
+
+
+@pytest.mark.parametrize("case", CASES, ids=IDS)
+def test_dask_arrays_and_frames_of_any_chunking_give_the_bytes_of_numpy(case, client, small):
     import dask.array as da
     import dask.dataframe as dd
     import pandas as pd
 
-    n, d = 2 * BLOCK + 11, COLUMNS
+    n, d = 2 * block_rows(COLUMNS) + 11, COLUMNS
     X, y = case.rows(n, d)
     w = 1.0 + np.arange(n) % 3
     here = mark(case.model().fit(X, y, sample_weight=w))
-    for rows, columns in [(1000, 40), (17_001, 7), (n, 25)]:
-        A, b, v = da.from_array(X, (rows, columns)), da.from_array(y, 9973), da.from_array(w, n)
+    for rows, columns in [(100, 20), (331, 7), (n, 13)]:
+        A, b, v = da.from_array(X, (rows, columns)), da.from_array(y, 197), da.from_array(w, n)
         with assay.engine("cluster", client):
             assert mark(case.model().fit(A, b, sample_weight=v)) == here
-    assert mark(case.model().fit(da.from_array(X, (9111, d)), y, sample_weight=w)) == here  # on this process's threads
+    assert mark(case.model().fit(da.from_array(X, (211, d)), y, sample_weight=w)) == here  # on this process's threads
     names = [f"x{j}" for j in range(d)]
     frame = pd.DataFrame(X, columns=names)
     here = mark(case.model().fit(frame, y))
@@ -82,15 +91,15 @@ def test_dask_arrays_and_frames_of_any_chunking_give_the_bytes_of_numpy(case, cl
 
 
 @pytest.mark.parametrize("case", CASES, ids=IDS)
-def test_a_parquet_file_gives_the_bytes_of_its_frame(case, tmp_path, client):
+def test_a_parquet_file_gives_the_bytes_of_its_frame(case, tmp_path, client, small):
     import pandas as pd
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    X, y = case.rows(2 * BLOCK + 11, COLUMNS)
+    X, y = case.rows(2 * block_rows(COLUMNS) + 11, COLUMNS)
     frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(COLUMNS)])
     path = tmp_path / "rows.parquet"
-    pq.write_table(pa.Table.from_pandas(frame.assign(y=y), preserve_index=False), path, row_group_size=10_000)
+    pq.write_table(pa.Table.from_pandas(frame.assign(y=y), preserve_index=False), path, row_group_size=100)
     rows = assay.rows(path, target="y")
     marks = {"file": _without_target(case.model().fit(rows))}
     for name, workers in [("threads", 2), ("stream", 1)]:
@@ -113,16 +122,17 @@ def _without_target(model):
 
 
 @pytest.mark.parametrize("case", [CASES[IDS.index("gaussian-nb")]], ids=str)
-def test_a_scheduler_address_is_as_good_as_a_client(case, client):
+def test_a_scheduler_address_is_as_good_as_a_client(case, client, small):
     address = client.scheduler.address
-    here = mark(fitted(case, BLOCK + 1))
+    n = block_rows(COLUMNS) + 1
+    here = mark(fitted(case, n, COLUMNS))
     with assay.engine("cluster", address):
-        assert mark(fitted(case, BLOCK + 1)) == here
+        assert mark(fitted(case, n, COLUMNS)) == here
 
 
 @pytest.mark.parametrize("case", CASES, ids=IDS)
-def test_answers_are_the_same_bits_on_every_engine(case, client):
-    X, y = case.rows(2 * BLOCK + 3, COLUMNS)
+def test_answers_are_the_same_bits_on_every_engine(case, client, small):
+    X, y = case.rows(2 * block_rows(COLUMNS) + 3, COLUMNS)
     model = case.model().fit(X, y)
     seen = []
     for name, option in [("threads", {"workers": 1}), ("threads", {"workers": 3}), ("stream", {"workers": 2})]:
@@ -135,7 +145,7 @@ def test_answers_are_the_same_bits_on_every_engine(case, client):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # twenty steps are not enough to converge
-def test_gradient_descent_takes_the_same_steps_on_every_engine(client):
+def test_gradient_descent_takes_the_same_steps_on_every_engine(client, small):
     X, y = lines(3 * block_rows(NARROW) + 5, NARROW, 0)
     marks = []
     for name, options in [("threads", {"workers": 1}), ("threads", {"workers": 3}), ("stream", {"workers": 2})]:

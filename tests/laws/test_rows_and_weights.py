@@ -7,6 +7,7 @@ import pytest
 from cases import CASES, IDS, answers, file_bytes
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_blocks import small_blocks
 
 from assay.engines import block_rows
 from assay.engines.blas import one_thread_blas
@@ -139,12 +140,13 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was(case):
 def test_an_abandoned_prediction_gives_blas_its_threads_back(case):
     from threadpoolctl import threadpool_info
 
-    X, y = case.rows(block_rows(120) + 1, 120)  # two blocks
-    model = case.model().fit(X, y)
-    with one_thread_blas():  # finds the libraries
-        pass
-    before = [(i["filepath"], i["num_threads"]) for i in threadpool_info()]
-    answers_ = model.predict_blocks(X)
-    next(answers_)
-    answers_.close()
+    with small_blocks():
+        X, y = case.rows(block_rows(20) + 1, 20)  # two blocks
+        model = case.model().fit(X, y)
+        with one_thread_blas():  # finds the libraries
+            pass
+        before = [(i["filepath"], i["num_threads"]) for i in threadpool_info()]
+        answers_ = model.predict_blocks(X)
+        next(answers_)
+        answers_.close()
     assert [(i["filepath"], i["num_threads"]) for i in threadpool_info()] == before

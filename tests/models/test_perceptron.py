@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from cases import file_bytes
+from small_blocks import small_blocks
 
 import assay
 from assay.engines import block_rows
@@ -228,14 +229,15 @@ def test_shuffled_passes_and_seeds():
     "settings", [*({"order": o} for o in ORDERS), {"shuffle": True}, {"variant": "averaged"}], ids=str
 )
 def test_the_same_bytes_on_every_engine(settings, client):
-    n, d = 2 * block_rows(40) + 7, 40
-    X, y = noisy(n, d, 2)
-    w = 0.5 + np.arange(n) % 3
     marks = {}
-    for name, option in [("threads", 1), ("threads", 3), ("stream", 2), ("cluster", client)]:
-        with assay.engine(name, option):
-            model = quiet(Perceptron(max_iter=2, **settings), X, y, sample_weight=w)
-            marks[name, str(option)] = hashlib.sha256(file_bytes(model)).hexdigest()
+    with small_blocks(client):
+        n, d = 2 * block_rows(20) + 7, 20
+        X, y = noisy(n, d, 2)
+        w = 0.5 + np.arange(n) % 3
+        for name, option in [("threads", 1), ("threads", 3), ("stream", 2), ("cluster", client)]:
+            with assay.engine(name, option):
+                model = quiet(Perceptron(max_iter=2, **settings), X, y, sample_weight=w)
+                marks[name, str(option)] = hashlib.sha256(file_bytes(model)).hexdigest()
     assert len(set(marks.values())) == 1, marks
 
 
@@ -243,10 +245,11 @@ def test_the_same_bytes_on_every_engine(settings, client):
 def test_dask_rows_give_the_bytes_of_numpy(order, client):
     import dask.array as da
 
-    X, y = noisy(block_rows(40) + 11, 40, 3)
-    here = file_bytes(quiet(Perceptron(max_iter=2, order=order), X, y))
-    with assay.engine("cluster", client):
-        far = quiet(Perceptron(max_iter=2, order=order), da.from_array(X, (9111, 17)), da.from_array(y, 5000))
+    with small_blocks(client):
+        X, y = noisy(block_rows(20) + 11, 20, 3)
+        here = file_bytes(quiet(Perceptron(max_iter=2, order=order), X, y))
+        with assay.engine("cluster", client):
+            far = quiet(Perceptron(max_iter=2, order=order), da.from_array(X, (91, 17)), da.from_array(y, 50))
     assert file_bytes(far) == here
 
 

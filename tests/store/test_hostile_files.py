@@ -327,6 +327,15 @@ def altered(doc, path, value):
     return doc
 
 
+def hostile_values(path, turn):
+    """All values for what each model reads in its own way; where all read alike, the models take turns with them."""
+    if path[:1] in (("params",), ("facts",)):
+        return HOSTILE
+    claimed = path[:1] == ("claims",) and len(path) > 2
+    step = 7 if claimed else 9 if path[:1] == ("sha256",) else 4
+    return HOSTILE[turn % step :: step]
+
+
 @every_case
 def test_every_field_of_the_document_with_every_hostile_value(case):
     data = file_of(case)
@@ -335,12 +344,10 @@ def test_every_field_of_the_document_with_every_hostile_value(case):
     assert len(places) > 25
     start, count, loaded = time.perf_counter(), 0, 0
     for path in places:
-        claimed = path[:1] == ("claims",) and len(path) > 2
-        values = HOSTILE[::5] if claimed else HOSTILE[::9] if path[:1] == ("sha256",) else HOSTILE
-        for value in values:
+        for value in hostile_values(path, ONCE.index(case)):
             count += 1
             loaded += outcome(with_document(data, altered(doc, path, value))) == "loaded"
-    assert count > 600
+    assert count > 300
     assert loaded < count / 2
     assert (time.perf_counter() - start) / count < 0.05
 

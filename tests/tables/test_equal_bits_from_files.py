@@ -5,15 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from small_blocks import small_blocks
 
 import assay
 from assay.store import encode
 
-ROWS = 150_000
+ROWS = 30_000
 
 
 def file_of(model) -> bytes:
     return encode(model.to_record())
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _small(client):
+    with small_blocks(client):
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -27,11 +34,11 @@ def frame() -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def files(frame, tmp_path_factory) -> dict[str, object]:
     folder = tmp_path_factory.mktemp("tables")
-    frame.to_parquet(folder / "one.parquet", row_group_size=37_001)
+    frame.to_parquet(folder / "one.parquet", row_group_size=7401)
     frame.to_csv(folder / "one.csv", index=False)
     frame.to_csv(folder / "one.tsv", index=False, sep="\t")
     (folder / "many").mkdir()
-    for i, (a, b) in enumerate([(0, 50_000), (50_000, 50_007), (50_007, ROWS)]):
+    for i, (a, b) in enumerate([(0, 10_000), (10_000, 10_007), (10_007, ROWS)]):
         frame[a:b].to_parquet(folder / "many" / f"{i}.parquet")
     return {
         "parquet": folder / "one.parquet",

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as parquet
 import pytest
+from small_blocks import small_blocks
 
 import assay
 from assay.certify.same_rows import fingerprint_of
@@ -22,7 +23,7 @@ from assay.tables.encoding import Encoding, Wants, to_data
 from assay.tables.table_rows import EncodedRows, TableRows, encode
 from assay.tables.tabled import table_source
 
-ROWS = 300_000
+ROWS = 40_000
 ENGINES = [("threads", 1), ("threads", 2), ("threads", 5), ("stream", 1), ("stream", 2)]
 WANTS = {
     "scaled": Wants("one-hot", True),
@@ -30,6 +31,12 @@ WANTS = {
     "native": Wants("native", False, True),
     "codes": Wants("codes", True),
 }
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _small(client):
+    with small_blocks(client):
+        yield
 
 
 def make_rows(n: int = ROWS, text: bool = False) -> pa.Table:
@@ -55,7 +62,7 @@ def make_rows(n: int = ROWS, text: bool = False) -> pa.Table:
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
     where = tmp_path_factory.mktemp("rows") / "rows.parquet"
-    parquet.write_table(make_rows(), where, row_group_size=70_001)
+    parquet.write_table(make_rows(), where, row_group_size=9001)
     return where
 
 
