@@ -23,7 +23,7 @@ from assay.tables.encoding import Encoding, Wants, to_data
 from assay.tables.table_rows import EncodedRows, TableRows, encode
 from assay.tables.tabled import table_source
 
-ROWS = 40_000
+ROWS = 20_000
 ENGINES = [("threads", 1), ("threads", 2), ("threads", 5), ("stream", 1), ("stream", 2)]
 WANTS = {
     "scaled": Wants("one-hot", True),
@@ -62,7 +62,7 @@ def make_rows(n: int = ROWS, text: bool = False) -> pa.Table:
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
     where = tmp_path_factory.mktemp("rows") / "rows.parquet"
-    parquet.write_table(make_rows(), where, row_group_size=9001)
+    parquet.write_table(make_rows(), where, row_group_size=4001)
     return where
 
 
