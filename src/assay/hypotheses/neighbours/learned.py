@@ -28,6 +28,7 @@ MOST = 20_000  # rows: 4·10⁸ pairs a step
 class LearnedMap:
     """`map` L (d, r) and what it reached: F at the end (`value`), at the start, and after each step (`history`).
 
+    r is the rank, or for a full or diagonal W the number of columns that vary.
     `gradient` is ‖∂F/∂L‖·‖L‖ in the coordinates of the search; `rows` is the number of rows that were learnt from.
     """
 
@@ -48,7 +49,8 @@ class LearnedMap:
 
 def quadratic(L: Floats) -> Floats:
     """L Lᵀ, symmetric in every bit."""
-    W: Floats = L @ L.T
+    with one_thread_blas():
+        W: Floats = L @ L.T
     return 0.5 * (W + W.T)
 
 
