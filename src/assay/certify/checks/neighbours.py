@@ -74,16 +74,19 @@ def _mapped(X: Floats, witness: dict[str, Any]) -> Floats:
 
 def _reduced(Z: Floats, q: Floats, witness: dict[str, Any]) -> tuple[Floats, float]:
     """What orders all mapped rows by their distance from one mapped query, and the factor by which differences were multiplied."""
-    metric, p = witness["metric"], float(witness["p"])
+    metric = witness["metric"]
     t = np.abs(Z - q)
     if metric == "hamming":
         return (t != 0).sum(axis=1).astype(np.float64), 1.0
-    if metric == "chebyshev" or math.isinf(p):
+    if metric == "chebyshev":
         return np.asarray(t.max(axis=1)), 1.0
-    if metric == "manhattan" or (metric == "minkowski" and p == 1):
+    if metric == "manhattan":
         return _summed(t), 1.0
-    if metric == "minkowski" and p != 2:
+    if metric == "minkowski":
+        p = float(witness["p"])
         return _summed(np.array([[math.pow(x, p) for x in row] for row in t.tolist()])), 1.0
+    if metric not in ("euclidean", "cosine", "mahalanobis", "quadratic", "learned"):
+        raise ValueError(f"there is no metric {metric!r}")
     top = float(t.max(initial=0.0)) or 1.0  # squares of differences of any size
     scale = 2.0 ** -math.floor(math.log2(top)) if top > 1e140 or top < 1e-140 else 1.0
     return _summed((t * scale) ** 2), scale
@@ -92,15 +95,15 @@ def _reduced(Z: Floats, q: Floats, witness: dict[str, Any]) -> tuple[Floats, flo
 def _distances(Z: Floats, q: Floats, witness: dict[str, Any]) -> Floats:
     """Of one mapped query and all mapped rows."""
     r, scale = _reduced(Z, q, witness)
-    metric, p = witness["metric"], float(witness["p"])
+    metric = witness["metric"]
     if metric == "hamming":
         return np.asarray(r / Z.shape[1])
     if metric == "cosine":
         return np.asarray(0.5 * r)
-    if metric in ("chebyshev", "manhattan") or (metric == "minkowski" and (math.isinf(p) or p == 1)):
+    if metric in ("chebyshev", "manhattan"):
         return r
-    if metric == "minkowski" and p != 2:
-        return np.asarray(r ** (1 / p))
+    if metric == "minkowski":
+        return np.asarray(r ** (1 / float(witness["p"])))
     return np.asarray(np.sqrt(r) / scale)
 
 
@@ -260,7 +263,7 @@ def check_learned(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     """The mean chance that a soft neighbour names a left-out row rightly, from all pairs of rows."""
     witness, tolerance = claim.witness, _tolerance(claim)
     table = _table(rows, witness)
-    Z = _mapped(table.X, {**witness, "metric": "minkowski"})
+    Z = _mapped(table.X, {**witness, "metric": "learned"})
     chance = 0.0
     for i in range(len(Z)):
         r = _summed((Z - Z[i]) ** 2)

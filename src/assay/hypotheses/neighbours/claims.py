@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -50,8 +51,7 @@ def claims_of(model: NeighboursModel) -> tuple[Claim, ...]:
     """All claims of a fitted model."""
     hood, rows, engine = model._neighbourhood(), model._kept(), model._engine()
     how = {
-        "metric": "minkowski" if model.metric == "euclidean" else model.metric,
-        "p": float(hood.geometry.norm),
+        **_named(model.metric, float(model.p)),
         "k": model.n_neighbors_,
         "by_distance": model.weights == "distance",
         **({} if model.map_ is None else {"map": model.map_, "centre": model.centre_}),
@@ -67,6 +67,14 @@ def claims_of(model: NeighboursModel) -> tuple[Claim, ...]:
     if _classifies(model):
         made.append(_bracket(model, hood, rows, how))
     return tuple(made)
+
+
+def _named(metric: str, p: float) -> dict[str, Any]:
+    """The metric by its plainest name."""
+    if metric != "minkowski":
+        return {"metric": metric}
+    plain = {1.0: "manhattan", 2.0: "euclidean", math.inf: "chebyshev"}.get(p)
+    return {"metric": metric, "p": p} if plain is None else {"metric": plain}
 
 
 def _classifies(model: Any) -> bool:
