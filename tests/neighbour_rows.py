@@ -10,6 +10,7 @@ KINDS = [
     "normal",
     "tied",
     "equal",
+    "copies",
     "clustered",
     "far from zero",
     "scaled",
@@ -41,6 +42,8 @@ def rows_like(kind: str, n: int, d: int, seed: int = 0) -> np.ndarray:
         return Z * SIZES[kind]
     if kind == "tied":
         return np.round(Z)
+    if kind == "copies":
+        return rng.integers(0, 2, (n, d)) * 0.7
     if kind == "equal":
         return np.ones((n, d))
     if kind == "clustered":

@@ -27,7 +27,7 @@ def test_the_nearest_rows_are_those_of_all_rows(kind, n, d):
     Z = rows_like(kind, n, d)
     Q = queries_like(kind, Z, 40)
     tree = Tree(Z, Threads(2))
-    for k in {1, min(5, n), n if n < 200 else 33}:
+    for k in {1, min(5, n), n if n < 200 else 33, min(n, 100)}:
         assert_same(tree.nearest(Q, k), nearest(Z, Q, k, 2.0))
 
 
@@ -68,7 +68,7 @@ def test_many_rows_within_a_distance_are_found_and_counted(norm):
         assert_same((index[part], r[part]), (rows, distances[rows]))
 
 
-@pytest.mark.parametrize("kind", ["tied", "equal", "huge"])
+@pytest.mark.parametrize("kind", ["tied", "equal", "copies", "huge"])
 def test_a_row_can_be_left_out_of_its_own_neighbours(kind):
     Z = rows_like(kind, 700, 3)
     own = np.arange(700)

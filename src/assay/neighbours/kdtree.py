@@ -17,6 +17,7 @@ from assay.loops.neighbours.kdtree_nodes import BLOCKS, LEAF, Nodes
 from assay.loops.neighbours.kdtree_query import homes, nearest
 from assay.loops.neighbours.kdtree_within import count_within, gather, within
 from assay.loops.neighbours.lanes import LANE
+from assay.neighbours.kdtree_alike import alike_below
 from assay.neighbours.kdtree_scale import outwards, scale_of
 from assay.numerics import Array, Floats
 
@@ -39,7 +40,9 @@ class Tree:
         edges = np.unique(np.linspace(0, self.leaves, PARTS + 1).astype(np.int64)).tolist()
         self._all(lambda part: fill_leaves(rows, *part, blocks, low, high), list(pairwise(edges)))
         self.scale = scale_of(low, high, norm)
-        self.nodes = self._nodes(*outwards(low, high, self.scale), blocks, number)
+        start, boxes = self._boxes(*outwards(low, high, self.scale))
+        alike, least = alike_below(low, high, number, len(boxes))
+        self.nodes = Nodes(len(start) - 2, start, boxes, blocks, number, alike, least)
         self._kind = {2.0: SQUARES, 1.0: SUM, math.inf: GREATEST}.get(norm, POWERS)
         self._dims = (0,) * self.d if self._kind == SQUARES and self.d <= UNROLLED else ()
 
@@ -59,8 +62,8 @@ class Tree:
             self._all(lambda i: halve(*here, *there, height - top, i, 0), range(1 << top))
         return there if (height - top) % 2 else here
 
-    def _nodes(self, low: Array, high: Array, blocks: Floats, number: Array) -> Nodes:
-        """The boxes of the children of all nodes above the leaves, level by level upwards."""
+    def _boxes(self, low: Array, high: Array) -> tuple[Array, Array]:
+        """Where each level begins, and the boxes of the children of all nodes above the leaves, level by level upwards."""
         start, parts = [0, 0], []
         while len(low) > 1:
             count = -(-len(low) // LANE)
@@ -71,7 +74,7 @@ class Tree:
             start.append(start[-1] + count)
             low, high = np.fmin.reduce(box[0], axis=1), np.fmax.reduce(box[1], axis=1)
         boxes = np.ascontiguousarray(np.concatenate(parts)) if parts else np.empty((0, self.d, 2, LANE), np.float32)
-        return Nodes(len(parts), np.array(start), boxes, blocks, number)
+        return np.array(start), boxes
 
     def _places(self, Q: Floats) -> Array:
         """The queries in the order of their homes: the leaf times 2³², and the query's number."""

@@ -21,6 +21,9 @@ from assay.numerics import Array, Floats
 ENOUGH = 1024  # leaves of which the middle is found
 TURNED = 1e-9  # allowance for powers and their roots
 HUGE = 2.0**1000
+LEAST = (
+    2.0**-900
+)  # far more than d errors of 2⁻¹⁰⁷⁴, and no denormal number, with which processors take a hundred times as long
 
 
 def scale_of(low: Floats, high: Floats, norm: float) -> Scale:
@@ -31,14 +34,13 @@ def scale_of(low: Floats, high: Floats, norm: float) -> Scale:
     size = float(max((0.5 * high - 0.5 * centre).max(), (0.5 * centre - 0.5 * low).max()))
     half = 0.25 if size > HUGE else 1.0
     rest = math.ldexp(1.0, max(-1000, min(1000, -math.frexp(size)[1]))) / half if size > 0 else 1.0
-    least = (d + 4) * 2.0**-1074
     grow = 1 + (d + 8) * 2.0**-22
     floor = (d + 4) * 2.0**-126
     p, turn, blow, shrunk = norm, 1.0, 1.0, 1.0
     if norm not in (1.0, 2.0, math.inf):
         turn, factor = 1.0 / norm, float(d) ** (1.0 - 2.0 / norm)
         blow, shrunk = max(1.0, factor) * (1 + TURNED), min(1.0, factor) * (1 - TURNED)
-    return Scale(centre, half, rest, grow, floor, least, p, turn, blow, shrunk)
+    return Scale(centre, half, rest, grow, floor, LEAST, p, turn, blow, shrunk)
 
 
 def outwards(low: Floats, high: Floats, scale: Scale) -> tuple[Array, Array]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.loops.neighbours.gaps import SQUARES, near_rows, nearest_box, power
+from assay.loops.neighbours.gaps import SQUARES, near_rows, power
 from assay.loops.neighbours.lanes import LANE
 from assay.loops.tree.bare import bare
 from assay.loops.tree.inner import inlined
@@ -24,19 +24,22 @@ LEAF = 16
 BLOCKS = LEAF // LANE
 BEYOND = 2.0**50  # queries are brought this near; no row is farther from the centre than 2
 ALL = 3e38  # no box is as far as that
-SAFE = 1e-290  # above which the norm p has all its digits
+SAFE = 1e-260  # above which the norm p has all its digits
 LEVELS = 16  # a node in waiting is its number times this, and its level
 
 
 class Nodes(NamedTuple):
     """boxes (nodes, d, 2, 8) of the children of the nodes above the leaves, those of level l from start[l] on; blocks (leaves, BLOCKS, d, 8);
-    number (leaves · LEAF,): of each row in the order of the leaves; depth: the root's level."""
+    number (leaves · LEAF,): of each row in the order of the leaves; depth: the root's level; alike (nodes,): bits of the children whose rows are all equal,
+    and least (nodes, 8): their least row numbers."""
 
     depth: int
     start: Any
     boxes: Any
     blocks: Any
     number: Any
+    alike: Any
+    least: Any
 
 
 class Scale(NamedTuple):
@@ -57,7 +60,8 @@ class Scale(NamedTuple):
 
 @inlined
 def bare_nodes(tree):  # type: ignore[no-untyped-def]
-    return Nodes(tree.depth, bare(tree.start), bare(tree.boxes), bare(tree.blocks), bare(tree.number))
+    start, boxes, blocks = bare(tree.start), bare(tree.boxes), bare(tree.blocks)
+    return Nodes(tree.depth, start, boxes, blocks, bare(tree.number), bare(tree.alike), bare(tree.least))
 
 
 @inlined
@@ -135,13 +139,3 @@ def near_block(dims, norm, tree, scale, at, q, d, r, far):  # type: ignore[no-un
         root = (max(float(r), 0.0) + scale.least) ** scale.turn
         r = root * root * scale.blow + SAFE
     return np.uint64(near_rows(dims, norm, tree.blocks, at, q, d, r, far))
-
-
-@inlined
-def home_of(dims, norm, low, high, d, tree):  # type: ignore[no-untyped-def]
-    """The leaf that one comes to by going to the nearest box every time."""
-    i = 0
-    for level in range(tree.depth, 0, -1):
-        at = (tree.start[level] + i) * 2 * LANE * d
-        i = LANE * i + nearest_box(dims, norm, tree.boxes, at, low, high, d)
-    return i

@@ -11,25 +11,30 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from assay.loops.neighbours.gaps import near_boxes
+from assay.loops.neighbours.gaps import near_boxes, nearest_box
 from assay.loops.neighbours.kdtree_nodes import (
     BLOCKS,
+    LEAF,
     LEVELS,
     bare_nodes,
     bare_scale,
     exact,
-    home_of,
     limit_of,
     near_block,
     place_query,
 )
 from assay.loops.neighbours.lanes import LANE
+from assay.loops.neighbours.pairs import replace_last, sort_pairs
+from assay.loops.prefetch import prefetch_at
 from assay.loops.tree.bare import bare
 from assay.loops.tree.inner import inlined
 from assay.loops.tree.occupied import lowest_bit
 
 ONE = np.uint64(1)
 NOBODY = 0x7FFFFFFFFFFFFFFF
+SORTED = 48  # neighbours at most that are kept sorted; more are a heap until all are found
+TOGETHER = 8
+AHEAD = 6  # queries whose homes are asked for before their turn
 ROOM = 256  # nodes that can wait: seven a level and the last one's eight
 
 
@@ -46,7 +51,11 @@ class Room(NamedTuple):
 
 @inlined
 def insert(r, row, best, index, k):  # type: ignore[no-untyped-def]
-    """Put a row into the sorted list of the k nearest, before the first that is farther or as far with a higher number."""
+    """Put a row into the sorted list of the k nearest, before the first that is farther or as far with a higher number; of many, into the heap
+    whose last is the farthest."""
+    if k > SORTED:
+        replace_last(r, row, best, index, k)
+        return
     j = k - 1
     while j > 0 and (best[j - 1] > r or (best[j - 1] == r and index[j - 1] > row)):
         best[j] = best[j - 1]
@@ -92,6 +101,21 @@ def _scan(dims, norm, leaf, q, d, k, without, tree, scale, far, best, index):  #
 
 
 @inlined
+def _in_vain(dims, norm, alike, i, level, q, d, k, tree, scale, far, best, index):  # type: ignore[no-untyped-def]
+    """Of children whose rows are all equal, those that cannot hold a neighbour: their rows are as far as their first one."""
+    vain = np.uint64(0)
+    while alike != 0:
+        lane = lowest_bit(alike)
+        at = ((LANE * i + lane) << (3 * (level - 1))) * LEAF * d
+        near_block(dims, norm, tree, scale, at, q, d, np.inf, far)
+        r = exact(norm, far[0], tree.blocks, at, q, d, scale.p)
+        if r > best[k - 1] or (r == best[k - 1] and tree.least[(tree.start[level] + i) * LANE + lane] > index[k - 1]):
+            vain |= ONE << np.uint64(lane)
+        alike &= alike - ONE
+    return vain
+
+
+@inlined
 def _ask(dims, norm, q, d, k, without, home, tree, scale, room, best, index):  # type: ignore[no-untyped-def]
     """The k nearest rows of one query in best, index; all arrays bare."""
     for j in range(k):
@@ -111,24 +135,51 @@ def _ask(dims, norm, q, d, k, without, home, tree, scale, room, best, index):  #
             mask = np.uint64(near_boxes(dims, norm, tree.boxes, at, low, high, d, limit, near))
             if level == 1 and home // LANE == i:
                 mask &= ~(ONE << np.uint64(home % LANE))
+            alike = mask & tree.alike[tree.start[level] + i]
+            if alike != 0 and level > 1:  # one row of a leaf takes as long as half of it
+                mask &= ~_in_vain(dims, norm, alike, i, level, q, d, k, tree, scale, far, best, index)
             waiting = wait_in_order(mask, LANE * i * LEVELS + level - 1, near, stack, bound, waiting)
         while waiting > 0 and bound[waiting - 1] > limit:
             waiting -= 1
         if waiting == 0:
-            return
+            break
         waiting -= 1
         node = stack[waiting]
+    if k > SORTED:
+        sort_pairs(best, index, 0, k)
+
+
+@inlined
+def _ask_ahead(home, tree, d):  # type: ignore[no-untyped-def]
+    """Have the memory bring a leaf, and the boxes of it and its neighbours."""
+    for line in range(LEAF * d // LANE):
+        prefetch_at(tree.blocks, home * LEAF * d + line * LANE)
+    for line in range(LEAF // LANE):
+        prefetch_at(tree.number, home * LEAF + line * LANE)
+    if tree.depth > 0:
+        for line in range(d):
+            prefetch_at(tree.boxes, ((tree.start[1] + home // LANE) * d + line) * 2 * LANE)
 
 
 @njit(nogil=True, cache=True)
 def homes(dims, norm, Q, tree, scale, first, place):  # type: ignore[no-untyped-def]
-    """place (m,): the leaf of each query, times 2³², and its number: `first` and following."""
-    d = Q.shape[1]
-    low, high = np.empty(d, np.float32), np.empty(d, np.float32)
-    nodes, how = bare_nodes(tree), bare_scale(scale)
-    for i in range(Q.shape[0]):
-        place_query(bare(Q[i]), d, how, bare(low), bare(high))
-        place[i] = (home_of(dims, norm, bare(low), bare(high), d, nodes) << 32) + first + i
+    """place (m,): the leaf that one comes to by going to the nearest box every time, times 2³², and the query's number: `first` and following.
+    TOGETHER queries go down side by side, so that none waits for the memory alone."""
+    m, d = Q.shape
+    low, high = np.empty((TOGETHER, d), np.float32), np.empty((TOGETHER, d), np.float32)
+    nodes, how, node = bare_nodes(tree), bare_scale(scale), np.zeros(TOGETHER, np.int64)
+    for begin in range(0, m, TOGETHER):
+        count = min(TOGETHER, m - begin)
+        for j in range(count):
+            node[j] = 0
+            place_query(bare(Q[begin + j]), d, how, bare(low[j]), bare(high[j]))
+        for level in range(nodes.depth, 0, -1):
+            for j in range(count):
+                at = (nodes.start[level] + node[j]) * 2 * LANE * d
+                lane = nearest_box(dims, norm, nodes.boxes, at, bare(low[j]), bare(high[j]), d)
+                node[j] = LANE * node[j] + lane
+        for j in range(count):
+            place[begin + j] = (node[j] << 32) + first + begin + j
 
 
 @njit(nogil=True, cache=True)
@@ -143,6 +194,8 @@ def nearest(dims, norm, Q, without, tree, scale, place, best, index):  # type: i
     nodes, how = bare_nodes(tree), bare_scale(scale)
     for j in range(place.shape[0]):
         i, home = place[j] & 0xFFFFFFFF, place[j] >> 32
+        if j + AHEAD < place.shape[0]:
+            _ask_ahead(place[j + AHEAD] >> 32, nodes, d)
         own = without[i] if without.shape[0] > 0 else -1
         _ask(
             dims,

@@ -1,4 +1,4 @@
-"""Sorting pairs of a distance and a row number: few by insertion, many by a heap, which needs no room and is never slow."""
+"""Pairs of a distance and a row number in their order: few are sorted by insertion, many by a heap, which needs no room and is never slow."""
 
 from __future__ import annotations
 
@@ -29,6 +29,24 @@ def _sink(r, rows, first, root, size):  # type: ignore[no-untyped-def]
         r[first + root], rows[first + root] = r[first + child], rows[first + child]
         root = child
     r[first + root], rows[first + root] = x, row
+
+
+@inlined
+def replace_last(x, row, r, rows, size):  # type: ignore[no-untyped-def]
+    """Put a pair in place of the greatest, which is the last: the heap lies backwards, and its root at its end."""
+    root, end = 0, size - 1
+    while True:
+        child = 2 * root + 1
+        if child >= size:
+            break
+        if child + 1 < size and _before(r, rows, end - child, end - child - 1):
+            child += 1
+        at = end - child
+        if r[at] < x or (r[at] == x and rows[at] < row):
+            break
+        r[end - root], rows[end - root] = r[at], rows[at]
+        root = child
+    r[end - root], rows[end - root] = x, row
 
 
 @njit(nogil=True, cache=True)
