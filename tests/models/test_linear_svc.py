@@ -291,14 +291,15 @@ def test_the_hard_margin_of_sparse_rows_is_that_of_dense_rows():
 
 def test_the_same_model_comes_of_every_engine():
     from cases import file_bytes
+    from small_blocks import small_blocks
 
     r = np.random.default_rng(4)
-    data = np.where(r.random((40_000, 8)) < 0.5, r.normal(size=(40_000, 8)), 0.0)
-    y = (data @ r.normal(size=8) + r.normal(size=40_000) > 0).astype(int)
+    data = np.where(r.random((20_000, 8)) < 0.5, r.normal(size=(20_000, 8)), 0.0)
+    y = (data @ r.normal(size=8) + r.normal(size=20_000) > 0).astype(int)
     for rows in (data, scipy.sparse.csr_matrix(data)):
         for params in ({"loss": "hinge"}, {}):
             files = set()
             for name, workers in (("threads", 1), ("threads", 2), ("threads", 5), ("stream", 1)):
-                with assay.engine(name, workers=workers):
+                with small_blocks(), assay.engine(name, workers=workers):
                     files.add(file_bytes(verified(fit(rows, y, **params), rows, y)))
             assert len(files) == 1

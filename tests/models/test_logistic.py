@@ -493,15 +493,16 @@ def test_fits_of_sparse_rows_verify(d, C):
 
 def test_the_same_model_comes_of_every_engine():
     from cases import file_bytes
+    from small_blocks import small_blocks
 
     r = np.random.default_rng(4)
-    data = np.where(r.random((40_000, 8)) < 0.5, r.normal(size=(40_000, 8)), 0.0)
-    score = data @ r.normal(size=8) + r.logistic(size=40_000)
+    data = np.where(r.random((20_000, 8)) < 0.5, r.normal(size=(20_000, 8)), 0.0)
+    score = data @ r.normal(size=8) + r.logistic(size=20_000)
     y, y3 = (score > 0).astype(int), np.digitize(score, [-1, 1])
     for rows in (data, scipy.sparse.csr_matrix(data)):
         for target, params in ((y, {}), (y3, {}), (y, {"C": INF}), (y, {"l1_ratio": 0.5})):
             files = set()
             for name, workers in (("threads", 1), ("threads", 2), ("threads", 5), ("stream", 1)):
-                with assay.engine(name, workers=workers):
+                with small_blocks(), assay.engine(name, workers=workers):
                     files.add(file_bytes(verified(fit(rows, target, **params), rows, target)))
             assert len(files) == 1
