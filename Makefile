@@ -29,7 +29,8 @@ imports: $(VENV)/.dev
 tests: $(VENV)/.dev
 	@tools/postgres
 	@tools/chromium
-	$(BIN)/python -m pytest -n $(JOBS)
+	$(BIN)/python tests/compile_first.py $(JOBS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m bench
