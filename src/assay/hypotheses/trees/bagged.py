@@ -10,7 +10,8 @@ import numpy as np
 from assay.errors import ParameterError
 from assay.hypotheses.trees.ground import Ground
 from assay.hypotheses.trees.orchard import Sapling
-from assay.loops.tree.walk import add_leaves_at, mean_loss
+from assay.loops.tree.bagged_loss import mean_loss, spread_of_loss
+from assay.loops.tree.walk import add_leaves_at
 from assay.numerics import Array, Floats
 
 LOOKS = 10  # points of the curve of a forest whose size is given
@@ -63,7 +64,7 @@ class Bagged:
         answers = table / table.sum(axis=1, keepdims=True) if self.classes else table[:, :1]
         add_leaves_at(np.ascontiguousarray(answers), sapling.leaf, sapling.spared, self.sums, self.count)
         if of is not None and self.trees % max(1, of // LOOKS) == 0:
-            self.curve.append((self.trees, self.loss()[0]))
+            self.curve.append((self.trees, self._mean()[2]))
 
     def answers(self) -> Floats:
         """The mean answer for each row; NaN of rows that every tree saw."""
@@ -73,10 +74,16 @@ class Bagged:
 
     def loss(self) -> tuple[float, float, int]:
         """(mean loss, its standard error, rows) of the rows that some tree did not see: zero-one, or squared."""
-        W, squares, mean, spread, rows = mean_loss(self.sums, self.count, self.truth, self.weight, self.classes)
+        W, squares, mean, rows = self._mean()
         if not rows:
             return float("nan"), float("nan"), 0
-        return mean, sqrt(spread * squares) / W, rows
+        spread = spread_of_loss(self.sums, self.count, self.truth, self.weight, self.classes, mean)
+        return mean, sqrt(spread / W * squares) / W, rows
+
+    def _mean(self) -> tuple[float, float, float, int]:
+        """(Σ w, Σ w², mean loss: NaN where there are no rows, rows)."""
+        W, squares, mean, rows = mean_loss(self.sums, self.count, self.truth, self.weight, self.classes)
+        return W, squares, mean if rows else float("nan"), rows
 
     def flat(self) -> bool:
         """Whether more trees no longer help; asked after each group of trees of a forest of size "auto"."""
