@@ -12,12 +12,16 @@ from assay.hypotheses.trees.target import Target
 from assay.loops.tree.absolute import leaf_medians
 from assay.loops.tree.draws import draw_with, draw_without, fill_entries
 from assay.loops.tree.grow import grow
+from assay.loops.tree.nearby import Near
 from assay.loops.tree.numbers_worth import Numbers
 from assay.loops.tree.shapes import ABSOLUTE, BUCKETS, Found, Grown, Lists, Rules, Scratch, Table
 from assay.numerics import Array, Floats
 
 FREE = (-np.inf, np.inf)
 NONE = np.zeros(0, np.uint64)
+NEAR = 1 << 20  # bytes of codes that stay near a core while a subtree is grown
+LEAST_NEAR = 512  # rows of a subtree that is worth it
+MOST_UNASKED = 8  # columns for each that a node asks for
 
 
 class Plot(NamedTuple):
@@ -108,6 +112,18 @@ def grown_for(most: int, channels: int, by_categories: bool, trends: bool) -> Gr
     )
 
 
+def near_for(plot: Plot, rows: int) -> Near:
+    """Room for the codes of a node of a long table; none where all of them are near anyway, or a node asks for few of its columns."""
+    target, table, rules = plot
+    size = min(rows, NEAR // (table.d * table.codes.itemsize))
+    if not table.far or size < LEAST_NEAR or table.d > MOST_UNASKED * rules.max_features:
+        size = 0
+    loops = target.loops
+    names = [name for name in ("value", "weight", "plain") if len(getattr(loops, name, ()))]
+    own = loops._replace(**{name: np.empty(size, getattr(loops, name).dtype) for name in names})
+    return Near(np.empty(table.d * size, table.codes.dtype), np.empty(size, np.uint64), own, size, LEAST_NEAR)
+
+
 def entries_of(plot: Plot, times: Array) -> Array:
     """The rows of the first node."""
     target = plot.target
@@ -161,6 +177,7 @@ def grow_from(
         np.empty((deep, 6), np.int64),
         np.empty(deep, np.uint64),
         np.empty((deep, 2)),
+        near_for(plot, m if lists is None else 0),
         out,
     )
     kept = {

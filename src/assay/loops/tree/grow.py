@@ -13,6 +13,7 @@ from assay.loops.tree.bare import bare
 from assay.loops.tree.dice import child_key
 from assay.loops.tree.kinds import bare_target, cost, gain, total, weight
 from assay.loops.tree.listed import SORTED
+from assay.loops.tree.nearby import bring_back, bring_near, near_table, target_near
 from assay.loops.tree.parting import mark_sides, narrow, part, part_lists, written
 from assay.loops.tree.shapes import ONE, ZERO, bare_found, bare_grown, bare_lists, bare_scratch, bare_table
 from assay.loops.tree.splitting import find_split
@@ -39,6 +40,7 @@ def grow(
     stack,
     keys,
     bounds,
+    near,
     out,
 ):  # type: ignore[no-untyped-def]
     """Grow a tree from entries[begin : end]; (number of its nodes, of its splits by categories). stack (S, 6), keys (S,), bounds (S, 2):
@@ -49,6 +51,8 @@ def grow(
     found_, scratch_, out_ = bare_found(found), bare_scratch(scratch), bare_grown(out)
     entries_, others_, spare_ = bare(entries), bare(others), bare(spare)
     stack_, keys_, bounds_ = bare(stack), bare(keys), bare(bounds)
+    own_target, own_codes, home = bare_target(near.target), bare(near.codes), bare(near.home)
+    here, rows_of, nearest, near_first, near_last = table_, target_, -ONE, ZERO, ZERO
     nodes, sets, waiting = ZERO, ZERO, ONE
     stack_[0], stack_[1], stack_[2], stack_[3], stack_[4], stack_[5] = begin, end, depth, -1, 0, along
     keys_[0] = key
@@ -59,11 +63,19 @@ def grow(
         a, b, level, parent = stack_[top], stack_[top + 1], stack_[top + 2], stack_[top + 3]
         c, d = stack_[top + 4], stack_[top + 5]
         own = keys_[waiting]
+        if waiting < nearest:
+            bring_back(entries_, near_first, near_last, home)
+            here, rows_of, nearest = table_, target_, -ONE
+        if nearest < 0 and near.least <= b - a <= near.rows:
+            bring_near(table_, entries_, a, b, own_codes, home)
+            target_near(target_, home, b - a, own_target)
+            here, rows_of, nearest = near_table(table_, own_codes, b - a), own_target, waiting
+            near_first, near_last = a, b
         node = nodes
         nodes += 1
         if parent >= 0:
             out_.right[parent] = node
-        n, alike = total(target_, entries_, a, b, out_.sums, node * channels)
+        n, alike = total(rows_of, entries_, a, b, out_.sums, node * channels)
         if parent < 0 and node > 0 and out_.missing[node - 1] == LATER:  # a left child follows its parent
             out_.missing[node - 1] = 1 if 2 * n >= out_.rows[node - 1] else 0
         out_.rows[node], out_.start[node], out_.other[node] = n, a, c
@@ -73,26 +85,26 @@ def grow(
             out_.bounds[2 * node], out_.bounds[2 * node + 1] = found_.score[1], found_.score[2]
         if alike or level >= rules.max_depth or n < rules.min_split or n < 2 * rules.min_leaf:
             continue
-        find_split(target_, table_, rules, entries_, a, b, n, out_.sums, node * channels, own, lists_, found_, scratch_)
+        find_split(rows_of, here, rules, entries_, a, b, n, out_.sums, node * channels, own, lists_, found_, scratch_)
         if found_.place[0] < 0:
             continue
-        own_cost = cost(target_, rules, entries_, a, b, scratch_.number)
-        won = gain(target_, rules, found_.score[0], own_cost, n, out_.sums, node * channels)
-        if rules.min_gain > 0.0 and won * weight(target_, n, out_.sums, node * channels) < rules.min_gain:
+        own_cost = cost(rows_of, rules, entries_, a, b, scratch_.number)
+        won = gain(rows_of, rules, found_.score[0], own_cost, n, out_.sums, node * channels)
+        if rules.min_gain > 0.0 and won * weight(rows_of, n, out_.sums, node * channels) < rules.min_gain:
             continue
-        middle = part(table_, found_, entries_, spare_, a, b)
+        middle = part(here, found_, entries_, spare_, a, b)
         if lists is not None:  # noqa: SIM102 - known when this is compiled, so that forests do not wait for what they do not use
             if max(middle - a, b - middle) > SORTED:
                 mark_sides(lists_, entries_, a, middle, b)
-                part_lists(table_, lists_, scratch_.order, ZERO, table_.d, lists_.spare, a, b)
+                part_lists(here, lists_, scratch_.order, ZERO, here.d, lists_.spare, a, b)
         many_left = np.int64(LATER)
-        if trends or table_.missing[found_.place[0]] >= 0:
-            left_n, _ = total(target_, entries_, a, middle, scratch_.sums, 0)
+        if trends or here.missing[found_.place[0]] >= 0:
+            left_n, _ = total(rows_of, entries_, a, middle, scratch_.sums, 0)
             many_left = ONE if 2 * left_n >= n else ZERO
-        sets = written(table_, found_, out_, node, sets, many_left)
+        sets = written(here, found_, out_, node, sets, many_left)
         out_.gain[node] = won
         if trends:
-            narrow(table_, found_, target_, out_, node, scratch_.sums, channels, bounds_, 2 * waiting)
+            narrow(here, found_, rows_of, out_, node, scratch_.sums, channels, bounds_, 2 * waiting)
         between = c
         if d > c:
             found_.place[3] = out_.missing[node]
@@ -104,4 +116,6 @@ def grow(
         stack_[top + 10], stack_[top + 11] = c, between
         keys_[waiting + 1] = child_key(own, True)
         waiting += 2
+    if nearest >= 0:
+        bring_back(entries_, near_first, near_last, home)
     return nodes, sets
