@@ -17,6 +17,7 @@ from assay.hypotheses.trees.growing import NONE, Drawing, entries_of, grow_from,
 from assay.hypotheses.trees.nodes import LEAF, Tree, tree_of
 from assay.hypotheses.trees.pruning import pruned
 from assay.hypotheses.trees.single import single_tree
+from assay.hypotheses.trees.spared import can_walk, walked_leaves
 from assay.loops.tree.shapes import Grown
 from assay.loops.tree.walk import leaf_of_codes
 from assay.numerics import Array
@@ -53,13 +54,17 @@ def grow_sapling(orchard: Orchard, number: int) -> Sapling:
     plot, drawing = orchard.ground.plot, orchard.drawing
     times = drawing.times(number, plot.table.n)
     entries = entries_of(plot, times)
-    others = np.flatnonzero(times == 0).astype(np.uint64) << np.uint64(32) if orchard.out_of_bag else NONE
+    walked = can_walk(plot.table)
+    spared = np.flatnonzero(times == 0).astype(np.uint32) if orchard.out_of_bag else NOTHING
+    others = NONE if walked else spared.astype(np.uint64) << np.uint64(32)
     grown = grow_from(plot, entries, drawing.key(number), others=others)
     if orchard.max_leaf_nodes is not None or orchard.ccp_alpha > 0:
         grown = pruned(grown, orchard.ground, orchard.max_leaf_nodes, orchard.ccp_alpha)
     tree = tree_of(grown, leaf_values(plot, grown, entries))
-    spared = leaf = rows = counts = held = NOTHING
-    if orchard.out_of_bag:
+    leaf = rows = counts = held = NOTHING
+    if walked:
+        leaf = walked_leaves(plot.table, grown, tree, spared)
+    elif orchard.out_of_bag:
         spared = (others >> np.uint64(32)).astype(np.uint32)
         start = grown.other[grown.feature == LEAF]
         leaf = np.repeat(tree.leaf, np.diff(np.append(start, len(others))))

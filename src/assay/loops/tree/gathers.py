@@ -24,7 +24,7 @@ LANE, VALUES, NODES = (
 )  # numbers in a vector of doubles; values that are searched, rows that go down a tree at a time
 
 
-class _Vectors:
+class Vectors:
     """Vectors of one length for one function under construction."""
 
     def __init__(self, builder: Any, lanes: int) -> None:
@@ -64,7 +64,7 @@ class _Vectors:
 @intrinsic
 def _climb(typingctx: Any, ladder: Any, first: Any, steps: Any, values: Any, counts: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        v = _Vectors(builder, LANE)
+        v = Vectors(builder, LANE)
         ladder = builder.gep(args[0], [args[1]])
         groups = range(VALUES // LANE)
         x = [builder.load(v.place(args[3], LANE * g, DOUBLE), align=8) for g in groups]
@@ -95,7 +95,7 @@ def _climb(typingctx: Any, ladder: Any, first: Any, steps: Any, values: Any, cou
     return types.void(ladder, types.intp, types.intp, values, counts), generate
 
 
-def _narrow(v: _Vectors, words: Any, at: Any) -> tuple[Any, Any, Any]:
+def _narrow(v: Vectors, words: Any, at: Any) -> tuple[Any, Any, Any]:
     """(child, column, code) of nodes in one word: 16 bits of half the child, 8 of the column, 8 of the code."""
     b = v.builder
     word = v.gather(words, at, WORD, WORD, 4)
@@ -103,7 +103,7 @@ def _narrow(v: _Vectors, words: Any, at: Any) -> tuple[Any, Any, Any]:
     return child, b.and_(b.lshr(word, v.all(8)), v.all(0xFF)), b.and_(word, v.all(0xFF))
 
 
-def _wide(v: _Vectors, words: Any, at: Any) -> tuple[Any, Any, Any]:
+def _wide(v: Vectors, words: Any, at: Any) -> tuple[Any, Any, Any]:
     """(child, twice the column, code) of nodes in two words: 16 bits of the column, 16 of the code; half the child."""
     b = v.builder
     word = v.gather(words, at, LONG, WORD, 4)
@@ -119,7 +119,7 @@ def _descent(node: Callable[..., tuple[Any, Any, Any]], code: Any) -> Any:
     @intrinsic
     def descend(typingctx: Any, words: Any, root: Any, codes: Any, first: Any, d: Any, leaves: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            v = _Vectors(builder, lanes)
+            v = Vectors(builder, lanes)
             words, rows = builder.gep(args[0], [args[1]]), builder.gep(args[2], [builder.mul(args[3], args[4])])
             stride = v.spread(builder.mul(builder.trunc(args[4], WORD), ir.Constant(WORD, code.width // 8)))
             numbers = [ir.Constant(v.words, [lanes * g + i for i in range(lanes)]) for g in groups]
