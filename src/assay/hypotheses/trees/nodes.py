@@ -69,7 +69,7 @@ def distinct_rows(table: Floats) -> tuple[Floats, Array]:
 
 def tree_of(grown: Grown, values: Floats) -> Tree:
     """A grown tree with what its leaves know."""
-    split = grown.feature != LEAF
+    split = np.flatnonzero(grown.feature != LEAF)
     table, leaf = distinct_rows(values)
     parts = (grown.feature, grown.cut[split], grown.missing[split], leaf, grown.sets, table)
     return Tree(*parts, grown.gain[split])

@@ -40,11 +40,9 @@ def fill_entries(times, labels, two, weight, weighted, entries):  # type: ignore
     every = times.shape[0] == 0
     for i in range(n):
         t = np.uint64(1) if every else np.uint64(times[i])
-        if t == 0 or (weighted and weight[i] == 0):
-            continue
         label = np.uint64(labels[i])
         entries[k] = (np.uint64(i) << HALF) | (t << QUARTER) | (t * label if two else label)
-        k += 1
+        k += (t != 0) & (not weighted or weight[i] != 0)  # no branch: draws cannot be guessed
     return k
 
 
