@@ -20,8 +20,9 @@ from assay.loops.tree.candidates import (
 )
 from assay.loops.tree.dice import mixed
 from assay.loops.tree.inner import inlined, inner
+from assay.loops.tree.numbers_few import MOST, draws_of, numbers_few
 from assay.loops.tree.numbers_occupied import numbers_occupied
-from assay.loops.tree.numbers_worth import score_sums, times_of
+from assay.loops.tree.numbers_worth import score_sums, squared_is_all, times_of
 from assay.loops.tree.shapes import FEW_ROWS, HALF, LOW32, NONE_MISSING, ONE, ZERO
 
 
@@ -222,10 +223,16 @@ def numbers_search(target, table, rules, entries, a, b, n, sums, at, f, k, width
     """Improve `found` by the best split on the columns f[k : k + width]; says whether any of them varies in the node."""
     _gather(target, entries, a, b, scratch)
     varies, many = False, b - a >= max(FEW_ROWS, rules.exact_below)
+    few = b - a <= MOST and not rules.random
+    if few:
+        draws_of(entries, a, b - a, scratch.running)
     for j in range(k, k + width):
         c = f[j]
         if table.levels[c] > 0:
             varies |= _by_categories(target, table, rules, entries, a, b, c, n, sums, at, found, scratch)
+        elif few and table.missing[c] < 0 and squared_is_all(rules, table.trend[c]):
+            t, w, z, W, Z = scratch.running, scratch.weight, scratch.signed, sums[at], sums[at + 1]
+            varies |= numbers_few(target.weighted, table, rules, entries, a, b - a, c, n, W, Z, t, w, z, found, scratch)
         elif rules.random:
             own = mixed(word + np.uint64(c))
             varies |= _by_chance(target, table, rules, entries, a, b, c, n, sums, at, own, found, scratch)
