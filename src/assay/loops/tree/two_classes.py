@@ -28,6 +28,7 @@ from assay.loops.tree.dice import mixed
 from assay.loops.tree.inner import inlined, inner
 from assay.loops.tree.occupied import FEW
 from assay.loops.tree.shapes import AHEAD, BITS_A_NAT, ENTROPY, FEW_ROWS, HALF, LOW32, NONE_MISSING, ONE, ZERO
+from assay.loops.tree.two_hopes import EVERY, LEAST, hopes, run_up
 from assay.loops.tree.two_occupied import by_occupied
 from assay.loops.tree.two_words import score_words, word_of
 
@@ -204,6 +205,37 @@ def _by_sorting(table, rules, entries, a, b, f, n, s, xlogx, found, scratch):  #
 
 
 @inner
+def _by_hopes(table, rules, entries, a, b, f, k, width, n, s, xlogx, found, scratch):  # type: ignore[no-untyped-def]
+    """The columns f[k : k + width], at most four, of which nothing is missing: code by code where they may better the split found. Says
+    whether any of them varies, or a split was found before."""
+    hist, used = scratch.hist, ZERO
+    for j in range(width):
+        used = max(used, table.buckets[f[k + j]])
+    for i in range(4 * used + 4):
+        hist[i] = 0
+    if width == 4:
+        _count_four(table, f, k, entries, a, b, hist)
+    else:
+        for j in range(width):
+            _count_one(table, f[k + j], j, entries, a, b, hist)
+    run_up(hist, used, scratch.running)
+    best, hope = found.score[0], EVERY
+    if best > -np.inf:
+        hope = hopes(hist, scratch.running, used, n, s, best)
+    if hope & (hope - 1):  # of several columns, a split between buckets of one may rule out another
+        between = score_words(scratch.running, scratch.worth, 4 * used, n, s, rules.criterion, xlogx, rules.min_leaf)
+        if max(best, between) == -np.inf:
+            hope = EVERY
+        elif between > best:
+            hope = hopes(hist, scratch.running, used, n, s, between)
+    varies = best > -np.inf
+    for j in range(width):
+        if (hope >> j) & 1:
+            varies |= _by_sorting(table, rules, entries, a, b, f[k + j], n, s, xlogx, found, scratch)
+    return varies
+
+
+@inner
 def _by_categories(table, rules, entries, a, b, f, n, s, xlogx, found, scratch):  # type: ignore[no-untyped-def]
     """Column f of categories, ordered by their shares of positives: one of the splits of that order is the best of all."""
     hist = scratch.hist
@@ -262,11 +294,18 @@ def _in_cells(table, f):  # type: ignore[no-untyped-def]
     return table.levels[f] == 0 and table.shift[f] == 0
 
 
+@njit(nogil=True, cache=True, inline="always")
+def _can_hope(table, f):  # type: ignore[no-untyped-def]
+    """Whether a column's codes share buckets, and none of its values is missing."""
+    return table.levels[f] == 0 and table.shift[f] > 0 and table.missing[f] < 0
+
+
 @inner
 def two_search(target, table, rules, entries, a, b, n, sums, at, f, k, width, word, found, scratch):  # type: ignore[no-untyped-def]
     """Improve `found` by the best split on the columns f[k : k + width]; says whether any of them varies in the node."""
     s, xlogx = sums[at + 1], target.xlogx
     varies, many = False, b - a >= max(FEW_ROWS, rules.exact_below)
+    gini = rules.criterion != ENTROPY
     j = k
     while j < k + width:
         c = f[j]
@@ -280,6 +319,12 @@ def two_search(target, table, rules, entries, a, b, n, sums, at, f, k, width, wo
             while some < 4 and j + some < k + width and _in_cells(table, f[j + some]):
                 some += 1
             varies |= by_occupied(table, rules, entries, a, b, f, j, some, n, s, xlogx, found, scratch)
+            j += some - 1
+        elif not many and b - a >= LEAST and gini and _can_hope(table, c):
+            some = 1
+            while some < 4 and j + some < k + width and _can_hope(table, f[j + some]):
+                some += 1
+            varies |= _by_hopes(table, rules, entries, a, b, f, j, some, n, s, xlogx, found, scratch)
             j += some - 1
         elif not many:
             varies |= _by_sorting(table, rules, entries, a, b, c, n, s, xlogx, found, scratch)
