@@ -42,9 +42,7 @@ def mean_loss(sums, count, truth, weight, classes):  # type: ignore[no-untyped-d
     W, squares, total = 0.0, 0.0, 0.0
     for first in range(0, sums.shape[0], ROWS):
         last = min(sums.shape[0], first + ROWS)
-        rows += _losses(
-            sums[first:last], count[first:last], truth[first:last], weight[first:last], classes, loss, own
-        )
+        rows += _losses(sums[first:last], count[first:last], truth[first:last], weight[first:last], classes, loss, own)
         a, b, c = 0.0, 0.0, 0.0
         for i in range(last - first):
             a += own[i]
