@@ -12,12 +12,11 @@ from assay.loops.tree.candidates import (
     greatest,
     keep,
     keep_item,
-    keep_sides,
     more_than_one,
-    rank_by,
     sorted_node,
     there_in_list,
 )
+from assay.loops.tree.classes_categories import classes_by_category, classes_by_counts
 from assay.loops.tree.classes_occupied import FEW, MOST, classes_occupied
 from assay.loops.tree.classes_worth import (
     score_classes,
@@ -59,13 +58,12 @@ def _count(target, table, f, entries, a, b, sums, at, scratch):  # type: ignore[
 
 
 @inner
-def _run(target, rules, ranked, start, count, sums, at, scratch):  # type: ignore[no-untyped-def]
-    """number, real: what the splits after each bucket (as they come, or as count[] ranks them) put to the left; start: a bucket there
-    anyway."""
+def _run(target, rules, start, count, sums, at, scratch):  # type: ignore[no-untyped-def]
+    """number, real: what the splits after each bucket put to the left; start: a bucket there anyway."""
     hist, number, real, A, K = scratch.sums, scratch.number, scratch.real, scratch.reach, target.count
     n = hist[BUCKETS * K + start] if start >= 0 else 0
     for i in range(count):
-        n += hist[BUCKETS * K + (scratch.count[i] if ranked else i)]
+        n += hist[BUCKETS * K + i]
         number[i] = n
         real[i] = 0.0
         real[A + i] = 0.0
@@ -78,7 +76,7 @@ def _run(target, rules, ranked, start, count, sums, at, scratch):  # type: ignor
         if start >= 0:
             run = hist[row + start]
         for i in range(count):
-            run += hist[row + (scratch.count[i] if ranked else i)]
+            run += hist[row + i]
             scratch.signed[i] = run
         if rules.criterion == ENTROPY:
             for i in range(count):
@@ -110,7 +108,7 @@ def _best_bucket(target, table, rules, f, W, n, sums, at, found, scratch):  # ty
     lost = missing >= 0 and scratch.sums[draws + missing] > 0
     varies = False
     for left in range(1 + lost):
-        _run(target, rules, False, missing if left else -ONE, used, sums, at, scratch)
+        _run(target, rules, missing if left else -ONE, used, sums, at, scratch)
         score_classes(target, rules, W, n, scratch, used)
         best = greatest(scratch, used)
         varies = varies or best > -np.inf
@@ -204,43 +202,6 @@ def classes_scan(target, table, rules, items, first, m, lookup, n, sums, at, f, 
 
 
 @inner
-def _by_categories(target, table, rules, entries, a, b, f, W, n, sums, at, found, scratch):  # type: ignore[no-untyped-def]
-    """Column f of categories, ordered by their shares of each class in turn (the best of these splits, not of all)."""
-    _count(target, table, f, entries, a, b, sums, at, scratch)
-    return _best_categories(target, table, rules, f, W, n, sums, at, found, scratch)
-
-
-@inner
-def _best_categories(target, table, rules, f, W, n, sums, at, found, scratch):  # type: ignore[no-untyped-def]
-    """As `_by_categories`, of the rows counted in scratch.sums."""
-    hist, ranked, share, A = scratch.sums, scratch.count, scratch.real, scratch.reach
-    used, varies = table.buckets[f] + 1, False
-    for k in range(target.count):
-        if sums[at + k] == 0:
-            continue
-        m = ZERO
-        for c in range(used):
-            if hist[BUCKETS * target.count + c] > 0:
-                weight = 0
-                for other in range(target.count):
-                    weight += hist[BUCKETS * other + c] if sums[at + other] > 0 else 0
-                share[3 * A + c] = np.float64(hist[BUCKETS * k + c]) / np.float64(max(1, weight))
-                ranked[m] = c
-                m += 1
-        if m < 2:
-            return False
-        varies = True
-        rank_by(share, 3 * A, ranked, m)
-        _run(target, rules, True, -ONE, m, sums, at, scratch)
-        score_classes(target, rules, W, n, scratch, m)
-        best = greatest(scratch, m)
-        if beats(best, found):
-            i = first_best(scratch.worth, best)
-            keep_sides(found, best, f, ranked, i + 1, m, 1 if 2 * scratch.number[i] >= n else 0)
-    return varies
-
-
-@inner
 def _by_chance(target, table, rules, entries, a, b, f, W, n, sums, at, word, found, scratch):  # type: ignore[no-untyped-def]
     """One random split of column f."""
     cut, after, threshold, left = chance_cut(table, entries, a, b, f, word)
@@ -287,10 +248,15 @@ def classes_search(target, table, rules, entries, a, b, n, sums, at, f, k, width
     weight = np.float64(W)
     many = b - a >= max(FEW_ROWS * there, rules.exact_below)
     varies, squares = False, _is_counted(target, rules)
+    if squares:
+        for c in range((target.count + 7) & -8):
+            scratch.whole[c] = np.float64(sums[at + c]) if c < target.count else 0.0
     for j in range(k, k + width):
         c = f[j]
         if table.levels[c] > 0:
-            varies |= _by_categories(target, table, rules, entries, a, b, c, weight, n, sums, at, found, scratch)
+            varies |= classes_by_category(
+                target, table, rules, entries, a, b, c, squares, weight, n, sums, at, found, scratch
+            )
         elif rules.random:
             own = mixed(word + np.uint64(c))
             varies |= _by_chance(target, table, rules, entries, a, b, c, weight, n, sums, at, own, found, scratch)
@@ -312,10 +278,10 @@ def classes_counted(target, table, rules, n, sums, at, f, counts, first, found, 
     K, W = target.count, 0
     for k in range(K):
         W += sums[at + k]
+    w = np.float64(W)
+    if table.levels[f] > 0:
+        return classes_by_counts(target, rules, f, counts, first, w, n, sums, at, found, scratch)
     for k in range(K + 1):
         for c in range(256):
             scratch.sums[BUCKETS * k + c] = counts[first + (K + 1) * c + k]
-    w = np.float64(W)
-    if table.levels[f] > 0:
-        return _best_categories(target, table, rules, f, w, n, sums, at, found, scratch)
     return _best_bucket(target, table, rules, f, w, n, sums, at, found, scratch)

@@ -12,17 +12,17 @@ from assay.loops.tree.candidates import (
     greatest,
     keep,
     keep_item,
-    keep_sides,
     more_than_one,
-    rank_by,
     sorted_node,
     there_in_list,
 )
 from assay.loops.tree.dice import mixed
 from assay.loops.tree.inner import inlined, inner
+from assay.loops.tree.numbers_categories import best_categories, count_categories
 from assay.loops.tree.numbers_few import MOST, draws_of, numbers_few
 from assay.loops.tree.numbers_occupied import numbers_occupied
 from assay.loops.tree.numbers_worth import score_sums, squared_is_all, times_of
+from assay.loops.tree.occupied import RAISED
 from assay.loops.tree.shapes import FEW_ROWS, HALF, LOW32, NONE_MISSING, ONE, ZERO
 
 
@@ -58,29 +58,15 @@ def _gather(target, entries, a, b, scratch):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _count(table, f, entries, a, b, scratch):  # type: ignore[no-untyped-def]
-    """sums[3 · bucket + (0, 1, 2)] += draws, w, z for column f."""
-    codes, first, shift, sums = table.codes, f * table.n, table.shift[f], scratch.sums
-    z, w = scratch.signed, scratch.weight
-    for i in range(b - a):
-        e = entries[a + i]
-        c = 3 * (np.int64(codes[first + np.int64(e >> HALF)]) >> shift)
-        sums[c] += times_of(e)
-        sums[c + 1] += w[i]
-        sums[c + 2] += z[i]
-
-
-@inner
-def _run(target, ranked, start, count, tot, at, scratch):  # type: ignore[no-untyped-def]
-    """number: the draws that the splits after each bucket (as they come, or as count[] ranks them) put to the left; real: as `_score` wants
-    it."""
+def _run(target, start, count, tot, at, scratch):  # type: ignore[no-untyped-def]
+    """number: the draws that the splits after each bucket put to the left; real: as `score_sums` wants it."""
     sums, number, real, A = scratch.sums, scratch.number, scratch.real, scratch.reach
     w = 0 if target.weighted else 1
     n, W, Z = 0, 0, 0
     if start >= 0:
         n, W, Z = sums[3 * start], sums[3 * start + 1 - w], sums[3 * start + 2]
     for i in range(count):
-        c = 3 * (scratch.count[i] if ranked else i)
+        c = 3 * i
         n += sums[c]
         W += sums[c + 1 - w]
         Z += sums[c + 2]
@@ -97,7 +83,7 @@ def _best_bucket(target, table, rules, f, n, tot, at, found, scratch):  # type: 
     lost = missing >= 0 and sums[3 * missing] > 0
     varies = False
     for left in range(1 + lost):
-        _run(target, False, missing if left else -ONE, used, tot, at, scratch)
+        _run(target, missing if left else -ONE, used, tot, at, scratch)
         score_sums(target, rules, tot, at, n, table.trend[f], found, scratch, used)
         best = greatest(scratch, used)
         varies = varies or best > -np.inf
@@ -163,37 +149,6 @@ def numbers_scan(target, table, rules, items, first, m, lookup, n, sums, at, f, 
 
 
 @inner
-def _by_categories(target, table, rules, entries, a, b, f, n, tot, at, found, scratch):  # type: ignore[no-untyped-def]
-    """Column f of categories, ordered by their means."""
-    for i in range(3 * 256):
-        scratch.sums[i] = 0
-    _count(table, f, entries, a, b, scratch)
-    return _best_categories(target, rules, f, n, tot, at, found, scratch)
-
-
-@inner
-def _best_categories(target, rules, f, n, tot, at, found, scratch):  # type: ignore[no-untyped-def]
-    """As `_by_categories`, of the rows counted in scratch.sums."""
-    sums, ranked, mean, A = scratch.sums, scratch.count, scratch.real, scratch.reach
-    m = ZERO
-    for c in range(256):
-        if sums[3 * c] > 0:
-            mean[2 * A + c] = np.float64(sums[3 * c + 2]) / np.float64(max(1, sums[3 * c + 1]))
-            ranked[m] = c
-            m += 1
-    if m < 2:
-        return False
-    rank_by(mean, 2 * A, ranked, m)
-    _run(target, True, -ONE, m, tot, at, scratch)
-    score_sums(target, rules, tot, at, n, ZERO, found, scratch, m)
-    best = greatest(scratch, m)
-    if beats(best, found):
-        i = first_best(scratch.worth, best)
-        keep_sides(found, best, f, ranked, i + 1, m, 1 if 2 * scratch.number[i] >= n else 0)
-    return True
-
-
-@inner
 def _by_chance(target, table, rules, entries, a, b, f, n, tot, at, word, found, scratch):  # type: ignore[no-untyped-def]
     """One random split of column f."""
     cut, after, threshold, left = chance_cut(table, entries, a, b, f, word)
@@ -229,7 +184,9 @@ def numbers_search(target, table, rules, entries, a, b, n, sums, at, f, k, width
     for j in range(k, k + width):
         c = f[j]
         if table.levels[c] > 0:
-            varies |= _by_categories(target, table, rules, entries, a, b, c, n, sums, at, found, scratch)
+            first, m, cells, flags = c * table.n, b - a, scratch.cells, scratch.flags
+            count_categories(table.codes, first, entries, a, m, scratch.signed, scratch.weight, cells, flags)
+            varies |= best_categories(target, rules, c, n, sums, at, found, scratch)
         elif few and table.missing[c] < 0 and squared_is_all(rules, table.trend[c]):
             t, w, z, W, Z = scratch.running, scratch.weight, scratch.signed, sums[at], sums[at + 1]
             varies |= numbers_few(target.weighted, table, rules, entries, a, b - a, c, n, W, Z, t, w, z, found, scratch)
@@ -247,8 +204,13 @@ def numbers_search(target, table, rules, entries, a, b, n, sums, at, f, k, width
 def numbers_counted(target, table, rules, n, sums, at, f, counts, first, found, scratch):  # type: ignore[no-untyped-def]
     """Improve `found` by the best split on column f of a node of which draws, w and z of each code are added up in
     counts[first + 3 · code + (0, 1, 2)]."""
+    if table.levels[f] > 0:
+        for c in range(256):
+            for k in range(3):
+                scratch.cells[4 * c + k] = np.uint64(counts[first + 3 * c + k])
+            if scratch.cells[4 * c] != 0:
+                scratch.flags[c] = RAISED
+        return best_categories(target, rules, f, n, sums, at, found, scratch)
     for i in range(3 * 256):
         scratch.sums[i] = counts[first + i]
-    if table.levels[f] > 0:
-        return _best_categories(target, rules, f, n, sums, at, found, scratch)
     return _best_bucket(target, table, rules, f, n, sums, at, found, scratch)

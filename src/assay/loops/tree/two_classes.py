@@ -16,18 +16,16 @@ from assay.loops.tree.candidates import (
     SLACK,
     beats,
     chance_cut,
-    first_best,
     keep,
     keep_item,
-    keep_sides,
     more_than_one,
-    rank_by,
     sorted_node,
 )
 from assay.loops.tree.dice import mixed
 from assay.loops.tree.inner import inlined, inner
-from assay.loops.tree.occupied import FEW
+from assay.loops.tree.occupied import FEW, RAISED
 from assay.loops.tree.shapes import AHEAD, BITS_A_NAT, ENTROPY, FEW_ROWS, HALF, LOW32, NONE_MISSING, ONE, ZERO
+from assay.loops.tree.two_categories import best_categories, count_categories
 from assay.loops.tree.two_hopes import EVERY, LEAST, hopes, run_up
 from assay.loops.tree.two_occupied import by_occupied
 from assay.loops.tree.two_words import score_words, word_of
@@ -236,40 +234,6 @@ def _by_hopes(table, rules, entries, a, b, f, k, width, n, s, xlogx, found, scra
 
 
 @inner
-def _by_categories(table, rules, entries, a, b, f, n, s, xlogx, found, scratch):  # type: ignore[no-untyped-def]
-    """Column f of categories, ordered by their shares of positives: one of the splits of that order is the best of all."""
-    hist = scratch.hist
-    for c in range(256):
-        hist[4 * c] = 0
-    _count_one(table, f, 0, entries, a, b, hist)
-    return _best_categories(rules, f, n, s, xlogx, found, scratch)
-
-
-@inner
-def _best_categories(rules, f, n, s, xlogx, found, scratch):  # type: ignore[no-untyped-def]
-    """As `_by_categories`, of the rows counted in scratch.hist."""
-    hist, share, ranked = scratch.hist, scratch.real, scratch.count
-    m = ZERO
-    for c in range(256):
-        if hist[4 * c] != 0:
-            share[c] = np.float64(hist[4 * c] & LOW32) / np.float64(hist[4 * c] >> HALF)
-            ranked[m] = c
-            m += 1
-    if m < 2:
-        return False
-    rank_by(share, 0, ranked, m)
-    run = np.uint64(0)
-    for i in range(m):
-        run += hist[4 * ranked[i]]
-        scratch.running[i] = run
-    best = score_words(scratch.running, scratch.worth, m, n, s, rules.criterion, xlogx, rules.min_leaf)
-    if beats(best, found):
-        at = first_best(scratch.worth, best)
-        keep_sides(found, best, f, ranked, at + 1, m, 1 if 2 * np.int64(scratch.running[at] >> HALF) >= n else 0)
-    return True
-
-
-@inner
 def _by_chance(table, rules, entries, a, b, f, n, s, xlogx, word, found, scratch):  # type: ignore[no-untyped-def]
     """One random split of column f."""
     cut, after, at, left = chance_cut(table, entries, a, b, f, word)
@@ -310,7 +274,8 @@ def two_search(target, table, rules, entries, a, b, n, sums, at, f, k, width, wo
     while j < k + width:
         c = f[j]
         if table.levels[c] > 0:
-            varies |= _by_categories(table, rules, entries, a, b, c, n, s, xlogx, found, scratch)
+            count_categories(table, c, entries, a, b, scratch.cells, scratch.flags)
+            varies |= best_categories(rules, c, n, s, xlogx, found, scratch)
         elif rules.random:
             own = mixed(word + np.uint64(c))
             varies |= _by_chance(table, rules, entries, a, b, c, n, s, xlogx, own, found, scratch)
@@ -352,12 +317,15 @@ def two_gain(target, rules, score, cost, n, sums, at):  # type: ignore[no-untype
 def two_counted(target, table, rules, n, sums, at, f, counts, first, found, scratch):  # type: ignore[no-untyped-def]
     """Improve `found` by the best split on column f of a node of which draws and positives of each code are counted in
     counts[first + 2 · code + (0, 1)]. Says whether it varies."""
-    hist = scratch.hist
+    of_categories = table.levels[f] > 0
+    cells = scratch.cells if of_categories else scratch.hist
     for c in range(256):
-        hist[4 * c] = (np.uint64(counts[first + 2 * c]) << HALF) | np.uint64(counts[first + 2 * c + 1])
-        hist[4 * c + 1] = hist[4 * c + 2] = hist[4 * c + 3] = np.uint64(0)
-    if table.levels[f] > 0:
-        return _best_categories(rules, f, n, sums[at + 1], target.xlogx, found, scratch)
+        cells[4 * c] = (np.uint64(counts[first + 2 * c]) << HALF) | np.uint64(counts[first + 2 * c + 1])
+        cells[4 * c + 1] = cells[4 * c + 2] = cells[4 * c + 3] = np.uint64(0)
+        if of_categories and cells[4 * c] != 0:
+            scratch.flags[c] = RAISED
+    if of_categories:
+        return best_categories(rules, f, n, sums[at + 1], target.xlogx, found, scratch)
     order = scratch.swaps
     order[0] = f
     return _best_bucket(table, rules, order, ZERO, ONE, table.buckets[f], n, sums[at + 1], target.xlogx, found, scratch)
