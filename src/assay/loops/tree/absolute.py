@@ -13,15 +13,14 @@ from numba import njit
 
 from assay.loops.tree.candidates import (
     beats,
-    chance_cut,
     first_best,
     greatest,
-    keep,
     keep_item,
     keep_sides,
     rank_by,
     sorted_node,
 )
+from assay.loops.tree.chance import chance_cut, keep_chance
 from assay.loops.tree.dice import mixed
 from assay.loops.tree.shapes import HALF, LOW16, LOW32, NONE_MISSING, ZERO
 
@@ -251,21 +250,20 @@ def _keep_kinds(entries, a, m, n, f, kinds, found, scratch):  # type: ignore[no-
 @njit(nogil=True, cache=True)
 def _by_chance(target, table, rules, entries, a, b, f, n, word, found, scratch):  # type: ignore[no-untyped-def]
     """One random split of column f."""
-    cut, after, threshold, left = chance_cut(table, entries, a, b, f, word)
+    cut, high, threshold, left = chance_cut(table, entries, a, b, f, word, scratch.items)
     if cut < 0:
         return False
-    m, first = b - a, f * table.n
+    m = b - a
     sides = _sides(target, entries, a, b, scratch.number, scratch.weight)
     count, wl, zl = 0, 0.0, 0.0
     for i in range(m):
-        code = np.int64(table.codes[first + np.int64(entries[a + i] >> HALF)])
+        code = np.int64(scratch.items[i])
         if code <= cut or (left == 1 and code == table.missing[f]):
             t, w, z = _move(target, entries, a, m, i, sides)
             count, wl, zl = count + t, wl + w, zl + z
     worth = _worth(target, rules, entries, a, m, n, count, wl, zl, sides)
     if beats(worth, found):
-        keep(found, worth, f, cut, after, left)
-        found.score[3] = threshold
+        keep_chance(table, found, worth, f, cut, high, threshold, left)
     return True
 
 

@@ -28,3 +28,19 @@ def _flat(array: Any) -> Any:
 
 
 bare = _flat if config.DISABLE_JIT else _address
+
+
+@intrinsic
+def _as_kind(typingctx: Any, room: Any, like: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], arguments[1].type)
+
+    return like(room, like), generate
+
+
+def _as_it_is(room: Any, like: Any) -> Any:
+    return room
+
+
+# as_kind(room, like): the address `room` of numbers as large as those of `like`, or larger, as one of numbers of that kind
+as_kind = _as_it_is if config.DISABLE_JIT else _as_kind

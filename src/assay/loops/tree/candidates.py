@@ -8,10 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from assay.loops.tree.dice import mixed, unit
 from assay.loops.tree.eight import greatest_of
 from assay.loops.tree.inner import inlined, inner
-from assay.loops.tree.shapes import HALF, NONE_MISSING
+from assay.loops.tree.shapes import HALF
 from assay.loops.tree.sorting import sort_items
 
 SLACK = 2.0**-44  # of a score: less is rounding, and no split is better by that
@@ -132,33 +131,3 @@ def keep_item(table, f, items, first, stop, left, scratch, found):  # type: igno
         at = first_best(worth, best)
         after = np.int64(items[first + at + 1] >> HALF) if at + 1 < stop else table.missing[f]
         keep(found, worth[at], f, np.int64(items[first + at] >> HALF), after, left)
-
-
-@inner
-def chance_cut(table, entries, a, b, f, word):  # type: ignore[no-untyped-def]
-    """A random threshold between the least and the greatest value of a node: (last code on its left, next code, the threshold,
-    where missing values go as in `Found`); the first is −1 where the column does not vary."""
-    codes, first, missing = table.codes, f * table.n, table.missing[f]
-    low, high, gone = np.int64(0xFFFFFFFF), np.int64(-1), False
-    for i in range(a, b):
-        c = np.int64(codes[first + np.int64(entries[i] >> HALF)])
-        lost = c == missing
-        gone = gone or lost
-        low = low if lost else min(low, c)
-        high = high if lost else max(high, c)
-    if high < 0 or (low == high and not gone):
-        return -1, -1, np.nan, NONE_MISSING
-    if low == high:
-        return low, missing, np.nan, 0
-    values, start = table.values, table.first[f]
-    least, most, u = values[start + low], values[start + high], unit(mixed(word))
-    cut = (1.0 - u) * least + u * most
-    cut = cut if least <= cut < most else least  # rounding may leave the range
-    below_, above = low, high  # value[below_] ≤ cut < value[above]
-    while above - below_ > 1:
-        middle = (below_ + above) // 2
-        if values[start + middle] <= cut:
-            below_ = middle
-        else:
-            above = middle
-    return below_, above, np.nan if table.binned else cut, np.int64(word & np.uint64(1)) if gone else NONE_MISSING

@@ -7,7 +7,6 @@ from numba import njit
 
 from assay.loops.tree.candidates import (
     beats,
-    chance_cut,
     first_best,
     greatest,
     keep,
@@ -17,6 +16,7 @@ from assay.loops.tree.candidates import (
     there_in_list,
 )
 from assay.loops.tree.classes_categories import classes_by_category, classes_by_counts
+from assay.loops.tree.classes_chance import classes_by_chance
 from assay.loops.tree.classes_occupied import FEW, MOST, classes_occupied
 from assay.loops.tree.classes_worth import (
     score_classes,
@@ -201,36 +201,6 @@ def classes_scan(target, table, rules, items, first, m, lookup, n, sums, at, f, 
         _scan(target, table, rules, items, first, stop, m, lookup, ZERO, f, w, n, sums, at, found, scratch)
 
 
-@inner
-def _by_chance(target, table, rules, entries, a, b, f, W, n, sums, at, word, found, scratch):  # type: ignore[no-untyped-def]
-    """One random split of column f."""
-    cut, after, threshold, left = chance_cut(table, entries, a, b, f, word)
-    if cut < 0:
-        return False
-    codes, first, missing, left_of, A = table.codes, f * table.n, table.missing[f], scratch.sums, scratch.reach
-    for k in range(target.count):
-        left_of[k] = 0
-    n_left = 0
-    for i in range(a, b):
-        e = entries[i]
-        code = np.int64(codes[first + np.int64(e >> HALF)])
-        if code <= cut or (left == 1 and code == missing):
-            n_left += times_of(e)
-            left_of[np.int64(e & LOW16)] += weight_of(target, e)
-    w, lefts, rights = 0, 0.0, 0.0
-    for k in range(target.count):
-        w += left_of[k]
-        lefts += term_of(target, rules.criterion, left_of[k])
-        rights += term_of(target, rules.criterion, sums[at + k] - left_of[k])
-    scratch.number[0] = n_left
-    scratch.real[0], scratch.real[A], scratch.real[2 * A] = np.float64(w), lefts, rights
-    score_classes(target, rules, W, n, scratch, ONE)
-    if beats(scratch.worth[0], found):
-        keep(found, scratch.worth[0], f, cut, after, left)
-        found.score[3] = threshold
-    return True
-
-
 @njit(nogil=True, cache=True, inline="always")
 def _is_counted(target, rules):  # type: ignore[no-untyped-def]
     """Whether Gini's squares of counts are all that decides."""
@@ -259,7 +229,9 @@ def classes_search(target, table, rules, entries, a, b, n, sums, at, f, k, width
             )
         elif rules.random:
             own = mixed(word + np.uint64(c))
-            varies |= _by_chance(target, table, rules, entries, a, b, c, weight, n, sums, at, own, found, scratch)
+            varies |= classes_by_chance(
+                target, table, rules, entries, a, b, c, squares, weight, n, sums, at, own, found, scratch
+            )
         elif squares and (many or (table.shift[c] == 0 and b - a >= FEW)):
             varies |= classes_occupied(
                 table, c, rules.min_leaf, entries, a, b, target.count, n, sums, at, found, scratch

@@ -7,7 +7,6 @@ from numba import njit
 
 from assay.loops.tree.candidates import (
     beats,
-    chance_cut,
     first_best,
     greatest,
     keep,
@@ -19,6 +18,7 @@ from assay.loops.tree.candidates import (
 from assay.loops.tree.dice import mixed
 from assay.loops.tree.inner import inlined, inner
 from assay.loops.tree.numbers_categories import best_categories, count_categories
+from assay.loops.tree.numbers_chance import numbers_by_chance
 from assay.loops.tree.numbers_few import MOST, draws_of, numbers_few
 from assay.loops.tree.numbers_occupied import numbers_occupied
 from assay.loops.tree.numbers_worth import score_sums, squared_is_all, times_of
@@ -149,31 +149,6 @@ def numbers_scan(target, table, rules, items, first, m, lookup, n, sums, at, f, 
 
 
 @inner
-def _by_chance(target, table, rules, entries, a, b, f, n, tot, at, word, found, scratch):  # type: ignore[no-untyped-def]
-    """One random split of column f."""
-    cut, after, threshold, left = chance_cut(table, entries, a, b, f, word)
-    if cut < 0:
-        return False
-    codes, first, missing = table.codes, f * table.n, table.missing[f]
-    c, W, Z = 0, 0, 0
-    for i in range(b - a):
-        e = entries[a + i]
-        code = np.int64(codes[first + np.int64(e >> HALF)])
-        if code <= cut or (left == 1 and code == missing):
-            c += times_of(e)
-            W += scratch.weight[i]
-            Z += scratch.signed[i]
-    scratch.number[0] = c
-    scratch.real[0] = np.float64(2 * W - tot[at])
-    scratch.real[scratch.reach] = np.float64(2 * Z - tot[at + 1])
-    score_sums(target, rules, tot, at, n, table.trend[f], found, scratch, ONE)
-    if beats(scratch.worth[0], found):
-        keep(found, scratch.worth[0], f, cut, after, left)
-        found.score[3] = threshold
-    return True
-
-
-@inner
 def numbers_search(target, table, rules, entries, a, b, n, sums, at, f, k, width, word, found, scratch):  # type: ignore[no-untyped-def]
     """Improve `found` by the best split on the columns f[k : k + width]; says whether any of them varies in the node."""
     _gather(target, entries, a, b, scratch)
@@ -192,7 +167,7 @@ def numbers_search(target, table, rules, entries, a, b, n, sums, at, f, k, width
             varies |= numbers_few(target.weighted, table, rules, entries, a, b - a, c, n, W, Z, t, w, z, found, scratch)
         elif rules.random:
             own = mixed(word + np.uint64(c))
-            varies |= _by_chance(target, table, rules, entries, a, b, c, n, sums, at, own, found, scratch)
+            varies |= numbers_by_chance(target, table, rules, entries, a, b, c, n, sums, at, own, found, scratch)
         elif many or table.shift[c] == 0:
             varies |= numbers_occupied(target, table, rules, entries, a, b, c, n, sums, at, found, scratch)
         else:

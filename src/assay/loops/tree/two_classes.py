@@ -15,7 +15,6 @@ from assay.loops.prefetch import prefetch_at
 from assay.loops.tree.candidates import (
     SLACK,
     beats,
-    chance_cut,
     keep,
     keep_item,
     more_than_one,
@@ -26,6 +25,7 @@ from assay.loops.tree.inner import inlined, inner
 from assay.loops.tree.occupied import FEW, RAISED
 from assay.loops.tree.shapes import AHEAD, BITS_A_NAT, ENTROPY, FEW_ROWS, HALF, LOW32, NONE_MISSING, ONE, ZERO
 from assay.loops.tree.two_categories import best_categories, count_categories
+from assay.loops.tree.two_chance import two_by_chance
 from assay.loops.tree.two_hopes import EVERY, LEAST, hopes, run_up
 from assay.loops.tree.two_occupied import by_occupied
 from assay.loops.tree.two_words import score_words, word_of
@@ -233,25 +233,6 @@ def _by_hopes(table, rules, entries, a, b, f, k, width, n, s, xlogx, found, scra
     return varies
 
 
-@inner
-def _by_chance(table, rules, entries, a, b, f, n, s, xlogx, word, found, scratch):  # type: ignore[no-untyped-def]
-    """One random split of column f."""
-    cut, after, at, left = chance_cut(table, entries, a, b, f, word)
-    if cut < 0:
-        return False
-    codes, first, missing = table.codes, f * table.n, table.missing[f]
-    run = np.uint64(0)
-    for i in range(a, b):
-        c = np.int64(codes[first + np.int64(entries[i] >> HALF)])
-        run += word_of(entries[i]) if c <= cut or (left == 1 and c == missing) else np.uint64(0)
-    scratch.running[0] = run
-    score_words(scratch.running, scratch.worth, ONE, n, s, rules.criterion, xlogx, rules.min_leaf)
-    if beats(scratch.worth[0], found):
-        keep(found, scratch.worth[0], f, cut, after, left)
-        found.score[3] = at
-    return True
-
-
 @njit(nogil=True, cache=True, inline="always")
 def _in_cells(table, f):  # type: ignore[no-untyped-def]
     """Whether a column is one of numbers, each code of which has a cell of its own."""
@@ -278,7 +259,7 @@ def two_search(target, table, rules, entries, a, b, n, sums, at, f, k, width, wo
             varies |= best_categories(rules, c, n, s, xlogx, found, scratch)
         elif rules.random:
             own = mixed(word + np.uint64(c))
-            varies |= _by_chance(table, rules, entries, a, b, c, n, s, xlogx, own, found, scratch)
+            varies |= two_by_chance(table, rules, entries, a, b, c, n, s, xlogx, own, found, scratch)
         elif b - a < FEW and table.shift[c] == 0:
             some = 1
             while some < 4 and j + some < k + width and _in_cells(table, f[j + some]):
