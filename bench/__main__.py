@@ -20,6 +20,7 @@ WORKLOADS = [
     "least_squares",
     "linear_models",
     "trees",
+    "neighbours",
     "sparse",
     "cold_start",
     "small_compare",
