@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from assay.neighbours.soft import sorted_rows, value
 from scipy.spatial import cKDTree
 from sklearn.neighbors import KDTree as TheirTree
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
@@ -16,6 +15,7 @@ from sklearnex.neighbors import NearestNeighbors as Intelex
 
 import assay
 from assay.engines.threads import Threads
+from assay.neighbours.soft import sorted_rows, value
 from bench.harness import Contender, Race, Target
 
 K, QUERIES, JOBS = 5, 10_000, 2

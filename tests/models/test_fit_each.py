@@ -37,6 +37,12 @@ EXACT = [
         lines,
     ),
     (assay.Ridge(), [{"alpha": 10.0**p} for p in range(3, -4, -1)], lines),
+    (
+        assay.KNeighborsClassifier("auto"),
+        [{"weights": "distance"}, {}, {"rule": "one-se"}, {"metric": "manhattan"}, {"n_neighbors": 3}],
+        blobs,
+    ),
+    (assay.KNeighborsRegressor("auto"), [{}, {"weights": "distance"}, {"n_neighbors": 2}, {"n_neighbors": 2}], lines),
     (assay.Baseline(), [{}, {"n_jobs": 1}], blobs),
     (assay.BaselineRegressor(), [{}, {}], lines),
 ]

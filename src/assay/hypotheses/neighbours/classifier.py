@@ -11,7 +11,7 @@ from assay.engines import ArrayRows, Block, Engine, Rows
 from assay.engines.threads import Threads
 from assay.errors import ModelFileError
 from assay.hypotheses.classes_there import refuse_absent, refuse_unlisted
-from assay.hypotheses.neighbours.leave_one_out import Curve, class_curve
+from assay.hypotheses.neighbours.leave_one_out import Curve, class_curves
 from assay.hypotheses.neighbours.metrics import METRICS
 from assay.hypotheses.neighbours.model import NeighboursModel
 from assay.hypotheses.neighbours.neighbourhood import Neighbourhood
@@ -168,9 +168,10 @@ class KNeighborsClassifier(NeighboursModel, ProbableClassifier):
         if (self.objective_ is None) == (self.metric == "learned"):
             raise ModelFileError(f"The model file's steps of a learned metric do not fit metric={self.metric!r}.")
 
-    def _curve(self, hood: Neighbourhood, rows: Rows, k: int, chosen: Array | None) -> Curve:
-        by_distance = self.weights == "distance"
-        return class_curve(hood, rows, self.codes_, self.class_factor_, by_distance, k, chosen)
+    def _curves(
+        self, hood: Neighbourhood, rows: Rows, ways: tuple[bool, ...], k: int, chosen: Array | None
+    ) -> list[Curve]:
+        return class_curves(hood, rows, self.codes_, self.class_factor_, ways, k, chosen)
 
     def _tallied(self, hood: Neighbourhood, Z: Floats, own: Array | None = None) -> tuple[Floats, Voters]:
         hood.check(self.n_neighbors_)

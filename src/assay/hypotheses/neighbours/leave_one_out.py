@@ -63,38 +63,47 @@ def _there(chosen: Array, start: int, length: int) -> slice:
     return slice(*np.searchsorted(chosen, [start, start + length]).tolist())
 
 
-def class_curve(
-    hood: Neighbourhood, rows: Rows, codes: Array, class_factor: Floats, by_distance: bool, k: int, chosen: Array | None
-) -> Curve:
-    """Zero-one loss."""
+def class_curves(
+    hood: Neighbourhood,
+    rows: Rows,
+    codes: Array,
+    class_factor: Floats,
+    ways: tuple[bool, ...],
+    k: int,
+    chosen: Array | None,
+) -> list[Curve]:
+    """Zero-one loss where votes count in inverse proportion to their distance, or all alike: a curve for each of the `ways`."""
     from assay.loops.neighbours.curves import wrong_classes
 
-    wrong, total, K = np.zeros(k), 0.0, len(class_factor)
+    wrong, total, K = np.zeros((len(ways), k)), 0.0, len(class_factor)
     for own, X in queries(rows, chosen):
         r, near, w = hood.listed(hood.geometry.rows(X), k, own)
-        factor = hood.factors(r, w, by_distance) * class_factor[codes[near]]
-        weight = _own_weights(hood, own)
-        one = np.zeros(k)
-        wrong_classes(r, codes[near], factor, w, codes[own], weight, K, one)
+        weight, one, named = _own_weights(hood, own), np.zeros((len(ways), k)), codes[near]
+        for way, by_distance in enumerate(ways):
+            factor = hood.factors(r, w, by_distance) * class_factor[named]
+            wrong_classes(r, named, factor, w, codes[own], weight, K, one[way])
         wrong += one
         total += float(weight.sum())
-    loss = wrong / total
-    return Curve(loss, np.sqrt(loss * (1 - loss)), total)
+    return [Curve(loss, np.sqrt(loss * (1 - loss)), total) for loss in wrong / total]
 
 
-def number_curve(hood: Neighbourhood, rows: Rows, y: Floats, by_distance: bool, k: int, chosen: Array | None) -> Curve:
-    """Squared error."""
+def number_curves(
+    hood: Neighbourhood, rows: Rows, y: Floats, ways: tuple[bool, ...], k: int, chosen: Array | None
+) -> list[Curve]:
+    """Squared error, as `class_curves`."""
     from assay.loops.neighbours.curves import squared_errors
 
-    loss, square, total = np.zeros(k), np.zeros(k), 0.0
+    sums, total = np.zeros((2, len(ways), k)), 0.0
     for own, X in queries(rows, chosen):
         r, near, w = hood.listed(hood.geometry.rows(X), k, own)
-        weight = _own_weights(hood, own)
-        one, two = np.zeros(k), np.zeros(k)
-        squared_errors(y[near], hood.factors(r, w, by_distance), w, y[own], weight, one, two)
-        loss, square, total = loss + one, square + two, total + float(weight.sum())
-    mean = loss / total
-    return Curve(mean, np.sqrt(np.maximum(square / total - mean**2, 0.0)), total)
+        weight, one = _own_weights(hood, own), np.zeros((2, len(ways), k))
+        for way, by_distance in enumerate(ways):
+            factor = hood.factors(r, w, by_distance)
+            squared_errors(y[near], factor, w, y[own], weight, one[0, way], one[1, way])
+        sums += one
+        total += float(weight.sum())
+    loss, square = sums / total
+    return [Curve(a, np.sqrt(np.maximum(b - a**2, 0.0)), total) for a, b in zip(loss, square)]
 
 
 def _own_weights(hood: Neighbourhood, own: Array) -> Floats:

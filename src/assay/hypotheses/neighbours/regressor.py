@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 from assay.engines import Block, Rows
-from assay.hypotheses.neighbours.leave_one_out import Curve, number_curve
+from assay.hypotheses.neighbours.leave_one_out import Curve, number_curves
 from assay.hypotheses.neighbours.model import NeighboursModel
 from assay.hypotheses.neighbours.neighbourhood import Neighbourhood
 from assay.hypotheses.neighbours.target import Survey
@@ -70,8 +70,10 @@ class KNeighborsRegressor(NeighboursModel, Regressor):
     def _codes_or_numbers(self) -> Array:
         return self.y_
 
-    def _curve(self, hood: Neighbourhood, rows: Rows, k: int, chosen: Array | None) -> Curve:
-        return number_curve(hood, rows, self.y_, self.weights == "distance", k, chosen)
+    def _curves(
+        self, hood: Neighbourhood, rows: Rows, ways: tuple[bool, ...], k: int, chosen: Array | None
+    ) -> list[Curve]:
+        return number_curves(hood, rows, self.y_, ways, k, chosen)
 
     def _predict_block(self, block: Block) -> Array:
         hood = self._neighbourhood()
