@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from solvers.problems import make_problem, two_classes, worst_violation
 
+import assay
 from assay.solvers.boxed import boxed_gap
 from assay.solvers.iterate import last
 from assay.solvers.newton import newton, newton_step, solve_scaled
@@ -111,13 +112,23 @@ def test_a_singular_system_is_solved_in_its_own_scale():
 
 
 @pytest.mark.parametrize("every", [2, 3, 16])
-def test_a_sampled_hessian_is_that_of_every_so_manieth_row_as_often(every):
+def test_a_sampled_hessian_is_that_of_one_row_in_so_many_as_often(every):
     X, t = two_classes(1000, 5)
     problem = make_problem(X, t, "log", l2=1.0)
     w = np.linspace(-1, 1, 6)
-    chosen = np.arange(0, 1000, every)
+    groups = np.arange(1000 // every + 1)
+    chosen = groups * every + ((groups * 0x9E3779B1 & 0xFFFFFFFF) >> 16) % every
+    chosen = chosen[chosen < 1000]
     A = np.column_stack([X - problem.centre, np.ones(1000)])[chosen]
     p = 1 / (1 + np.exp(-(A @ w)))
     look = problem.look(w, hessian=every)
     np.testing.assert_allclose(look.hessian, every * (A * (p * (1 - p))[:, None]).T @ A, rtol=1e-10, atol=1e-9)
     np.testing.assert_array_equal(look.gradient, problem.look(w).gradient)
+
+
+def test_weights_that_repeat_do_not_mislead_a_sampled_hessian():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(48_389, 3))
+    y = X[:, 0] + rng.normal(size=len(X)) > 0
+    model = assay.ERM("log", "l2").fit(X, y, sample_weight=0.5 + np.arange(len(X)) % 4)
+    assert model.n_iter_ < 10
