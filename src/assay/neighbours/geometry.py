@@ -99,6 +99,18 @@ class Geometry:
         return r
 
 
+def reach(X: Floats, norm: float) -> tuple[Floats, Floats]:
+    """Least and greatest values of the columns, as far as `Geometry.scaled` needs them: of some rows, where these and the ends of the whole table show
+    that no scale is called for (minima by column read a table ten times as slowly as those of all of it)."""
+    room = 2.0 ** (0.5 * ROOMY / (1.0 if math.isinf(norm) else max(1.0, norm)))
+    some = X[:1024]
+    low, high = some.min(axis=0), some.max(axis=0)
+    seen, whole = float((0.5 * high - 0.5 * low).max(initial=0.0)), 0.5 * float(X.max()) - 0.5 * float(X.min())
+    if 1 / room <= seen and whole <= room:
+        return low, high
+    return X.min(axis=0), X.max(axis=0)
+
+
 def _squares(Z: Floats) -> Floats:
     """Σ_j z_j² of each row, in the order of the columns."""
     total = np.zeros(len(Z))

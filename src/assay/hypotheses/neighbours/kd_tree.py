@@ -14,7 +14,7 @@ from assay.engines.threads import Threads
 from assay.errors import DataError, ParameterError
 from assay.hypotheses.neighbours.metrics import check_metric, mahalanobis, plain_geometry
 from assay.inputs import as_rows, refuse_non_finite
-from assay.neighbours.geometry import Geometry
+from assay.neighbours.geometry import Geometry, reach
 from assay.neighbours.plain import HAMMING
 from assay.numerics import Array, Floats
 
@@ -44,16 +44,17 @@ class KDTree:
     def _rows(self) -> Floats:
         rows = as_rows(self.X).in_memory()
         assert isinstance(rows, ArrayRows)
-        X = np.array(rows.X, dtype=np.float64, order="C")
+        X = np.ascontiguousarray(rows.X, dtype=np.float64)  # the tree keeps rows of its own
         if not len(X):
             raise DataError("Found array with 0 sample(s) while a minimum of 1 is required.")
-        refuse_non_finite(X)
+        if not np.isfinite(X).all():
+            refuse_non_finite(X)
         return X
 
     @cached_property
     def _geometry(self) -> Geometry:
         check_metric(self, self._rows.shape[1])
-        known = plain_geometry(self, self._rows.shape[1], self._rows.min(axis=0), self._rows.max(axis=0))
+        known = plain_geometry(self, self._rows.shape[1], *reach(self._rows, float(self.p)))
         known = mahalanobis(Threads(self.n_jobs), ArrayRows(self._rows)) if known is None else known
         if known.norm == HAMMING or known.norm < 1:
             raise ParameterError(
