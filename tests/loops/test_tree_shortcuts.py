@@ -70,7 +70,8 @@ def test_rows_walked_down_end_where_rows_that_go_along_end(
 
 @njit
 def _hopes(hist, running, used, n, s, best):  # type: ignore[no-untyped-def]
-    run_up(bare(hist), used, bare(running))
+    zero = np.uint64(0)
+    run_up(bare(hist), used + 1, zero, zero, zero, zero, bare(running))
     return hopes(bare(hist), bare(running), used, n, s, best)
 
 

@@ -1,191 +1,35 @@
-"""Checks of nearest neighbours: every row is compared with every query, by the formula of the metric, and the votes are counted one by one.
-
-The neighbours are the rows least in (distance, row number). A row of weight w has w votes; the k nearest votes count.
-"""
+"""Checks of nearest neighbours: every row is compared with every query."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from assay.certify.checks.neighbour_votes import (
+    Table,
+    answer_of,
+    codes_of,
+    distances_of,
+    factors_of,
+    listed_for,
+    mapped,
+    reduced_of,
+    summed,
+    table_of,
+    tolerance_of,
+    winner_of,
+)
 from assay.certify.claim import Claim, Verdict
 from assay.engines import Rows
 from assay.engines.split import row_keys
-from assay.numerics import Array, Floats
-
-LARGEST_TOLERANCE = 1e-6
-AT_A_TIME = 1 << 22
-
-
-class _Table(NamedTuple):
-    """Rows of positive weight: X, target (codes or numbers), weights, and their numbers in the whole table of n rows."""
-
-    X: Floats
-    y: Floats
-    w: Floats
-    number: Array
-    n: int
-
-
-def _table(rows: Rows, witness: dict[str, Any]) -> _Table:
-    blocks = [part.load() for part in rows.blocks()]
-    X = np.concatenate([np.asarray(b.X, dtype=np.float64) for b in blocks])
-    w = np.concatenate([np.ones(len(b.X)) if b.w is None else b.w for b in blocks])
-    if any(b.y is None for b in blocks):
-        raise ValueError("the rows have no target")
-    y = np.concatenate([np.asarray(b.y) for b in blocks])
-    there = w > 0
-    target = _codes(y[there], witness["classes"]) if "classes" in witness else y[there].astype(np.float64)
-    return _Table(X[there], target, w[there], np.flatnonzero(there), len(X))
-
-
-def _codes(y: Array, classes: list[Any]) -> Floats:
-    codes = np.full(len(y), -1.0)
-    for k, label in enumerate(classes):
-        codes[y == label] = k
-    if (codes < 0).any():
-        raise ValueError("the rows hold classes that the witness does not know")
-    return codes
-
-
-def _tolerance(claim: Claim) -> float:
-    tolerance = float(claim.witness["tolerance"])
-    if not 0 < tolerance <= LARGEST_TOLERANCE:
-        raise ValueError(f"a tolerance of {tolerance:g} proves nothing")
-    return tolerance
-
-
-def _mapped(X: Floats, witness: dict[str, Any]) -> Floats:
-    """Rows between which distances are norms of differences."""
-    if "map" in witness:
-        L, centred = np.asarray(witness["map"], dtype=np.float64), X - np.asarray(witness["centre"], dtype=np.float64)
-        X = np.zeros((len(X), L.shape[1]))
-        for j in range(L.shape[0]):
-            X += centred[:, j : j + 1] * L[j]
-    if witness["metric"] == "cosine":
-        length = np.zeros(len(X))
-        for j in range(X.shape[1]):
-            length += X[:, j] ** 2
-        X = X / np.sqrt(length)[:, None]
-    return X
-
-
-def _reduced(Z: Floats, q: Floats, witness: dict[str, Any]) -> tuple[Floats, float]:
-    """What orders all mapped rows by their distance from one mapped query, and the factor by which differences were multiplied."""
-    metric = witness["metric"]
-    t = np.abs(Z - q)
-    if metric == "hamming":
-        return (t != 0).sum(axis=1).astype(np.float64), 1.0
-    if metric == "chebyshev":
-        return np.asarray(t.max(axis=1)), 1.0
-    if metric == "manhattan":
-        return _summed(t), 1.0
-    if metric == "minkowski":
-        p = float(witness["p"])
-        return _summed(np.array([[math.pow(x, p) for x in row] for row in t.tolist()])), 1.0
-    if metric not in ("euclidean", "cosine", "mahalanobis", "quadratic", "learned"):
-        raise ValueError(f"there is no metric {metric!r}")
-    top = float(t.max(initial=0.0)) or 1.0  # squares of differences of any size
-    scale = 2.0 ** -math.floor(math.log2(top)) if top > 1e140 or top < 1e-140 else 1.0
-    return _summed((t * scale) ** 2), scale
-
-
-def _distances(Z: Floats, q: Floats, witness: dict[str, Any]) -> Floats:
-    """Of one mapped query and all mapped rows."""
-    r, scale = _reduced(Z, q, witness)
-    metric = witness["metric"]
-    if metric == "hamming":
-        return np.asarray(r / Z.shape[1])
-    if metric == "cosine":
-        return np.asarray(0.5 * r)
-    if metric in ("chebyshev", "manhattan"):
-        return r
-    if metric == "minkowski":
-        return np.asarray(r ** (1 / float(witness["p"])))
-    return np.asarray(np.sqrt(r) / scale)
-
-
-def _summed(t: Floats) -> Floats:
-    total = np.zeros(len(t))
-    for j in range(t.shape[1]):
-        total += t[:, j]
-    return total
-
-
-class _Listed(NamedTuple):
-    """The other rows in the order of their distance: what orders them, distances, targets, votes."""
-
-    r: Floats
-    distance: Floats
-    y: Floats
-    votes: Floats
-
-
-def _listed(table: _Table, Z: Floats, q: Floats, out: int, most: int, witness: dict[str, Any]) -> _Listed:
-    """The nearest rows of one query, with at least `most` votes; row `out` of the table has one vote less."""
-    r, distance = _reduced(Z, q, witness)[0], _distances(Z, q, witness)
-    w = table.w.copy()
-    w[out] = max(0.0, w[out] - 1.0)
-    r = np.where(w > 0, r, np.inf)
-    many = min(len(w), 2 * most + 2)
-    while True:
-        near = np.flatnonzero(r <= np.partition(r, many - 1)[many - 1])
-        near = near[np.argsort(r[near], kind="stable")]
-        if many == len(w) or float(w[near].sum()) >= most:
-            near = near[w[near] > 0]
-            return _Listed(r[near], distance[near], table.y[near], w[near])
-        many = min(len(w), 2 * many)
-
-
-def _factors(listed: _Listed, witness: dict[str, Any]) -> Floats:
-    """What a vote of each listed row counts."""
-    factor = np.ones(len(listed.y))
-    if witness["by_distance"]:
-        d = listed.distance
-        factor = (d == 0).astype(np.float64) if d[0] == 0 else d[0] / d
-    if "class_factor" in witness:
-        factor = factor * np.asarray(witness["class_factor"], dtype=np.float64)[listed.y.astype(np.int64)]
-    return factor
-
-
-def _answer(listed: _Listed, factor: Floats, k: int, witness: dict[str, Any]) -> Floats:
-    """Votes of each class, or the mean number, of the first k votes."""
-    left, K = float(k), len(witness.get("classes", ()))
-    total, votes = np.zeros(max(1, K)), 0.0
-    for y, w, f in zip(listed.y.tolist(), listed.votes.tolist(), factor.tolist()):
-        if left <= 0:
-            break
-        v = min(left, w) * f
-        left -= min(left, w)
-        total[int(y) if K else 0] += v if K else v * y
-        votes += v
-    return total if K else total / votes
-
-
-def _winner(total: Floats, listed: _Listed, k: int) -> int:
-    """The class of most votes; of equal ones that whose nearest voter is nearest, then the lowest."""
-    best = np.flatnonzero(total == total.max())
-    if len(best) == 1:
-        return int(best[0])
-    first = {int(c): np.inf for c in best}
-    left = float(k)
-    for d, y, w in zip(listed.r.tolist(), listed.y.tolist(), listed.votes.tolist()):
-        if left <= 0:
-            break
-        left -= w
-        if int(y) in first:
-            first[int(y)] = min(first[int(y)], d)
-    return min(first, key=lambda c: (first[c], c))
-
-
-# --- the checks ------------------------------------------------------------------------------------------------------
+from assay.numerics import Array
 
 
 def check_kept(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     """Add up columns, their sizes, targets and weights again."""
-    witness, tolerance = claim.witness, _tolerance(claim)
+    witness, tolerance = claim.witness, tolerance_of(claim)
     n, weights, targets = 0, [], []
     plain, absolute = np.zeros(1), np.zeros(1)
     for part in rows.blocks():
@@ -199,7 +43,7 @@ def check_kept(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     w, y = np.concatenate(weights), np.concatenate(targets)
     if "classes" in witness:
         target = np.bincount(
-            _codes(y, witness["classes"]).astype(np.int64), weights=w, minlength=len(witness["classes"])
+            codes_of(y, witness["classes"]).astype(np.int64), weights=w, minlength=len(witness["classes"])
         )
         size = float(w.sum())
     else:
@@ -218,15 +62,15 @@ def check_kept(claim: Claim, rows: Rows, predict: Any) -> Verdict:
 
 def check_exact(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     """Compare every query with every row: its nearest others and its answer must be those stated."""
-    witness, tolerance = claim.witness, _tolerance(claim)
-    table = _table(rows, witness)
+    witness, tolerance = claim.witness, tolerance_of(claim)
+    table = table_of(rows, witness)
     X, stated = (np.asarray(witness[name], dtype=np.float64) for name in ("queries", "distances"))
     answers, k = np.asarray(witness["answers"], dtype=np.float64), int(witness["k"])
     if len(X) < 1 or claim.value != len(X) or not len(X) == len(stated) == len(answers):
         raise ValueError("the witness does not list the neighbours of each query")
     if len(X) < min(4, len(table.X)) or stated.shape[1] < min(k, 32, len(table.X) - 1):
         raise ValueError("too few queries or neighbours are listed to show anything")
-    Z, Q = _mapped(table.X, witness), _mapped(X, witness)
+    Z, Q = mapped(table.X, witness), mapped(X, witness)
     worst = off = 0.0
     for i in range(len(X)):
         out = np.flatnonzero(
@@ -234,11 +78,11 @@ def check_exact(claim: Claim, rows: Rows, predict: Any) -> Verdict:
         )
         if not len(out):
             return Verdict(claim.name, False, f"query {i} is none of the rows", kind=claim.kind)
-        alone = np.delete(_distances(Z, Q[i], witness), out[0])
+        alone = np.delete(distances_of(Z, Q[i], witness), out[0])
         due = np.sort(np.partition(alone, stated.shape[1] - 1)[: stated.shape[1]])
         worst = max(worst, float((np.abs(due - stated[i]) / np.where(due > 0, due, 1.0)).max()))
-        listed = _listed(table, Z, Q[i], int(out[0]), k, witness)
-        answer = _answer(listed, _factors(listed, witness), k, witness)
+        listed = listed_for(table, Z, Q[i], int(out[0]), k, witness)
+        answer = answer_of(listed, factors_of(listed, witness), k, witness)
         off = max(off, float((np.abs(answer - answers[i]) / max(1e-300, float(np.abs(answer).max()))).max()))
     reason = f"{len(X)} queries against {len(table.X)} rows: distances differ by {worst:.2g}, answers by {off:.2g} at most (relative)"
     return Verdict(claim.name, worst <= tolerance and off <= tolerance, reason, float(len(X)), claim.kind)
@@ -261,12 +105,12 @@ def check_whitened(claim: Claim, rows: Rows, predict: Any) -> Verdict:
 
 def check_learned(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     """The mean chance that a soft neighbour names a left-out row rightly, from all pairs of rows."""
-    witness, tolerance = claim.witness, _tolerance(claim)
-    table = _table(rows, witness)
-    Z = _mapped(table.X, {**witness, "metric": "learned"})
+    witness, tolerance = claim.witness, tolerance_of(claim)
+    table = table_of(rows, witness)
+    Z = mapped(table.X, {**witness, "metric": "learned"})
     chance = 0.0
     for i in range(len(Z)):
-        r = _summed((Z - Z[i]) ** 2)
+        r = summed((Z - Z[i]) ** 2)
         r[i] = np.inf
         e = table.w * np.exp(r.min() - r)
         chance += float(table.w[i] * e[table.y == table.y[i]].sum() / e.sum())
@@ -277,7 +121,7 @@ def check_learned(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, bool(holds), reason, chance, claim.kind)
 
 
-def _drawn(table: _Table, most: int, seed: int) -> Array:
+def _drawn(table: Table, most: int, seed: int) -> Array:
     """At most so many rows of the table by the least hashes of their numbers."""
     if len(table.X) <= most:
         return np.arange(len(table.X))
@@ -286,23 +130,23 @@ def _drawn(table: _Table, most: int, seed: int) -> Array:
 
 def check_choice(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     """Leave every row out in turn and answer it with 1, 2, … neighbours."""
-    witness, tolerance = claim.witness, _tolerance(claim)
-    table = _table(rows, witness)
+    witness, tolerance = claim.witness, tolerance_of(claim)
+    table = table_of(rows, witness)
     stated, k = np.asarray(witness["loss"], dtype=np.float64), int(witness["k"])
     validated = int(witness["validated"])
     left_out = np.arange(len(table.X))
     if 0 < validated < table.n:
         chosen = np.argpartition(row_keys(0, table.n, 0), validated)[:validated]
         left_out = np.flatnonzero(np.isin(table.number, chosen))
-    Z = _mapped(table.X, witness)
+    Z = mapped(table.X, witness)
     loss, square, many = np.zeros(len(stated)), np.zeros(len(stated)), float(table.w[left_out].sum())
     for i in left_out.tolist():
-        listed = _listed(table, Z, Z[i], i, len(stated), witness)
-        factor = _factors(listed, witness)
+        listed = listed_for(table, Z, Z[i], i, len(stated), witness)
+        factor = factors_of(listed, witness)
         for j in range(1, len(stated) + 1):
-            answer = _answer(listed, factor, j, witness)
+            answer = answer_of(listed, factor, j, witness)
             if "classes" in witness:
-                one = float(_winner(answer, listed, j) != table.y[i])
+                one = float(winner_of(answer, listed, j) != table.y[i])
             else:
                 one = float((answer[0] - table.y[i]) ** 2)
             loss[j - 1] += table.w[i] * one
@@ -326,11 +170,11 @@ def check_choice(claim: Claim, rows: Rows, predict: Any) -> Verdict:
 def check_bayes(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     """Count the rows whose nearest other row is of another class again, and take the bracket anew."""
     witness = claim.witness
-    table, K = _table(rows, witness), len(witness["classes"])
-    Z, wrong = _mapped(table.X, witness), 0
+    table, K = table_of(rows, witness), len(witness["classes"])
+    Z, wrong = mapped(table.X, witness), 0
     asked = _drawn(table, int(witness["most"]), int(witness["seed"]))
     for i in asked.tolist():
-        r = _reduced(Z, Z[i], witness)[0]
+        r = reduced_of(Z, Z[i], witness)[0]
         r[i] = np.inf
         wrong += int(table.y[int(r.argmin())] != table.y[i])
     e, top = wrong / len(asked), (K - 1) / K

@@ -6,11 +6,9 @@ A fit keeps rows that are in memory, and of rows that are read as a stream or li
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import copy
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,8 +19,8 @@ from assay.engines.rows import cut
 from assay.engines.threads import Threads
 from assay.errors import ModelFileError
 from assay.hypotheses.neighbours.asking import AT_A_TIME, Asking
+from assay.hypotheses.neighbours.choosing import Choosing
 from assay.hypotheses.neighbours.claims import claims_of
-from assay.hypotheses.neighbours.leave_one_out import Curve, most_neighbours
 from assay.hypotheses.neighbours.metrics import METRIC_PARAMS, check_metric, mahalanobis, plain_geometry
 from assay.hypotheses.neighbours.neighbourhood import (
     Neighbourhood,
@@ -32,11 +30,11 @@ from assay.hypotheses.neighbours.neighbourhood import (
 from assay.hypotheses.neighbours.target import Survey, merge_surveys, some, survey_block
 from assay.labels import Labels
 from assay.layout import Layout
-from assay.learner import Fact, Learner, Step, Tensor
+from assay.learner import Fact, Step, Tensor
 from assay.learner.prospect import Features, Prospect
 from assay.neighbours.geometry import NORMS, Geometry
 from assay.numerics import Array, Floats
-from assay.params import N_JOBS, Choice, Param, Range, check_params
+from assay.params import N_JOBS, Choice, Param, Range
 from assay.store import Record
 
 PAIRS = 3e11  # rows · rows · (columns + 16) up to which a comparison tries brute force: a minute or so
@@ -77,7 +75,7 @@ GEOMETRY_LAYOUT: Layout = {
 }
 
 
-class NeighboursModel(Asking, Learner):
+class NeighboursModel(Asking, Choosing):
     """Keep the rows, answer from the nearest. Subclasses say what the neighbours' targets make of a query."""
 
     params: ClassVar[Mapping[str, Param]] = NEIGHBOUR_PARAMS
@@ -214,76 +212,6 @@ class NeighboursModel(Asking, Learner):
     def _geometry(self) -> Geometry:
         norm = float(self.p) if self.metric == "minkowski" else NORMS.get(self.metric, 2.0)
         return Geometry(norm, self.map_, self.centre_, self.metric == "cosine", self.scale_)
-
-    def _choose(self, hood: Neighbourhood, rows: Rows) -> None:
-        """n_neighbors="auto"."""
-        hood.check(2)
-        ways = self._ways or (self.weights == "distance",)
-        found = self._curves(hood, rows, ways, most_neighbours(hood.total), self._validated(hood))
-        self._found = dict(zip(ways, found))
-        self._take(self._found)
-
-    _ways: tuple[bool, ...] = ()  # the ways of counting whose curves are found together
-    _found: Mapping[bool, Curve] = MappingProxyType({})
-
-    def _take(self, found: Mapping[bool, Curve]) -> None:
-        """The number of neighbours that the curve of this way of counting chooses."""
-        curve = found[self.weights == "distance"]
-        self.leave_one_out_ = curve.loss
-        self.n_neighbors_ = curve.best(self.rule == "one-se")
-
-    def fit_each(self, X: Any, settings: Sequence[Mapping[str, Any]]) -> Iterator[Self]:
-        """A model for each of the settings, bit for bit as `fit` makes it; those that differ in how votes count alone share all neighbours."""
-        models = [type(self)(**{**self.get_params(), **changed}) for changed in settings]
-        asked: dict[str, list[Self]] = {}
-        for model in models:
-            asked.setdefault(model._asked_by(), []).append(model)
-        fitted: dict[str, Self] = {}
-        for model in models:
-            key = model._asked_by()
-            if key in fitted and model.n_neighbors == "auto":
-                yield fitted[key]._finished_with(model)
-                continue
-            model._ways = tuple(sorted({other.weights == "distance" for other in asked[key]}))
-            model._fit(X, None, None)
-            del model._ways
-            fitted[key] = model._again()  # whoever gets the model may change it
-            yield model
-
-    def _again(self) -> Self:
-        """A copy that knows what was searched already, which a file or another process does not get."""
-        model = copy(self)
-        model._hood, model._found = self._hood, self._found
-        return model
-
-    def _asked_by(self) -> str:
-        """All hyper-parameters but those that are read once the neighbours are known."""
-        return repr({k: v for k, v in sorted(self.get_params().items()) if k not in ("weights", "rule")})
-
-    def _finished_with(self, settings: Self) -> Self:
-        """A model of the same neighbours that counts votes in another way, or chooses by another rule."""
-        check_params(settings)
-        model = self._again()
-        model.set_params(**settings.get_params())
-        model._take(self._found)
-        model._claims = model._make_claims()
-        model._fitted_with = model.get_params()
-        return model
-
-    def _validated(self, hood: Neighbourhood) -> Array | None:
-        """The rows that are left out in turn; None: all."""
-        from assay.engines.split import row_keys
-
-        n = self._rows_of_fit()
-        if self.validation_rows is None or self.validation_rows >= n:
-            return None
-        return np.sort(np.argpartition(row_keys(0, n, 0), self.validation_rows)[: self.validation_rows])
-
-    def _curves(
-        self, hood: Neighbourhood, rows: Rows, ways: tuple[bool, ...], k: int, chosen: Array | None
-    ) -> list[Curve]:
-        """The leave-one-out loss of 1, 2, …, k neighbours, for each way of counting votes."""
-        raise NotImplementedError
 
     def _make_claims(self) -> tuple[Claim, ...]:
         return claims_of(self) if self.n_neighbors_ <= self._neighbourhood().total - 1 else ()

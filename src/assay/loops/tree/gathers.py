@@ -60,6 +60,27 @@ class Vectors:
         at = self.builder.gep(base, [ir.Constant(LONG, first)])
         return self.builder.bitcast(at, ir.VectorType(kind, self.lanes).as_pointer())
 
+    def walk(self, step: Callable[[Any, int], Any], groups: range, leaves: Any) -> None:
+        """Take steps from node 0 until no row of any group moves, two at a time; step(at, g) is where group g comes from `at`. The nodes go to `leaves`."""
+        builder, before = self.builder, self.builder.block
+        loop, after = builder.append_basic_block("steps"), builder.append_basic_block("leaves")
+        builder.branch(loop)
+        builder.position_at_end(loop)
+        at = [builder.phi(self.words) for _ in groups]
+        once = [step(at[g], g) for g in groups]
+        twice = [step(once[g], g) for g in groups]
+        moved = self.all(0)
+        for g in groups:
+            moved = builder.or_(moved, builder.xor(once[g], twice[g]))
+        bits = builder.bitcast(builder.icmp_unsigned("!=", moved, self.all(0)), ir.IntType(self.lanes))
+        for g in groups:
+            at[g].add_incoming(self.all(0), before)
+            at[g].add_incoming(twice[g], loop)
+        builder.cbranch(builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0)), loop, after)
+        builder.position_at_end(after)
+        for g in groups:
+            builder.store(twice[g], self.place(leaves, self.lanes * g, WORD), align=4)
+
 
 @intrinsic
 def _climb(typingctx: Any, ladder: Any, first: Any, steps: Any, values: Any, counts: Any) -> Any:
@@ -131,24 +152,7 @@ def _descent(node: Callable[..., tuple[Any, Any, Any]], code: Any) -> Any:
                 right = builder.icmp_unsigned(">", builder.and_(own, v.all((1 << code.width) - 1)), cut)
                 return builder.add(child, builder.zext(right, v.words))
 
-            before = builder.block
-            loop, after = builder.append_basic_block("steps"), builder.append_basic_block("leaves")
-            builder.branch(loop)
-            builder.position_at_end(loop)
-            at = [builder.phi(v.words) for _ in groups]
-            once = [step(at[g], g) for g in groups]
-            twice = [step(once[g], g) for g in groups]
-            moved = v.all(0)
-            for g in groups:
-                moved = builder.or_(moved, builder.xor(once[g], twice[g]))
-            bits = builder.bitcast(builder.icmp_unsigned("!=", moved, v.all(0)), ir.IntType(lanes))
-            for g in groups:
-                at[g].add_incoming(v.all(0), before)
-                at[g].add_incoming(twice[g], loop)
-            builder.cbranch(builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0)), loop, after)
-            builder.position_at_end(after)
-            for g in groups:
-                builder.store(twice[g], v.place(args[5], lanes * g, WORD), align=4)
+            v.walk(step, groups, args[5])
             return context.get_dummy_value()
 
         return types.void(words, types.intp, codes, types.intp, types.intp, leaves), generate

@@ -61,24 +61,7 @@ def _descent(node: Callable[..., tuple[Any, Any, Any]], code: Any) -> Any:
                 above = builder.add(builder.and_(word, v.all((1 << code.width) - 1)), v.all(1))
                 return builder.add(child, builder.zext(builder.icmp_unsigned(">", above, cut), v.words))
 
-            before = builder.block
-            loop, after = builder.append_basic_block("steps"), builder.append_basic_block("leaves")
-            builder.branch(loop)
-            builder.position_at_end(loop)
-            at = [builder.phi(v.words) for _ in GROUPS]
-            once = [step(at[g], g) for g in GROUPS]
-            twice = [step(once[g], g) for g in GROUPS]
-            moved = v.all(0)
-            for g in GROUPS:
-                moved = builder.or_(moved, builder.xor(once[g], twice[g]))
-            bits = builder.bitcast(builder.icmp_unsigned("!=", moved, v.all(0)), ir.IntType(LANES))
-            for g in GROUPS:
-                at[g].add_incoming(v.all(0), before)
-                at[g].add_incoming(twice[g], loop)
-            builder.cbranch(builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0)), loop, after)
-            builder.position_at_end(after)
-            for g in GROUPS:
-                builder.store(twice[g], v.place(leaves, LANES * g, WORD), align=4)
+            v.walk(step, GROUPS, leaves)
             return context.get_dummy_value()
 
         return types.void(words, codes, types.int64, types.int64, rows, types.int64, leaves), generate

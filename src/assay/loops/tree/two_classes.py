@@ -139,15 +139,7 @@ def _run_four(table, f, k, width, used, left, hist, running):  # type: ignore[no
     c1 = _gone(table, f[k + 1], 1, hist) if left and width > 1 else zero
     c2 = _gone(table, f[k + 2], 2, hist) if left and width > 2 else zero
     c3 = _gone(table, f[k + 3], 3, hist) if left and width > 3 else zero
-    for b in range(used):
-        c0 += hist[4 * b]
-        c1 += hist[4 * b + 1]
-        c2 += hist[4 * b + 2]
-        c3 += hist[4 * b + 3]
-        running[4 * b] = c0
-        running[4 * b + 1] = c1
-        running[4 * b + 2] = c2
-        running[4 * b + 3] = c3
+    run_up(hist, used, c0, c1, c2, c3, running)
 
 
 @inner
@@ -216,7 +208,8 @@ def _by_hopes(table, rules, entries, a, b, f, k, width, n, s, xlogx, found, scra
     else:
         for j in range(width):
             _count_one(table, f[k + j], j, entries, a, b, hist)
-    run_up(hist, used, scratch.running)
+    zero = np.uint64(0)
+    run_up(hist, used + 1, zero, zero, zero, zero, scratch.running)  # the last bucket is empty
     best, hope = found.score[0], EVERY
     if best > -np.inf:
         hope = hopes(hist, scratch.running, used, n, s, best)

@@ -75,11 +75,9 @@ corners_above = _corners_above_plain if config.DISABLE_JIT else _corners_above
 
 
 @inlined
-def run_up(hist, used, running):  # type: ignore[no-untyped-def]
-    """running: what the buckets of four columns up to each hold; `used` of them and one more, which is empty."""
-    zero = np.uint64(0)
-    c0, c1, c2, c3 = zero, zero, zero, zero
-    for b in range(used + 1):
+def run_up(hist, used, c0, c1, c2, c3, running):  # type: ignore[no-untyped-def]
+    """running: c and what the first `used` buckets of four columns up to each hold."""
+    for b in range(used):
         c0 += hist[4 * b]
         c1 += hist[4 * b + 1]
         c2 += hist[4 * b + 2]
