@@ -153,8 +153,8 @@ def _exact(model: Any, hood: Neighbourhood, rows: Rows, how: dict[str, Any]) -> 
     weight = np.ones(len(own)) if model.weights_ is None else model.weights_[own]
     return Claim(
         name="exact neighbours",
-        statement=f"{len(own)} rows drawn from the fit, each left out in turn, have by {described(model.metric, model.p)} exactly these "
-        f"{few} nearest others, and get exactly these answers from {model.n_neighbors_} neighbours; comparing with every row gives the same",
+        statement=f"{len(own)} rows drawn from the fit, each left out in turn, have by {described(model.metric, model.p)} just these "
+        f"{few} nearest others, and get just these answers from {model.n_neighbors_} neighbours; comparing with every row gives the same",
         holds=True,
         check="neighbours_exact",
         value=float(len(own)),
@@ -218,11 +218,11 @@ def _is_checkable(model: Any) -> bool:
 
 def _choice(model: Any, how: dict[str, Any]) -> Claim:
     loss, k = model.leave_one_out_, model.n_neighbors_
-    what = "wrong on a share of" if _classifies(model) else "a mean square error of"
+    what = "are wrong on a share of" if _classifies(model) else "have a mean square error of"
     rule = "the least" if model.rule == "best" else "within one standard error of the least"
     return Claim(
         name="number of neighbours",
-        statement=f"left out in turn, the rows answered by {k} neighbours have {what} {loss[k - 1]:.6g}: {rule} of 1, 2, …, {len(loss)} neighbours "
+        statement=f"left out in turn, the rows answered by {k} neighbours {what} {loss[k - 1]:.6g}: {rule} of 1, 2, …, {len(loss)} neighbours "
         "(chosen by it, so too low an estimate for new rows)",
         holds=True,
         check="neighbours_choice",

@@ -122,6 +122,6 @@ def _columns(which: Any, names: Any) -> str:
 def described(metric: str, p: float) -> str:
     """The metric in words."""
     if metric != "minkowski":
-        return f"{metric} distance"
+        return f"{metric.capitalize()} distance"
     known = {1.0: "Manhattan", 2.0: "Euclidean", math.inf: "Chebyshev"}
     return f"{known.get(float(p), f'Minkowski (p = {p:g})')} distance"
