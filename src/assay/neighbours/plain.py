@@ -10,6 +10,7 @@ from assay.numerics import Array, Floats
 
 HAMMING = 0.0
 NO_ROW = np.iinfo(np.int64).max
+SHORT = 512  # so few are sorted rather than parted
 AT_A_TIME = 1 << 20  # reduced distances that are held at a time
 
 
@@ -56,7 +57,7 @@ def least(r: Floats, k: int) -> tuple[Floats, Array]:
     (array([[1., 1.]]), array([[1, 2]]))
     """
     m, n = r.shape
-    if k >= n:
+    if k >= n or n <= SHORT:
         order = np.argsort(r, axis=1, kind="stable")[:, :k]
         return np.take_along_axis(r, order, axis=1), order
     bound = np.partition(r, k - 1, axis=1)[:, k - 1]

@@ -28,6 +28,7 @@ class Choosing(Learner):
     n_neighbors_: int
     leave_one_out_: Floats | None
     _hood: Neighbourhood | None
+    _made: Any  # claims, None: still to be made
 
     def _rows_of_fit(self) -> int:
         raise NotImplementedError
@@ -83,7 +84,7 @@ class Choosing(Learner):
         model = self._again()
         model.set_params(**settings.get_params())
         model._take(self._found)
-        model._claims = model._make_claims()
+        model._made = None
         model._fitted_with = model.get_params()
         return model
 

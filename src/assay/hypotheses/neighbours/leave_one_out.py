@@ -35,12 +35,12 @@ class Curve(NamedTuple):
 
 
 def most_neighbours(total: float) -> int:
-    """The greatest number that is tried: √n, at least 15 and at most 100, of which there must be so many others.
+    """The greatest number that is tried: √n, at least 30 and at most 100, of which there must be so many others.
 
     >>> most_neighbours(10), most_neighbours(150), most_neighbours(10_000), most_neighbours(1e6)
-    (9, 15, 100, 100)
+    (9, 30, 100, 100)
     """
-    return int(max(1, min(total - 1, 100, max(15, math.isqrt(int(total))))))
+    return int(max(1, min(total - 1, 100, max(30, math.isqrt(int(total))))))
 
 
 def queries(rows: Rows, chosen: Array | None) -> Iterator[tuple[Array, Floats]]:
