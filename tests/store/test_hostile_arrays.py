@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 from store.hostile import every_case, file_of, from_bytes, outcome, parts, refused, with_arrays
 
@@ -65,11 +67,13 @@ def test_a_model_whose_parts_were_altered_is_refused_by_its_certificate(case):
     told = [id(v) for c in record.claims for v in c["witness"].values()]
     assert told
     altered_parts = 0
-    for name, array in record.arrays.items():
+    for (name, array), where in product(
+        record.arrays.items(), (slice(1), slice(None))
+    ):  # one number may change no answer
         if name.startswith("state.") or array.dtype.kind != "f" or not array.size:
             continue
         wrong = array.copy()
-        wrong.ravel()[0] = wrong.ravel()[0] * 0.9 + 0.01
+        wrong.ravel()[where] = wrong.ravel()[where] * 0.9 + 0.01
         try:
             loaded = from_bytes(encode(type(record)(**{**vars(record), "arrays": {**record.arrays, name: wrong}})))
         except ModelFileError:

@@ -72,7 +72,8 @@ def winners(total: Floats, voters: Voters, codes: Array) -> Array:
 def mean_value(voters: Voters, y: Floats) -> Floats:
     """The mean of the voters' numbers, added up in their order."""
     total, votes = np.zeros(len(voters.rows)), np.zeros(len(voters.rows))
-    for j in range(voters.rows.shape[1]):
-        votes += voters.votes[:, j]
-        total += voters.votes[:, j] * y[voters.rows[:, j]]
-    return total / votes
+    with np.errstate(over="ignore", invalid="ignore"):
+        for j in range(voters.rows.shape[1]):
+            votes += voters.votes[:, j]
+            total += voters.votes[:, j] * y[voters.rows[:, j]]
+        return total / votes

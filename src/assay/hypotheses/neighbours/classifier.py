@@ -164,6 +164,8 @@ class KNeighborsClassifier(NeighboursModel, ProbableClassifier):
 
     def _restore(self, record: Record) -> None:
         super()._restore(record)
+        if len(self.codes_) == 0 or int(self.codes_.max()) >= len(self.classes_):
+            raise ModelFileError("The model file's rows are of classes that it does not have.")
         self.objective_ = getattr(self, "objective_", None)
         if (self.objective_ is None) == (self.metric == "learned"):
             raise ModelFileError(f"The model file's steps of a learned metric do not fit metric={self.metric!r}.")
