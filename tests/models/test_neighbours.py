@@ -153,6 +153,14 @@ def test_the_leave_one_out_curve_is_what_leaving_rows_out_gives(weights, votes):
     assert simple.leave_one_out_[simple.n_neighbors_ - 1] <= least + np.sqrt(least * (1 - least) / own.sum())
 
 
+def test_rows_that_choose_weigh_as_their_classes_do():
+    X, y = cloud(200, 3, 8)
+    heavy = assay.KNeighborsClassifier("auto", class_weight={0: 1000.0, 1: 0.001, 2: 0.001}).fit(X, y)
+    assert np.mean(heavy.predict(X) == 0) > 0.7
+    assert heavy.certificate_.verify(X, y).holds
+    assert heavy.leave_one_out_[heavy.n_neighbors_ - 1] < 0.01
+
+
 def test_some_rows_can_choose_the_number_of_neighbours():
     X, y = cloud(400)
     few = assay.KNeighborsClassifier("auto", validation_rows=100).fit(X, y)

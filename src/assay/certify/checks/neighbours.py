@@ -139,7 +139,10 @@ def check_choice(claim: Claim, rows: Rows, predict: Any) -> Verdict:
         chosen = np.argpartition(row_keys(0, table.n, 0), validated)[:validated]
         left_out = np.flatnonzero(np.isin(table.number, chosen))
     Z = mapped(table.X, witness)
-    loss, square, many = np.zeros(len(stated)), np.zeros(len(stated)), float(table.w[left_out].sum())
+    weight = table.w.copy()
+    if "class_factor" in witness:
+        weight *= np.asarray(witness["class_factor"], dtype=np.float64)[table.y.astype(np.int64)]
+    loss, square, many = np.zeros(len(stated)), np.zeros(len(stated)), float(weight[left_out].sum()) or 1.0
     for i in left_out.tolist():
         listed = listed_for(table, Z, Z[i], i, len(stated), witness)
         factor = factors_of(listed, witness)
@@ -149,8 +152,8 @@ def check_choice(claim: Claim, rows: Rows, predict: Any) -> Verdict:
                 one = float(winner_of(answer, listed, j) != table.y[i])
             else:
                 one = float((answer[0] - table.y[i]) ** 2)
-            loss[j - 1] += table.w[i] * one
-            square[j - 1] += table.w[i] * one * one
+            loss[j - 1] += weight[i] * one
+            square[j - 1] += weight[i] * one * one
     loss, square = loss / many, square / many
     off = float(np.abs(loss - stated).max() / max(1e-300, float(loss.max())))
     least = int(np.flatnonzero(loss <= loss.min() * (1 + tolerance))[-1])

@@ -72,19 +72,21 @@ def class_curves(
     k: int,
     chosen: Array | None,
 ) -> list[Curve]:
-    """Zero-one loss where votes count in inverse proportion to their distance, or all alike: a curve for each of the `ways`."""
+    """Zero-one loss, rows weighed as their classes are, where votes count in inverse proportion to their distance, or all alike: a curve for
+    each of the `ways`."""
     from assay.loops.neighbours.curves import wrong_classes
 
     wrong, total, K = np.zeros((len(ways), k)), 0.0, len(class_factor)
     for own, X in queries(rows, chosen):
         r, near, w = hood.listed(hood.geometry.rows(X), k, own)
-        weight, one, named = _own_weights(hood, own), np.zeros((len(ways), k)), codes[near]
+        weight, one, named = _own_weights(hood, own) * class_factor[codes[own]], np.zeros((len(ways), k)), codes[near]
         for way, by_distance in enumerate(ways):
             factor = hood.factors(r, w, by_distance) * class_factor[named]
             wrong_classes(r, named, factor, w, codes[own], weight, K, one[way])
         wrong += one
         total += float(weight.sum())
-    return [Curve(loss, np.sqrt(loss * (1 - loss)), total) for loss in wrong / total]
+    total = total or 1.0  # where all classes weigh nothing, no number is better than another
+    return [Curve(loss, np.sqrt(np.maximum(loss * (1 - loss), 0.0)), total) for loss in wrong / total]
 
 
 def number_curves(
