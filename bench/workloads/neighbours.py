@@ -1,4 +1,8 @@
-"""Nearest neighbours: the k-d tree built and asked, brute force, a learned metric, growth with the rows; neighbours must be identical."""
+"""Nearest neighbours: the k-d tree built and asked, brute force, a learned metric, growth with the rows; neighbours must be identical.
+
+The OpenBLAS that faiss brings may not know the processor and then takes its slowest kernels: set OPENBLAS_CORETYPE (SkylakeX where there is
+AVX-512) so that it runs as fast as it can.
+"""
 
 from __future__ import annotations
 

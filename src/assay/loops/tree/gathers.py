@@ -116,7 +116,7 @@ def _climb(typingctx: Any, ladder: Any, first: Any, steps: Any, values: Any, cou
     return types.void(ladder, types.intp, types.intp, values, counts), generate
 
 
-def _narrow(v: Vectors, words: Any, at: Any) -> tuple[Any, Any, Any]:
+def narrow_nodes(v: Vectors, words: Any, at: Any) -> tuple[Any, Any, Any]:
     """(child, column, code) of nodes in one word: 16 bits of half the child, 8 of the column, 8 of the code."""
     b = v.builder
     word = v.gather(words, at, WORD, WORD, 4)
@@ -196,5 +196,5 @@ def _plain_wide(words: Any, root: int, at: int) -> tuple[int, int, int]:
 climb = _plain_climb if config.DISABLE_JIT else _climb
 # descend_…(words, root, codes, first, d, leaves): of 96 rows of codes (·, d), from `first` on, the leaf, counted from the root; the
 # root is at words[root]. A row goes to its node's child, or to the one behind it where its code is above the node's; a leaf is its own child
-descend_narrow = _plain_descent(_plain_narrow) if config.DISABLE_JIT else _descent(_narrow, BYTE)
+descend_narrow = _plain_descent(_plain_narrow) if config.DISABLE_JIT else _descent(narrow_nodes, BYTE)
 descend_wide = _plain_descent(_plain_wide) if config.DISABLE_JIT else _descent(_wide, HALF)

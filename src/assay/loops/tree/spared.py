@@ -14,18 +14,10 @@ from numba import config, njit, types
 from numba.extending import intrinsic
 
 from assay.loops.tree.bare import bare
-from assay.loops.tree.gathers import BYTE, HALF, LANE, LONG, NODES, WORD, Vectors
+from assay.loops.tree.gathers import BYTE, HALF, LANE, LONG, NODES, WORD, Vectors, narrow_nodes
 
 LANES = 2 * LANE
 GROUPS = range(NODES // LANES)
-
-
-def _narrow(v: Vectors, words: Any, at: Any) -> tuple[Any, Any, Any]:
-    """(child, column, cut) of nodes in one word: 16 bits of half the child, 8 of the column, 8 of the cut."""
-    b = v.builder
-    word = v.gather(words, at, WORD, WORD, 4)
-    child = b.and_(b.lshr(word, v.all(15)), v.all(0x1FFFE))
-    return child, b.and_(b.lshr(word, v.all(8)), v.all(0xFF)), b.and_(word, v.all(0xFF))
 
 
 def _wide(v: Vectors, words: Any, at: Any) -> tuple[Any, Any, Any]:
@@ -85,7 +77,7 @@ def _plain(wide: bool) -> Any:
 
 # _…(words, codes, n, d, rows, first, leaves): leaves[first : first + 96] of the rows with these numbers; codes (d, n) lie flat. A row
 # goes to its node's child, or to the one behind it where its code + 1 is above the node's cut; a leaf is its own child
-_narrow_bytes = _plain(False) if config.DISABLE_JIT else _descent(_narrow, BYTE)
+_narrow_bytes = _plain(False) if config.DISABLE_JIT else _descent(narrow_nodes, BYTE)
 _wide_bytes = _plain(True) if config.DISABLE_JIT else _descent(_wide, BYTE)
 _wide_halves = _plain(True) if config.DISABLE_JIT else _descent(_wide, HALF)
 
