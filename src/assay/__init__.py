@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from assay.datasets import dataset as dataset
     from assay.engines import engine as engine
     from assay.hypotheses import ERM as ERM
+    from assay.hypotheses import SVC as SVC
+    from assay.hypotheses import SVR as SVR
     from assay.hypotheses import Baseline as Baseline
     from assay.hypotheses import BaselineRegressor as BaselineRegressor
     from assay.hypotheses import BernoulliNB as BernoulliNB

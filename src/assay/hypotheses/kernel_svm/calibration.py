@@ -1,0 +1,54 @@
+"""Fitting the numbers of `probability` to rows that each were left out of the fit that answers them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.engines.split import keys_of
+from assay.hypotheses.kernel_svm.gathered import Gathered, content_keys
+from assay.hypotheses.kernel_svm.multi import class_tasks, coefficients, machine_of, problem_count
+from assay.hypotheses.kernel_svm.probability import FOLDS as FOLDS
+from assay.hypotheses.kernel_svm.probability import fit_pair_slope, fit_slopes, fit_temperature, folds_of, label_first
+from assay.hypotheses.kernel_svm.solving import Plan, solve_all
+from assay.hypotheses.kernel_svm.stopping import Stopping
+from assay.kernels import Kernel
+from assay.numerics import Array, Floats
+
+if TYPE_CHECKING:
+    from assay.hypotheses.kernel_svm.svc import SVC
+
+
+def calibrated(model: SVC, kernel: Kernel, given: Gathered, plan: Plan, stopping: Stopping) -> Floats:
+    """Slopes (two classes), or temperature and the slope of pairs, of a model whose kernel and bounds are those of all rows."""
+    given_matrix = kernel.name == "precomputed"
+    keys = keys_of(given.numbers.astype(np.uint64), 0) if given_matrix else content_keys(given.X)
+    fold = folds_of(keys, given.y, given.weight, model.classes_)
+    F = np.empty((len(given.X), problem_count(len(model.classes_), model._one_vs_one())))
+    for number in range(int(fold.max()) + 1):
+        out = fold == number
+        F[out] = _answered(model, kernel, given, ~out, out, plan, stopping)
+    if len(model.classes_) == 2:
+        return fit_slopes(F[:, 0], given.y == 1, given.weight)
+    slope = [fit_pair_slope(F, given.y, given.weight, len(model.classes_))] if model._one_vs_one() else []
+    Z = label_first(model._to_couple(F, slope), model._codes(F))
+    return np.array([fit_temperature(Z, given.y, given.weight), *slope])
+
+
+def _answered(
+    model: SVC, kernel: Kernel, given: Gathered, train: Array, test: Array, plan: Plan, stopping: Stopping
+) -> Floats:
+    """Decision values of some rows by a fit on others."""
+    K, ovo, given_matrix = len(model.classes_), model._one_vs_one(), kernel.name == "precomputed"
+    X = given.X[np.ix_(train, train)] if given_matrix else given.X[train]
+    codes, upper = given.y[train], (model.upper_[given.y] * given.weight)[train]
+    tasks = class_tasks(kernel, X, codes, upper, K, ovo)
+    solved = solve_all(tasks, plan, stopping)
+    D = coefficients(tasks, solved, codes, K, ovo)
+    order = np.argsort(codes, kind="stable")
+    order = order[D[:, order].any(axis=0)]
+    counts = np.bincount(codes[order], minlength=K)
+    intercept = np.array([s.intercept for s in solved])
+    machine = machine_of(kernel, order if given_matrix else X[order], D[:, order], intercept, counts, ovo)
+    return machine.values(given.X[np.ix_(test, train)] if given_matrix else given.X[test])

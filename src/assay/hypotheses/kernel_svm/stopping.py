@@ -1,0 +1,65 @@
+"""Ending a fit before its tolerance is reached: Ctrl-C, or a budget of seconds. What was found until then is kept."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+LEAST = 3  # states that every problem passes through, however late it is
+
+
+class Stopping:
+    """Whether to go on. Each of several problems gets its share of the seconds that are left when it begins."""
+
+    def __init__(
+        self,
+        max_seconds: float | None,
+        problems: int = 1,
+        workers: int = 1,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.clock, self.workers, self.waiting = clock, workers, problems
+        self.deadline = None if max_seconds is None else clock() + float(max_seconds)
+        self.interrupted = False
+        self.lock = threading.Lock()
+
+    def begin(self) -> float | None:
+        """A problem begins: the moment when its share of the time is over."""
+        with self.lock:
+            waiting, self.waiting = max(1, self.waiting), self.waiting - 1
+        if self.deadline is None:
+            return None
+        now = self.clock()
+        return now + max(0.0, self.deadline - now) * min(1.0, self.workers / waiting)
+
+    def over(self, until: float | None, states: int) -> bool:
+        """Whether a problem that has passed through so many states must end."""
+        late = self.interrupted or (until is not None and self.clock() >= until)
+        return late and states >= LEAST
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Within, the first Ctrl-C ends the fit with what it has, and a second one is raised as ever."""
+        if not _ours_to_handle():
+            yield
+            return
+        before = signal.signal(signal.SIGINT, self._note)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def _note(self, number: int, frame: Any) -> None:
+        if self.interrupted:
+            signal.default_int_handler(number, frame)
+        self.interrupted = True
+
+
+def _ours_to_handle() -> bool:
+    """Signals reach the main thread alone, and a handler of somebody else's stays in place."""
+    main = threading.current_thread() is threading.main_thread()
+    return main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
