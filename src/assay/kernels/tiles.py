@@ -1,0 +1,106 @@
+"""Rows laid out so that compiled loops take values of a kernel function for many pairs at once: blocks of them, or sums with coefficients.
+
+A value depends on its two rows alone, so blocks, threads and the order of rows change no bit of it, and K(x, z) = K(z, x).
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from assay.engines.threads import Threads
+from assay.kernels.kernel import Kernel
+from assay.loops.kernels.panels import (
+    ASKED,
+    Formula,
+    add_values,
+    add_values_and_sizes,
+    fill_block,
+    lanes_of,
+    lay_out,
+)
+from assay.loops.kernels.vectors import CITY, GAUSS, POWER, PRODUCT, TANH
+from assay.numerics import Array, Floats
+
+PIECE = 1 << 11  # rows of a task, about
+MOST_DEGREE = 64
+
+
+def has_tiles(kernel: Kernel) -> bool:
+    """Whether the compiled loops know the function."""
+    if kernel.name == "poly":
+        return kernel.degree == int(kernel.degree) and kernel.degree <= MOST_DEGREE
+    return kernel.own is None and kernel.name != "precomputed"
+
+
+def _formula(kernel: Kernel) -> Formula:
+    what = {"linear": PRODUCT, "affine": PRODUCT, "poly": POWER, "rbf": GAUSS, "laplacian": CITY, "sigmoid": TANH}[
+        kernel.name
+    ]
+    if what == PRODUCT:
+        return Formula(what, 1.0, float(kernel.name == "affine"), 1)
+    return Formula(what, kernel.gamma, kernel.coef0, int(kernel.degree) if what == POWER else 1)
+
+
+class Group(NamedTuple):
+    """Rows as the others of panels: (groups, d, ASKED), half of their squares, and how many there are."""
+
+    rows: Array
+    halves: Array
+    size: int
+
+
+class Tiles:
+    """Rows `pick` of X (n, d) under a kernel function, in float32 or float64."""
+
+    def __init__(self, kernel: Kernel, X: Floats, pick: Array, dtype: Any) -> None:
+        self.kernel, self.dtype, self.size = kernel, np.dtype(dtype), len(pick)
+        self.lanes, self.formula = lanes_of(dtype), _formula(kernel)
+        zero = np.zeros(X.shape[1])
+        self.centre = zero if kernel.centre is None else kernel.centre
+        self.scale = {"rbf": math.sqrt(2.0 * kernel.gamma), "laplacian": kernel.gamma}.get(kernel.name, 1.0)
+        self.panels, self.halves = self._laid(X, pick, self.lanes)
+
+    def _laid(self, X: Floats, pick: Array, width: int) -> tuple[Array, Array]:
+        many = -(-len(pick) // width)
+        rows = np.zeros((many, X.shape[1], width), dtype=self.dtype)
+        halves = np.zeros(many * width, dtype=self.dtype)
+        lay_out(X, pick, self.centre, self.scale, rows, halves)
+        return rows, halves
+
+    def group(self, X: Floats, pick: Array) -> Group:
+        """Rows pick of X as others."""
+        return Group(*self._laid(X, pick, ASKED), len(pick))
+
+    def _arguments(self, others: Group) -> tuple[Any, ...]:
+        f, number = self.formula, self.dtype.type
+        return self.panels, others.rows, self.halves, others.halves, f.what, number(f.scale), number(f.shift), f.degree
+
+    def room(self) -> Floats:
+        """Zeros, one for each row, and for those that fill the last panel."""
+        return np.zeros(len(self.panels) * self.lanes)
+
+    def values(self, others: Group) -> Array:
+        """K(other, row): (others, rows)."""
+        out = np.empty((len(others.rows) * ASKED, len(self.panels) * self.lanes), dtype=self.dtype)
+        fill_block(*self._arguments(others), 0, len(self.panels), out)
+        return out[: others.size, : self.size]
+
+    def add(self, f: Floats, others: Group, coef: Floats, workers: Threads | None, sizes: Floats | None = None) -> None:
+        """f[row] += Σ coef_i K(other_i, row), f as `room` makes it; sizes[row] += Σ |coef_i K(other_i, row)|."""
+        padded = np.zeros(len(others.rows) * ASKED)
+        padded[: len(coef)] = coef
+        many = max(1, PIECE // self.lanes)
+        parts = [(i, min(i + many, len(self.panels))) for i in range(0, len(self.panels), many)]
+        work = partial(self._add_part, f, others, padded, sizes)
+        for _ in map(work, parts) if workers is None or len(parts) == 1 else workers.map(work, parts):
+            pass
+
+    def _add_part(self, f: Floats, others: Group, coef: Floats, sizes: Floats | None, part: tuple[int, int]) -> None:
+        if sizes is None:
+            add_values(*self._arguments(others), *part, coef, f)
+        else:
+            add_values_and_sizes(*self._arguments(others), *part, coef, f, sizes)
