@@ -87,17 +87,3 @@ def content_keys(X: Floats) -> Array:
     for j in range(bits.shape[1]):
         keys = keys_of(keys ^ bits[:, j], j + 1)
     return keys
-
-
-def opposite_twins(X: Floats, side: Floats) -> tuple[int, int] | None:
-    """Two rows of equal features on opposite sides, which no hyperplane in any feature space separates; None: there are none."""
-    keys = content_keys(X)
-    order = np.argsort(keys, kind="stable")
-    edges = np.concatenate([[0], np.flatnonzero(np.diff(keys[order])) + 1, [len(order)]])
-    for at in np.flatnonzero(np.diff(edges) > 1):
-        group = order[edges[at] : edges[at + 1]]
-        for i in group[side[group] > 0]:
-            same = group[(side[group] < 0) & np.all(X[group] == X[i], axis=1)]
-            if len(same):
-                return int(min(i, same[0])), int(max(i, same[0]))
-    return None

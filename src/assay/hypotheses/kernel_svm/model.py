@@ -66,7 +66,7 @@ class KernelMachine(Learner):
 
     on_progress: Callable[[str], None] | None = None  # hears a line a second or so of a long fit
     _machine: Machine | None = None
-    _before: Self | None = None  # the fit to begin at
+    _before: Any = None  # the fit to begin at
 
     # --- taking part in a comparison --------------------------------------------------------------------------------
 
@@ -148,8 +148,8 @@ class KernelMachine(Learner):
 
     def _like(self, before: Any, given: Gathered) -> bool:
         """Whether an earlier fit was of as many rows, and of the same classes."""
-        classes = (getattr(model, "classes_", np.empty(0)) for model in (self, before))
-        return bool(before.rows_ == given.total and np.array_equal(*classes))
+        ours, theirs = (getattr(model, "classes_", np.empty(0)) for model in (self, before))
+        return bool(before.rows_ == given.total and np.array_equal(ours, theirs))
 
     def _plan(self) -> Plan:
         most = NO_LIMIT if self.max_iter == -1 else max(1, int(self.max_iter))

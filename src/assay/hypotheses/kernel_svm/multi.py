@@ -7,7 +7,7 @@ One against one, problem (i, j), i < j: y = +1 for class i, so f_ij > 0 votes fo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -99,7 +99,7 @@ def machine_of(kernel: Kernel, rows: Array, D: Floats, intercept: Floats, counts
         return Machine((Expansion(kernel, rows, D, intercept),), intercept)
     ends = np.concatenate([[0], np.cumsum(counts)])
     none = np.zeros(len(D))
-    parts = [Expansion(kernel, rows[a:b], np.ascontiguousarray(D[:, a:b]), none) for a, b in zip(ends[:-1], ends[1:])]
+    parts = [Expansion(kernel, rows[a:b], np.ascontiguousarray(D[:, a:b]), none) for a, b in pairwise(ends)]
     return Machine(tuple(parts), intercept)
 
 

@@ -47,7 +47,7 @@ def folds_of(keys: Array, codes: Array, w: Floats, classes: Array) -> Array:
 def _dealt(mass: Floats, count: int) -> Array:
     """Groups in order, dealt to `count` folds of about equal mass, none of which stays empty."""
     middle = np.cumsum(mass) - 0.5 * mass
-    turn = np.minimum((middle / mass.sum() * count).astype(np.int64), count - 1)
+    turn: Array = np.minimum((middle / mass.sum() * count).astype(np.int64), count - 1)
     if len(np.unique(turn)) < count:
         turn = np.arange(len(mass)) % count
     return turn

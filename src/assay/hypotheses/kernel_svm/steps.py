@@ -45,7 +45,7 @@ def steps_of(model: KernelMachine, X: Any, y: Any, sample_weight: Any, every: in
                 number += 1
                 yield Step(number, len(rows.X), {"problem": problem, **_values(task, given, state)})
         refuse_inseparable(task, best, plan)
-        solved.append(best.solved())
+        solved.append(best.solved(task.problem, plan.tol))
     fresh._finish(kernel, given, tasks, solved, plan, Stopping(None))
     learnt = {name: getattr(fresh, name) for name in fresh.layout if getattr(fresh, name, None) is not None}
     yield Step(number + 1, len(rows.X), learnt)

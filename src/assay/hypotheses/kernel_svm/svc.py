@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from assay.certify import Claim
 from assay.engines import Block, Engine, Rows
 from assay.errors import DataError, ModelFileError, ParameterError
 from assay.hypotheses.kernel_svm.calibration import FOLDS, calibrated
-from assay.hypotheses.kernel_svm.gathered import Gathered, opposite_twins
+from assay.hypotheses.kernel_svm.gathered import Gathered
 from assay.hypotheses.kernel_svm.model import KernelMachine, refuse_weightless
 from assay.hypotheses.kernel_svm.multi import (
     Machine,
@@ -157,7 +158,8 @@ class SVC(KernelMachine, ProbableClassifier):
         upper = self.upper_[given.y] * given.weight
         refuse_weightless(self.C, upper)
         tasks = class_tasks(kernel, given.X, given.y, upper, K, self._one_vs_one())
-        if np.isinf(self.C) and kernel.name != "precomputed":
+        tasks = [task._replace(numbers=given.numbers[task.rows]) for task in tasks]
+        if np.isinf(self.C):
             self._refuse_twins(tasks, given)
         return tasks
 
@@ -177,8 +179,10 @@ class SVC(KernelMachine, ProbableClassifier):
         )
 
     def _refuse_twins(self, tasks: list[Task], given: Gathered) -> None:
+        from assay.solvers.dual.hard import equal_rows_apart
+
         for task in tasks:
-            twins = opposite_twins(task.problem.X, task.problem.sign)
+            twins = equal_rows_apart(task.problem.X, task.problem.sign)
             if twins is not None:
                 i, j = task.rows[list(twins)]
                 labels = plain_labels(self.classes_[given.y[[i, j]]])
@@ -240,8 +244,11 @@ class SVC(KernelMachine, ProbableClassifier):
         if K == 2:
             return (F[:, 0] > 0).astype(np.int64)
         if not self._one_vs_one():
-            return F.argmax(axis=1)
-        return (vote_scores if self._fitted_with["break_ties"] else votes)(F, K).argmax(axis=1)
+            greatest: Array = F.argmax(axis=1)
+            return greatest
+        by_score = vote_scores if self._fitted_with["break_ties"] else votes
+        best: Array = by_score(F, K).argmax(axis=1)
+        return best
 
     def _predict_block(self, block: Block) -> Array:
         labels: Array = self.classes_[self._codes(self._decision(block))]
@@ -291,7 +298,7 @@ class SVC(KernelMachine, ProbableClassifier):
         ends = np.concatenate([[0], np.cumsum(self.n_support_)])
         if len(self.n_support_) == 2 or not self._one_vs_one():
             return self.dual_coef_ @ self.support_vectors_
-        parts = [self.dual_coef_[:, a:b] @ self.support_vectors_[a:b] for a, b in zip(ends[:-1], ends[1:])]
+        parts = [self.dual_coef_[:, a:b] @ self.support_vectors_[a:b] for a, b in pairwise(ends)]
         return np.stack([parts[i][j - 1] + parts[j][i] for i, j in pairs_of(len(parts))])
 
     # --- file -------------------------------------------------------------------------------------------------------
