@@ -90,12 +90,14 @@ def _frozen(*arrays: np.ndarray) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A model with its parameters, a maker of data (n, d, seed) → (X, y), and the tolerance of the laws up to rounding."""
+    """A model with its parameters, a maker of data (n, d, seed) → (X, y), the tolerance of the laws up to rounding, and the most rows that
+    a law may ask for, of models that compare all pairs of rows."""
 
     name: str
     params: dict[str, Any] = field(default_factory=dict)
     data: Maker | None = None
     tolerance: float = 1e-8
+    most: int = 1 << 31
 
     def __str__(self) -> str:
         return "-".join([self.name, *(f"{v}" for v in self.params.values())])
@@ -125,7 +127,7 @@ class Case:
 
     def rows(self, n: int = 120, d: int = 5, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
         make = self.data or (blobs if self.classifies else lines)
-        return make(n, d, seed)
+        return make(min(n, self.most), d, seed)
 
 
 #: what a registry model needs besides its name; a model that is not here runs with its defaults on plain numbers
@@ -158,6 +160,11 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
     "extra-regressor": [{"params": {"n_estimators": 3, "max_depth": 6}}],
     "knn": [{}, {"params": {"n_neighbors": "auto", "weights": "distance", "metric": "chebyshev"}}],
     "knn-regressor": [{}, {"params": {"n_neighbors": "auto", "rule": "one-se", "metric": "manhattan"}}],
+    "svc": [
+        {"params": {"tol": 1e-9, "probability": True}, "tolerance": 1e-3, "most": 3000},
+        {"params": {"kernel": "laplacian", "multi_class": "ovr", "tol": 1e-8}, "tolerance": 1e-3, "most": 1000},
+    ],
+    "svr": [{"params": {"tol": 1e-9}, "tolerance": 1e-3, "most": 3000}],
     "perceptron": [{"params": {"max_iter": 3}}, {"params": {"order": "batch", "max_iter": 10}}],
 }
 

@@ -24,16 +24,20 @@ def calibrated(model: SVC, kernel: Kernel, given: Gathered, plan: Plan, stopping
     """Slopes (two classes), or temperature and the slope of pairs, of a model whose kernel and bounds are those of all rows."""
     given_matrix = kernel.name == "precomputed"
     keys = keys_of(given.numbers.astype(np.uint64), 0) if given_matrix else content_keys(given.X)
-    fold = folds_of(keys, given.y, given.weight, model.classes_)
-    F = np.empty((len(given.X), problem_count(len(model.classes_), model._one_vs_one())))
+    K, ovo = len(model.classes_), model._one_vs_one()
+    fold = folds_of(keys, given.y, given.weight, K)
+    F = np.empty((len(given.X), problem_count(K, ovo)))
     for number in range(int(fold.max()) + 1):
         out = fold == number
         F[out] = _answered(model, kernel, given, ~out, out, plan, stopping)
-    if len(model.classes_) == 2:
-        return fit_slopes(F[:, 0], given.y == 1, given.weight)
-    slope = [fit_pair_slope(F, given.y, given.weight, len(model.classes_))] if model._one_vs_one() else []
-    Z = label_first(model._to_couple(F, slope), model._codes(F))
-    return np.array([fit_temperature(Z, given.y, given.weight), *slope])
+    if fold.max() < 0:  # every class is one row, again and again
+        everyone = np.ones(len(fold), dtype=bool)
+        F, fold = _answered(model, kernel, given, everyone, everyone, plan, stopping), np.zeros_like(fold)
+    F, y, w = F[fold >= 0], given.y[fold >= 0], given.weight[fold >= 0]
+    if K == 2:
+        return fit_slopes(F[:, 0], y == 1, w)
+    slope = [fit_pair_slope(F, y, w, K)] if ovo else []
+    return np.array([fit_temperature(label_first(model._to_couple(F, slope), model._codes(F)), y, w), *slope])
 
 
 def _answered(

@@ -81,8 +81,9 @@ def _warn_unscaled(kernel: Kernel, rows: Gathered, names: Any) -> None:
 
 
 def content_keys(X: Floats) -> Array:
-    """A 64-bit key of each row that depends on its numbers alone: equal rows have equal keys."""
-    bits = (np.asarray(X, dtype=np.float64) + 0.0).view(np.uint64)  # −0 is 0
+    """A key of each row that depends on its numbers alone, to the digits of float32: equal rows have equal keys, in either precision."""
+    with np.errstate(over="ignore"):
+        bits = (np.asarray(X).astype(np.float32) + np.float32(0.0)).view(np.uint32).astype(np.uint64)  # −0 is 0
     keys = np.zeros(len(X), dtype=np.uint64)
     for j in range(bits.shape[1]):
         keys = keys_of(keys ^ bits[:, j], j + 1)

@@ -176,6 +176,7 @@ class KernelMachine(Learner):
         self.n_iter_ = np.array([max(1, s.last) for s in solved], dtype=np.int64)
         self.converged_ = bool(np.all(self.gap_ <= self.tol))
         self._keep(kernel, given, tasks, solved)
+        self._machine = self._make_machine()
         self._provenance = {"fingerprint": given.mark.hex()}
         self._made = None
 
@@ -251,10 +252,9 @@ class KernelMachine(Learner):
         """f (n, P)."""
         if not np.isfinite(block.X).all():
             refuse_non_finite(block.X, block.start, self._column_names())
-        if self._machine is None:
-            self._check_fitted()
-            self._machine = self._make_machine()
-        return self._machine.values(np.asarray(block.X, dtype=np.float64))
+        self._check_fitted()
+        machine = self._machine or self._make_machine()  # a model that came through a pipe has none
+        return machine.values(np.asarray(block.X, dtype=np.float64))
 
     @property
     def shape_fit_(self) -> tuple[int, int]:

@@ -14,9 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from assay.errors import DataError
 from assay.hypotheses.kernel_svm.multi import pairs_of
-from assay.labels import plain_labels
 from assay.numerics import Array, Floats, log_softmax, log_sum_exp
 
 FOLDS = 5
@@ -24,23 +22,16 @@ LEAST, MOST = 2.0**-30, 2.0**60  # a slope, in units of one over the root mean s
 HALVINGS = 80
 
 
-def folds_of(keys: Array, codes: Array, w: Floats, classes: Array) -> Array:
-    """(n,): a fold for each row, stratified by class. Rows with the same key share one, so that a weight is as good as copies."""
-    fewest = [len(np.unique(keys[codes == k])) for k in range(len(classes))]
-    if min(fewest) < 2:
-        label = plain_labels(classes)[int(np.argmin(fewest))]
-        raise DataError(
-            f"probability=True leaves rows out in turn, and class {label!r} has no two different rows: give more rows of it, or "
-            "probability=False."
-        )
-    count = min(FOLDS, *fewest)
-    fold = np.empty(len(keys), dtype=np.int64)
-    for k in range(len(classes)):
+def folds_of(keys: Array, codes: Array, w: Floats, K: int) -> Array:
+    """(n,): a fold for each row, stratified by class. Rows with the same key share one, so that a weight is as good as copies; −1: the row is
+    never left out, as its class has no other."""
+    different = [len(np.unique(keys[codes == k])) for k in range(K)]
+    count = min([FOLDS, *(many for many in different if many > 1)])
+    fold = np.full(len(keys), -1)
+    for k in np.flatnonzero(np.array(different) > 1):
         members = np.flatnonzero(codes == k)
         _, group = np.unique(keys[members], return_inverse=True)
-        mass = np.bincount(group, weights=w[members])
-        turn = _dealt(mass, count)
-        fold[members] = turn[group]
+        fold[members] = _dealt(np.bincount(group, weights=w[members]), count)[group]
     return fold
 
 

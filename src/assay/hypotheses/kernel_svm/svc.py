@@ -318,3 +318,4 @@ class SVC(KernelMachine, ProbableClassifier):
             raise ModelFileError("The model file's probabilities do not fit its probability.")
         if self.calibration_ is not None and not np.all(self.calibration_ > 0):
             raise ModelFileError("The model file's probabilities contradict its labels.")
+        self._machine = self._make_machine()

@@ -140,3 +140,4 @@ class SVR(KernelMachine, Regressor):
         if len(self.dual_coef_) != 1 or len(self.intercept_) != 1 or len(self.upper_) != 1:
             raise ModelFileError("The model file holds more than one regression.")
         self._check_order(np.empty(0, dtype=np.int64))
+        self._machine = self._make_machine()
