@@ -9,7 +9,7 @@ import numpy as np
 
 from assay.engines import ArrayRows, Engine, Rows, fold
 from assay.engines.split import keys_of
-from assay.errors import DataConversionWarning, as_seen_by_sklearn, tell
+from assay.errors import DataConversionWarning, DataError, as_seen_by_sklearn, tell
 from assay.hypotheses.neighbours.target import merge_surveys, some, survey_block
 from assay.kernels import Kernel, check_own_kernel, check_precomputed
 from assay.labels import Labels
@@ -88,3 +88,9 @@ def content_keys(X: Floats) -> Array:
     for j in range(bits.shape[1]):
         keys = keys_of(keys ^ bits[:, j], j + 1)
     return keys
+
+
+def refuse_overflowing_bounds(C: float, upper: Floats) -> None:
+    """Bounds of zero or infinity that no weight of the user's can have meant."""
+    if np.any(np.isnan(upper)) or (np.isfinite(C) and not np.all(np.isfinite(upper))):
+        raise DataError(f"C={C:g} times the weights overflows float64: divide the weights, or C, by a constant.")

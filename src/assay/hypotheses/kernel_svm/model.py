@@ -8,29 +8,26 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from assay.certify import Claim
 from assay.engines import Block, Engine, Rows
 from assay.engines.threads import Threads
-from assay.errors import ConvergenceWarning, DataError, ModelFileError, as_seen_by_sklearn, tell
 from assay.hypotheses.kernel_svm.gathered import Gathered, check_kernel, gather
+from assay.hypotheses.kernel_svm.learnt import LearntMachine
 from assay.hypotheses.kernel_svm.multi import Machine
-from assay.hypotheses.kernel_svm.parts import GAMMA_KERNELS
 from assay.hypotheses.kernel_svm.progress import Progress
 from assay.hypotheses.kernel_svm.solving import NO_LIMIT, Plan, Solved, Task, solve_all
-from assay.hypotheses.kernel_svm.stopping import Stopping
+from assay.hypotheses.kernel_svm.stopping import Stopping, warn_unfinished
 from assay.inputs import refuse_non_finite
 from assay.kernels import Kernel, resolve
 from assay.labels import Labels
-from assay.learner import Learner, Step
+from assay.learner import Step
 from assay.learner.prospect import Features
 from assay.numerics import Array, Floats
-from assay.store import Record
 
 PAIRS = 3e11  # rows · rows · (columns + 16) up to which a comparison takes part: a minute or so
 NOT_OF_THE_START = ("C", "gamma", "tol", "max_iter", "max_seconds", "cache_size", "n_jobs", "verbose", "solver", "probability", "warm_start")  # fmt: skip
 
 
-class KernelMachine(Learner):
+class KernelMachine(LearntMachine):
     """A function of the kernel with few rows: f(x) = Σ β_i K(x_i, x) + b, by the dual of a support vector machine."""
 
     slow_rows: ClassVar[int | None] = 1024
@@ -47,22 +44,6 @@ class KernelMachine(Learner):
     max_seconds: float | None
     warm_start: bool
     verbose: bool
-
-    support_: Array
-    support_vectors_: Floats
-    dual_coef_: Floats
-    intercept_: Floats
-    objective_: Floats
-    dual_objective_: Floats
-    gap_: Floats
-    n_iter_: Array
-    upper_: Floats
-    weights_: Floats | None
-    gamma_: float
-    centre_: Floats | None
-    rows_: int
-    n_rows_: int
-    converged_: bool
 
     on_progress: Callable[[str], None] | None = None  # hears a line a second or so of a long fit
     _machine: Machine | None = None
@@ -130,7 +111,7 @@ class KernelMachine(Learner):
             solved = solve_all(tasks, plan, stopping, self._watched(len(tasks)))
             self._finish(kernel, given, tasks, solved, plan, stopping)
         if not self.converged_:
-            self._warn(stopping)
+            warn_unfinished(self, stopping)
 
     def _posed(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> tuple[Kernel, Gathered, list[Task]]:
         """The kernel, the rows, and the problems with where they begin."""
@@ -187,63 +168,13 @@ class KernelMachine(Learner):
         self.dual_coef_ = np.ascontiguousarray(D[:, at])
         self.weights_ = None if given.w is None else given.w[at]
 
-    def _warn(self, stopping: Stopping) -> None:
-        late = int(np.sum(self.gap_ > self.tol))
-        many = f" in {late} of {len(self.gap_)} problems" if len(self.gap_) > 1 else ""
-        if stopping.interrupted:
-            why, what = "was interrupted", "Fit again, or allow a larger tol."
-        elif self.max_seconds is not None and not self._at_limit():
-            why, what = f"ran out of its max_seconds={self.max_seconds:g}", "Raise max_seconds, or allow a larger tol."
-        elif self._at_limit():
-            why, what = f"stopped at max_iter={self.max_iter}", "Raise max_iter, or allow a larger tol."
-        else:
-            why, what = "can no longer improve", "Allow a larger tol, or standardise the columns."
-        tell(
-            f"{type(self).__name__}: the fit {why} at a relative gap of {self.gap_.max():.3g} (tol={self.tol:g}){many}; the best found is "
-            f"kept. {what}",
-            as_seen_by_sklearn(ConvergenceWarning),
-        )
-
-    def _at_limit(self) -> bool:
-        return self.max_iter != -1 and bool(np.any(self.n_iter_[self.gap_ > self.tol] >= self.max_iter))
-
     def steps(self, X: Any, y: Any = None, sample_weight: Any = None, *, every: int | None = None) -> Iterator[Step]:
         """The multipliers after each working set, problem by problem; the last step is the fitted model."""
         from assay.hypotheses.kernel_svm.steps import steps_of
 
         return steps_of(self, X, y, sample_weight, every or 1)
 
-    # --- claims -----------------------------------------------------------------------------------------------------
-
-    _made: tuple[Claim, ...] | None = ()
-
-    @property  # type: ignore[override]
-    def _claims(self) -> tuple[Claim, ...]:
-        """Made when they are first asked for: a search fits many models and asks none of them."""
-        if self._made is None:
-            fitted = copy(self)
-            vars(fitted).update(self._fitted_with)  # whatever set_params did since
-            self._made = fitted._make_claims()
-        return self._made
-
-    @_claims.setter
-    def _claims(self, claims: tuple[Claim, ...]) -> None:
-        self._made = claims
-
     # --- answering --------------------------------------------------------------------------------------------------
-
-    def _kernel(self) -> Kernel:
-        """The kernel function of the fit."""
-        given = self._fitted_with
-        if callable(given["kernel"]):
-            return Kernel("own", own=given["kernel"])
-        if given["kernel"] not in GAMMA_KERNELS:
-            return Kernel(given["kernel"])
-        return Kernel(given["kernel"], self.gamma_, float(given["degree"]), float(given["coef0"]), centre=self.centre_)
-
-    def _support_rows(self) -> Array:
-        """The rows that answer; of a precomputed kernel their numbers."""
-        return self.support_ if self._fitted_with["kernel"] == "precomputed" else self.support_vectors_
 
     def _make_machine(self) -> Machine:
         raise NotImplementedError
@@ -272,50 +203,3 @@ class KernelMachine(Learner):
         if getattr(self, "_fitted_with", {"kernel": self.kernel})["kernel"] != "linear":
             raise AttributeError("coef_ is only available when using a linear kernel: others have no weights a column.")
         self._check_fitted()
-
-    # --- file -------------------------------------------------------------------------------------------------------
-
-    def to_record(self) -> Record:
-        """The fitted model as plain data."""
-        self._check_fitted()
-        if callable(self._fitted_with["kernel"]):
-            raise ModelFileError(
-                f"This {type(self).__name__} was fitted with a kernel function of yours, and a model file holds data, no code. Use one of "
-                "the named kernels, or kernel='precomputed' with the matrix of your function's values."
-            )
-        return super().to_record()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in vars(self).items() if k not in ("_machine", "_before", "on_progress")}
-
-    def _restore(self, record: Record) -> None:
-        super()._restore(record)
-        for name in ("weights_", "centre_"):
-            if name not in vars(self):
-                setattr(self, name, None)
-        m, given = len(self.support_), self.kernel == "precomputed"
-        if self.support_vectors_.shape[1] != (0 if given else self.n_features_in_):
-            raise ModelFileError("The model file's support vectors do not have the columns of its rows.")
-        if not 0 < self.n_rows_ <= self.rows_ or m > self.n_rows_:
-            raise ModelFileError("The model file has more support rows than rows.")
-        if m and int(self.support_.max()) >= self.rows_:
-            raise ModelFileError("The model file's support rows are none of the fit.")
-        if given and self.n_features_in_ != self.rows_:
-            raise ModelFileError("The model file's precomputed kernel was not of its rows.")
-        if not self.gamma_ > 0 or (self.centre_ is not None) > (self.kernel == "rbf"):
-            raise ModelFileError(f"The model file's gamma or centre is not one of kernel={self.kernel!r}.")
-        if self.weights_ is not None and not np.all(self.weights_ > 0):
-            raise ModelFileError("The model file's support rows have weights of zero.")
-
-    def _check_order(self, starts: Array) -> None:
-        """Support rows come in ascending order within each class; starts: where classes begin."""
-        again = np.diff(self.support_) <= 0
-        again[starts[(starts > 0) & (starts < len(self.support_))] - 1] = False
-        if np.any(again) or len(np.unique(self.support_)) < len(self.support_):
-            raise ModelFileError("The model file's support rows are not in order, or come twice.")
-
-
-def refuse_weightless(C: float, upper: Floats) -> None:
-    """Bounds of zero or infinity that no weight of the user's can have meant."""
-    if np.any(np.isnan(upper)) or (np.isfinite(C) and not np.all(np.isfinite(upper))):
-        raise DataError(f"C={C:g} times the weights overflows float64: divide the weights, or C, by a constant.")

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from assay.certify import Claim
-from assay.engines import Block, Engine, Rows
+from assay.engines import Engine, Rows
 from assay.errors import DataError, ModelFileError, ParameterError
+from assay.hypotheses.kernel_svm.answers import ClassAnswers
 from assay.hypotheses.kernel_svm.calibration import FOLDS, calibrated
-from assay.hypotheses.kernel_svm.gathered import Gathered
-from assay.hypotheses.kernel_svm.model import KernelMachine, refuse_weightless
+from assay.hypotheses.kernel_svm.gathered import Gathered, refuse_overflowing_bounds
 from assay.hypotheses.kernel_svm.multi import (
     Machine,
     class_tasks,
@@ -22,28 +22,21 @@ from assay.hypotheses.kernel_svm.multi import (
     multipliers,
     pairs_of,
     problem_count,
-    vote_scores,
-    votes,
 )
 from assay.hypotheses.kernel_svm.parts import LAYOUT, PARAMS
-from assay.hypotheses.kernel_svm.probability import coupled, label_first, many_shares, two_shares
 from assay.hypotheses.kernel_svm.solving import Plan, Solved, Task, feasible
 from assay.hypotheses.kernel_svm.stopping import Stopping
 from assay.kernels import Kernel
 from assay.labels import Labels, class_multipliers, plain_labels
 from assay.layout import Layout
 from assay.learner import Tensor
-from assay.learner.available import OnlyIf
-from assay.learner.classifier import ProbableClassifier
 from assay.learner.prospect import Features, Prospect
-from assay.numerics import Array, Floats
+from assay.numerics import Floats
 from assay.params import CLASS_WEIGHT, Choice, Flag, Param, Range
 from assay.store import Record
 
-WITHOUT = "probabilities need probability=True at the fit"
 
-
-class SVC(KernelMachine, ProbableClassifier):
+class SVC(ClassAnswers):
     """The widest margin in the feature space of a kernel, where rows inside it cost C each. Shape: pairwise blocks.
 
         min_{w, b}  ½‖w‖² + C Σ_i c_i max(0, 1 − t_i (w·φ(x_i) + b)),      K(x, z) = φ(x)·φ(z)
@@ -127,9 +120,6 @@ class SVC(KernelMachine, ProbableClassifier):
         self.warm_start = warm_start
         self.n_jobs = n_jobs
 
-    n_support_: Array
-    calibration_: Floats | None
-
     @classmethod
     def prospect(cls, kind: str, features: Features) -> Prospect | None:
         """The Gaussian kernel, and rows that may weigh ever more."""
@@ -146,24 +136,21 @@ class SVC(KernelMachine, ProbableClassifier):
             raise ParameterError(f"SVC: {other} needs a number a class: leave decision_function_shape at 'ovr'.")
         return self._classes_of(engine, rows, afresh, classes)
 
-    def _one_vs_one(self) -> bool:
-        return bool(self._fitted_with["multi_class"] == "ovo")
-
     def _tasks(self, kernel: Kernel, given: Gathered) -> list[Task]:
         K = len(self.classes_)
         weight = np.bincount(given.y, weights=given.w, minlength=K).astype(np.float64)
         factor = class_multipliers(self.class_weight, self.classes_, weight)
-        self._refuse_weightless(weight * factor)
+        self._refuse_absent(weight * factor)
         self.upper_ = float(self.C) * factor
         upper = self.upper_[given.y] * given.weight
-        refuse_weightless(self.C, upper)
+        refuse_overflowing_bounds(self.C, upper)
         tasks = class_tasks(kernel, given.X, given.y, upper, K, self._one_vs_one())
         tasks = [task._replace(numbers=given.numbers[task.rows]) for task in tasks]
         if np.isinf(self.C):
             self._refuse_twins(tasks, given)
         return tasks
 
-    def _refuse_weightless(self, weight: Floats) -> None:
+    def _refuse_absent(self, weight: Floats) -> None:
         there = weight > 0
         if there.all():
             return
@@ -237,59 +224,6 @@ class SVC(KernelMachine, ProbableClassifier):
     def _make_machine(self) -> Machine:
         rows, ovo = self._support_rows(), self._one_vs_one()
         return machine_of(self._kernel(), rows, self.dual_coef_, self.intercept_, self.n_support_, ovo)
-
-    def _codes(self, F: Floats) -> Array:
-        """The label of each row by its decision values, as a code."""
-        K = len(self.classes_)
-        if K == 2:
-            return (F[:, 0] > 0).astype(np.int64)
-        if not self._one_vs_one():
-            greatest: Array = F.argmax(axis=1)
-            return greatest
-        by_score = vote_scores if self._fitted_with["break_ties"] else votes
-        best: Array = by_score(F, K).argmax(axis=1)
-        return best
-
-    def _predict_block(self, block: Block) -> Array:
-        labels: Array = self.classes_[self._codes(self._decision(block))]
-        return labels
-
-    def decision_function(self, X: Any) -> Floats:
-        """f(x): (n,) for two classes (positive: the greater one); else (n, K), or with decision_function_shape="ovo" (n, K (K − 1) / 2)."""
-        return self._answer(X, self._decision_block)
-
-    def _decision_block(self, block: Block) -> Array:
-        F = self._decision(block)
-        if len(self.classes_) == 2:
-            return F[:, 0]
-        by_class = self._one_vs_one() and self._fitted_with["decision_function_shape"] == "ovr"
-        return vote_scores(F, len(self.classes_)) if by_class else F
-
-    def _proba_block(self, block: Block) -> Array:
-        return self._shares(self._decision(block))
-
-    def _shares(self, F: Floats) -> Floats:
-        assert self.calibration_ is not None
-        if len(self.classes_) == 2:
-            return two_shares(F[:, 0], self.calibration_)
-        codes, (temperature, *slope) = self._codes(F), self.calibration_.tolist()
-        return many_shares(label_first(self._to_couple(F, slope), codes), temperature, codes)
-
-    def _to_couple(self, F: Floats, slope: list[float]) -> Floats:
-        """(n, K): the scores that a temperature turns into shares."""
-        return coupled(F, len(self.classes_), *slope) if slope else F
-
-    def _both_block(self, block: Block) -> Array:
-        F = self._decision(block)
-        return np.column_stack([self._codes(F), self._shares(F)])
-
-    def _has_probabilities(self) -> bool:
-        return bool(getattr(self, "_fitted_with", self.get_params())["probability"])
-
-    predict_proba: Any = OnlyIf(ProbableClassifier.predict_proba, _has_probabilities, WITHOUT)
-    predict_log_proba: Any = OnlyIf(ProbableClassifier.predict_log_proba, _has_probabilities, WITHOUT)
-    predict_proba_blocks: Any = OnlyIf(ProbableClassifier.predict_proba_blocks, _has_probabilities, WITHOUT)
-    predict_both_blocks: Any = OnlyIf(ProbableClassifier.predict_both_blocks, _has_probabilities, WITHOUT)
 
     @property
     def coef_(self) -> Floats:

@@ -10,8 +10,8 @@ import numpy as np
 from assay.certify import Claim
 from assay.engines import Block
 from assay.errors import ModelFileError
-from assay.hypotheses.kernel_svm.gathered import Gathered
-from assay.hypotheses.kernel_svm.model import KernelMachine, refuse_weightless
+from assay.hypotheses.kernel_svm.gathered import Gathered, refuse_overflowing_bounds
+from assay.hypotheses.kernel_svm.model import KernelMachine
 from assay.hypotheses.kernel_svm.multi import Machine
 from assay.hypotheses.kernel_svm.parts import LAYOUT, PARAMS
 from assay.hypotheses.kernel_svm.solving import Solved, Task, feasible
@@ -93,7 +93,7 @@ class SVR(KernelMachine, Regressor):
     def _tasks(self, kernel: Kernel, given: Gathered) -> list[Task]:
         self.upper_ = np.array([float(self.C)])
         upper = self.upper_[0] * given.weight
-        refuse_weightless(self.C, upper)
+        refuse_overflowing_bounds(self.C, upper)
         problem = numbers_problem(kernel, given.X, given.y.astype(np.float64), upper, float(self.epsilon))
         return [Task(problem, np.arange(len(given.X)))]
 
