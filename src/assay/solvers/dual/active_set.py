@@ -75,7 +75,9 @@ def _equality_step(problem: DualProblem, K: Floats, alpha: Floats, free: Array) 
     s, rows = problem.sign[free], problem.rows[free]
     slope = s * (K @ problem.coefficients(alpha))[rows] + problem.linear[free]
     unit = scale_of(K)
-    Q = (K[np.ix_(rows, rows)] + unit) * s * s[:, None]  # + s sᵀ, which Σ s Δα = const does not notice, while a singular K does
+    Q = (
+        (K[np.ix_(rows, rows)] + unit) * s * s[:, None]
+    )  # + s sᵀ, which Σ s Δα = const does not notice, while a singular K does
     solve = factored(Q, np.full(len(free), RIDGE * unit))
 
     def refined(x: Floats) -> Floats:

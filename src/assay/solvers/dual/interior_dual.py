@@ -17,10 +17,12 @@ from typing import NamedTuple
 import numpy as np
 
 from assay.engines.blas import scipy_linalg
-from assay.numerics import Floats
+from assay.numerics import Array, Floats
 from assay.solvers.dual.problem import DualProblem
 
 SHORTEN = 0.995  # of the way to the boundary
+SHORT = 0.3  # a step blocked before this: some products are far below the others, which a step towards equal ones mends
+HALFWAY = 0.5  # of μ, for such a step
 RIDGE = 1e-14  # of the unit diagonal: the first that is tried where rounding spoils a factor
 
 
@@ -45,7 +47,9 @@ def balanced(problem: DualProblem, alpha: Floats) -> Floats:
     rise, fall = float(alpha[up].sum()), float(alpha[~up].sum())
     if rise == fall:
         return alpha
-    return np.where(up, alpha * (min(rise, fall) / rise if rise else 0.0), alpha * (min(rise, fall) / fall if fall else 0.0))
+    return np.where(
+        up, alpha * (min(rise, fall) / rise if rise else 0.0), alpha * (min(rise, fall) / fall if fall else 0.0)
+    )
 
 
 def netted(problem: DualProblem, alpha: Floats) -> Floats:
@@ -93,12 +97,15 @@ def next_point(problem: DualProblem, K: Floats, at: Interior) -> Interior:
     left = _products(there, np.where(ends, problem.upper - there.alpha, 1.0), ends) / many
     centre = (left / mu) ** 3 * mu
     step = towards(
-        centre - at.alpha * at.z - ahead.alpha * ahead.z, np.where(ends, centre - low * at.u + ahead.alpha * ahead.u, 0.0)
+        centre - at.alpha * at.z - ahead.alpha * ahead.z,
+        np.where(ends, centre - low * at.u + ahead.alpha * ahead.u, 0.0),
     )
+    if _longest(at, step, low, ends) < SHORT:
+        step = towards(HALFWAY * mu - at.alpha * at.z, np.where(ends, HALFWAY * mu - low * at.u, 0.0))
     return _moved(at, step, min(1.0, SHORTEN * _longest(at, step, low, ends)))
 
 
-def _products(at: Interior, low: Floats, ends: Floats) -> float:
+def _products(at: Interior, low: Floats, ends: Array) -> float:
     return float(at.alpha @ at.z + low[ends] @ at.u[ends])
 
 
@@ -109,12 +116,12 @@ def _solver(problem: DualProblem, K: Floats, D: Floats) -> Callable[[Floats], Fl
     held = theta > 0
     bend = np.divide(1.0, theta, out=np.ones(n), where=held)
     solve = factored(K, bend)
-    pivot = _least(rows, D, n)
+    pivot = _least(rows, D)
 
     def solved(x: Floats) -> Floats:
         h = np.bincount(rows, weights=sign * x / D, minlength=n)
         change = solve(bend * h)
-        y = (x - sign * (K @ change)[rows]) / D
+        y: Floats = (x - sign * (K @ change)[rows]) / D
         y[pivot] = 0.0  # what is left over after the others: the rounding of a difference is not divided by a small D
         others = np.bincount(rows, weights=sign * y, minlength=n)
         y[pivot] = sign[pivot] * (change - others)[rows[pivot]]
@@ -123,12 +130,12 @@ def _solver(problem: DualProblem, K: Floats, D: Floats) -> Callable[[Floats], Fl
     return solved
 
 
-def _least(rows: Floats, D: Floats, n: int) -> Floats:
+def _least(rows: Array, D: Floats) -> Array:
     """The variable of least D of each row that has variables."""
     order = np.lexsort((D, rows))
     first = np.ones(len(order), dtype=bool)
     first[1:] = rows[order][1:] != rows[order][:-1]
-    found: Floats = order[first]
+    found: Array = order[first]
     return found
 
 
@@ -159,7 +166,7 @@ def factored(K: Floats, bend: Floats) -> Callable[[Floats], Floats]:
     return solve
 
 
-def _longest(at: Interior, d: Interior, low: Floats, ends: Floats) -> float:
+def _longest(at: Interior, d: Interior, low: Floats, ends: Array) -> float:
     """The longest step at which everything is still positive (at most 1/SHORTEN)."""
     longest = 1.0 / SHORTEN
     pairs = ((at.alpha, d.alpha), (low[ends], -d.alpha[ends]), (at.z, d.z), (at.u[ends], d.u[ends]))

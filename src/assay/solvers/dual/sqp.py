@@ -24,17 +24,19 @@ from assay.solvers.dual.interior_dual import Interior, balanced, first_point, ne
 from assay.solvers.dual.problem import DualProblem, DualState, best_intercept, measure
 
 MOST_ROWS = 2000
+STEPS = 300
 PLAIN = 1e-4  # a gap at which it may be plain which variables are at a bound
 SHARPER = 1e-2  # of the gap, after which that is tried again
 TRIES = 60  # steps of an active set
 PATIENCE = 8  # steps without a smaller gap after which rounding is to blame
 NOTHING = 1e-7  # of the longest φ(x): two means closer than this are the same for all that rounding lets us see
 ZERO = 1e-9  # of the greatest α: what counts as zero where active sets did not settle it
+ABOUT = 10.0  # times the least gap: exact zeros are worth that
 EVEN = 1e-13  # of Σ α: what rounding leaves of Σ s α
 
 
 def sqp(
-    problem: DualProblem, tol: float, *, start: Floats | None = None, workers: Any = None, most: int = 200
+    problem: DualProblem, tol: float, *, start: Floats | None = None, workers: Any = None, most: int = 10**9
 ) -> Iterator[DualState]:
     """States until the relative gap is at most `tol`, a hard margin is seen not to exist, or rounding allows no more.
 
@@ -47,7 +49,7 @@ def sqp(
         )
     with one_thread_blas():
         search = _Search(problem, tol)
-    states = search.states(start, most)
+    states = search.states(start, min(most, STEPS))
     while True:
         with one_thread_blas():
             state = next(states, None)
@@ -64,6 +66,7 @@ class _Search:
         K = problem.kernel.block(problem.X, columns)
         self.whole_K = 0.5 * (K + K.T)
         self.whole, self.tol, self.number = problem, tol, 0
+        self.best: DualState | None = None
         self.exact: DualState | None = None  # the best whose zeros are exact
         self.live = np.flatnonzero(problem.upper > 0)
         used, rows = np.unique(problem.rows[self.live], return_inverse=True)
@@ -83,29 +86,27 @@ class _Search:
             yield state
             if self.is_done(state):
                 return
-        at, best, since, tried = first_point(problem, self.K, first), math.inf, 0, PLAIN
+        at, since, tried = first_point(problem, self.K, first), 0, PLAIN
         while self.number < most and since < PATIENCE:
             with np.errstate(all="ignore"):
-                at = next_point(problem, self.K, at)
-            if not np.isfinite(at.alpha).all():
+                there = next_point(problem, self.K, at)
+            if not np.isfinite(there.alpha).all():
                 break
+            at = there
             inside = netted(problem, np.clip(at.alpha, 0.0, problem.upper))
             state = self.state(balanced(problem, inside), np.arange(len(self.live)))
             yield state
             if self.shows_nothing(state):
                 return
-            left = state.gap if state.gap < 1.0 else math.inf
-            best, since = (left, 0) if left < best or left == math.inf else (best, since + 1)
+            since = 0 if state is self.best or state.gap >= 1.0 else since + 1
             if state.gap <= tried:
                 tried = SHARPER * state.gap
                 for state in self.settled(at, most):
                     yield state
                     if self.is_done(state):
                         return
-        if np.isfinite(at.alpha).all():
-            cleared = self.state(self.cleared(at.alpha), np.arange(len(self.live)))
-            exact = self.exact
-            yield cleared if exact is None or cleared.gap < exact.gap else exact._replace(number=self.number)
+        found = [self.exact, self.state(self.cleared(at.alpha), np.arange(len(self.live))), self.best]
+        yield self.preferred([state for state in found if state is not None])
 
     def settled(self, at: Interior, most: int) -> Iterator[DualState]:
         guess = guess_of(self.problem, self.K, at)
@@ -114,7 +115,7 @@ class _Search:
             if abs(float(self.problem.sign @ alpha)) > EVEN * float(alpha.sum()):
                 alpha = balanced(self.problem, alpha)
             state = self.state(alpha, np.flatnonzero(found.side == 0))
-            self.exact = state if self.exact is None or state.gap < self.exact.gap else self.exact
+            self.exact = _better(self.exact, state)
             yield state
 
     def cleared(self, alpha: Floats) -> Floats:
@@ -143,7 +144,18 @@ class _Search:
                 b, found = noted, other
         self.number += 1
         working = self.live[working]
-        return DualState(self.number, whole, f, b, *found[:3], working, len(working), found.bound)
+        state = DualState(self.number, whole, f, b, *found[:3], working, len(working), found.bound)
+        self.best = _better(self.best, state)
+        return state
+
+    def preferred(self, states: list[DualState]) -> DualState:
+        """The first that is about as good as the best, as the last state."""
+        least = min(state.gap for state in states)
+        return next(state for state in states if state.gap <= ABOUT * least)._replace(number=self.number)
+
+
+def _better(a: DualState | None, b: DualState) -> DualState:
+    return b if a is None or b.gap < a.gap else a
 
 
 def noted_intercept(problem: DualProblem, alpha: Floats, f: Floats) -> float | None:
