@@ -111,7 +111,7 @@ class _Search:
     def settled(self, at: Interior, most: int) -> Iterator[DualState]:
         guess = guess_of(self.problem, self.K, at)
         for found in active_set(self.problem, self.K, guess, min(TRIES, most - self.number)):
-            alpha = found.alpha
+            alpha = netted(self.problem, found.alpha)
             if abs(float(self.problem.sign @ alpha)) > EVEN * float(alpha.sum()):
                 alpha = balanced(self.problem, alpha)
             state = self.state(alpha, np.flatnonzero(found.side == 0))
