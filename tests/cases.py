@@ -161,10 +161,11 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
     "knn": [{}, {"params": {"n_neighbors": "auto", "weights": "distance", "metric": "chebyshev"}}],
     "knn-regressor": [{}, {"params": {"n_neighbors": "auto", "rule": "one-se", "metric": "manhattan"}}],
     "svc": [
-        {"params": {"tol": 1e-9, "probability": True}, "tolerance": 1e-3, "most": 3000},
+        {"params": {"tol": 1e-9}, "tolerance": 1e-3, "most": 3000},
         {"params": {"kernel": "laplacian", "multi_class": "ovr", "tol": 1e-8}, "tolerance": 1e-3, "most": 1000},
+        {"params": {"probability": True, "tol": 1e-9}, "tolerance": 1e-3, "most": 1000},
     ],
-    "svr": [{"params": {"tol": 1e-9}, "tolerance": 1e-3, "most": 3000}],
+    "svr": [{"params": {"C": 2.0, "tol": 1e-9}, "tolerance": 1e-3, "most": 3000}],
     "perceptron": [{"params": {"max_iter": 3}}, {"params": {"order": "batch", "max_iter": 10}}],
 }
 
