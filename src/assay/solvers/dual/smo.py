@@ -137,7 +137,8 @@ class Smo:
 
     def _all(self, values: Floats | None) -> _Active:
         """All variables; values that are not known from the coefficients."""
-        self.numbers, self.left = np.arange(self.n), []  # of the rows that are looked at; those that are not
+        self.numbers = np.arange(self.n)  # of the rows that are looked at
+        self.left: list[_LeftOut] = []
         active = _Active(self.problem, self.u, np.arange(self.l), self.whole, self.numbers)
         if values is not None:
             active.f[: self.n] = values
