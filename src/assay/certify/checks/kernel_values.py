@@ -1,0 +1,118 @@
+"""Values of kernel functions for the checkers: by their formulas, in plain NumPy and float64, a bounded part at a time.
+
+A witness names the kernel: `kernel`, `gamma`, `degree`, `coef0`; a function of the user's is there as `own`. Of "precomputed" the rows X
+are the values themselves, and Z are numbers of columns.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from assay.numerics import Array, Floats
+
+AT_A_TIME = 1 << 22  # values in memory at a time
+TILE = 1 << 16  # of differences: they stay in the processor's cache
+WIDE = 64  # columns from which distances are taken from products, where that loses nothing
+LOST = 1e-10  # of a kernel value: what rounding of a product may cost
+SAMPLE = 400  # rows on which a given kernel is tried
+NEGATIVE = 1e-8  # of the trace: an eigenvalue below minus that is no rounding
+EPS = float(np.finfo(np.float64).eps)
+
+
+def kernel_values(witness: dict[str, Any], X: Array, Z: Array) -> Floats:
+    """K(x_i, z_j) of all rows: (n, m)."""
+    name = witness["kernel"]
+    if name == "precomputed":
+        columns = np.asarray(Z)
+        if columns.dtype.kind not in "iu" or columns.min(initial=0) < 0 or columns.max(initial=-1) >= X.shape[1]:
+            raise ValueError("the kernel matrix has no such columns")
+        return np.asarray(X, dtype=np.float64)[:, columns]
+    X, Z = np.asarray(X, dtype=np.float64), np.asarray(Z, dtype=np.float64)
+    if X.ndim != 2 or Z.ndim != 2 or X.shape[1] != Z.shape[1]:
+        raise ValueError(f"rows of shape {X.shape} and {Z.shape} have no kernel values")
+    if name == "own":
+        return _own(witness["own"], X, Z)
+    if name in ("linear", "affine"):
+        return X @ Z.T + float(name == "affine")
+    gamma, degree, coef0 = (float(witness[key]) for key in ("gamma", "degree", "coef0"))
+    if not 0 < gamma < np.inf:
+        raise ValueError(f"gamma = {gamma:g} is not possible")
+    if name in ("rbf", "laplacian"):
+        values: Floats = np.exp(-gamma * _far(X, Z, gamma, name == "laplacian"))
+        return values
+    if name == "poly":
+        powers: Floats = np.power(gamma * (X @ Z.T) + coef0, degree)
+        return powers
+    if name == "sigmoid":
+        return np.tanh(gamma * (X @ Z.T) + coef0)
+    raise ValueError(f"there is no kernel {name!r}")
+
+
+def kernel_sums(witness: dict[str, Any], X: Array, Z: Array, coef: Floats) -> Floats:
+    """Σ_j coef_pj K(x_i, z_j): (n, p), some rows at a time."""
+    found = np.empty((len(X), len(coef)))
+    step = max(1, AT_A_TIME // max(1, len(Z)))
+    for i in range(0, len(X), step):
+        found[i : i + step] = kernel_values(witness, X[i : i + step], Z) @ coef.T
+    return found
+
+
+def is_positive(witness: dict[str, Any]) -> bool | None:
+    """Whether the formula is positive semidefinite for all rows; None where that depends on what was given."""
+    name = witness["kernel"]
+    if name in ("own", "precomputed"):
+        return None
+    if name == "poly":
+        return float(witness["degree"]) in range(1025) and float(witness["coef0"]) >= 0
+    return bool(name != "sigmoid")
+
+
+def negative_share(witness: dict[str, Any], X: Array, numbers: Array) -> float:
+    """The least eigenvalue of the kernel matrix of some of the rows, as a share of its trace; `numbers` are their columns (precomputed)."""
+    pick = np.unique(np.linspace(0, len(X) - 1, SAMPLE).astype(np.int64))
+    K = kernel_values(witness, X[pick], numbers[pick] if witness["kernel"] == "precomputed" else X[pick])
+    if not np.isfinite(K).all():
+        return -np.inf
+    trace = float(np.abs(np.trace(K)))
+    return float(np.linalg.eigvalsh(0.5 * (K + K.T))[0]) / (trace or 1.0)
+
+
+def _own(function: Any, X: Floats, Z: Floats) -> Floats:
+    if not callable(function):
+        raise ValueError("the witness holds no kernel function")
+    K = np.asarray(function(X, Z), dtype=np.float64)
+    if K.shape != (len(X), len(Z)):
+        raise ValueError(f"the kernel function returned shape {K.shape}")
+    return K
+
+
+def _far(X: Floats, Z: Floats, gamma: float, city: bool) -> Floats:
+    """Σ_j |x_j − z_j| or Σ_j (x_j − z_j)²."""
+    if X.shape[1] > WIDE and not city:
+        by_products = _far_by_products(X, Z, gamma)
+        if by_products is not None:
+            return by_products
+    far = np.zeros((len(X), len(Z)))
+    step = max(1, TILE // max(1, len(Z)))
+    columns = np.ascontiguousarray(Z.T)
+    for i in range(0, len(X), step):
+        part = far[i : i + step]
+        gap = np.empty_like(part)
+        for j in range(X.shape[1]):
+            np.subtract(X[i : i + step, j, None], columns[j], out=gap)
+            part += np.abs(gap, out=gap) if city else np.multiply(gap, gap, out=gap)
+    return far
+
+
+def _far_by_products(X: Floats, Z: Floats, gamma: float) -> Floats | None:
+    """‖x‖² + ‖z‖² − 2 x·z about the mean of Z, unless rounding could show in the kernel."""
+    centre = Z.mean(axis=0) if len(Z) else np.zeros(Z.shape[1])
+    A, B = X - centre, Z - centre
+    a, b = (A * A).sum(axis=1), (B * B).sum(axis=1)
+    rounding = 4 * (X.shape[1] + 4) * EPS * (a.max(initial=0.0) + b.max(initial=0.0) + EPS * (X**2).max(initial=0.0))
+    if not gamma * rounding <= LOST:
+        return None
+    far: Floats = np.maximum(a[:, None] + b[None, :] - 2.0 * (A @ B.T), 0.0)
+    return far
