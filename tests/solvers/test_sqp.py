@@ -238,3 +238,24 @@ def test_too_many_rows_are_refused_with_words():
 def test_at_most_so_many_steps():
     problem = classes_problem(Kernel("rbf", 0.5), X, Y, 1e3 * W)
     assert len(list(sqp(problem, 1e-10, most=3))) <= 4
+
+
+@pytest.mark.parametrize(("gamma", "coef0", "C"), [(0.5, 0.0, 1.0), (1.0, -1.0, 10.0), (5.0, 1.0, 1.0)])
+def test_a_kernel_without_a_feature_space_comes_to_a_stationary_point(gamma, coef0, C):
+    kernel = Kernel("sigmoid", gamma, 3.0, coef0)
+    assert np.linalg.eigvalsh(kernel.block(X, X))[0] < -1e-3
+    for problem in (
+        classes_problem(kernel, X, Y, np.full(N, C)),
+        numbers_problem(kernel, X, NUMBERS, np.full(N, C), 0.1),
+    ):
+        states = list(sqp(problem, 1e-6))
+        assert states[-1].gap <= 1e-6
+        assert feasible(problem, states[-1].alpha)
+        assert states[-1].dual >= states[0].dual
+
+
+def test_a_given_matrix_is_solved_as_the_kernel_it_came_from():
+    kernel = Kernel("rbf", 0.5)
+    known = solved(classes_problem(kernel, X, Y, W))
+    given = solved(classes_problem(Kernel("precomputed"), kernel.block(X, X), Y, W))
+    np.testing.assert_allclose(given.alpha, known.alpha, atol=1e-9)

@@ -6,6 +6,7 @@ A value depends on its two rows alone, so blocks, threads and the order of rows 
 from __future__ import annotations
 
 import math
+from copy import copy
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -52,6 +53,12 @@ class Group(NamedTuple):
     halves: Array
     size: int
 
+    def stretch(self, first: int, stop: int) -> Group:
+        """The others first … stop − 1, where first is a multiple of ASKED."""
+        stop = min(stop, self.size)
+        part = slice(first // ASKED, -(-stop // ASKED))
+        return Group(self.rows[part], self.halves[first : part.stop * ASKED], stop - first)
+
 
 class Tiles:
     """Rows `pick` of X (n, d) under a kernel function, in float32 or float64."""
@@ -79,15 +86,30 @@ class Tiles:
         f, number = self.formula, self.dtype.type
         return self.panels, others.rows, self.halves, others.halves, f.what, number(f.scale), number(f.shift), f.degree
 
+    def stretch(self, first: int, stop: int) -> Tiles:
+        """The rows first … stop − 1, where first is a multiple of the lanes."""
+        some = copy(self)
+        some.size = min(stop, self.size) - first
+        part = slice(first // self.lanes, -(-min(stop, self.size) // self.lanes))
+        some.panels, some.halves = self.panels[part], self.halves[first : part.stop * self.lanes]
+        return some
+
     def room(self) -> Floats:
         """Zeros, one for each row, and for those that fill the last panel."""
         return np.zeros(len(self.panels) * self.lanes)
 
     def values(self, others: Group) -> Array:
         """K(other, row): (others, rows)."""
-        out = np.empty((len(others.rows) * ASKED, len(self.panels) * self.lanes), dtype=self.dtype)
+        return self.padded_values(others)[: others.size, : self.size]
+
+    def padded_values(self, others: Group, room: Array | None = None) -> Array:
+        """The same with what fills the last group and panel; in `room` where that is large enough."""
+        shape = len(others.rows) * ASKED, len(self.panels) * self.lanes
+        if room is None or room.size < shape[0] * shape[1]:
+            room = np.empty(shape[0] * shape[1], dtype=self.dtype)
+        out = room[: shape[0] * shape[1]].reshape(shape)
         fill_block(*self._arguments(others), 0, len(self.panels), out)
-        return out[: others.size, : self.size]
+        return out
 
     def add(self, f: Floats, others: Group, coef: Floats, workers: Threads | None, sizes: Floats | None = None) -> None:
         """f[row] += Σ coef_i K(other_i, row), f as `room` makes it; sizes[row] += Σ |coef_i K(other_i, row)|."""

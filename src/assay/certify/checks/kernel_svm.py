@@ -21,6 +21,7 @@ from assay.certify.checks.kernel_duality import (
     add_slopes,
     gap_verdict,
     once,
+    same,
     slackness_verdict,
 )
 from assay.certify.checks.kernel_values import NEGATIVE, is_positive, kernel_sums, negative_share
@@ -171,18 +172,14 @@ def check_margin(claim: Claim, rows: Rows, predict: Any) -> Verdict:
         return Verdict(claim.name, False, "this kernel is no product of any feature space", kind=claim.kind)
     sums = once(sums_of, claim, rows)
     sums.dual()
-    length = np.sqrt(sums.square())
-    if sums.hard:
-        found = float((np.minimum(sums.least, 1.0) / length).min())
-        told = (
-            claim.value is not None and 0 < claim.value <= (1.0 + SAME) * found and claim.value >= (1.0 - SAME) * found
-        )
-        reason = f"every row is at least {found:.9g} from the hyperplane"
-        return Verdict(claim.name, bool(told and claim.holds), reason, found, claim.kind)
-    found = float(1.0 / length.max())
-    doubt = SAME * max(1.0, float(sums.alpha.sum(axis=1).max()) * found * found)
-    told = claim.value is not None and abs(claim.value - found) <= doubt * found
-    return Verdict(claim.name, bool(told and claim.holds), f"the margin is {found:.9g}", found, claim.kind)
+    length, tolerance = np.sqrt(np.maximum(sums.square(), 0.0)), float(claim.witness["tolerance"])
+    reached = np.minimum(sums.least, 1.0) if sums.hard else np.ones(len(length))
+    p = int(np.argmin(reached / length))
+    found = float(reached[p] / length[p])
+    doubt = same(claim) * (1.0 if sums.hard else max(1.0, float(sums.primal()[p]) * found * found))
+    told = claim.value is not None and 0 < tolerance <= LOOSEST and abs(claim.value - found) <= doubt * found
+    reason = f"every row is at least {found:.9g} from the hyperplane" if sums.hard else f"the margin is {found:.9g}"
+    return Verdict(claim.name, bool(told and claim.holds), reason, found, claim.kind)
 
 
 def check_leave_one_out(claim: Claim, rows: Rows, predict: Any) -> Verdict:

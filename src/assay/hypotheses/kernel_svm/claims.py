@@ -25,6 +25,10 @@ from assay.numerics import Array, Floats
 AT_BOUND = 1e-9  # of its upper bound: a multiplier that lacks less is there
 NO_MARGIN = 1e-12  # of Σ α: ‖w‖² below this is rounding
 GIVEN = ", provided that the kernel is positive semidefinite (`verify` tries that on some rows)"
+CLASSES = (
+    "rows with a multiplier are not beyond the margin, and rows whose multiplier is not at its bound are not within it"
+)
+NUMBERS = "rows with a multiplier are not inside the tube, and rows whose multiplier is not at its bound are not outside of it"
 
 
 def kernel_witness(kernel: Kernel) -> dict[str, Any]:
@@ -42,7 +46,7 @@ def svc_claims(model: Any) -> tuple[Claim, ...]:
         "n_support": model.n_support_,
         "scheme": "two" if K == 2 else model.multi_class,
     }
-    claims = [_gap(model, witness, "kernel_svm_gap"), _kkt(model, witness, "kernel_svm_kkt")]
+    claims = [_gap(model, witness, "kernel_svm_gap"), _kkt(model, witness, "kernel_svm_kkt", CLASSES)]
     if is_positive(witness) is not False:
         claims += _margin(model, witness)
         claims += _leave_one_out(model, witness) if K == 2 else []
@@ -52,7 +56,7 @@ def svc_claims(model: Any) -> tuple[Claim, ...]:
 def svr_claims(model: Any) -> tuple[Claim, ...]:
     """All claims of a fitted regressor."""
     witness = {**_witness(model), "epsilon": float(model.epsilon)}
-    return (_gap(model, witness, "kernel_svr_gap"), _kkt(model, witness, "kernel_svr_kkt"))
+    return (_gap(model, witness, "kernel_svr_gap"), _kkt(model, witness, "kernel_svr_kkt", NUMBERS))
 
 
 def _witness(model: Any) -> dict[str, Any]:
@@ -98,12 +102,11 @@ def _gap(model: Any, witness: dict[str, Any], check: str) -> Claim:
     )
 
 
-def _kkt(model: Any, witness: dict[str, Any], check: str) -> Claim:
+def _kkt(model: Any, witness: dict[str, Any], check: str, conditions: str) -> Claim:
     worst, tol = float(np.max(model.gap_)), float(model.tol)
     return Claim(
         name="KKT",
-        statement="rows with a multiplier are not beyond the margin and rows whose multiplier is not at its bound are not within it, but for "
-        f"products of multiplier and distance that add up to at most a share of {tol:g} of the objective",
+        statement=f"{conditions}, but for products of multiplier and distance that add up to at most a share of {tol:g} of the objective",
         holds=bool(worst <= tol),
         check=check,
         value=worst,
@@ -140,8 +143,9 @@ def _margin(model: Any, witness: dict[str, Any]) -> list[Claim]:
         if hard
         else "1/|w|, the distance in feature space between the hyperplane and where scores are 1"
     )
+    share = f" (to a share of {model.tol / 10:g} of the objective)"
     given = GIVEN if is_positive(witness) is None else ""
-    return [Claim("margin", least + statement + given, True, "kernel_svm_margin", margin, witness=witness)]
+    return [Claim("margin", least + statement + share + given, True, "kernel_svm_margin", margin, witness=witness)]
 
 
 def _leave_one_out(model: Any, witness: dict[str, Any]) -> list[Claim]:

@@ -153,14 +153,14 @@ move, partner = (_plain_move, _plain_partner) if config.DISABLE_JIT else (_move,
 
 @njit(nogil=True, cache=True)
 def solve_working_set(K, u, low, high, slope, share, floor, most):  # type: ignore[no-untyped-def]
-    """Raise the dual over the set until its violation is below `share` of what it was at first, or `floor`; at most `most` steps. K (q, q), the
-    others (q,), q a multiple of LANES; u and slope are changed. Fillers have low = high = 0. Returns the steps taken and the violation left."""
+    """Raise the dual over the set until its violation is below `share` of what it was at first, or `floor`; at most `most` steps. K (≥ q, q), the
+    others (q,), q a multiple of LANES; u and slope are changed. Fillers have low = high = u = 0, whatever K. Returns the steps taken and the violation left."""
     q = len(u)
     rise, fall, diagonal, out = np.empty(q), np.empty(q), np.empty(q), np.empty(2)
     for t in range(q):
         rise[t] = 0.0 if u[t] < high[t] else -np.inf
         fall[t] = 0.0 if u[t] > low[t] else np.inf
-        diagonal[t] = K[t, t]
+        diagonal[t] = K[min(t, len(K) - 1), t]
     rows, slopes, up, down, own, found = bare(K), bare(slope), bare(rise), bare(fall), bare(diagonal), bare(out)
     i = move(rows, 0, 0, q, 0.0, slopes, up, down, found)
     enough = max(floor, share * (out[0] - out[1]))

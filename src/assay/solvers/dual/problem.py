@@ -86,12 +86,12 @@ class Measures(NamedTuple):
 def measure(problem: DualProblem, alpha: Floats, f: Floats, b: float) -> Measures:
     """How far (α, b) are from the optimum; f = K β are the values of the rows without b."""
     beta = problem.coefficients(alpha)
-    square = max(0.0, float(beta @ f))
+    square = float(beta @ f)  # < 0 only where the kernel is not positive semidefinite
     dual = -0.5 * square - float(problem.linear @ alpha)
     v = -problem.sign * problem.linear - f[problem.rows]
     short = problem.sign * (v - b)  # of what is due
     total = float(alpha.sum())
-    bound = math.sqrt(square) / (0.5 * total) / 2.0 if total > 0 and problem.hard else math.inf
+    bound = math.sqrt(max(0.0, square)) / total if total > 0 and problem.hard else math.inf
     hard = np.isinf(problem.upper)
     if hard.any():
         reached = 1.0 - float(short[hard].max())  # the least margin, 1 is due

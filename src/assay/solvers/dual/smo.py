@@ -15,21 +15,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from assay.engines.threads import Threads
+from assay.kernels.tiles import Tiles, has_tiles
 from assay.loops.kernels.slopes import gap_of, mark_settled, mark_violators, take_slopes
 from assay.loops.kernels.working_set import solve_working_set
 from assay.numerics import Array, Floats
 from assay.solvers.dual.problem import DualProblem, DualState, best_intercept, measure
 from assay.solvers.dual.source import Source, source_of
 
-SET = 768  # variables of a working set
+SET, LEAST_SET = 768, 256  # variables of a working set, of large problems and small
 NEAR = 3.0  # times tol: from there on the best intercept is looked for
 SHARE = 0.1  # of its violation that a set is left with
 STEPS = 50  # a variable of a set, at most
+CHECKED = 32  # sets between looks at whether float32 still suffices
 EVERY = 8  # sets between looks at what can be left out
 FEWER = 0.8  # of the variables: with no more than that left it is worth the change
 TRUST = 0.1  # of tol that float32 may add to the gap
@@ -73,11 +75,11 @@ class _Active:
     def solve(self, chosen: Array) -> Array:
         """Make the set's dual great; returns those of it that changed, and brings f up to date."""
         K = self.source.block(self.rows[chosen])
-        u, low, high, slope = (np.zeros(len(K)) for _ in range(4))
+        u, low, high, slope = (np.zeros(K.shape[1]) for _ in range(4))
         for room, whole in ((u, self.u), (low, self.low), (high, self.high), (slope, self.v)):
             room[: len(chosen)] = whole[chosen]
         floor = FLAT * max(1.0, float(np.abs(slope).max(initial=0.0)))
-        solve_working_set(K, u, low, high, slope, SHARE, floor, STEPS * len(K))
+        solve_working_set(K, u, low, high, slope, SHARE, floor, STEPS * K.shape[1])
         step = u[: len(chosen)] - self.u[chosen]
         changed = np.flatnonzero(step)
         self.u[chosen] = u[: len(chosen)]
@@ -90,6 +92,14 @@ def _first(key: Floats, among: Array, many: int) -> Array:
     if len(among) <= many:
         return among.copy()
     return among[np.argpartition(key[among], many - 1)[:many]] if many > 0 else among[:0]
+
+
+class _LeftOut(NamedTuple):
+    """Rows that are not looked at for now, their values, and the coefficients β of that time."""
+
+    rows: Array
+    values: Floats
+    beta: Floats
 
 
 class Smo:
@@ -107,7 +117,8 @@ class Smo:
         )
         self.n, self.l = len(problem.X), len(problem.rows)
         self.u, self.number = np.zeros(self.l), 0
-        self.dtype: Any = np.float64 if problem.hard else np.float32
+        exact = problem.hard or not has_tiles(problem.kernel)
+        self.dtype: Any = np.float64 if exact else np.float32
         self.dual = 0.0
         self.radius = (
             math.sqrt(max(0.0, float(problem.kernel.diagonal(problem.X).max(initial=0.0)))) if problem.hard else 0.0
@@ -119,15 +130,23 @@ class Smo:
         )
         if start is not None:
             self.u = self.problem.sign * np.clip(start, 0.0, self.problem.upper)
-        self.active = self._all()
+        self.active = self._all(None)
 
-    def _all(self) -> _Active:
-        """All variables; values from the coefficients."""
-        active = _Active(self.problem, self.u, np.arange(self.l), self.whole, np.arange(self.n))
-        beta = np.bincount(self.problem.rows, weights=self.u, minlength=self.n).astype(np.float64)
-        support = np.flatnonzero(beta)
-        if len(support):
-            self.whole.add(active.f, support, beta[support])
+    def beta(self) -> Floats:
+        return np.bincount(self.problem.rows, weights=self.u, minlength=self.n).astype(np.float64)
+
+    def _all(self, values: Floats | None) -> _Active:
+        """All variables; values that are not known from the coefficients."""
+        self.numbers = np.arange(self.n)  # of the rows that are looked at
+        self.left: list[_LeftOut] = []
+        active = _Active(self.problem, self.u, np.arange(self.l), self.whole, self.numbers)
+        if values is not None:
+            active.f[: self.n] = values
+        else:
+            beta = self.beta()
+            support = np.flatnonzero(beta)
+            if len(support):
+                self.whole.add(active.f, support, beta[support])
         return active
 
     @property
@@ -144,8 +163,12 @@ class Smo:
     def _values(self) -> Floats:
         """Of rows that are left out those of some time ago."""
         if self.is_whole:
-            self.known = self.active.f[: self.n]
-        return self.known
+            return self.active.f[: self.n]
+        known = np.empty(self.n)
+        known[self.numbers] = self.active.f[: len(self.numbers)]
+        for rows, f, _ in self.left:
+            known[rows] = f
+        return known
 
     def gap(self, top: float, bottom: float) -> tuple[float, float, float, float, float]:
         """The intercept, primal, dual, relative gap, and the bound on hard margins."""
@@ -175,8 +198,6 @@ class Smo:
         if len(A.chosen) - mark_settled(A.v, A.u, A.low, A.high, top, bottom, settled) > FEWER * len(A.chosen):
             return False
         self.u[A.chosen] = A.u
-        if self.is_whole:
-            self.known = A.f[: self.n].copy()
         here = np.flatnonzero(~settled)
         used = np.zeros(A.source.size, dtype=bool)
         used[A.rows[here]] = True
@@ -184,18 +205,29 @@ class Smo:
         place = np.cumsum(used) - 1
         inner = np.full(self.n, -1, dtype=np.int64)
         inner[self.problem.rows[A.chosen[here]]] = place[A.rows[here]]
+        out = np.flatnonzero(~used)
+        self.left.append(_LeftOut(self.numbers[out], A.f[out], self.beta()))
         narrow = _Active(self.problem, self.u, A.chosen[here], A.source.narrowed(keep), inner)
         narrow.f[: len(keep)] = A.f[keep]
-        self.active = narrow
+        self.active, self.numbers = narrow, self.numbers[keep]
         return True
 
     def widen(self) -> None:
-        """Look at all variables again."""
+        """Look at all variables again: what was left out learns what changed since."""
         self.u[self.active.chosen] = self.active.u
-        self.active = self._all()
+        values, beta = np.empty(self.n), self.beta()
+        values[self.numbers] = self.active.f[: len(self.numbers)]
+        for rows, f, before in self.left:
+            changed = np.flatnonzero(beta != before)
+            values[rows] = self.whole.sums_at(rows, f, changed, (beta - before)[changed])
+        self.active = self._all(values)
 
-    def float32_suffices(self, b: float, primal: float) -> bool:
-        """Whether the true values of some free rows show that float32 adds little to the gap."""
+    def change_to_float64(self) -> None:
+        self.dtype = np.float64
+        self.begin(np.abs(self.u))
+
+    def float32_suffices(self, gap: float) -> bool:
+        """Whether the true values of some free rows show that float32 adds little to such a gap."""
         A, problem = self.active, self.problem
         free = np.flatnonzero((A.u > A.low) & (A.u < A.high))
         if not len(free):
@@ -203,32 +235,35 @@ class Smo:
         some = free[np.unique(np.linspace(0, len(free) - 1, SAMPLED).astype(np.int64))]
         beta = problem.coefficients(np.abs(self.u))
         support = np.flatnonzero(beta)
-        due = source_of(problem.kernel, problem.X, problem.rows[some], np.float64, self.workers, 0)
-        if not hasattr(due, "tiles"):
-            return True
+        due = Tiles(problem.kernel, problem.X, problem.rows[A.chosen[some]], np.float64)
         f = due.room()
-        due.tiles.add(f, due.tiles.group(problem.X, support), beta[support], self.workers)  # type: ignore[attr-defined]
-        off = np.abs(f[: len(some)] - A.f[problem.rows[some]])
+        due.add(f, due.group(problem.X, support), beta[support], self.workers)
+        off = np.abs(f[: len(some)] - A.f[A.rows[some]])
         cost = np.maximum(A.high, -A.low)
-        return float((off * cost[some]).mean()) * len(free) <= TRUST * self.tol * primal
+        return float((off * cost[some]).mean()) * len(free) <= TRUST * gap
 
     def run(self, most: int) -> Iterator[DualState]:
         working, changed, stay = np.empty(0, dtype=np.int64), 0, np.empty(0, dtype=np.int64)
-        since = 0
+        since, size = 0, min(SET, max(LEAST_SET, self.l // 6))
         while True:
             top, bottom = self.active.look()
             b, primal, dual, gap, bound = self.gap(top, bottom)
             done = gap <= self.tol or top - bottom <= FLAT
+            if self.dtype == np.float32 and not done and self.number % CHECKED == CHECKED - 1:
+                self.u[self.active.chosen] = self.active.u
+                if not self.float32_suffices(gap * primal):
+                    self.change_to_float64()
+                    stay, since = stay[:0], 0
+                    continue
             if done and not self.is_whole:
                 self.widen()
                 stay, since = stay[:0], 0
                 continue
             if done and self.dtype == np.float32:
                 self.u[self.active.chosen] = self.active.u
-                if not self.float32_suffices(b, primal):
-                    self.dtype = np.float64
-                    self.begin(np.abs(self.u))
-                    stay = stay[:0]
+                if not self.float32_suffices(self.tol * primal):
+                    self.change_to_float64()
+                    stay, since = stay[:0], 0
                     continue
             yield self.state(b, primal, dual, gap, bound, working, changed)
             if done or self.number >= most or bound <= NO_MARGIN * self.radius:
@@ -238,14 +273,14 @@ class Smo:
             if self.shrinking and since % EVERY == 0 and self.shrink(top, bottom):
                 stay = stay[:0]
                 top, bottom = self.active.look()
-            new = self.active.choose(stay, top, bottom, SET)
+            new = self.active.choose(stay, top, bottom, size)
             if not len(new) and len(stay):
                 stay = stay[:0]
-                new = self.active.choose(stay, top, bottom, SET)
+                new = self.active.choose(stay, top, bottom, size)
             chosen = np.concatenate([stay, new])
             changed = len(self.active.solve(chosen))
             working = self.active.chosen[chosen]
-            stay = new[: SET // 2] if len(new) > SET // 2 else chosen[-(SET // 2) :]
+            stay = new[: size // 2] if len(new) > size // 2 else chosen[-(size // 2) :]
 
 
 def smo(

@@ -31,10 +31,13 @@ class Source(Protocol):
         """Zeros for the sums of `add`, at least one a row."""
 
     def block(self, pick: Array) -> Array:
-        """K among the rows pick, with zeros up to a multiple of LANES."""
+        """K among the rows pick, and whatever beyond: at least as many rows, and columns up to a multiple of LANES."""
 
     def add(self, f: Floats, pick: Array, coef: Floats) -> None:
         """f += Σ_i coef_i K(pick_i, ·)."""
+
+    def sums_at(self, rows: Array, f: Floats, pick: Array, coef: Floats) -> Floats:
+        """f + Σ_i coef_i K(pick_i, rows): `add` for some rows."""
 
     def narrowed(self, keep: Array) -> Source:
         """The same for some of the rows."""
@@ -58,19 +61,27 @@ class Computed:
     def __init__(self, kernel: Kernel, X: Floats, keep: Array, dtype: Any, workers: Threads | None) -> None:
         self.kernel, self.X, self.keep, self.dtype, self.workers = kernel, X, keep, dtype, workers
         self.size, self.tiles = len(keep), Tiles(kernel, X, keep, dtype)
+        self.scratch: Array | None = None  # of the block before: fresh memory takes longer than its values
 
     def room(self) -> Floats:
         return self.tiles.room()
 
     def block(self, pick: Array) -> Array:
-        rows = self.keep[pick]
-        K = _padded(len(rows), self.dtype)
-        own = Tiles(self.kernel, self.X, rows, self.dtype)
-        K[: len(rows), : len(rows)] = own.values(own.group(self.X, rows))
+        own = Tiles(self.kernel, self.X, self.keep[pick], self.dtype)
+        K = own.padded_values(own.group(self.X, self.keep[pick]), self.scratch)
+        if self.scratch is None or K.size > self.scratch.size:
+            self.scratch = K.reshape(-1)
         return K
 
     def add(self, f: Floats, pick: Array, coef: Floats) -> None:
         self.tiles.add(f, self.tiles.group(self.X, self.keep[pick]), coef, self.workers)
+
+    def sums_at(self, rows: Array, f: Floats, pick: Array, coef: Floats) -> Floats:
+        some = self.narrowed(rows)
+        sums = some.room()
+        sums[: len(f)] = f
+        some.tiles.add(sums, some.tiles.group(self.X, self.keep[pick]), coef, self.workers)
+        return sums[: len(f)]
 
     def narrowed(self, keep: Array) -> Computed:
         return Computed(self.kernel, self.X, self.keep[keep], self.dtype, self.workers)
@@ -138,6 +149,11 @@ class Kept:
             firsts = range(0, self.size, STRETCH)
             for _ in map(work, firsts) if self.workers is None or len(firsts) == 1 else self.workers.map(work, firsts):
                 pass
+
+    def sums_at(self, rows: Array, f: Floats, pick: Array, coef: Floats) -> Floats:
+        sums = np.zeros(self.size)
+        self.add(sums, pick, coef)
+        return f + sums[rows]
 
     def _add_stretch(self, f: Floats, slots: Array, coef: Floats, first: int) -> None:
         add_kept_rows(self.rows, slots, coef, first, min(first + STRETCH, self.size), f)

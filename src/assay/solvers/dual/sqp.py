@@ -3,9 +3,12 @@
     maximise  J(α) = Σ α_i − ½ Σ_ij α_i α_j y_i y_j K(x_i, x_j)       Σ α_i y_i = 0,  α ≥ 0
     w₀ = y_i − Σ_j α_j y_j K(x_j, x_i)                                for an i with α_i ≠ 0 (and α_i below its bound)
 
-J is its own quadratic model, so every step is a step of one quadratic program: interior points (interior_dual.py) until it is plain
+Where K is positive semidefinite J is its own quadratic model, so every step is one of a single quadratic program: interior points (interior_dual.py) until it is plain
 which variables are at a bound, then active sets (active_set.py), which make the zeros exact. A hard margin that does not exist shows by α
 that grow without end, while the two classes' means under α come together: `bound` tends to zero.
+
+A kernel that is not (sigmoid, or a given matrix) makes a sequence of programs: K = K₊ − K₋ by the signs of its eigenvalues, and each program
+has K₊ and, in place of K₋, its slope at the α before. J rises with each, to a point where the first-order conditions hold.
 """
 
 from __future__ import annotations
@@ -16,11 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from assay.engines.blas import one_thread_blas
+from assay.engines.blas import one_thread_blas, scipy_linalg
 from assay.errors import DataError
+from assay.kernels import Kernel
 from assay.numerics import Array, Floats
-from assay.solvers.dual.active_set import active_set, guess_of
-from assay.solvers.dual.interior_dual import Interior, balanced, first_point, netted, next_point
+from assay.solvers.dual.active_set import Guess, active_set, guess_of
+from assay.solvers.dual.interior_dual import balanced, first_point, netted, next_point, scale_of
 from assay.solvers.dual.problem import DualProblem, DualState, best_intercept, measure
 
 MOST_ROWS = 2000
@@ -32,6 +36,8 @@ PATIENCE = 8  # steps without a smaller gap after which rounding is to blame
 NOTHING = 1e-7  # of the longest φ(x): two means closer than this are the same for all that rounding lets us see
 ZERO = 1e-9  # of the greatest α: what counts as zero where active sets did not settle it
 ABOUT = 10.0  # times the least gap: exact zeros are worth that
+MODEL_GAP = 1e-9  # of each program of a sequence
+NEGATIVE = 1e-12  # of the mean of K(x, x) a row: an eigenvalue above minus that is rounding
 EVEN = 1e-13  # of Σ α: what rounding leaves of Σ s α
 
 
@@ -73,9 +79,35 @@ class _Search:
         parts = (part[self.live] for part in (problem.sign, problem.linear, problem.upper))
         self.problem = DualProblem(problem.kernel, problem.X[used], rows, *parts)
         self.K = self.whole_K[np.ix_(used, used)]
+        self.positive = positive_part(self.K)
         self.nothing = NOTHING * math.sqrt(float(np.abs(self.K.diagonal()).max(initial=0.0)))
 
     def states(self, start: Floats | None, most: int) -> Iterator[DualState]:
+        if self.positive is None:
+            return self.program(start, most)
+        return self.programs(self.positive, most)
+
+    def programs(self, positive: Floats, most: int) -> Iterator[DualState]:
+        """One state a program; the active set of each is tried on the kernel matrix itself."""
+        problem, negative, alpha = self.problem, positive - self.K, np.zeros(len(self.live))
+        while self.number < most:
+            slope = problem.sign * (negative @ problem.coefficients(alpha))[problem.rows]
+            model = DualProblem(
+                Kernel("precomputed"), positive, problem.rows, problem.sign, problem.linear - slope, problem.upper
+            )
+            *_, best = _Search(model, MODEL_GAP).program(None, STEPS)
+            change, alpha = float(np.abs(best.alpha - alpha).max()), best.alpha
+            state = self.state(alpha, np.arange(len(self.live)))
+            yield state
+            if self.is_done(state) or change <= EVEN * float(alpha.max()):
+                return
+            side = np.where(alpha <= 0.0, -1, np.where(alpha >= problem.upper, 1, 0))
+            for state in self.settled(Guess(alpha, side), most):
+                if self.is_done(state):
+                    yield state
+                    return
+
+    def program(self, start: Floats | None, most: int) -> Iterator[DualState]:
         problem = self.problem
         if not ((problem.sign > 0).any() and (problem.sign < 0).any()):
             yield self.state(np.zeros(len(self.live)), np.arange(len(self.live)))
@@ -101,15 +133,14 @@ class _Search:
             since = 0 if state is self.best or state.gap >= 1.0 else since + 1
             if state.gap <= tried:
                 tried = SHARPER * state.gap
-                for state in self.settled(at, most):
+                for state in self.settled(guess_of(problem, self.K, at), most):
                     yield state
                     if self.is_done(state):
                         return
         found = [self.exact, self.state(self.cleared(at.alpha), np.arange(len(self.live))), self.best]
         yield self.preferred([state for state in found if state is not None])
 
-    def settled(self, at: Interior, most: int) -> Iterator[DualState]:
-        guess = guess_of(self.problem, self.K, at)
+    def settled(self, guess: Guess, most: int) -> Iterator[DualState]:
         for found in active_set(self.problem, self.K, guess, min(TRIES, most - self.number)):
             alpha = netted(self.problem, found.alpha)
             if abs(float(self.problem.sign @ alpha)) > EVEN * float(alpha.sum()):
@@ -152,6 +183,19 @@ class _Search:
         """The first that is about as good as the best, as the last state."""
         least = min(state.gap for state in states)
         return next(state for state in states if state.gap <= ABOUT * least)._replace(number=self.number)
+
+
+def positive_part(K: Floats) -> Floats | None:
+    """K without its negative eigenvalues; None where it has none."""
+    linalg, shift = scipy_linalg(), NEGATIVE * len(K) * scale_of(K)
+    try:
+        linalg.cholesky(K + shift * np.eye(len(K)), lower=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        values, V = np.linalg.eigh(K)
+        if values[0] < -shift:
+            part: Floats = (V * np.maximum(values, 0.0)) @ V.T
+            return 0.5 * (part + part.T)
+    return None
 
 
 def _better(a: DualState | None, b: DualState) -> DualState:
