@@ -32,7 +32,6 @@ class LearntMachine(Learner):
     upper_: Floats
     weights_: Floats | None
     gamma_: float
-    centre_: Floats | None
     rows_: int
     n_rows_: int
     converged_: bool
@@ -44,7 +43,16 @@ class LearntMachine(Learner):
             return Kernel("own", own=given["kernel"])
         if given["kernel"] not in GAMMA_KERNELS:
             return Kernel(given["kernel"])
-        return Kernel(given["kernel"], self.gamma_, float(given["degree"]), float(given["coef0"]), centre=self.centre_)
+        numbers = self.gamma_, float(given["degree"]), float(given["coef0"])
+        return Kernel(given["kernel"], *numbers, centre=self._centre() if given["kernel"] == "rbf" else None)
+
+    def _centre(self) -> Floats | None:
+        """Where rows are counted from: the mean of the support rows."""
+        if not len(self.support_):
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean: Floats = self.support_vectors_.mean(axis=0)
+        return mean if np.isfinite(mean).all() else None
 
     def _support_rows(self) -> Array:
         """The rows that answer; of a precomputed kernel their numbers."""
@@ -84,9 +92,7 @@ class LearntMachine(Learner):
 
     def _restore(self, record: Record) -> None:
         super()._restore(record)
-        for name in ("weights_", "centre_"):
-            if name not in vars(self):
-                setattr(self, name, None)
+        self.weights_ = getattr(self, "weights_", None)
         m, given = len(self.support_), self.kernel == "precomputed"
         if self.support_vectors_.shape[1] != (0 if given else self.n_features_in_):
             raise ModelFileError("The model file's support vectors do not have the columns of its rows.")
@@ -96,8 +102,8 @@ class LearntMachine(Learner):
             raise ModelFileError("The model file's support rows are none of the fit.")
         if given and self.n_features_in_ != self.rows_:
             raise ModelFileError("The model file's precomputed kernel was not of its rows.")
-        if not self.gamma_ > 0 or (self.centre_ is not None) > (self.kernel == "rbf"):
-            raise ModelFileError(f"The model file's gamma or centre is not one of kernel={self.kernel!r}.")
+        if not self.gamma_ > 0:
+            raise ModelFileError("The model file's gamma is not above zero.")
         if self.weights_ is not None and not np.all(self.weights_ > 0):
             raise ModelFileError("The model file's support rows have weights of zero.")
 

@@ -148,7 +148,7 @@ class KernelMachine(LearntMachine):
     def _finish(
         self, kernel: Kernel, given: Gathered, tasks: list[Task], solved: list[Solved], plan: Plan, stopping: Stopping
     ) -> None:
-        self.gamma_, self.centre_ = kernel.gamma, kernel.centre
+        self.gamma_ = kernel.gamma
         self.rows_, self.n_rows_ = given.total, len(given.X)
         self.intercept_ = np.array([s.intercept for s in solved])
         self.objective_ = np.array([s.primal for s in solved])
@@ -185,7 +185,8 @@ class KernelMachine(LearntMachine):
             refuse_non_finite(block.X, block.start, self._column_names())
         self._check_fitted()
         machine = self._machine or self._make_machine()  # a model that came through a pipe has none
-        return machine.values(np.asarray(block.X, dtype=np.float64))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return machine.values(np.asarray(block.X, dtype=np.float64))
 
     @property
     def shape_fit_(self) -> tuple[int, int]:

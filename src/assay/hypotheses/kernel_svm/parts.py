@@ -45,7 +45,6 @@ LAYOUT: Layout = {
     "upper_": Tensor(("U",), low=0, finite=False),
     "weights_": Tensor(("m",), low=0, optional=True),
     "gamma_": Fact(float, low=0),
-    "centre_": Tensor(("d",), optional=True),
     "rows_": Fact(int, low=1),
     "n_rows_": Fact(int, low=1),
     "converged_": Fact(bool),
