@@ -54,7 +54,8 @@ def gather(engine: Engine, rows: Rows, labels: Labels | None, precomputed: bool)
 
 
 def check_kernel(kernel: Kernel, rows: Gathered, names: Any) -> None:
-    """Raise where a user's function is no kernel; warn where columns of other units drown the rest."""
+    """Raise where a user's function is no kernel or values overflow; warn where columns of other units drown the rest."""
+    kernel.diagonal(rows.X)  # by which the other values are bounded
     if kernel.own is not None:
         check_own_kernel(kernel, rows.X)
     elif kernel.name in OF_DISTANCES:
