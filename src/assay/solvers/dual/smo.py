@@ -247,6 +247,15 @@ class Smo:
         cost = np.maximum(A.high, -A.low)
         return float((off * cost[some]).mean()) * len(free) <= TRUST * gap
 
+    def stretch(self) -> float:
+        """Take α times what makes the dual greatest: of a hard margin, where nothing bounds it, margins are then 1. Returns the factor."""
+        A = self.active
+        square = float(A.u @ A.f[A.rows])
+        times = float(np.abs(A.u).sum()) / square if square > 0 else 1.0
+        A.u *= times
+        A.f *= times
+        return times
+
     def is_stalled(self, gap: float) -> bool:
         """Whether many sets in a row made the gap no smaller: rounding, or a hard margin that is next to nothing."""
         if gap < 0.9 * self.least:
@@ -276,6 +285,8 @@ class Smo:
                     self.change_to_float64()
                     stay, since = stay[:0], 0
                     continue
+            if done and self.problem.hard and gap < math.inf:
+                b *= self.stretch()
             yield self.state(b, primal, dual, gap, bound, working, changed)
             if done or self.number >= most or bound <= NO_MARGIN * self.radius:
                 return
