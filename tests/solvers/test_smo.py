@@ -202,7 +202,7 @@ class TestHardMargin:
         assert state.bound < 1e-3
 
     def test_many_rows_that_nothing_separates_end(self, monkeypatch):
-        monkeypatch.setattr(module, "HARD_STALLED", 20)
+        monkeypatch.setattr(module, "STALLED", 20)
         X, _, _ = table(2500, 6)
         y = np.where(np.random.default_rng(3).random(2500) < 0.5, 1.0, -1.0)
         state = last(smo(self.problem(X, y, "linear"), 1e-6))

@@ -39,7 +39,7 @@ TRUST = 0.1  # of tol that float32 may add to the gap
 SAMPLED = 256  # rows whose true values are taken for that
 NO_MARGIN = 1e-7  # of the radius: a margin that float64 cannot tell from none
 PATIENCE = 200  # sets, after which few rows are left to a solver whose steps do not mind nearly dependent rows
-STALLED, HARD_STALLED = 1000, 300  # sets without a smaller gap, and of hard margins
+STALLED = 300  # sets without a gap smaller by a tenth, or a dual greater by one
 FLAT = 1e-15  # of the slopes' size: violations that are rounding
 
 
@@ -123,7 +123,7 @@ class Smo:
         exact = problem.hard or not has_tiles(problem.kernel)
         self.dtype: Any = np.float64 if exact else np.float32
         self.dual, self.slow = 0.0, False
-        self.least, self.since_less = math.inf, 0
+        self.least, self.highest, self.since_gain = math.inf, 0.0, 0
         self.patience = PATIENCE if self.n <= MOST_ROWS and problem.kernel.name != "sigmoid" else math.inf
         self.radius = (
             math.sqrt(max(0.0, float(problem.kernel.diagonal(problem.X).max(initial=0.0)))) if problem.hard else 0.0
@@ -257,10 +257,11 @@ class Smo:
         return times
 
     def is_stalled(self, gap: float) -> bool:
-        """Whether many sets in a row made the gap no smaller: rounding, or a hard margin that is next to nothing."""
-        if gap < 0.9 * self.least:
-            self.least, self.since_less = gap, self.number
-        return self.number - self.since_less >= (HARD_STALLED if self.problem.hard else STALLED)
+        """Whether many sets in a row gained next to nothing: rounding, columns of very different scales, a hard margin that is next to nothing."""
+        gained = self.dual > 1.1 * self.highest and not self.problem.hard
+        if gap < 0.9 * self.least or gained:
+            self.least, self.highest, self.since_gain = min(gap, self.least), self.dual, self.number
+        return self.number - self.since_gain >= STALLED
 
     def run(self, most: int) -> Iterator[DualState]:
         working, changed, stay = np.empty(0, dtype=np.int64), 0, np.empty(0, dtype=np.int64)
