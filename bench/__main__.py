@@ -21,6 +21,7 @@ WORKLOADS = [
     "linear_models",
     "trees",
     "neighbours",
+    "kernel_machines",
     "sparse",
     "cold_start",
     "small_compare",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import linprog, minimize
 from sklearn.svm import SVC, SVR
 
 from assay.errors import DataError
@@ -259,3 +259,34 @@ def test_a_given_matrix_is_solved_as_the_kernel_it_came_from():
     known = solved(classes_problem(kernel, X, Y, W))
     given = solved(classes_problem(Kernel("precomputed"), kernel.block(X, X), Y, W))
     np.testing.assert_allclose(given.alpha, known.alpha, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_whether_a_hyperplane_parts_rows_on_a_grid_is_what_a_linear_program_says(seed):
+    draw = np.random.default_rng(seed)
+    n = int(draw.integers(4, 20))
+    Z, y = draw.integers(0, 4, size=(n, 2)).astype(float), np.where(np.arange(n) % 2, 1.0, -1.0)
+    if seed % 2:
+        y = np.where(Z @ draw.normal(size=2) > 1.0, 1.0, -1.0)
+        y[0] = -y[1:].max()
+    sides = -y[:, None] * np.column_stack([Z, np.ones(n)])
+    there = linprog(np.zeros(3), A_ub=sides, b_ub=-np.ones(n), bounds=[(None, None)] * 3).status == 0
+    state = solved(classes_problem(Kernel("linear"), Z, y, np.full(n, INF)), 1e-8)
+    assert (state.gap <= 1e-8) == there
+    assert there or (state.gap == INF and state.bound <= 1e-6)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_any_small_problem_is_solved(seed):
+    draw = np.random.default_rng(seed)
+    n, d = int(draw.integers(2, 40)), int(draw.integers(1, 4))
+    Z = draw.normal(size=(n, d)) if seed % 3 else draw.integers(0, 3, size=(n, d)).astype(float)
+    kernel = [KERNELS[name][0] for name in KERNELS][seed % 4]
+    upper = 10 ** draw.uniform(-3, 3) * draw.choice([0.0, 1.0, 1.0, 2.0], size=n)
+    for problem in (
+        classes_problem(kernel, Z, np.where(draw.random(n) < 0.5, 1.0, -1.0), upper),
+        numbers_problem(kernel, Z, draw.normal(size=n), upper, float(draw.choice([0.0, 0.1, 3.0]))),
+    ):
+        state = solved(problem, 1e-9)
+        assert state.gap <= 1e-9
+        assert feasible(problem, state.alpha)

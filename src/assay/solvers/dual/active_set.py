@@ -88,7 +88,7 @@ def _equality_step(problem: DualProblem, K: Floats, alpha: Floats, free: Array) 
 
     along, with_s = refined(-slope), refined(s)
     due = -float(problem.sign @ alpha)
-    b = (float(s @ along) - due) / float(s @ with_s)
+    b = float(np.divide(s @ along - due, s @ with_s))
     return along - b * with_s, b
 
 

@@ -88,7 +88,7 @@ def next_point(problem: DualProblem, K: Floats, at: Interior) -> Interior:
         """The step after which αz and (U − α)u are greater by rz and ru, to first order."""
         x = -(slope - at.z + at.u) + rz / at.alpha - np.where(ends, ru / low, 0.0)
         free = solve(x)
-        db = (float(problem.sign @ free) - rest) / float(problem.sign @ with_s)
+        db = np.divide(problem.sign @ free - rest, problem.sign @ with_s)  # no number where α is lost below all numbers
         da = free - db * with_s
         return Interior(da, db, (rz - at.z * da) / at.alpha, np.where(ends, (ru + at.u * da) / low, 0.0))
 

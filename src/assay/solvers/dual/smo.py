@@ -26,6 +26,7 @@ from assay.loops.kernels.working_set import solve_working_set
 from assay.numerics import Array, Floats
 from assay.solvers.dual.problem import DualProblem, DualState, best_intercept, measure
 from assay.solvers.dual.source import Source, source_of
+from assay.solvers.dual.sqp import MOST_ROWS, sqp
 
 SET, LEAST_SET = 768, 256  # variables of a working set, of large problems and small
 NEAR = 3.0  # times tol: from there on the best intercept is looked for
@@ -37,6 +38,8 @@ FEWER = 0.8  # of the variables: with no more than that left it is worth the cha
 TRUST = 0.1  # of tol that float32 may add to the gap
 SAMPLED = 256  # rows whose true values are taken for that
 NO_MARGIN = 1e-7  # of the radius: a margin that float64 cannot tell from none
+PATIENCE = 200  # sets, after which few rows are left to a solver whose steps do not mind nearly dependent rows
+STALLED = 300  # sets without a gap smaller by a tenth, or a dual greater by one
 FLAT = 1e-15  # of the slopes' size: violations that are rounding
 
 
@@ -119,7 +122,9 @@ class Smo:
         self.u, self.number = np.zeros(self.l), 0
         exact = problem.hard or not has_tiles(problem.kernel)
         self.dtype: Any = np.float64 if exact else np.float32
-        self.dual = 0.0
+        self.dual, self.slow = 0.0, False
+        self.least, self.highest, self.since_gain = math.inf, 0.0, 0
+        self.patience = PATIENCE if self.n <= MOST_ROWS and problem.kernel.name != "sigmoid" else math.inf
         self.radius = (
             math.sqrt(max(0.0, float(problem.kernel.diagonal(problem.X).max(initial=0.0)))) if problem.hard else 0.0
         )
@@ -242,6 +247,22 @@ class Smo:
         cost = np.maximum(A.high, -A.low)
         return float((off * cost[some]).mean()) * len(free) <= TRUST * gap
 
+    def stretch(self) -> float:
+        """Take α times what makes the dual greatest: of a hard margin, where nothing bounds it, margins are then 1. Returns the factor."""
+        A = self.active
+        square = float(A.u @ A.f[A.rows])
+        times = float(np.abs(A.u).sum()) / square if square > 0 else 1.0
+        A.u *= times
+        A.f *= times
+        return times
+
+    def is_stalled(self, gap: float) -> bool:
+        """Whether many sets in a row gained next to nothing: rounding, columns of very different scales, a hard margin that is next to nothing."""
+        gained = self.dual > 1.1 * self.highest and not self.problem.hard
+        if gap < 0.9 * self.least or gained:
+            self.least, self.highest, self.since_gain = min(gap, self.least), self.dual, self.number
+        return self.number - self.since_gain >= STALLED
+
     def run(self, most: int) -> Iterator[DualState]:
         working, changed, stay = np.empty(0, dtype=np.int64), 0, np.empty(0, dtype=np.int64)
         since, size = 0, min(SET, max(LEAST_SET, self.l // 6))
@@ -265,8 +286,15 @@ class Smo:
                     self.change_to_float64()
                     stay, since = stay[:0], 0
                     continue
+            if done and self.problem.hard and gap < math.inf:
+                b *= self.stretch()
             yield self.state(b, primal, dual, gap, bound, working, changed)
             if done or self.number >= most or bound <= NO_MARGIN * self.radius:
+                return
+            if self.number >= self.patience:
+                self.slow = True
+                return
+            if self.is_stalled(gap):
                 return
             self.number += 1
             since += 1
@@ -297,3 +325,6 @@ def smo(
     run = Smo(problem, tol, workers, cache_bytes, shrinking)
     run.begin(start)
     yield from run.run(most)
+    if run.slow and run.number < most:
+        for state in sqp(problem, tol, most=most - run.number):
+            yield state._replace(number=run.number + state.number)

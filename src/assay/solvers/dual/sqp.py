@@ -112,13 +112,12 @@ class _Search:
         if not ((problem.sign > 0).any() and (problem.sign < 0).any()):
             yield self.state(np.zeros(len(self.live)), np.arange(len(self.live)))
             return
-        first = None if start is None else balanced(problem, np.clip(start[self.live], 0.0, problem.upper))
-        if first is not None:
-            state = self.state(first, np.arange(len(self.live)))
-            yield state
-            if self.is_done(state):
-                return
-        at, since, tried = first_point(problem, self.K, first), 0, PLAIN
+        first = np.zeros(len(self.live)) if start is None else start[self.live]
+        state = self.state(balanced(problem, np.clip(first, 0.0, problem.upper)), np.arange(len(self.live)))
+        yield state
+        if self.is_done(state):
+            return
+        at, since, tried = first_point(problem, self.K, None if start is None else first), 0, PLAIN
         while self.number < most and since < PATIENCE:
             with np.errstate(all="ignore"):
                 there = next_point(problem, self.K, at)
@@ -173,6 +172,8 @@ class _Search:
             other = measure(self.whole, whole, f, noted)
             if other.gap <= max(self.tol, found.gap):
                 b, found = noted, other
+        if found.bound <= self.nothing:  # whatever side rows seem to be on is rounding
+            found = found._replace(primal=math.inf, gap=math.inf)
         self.number += 1
         working = self.live[working]
         state = DualState(self.number, whole, f, b, *found[:3], working, len(working), found.bound)
