@@ -36,6 +36,7 @@ CHECKS: dict[str, str] = {
     "least_squares_rank": "assay.certify.checks.least_squares:check_least_squares_rank",
     "minimum_norm": "assay.certify.checks.least_squares:check_minimum_norm",
     "residual_variance": "assay.certify.checks.least_squares:check_residual_variance",
+    "kernel_probabilities": "assay.certify.checks.kernel_probability:check_probabilities",
     "kernel_svm_gap": "assay.certify.checks.kernel_svm:check_gap",
     "kernel_svm_kkt": "assay.certify.checks.kernel_svm:check_kkt",
     "kernel_svm_margin": "assay.certify.checks.kernel_svm:check_margin",

@@ -22,6 +22,7 @@ class ClassAnswers(KernelMachine, ProbableClassifier):
     """A classifier that answers by `_decision(block)`, a number for each row and problem."""
 
     calibration_: Floats | None
+    loss_: float | None
     n_support_: Array
 
     def _one_vs_one(self) -> bool:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from assay.certify import Claim
+from assay.engines import Block
+from assay.engines.rows import cut
 from assay.engines.split import keys_of
 from assay.hypotheses.kernel_svm.gathered import Gathered, content_keys
 from assay.hypotheses.kernel_svm.multi import class_tasks, coefficients, machine_of, problem_count
@@ -18,6 +21,9 @@ from assay.numerics import Array, Floats
 
 if TYPE_CHECKING:
     from assay.hypotheses.kernel_svm.svc import SVC
+
+PIECE = 4096  # rows whose shares are taken at a time
+LEAST = 1e-300  # a share, as far as its logarithm goes
 
 
 def calibrated(model: SVC, kernel: Kernel, given: Gathered, plan: Plan, stopping: Stopping) -> Floats:
@@ -56,3 +62,28 @@ def _answered(
     intercept = np.array([s.intercept for s in solved])
     machine = machine_of(kernel, order if given_matrix else X[order], D[:, order], intercept, counts, ovo)
     return machine.values(given.X[np.ix_(test, train)] if given_matrix else given.X[test])
+
+
+def loss_on_rows(model: SVC, given: Gathered) -> float:
+    """The mean of −log p(y | x) over the rows of the fit, which a checker can find again; p counts as LEAST at least."""
+    X = given.X
+    if model.kernel == "precomputed" and len(X) < given.total:
+        X = np.zeros((len(given.X), given.total))
+        X[:, given.numbers] = given.X
+    own = [
+        model._proba_block(piece)[np.arange(len(piece.X)), piece.y] for piece in cut(Block(X, given.y, None, 0), PIECE)
+    ]
+    return float(-np.average(np.log(np.maximum(np.concatenate(own), LEAST)), weights=given.w))
+
+
+def probability_claim(model: SVC, witness: dict[str, Any]) -> Claim:
+    """What is claimed of the shares; `witness` is that of the decision values."""
+    return Claim(
+        name="probabilities",
+        statement="no share is above that of the label, as slopes and temperature are above zero; the mean log loss of the shares on the rows "
+        f"of the fit is {model.loss_:.4g}",
+        holds=True,
+        check="kernel_probabilities",
+        value=model.loss_,
+        witness={**witness, "calibration": model.calibration_, "break_ties": bool(model.break_ties)},
+    )

@@ -12,7 +12,7 @@ from assay.certify import Claim
 from assay.engines import Engine, Rows
 from assay.errors import DataError, ModelFileError, ParameterError
 from assay.hypotheses.kernel_svm.answers import ClassAnswers
-from assay.hypotheses.kernel_svm.calibration import FOLDS, calibrated
+from assay.hypotheses.kernel_svm.calibration import FOLDS, calibrated, loss_on_rows, probability_claim
 from assay.hypotheses.kernel_svm.gathered import Gathered, refuse_overflowing_bounds
 from assay.hypotheses.kernel_svm.multi import (
     Machine,
@@ -29,7 +29,7 @@ from assay.hypotheses.kernel_svm.stopping import Stopping
 from assay.kernels import Kernel
 from assay.labels import Labels, class_multipliers, plain_labels
 from assay.layout import Layout
-from assay.learner import Tensor
+from assay.learner import Fact, Tensor
 from assay.learner.prospect import Features, Prospect
 from assay.numerics import Floats
 from assay.params import CLASS_WEIGHT, Choice, Flag, Param, Range
@@ -73,6 +73,7 @@ class SVC(ClassAnswers):
         "upper_": Tensor(("K",), low=0, finite=False),
         "n_support_": Tensor(("K",), dtype="<i8", low=0),
         "calibration_": Tensor(("S",), low=0, optional=True),
+        "loss_": Fact(float, low=0, optional=True),
     }
 
     def __init__(
@@ -142,7 +143,8 @@ class SVC(ClassAnswers):
         factor = class_multipliers(self.class_weight, self.classes_, weight)
         self._refuse_absent(weight * factor)
         self.upper_ = float(self.C) * factor
-        upper = self.upper_[given.y] * given.weight
+        with np.errstate(over="ignore"):
+            upper = self.upper_[given.y] * given.weight
         refuse_overflowing_bounds(self.C, upper)
         tasks = class_tasks(kernel, given.X, given.y, upper, K, self._one_vs_one())
         tasks = [task._replace(numbers=given.numbers[task.rows]) for task in tasks]
@@ -210,14 +212,16 @@ class SVC(ClassAnswers):
         self, kernel: Kernel, given: Gathered, tasks: list[Task], solved: list[Solved], plan: Plan, stopping: Stopping
     ) -> None:
         super()._finish(kernel, given, tasks, solved, plan, stopping)
-        self.calibration_ = None
+        self.calibration_, self.loss_ = None, None
         if self.probability:
             self.calibration_ = calibrated(self, kernel, given, plan, stopping)
+            self.loss_ = loss_on_rows(self, given)
 
     def _make_claims(self) -> tuple[Claim, ...]:
         from assay.hypotheses.kernel_svm.claims import svc_claims
 
-        return svc_claims(self)
+        claims = svc_claims(self)
+        return claims if self.calibration_ is None else (*claims, probability_claim(self, claims[0].witness))
 
     # --- answering --------------------------------------------------------------------------------------------------
 
@@ -239,7 +243,7 @@ class SVC(ClassAnswers):
 
     def _restore(self, record: Record) -> None:
         super()._restore(record)
-        self.calibration_ = getattr(self, "calibration_", None)
+        self.calibration_, self.loss_ = getattr(self, "calibration_", None), getattr(self, "loss_", None)
         K, ovo = len(self.classes_), self._one_vs_one()
         height = 1 if K == 2 else K - 1 if ovo else K
         if K < 2 or len(self.dual_coef_) != height or len(self.intercept_) != problem_count(K, ovo):
@@ -248,7 +252,9 @@ class SVC(ClassAnswers):
             raise ModelFileError("The model file's support rows are not those of its classes.")
         self._check_order(np.cumsum(self.n_support_))
         slopes = 0 if self.calibration_ is None else len(self.calibration_)
-        if slopes != ((2 if K == 2 or ovo else 1) if self.probability else 0):
+        if slopes != ((2 if K == 2 or ovo else 1) if self.probability else 0) or (slopes > 0) != (
+            self.loss_ is not None
+        ):
             raise ModelFileError("The model file's probabilities do not fit its probability.")
         if self.calibration_ is not None and not np.all(self.calibration_ > 0):
             raise ModelFileError("The model file's probabilities contradict its labels.")

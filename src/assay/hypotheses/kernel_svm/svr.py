@@ -92,7 +92,8 @@ class SVR(KernelMachine, Regressor):
 
     def _tasks(self, kernel: Kernel, given: Gathered) -> list[Task]:
         self.upper_ = np.array([float(self.C)])
-        upper = self.upper_[0] * given.weight
+        with np.errstate(over="ignore"):
+            upper = self.upper_[0] * given.weight
         refuse_overflowing_bounds(self.C, upper)
         problem = numbers_problem(kernel, given.X, given.y.astype(np.float64), upper, float(self.epsilon))
         return [Task(problem, np.arange(len(given.X)))]
