@@ -163,7 +163,7 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
         {"params": {"loss": "hinge", "features": "fourier", "n_components": 15}, "tolerance": 1e-6, "data": pairs},
     ],
     "features-regressor": [
-        {"params": {"n_components": 20}},
+        {},
         {"params": {"features": "fourier", "kernel": "laplacian", "alpha": 0.1, "n_components": 30}},
     ],
     "perceptron": [{"params": {"max_iter": 3}}, {"params": {"order": "batch", "max_iter": 10}}],
