@@ -11,11 +11,11 @@ from sklearn.kernel_approximation import Nystroem as SklearnNystroem
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_kernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from small_blocks import small_blocks
 
 import assay
 from assay.errors import DataError, NotFittedError, ParameterError
 from assay.hypotheses.kernel_features.draw import draw, merge_draws
-from small_blocks import small_blocks
 
 rng = np.random.default_rng(3)
 X = rng.normal(size=(900, 4)) * np.array([1.0, 2.0, 0.5, 1.0]) + 1.0
@@ -256,10 +256,10 @@ def test_one_row_and_columns_that_never_change_are_no_error():
 def test_bad_rows_are_refused_by_name(cls):
     bad = X.copy()
     bad[7, 2] = np.nan
-    with pytest.raises(DataError, match="NaN .first in row 7, column 2"):
+    with pytest.raises(DataError, match=r"NaN \(first in row 7, column 2\)"):
         cls().fit(bad)
     map_ = cls(n_components=5).fit(X)
-    with pytest.raises(DataError, match="NaN .first in row 7, column 2"):
+    with pytest.raises(DataError, match=r"NaN \(first in row 7, column 2\)"):
         map_.transform(bad)
     with pytest.raises(DataError, match="X has 3 features"):
         map_.transform(X[:, :3])

@@ -77,7 +77,7 @@ def kernel_of(X: Floats, Z: Floats, witness: dict[str, Any]) -> Floats:
     for a in range(0, len(X), step):
         gap = X[a : a + step, None, :] - Z[None, :, :]
         far[a : a + step] = (gap * gap if name == "rbf" else np.abs(gap)).sum(axis=2)
-    return np.exp(-gamma * far)
+    return np.asarray(np.exp(-gamma * far))
 
 
 def drawn_again(rows: Rows, most: int, seed: int) -> Floats:
