@@ -300,3 +300,13 @@ def test_tables_of_text_and_endless_tables_are_left_to_others():
         assert long.unfit is None
         assert len(long.search) == 1
         assert long.search[0]["n_components"] <= 100
+
+
+def test_the_hinge_comes_to_its_end_though_many_features_are_nearly_nothing():
+    from cases import pairs
+
+    rows, y = pairs(30_000, 3, 0)  # 100 features of three columns: most have hardly any spread
+    for features in ("nystroem", "fourier"):
+        model = assay.KernelFeaturesClassifier(features, loss="hinge").fit(rows, y)
+        assert model.converged_
+        assert model.gap_.max() <= 1e-6
