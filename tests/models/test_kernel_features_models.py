@@ -67,10 +67,11 @@ def test_the_model_is_the_transform_and_the_linear_model():
     F = (nystroem := assay.Nystroem(n_components=30)).fit_transform(X)
     linear = assay.LogisticRegression(C=2.0).fit(F, Y)
     model = assay.KernelFeaturesClassifier(n_components=30, C=2.0).fit(X, Y)
-    assert np.array_equal(model.coef_, linear.coef_)
+    assert np.array_equal(model.feature_coef_, linear.coef_)
     assert np.array_equal(model.map_, nystroem.map_)
     assert model.approximation_error_ == nystroem.approximation_error_
     assert model.complexity() == linear.complexity()
+    assert not hasattr(model, "coef_")  # it has no weights of the columns, which figures and reports would show
     assert np.allclose(model.predict_proba(X), linear.predict_proba(F), atol=1e-10)
 
 
@@ -133,8 +134,8 @@ def test_a_file_is_fitted_streamed_and_on_a_cluster_with_the_same_bytes(tmp_path
         streamed = assay.KernelFeaturesClassifier(n_components=25).fit(rows)
         with assay.engine("cluster", client):
             spread = assay.KernelFeaturesClassifier(n_components=25).fit(rows)
-        assert np.array_equal(streamed.coef_, wanted.coef_)
-        assert np.array_equal(spread.coef_, wanted.coef_)
+        assert np.array_equal(streamed.feature_coef_, wanted.feature_coef_)
+        assert np.array_equal(spread.feature_coef_, wanted.feature_coef_)
         assert streamed.certificate_.verify(rows).holds
         assert streamed.certificate_.fingerprint == wanted.certificate_.fingerprint
 
@@ -222,9 +223,9 @@ HOSTILE = [
     {"map_": np.zeros((30, 29))},
     {"offset_": np.zeros(30)},
     {"frequencies_": np.zeros((2, 30)), "offset_": np.zeros(30), "centre_": np.zeros(2)},
-    {"coef_": np.zeros((1, 29))},
-    {"coef_": None},
-    {"coef_": np.zeros((2, 30))},
+    {"feature_coef_": np.zeros((1, 29))},
+    {"feature_coef_": None},
+    {"feature_coef_": np.zeros((2, 30))},
     {"intercept_": np.zeros(3)},
     {"error_rows_": 0},
     {"error_rms_": -1.0},
@@ -247,7 +248,12 @@ def test_a_file_of_waves_without_waves_and_a_ridge_of_another_width_are_refused(
         with pytest.raises(ModelFileError):
             type(model).from_record(broken(model.to_record(), **changes))
     ridge = again(MODELS[3]).fit(X, T)
-    for changes in ({"state.scatter": np.zeros((29, 29))}, {"state.n": None}, {"rank_": 2}, {"coef_": np.zeros(29)}):
+    for changes in (
+        {"state.scatter": np.zeros((29, 29))},
+        {"state.n": None},
+        {"rank_": 2},
+        {"feature_coef_": np.zeros(29)},
+    ):
         with pytest.raises(ModelFileError):
             type(ridge).from_record(broken(ridge.to_record(), **changes))
 

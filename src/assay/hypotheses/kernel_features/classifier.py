@@ -111,7 +111,7 @@ class KernelFeaturesClassifier(KernelFeaturesModel, BayesClassifier):
         return super()._checked_scores(block)
 
     def _scores(self, X: Array) -> Floats:
-        Z = self._map.scores(X, self.coef_, self.intercept_)
+        Z = self._map.scores(X, self.feature_coef_, self.intercept_)
         return np.concatenate([np.zeros_like(Z), Z], axis=1) if Z.shape[1] == 1 else Z
 
     def decision_function(self, X: Any) -> Floats:

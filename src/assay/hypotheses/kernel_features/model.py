@@ -47,6 +47,8 @@ MAP_LAYOUT: Layout = {
     "error_trace_": Fact(float),
     "error_rows_": Fact(int, low=1),
 }
+OURS = {"coef_": "feature_coef_"}  # `coef_` would be taken for weights of the columns
+THEIRS = {ours: theirs for theirs, ours in OURS.items()}
 PARTS = {"nystroem": ("landmarks_", "map_"), "fourier": ("frequencies_", "offset_", "centre_")}
 
 
@@ -57,7 +59,7 @@ def layout_with(*linear: type[Learner]) -> Layout:
         for name, part in cls.layout.items():
             if isinstance(part, Tensor):
                 part = replace(part, dims=tuple("D" if dim == "d" else dim for dim in part.dims))
-            parts[name] = replace(part, optional=True)
+            parts[OURS.get(name, name)] = replace(part, optional=True)
     return parts
 
 
@@ -90,7 +92,7 @@ class KernelFeaturesModel(Learner):
     error_max_: float
     error_trace_: float
     error_rows_: int
-    coef_: Floats
+    feature_coef_: Floats
 
     _map: KernelMap
     _shared: Shared | None = None
@@ -140,7 +142,7 @@ class KernelFeaturesModel(Learner):
         self.error_rms_, self.error_max_, self.error_trace_, self.error_rows_ = learnt.error
         for name in linear.layout:
             if hasattr(linear, name):
-                setattr(self, name, getattr(linear, name))
+                setattr(self, OURS.get(name, name), getattr(linear, name))
         self._state = linear._state
         self._provenance = {"fingerprint": learnt.survey.mark.hex()}
         self._claims = self._make_claims()
@@ -161,8 +163,8 @@ class KernelFeaturesModel(Learner):
         linear._forget()
         linear.n_features_in_ = self._map.width
         for name in linear.layout:
-            if hasattr(self, name):
-                setattr(linear, name, getattr(self, name))
+            if hasattr(self, OURS.get(name, name)):
+                setattr(linear, name, getattr(self, OURS.get(name, name)))
         if hasattr(self, "classes_"):
             linear.classes_ = self.classes_
         linear._state, linear._fitted_with = self._state, linear.get_params()
@@ -188,7 +190,8 @@ class KernelFeaturesModel(Learner):
             learnt = learn(engine, rows, Wish.of(self, self.features))
             mapped = mapped_rows(rows, learnt.map).in_memory()
         linear: Any = self._linear()
-        yield from linear.steps(mapped, every=every)
+        for step in linear.steps(mapped, every=every):
+            yield replace(step, values={OURS.get(name, name): value for name, value in step.values.items()})
 
     # --- answering --------------------------------------------------------------------------------------------------
 
@@ -223,8 +226,8 @@ class KernelFeaturesModel(Learner):
             model=linear.name,
             params={name: value for name, value in linear.get_params().items() if name != "n_jobs"},
             n_features=self._map.width,
-            arrays={name: record.arrays[name] for name in mine if name in record.arrays},
-            facts={name: record.facts[name] for name in mine if name in record.facts},
+            arrays={THEIRS.get(name, name): record.arrays[name] for name in mine if name in record.arrays},
+            facts={THEIRS.get(name, name): record.facts[name] for name in mine if name in record.facts},
             classes=record.classes,
             provenance={k: v for k, v in record.provenance.items() if k == "fingerprint"},
         )

@@ -80,4 +80,4 @@ class KernelFeaturesRegressor(KernelFeaturesModel, Regressor):
         return super()._predict_block(block)
 
     def _values(self, X: Array) -> Floats:
-        return self._map.scores(X, self.coef_[None, :], np.array([self.intercept_], dtype=np.float64))[:, 0]
+        return self._map.scores(X, self.feature_coef_[None, :], np.array([self.intercept_], dtype=np.float64))[:, 0]
