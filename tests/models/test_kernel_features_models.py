@@ -247,6 +247,15 @@ def test_a_file_of_waves_without_waves_and_a_ridge_of_another_width_are_refused(
     for changes in ({"frequencies_": None}, {"offset_": np.zeros(30)}, {"centre_": np.zeros(3)}):
         with pytest.raises(ModelFileError):
             type(model).from_record(broken(model.to_record(), **changes))
+    record = model.to_record()
+    for params in (
+        {"kernel": "poly"},
+        {"features": "nystroem"},
+        {"degree": 10**400},
+        {"loss": "logistic", "gamma": -1.0},
+    ):
+        with pytest.raises(ModelFileError):
+            type(model).from_record(dataclasses.replace(record, params={**record.params, **params}))
     ridge = again(MODELS[3]).fit(X, T)
     for changes in (
         {"state.scatter": np.zeros((29, 29))},

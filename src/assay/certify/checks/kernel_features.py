@@ -16,7 +16,8 @@ from assay.numerics import Array, Floats
 
 OURS = ("kernel_features", "kernel_approximation")
 SAMPLE = 500
-AT_A_TIME = 1 << 21  # differences between rows and landmarks in memory
+AT_A_TIME = 1 << 16  # values of the kernel at a time: they stay near the processor
+LARGEST = 1 << 22  # features in memory
 SAME = 1e-7  # of the greatest value of the kernel: what errors of the map may be off by
 
 
@@ -40,7 +41,7 @@ class FeatureRows(Rows):
     def blocks(self) -> Iterator[Part]:
         for part in self._rows.blocks():
             block = part.load()
-            step = max(1, AT_A_TIME // self.n_columns)
+            step = max(1, LARGEST // self.n_columns)
             for a in range(0, len(block.X), step):
                 y, w = (None if column is None else column[a : a + step] for column in (block.y, block.w))
                 yield Block(features_of(block.X[a : a + step], self._witness), y, w, block.start + a)
@@ -72,11 +73,12 @@ def kernel_of(X: Floats, Z: Floats, witness: dict[str, Any]) -> Floats:
         return np.asarray(P if name == "linear" else 1.0 + P if name == "affine" else (gamma * P + coef0) ** degree)
     if name not in ("rbf", "laplacian") or not gamma > 0:
         raise ValueError(f"there is no kernel {name!r} with gamma={gamma!r}")
-    far = np.empty((len(X), len(Z)))
-    step = max(1, AT_A_TIME // max(1, Z.size))
+    far = np.zeros((len(X), len(Z)))
+    step = max(1, AT_A_TIME // max(1, len(Z)))
     for a in range(0, len(X), step):
-        gap = X[a : a + step, None, :] - Z[None, :, :]
-        far[a : a + step] = (gap * gap if name == "rbf" else np.abs(gap)).sum(axis=2)
+        for x, z in zip(X[a : a + step].T, Z.T):
+            gap = x[:, None] - z
+            far[a : a + step] += gap * gap if name == "rbf" else np.abs(gap)
     return np.asarray(np.exp(-gamma * far))
 
 

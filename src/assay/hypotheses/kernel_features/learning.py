@@ -39,7 +39,9 @@ KERNEL_PARAMS: dict[str, Param] = {
         options=KERNEL_NAMES, doc="exp(−γ‖x − z‖²), exp(−γ‖x − z‖₁), (γ x·z + coef0)^degree, x·z or 1 + x·z"
     ),
     "gamma": GAMMA,
-    "degree": Range(kind=int, low=1, doc="of kernel='poly': a whole number, or K were no product of features"),
+    "degree": Range(
+        kind=int, low=1, high=100, doc="of kernel='poly': a whole number, or K were no product of features"
+    ),
     "coef0": Range(low=0, high=math.inf, open_high=True, doc="of kernel='poly': at least 0, or K were none either"),
     "n_components": N_COMPONENTS,
     "random_state": SEED,
