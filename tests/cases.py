@@ -158,6 +158,14 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
     "extra-regressor": [{"params": {"n_estimators": 3, "max_depth": 6}}],
     "knn": [{}, {"params": {"n_neighbors": "auto", "weights": "distance", "metric": "chebyshev"}}],
     "knn-regressor": [{}, {"params": {"n_neighbors": "auto", "rule": "one-se", "metric": "manhattan"}}],
+    "kernel-features": [
+        {"params": {"n_components": 20}},
+        {"params": {"loss": "hinge", "features": "fourier", "n_components": 15}, "tolerance": 1e-6, "data": pairs},
+    ],
+    "features-regressor": [
+        {},
+        {"params": {"features": "fourier", "kernel": "laplacian", "alpha": 0.1, "n_components": 30}},
+    ],
     "perceptron": [{"params": {"max_iter": 3}}, {"params": {"order": "batch", "max_iter": 10}}],
 }
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from assay.hypotheses.forest import ExtraTreesRegressor as ExtraTreesRegressor
     from assay.hypotheses.forest import RandomForestClassifier as RandomForestClassifier
     from assay.hypotheses.forest import RandomForestRegressor as RandomForestRegressor
+    from assay.hypotheses.kernel_features import KernelFeaturesClassifier as KernelFeaturesClassifier
+    from assay.hypotheses.kernel_features import KernelFeaturesRegressor as KernelFeaturesRegressor
     from assay.hypotheses.least_squares import LinearRegression as LinearRegression
     from assay.hypotheses.least_squares import Ridge as Ridge
     from assay.hypotheses.linear_svc import LinearSVC as LinearSVC
@@ -62,6 +64,8 @@ REGISTRY: dict[str, str] = {
     "extra-regressor": "assay.hypotheses.forest:ExtraTreesRegressor",
     "knn": "assay.hypotheses.neighbours:KNeighborsClassifier",
     "knn-regressor": "assay.hypotheses.neighbours:KNeighborsRegressor",
+    "kernel-features": "assay.hypotheses.kernel_features:KernelFeaturesClassifier",
+    "features-regressor": "assay.hypotheses.kernel_features:KernelFeaturesRegressor",
     "rectangle": "assay.hypotheses.rectangle:RectangleClassifier",
 }
 CLASS_NAMES: dict[str, str] = {where.split(":")[1]: name for name, where in REGISTRY.items()}
