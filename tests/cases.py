@@ -166,6 +166,14 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
         {"params": {"probability": True, "tol": 1e-9}, "tolerance": 1e-3, "most": 1000},
     ],
     "svr": [{"params": {"C": 2.0, "tol": 1e-9}, "tolerance": 1e-3, "most": 3000}],
+    "kernel-features": [
+        {"params": {"n_components": 20}},
+        {"params": {"loss": "hinge", "features": "fourier", "n_components": 15}, "tolerance": 1e-6, "data": pairs},
+    ],
+    "features-regressor": [
+        {},
+        {"params": {"features": "fourier", "kernel": "laplacian", "alpha": 0.1, "n_components": 30}},
+    ],
     "perceptron": [{"params": {"max_iter": 3}}, {"params": {"order": "batch", "max_iter": 10}}],
 }
 

@@ -197,3 +197,10 @@ def test_the_guide_of_libsvm_is_reproduced_digit_for_digit(data_dir):
     for C, gamma, accuracy in ((1.0, 0.25, 96.15), (2.0, 2.0, 96.875), (32.0, 1.0, 96.85)):
         model = assay.SVC(C=C, gamma=gamma, tol=1e-5).fit(scaled[train], y[train])
         assert round(100 * model.score(scaled[test], y[test]), 3) == accuracy
+
+
+def test_labels_are_the_signs_of_decision_values_for_many_rows_too():
+    X, y = pairs(900, 4, 0)
+    model = assay.SVC(C=10.0).fit(X, y)
+    Z = np.random.default_rng(0).normal(scale=2.0, size=(30_000, 4))
+    assert np.array_equal(model.predict(Z), (model.decision_function(Z) > 0).astype(y.dtype))

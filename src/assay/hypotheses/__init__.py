@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from assay.hypotheses.forest import ExtraTreesRegressor as ExtraTreesRegressor
     from assay.hypotheses.forest import RandomForestClassifier as RandomForestClassifier
     from assay.hypotheses.forest import RandomForestRegressor as RandomForestRegressor
+    from assay.hypotheses.kernel_features import KernelFeaturesClassifier as KernelFeaturesClassifier
+    from assay.hypotheses.kernel_features import KernelFeaturesRegressor as KernelFeaturesRegressor
     from assay.hypotheses.kernel_svm import SVC as SVC
     from assay.hypotheses.kernel_svm import SVR as SVR
     from assay.hypotheses.least_squares import LinearRegression as LinearRegression
@@ -66,6 +68,8 @@ REGISTRY: dict[str, str] = {
     "knn-regressor": "assay.hypotheses.neighbours:KNeighborsRegressor",
     "svc": "assay.hypotheses.kernel_svm:SVC",
     "svr": "assay.hypotheses.kernel_svm:SVR",
+    "kernel-features": "assay.hypotheses.kernel_features:KernelFeaturesClassifier",
+    "features-regressor": "assay.hypotheses.kernel_features:KernelFeaturesRegressor",
     "rectangle": "assay.hypotheses.rectangle:RectangleClassifier",
 }
 CLASS_NAMES: dict[str, str] = {where.split(":")[1]: name for name, where in REGISTRY.items()}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from assay.kernels.tiles import Group, Tiles
 
 AT_A_TIME = 1 << 21  # values of the kernel in memory at a time
-FEW = 1 << 20  # numbers that pairs of rows compare, up to which NumPy answers
+FEW = 1 << 22  # numbers that pairs of rows compare, up to which NumPy answers
 ROWS, OTHERS = 512, 768  # of a block whose products with many coefficients are taken
 UNIT = 2.0**-24
 ROUNDED = 8  # roundings besides those of the columns

@@ -32,6 +32,8 @@ CHECKS: dict[str, str] = {
     "zero_perceptron_loss": "assay.certify.checks.custom_loss:check_zero_perceptron_loss",
     "held_out_error": "assay.certify.checks.held_out:check_held_out_error",
     "held_out_loss": "assay.certify.checks.held_out:check_held_out_loss",
+    "kernel_features": "assay.certify.checks.kernel_features:check_on_features",
+    "kernel_approximation": "assay.certify.checks.kernel_features:check_approximation",
     "normal_equations": "assay.certify.checks.least_squares:check_normal_equations",
     "least_squares_rank": "assay.certify.checks.least_squares:check_least_squares_rank",
     "minimum_norm": "assay.certify.checks.least_squares:check_minimum_norm",

@@ -41,7 +41,7 @@ class ClassAnswers(KernelMachine, ProbableClassifier):
         return best
 
     def _predict_block(self, block: Block) -> Array:
-        labels: Array = self.classes_[self._codes(self._decision(block))]
+        labels: Array = self.classes_[self._codes(self._decision(block, signs=True))]
         return labels
 
     def decision_function(self, X: Any) -> Floats:

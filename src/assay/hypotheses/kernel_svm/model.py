@@ -179,14 +179,15 @@ class KernelMachine(LearntMachine):
     def _make_machine(self) -> Machine:
         raise NotImplementedError
 
-    def _decision(self, block: Block) -> Floats:
-        """f (n, P)."""
+    def _decision(self, block: Block, signs: bool = False) -> Floats:
+        """f (n, P); `signs`: no more is asked of it than labels are made of."""
         if not np.isfinite(block.X).all():
             refuse_non_finite(block.X, block.start, self._column_names())
         self._check_fitted()
         machine = self._machine or self._make_machine()  # a model that came through a pipe has none
         with np.errstate(over="ignore", invalid="ignore"):
-            return machine.values(np.asarray(block.X, dtype=np.float64))
+            X = np.asarray(block.X, dtype=np.float64)
+            return machine.signed(X) if signs else machine.values(X)
 
     @property
     def shape_fit_(self) -> tuple[int, int]:

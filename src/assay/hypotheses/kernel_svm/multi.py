@@ -92,6 +92,10 @@ class Machine(NamedTuple):
             F[:, p] = found[i][:, j - 1] + found[j][:, i] + self.intercept[p]
         return F
 
+    def signed(self, Z: Array) -> Floats:
+        """f, or of a single problem other numbers of the same signs, where those are had sooner."""
+        return self.parts[0].signed(Z) if len(self.intercept) == 1 else self.values(Z)
+
 
 def machine_of(kernel: Kernel, rows: Array, D: Floats, intercept: Floats, counts: Array, one_vs_one: bool) -> Machine:
     """`rows`: the support rows class after class, counts (K,) of each; of a precomputed kernel their numbers."""
