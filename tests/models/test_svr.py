@@ -8,6 +8,7 @@ from cases import lines
 from sklearn import svm
 
 import assay
+from assay.engines import Block
 from assay.errors import ParameterError
 from assay.kernels import Kernel
 from assay.learner.prospect import Features
@@ -90,3 +91,13 @@ def test_steps_show_both_sides_of_the_tube():
     *steps, last = assay.SVR().steps(X, y)
     assert {-1.0, 1.0} <= set(steps[-1].values["side"])
     assert np.array_equal(last.values["dual_coef_"], assay.SVR().fit(X, y).dual_coef_)
+
+
+@pytest.mark.parametrize("rows", [40, 600])
+def test_answers_are_the_same_bits_wherever_blocks_end(rows):
+    X, y = lines(3000, 5, 0)
+    model = assay.SVR(tol=1e-2).fit(X[:rows], y[:rows])
+    together = model._decision(Block(X, None, None, 0))
+    for step in (256, 512, 1024, 1280):
+        apart = [model._decision(Block(X[i : i + step], None, None, i)) for i in range(0, 3000, step)]
+        assert np.array_equal(np.concatenate(apart), together)
