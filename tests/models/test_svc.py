@@ -204,3 +204,14 @@ def test_labels_are_the_signs_of_decision_values_for_many_rows_too():
     model = assay.SVC(C=10.0).fit(X, y)
     Z = np.random.default_rng(0).normal(scale=2.0, size=(30_000, 4))
     assert np.array_equal(model.predict(Z), (model.decision_function(Z) > 0).astype(y.dtype))
+
+
+def test_a_hard_margin_survives_its_file(tmp_path):
+    X, y = pairs(60, 3, 0)
+    w = 1.0 + np.arange(60) % 2
+    model = assay.SVC(C=np.inf, gamma=2.0, probability=True).fit(X, y, sample_weight=w)
+    model.save(tmp_path / "m.assay")
+    again = assay.load(tmp_path / "m.assay")
+    assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert np.all(np.isinf(again.upper_))
+    assert again.certificate_.verify(X, y, w).holds

@@ -105,7 +105,7 @@ class KernelMachine(LearntMachine):
 
     def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
         kernel, given, tasks = self._posed(engine, rows, afresh, classes)
-        plan = self._plan()
+        plan = self._plan(self._workers(engine))
         stopping = Stopping(self.max_seconds, self._problems(len(tasks)), plan.workers.workers)
         with stopping.listening():
             solved = solve_all(tasks, plan, stopping, self._watched(len(tasks)))
@@ -118,8 +118,7 @@ class KernelMachine(LearntMachine):
         before, self._before = self._before, None
         self._fitted_with = self.get_params()
         labels = self._labels(engine, rows, afresh, classes)
-        at_hand = engine if isinstance(engine, Threads) else Threads(self.n_jobs)
-        given = gather(at_hand, rows, labels, self.kernel == "precomputed")
+        given = gather(self._workers(engine), rows, labels, self.kernel == "precomputed")
         kernel = resolve(self.kernel, self.gamma, self.degree, self.coef0, given.X, given.w)
         check_kernel(kernel, given, rows.names)
         tasks = self._tasks(kernel, given)
@@ -132,9 +131,13 @@ class KernelMachine(LearntMachine):
         ours, theirs = (getattr(model, "classes_", np.empty(0)) for model in (self, before))
         return bool(before.rows_ == given.total and np.array_equal(ours, theirs))
 
-    def _plan(self) -> Plan:
+    def _workers(self, engine: Engine) -> Threads:
+        """As many threads as the engine in force has; a cluster's own do not see these rows."""
+        return Threads(engine.workers if isinstance(engine, Threads) else self.n_jobs)
+
+    def _plan(self, workers: Threads) -> Plan:
         most = NO_LIMIT if self.max_iter == -1 else max(1, int(self.max_iter))
-        return Plan(self.solver, float(self.tol), most, int(self.cache_size * (1 << 20)), Threads(self.n_jobs))
+        return Plan(self.solver, float(self.tol), most, int(self.cache_size * (1 << 20)), workers)
 
     def _problems(self, tasks: int) -> int:
         """How many problems share the seconds of a fit."""

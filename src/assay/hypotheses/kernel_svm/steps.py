@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.engines import ArrayRows
+from assay.engines import ArrayRows, engine_for
 from assay.engines.blas import one_thread_blas
-from assay.engines.threads import Threads
 from assay.hypotheses.kernel_svm.gathered import Gathered
 from assay.hypotheses.kernel_svm.solving import Best, Solved, Task, refuse_inseparable, states_of
 from assay.hypotheses.kernel_svm.stopping import Stopping
@@ -32,9 +31,10 @@ def steps_of(model: KernelMachine, X: Any, y: Any, sample_weight: Any, every: in
     assert isinstance(rows, ArrayRows)
     fresh._forget()
     fresh._remember_columns(rows)
+    workers = fresh._workers(engine_for(rows, fresh.n_jobs))
     with one_thread_blas():
-        kernel, given, tasks = fresh._posed(Threads(fresh.n_jobs), rows, True, None)
-    plan, number, seen = fresh._plan(), 0, 0
+        kernel, given, tasks = fresh._posed(workers, rows, True, None)
+    plan, number, seen = fresh._plan(workers), 0, 0
     solved: list[Solved] = []
     for problem, task in enumerate(tasks):
         best = Best()
