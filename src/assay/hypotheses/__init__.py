@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from assay.hypotheses.forest import RandomForestRegressor as RandomForestRegressor
     from assay.hypotheses.kernel_features import KernelFeaturesClassifier as KernelFeaturesClassifier
     from assay.hypotheses.kernel_features import KernelFeaturesRegressor as KernelFeaturesRegressor
+    from assay.hypotheses.kernel_perceptron import KernelPerceptron as KernelPerceptron
     from assay.hypotheses.least_squares import LinearRegression as LinearRegression
     from assay.hypotheses.least_squares import Ridge as Ridge
     from assay.hypotheses.linear_svc import LinearSVC as LinearSVC
@@ -54,6 +55,7 @@ REGISTRY: dict[str, str] = {
     "ridge": "assay.hypotheses.least_squares:Ridge",
     "logistic-regression": "assay.hypotheses.logistic:LogisticRegression",
     "perceptron": "assay.hypotheses.perceptron:Perceptron",
+    "kernel-perceptron": "assay.hypotheses.kernel_perceptron:KernelPerceptron",
     "linear-svc": "assay.hypotheses.linear_svc:LinearSVC",
     "erm": "assay.hypotheses.erm:ERM",
     "decision-tree": "assay.hypotheses.tree:DecisionTreeClassifier",
