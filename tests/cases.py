@@ -142,6 +142,13 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
     "lda": [{}, {"params": {"covariance": "isotropic", "class_weight": "balanced"}}],
     "linear-regression": [{}, {"params": {"fit_intercept": False}}],
     "logistic-regression": [{}, {"params": {"l1_ratio": 0.5, "C": 0.5}, "data": pairs}],
+    "kernel-perceptron": [
+        {"params": {"max_iter": 3, "budget": 60}},
+        {
+            "params": {"order": "first-mistake", "max_iter": 30, "kernel": "affine", "variant": "averaged"},
+            "data": pairs,
+        },
+    ],
     "linear-svc": [{}, {"params": {"loss": "hinge", "class_weight": "balanced"}, "tolerance": 1e-6, "data": pairs}],
     "erm": [{}, {"params": {"loss": "softmax", "penalty": "elasticnet"}, "tolerance": 1e-5}],
     "rectangle": [

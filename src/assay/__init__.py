@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from assay.hypotheses import GaussianNB as GaussianNB
     from assay.hypotheses import KernelFeaturesClassifier as KernelFeaturesClassifier
     from assay.hypotheses import KernelFeaturesRegressor as KernelFeaturesRegressor
+    from assay.hypotheses import KernelPerceptron as KernelPerceptron
     from assay.hypotheses import KNeighborsClassifier as KNeighborsClassifier
     from assay.hypotheses import KNeighborsRegressor as KNeighborsRegressor
     from assay.hypotheses import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from assay.hypotheses.forest import RandomForestRegressor as RandomForestRegressor
     from assay.hypotheses.kernel_features import KernelFeaturesClassifier as KernelFeaturesClassifier
     from assay.hypotheses.kernel_features import KernelFeaturesRegressor as KernelFeaturesRegressor
+    from assay.hypotheses.kernel_perceptron import KernelPerceptron as KernelPerceptron
     from assay.hypotheses.kernel_svm import SVC as SVC
     from assay.hypotheses.kernel_svm import SVR as SVR
     from assay.hypotheses.least_squares import LinearRegression as LinearRegression
@@ -56,6 +57,7 @@ REGISTRY: dict[str, str] = {
     "ridge": "assay.hypotheses.least_squares:Ridge",
     "logistic-regression": "assay.hypotheses.logistic:LogisticRegression",
     "perceptron": "assay.hypotheses.perceptron:Perceptron",
+    "kernel-perceptron": "assay.hypotheses.kernel_perceptron:KernelPerceptron",
     "linear-svc": "assay.hypotheses.linear_svc:LinearSVC",
     "erm": "assay.hypotheses.erm:ERM",
     "decision-tree": "assay.hypotheses.tree:DecisionTreeClassifier",
