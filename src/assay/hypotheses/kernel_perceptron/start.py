@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -86,9 +85,6 @@ def _kernel_for(model: KernelPerceptron, X: Floats, w: Floats | None) -> Kernel:
     kernel = resolve(model.kernel, model.gamma, model.degree, model.coef0, X, w)
     if kernel.own is not None:
         check_own_kernel(kernel, X)
-    if kernel.name == "laplacian":  # far from 0, rows times γ would lose the digits in which they differ
-        centre = np.average(X, axis=0, weights=w)
-        return replace(kernel, centre=centre) if np.isfinite(centre).all() else kernel
     return kernel
 
 

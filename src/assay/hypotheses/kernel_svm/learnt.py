@@ -44,7 +44,9 @@ class LearntMachine(Learner):
         if given["kernel"] not in GAMMA_KERNELS:
             return Kernel(given["kernel"])
         numbers = self.gamma_, float(given["degree"]), float(given["coef0"])
-        return Kernel(given["kernel"], *numbers, centre=self._centre() if given["kernel"] == "rbf" else None)
+        return Kernel(
+            given["kernel"], *numbers, centre=self._centre() if given["kernel"] in ("rbf", "laplacian") else None
+        )
 
     def _centre(self) -> Floats | None:
         """Where rows are counted from: the mean of the support rows."""
