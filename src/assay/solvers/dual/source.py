@@ -98,6 +98,7 @@ class Kept:
         self.owner = np.full(slots, -1, dtype=np.int64)
         self.used = np.zeros(slots, dtype=np.int64)  # when
         self.clock = 0
+        self.spare: list[Array] = []
 
     def room(self) -> Floats:
         return np.zeros(self.size)
@@ -123,7 +124,12 @@ class Kept:
     def _compute(self, part: tuple[Array, Array]) -> None:
         rows, slots = part
         if self.tiles is not None:
-            self.rows[slots] = self.tiles.values(self.tiles.group(self.X, self.keep[rows]))
+            room = (
+                self.spare.pop() if self.spare else None
+            )  # of a part before: fresh memory takes as long as its values
+            K = self.tiles.padded_values(self.tiles.group(self.X, self.keep[rows]), room)
+            self.rows[slots] = K[: len(rows), : self.size]
+            self.spare.append(K.reshape(-1))
         elif self.kernel.name == "precomputed":
             self.rows[slots] = self.X[np.ix_(self.keep[rows], self.keep)]
         else:
