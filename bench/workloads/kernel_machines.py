@@ -1,6 +1,6 @@
 """Kernel machines: SVC fitted and asked on several kinds of tables, over C and γ, and the kernel perceptron.
 
-`tol` is the relative duality gap for us and the greatest violation of the optimality conditions for the peers, 1e-3 for all; the dual objectives that were reached
+`tol` is the relative duality gap for us (1e-4) and the greatest violation of the optimality conditions for the peers (1e-3); the dual objectives that were reached
 are compared, and the labels of rows that were not fitted.
 """
 

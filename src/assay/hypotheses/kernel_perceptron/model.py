@@ -27,7 +27,7 @@ from assay.numerics import Array, Floats
 from assay.params import Param
 from assay.store import Record
 
-MANY_ROWS = 100_000  # from here on a comparison leaves it out
+PAIRS = 3e10  # rows · rows · (columns + 16) up to which a comparison tries it: some seconds
 
 
 class KernelPerceptron(Classifier):
@@ -116,8 +116,8 @@ class KernelPerceptron(Classifier):
         unfit = None
         if features.text:
             unfit = "words become many sparse columns, and kernels of sparse rows are not there"
-        elif features.rows > MANY_ROWS:
-            unfit = f"more than {MANY_ROWS} rows would be compared with each other for too long"
+        elif features.rows**2 * (features.columns + 16) > PAIRS:
+            unfit = "so many rows would be compared with each other for too long"
         tried = (("averaged", 5), ("last", 20))
         return Prospect(
             search=tuple({"kernel": "rbf", "gamma": "scale", "variant": v, "max_iter": n} for v, n in tried),

@@ -86,7 +86,7 @@ class SVC(ClassAnswers):
         coef0: float = 0.0,
         shrinking: bool = True,
         probability: bool = False,
-        tol: float = 1e-3,
+        tol: float = 1e-4,
         cache_size: float = 200,
         class_weight: Any = None,
         verbose: bool = False,

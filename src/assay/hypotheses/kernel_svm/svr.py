@@ -53,7 +53,7 @@ class SVR(KernelMachine, Regressor):
         degree: float = 3,
         gamma: Any = "scale",
         coef0: float = 0.0,
-        tol: float = 1e-3,
+        tol: float = 1e-4,
         C: float = 1.0,
         epsilon: float = 0.1,
         shrinking: bool = True,
