@@ -54,7 +54,9 @@ def region_figures(details: Details) -> tuple[list[Html | None], str]:
 def _margins(details: Details, model: RawModel, X: ArrayRows, y: Array, shown: tuple[int, int]) -> Any:
     fitted = details.model.model_
     machine = hasattr(fitted, "n_support_") and len(fitted.n_support_) == 2
-    if not machine and "hinge" not in str(getattr(fitted, "loss", "")):  # lines at ±1 mean something to hinge losses alone
+    if not machine and "hinge" not in str(
+        getattr(fitted, "loss", "")
+    ):  # lines at ±1 mean something to hinge losses alone
         raise DataError("No margin of support vectors.")
     return plots.margins(model, X, y, columns=shown)
 

@@ -21,17 +21,15 @@ import numpy as np
 
 from assay.engines.threads import Threads
 from assay.kernels.tiles import Tiles, has_tiles
-from assay.loops.kernels.slopes import gap_of, mark_settled, mark_violators, take_slopes
-from assay.loops.kernels.working_set import solve_working_set
+from assay.loops.kernels.slopes import gap_of, mark_settled
 from assay.numerics import Array, Floats
 from assay.solvers.dual.problem import DualProblem, DualState, best_intercept, measure
-from assay.solvers.dual.source import Computed, Source, source_of
+from assay.solvers.dual.source import Computed, source_of
 from assay.solvers.dual.sqp import MOST_ROWS, sqp
+from assay.solvers.dual.working import FLAT, Active
 
 SET, LEAST_SET = 768, 256  # variables of a working set, of large problems and small
 NEAR = 3.0  # times tol: from there on the best intercept is looked for
-SHARE = 0.1  # of its violation that a set is left with
-STEPS = 50  # a variable of a set, at most
 CHECKED = 32  # sets between looks at whether float32 still suffices
 EVERY = 8  # sets between looks at what can be left out
 FEWER = 0.8  # of the variables: with no more than that left it is worth the change
@@ -40,61 +38,6 @@ SAMPLED = 256  # rows whose true values are taken for that
 NO_MARGIN = 1e-7  # of the radius: a margin that float64 cannot tell from none
 PATIENCE = 200  # sets, after which few rows are left to a solver whose steps do not mind nearly dependent rows
 STALLED = 300  # sets without a gap smaller by a tenth, or a dual greater by one
-FLAT = 1e-15  # of the slopes' size: violations that are rounding
-
-
-class _Active:
-    """The variables that are looked at, and the rows they belong to, numbered afresh."""
-
-    def __init__(self, problem: DualProblem, u: Floats, chosen: Array, source: Source, place: Array) -> None:
-        """`place` (n,): the number of each row of the problem in the source."""
-        self.chosen, self.source = chosen, source
-        self.rows = place[problem.rows[chosen]]
-        sign, upper = problem.sign[chosen], problem.upper[chosen]
-        self.base = -sign * problem.linear[chosen]
-        self.low, self.high = np.where(sign > 0, 0.0, -upper), np.where(sign > 0, upper, 0.0)
-        self.u, self.f, self.v = u[chosen], source.room(), np.empty(len(chosen))
-        self.fresh = np.ones(len(chosen), dtype=bool)
-        self.room = np.empty((2, len(chosen)), dtype=np.int64)
-
-    def look(self) -> tuple[float, float]:
-        """The greatest slope that can rise and the least that can fall."""
-        top, bottom = take_slopes(self.base, self.f, self.rows, self.u, self.low, self.high, self.v)
-        return float(top), float(bottom)
-
-    def choose(self, stay: Array, top: float, bottom: float, size: int) -> Array:
-        """New variables for the set, besides those that stay."""
-        self.fresh[stay] = False
-        rise, fall = self.room
-        a, b = mark_violators(self.v, self.u, self.low, self.high, top, bottom, self.fresh, rise, fall)
-        wanted = size - len(stay)
-        up = _first(-self.v, rise[:a], max(wanted // 2, wanted - b))
-        self.fresh[up] = False
-        down = fall[:b][self.fresh[fall[:b]]]
-        self.fresh[up] = True
-        self.fresh[stay] = True
-        return np.concatenate([up, _first(self.v, down, wanted - len(up))])
-
-    def solve(self, chosen: Array) -> Array:
-        """Make the set's dual great; returns those of it that changed, and brings f up to date."""
-        K = self.source.block(self.rows[chosen])
-        u, low, high, slope = (np.zeros(K.shape[1]) for _ in range(4))
-        for room, whole in ((u, self.u), (low, self.low), (high, self.high), (slope, self.v)):
-            room[: len(chosen)] = whole[chosen]
-        floor = FLAT * max(1.0, float(np.abs(slope).max(initial=0.0)))
-        solve_working_set(K, u, low, high, slope, SHARE, floor, STEPS * K.shape[1])
-        step = u[: len(chosen)] - self.u[chosen]
-        changed = np.flatnonzero(step)
-        self.u[chosen] = u[: len(chosen)]
-        if len(changed):
-            self.source.add(self.f, self.rows[chosen[changed]], step[changed])
-        return chosen[changed]
-
-
-def _first(key: Floats, among: Array, many: int) -> Array:
-    if len(among) <= many:
-        return among.copy()
-    return among[np.argpartition(key[among], many - 1)[:many]] if many > 0 else among[:0]
 
 
 class _LeftOut(NamedTuple):
@@ -140,11 +83,11 @@ class Smo:
     def beta(self) -> Floats:
         return np.bincount(self.problem.rows, weights=self.u, minlength=self.n).astype(np.float64)
 
-    def _all(self, values: Floats | None) -> _Active:
+    def _all(self, values: Floats | None) -> Active:
         """All variables; values that are not known from the coefficients."""
         self.numbers = np.arange(self.n)  # of the rows that are looked at
         self.left: list[_LeftOut] = []
-        active = _Active(self.problem, self.u, np.arange(self.l), self.whole, self.numbers)
+        active = Active(self.problem, self.u, np.arange(self.l), self.whole, self.numbers)
         if values is not None:
             active.f[: self.n] = values
         else:
@@ -218,7 +161,7 @@ class Smo:
         inner[self.problem.rows[A.chosen[here]]] = place[A.rows[here]]
         out = np.flatnonzero(~used)
         self.left.append(_LeftOut(self.numbers[out], A.f[out], self.beta()))
-        narrow = _Active(self.problem, self.u, A.chosen[here], A.source.narrowed(keep), inner)
+        narrow = Active(self.problem, self.u, A.chosen[here], A.source.narrowed(keep), inner)
         narrow.f[: len(keep)] = A.f[keep]
         self.active, self.numbers = narrow, self.numbers[keep]
         return True

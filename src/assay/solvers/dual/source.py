@@ -40,7 +40,9 @@ class Source(Protocol):
 def source_of(kernel: Kernel, X: Floats, keep: Array, dtype: Any, workers: Threads | None, cache_bytes: int) -> Source:
     """Values among the rows keep of X."""
     held = cache_bytes // (np.dtype(dtype).itemsize * max(1, len(keep)))
-    if has_tiles(kernel) and (X.shape[1] < DEAR or 2 * held < len(keep)):  # few that are kept are rarely those that are asked for
+    if has_tiles(kernel) and (
+        X.shape[1] < DEAR or 2 * held < len(keep)
+    ):  # few that are kept are rarely those that are asked for
         return Computed(kernel, X, keep, dtype, workers)
     return Kept(kernel, X, keep, dtype, workers, cache_bytes)
 
