@@ -22,6 +22,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.impute import SimpleImputer
+from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
 from sklearn.multiclass import OneVsRestClassifier
@@ -29,7 +30,7 @@ from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 DENSE = ("gaussian-nb", "lda", "qda")  # those that take no sparse rows
@@ -51,6 +52,8 @@ def model_of(family: str) -> Any:
         "linear-svc": LinearSVC(),
         "perceptron": SGDClassifier(**perceptron, random_state=0),
         "knn": KNeighborsClassifier(),
+        "svc": SVC(),
+        "kernel-features": Pipeline([("map", Nystroem(random_state=0)), ("linear", LogisticRegression())]),
         "decision-tree": DecisionTreeClassifier(random_state=0),
         "random-forest": RandomForestClassifier(random_state=0),
         "extra-trees": ExtraTreesClassifier(random_state=0),
@@ -64,6 +67,8 @@ def params_of(family: str, setting: Mapping[str, Any], n: int) -> dict[str, Any]
         return {"average": setting["variant"] == "averaged", "max_iter": setting["max_iter"]}
     if family == "erm":
         return {"estimator__C": 1 / (setting["lam"] * n)}
+    if family == "kernel-features":  # γ as ours: one over the columns, which are scaled
+        return {"map__n_components": setting["n_components"], "linear__C": setting["C"]}
     return {**setting, "n_neighbors": NEIGHBOURS} if family == "knn" else dict(setting)
 
 
