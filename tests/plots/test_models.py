@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from matplotlib.patches import Ellipse
+from matplotlib.text import Text
 
 import assay
 from assay import plots
@@ -170,3 +171,17 @@ def test_numbers_of_a_perceptrons_lines_do_not_lie_on_each_other():
     boxes = [t.get_window_extent() for t in ax.texts if t.get_text().isdigit()]
     assert len(boxes) > 3
     assert not any(a.overlaps(b) for k, a in enumerate(boxes) for b in boxes[:k])
+
+
+def test_a_kernel_perceptron_has_no_line():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    with pytest.raises(ParameterError, match="give a Perceptron"):
+        plots.perceptron_path(assay.KernelPerceptron(), X, X[:, 0] > 0)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_margins_of_a_kernel_machine(kernel):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = (X**2).sum(axis=1) > 1.5
+    ax = plots.margins(assay.SVC(kernel=kernel).fit(X, y), X, y)
+    assert "support vector" in " ".join(text.get_text() for text in ax.figure.findobj(Text))

@@ -78,6 +78,8 @@ def perceptron_path(
 def _mistakes(model: Any, X: Floats, y: Any) -> Iterator[Floats]:
     """The weights (b, w) after each step that changed them."""
     for visit, step in enumerate(model.steps(X, y)):
+        if "w" not in step.values:
+            raise ParameterError(f"{type(model).__name__} has no line of weights to draw: give a Perceptron.")
         w = np.asarray(step.values["w"])
         if w.ndim != 1:
             raise ParameterError("The steps hold more than one line: give a perceptron of two classes.")

@@ -113,7 +113,8 @@ def entrants(
             left_out.append((name, prospect.unfit))
         else:
             wants = Wants.of(cls, prospect, categories)
-            found.append(Entrant(name, cls, prospect, wants, own.get(name, {})))
+            on_request = {"probability": True} if probabilities and "probability" in cls.params else {}
+            found.append(Entrant(name, cls, prospect, wants, {**on_request, **own.get(name, {})}))
     if not found:
         reasons = "; ".join(f"{name}: {why}" for name, why in left_out)
         raise ParameterError(f"No model is left to compare. {reasons}")
