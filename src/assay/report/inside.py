@@ -165,7 +165,9 @@ def _encoded(details: Details) -> tuple[ArrayRows, Array, tuple[int, int] | None
 
 
 def _path(model: Any, X: ArrayRows, y: Array, shown: tuple[int, int]) -> Any:
-    if "order" not in type(model).params or not hasattr(model, "coef_"):  # other models' steps are no mistakes, or have no line
+    if "order" not in type(model).params or not hasattr(
+        model, "coef_"
+    ):  # other models' steps are no mistakes, or have no line
         raise DataError("no path of mistakes")
     some = np.unique(np.linspace(0, len(y) - 1, min(len(y), PATH_ROWS)).round().astype(np.intp))
     fresh = type(model)(**{**model.get_params(), "max_iter": min(20, int(model.max_iter))})
