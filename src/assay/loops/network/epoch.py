@@ -1,0 +1,160 @@
+"""An epoch of mini-batches, compiled whole: gather, forward, backward, update, and on to the next batch.
+
+A batch is cut into pieces whose number depends on its size alone; every piece has a gradient of its own, and they are added in order, so it does not matter how
+many threads share the pieces. Threads wait for each other twice a batch (`meeting`).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from assay.loops.network.meeting import meet
+from assay.loops.network.passes import backward, forward, judge
+from assay.loops.network.products import SHORT
+from assay.loops.tree.bare import bare
+from assay.loops.tree.inner import inner
+
+SGD, ADAM = range(2)
+
+
+@inner
+def update(
+    how, P, M, V, G, pieces, size, first, stop, decays, rate, penalty, momentum, nesterov, beta1, beta2, small, step
+):  # type: ignore[no-untyped-def]
+    """Parameters first … stop − 1 by the pieces' gradients."""
+    for k in range(first, stop):
+        g = G[k]
+        for p in range(1, pieces):
+            g += G[p * size + k]
+        g += penalty * decays[k] * P[k]
+        if how == ADAM:
+            M[k] = beta1 * M[k] + (1 - beta1) * g
+            V[k] = beta2 * V[k] + (1 - beta2) * g * g
+            P[k] -= rate * step * M[k] / (math.sqrt(V[k]) + small)
+        else:
+            M[k] = momentum * M[k] - rate * g
+            P[k] += momentum * M[k] - rate * g if nesterov else M[k]
+
+
+@njit(nogil=True, cache=True)
+def run_epoch(
+    X,
+    codes,
+    targets,
+    c,
+    order,
+    batch,
+    pieces,
+    wide,
+    weights,
+    biases,
+    units,
+    work,
+    what,
+    loss,
+    outputs,
+    how,
+    P,
+    turned,
+    M,
+    V,
+    G,
+    Z,
+    A,
+    D,
+    S,
+    decays,
+    numbers,
+    nesterov,
+    begun,
+    rank,
+    ranks,
+    flags,
+    sums,
+):  # type: ignore[no-untyped-def]
+    """One pass over the rows in `order` by thread `rank` of `ranks`. numbers: rate, penalty, momentum, β₁, β₂, ε. sums[2 p], sums[2 p + 1]: Σ c loss and Σ c [wrong]
+    of the pieces p."""
+    d, size, n = X.shape[1], len(P), len(order)
+    p_, t_, m_, v_, g_, z_, a_, d_, s_ = (
+        bare(P),
+        bare(turned),
+        bare(M),
+        bare(V),
+        bare(G),
+        bare(Z),
+        bare(A),
+        bare(D),
+        bare(S),
+    )
+    decay_, rows_, codes_, targets_, c_, x_ = bare(decays), bare(order), bare(codes), bare(targets), bare(c), bare(X)
+    flags_ = bare(flags)
+    rate, penalty, momentum, beta1, beta2, small = (
+        numbers[0],
+        numbers[1],
+        numbers[2],
+        numbers[3],
+        numbers[4],
+        numbers[5],
+    )
+    own_first, own_stop = size * rank // ranks, size * (rank + 1) // ranks
+    places = np.empty(len(units), dtype=np.int64)
+    met = 0
+    for start in range(0, n, batch):
+        many = min(batch, n - start)
+        share = 1.0 / many
+        for p in range(rank, pieces, ranks):
+            first, stop = start + many * p // pieces, start + many * (p + 1) // pieces
+            m = -(-(stop - first) // SHORT) * SHORT
+            for l in range(len(units)):
+                places[l] = p * work + units[l]
+            for i in range(m):
+                at = places[0] + i * wide[0]
+                if i < stop - first:
+                    row = rows_[first + i] * d
+                    for j in range(d):
+                        a_[at + j] = x_[row + j]
+                else:
+                    for j in range(d):
+                        a_[at + j] = 0.0
+            forward(wide, weights, biases, places, what, p_, z_, a_, m)
+            total, wrong = judge(
+                loss, outputs, wide, places, codes_, targets_, c_, rows_, first, stop - first, share, a_, d_, m
+            )
+            sums[2 * p] += total
+            sums[2 * p + 1] += wrong
+            backward(wide, weights, biases, places, what, p_, t_, z_, a_, d_, s_, g_, p * size, m)
+        met = meet(flags_, rank, ranks, met)
+        begun += 1
+        step = math.sqrt(1 - beta2**begun) / (1 - beta1**begun)
+        update(
+            how,
+            p_,
+            m_,
+            v_,
+            g_,
+            pieces,
+            size,
+            own_first,
+            own_stop,
+            decay_,
+            rate,
+            penalty * share,
+            momentum,
+            nesterov,
+            beta1,
+            beta2,
+            small,
+            step,
+        )
+        met = meet(flags_, rank, ranks, met)
+        for l in range(2, len(wide)):
+            at, before, after = weights[l], wide[l - 1], wide[l]
+            for i in range(before * rank // ranks, before * (rank + 1) // ranks):
+                for j in range(after):
+                    t_[at + j * before + i] = p_[at + i * after + j]
+        if len(wide) > 2:
+            met = meet(flags_, rank, ranks, met)
+    return begun

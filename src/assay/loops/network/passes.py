@@ -1,0 +1,60 @@
+"""Rows through the network and back: outputs, loss, and the gradient of all weights, for a piece of a mini-batch.
+
+All arrays are flat. Layer l = 1 … L has weights (wide[l − 1], wide[l]) at weights[l] and biases at biases[l] of the parameters P; its sums, outputs and slopes
+are (rows, wide[l]) at units[l] of Z, A and D. Widths are multiples of NARROW; what fills them has weights of zero and keeps them.
+"""
+
+from __future__ import annotations
+
+from assay.loops.network.activations import IDENTITY, activate, times_slope
+from assay.loops.network.losses import row_loss
+from assay.loops.network.products import multiply
+from assay.loops.tree.inner import inner
+
+
+@inner
+def forward(wide, weights, biases, units, what, P, Z, A, m):  # type: ignore[no-untyped-def]
+    """From the inputs at A[units[0] …] to the outputs, m rows."""
+    last = len(wide) - 1
+    for l in range(1, last + 1):
+        n, before = wide[l], wide[l - 1]
+        at = units[l]
+        for i in range(m):
+            for j in range(n):
+                Z[at + i * n + j] = P[biases[l] + j]
+        multiply(A, units[l - 1], before, 1, P, weights[l], n, Z, at, n, m, n, before, 1)
+        activate(what if l < last else IDENTITY, Z, A, at, m * n)
+
+
+@inner
+def backward(wide, weights, biases, units, what, P, turned, Z, A, D, S, G, g, m):  # type: ignore[no-untyped-def]
+    """From the slopes of the outputs at D[units[L] …] to the gradient at G[g …]; `turned`: the weights of layers above the first, transposed."""
+    last = len(wide) - 1
+    for l in range(last, 0, -1):
+        n, before = wide[l], wide[l - 1]
+        multiply(A, units[l - 1], 1, before, D, units[l], n, G, g + weights[l], n, before, n, m, 0)
+        for j in range(n):
+            G[g + biases[l] + j] = 0.0
+        for i in range(m):
+            for j in range(n):
+                G[g + biases[l] + j] += D[units[l] + i * n + j]
+        if l > 1:
+            multiply(D, units[l], n, 1, turned, weights[l], before, D, units[l - 1], before, m, before, n, 0)
+            times_slope(what, Z, A, D, S, units[l - 1], m * before)
+
+
+@inner
+def judge(loss, outputs, wide, units, codes, targets, c, rows, first, many, share, A, D, m):  # type: ignore[no-untyped-def]
+    """Slopes of the outputs of `many` rows (numbers rows[first …]), zeros up to m; returns (Σ c loss, Σ c [wrong])."""
+    last = len(wide) - 1
+    n, at = wide[last], units[last]
+    for i in range(m * n):
+        D[at + i] = 0.0
+    total, wrong = 0.0, 0.0
+    for i in range(many):
+        row = rows[first + i]
+        weight = c[row]
+        one, off = row_loss(loss, A, at + i * n, outputs, codes[row], targets, row * outputs, share * weight, D)
+        total += weight * one
+        wrong += weight * off
+    return total, wrong
