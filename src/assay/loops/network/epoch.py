@@ -21,22 +21,40 @@ SGD, ADAM = range(2)
 
 
 @inner
-def update(
-    how, P, M, V, G, pieces, size, first, stop, decays, rate, penalty, momentum, nesterov, beta1, beta2, small, step
-):  # type: ignore[no-untyped-def]
-    """Parameters first … stop − 1 by the pieces' gradients."""
+def add_pieces(G, pieces, size, first, stop):  # type: ignore[no-untyped-def]
+    """G[k] += the gradients of the other pieces, in their order."""
+    for p in range(1, pieces):
+        at = p * size
+        for k in range(first, stop):
+            G[k] += G[at + k]
+
+
+@inner
+def descend(P, M, G, first, stop, decays, rate, penalty, momentum):  # type: ignore[no-untyped-def]
+    """Stochastic gradient descent with momentum, as written."""
     for k in range(first, stop):
-        g = G[k]
-        for p in range(1, pieces):
-            g += G[p * size + k]
-        g += penalty * decays[k] * P[k]
-        if how == ADAM:
-            M[k] = beta1 * M[k] + (1 - beta1) * g
-            V[k] = beta2 * V[k] + (1 - beta2) * g * g
-            P[k] -= rate * step * M[k] / (math.sqrt(V[k]) + small)
-        else:
-            M[k] = momentum * M[k] - rate * g
-            P[k] += momentum * M[k] - rate * g if nesterov else M[k]
+        M[k] = momentum * M[k] - rate * (G[k] + penalty * decays[k] * P[k])
+        P[k] += M[k]
+
+
+@inner
+def descend_ahead(P, M, G, first, stop, decays, rate, penalty, momentum):  # type: ignore[no-untyped-def]
+    """The same with Nesterov's look ahead."""
+    for k in range(first, stop):
+        g = rate * (G[k] + penalty * decays[k] * P[k])
+        M[k] = momentum * M[k] - g
+        P[k] += momentum * M[k] - g
+
+
+@inner
+def adapt(P, M, V, G, first, stop, decays, rate, penalty, beta1, beta2, small):  # type: ignore[no-untyped-def]
+    """Adam."""
+    one = beta1 / beta1
+    for k in range(first, stop):
+        g = G[k] + penalty * decays[k] * P[k]
+        M[k] = beta1 * M[k] + (one - beta1) * g
+        V[k] = beta2 * V[k] + (one - beta2) * g * g
+        P[k] -= rate * M[k] / (np.sqrt(V[k]) + small)
 
 
 @njit(nogil=True, cache=True)
@@ -101,6 +119,7 @@ def run_epoch(
     )
     own_first, own_stop = size * rank // ranks, size * (rank + 1) // ranks
     places = np.empty(len(units), dtype=np.int64)
+    given = np.empty_like(numbers)  # numbers of the width of all others
     met = 0
     for start in range(0, n, batch):
         many = min(batch, n - start)
@@ -128,27 +147,17 @@ def run_epoch(
             backward(wide, weights, biases, places, what, p_, t_, z_, a_, d_, s_, g_, p * size, m)
         met = meet(flags_, rank, ranks, met)
         begun += 1
-        step = math.sqrt(1 - beta2**begun) / (1 - beta1**begun)
-        update(
-            how,
-            p_,
-            m_,
-            v_,
-            g_,
-            pieces,
-            size,
-            own_first,
-            own_stop,
-            decay_,
-            rate,
-            penalty * share,
-            momentum,
-            nesterov,
-            beta1,
-            beta2,
-            small,
-            step,
-        )
+        add_pieces(g_, pieces, size, own_first, own_stop)
+        given[0] = penalty * share
+        pull = given[0]
+        if how == ADAM:
+            given[1] = rate * math.sqrt(1 - float(beta2) ** begun) / (1 - float(beta1) ** begun)
+            fast = given[1]
+            adapt(p_, m_, v_, g_, own_first, own_stop, decay_, fast, pull, beta1, beta2, small)
+        elif nesterov:
+            descend_ahead(p_, m_, g_, own_first, own_stop, decay_, rate, pull, momentum)
+        else:
+            descend(p_, m_, g_, own_first, own_stop, decay_, rate, pull, momentum)
         met = meet(flags_, rank, ranks, met)
         for l in range(2, len(wide)):
             at, before, after = weights[l], wide[l - 1], wide[l]

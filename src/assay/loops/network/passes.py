@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from assay.loops.network.activations import IDENTITY, activate, times_slope
 from assay.loops.network.losses import row_loss
-from assay.loops.network.products import multiply
+from assay.loops.network.products import NARROW, multiply, sum_rows
 from assay.loops.tree.inner import inner
 
 
@@ -19,10 +19,7 @@ def forward(wide, weights, biases, units, what, P, Z, A, m):  # type: ignore[no-
     for l in range(1, last + 1):
         n, before = wide[l], wide[l - 1]
         at = units[l]
-        for i in range(m):
-            for j in range(n):
-                Z[at + i * n + j] = P[biases[l] + j]
-        multiply(A, units[l - 1], before, 1, P, weights[l], n, Z, at, n, m, n, before, 1)
+        multiply(A, units[l - 1], before, 1, P, weights[l], n, Z, at, n, m, n, before, 1, P, biases[l], 0)
         activate(what if l < last else IDENTITY, Z, A, at, m * n)
 
 
@@ -32,14 +29,11 @@ def backward(wide, weights, biases, units, what, P, turned, Z, A, D, S, G, g, m)
     last = len(wide) - 1
     for l in range(last, 0, -1):
         n, before = wide[l], wide[l - 1]
-        multiply(A, units[l - 1], 1, before, D, units[l], n, G, g + weights[l], n, before, n, m, 0)
-        for j in range(n):
-            G[g + biases[l] + j] = 0.0
-        for i in range(m):
-            for j in range(n):
-                G[g + biases[l] + j] += D[units[l] + i * n + j]
+        multiply(A, units[l - 1], 1, before, D, units[l], n, G, g + weights[l], n, before, n, m, 0, G, 0, 0)
+        for j in range(0, n, NARROW):
+            sum_rows(D, units[l] + j, n, m, G, g + biases[l] + j)
         if l > 1:
-            multiply(D, units[l], n, 1, turned, weights[l], before, D, units[l - 1], before, m, before, n, 0)
+            multiply(D, units[l], n, 1, turned, weights[l], before, D, units[l - 1], before, m, before, n, 0, G, 0, 0)
             times_slope(what, Z, A, D, S, units[l - 1], m * before)
 
 

@@ -31,7 +31,7 @@ def _kind(array: Any, lanes: int) -> Kind:
 
 
 def _tile(rows: int, lanes: int) -> Any:
-    """An intrinsic: tile(A, at, row, k, B, from, row of B, many, C, to, row of C, keep)."""
+    """An intrinsic: tile(A, at, row, k, B, from, row of B, many, C, to, row of C, begin, I, from, row of I)."""
 
     @intrinsic
     def tile(
@@ -47,18 +47,22 @@ def _tile(rows: int, lanes: int) -> Any:
         C: Any,
         c: Any,
         ci: Any,
-        keep: Any,
+        begin: Any,
+        I: Any,
+        i: Any,
+        ii: Any,
     ) -> Any:
         kind = _kind(A, lanes)
 
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            A, a, ai, ak, B, b, bk, many, C, c, ci, keep = args
+            A, a, ai, ak, B, b, bk, many, C, c, ci, begin, I, i, ii = args
             sums = [cgutils.alloca_once_value(builder, kind.all(0.0)) for _ in range(rows)]
             places = [builder.add(c, builder.mul(ci, ir.Constant(WORD, q))) for q in range(rows)]
-            with builder.if_else(builder.icmp_signed("!=", keep, ir.Constant(WORD, 0))) as (then, otherwise):
+            with builder.if_else(builder.icmp_signed("!=", begin, ir.Constant(WORD, 0))) as (then, otherwise):
                 with then:
-                    for total, place in zip(sums, places):
-                        builder.store(v.load(builder, kind, C, place), total)
+                    for q, total in enumerate(sums):
+                        place = builder.add(i, builder.mul(ii, ir.Constant(WORD, q)))
+                        builder.store(v.load(builder, kind, I, place), total)
                 with otherwise:
                     for total in sums:
                         builder.store(kind.all(0.0), total)
@@ -73,17 +77,32 @@ def _tile(rows: int, lanes: int) -> Any:
             return context.get_dummy_value()
 
         whole = types.int64
-        return types.void(A, whole, whole, whole, A, whole, whole, whole, A, whole, whole, whole), generate
+        return types.void(
+            A, whole, whole, whole, A, whole, whole, whole, A, whole, whole, whole, A, whole, whole
+        ), generate
 
     def plain(
-        A: Any, a: int, ai: int, ak: int, B: Any, b: int, bk: int, many: int, C: Any, c: int, ci: int, keep: int
+        A: Any,
+        a: int,
+        ai: int,
+        ak: int,
+        B: Any,
+        b: int,
+        bk: int,
+        many: int,
+        C: Any,
+        c: int,
+        ci: int,
+        begin: int,
+        I: Any,
+        i: int,
+        ii: int,
     ) -> None:
         for q in range(rows):
-            out = C[c + q * ci : c + q * ci + lanes]
-            total = out.copy() if keep else np.zeros(lanes, dtype=C.dtype)
+            total = I[i + q * ii : i + q * ii + lanes].copy() if begin else np.zeros(lanes, dtype=C.dtype)
             for k in range(many):
                 total += A[a + q * ai + k * ak] * B[b + k * bk : b + k * bk + lanes]
-            out[:] = total
+            C[c + q * ci : c + q * ci + lanes] = total
 
     return plain if config.DISABLE_JIT else tile
 
@@ -108,17 +127,49 @@ short_wide, short_narrow = _tile(SHORT, WIDE), _tile(SHORT, NARROW)
 
 
 @inner
-def multiply(A, a, ai, ak, B, b, bk, C, c, ci, m, n, many, keep):  # type: ignore[no-untyped-def]
-    """C[c + i ci + j] = Σ_k A[a + i ai + k ak] B[b + k bk + j] (+ what is there) for i < m, j < n: bare addresses, m a multiple of SHORT, n of NARROW."""
+def multiply(A, a, ai, ak, B, b, bk, C, c, ci, m, n, many, begin, I, i0, ii):  # type: ignore[no-untyped-def]
+    """C[c + i ci + j] = Σ_k A[a + i ai + k ak] B[b + k bk + j] for i < m, j < n, and where `begin` is not 0 + I[i0 + i ii + j]. Bare addresses; m a
+    multiple of SHORT, n of NARROW."""
     high = m - m % TALL
     wide = n - n % WIDE if is_single(A) else 0
     for j in range(0, wide, WIDE):
         for i in range(0, high, TALL):
-            tall_wide(A, a + i * ai, ai, ak, B, b + j, bk, many, C, c + i * ci + j, ci, keep)
+            tall_wide(A, a + i * ai, ai, ak, B, b + j, bk, many, C, c + i * ci + j, ci, begin, I, i0 + i * ii + j, ii)
         for i in range(high, m, SHORT):
-            short_wide(A, a + i * ai, ai, ak, B, b + j, bk, many, C, c + i * ci + j, ci, keep)
+            short_wide(A, a + i * ai, ai, ak, B, b + j, bk, many, C, c + i * ci + j, ci, begin, I, i0 + i * ii + j, ii)
     for j in range(wide, n, NARROW):
         for i in range(0, high, TALL):
-            tall_narrow(A, a + i * ai, ai, ak, B, b + j, bk, many, C, c + i * ci + j, ci, keep)
+            tall_narrow(A, a + i * ai, ai, ak, B, b + j, bk, many, C, c + i * ci + j, ci, begin, I, i0 + i * ii + j, ii)
         for i in range(high, m, SHORT):
-            short_narrow(A, a + i * ai, ai, ak, B, b + j, bk, many, C, c + i * ci + j, ci, keep)
+            short_narrow(
+                A, a + i * ai, ai, ak, B, b + j, bk, many, C, c + i * ci + j, ci, begin, I, i0 + i * ii + j, ii
+            )
+
+
+@intrinsic
+def _sum_rows(typingctx: Any, D: Any, at: Any, step: Any, many: Any, G: Any, to: Any) -> Any:
+    kind = _kind(D, NARROW)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        D, at, step, many, G, to = args
+        total = cgutils.alloca_once_value(builder, kind.all(0.0))
+        builder.store(kind.all(0.0), total)
+        with cgutils.for_range(builder, many) as loop:
+            row = v.load(builder, kind, D, builder.add(at, builder.mul(loop.index, step)))
+            builder.store(builder.fadd(builder.load(total), row), total)
+        v.store(builder, kind, builder.load(total), G, to)
+        return context.get_dummy_value()
+
+    whole = types.int64
+    return types.void(D, whole, whole, whole, D, whole), generate
+
+
+def _plain_sum_rows(D: Any, at: int, step: int, many: int, G: Any, to: int) -> None:
+    total = np.zeros(NARROW, dtype=G.dtype)
+    for k in range(many):
+        total += D[at + k * step : at + k * step + NARROW]
+    G[to : to + NARROW] = total
+
+
+# sum_rows(D, at, step, many, G, to): G[to + j] = Σ_k D[at + k step + j] for j < NARROW
+sum_rows = _plain_sum_rows if config.DISABLE_JIT else _sum_rows
