@@ -90,12 +90,14 @@ def _frozen(*arrays: np.ndarray) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A model with its parameters, a maker of data (n, d, seed) → (X, y), and the tolerance of the laws up to rounding."""
+    """A model with its parameters, a maker of data (n, d, seed) → (X, y), the tolerance of the laws up to rounding, and the most rows that
+    a law may ask for, of models that compare all pairs of rows."""
 
     name: str
     params: dict[str, Any] = field(default_factory=dict)
     data: Maker | None = None
     tolerance: float = 1e-8
+    most: int = 1 << 31
 
     def __str__(self) -> str:
         return "-".join([self.name, *(f"{v}" for v in self.params.values())])
@@ -125,7 +127,7 @@ class Case:
 
     def rows(self, n: int = 120, d: int = 5, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
         make = self.data or (blobs if self.classifies else lines)
-        return make(n, d, seed)
+        return make(min(n, self.most), d, seed)
 
 
 #: what a registry model needs besides its name; a model that is not here runs with its defaults on plain numbers
@@ -140,6 +142,13 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
     "lda": [{}, {"params": {"covariance": "isotropic", "class_weight": "balanced"}}],
     "linear-regression": [{}, {"params": {"fit_intercept": False}}],
     "logistic-regression": [{}, {"params": {"l1_ratio": 0.5, "C": 0.5}, "data": pairs}],
+    "kernel-perceptron": [
+        {"params": {"max_iter": 3, "budget": 60}},
+        {
+            "params": {"order": "first-mistake", "max_iter": 30, "kernel": "affine", "variant": "averaged"},
+            "data": pairs,
+        },
+    ],
     "linear-svc": [{}, {"params": {"loss": "hinge", "class_weight": "balanced"}, "tolerance": 1e-6, "data": pairs}],
     "erm": [{}, {"params": {"loss": "softmax", "penalty": "elasticnet"}, "tolerance": 1e-5}],
     "rectangle": [
@@ -158,6 +167,20 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
     "extra-regressor": [{"params": {"n_estimators": 3, "max_depth": 6}}],
     "knn": [{}, {"params": {"n_neighbors": "auto", "weights": "distance", "metric": "chebyshev"}}],
     "knn-regressor": [{}, {"params": {"n_neighbors": "auto", "rule": "one-se", "metric": "manhattan"}}],
+    "svc": [
+        {"params": {"tol": 1e-9}, "tolerance": 1e-3, "most": 3000},
+        {"params": {"kernel": "laplacian", "multi_class": "ovr", "tol": 1e-8}, "tolerance": 1e-3, "most": 1000},
+        {"params": {"probability": True, "tol": 1e-9}, "tolerance": 1e-3, "most": 1000},
+    ],
+    "svr": [{"params": {"C": 2.0, "tol": 1e-9}, "tolerance": 1e-3, "most": 3000}],
+    "kernel-features": [
+        {"params": {"n_components": 20}},
+        {"params": {"loss": "hinge", "features": "fourier", "n_components": 15}, "tolerance": 1e-6, "data": pairs},
+    ],
+    "features-regressor": [
+        {},
+        {"params": {"features": "fourier", "kernel": "laplacian", "alpha": 0.1, "n_components": 30}},
+    ],
     "perceptron": [{"params": {"max_iter": 3}}, {"params": {"order": "batch", "max_iter": 10}}],
 }
 

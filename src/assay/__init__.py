@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from assay.datasets import dataset as dataset
     from assay.engines import engine as engine
     from assay.hypotheses import ERM as ERM
+    from assay.hypotheses import SVC as SVC
+    from assay.hypotheses import SVR as SVR
     from assay.hypotheses import Baseline as Baseline
     from assay.hypotheses import BaselineRegressor as BaselineRegressor
     from assay.hypotheses import BernoulliNB as BernoulliNB
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
     from assay.hypotheses import ExtraTreesClassifier as ExtraTreesClassifier
     from assay.hypotheses import ExtraTreesRegressor as ExtraTreesRegressor
     from assay.hypotheses import GaussianNB as GaussianNB
+    from assay.hypotheses import KernelFeaturesClassifier as KernelFeaturesClassifier
+    from assay.hypotheses import KernelFeaturesRegressor as KernelFeaturesRegressor
+    from assay.hypotheses import KernelPerceptron as KernelPerceptron
     from assay.hypotheses import KNeighborsClassifier as KNeighborsClassifier
     from assay.hypotheses import KNeighborsRegressor as KNeighborsRegressor
     from assay.hypotheses import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
@@ -41,6 +46,8 @@ if TYPE_CHECKING:
     from assay.hypotheses import RectangleClassifier as RectangleClassifier
     from assay.hypotheses import Ridge as Ridge
     from assay.hypotheses import models as models
+    from assay.hypotheses.kernel_features import Nystroem as Nystroem
+    from assay.hypotheses.kernel_features import RandomFourier as RandomFourier
     from assay.hypotheses.neighbours import KDTree as KDTree
     from assay.hypotheses.neighbours import NearestNeighbors as NearestNeighbors
     from assay.hypotheses.separability import margin as margin
@@ -63,6 +70,8 @@ _ELSEWHERE = {
     "engine": "assay.engines",
     "load": "assay.select.loading",
     "models": "assay.hypotheses",
+    "Nystroem": "assay.hypotheses.kernel_features",
+    "RandomFourier": "assay.hypotheses.kernel_features",
     "KDTree": "assay.hypotheses.neighbours",
     "NearestNeighbors": "assay.hypotheses.neighbours",
     "cover_hart": "assay.assess.bayes_bracket",

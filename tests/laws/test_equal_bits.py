@@ -31,7 +31,7 @@ def mark(model):
 
 def fitted(case, n, d, dtype=np.float64, weighted=True):
     X, y = case.rows(n, d)
-    w = 0.5 + np.arange(n) % 5 if weighted else None
+    w = 0.5 + np.arange(len(y)) % 5 if weighted else None
     return case.model().fit(X.astype(dtype), y, sample_weight=w)
 
 

@@ -73,7 +73,7 @@ class TestTools:
             voting = VotingRegressor([("a", case.model()), ("b", case.model())]).fit(X, y)
             assert np.allclose(voting.predict(X), case.model().fit(X, y).predict(X))
             return
-        kind = "soft" if hasattr(case.cls, "predict_proba") else "hard"
+        kind = "soft" if hasattr(case.model(), "predict_proba") else "hard"
         voting = VotingClassifier([("a", case.model()), ("b", case.model())], voting=kind).fit(X, y)
         assert np.array_equal(voting.predict(X), case.model().fit(X, y).predict(X))
         calibrated = CalibratedClassifierCV(case.model(), cv=3).fit(X, y)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+
+LONG = 10.0  # seconds between notes where there is no terminal
 
 
 def complain(message: str) -> None:
@@ -51,16 +54,28 @@ class Shell:
             yield
 
     @contextmanager
-    def busy(self, what: str) -> Iterator[None]:
-        """Within, a terminal shows what is going on; warnings become notes."""
+    def busy(self, what: str) -> Iterator[Callable[[str], None]]:
+        """Within, a terminal shows what is going on, and what the function that is given says of it; warnings become notes."""
         with self.warnings_noted():
             if self.quiet or not sys.stderr.isatty():
-                yield
+                yield self._now_and_then(what)
                 return
             from rich.console import Console
 
-            with Console(stderr=True).status(what):
-                yield
+            with Console(stderr=True).status(what) as status:
+                yield lambda line: status.update(f"{what}: {line}")
+
+    def _now_and_then(self, what: str) -> Callable[[str], None]:
+        """Notes of something long, one in LONG seconds."""
+        last = time.monotonic()
+
+        def say(line: str) -> None:
+            nonlocal last
+            if time.monotonic() - last >= LONG:
+                last = time.monotonic()
+                self.note(f"{what}: {line}")
+
+        return say
 
     def result(self, data: dict[str, Any], text: str) -> None:
         """The outcome, as JSON with its schema or as text for people."""

@@ -97,7 +97,9 @@ def command(
     model, wants = _model(name, schema, options, scaling, categories)
     split = {"fraction": float(holdout), "seed": seed, "group": group, "time": time_column}
     facts = {"target": target, **({"weight": weight} if weight else {})}
-    with shell.busy(f"fitting {name}"), _split_explained(holdout):
+    with shell.busy(f"fitting {name}") as say, _split_explained(holdout):
+        if hasattr(model, "on_progress"):
+            model.on_progress = say
         fitted, measured = _fit_and_measure(model, wants, source, schema, _present(split), facts)
     save(fitted, out)
     _report(shell, fitted, {"model": name, "data": masked(data), "target": target, "out": out, **measured})

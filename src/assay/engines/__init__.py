@@ -2,6 +2,7 @@
 
 from assay.engines.engine import Engine, engine, engine_for
 from assay.engines.fold import fold, merge_in_order
+from assay.engines.mapped import MappedRows
 from assay.engines.picked import PickedRows
 from assay.engines.rows import ArrayRows, Block, Part, Rows, block_rows, rechunk
 from assay.engines.sparse import SparseMatrix, SparseRows, rows_of
@@ -11,6 +12,7 @@ __all__ = [
     "ArrayRows",
     "Block",
     "Engine",
+    "MappedRows",
     "Marked",
     "Part",
     "PickedRows",

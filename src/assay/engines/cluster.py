@@ -16,6 +16,7 @@ import numpy as np
 
 from assay.engines.blas import one_thread_blas
 from assay.engines.engine import Engine, Item, Result
+from assay.engines.mapped import MappedRows, unmapped
 from assay.engines.rows import ArrayRows, Block, Part, Rows, block_rows, check_weights, settled
 from assay.engines.sparse import SparseRows
 from assay.errors import DataTypeError, EngineError, ParameterError
@@ -96,20 +97,23 @@ class Cluster(Engine):
         return rows.anywhere()
 
     def keep(self, rows: Rows) -> Rows:
+        if isinstance(rows, MappedRows):
+            return rows.over(self.keep(rows.source))
         return PlacedRows(rows) if isinstance(rows, ArrayRows | SparseRows | DaskRows) else rows
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        waiting: deque[tuple[Any, Item]] = deque()
+        waiting: deque[tuple[Any, Any, Any]] = deque()
         ahead = 2 * max(1, sum(self.client.nthreads().values()))
         try:
             for item in items:
-                waiting.append((self._submit(function, item), item))
+                work = unmapped(function, item)
+                waiting.append((self._submit(*work), *work))
                 if len(waiting) > ahead:
-                    yield self._result(function, *waiting.popleft())
+                    yield self._result(*waiting.popleft())
             while waiting:
-                yield self._result(function, *waiting.popleft())
+                yield self._result(*waiting.popleft())
         finally:
-            for future, _ in waiting:
+            for future, _, _ in waiting:
                 future.cancel()
 
     def map_with(self, function: Callable[[Any, Item], Result], shared: Any, items: Iterable[Item]) -> Iterator[Result]:
@@ -154,7 +158,7 @@ class Cluster(Engine):
             raise EngineError(DIED.format(error)) from error
         return self.client.submit(_run, function, sent, pure=False)
 
-    def _result(self, function: Callable[[Any], Any], future: Any, item: Any) -> Any:
+    def _result(self, future: Any, function: Callable[[Any], Any], item: Any) -> Any:
         """The result of a task. Rows that were sent to a worker die with it, so they are sent again, a few times."""
         for _ in range(ATTEMPTS):
             try:

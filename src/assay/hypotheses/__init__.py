@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from assay.hypotheses.forest import ExtraTreesRegressor as ExtraTreesRegressor
     from assay.hypotheses.forest import RandomForestClassifier as RandomForestClassifier
     from assay.hypotheses.forest import RandomForestRegressor as RandomForestRegressor
+    from assay.hypotheses.kernel_features import KernelFeaturesClassifier as KernelFeaturesClassifier
+    from assay.hypotheses.kernel_features import KernelFeaturesRegressor as KernelFeaturesRegressor
+    from assay.hypotheses.kernel_perceptron import KernelPerceptron as KernelPerceptron
+    from assay.hypotheses.kernel_svm import SVC as SVC
+    from assay.hypotheses.kernel_svm import SVR as SVR
     from assay.hypotheses.least_squares import LinearRegression as LinearRegression
     from assay.hypotheses.least_squares import Ridge as Ridge
     from assay.hypotheses.linear_svc import LinearSVC as LinearSVC
@@ -52,6 +57,7 @@ REGISTRY: dict[str, str] = {
     "ridge": "assay.hypotheses.least_squares:Ridge",
     "logistic-regression": "assay.hypotheses.logistic:LogisticRegression",
     "perceptron": "assay.hypotheses.perceptron:Perceptron",
+    "kernel-perceptron": "assay.hypotheses.kernel_perceptron:KernelPerceptron",
     "linear-svc": "assay.hypotheses.linear_svc:LinearSVC",
     "erm": "assay.hypotheses.erm:ERM",
     "decision-tree": "assay.hypotheses.tree:DecisionTreeClassifier",
@@ -62,6 +68,10 @@ REGISTRY: dict[str, str] = {
     "extra-regressor": "assay.hypotheses.forest:ExtraTreesRegressor",
     "knn": "assay.hypotheses.neighbours:KNeighborsClassifier",
     "knn-regressor": "assay.hypotheses.neighbours:KNeighborsRegressor",
+    "svc": "assay.hypotheses.kernel_svm:SVC",
+    "svr": "assay.hypotheses.kernel_svm:SVR",
+    "kernel-features": "assay.hypotheses.kernel_features:KernelFeaturesClassifier",
+    "features-regressor": "assay.hypotheses.kernel_features:KernelFeaturesRegressor",
     "rectangle": "assay.hypotheses.rectangle:RectangleClassifier",
 }
 CLASS_NAMES: dict[str, str] = {where.split(":")[1]: name for name, where in REGISTRY.items()}

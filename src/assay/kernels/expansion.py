@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 AT_A_TIME = 1 << 21  # values of the kernel in memory at a time
 FEW = 1 << 20  # numbers that pairs of rows compare, up to which NumPy answers
+PIECE = 256  # rows of every block are a multiple of so many: how they are answered must not depend on where blocks end
 ROWS, OTHERS = 512, 768  # of a block whose products with many coefficients are taken
 UNIT = 2.0**-24
 ROUNDED = 8  # roundings besides those of the columns
@@ -41,6 +42,20 @@ class Expansion:
 
     def values(self, Z: Array) -> Floats:
         """(n, p) in float64."""
+        found = np.empty((len(Z), len(self.coef)))
+        for piece in self._pieces(Z):
+            found[piece] = self._values(Z[piece])
+        return found
+
+    def _pieces(self, Z: Array) -> list[slice]:
+        """Rows that are answered together: all but the last few at once where PIECE of them are many, else PIECE by PIECE."""
+        n, whole = len(Z), len(Z) - len(Z) % PIECE
+        if n <= PIECE:
+            return [slice(0, n)]
+        step = max(PIECE, whole) if self._is_large(Z[:PIECE]) else PIECE
+        return [slice(i, min(i + step, whole)) for i in range(0, whole, step)] + [slice(whole, n)] * (n > whole)
+
+    def _values(self, Z: Array) -> Floats:
         if self._is_large(Z):
             return self._compiled_values(np.ascontiguousarray(Z, dtype=np.float64)) + self.intercept
         found = np.empty((len(Z), len(self.coef)))

@@ -34,7 +34,7 @@ def resolve(kernel: Any, gamma: Any, degree: float, coef0: float, X: Array, w: F
     v = None if w is None else w[w > 0]
     number = _gamma(gamma, kernel, there, v)
     centre = None
-    if kernel == "rbf":
+    if kernel in ("rbf", "laplacian"):  # rows far from 0 would lose the digits in which they differ
         centre = np.average(there, axis=0, weights=v)
         centre = centre if np.isfinite(centre).all() else None
     return Kernel(kernel, number, float(degree), float(coef0), centre=centre)

@@ -39,6 +39,7 @@ FEW_NUMBERS = 1 << 16  # of the open rows: what the interior-point method takes 
 PER_COLUMN = 4  # open rows a column: about one a column ends on the margin
 ENOUGH = 0.01  # of the rows: where fewer lie within the width, Newton's method is lent some curvature
 LENT = 1e-3  # of that which all rows would have at the greatest width
+WIDER, MOST_NUMBERS = 8, 1 << 23  # by how much zones grow where Newton's method ends without an answer, and up to where
 PATIENCE = 12  # steps at one width
 ROUNDS = 30
 LITTLE = 0.2  # of what the width costs
@@ -81,8 +82,24 @@ def smoothing(
             v, promised = _step(at, look, w)
         spent, number = spent + 1, number + 1
         w, look = advance(at, look, w, v, promised, hessian=True)
-    if best is not None:  # more steps bring nothing: rounding, or so many rows on the margin that no zone holds them
-        yield best._replace(number=number)
+    if best is not None:  # more steps bring nothing: rounding, or so many rows on the margin that no zone held them
+        yield from _with_more_open(problem, best._replace(number=number), most, tol, max_iter)
+
+
+def _with_more_open(problem: Problem, best: Iterate, most: int, tol: float, max_iter: int) -> Iterator[Iterate]:
+    """The best so far, then what larger zones about it bring; each costs more than all Newton's steps, so they come last."""
+    yield best
+    while not best.done and best.number < max_iter and most * WIDER * len(best.w) <= MOST_NUMBERS:
+        most *= WIDER
+        delta = best.width or NARROW
+        zone = _zone(problem, best.w, delta, most)
+        while zone.full:
+            delta *= 0.5
+            zone = _zone(problem, best.w, delta, most)
+        stand = Stand(best.w, best.objective, best.number)
+        for at in _exactly(problem, stand, delta, most, zone, tol, max_iter):
+            best = at if at.gap < best.gap or at.done else best._replace(number=at.number)
+        yield best
 
 
 def _step(at: Problem, look: Look, w: Floats) -> tuple[Floats, float]:

@@ -25,7 +25,7 @@ from assay.loops.kernels.slopes import gap_of, mark_settled, mark_violators, tak
 from assay.loops.kernels.working_set import solve_working_set
 from assay.numerics import Array, Floats
 from assay.solvers.dual.problem import DualProblem, DualState, best_intercept, measure
-from assay.solvers.dual.source import Source, source_of
+from assay.solvers.dual.source import Computed, Source, source_of
 from assay.solvers.dual.sqp import MOST_ROWS, sqp
 
 SET, LEAST_SET = 768, 256  # variables of a working set, of large problems and small
@@ -155,6 +155,11 @@ class Smo:
         return active
 
     @property
+    def narrows(self) -> bool:
+        """Whether variables are left out: kept values of all rows are had for nothing."""
+        return self.shrinking and isinstance(self.whole, Computed)
+
+    @property
     def is_whole(self) -> bool:
         return len(self.active.chosen) == self.l
 
@@ -199,6 +204,7 @@ class Smo:
     def shrink(self, top: float, bottom: float) -> bool:
         """Leave out what is settled; whether there was enough of it."""
         A = self.active
+        assert isinstance(A.source, Computed)
         settled = np.empty(len(A.chosen), dtype=bool)
         if len(A.chosen) - mark_settled(A.v, A.u, A.low, A.high, top, bottom, settled) > FEWER * len(A.chosen):
             return False
@@ -222,6 +228,7 @@ class Smo:
         self.u[self.active.chosen] = self.active.u
         values, beta = np.empty(self.n), self.beta()
         values[self.numbers] = self.active.f[: len(self.numbers)]
+        assert isinstance(self.whole, Computed)
         for rows, f, before in self.left:
             changed = np.flatnonzero(beta != before)
             values[rows] = self.whole.sums_at(rows, f, changed, (beta - before)[changed])
@@ -298,7 +305,7 @@ class Smo:
                 return
             self.number += 1
             since += 1
-            if self.shrinking and since % EVERY == 0 and self.shrink(top, bottom):
+            if self.narrows and since % EVERY == 0 and self.shrink(top, bottom):
                 stay = stay[:0]
                 top, bottom = self.active.look()
             new = self.active.choose(stay, top, bottom, size)

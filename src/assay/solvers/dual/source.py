@@ -36,12 +36,6 @@ class Source(Protocol):
     def add(self, f: Floats, pick: Array, coef: Floats) -> None:
         """f += Σ_i coef_i K(pick_i, ·)."""
 
-    def sums_at(self, rows: Array, f: Floats, pick: Array, coef: Floats) -> Floats:
-        """f + Σ_i coef_i K(pick_i, rows): `add` for some rows."""
-
-    def narrowed(self, keep: Array) -> Source:
-        """The same for some of the rows."""
-
 
 def source_of(kernel: Kernel, X: Floats, keep: Array, dtype: Any, workers: Threads | None, cache_bytes: int) -> Source:
     """Values among the rows keep of X."""
@@ -56,7 +50,7 @@ def _padded(q: int, dtype: Any) -> Array:
 
 
 class Computed:
-    """Every value is computed when it is asked for."""
+    """Every value is computed when it is asked for; for some of the rows alone where others are left out."""
 
     def __init__(self, kernel: Kernel, X: Floats, keep: Array, dtype: Any, workers: Threads | None) -> None:
         self.kernel, self.X, self.keep, self.dtype, self.workers = kernel, X, keep, dtype, workers
@@ -104,6 +98,7 @@ class Kept:
         self.owner = np.full(slots, -1, dtype=np.int64)
         self.used = np.zeros(slots, dtype=np.int64)  # when
         self.clock = 0
+        self.spare: list[Array] = []
 
     def room(self) -> Floats:
         return np.zeros(self.size)
@@ -129,7 +124,12 @@ class Kept:
     def _compute(self, part: tuple[Array, Array]) -> None:
         rows, slots = part
         if self.tiles is not None:
-            self.rows[slots] = self.tiles.values(self.tiles.group(self.X, self.keep[rows]))
+            room = (
+                self.spare.pop() if self.spare else None
+            )  # of a part before: fresh memory takes as long as its values
+            K = self.tiles.padded_values(self.tiles.group(self.X, self.keep[rows]), room)
+            self.rows[slots] = K[: len(rows), : self.size]
+            self.spare.append(K.reshape(-1))
         elif self.kernel.name == "precomputed":
             self.rows[slots] = self.X[np.ix_(self.keep[rows], self.keep)]
         else:
@@ -139,7 +139,7 @@ class Kept:
         K = _padded(len(pick), self.dtype)
         for i in range(0, len(pick), len(self.owner)):
             part = pick[i : i + len(self.owner)]
-            K[i : i + len(part), : len(pick)] = self.rows[self._fetch(part)][:, pick]
+            K[i : i + len(part), : len(pick)] = self.rows[self._fetch(part)[:, None], pick]
         return K
 
     def add(self, f: Floats, pick: Array, coef: Floats) -> None:
@@ -150,25 +150,5 @@ class Kept:
             for _ in map(work, firsts) if self.workers is None or len(firsts) == 1 else self.workers.map(work, firsts):
                 pass
 
-    def sums_at(self, rows: Array, f: Floats, pick: Array, coef: Floats) -> Floats:
-        sums = np.zeros(self.size)
-        self.add(sums, pick, coef)
-        return f + sums[rows]
-
     def _add_stretch(self, f: Floats, slots: Array, coef: Floats, first: int) -> None:
         add_kept_rows(self.rows, slots, coef, first, min(first + STRETCH, self.size), f)
-
-    def narrowed(self, keep: Array) -> Kept:
-        """Kept rows of kept rows go along."""
-        fresh = Kept(self.kernel, self.X, self.keep[keep], self.dtype, self.workers, self.bytes)
-        slots = self.slot[keep]
-        known = np.flatnonzero(slots >= 0)
-        if len(known) > len(fresh.owner):
-            known = known[np.argsort(-self.used[slots[known]], kind="stable")[: len(fresh.owner)]]
-        for place, row in enumerate(known):
-            fresh.rows[place] = self.rows[slots[row]][keep]
-        fresh.slot[known] = np.arange(len(known))
-        fresh.owner[: len(known)] = known
-        fresh.used[: len(known)] = self.used[slots[known]]
-        fresh.clock = self.clock
-        return fresh

@@ -1,0 +1,116 @@
+"""Checks of linear models in kernel features: rows are mapped again by the definition of the map, then the linear model's claim is checked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from assay.certify.checks import CHECKS, checker
+from assay.certify.claim import Claim, Verdict
+from assay.engines import Block, Part, Rows
+from assay.engines.contents import content_keys
+from assay.numerics import Array, Floats
+
+OURS = ("kernel_features", "kernel_approximation")
+SAMPLE = 500
+AT_A_TIME = 1 << 16  # values of the kernel at a time: they stay near the processor
+LARGEST = 1 << 22  # features in memory
+SAME = 1e-7  # of the greatest value of the kernel: what errors of the map may be off by
+
+
+def check_on_features(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """Map the rows and have the claim checked of them as of any others."""
+    name = str(claim.witness["of_features"])
+    check = checker(name)
+    if check is None or name in OURS or name not in CHECKS:
+        raise ValueError(f"{name!r} is no claim about features")
+    return check(replace(claim, check=name), FeatureRows(rows, claim.witness), predict)
+
+
+class FeatureRows(Rows):
+    """Rows mapped by a witness, block by block."""
+
+    def __init__(self, rows: Rows, witness: dict[str, Any]) -> None:
+        self._rows, self._witness = rows, witness
+        self.has_target, self.has_weight = rows.has_target, rows.has_weight
+        self.n_columns = features_of(np.zeros((1, rows.n_columns)), witness).shape[1]
+
+    def blocks(self) -> Iterator[Part]:
+        for part in self._rows.blocks():
+            block = part.load()
+            step = max(1, LARGEST // self.n_columns)
+            for a in range(0, len(block.X), step):
+                y, w = (None if column is None else column[a : a + step] for column in (block.y, block.w))
+                yield Block(features_of(block.X[a : a + step], self._witness), y, w, block.start + a)
+
+
+def features_of(X: Array, witness: dict[str, Any]) -> Floats:
+    """φ of each row: Mᵀ k(x), or √(2/m) cos(ω·(x − c) + b)."""
+    X = np.asarray(X, dtype=np.float64)
+    if "landmarks" in witness:
+        L, M = (np.asarray(witness[name], dtype=np.float64) for name in ("landmarks", "map"))
+        if L.ndim != 2 or L.shape[1] != X.shape[1] or M.ndim != 2 or len(M) != len(L) or not M.size:
+            raise ValueError(f"landmarks {L.shape} and map {M.shape} do not fit the rows")
+        return np.asarray(kernel_of(X, L, witness) @ M)
+    waves, offset, centre = (
+        np.asarray(witness[name], dtype=np.float64) for name in ("frequencies", "offset", "centre")
+    )
+    if waves.ndim != 2 or len(waves) != X.shape[1] or offset.shape != waves.shape[1:] or centre.shape != X.shape[1:]:
+        raise ValueError(
+            f"frequencies {waves.shape}, offset {offset.shape} and centre {centre.shape} do not fit the rows"
+        )
+    return np.asarray(np.sqrt(2.0 / len(offset)) * np.cos((X - centre) @ waves + offset))
+
+
+def kernel_of(X: Floats, Z: Floats, witness: dict[str, Any]) -> Floats:
+    """K(x, z) for all rows x and z."""
+    name, (gamma, degree, coef0) = witness["kernel"], witness["kernel_numbers"]
+    if name in ("linear", "affine", "poly"):
+        P = X @ Z.T
+        return np.asarray(P if name == "linear" else 1.0 + P if name == "affine" else (gamma * P + coef0) ** degree)
+    if name not in ("rbf", "laplacian") or not gamma > 0:
+        raise ValueError(f"there is no kernel {name!r} with gamma={gamma!r}")
+    far = np.zeros((len(X), len(Z)))
+    step = max(1, AT_A_TIME // max(1, len(Z)))
+    for a in range(0, len(X), step):
+        for x, z in zip(X[a : a + step].T, Z.T):
+            gap = x[:, None] - z
+            far[a : a + step] += gap * gap if name == "rbf" else np.abs(gap)
+    return np.asarray(np.exp(-gamma * far))
+
+
+def drawn_again(rows: Rows, most: int, seed: int) -> Floats:
+    """The distinct rows of least hash: every block's rows are put to those kept so far, equal ones once, and the first kept."""
+    kept = np.empty((0, rows.n_columns))
+    for part in rows.blocks():
+        block = part.load()
+        X = block.X if block.w is None else block.X[block.w > 0]
+        both = np.unique(np.concatenate([kept, np.asarray(X, dtype=np.float64) + 0.0]), axis=0)
+        order = np.lexsort((content_keys(both, seed, np.float64), content_keys(both, seed, np.float32)))
+        kept = both[order[:most]]
+    return kept
+
+
+def check_approximation(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """Draw the rows again, and compare map and kernel on all their pairs."""
+    w = claim.witness
+    landmarks = np.asarray(w.get("landmarks", np.empty((0, rows.n_columns))), dtype=np.float64)
+    drawn = drawn_again(rows, len(landmarks) + SAMPLE, int(w["seed"]))
+    sample = drawn[-SAMPLE:]
+    if not np.array_equal(drawn[: len(landmarks)], landmarks):
+        return Verdict(claim.name, False, "the landmarks are not the rows of least hash", kind=claim.kind)
+    K, F = kernel_of(sample, sample, w), features_of(sample, w)
+    off = K - F @ F.T
+    rms, largest, trace = float(np.sqrt(np.mean(off**2))), float(np.abs(off).max()), float(off.diagonal().mean())
+    allowed = SAME * max(1e-300, float(np.abs(K).max()))
+    stated = (claim.value, w["largest"], w["trace"])
+    same = all(s is not None and abs(s - found) <= allowed for s, found in zip(stated, (rms, largest, trace)))
+    never_longer = not len(landmarks) or bool(off.diagonal().min() >= -allowed)
+    reason = f"on {len(sample)} rows products are off by {rms:.4g} (root mean square), {largest:.4g} at most"
+    if not never_longer:
+        reason = "some features are longer than their rows in the space of the kernel"
+    holds = same and never_longer and w["rows"] == len(sample)
+    return Verdict(claim.name, bool(holds), reason, rms, claim.kind)

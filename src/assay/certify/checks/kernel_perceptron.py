@@ -1,0 +1,250 @@
+"""Checks of kernel perceptron claims: rows with a coefficient are looked up, values of the kernel are taken anew, in plain NumPy."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from assay.certify.claim import Claim, Verdict
+from assay.engines import Rows
+from assay.numerics import Array, Floats
+
+EPS = float(np.finfo(np.float64).eps)
+AT_A_TIME = 1 << 21  # values of the kernel, or numbers of differences, that are held at a time
+
+
+class Table(NamedTuple):
+    """The rows of the fit: X (n, d) as they come, codes, weights with their class's factor, and the sizes of the blocks in which they came."""
+
+    X: Array
+    codes: Array
+    weights: Floats
+    sizes: list[int]
+
+
+def table_of(claim: Claim, rows: Rows) -> Table:
+    X, codes, weights = [], [], []
+    classes = list(claim.witness["classes"])
+    factor = np.asarray(claim.witness.get("factor", np.ones(len(classes))), dtype=np.float64)
+    if factor.shape != (len(classes),) or len(classes) < 2 or not np.all(factor >= 0):
+        raise ValueError("factors of the classes that cannot be")
+    for part in rows.blocks():
+        block = part.load()
+        if block.y is None:
+            raise ValueError("the rows have no target")
+        code = np.full(len(block.y), -1)
+        for k, label in enumerate(classes):
+            code[block.y == label] = k
+        if np.any(code < 0):
+            raise ValueError("the rows hold classes that the witness does not know")
+        X.append(np.asarray(block.X))
+        codes.append(code)
+        weights.append((np.ones(len(code)) if block.w is None else block.w) * factor[code])
+    return Table(np.concatenate(X), np.concatenate(codes), np.concatenate(weights), [len(code) for code in codes])
+
+
+class Machine(NamedTuple):
+    """f_k(x) = Σ_j coef_kj K(x_j, x) as the witness states it, of rows that the table holds."""
+
+    witness: dict[str, Any]
+    support: Array
+    Z: Floats
+    coef: Floats
+
+    @classmethod
+    def of(cls, claim: Claim, table: Table, name: str) -> Machine:
+        t = claim.witness
+        support, K = np.asarray(t["support"], dtype=np.int64), len(t["classes"])
+        coef = np.asarray(t[name], dtype=np.float64)
+        if coef.shape != (1 if K == 2 else K, len(support)) or not np.isfinite(coef).all():
+            raise ValueError("coefficients that do not fit the rows and classes")
+        if np.any(np.diff(support) <= 0) or np.any(support < 0) or np.any(support >= len(table.X)):
+            raise ValueError("row numbers that are not in order or not there")
+        Z = np.asarray(table.X[support], dtype=np.float64)
+        if t["kernel"] != "precomputed" and not np.array_equal(np.asarray(t["vectors"]), Z):
+            raise ValueError("the rows with a coefficient are not those of the table")
+        return cls(t, support, Z, coef)
+
+    def kernel(self, X: Floats) -> Floats:
+        """K(x_i, z_j)."""
+        t, name = self.witness, self.witness["kernel"]
+        gamma, degree, coef0 = float(t["gamma"]), float(t["degree"]), float(t["coef0"])
+        if name == "precomputed":
+            return X[:, self.support]
+        if name == "own":
+            return np.asarray(t["function"](X, self.Z), dtype=np.float64)
+        if name == "laplacian":
+            step = max(1, AT_A_TIME // max(1, self.Z.size))
+            parts = [np.abs(X[i : i + step, None] - self.Z).sum(axis=2) for i in range(0, len(X), step)]
+            return np.exp(-gamma * np.concatenate(parts))
+        if name == "rbf":
+            middle = self.Z.mean(axis=0)
+            A, B = X - middle, self.Z - middle
+            far = (A**2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2 * A @ B.T
+            near: Floats = np.exp(-gamma * np.maximum(far, 0.0))
+            return near
+        P: Floats = X @ self.Z.T
+        if name == "poly":
+            return np.power(gamma * P + coef0, degree)
+        if name == "sigmoid":
+            return np.tanh(gamma * P + coef0)
+        return P + {"linear": 0.0, "affine": 1.0}[name]
+
+    def scores(self, X: Array) -> Floats:
+        """(n, m), some rows at a time."""
+        step = max(1, AT_A_TIME // max(1, len(self.support)))
+        parts = [
+            self.kernel(np.asarray(X[i : i + step], dtype=np.float64)) @ self.coef.T for i in range(0, len(X), step)
+        ]
+        return np.concatenate([np.empty((0, len(self.coef))), *parts])
+
+    def square(self, X: Array) -> float:
+        """max K(x, x)."""
+        name, top = self.witness["kernel"], 0.0
+        if name in ("rbf", "laplacian"):
+            return 1.0
+        if name == "precomputed":
+            return float(np.diagonal(X).max())
+        for i in range(0, len(X), 256):
+            some = np.asarray(X[i : i + 256], dtype=np.float64)
+            top = max(top, float(np.diagonal(self._replace(Z=some).kernel(some)).max()))
+        return top
+
+    def rounding(self, X: Array) -> float:
+        """What rounding may change a decision value by: products of d numbers, what the kernel makes of that, and a sum over the rows."""
+        name, gamma, degree = (self.witness[key] for key in ("kernel", "gamma", "degree"))
+        A, top = np.asarray(X, dtype=np.float64), self.square(X)
+        u, off = (A.shape[1] + 8) * EPS, 8 * EPS * top
+        if name in ("rbf", "laplacian"):
+            A = A - self.Z.mean(axis=0)
+        if name == "laplacian":
+            off += 4 * u * gamma * np.abs(A).sum(axis=1).max()
+        elif name not in ("precomputed", "own"):
+            size = (A**2).sum(axis=1).max()
+            base = gamma * size + abs(float(self.witness["coef0"]))
+            grown = {"rbf": 4 * gamma * size, "poly": 2 * (degree + 1) * base**degree, "sigmoid": base}
+            off += u * grown.get(name, size + 1.0)
+        return float(np.abs(self.coef).sum() * (off + (len(self.support) + 8) * EPS * top))
+
+
+def _judge(S: Floats, codes: Array) -> tuple[Array, Floats]:
+    """(whether the answer is wrong, how far the right class is ahead)."""
+    if S.shape[1] == 1:
+        return (S[:, 0] >= 0) != (codes == 1), np.where(codes == 1, S[:, 0], -S[:, 0])
+    at = np.arange(len(S))
+    others = S.copy()
+    others[at, codes] = -np.inf
+    return S.argmax(axis=1) != codes, S[at, codes] - others.max(axis=1)
+
+
+def _counted(claim: Claim, table: Table) -> tuple[Machine, Floats, Floats]:
+    """The last coefficients, the number of mistakes that each row's says, and its step; raise where it says none."""
+    machine = Machine.of(claim, table, "last")
+    codes, steps = table.codes[machine.support], table.weights[machine.support]
+    C, at = machine.coef, np.arange(len(machine.support))
+    if np.any(steps <= 0):
+        raise ValueError("a row of weight 0 has a coefficient")
+    own = C[0] * np.where(codes == 1, 1.0, -1.0) if len(C) == 1 else C[codes, at]
+    count = own / steps
+    whole = np.rint(count)
+    tight = np.abs(count - whole) <= 1e-9 * np.maximum(1.0, whole)
+    if not (np.all(tight) and np.all(whole >= 0)):
+        raise ValueError("a coefficient is no whole number of mistakes times the weight of its row")
+    if len(C) > 1:
+        others = C.copy()
+        others[codes, at] = 0.0
+        if np.any(others > 1e-9 * own.max(initial=0.0)) or np.any(
+            np.abs(C.sum(axis=0)) > 1e-9 * np.maximum(own, 1e-300)
+        ):
+            raise ValueError("coefficients of a row that do not add up to zero, or of the wrong sign")
+    return machine, whole, steps
+
+
+def check_counts(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """Look up the rows with a coefficient; each coefficient is a whole number of steps, and they add up to the mistakes."""
+    t, table = claim.witness, table_of(claim, rows)
+    _, count, _ = _counted(claim, table)
+    total, stated, dropped = int(count.sum()), int(t["mistakes"]), int(t["dropped"])
+    holds = total == stated if dropped == 0 else total <= stated - dropped
+    holds = holds and claim.value == stated
+    reason = f"{len(count)} coefficients count {total} mistakes, {stated} are stated"
+    return Verdict(claim.name, bool(holds), reason, float(stated), claim.kind)
+
+
+def check_values(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """Add up the decision values of the stated rows, and compare them with those stated and with what the model answers."""
+    t, table = claim.witness, table_of(claim, rows)
+    machine = Machine.of(claim, table, "coef")
+    asked, values = np.asarray(t["asked"], dtype=np.int64), np.asarray(t["values"], dtype=np.float64)
+    if (
+        not len(asked)
+        or np.any(asked < 0)
+        or values.shape != (len(asked), len(machine.coef))
+        or claim.value != len(asked)
+    ):
+        raise ValueError("no rows are asked, or other values than theirs are stated")
+    S = machine.scores(table.X[asked])
+    size = machine.rounding(table.X) + 1e-9 * float(np.abs(S).max())
+    off = float(np.abs(S - values).max())
+    two = S.shape[1] == 1
+    codes = (S[:, 0] >= 0).astype(int) if two else S.argmax(axis=1)
+    top = np.sort(S, axis=1)
+    sure = np.abs(S[:, 0]) > size if two else top[:, -1] - top[:, -2] > 2 * size
+    if predict is not None:
+        said = np.asarray(predict(table.X[asked]))
+        same = said == np.array(t["classes"], dtype=said.dtype)[codes]
+        if not np.all(same | ~sure):
+            return Verdict(claim.name, False, "the model answers something else", kind=claim.kind)
+    reason = f"decision values of {len(asked)} rows are off by {off:.3g} at most"
+    return Verdict(claim.name, bool(off <= size), reason, float(len(asked)), claim.kind)
+
+
+def check_bound(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """Take R, ‖w‖ and the margin from all rows again, count the mistakes, and compare with the bound."""
+    t, table = claim.witness, table_of(claim, rows)
+    if t["kernel"] == "sigmoid":
+        raise ValueError("the sigmoid kernel has no feature space")
+    machine, count, steps = _counted(claim, table)
+    there = table.weights > 0
+    S = machine.scores(table.X)
+    _, ahead = _judge(S[there], table.codes[there])
+    X = np.where(there[:, None], table.X, 0.0) if t["kernel"] == "precomputed" else table.X[there]
+    square, off = machine.square(X), machine.rounding(X)
+    norm = math.sqrt(max(0.0, float((machine.coef * S[machine.support].T).sum())))
+    least, R, gamma = float(ahead.min()) - off, math.sqrt(square), float(t["margin"])
+    norm = math.sqrt(norm**2 + off * float(np.abs(machine.coef).sum()))
+    if not (norm > 0 and 0 < gamma <= least / norm and math.isclose(R, float(t["radius"]), rel_tol=1e-6)):
+        reason = f"R = {R:.6g} and a margin of {least / max(norm, 1e-300):.6g} are not those stated ({t['radius']:.6g}, {gamma:.6g})"
+        return Verdict(claim.name, False, reason, kind=claim.kind)
+    sums, squares = float((count * steps).sum()), float((count * steps**2).sum())
+    value, bound = sums**2 / squares, (2 if len(t["classes"]) > 2 else 1) * square / gamma**2
+    holds = value <= bound * (1 + 1e-9) and math.isclose(bound, float(claim.bound or 0.0), rel_tol=1e-6)
+    holds = holds and math.isclose(value, float(claim.value or 0.0), rel_tol=1e-9)
+    reason = f"{value:.6g} mistakes <= {bound:.6g} with R = {R:.6g}, gamma = {gamma:.6g}"
+    return Verdict(claim.name, bool(holds), reason, value, claim.kind)
+
+
+def check_errors(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+    """Count the rows on the wrong side again; where they are too many to look at all, every s-th."""
+    t, table = claim.witness, table_of(claim, rows)
+    machine, every = Machine.of(claim, table, "coef"), int(t["every"])
+    there = np.flatnonzero(table.weights > 0)
+    weight, off = float(table.weights.sum()), machine.rounding(table.X)
+    same = len(there) == t["rows"] and math.isclose(weight, float(t["weight"]), rel_tol=1e-9) and every >= 1
+    some = there[::every]
+    wrong, ahead = _judge(machine.scores(table.X[some]), table.codes[some])
+    sure = wrong & (ahead < -2 * off)
+    unsure = np.abs(ahead) <= 2 * off
+    found, most = int(sure.sum()), int((sure | unsure).sum())
+    share = float(table.weights[some][wrong].sum() / table.weights[some].sum())
+    stated, wrong_stated = float(claim.value or 0.0), int(t["wrong"])
+    if every == 1:
+        near = float(table.weights[some][unsure].sum()) / weight
+        holds = found <= wrong_stated <= most and abs(share - stated) <= near + 1e-9 * max(share, 1e-6)
+    else:
+        spread = 5 * math.sqrt(max(stated * (1 - stated), 1 / len(some)) / len(some))
+        holds = claim.kind != "proof" and abs(share - stated) <= spread
+    reason = f"{int(wrong.sum())} of {len(some)} rows are on the wrong side, a share of {share:.6g} by weight"
+    return Verdict(claim.name, bool(same and holds), reason, share, claim.kind)

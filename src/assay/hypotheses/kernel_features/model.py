@@ -1,0 +1,252 @@
+"""A linear model in kernel features: the map and the linear model in one estimator, one file and one certificate.
+
+    f(x) = w·φ(x) + b,      φ(x)·φ(z) ≈ K(x, z)        Shape: that of the linear model, after one fold for the map
+
+The linear model is fitted whole, on rows that are mapped block by block, so it runs wherever they lie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from assay.certify import Claim
+from assay.engines import ArrayRows, Block, Engine, MappedRows, Part, Rows
+from assay.engines.blas import one_thread_blas
+from assay.engines.threads import Threads
+from assay.errors import ModelFileError
+from assay.hypotheses.kernel_features.claims import approximation_claim, on_features
+from assay.hypotheses.kernel_features.learning import Learnt, MapError, Wish, learn, mapped_rows
+from assay.hypotheses.kernel_features.maps import KernelMap, LandmarkMap, WaveMap, centred
+from assay.hypotheses.linear.trail import Trail
+from assay.inputs import as_rows, refuse_non_finite
+from assay.kernels import Kernel
+from assay.labels import Labels
+from assay.layout import Layout
+from assay.learner import Fact, Learner, Step, Tensor
+from assay.numerics import Array, Floats
+from assay.params import Param, check_params
+from assay.store import Record
+
+MOST_IN_MEMORY = 1 << 26  # features that are kept; where there are more, rows in memory are mapped again in every pass
+
+MAP_LAYOUT: Layout = {
+    "gamma_": Fact(float, low=0),
+    "landmarks_": Tensor(("l", "d"), optional=True),
+    "map_": Tensor(("l", "D"), optional=True),
+    "frequencies_": Tensor(("d", "D"), optional=True),
+    "offset_": Tensor(("D",), optional=True),
+    "centre_": Tensor(("d",), optional=True),
+    "error_rms_": Fact(float, low=0),
+    "error_max_": Fact(float, low=0),
+    "error_trace_": Fact(float),
+    "error_rows_": Fact(int, low=1),
+}
+OURS = {"coef_": "feature_coef_"}  # `coef_` would be taken for weights of the columns
+THEIRS = {ours: theirs for theirs, ours in OURS.items()}
+PARTS = {"nystroem": ("landmarks_", "map_"), "fourier": ("frequencies_", "offset_", "centre_")}
+
+
+def layout_with(*linear: type[Learner]) -> Layout:
+    """The layout of a map and one of these linear models, whose columns are the D features; their own classes say what must be there."""
+    parts: dict[str, Tensor | Fact] = dict(MAP_LAYOUT)
+    for cls in linear:
+        for name, part in cls.layout.items():
+            if isinstance(part, Tensor):
+                part = replace(part, dims=tuple("D" if dim == "d" else dim for dim in part.dims))
+            parts[OURS.get(name, name)] = replace(part, optional=True)
+    return parts
+
+
+@dataclass
+class Shared:
+    """What fits of one search share: the map and the mapped rows of a wish, the classes, and the linear fits' trail."""
+
+    wish: Any = None
+    learnt: Learnt | None = None
+    mapped: Rows | None = None
+    classes: Array | None = None
+    trail: Trail = field(default_factory=Trail)
+
+
+class KernelFeaturesModel(Learner):
+    """What the classifier and the regressor share. Subclasses give the linear model, `_linear`."""
+
+    params: ClassVar[Mapping[str, Param]]
+
+    features: str
+    kernel: str
+    gamma: Any
+    degree: int
+    coef0: float
+    n_components: int
+    random_state: int
+
+    gamma_: float
+    error_rms_: float
+    error_max_: float
+    error_trace_: float
+    error_rows_: int
+    feature_coef_: Floats
+
+    _map: KernelMap
+    _shared: Shared | None = None
+
+    def _linear(self) -> Learner:
+        """The linear model with this one's hyper-parameters, not fitted."""
+        raise NotImplementedError
+
+    def _labels(self, engine: Engine, rows: Rows, classes: Any) -> Labels | None:
+        """The labels of the rows; None: the target is a number."""
+        return None
+
+    @property
+    def approximation_error_(self) -> MapError:
+        """How far φ(x)·φ(z) is from K(x, z), on rows of the fit."""
+        self._check_fitted()
+        return MapError(self.error_rms_, self.error_max_, self.error_trace_, self.error_rows_)
+
+    # --- fitting ----------------------------------------------------------------------------------------------------
+
+    def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
+        shared = self._shared if self._shared is not None else Shared()
+        wish = Wish.of(self, self.features)
+        if shared.wish == wish and shared.learnt is not None and shared.mapped is not None:
+            learnt, mapped = shared.learnt, shared.mapped
+            if shared.classes is not None:
+                self.classes_ = shared.classes
+        else:
+            rows = engine.keep(rows)
+            learnt = learn(engine, rows, wish, self._labels(engine, rows, classes), marked=True)
+            mapped = brought_near(engine, mapped_rows(rows, learnt.map))
+            shared.wish, shared.learnt, shared.mapped, shared.trail = wish, learnt, mapped, Trail()
+            shared.classes = getattr(self, "classes_", None)
+        linear = self._linear()
+        linear._forget()
+        linear._remember_columns(mapped)
+        if self._shared is not None and hasattr(linear, "_trail"):
+            linear._trail = shared.trail
+        linear._learn(engine, mapped, True, getattr(self, "classes_", None))
+        self._take(linear, learnt)
+
+    def _take(self, linear: Learner, learnt: Learnt) -> None:
+        """Set what was learnt."""
+        self._map, self.gamma_ = learnt.map, float(learnt.map.kernel.gamma)
+        for name, part in learnt.map.parts().items():
+            setattr(self, f"{name}_", part)
+        self.error_rms_, self.error_max_, self.error_trace_, self.error_rows_ = learnt.error
+        for name in linear.layout:
+            if hasattr(linear, name):
+                setattr(self, OURS.get(name, name), getattr(linear, name))
+        self._state = linear._state
+        self._provenance = {"fingerprint": learnt.survey.mark.hex()}
+        self._claims = self._make_claims()
+
+    def fit_each(self, X: Any, settings: Sequence[Mapping[str, Any]]) -> Iterator[Self]:
+        """A model for each of the settings; those of one map share it and the mapped rows."""
+        shared = Shared()
+        for changed in settings:
+            model = type(self)(**{**self.get_params(), **changed})
+            model._shared = shared
+            model._fit(X, None, None)
+            del model._shared
+            yield model
+
+    def _fitted_linear(self) -> Learner:
+        """The linear model as it was fitted, made of this one's parts."""
+        linear = self._linear()
+        linear._forget()
+        linear.n_features_in_ = self._map.width
+        for name in linear.layout:
+            if hasattr(self, OURS.get(name, name)):
+                setattr(linear, name, getattr(self, OURS.get(name, name)))
+        if hasattr(self, "classes_"):
+            linear.classes_ = self.classes_
+        linear._state, linear._fitted_with = self._state, linear.get_params()
+        return linear
+
+    def _make_claims(self) -> tuple[Claim, ...]:
+        error = MapError(self.error_rms_, self.error_max_, self.error_trace_, self.error_rows_)
+        of_linear = (on_features(claim, self._map) for claim in self._fitted_linear()._make_claims())
+        return (*of_linear, approximation_claim(self._map, error, int(self.random_state)))
+
+    def complexity(self) -> float:
+        """That of the linear model: the free weights of the features."""
+        self._check_fitted()
+        fitted = copy(self)
+        vars(fitted).update(self._fitted_with)  # whatever set_params did since
+        return fitted._fitted_linear().complexity()
+
+    def steps(self, X: Any, y: Any = None, sample_weight: Any = None, *, every: int | None = None) -> Iterator[Step]:
+        """Those of the linear model, on the mapped rows."""
+        check_params(self)
+        rows, engine = as_rows(X, y, sample_weight).in_memory(), Threads(1)
+        with one_thread_blas():
+            learnt = learn(engine, rows, Wish.of(self, self.features))
+            mapped = mapped_rows(rows, learnt.map).in_memory()
+        linear: Any = self._linear()
+        for step in linear.steps(mapped, every=every):
+            yield replace(step, values={OURS.get(name, name): value for name, value in step.values.items()})
+
+    # --- answering --------------------------------------------------------------------------------------------------
+
+    def _refuse_non_finite(self, block: Block) -> None:
+        if not np.isfinite(block.X).all():
+            refuse_non_finite(block.X, block.start, self._column_names())
+
+    # --- file -------------------------------------------------------------------------------------------------------
+
+    def _restore(self, record: Record) -> None:
+        super()._restore(record)
+        Wish.of(self, self.features)
+        for features, names in PARTS.items():
+            if any((name in record.arrays) != (features == self.features) for name in names):
+                raise ModelFileError(f"The model file's map is not one of features={self.features!r}.")
+        parts = [record.arrays[name] for name in PARTS[self.features]]
+        if not all(part.size for part in parts) or not self.gamma_ > 0:
+            raise ModelFileError("The model file's map has no features, or a gamma of 0.")
+        kernel = Kernel(self.kernel, float(self.gamma_), float(self.degree), float(self.coef0))
+        if self.features == "nystroem":
+            self._map = LandmarkMap(centred(kernel, parts[0]), *parts)
+        else:
+            self._map = WaveMap(kernel, *parts)
+        linear = type(self._linear()).from_record(self._linear_record(record))
+        self._state = linear._state
+
+    def _linear_record(self, record: Record) -> Record:
+        """The linear model's share of a record: its own class checks it."""
+        linear = self._linear()
+        mine = [name for name in record.arrays.keys() | record.facts.keys() if name not in MAP_LAYOUT]
+        return Record(
+            model=linear.name,
+            params={name: value for name, value in linear.get_params().items() if name != "n_jobs"},
+            n_features=self._map.width,
+            arrays={THEIRS.get(name, name): record.arrays[name] for name in mine if name in record.arrays},
+            facts={THEIRS.get(name, name): record.facts[name] for name in mine if name in record.facts},
+            classes=record.classes,
+            provenance={k: v for k, v in record.provenance.items() if k == "fingerprint"},
+        )
+
+
+def brought_near(engine: Engine, mapped: MappedRows, most: int | None = MOST_IN_MEMORY) -> Rows:
+    """Mapped rows as an array where they are computed in memory and are at most so many numbers; else they are mapped as they are read."""
+    source = mapped.source
+    if engine.name != "threads" or not isinstance(source, ArrayRows):
+        return mapped
+    n = source.n_rows or 0
+    if most is not None and n * mapped.n_columns > most:
+        return mapped
+    out = np.empty((n, mapped.n_columns))
+    for _ in engine.map(partial(_fill, out), mapped.blocks()):
+        pass
+    return ArrayRows(out, source.y, source.w)
+
+
+def _fill(out: Floats, part: Part) -> None:
+    block = part.load()
+    out[block.start : block.start + len(block.X)] = block.X

@@ -1,0 +1,3 @@
+"""The kernel perceptron. Shape: ordered stream."""
+
+from assay.hypotheses.kernel_perceptron.model import KernelPerceptron as KernelPerceptron

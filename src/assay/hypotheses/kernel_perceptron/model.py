@@ -1,0 +1,285 @@
+"""The kernel perceptron of the lecture notes. Shape: ordered stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from assay.certify import Claim
+from assay.certify.same_rows import fingerprint_of
+from assay.engines import ArrayRows, Block, Engine, Rows
+from assay.errors import ConvergenceWarning, ModelFileError, ParameterError, as_seen_by_sklearn, tell
+from assay.hypotheses.classes_there import refuse_unlisted
+from assay.hypotheses.kernel_perceptron.claims import claims_of
+from assay.hypotheses.kernel_perceptron.look import look
+from assay.hypotheses.kernel_perceptron.parts import LAYOUT, LOOKED, PARAMS, check_parts
+from assay.hypotheses.kernel_perceptron.start import Begun, begin, rule_of
+from assay.hypotheses.perceptron_answers import mean_weights
+from assay.hypotheses.perceptron_look import class_factors
+from assay.inputs import refuse_non_finite
+from assay.kernels import Expansion, Kernel
+from assay.layout import Layout
+from assay.learner import Classifier, Step
+from assay.learner.prospect import Features, Prospect
+from assay.numerics import Array, Floats
+from assay.params import Param
+from assay.store import Record
+
+MANY_ROWS = 100_000  # from here on a comparison leaves it out
+
+
+class KernelPerceptron(Classifier):
+    """The perceptron in the feature space of a kernel: α counts the mistakes at each row. Shape: ordered stream.
+
+        f(x) = Σ_i α_i y_i K(x_i, x)        answer: the greater class (y = +1) where f(x) ≥ 0, else the lower one (−1)
+        at a mistake at row i:  α_i ← α_i + 1         (K > 2 classes: argmax f_k;  α_ki + 1 for the right class, − 1 for the winner)
+
+    With `kernel="affine"`, 1 + x·z, it is the `Perceptron`: w = Σ α_i y_i (1, x_i). `order`: "cyclic" visits row after row until a pass makes
+    no mistake (`shuffle`: the rows of each block in a new random order in each pass); "first-mistake" corrects the first row with
+    y f(x) ≤ 0 and searches again from the first row on (`max_iter` counts the searches). `variant="averaged"` answers with the average of all
+    coefficients that there were. A weight of a row (or class) multiplies its step; rows of weight 0 are not visited.
+
+    `budget` keeps at most so many rows: at a mistake of another one, a kept row drawn at random goes, with its coefficient (the random budget
+    perceptron of Cavallanti, Cesa-Bianchi and Gentile, 2007). A visit then takes bounded time, whatever the number of rows, but no
+    pass need ever be without mistakes.
+
+    `kernel`: "linear", "affine", "poly", "rbf", "laplacian", "sigmoid", "precomputed" (fit on K(x_i, x_j), answer K(x, x_i)), or a function
+    f(X, Z) of yours. `partial_fit` visits new rows once, in order. Exclusive or, which no line can do:
+
+    >>> model = KernelPerceptron(gamma=1.0).fit([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
+    >>> model.predict([[0.1, 0.9], [0.9, 0.9]]), model.dual_coef_, model.mistakes_
+    (array([1, 0]), array([[-1.,  1.,  1., -1.]]), 4)
+    """
+
+    name = "kernel-perceptron"
+    ends_by_itself = False  # rows that nothing separates never end it
+    depends_on_order = True
+    params: ClassVar[Mapping[str, Param]] = PARAMS
+    layout: ClassVar[Layout] = LAYOUT
+    slow_rows = 1024
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        gamma: float | str = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
+        order: str = "cyclic",
+        max_iter: int = 1000,
+        variant: str = "last",
+        budget: int | None = None,
+        shuffle: bool = False,
+        random_state: int | None = 0,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.order = order
+        self.max_iter = max_iter
+        self.variant = variant
+        self.budget = budget
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+
+    support_: Array
+    support_vectors_: Floats
+    dual_coef_: Floats
+    last_coef_: Floats
+    drift_: Floats
+    gamma_: float
+    centre_: Floats
+    seen_: int
+    t_: int
+    mistakes_: int
+    dropped_: int
+    step_sum_: float
+    step_squares_: float
+    asked_: Array
+    rows_: int
+    weight_: float
+    wrong_: int
+    history_: str
+
+    @classmethod
+    def prospect(cls, kind: str, features: Features) -> Prospect | None:
+        """The average over few passes, then the last coefficients over more; passes are bounded, as noisy rows take very many."""
+        if kind != "classifier":
+            return None
+        unfit = None
+        if features.text:
+            unfit = "words become many sparse columns, and kernels of sparse rows are not there"
+        elif features.rows > MANY_ROWS:
+            unfit = f"more than {MANY_ROWS} rows would be compared with each other for too long"
+        tried = (("averaged", 5), ("last", 20))
+        return Prospect(
+            search=tuple({"kernel": "rbf", "gamma": "scale", "variant": v, "max_iter": n} for v, n in tried),
+            scaled=True,
+            unfit=unfit,
+        )
+
+    def complexity(self) -> float:
+        """The coefficients ≠ 0."""
+        self._check_fitted()
+        return float(np.count_nonzero(self.dual_coef_))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # where nothing separates the rows, nothing is promised of the last ones
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    # --- learning ---------------------------------------------------------------------------------------------------
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Visit more rows once, in their order, from the present coefficients; γ stays that of the first rows.
+
+        `classes` lists every class that can ever occur; the first call needs it, later calls may repeat it.
+        """
+        refuse_unlisted(self, classes)
+        if self.class_weight == "balanced":
+            raise ParameterError(
+                "class_weight='balanced' needs all rows at once, and partial_fit sees some: give the weights as a dict, "
+                "e.g. class_weight={0: 1.0, 1: 3.0}."
+            )
+        if self.kernel == "precomputed":
+            raise ParameterError(
+                "partial_fit needs the kernel's values between new rows and earlier ones, which a precomputed matrix does not hold: use fit."
+            )
+        return self._fit(X, y, sample_weight, afresh=False, classes=classes)
+
+    def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
+        whole = afresh and classes is None
+        rule = rule_of(self)
+        labels = self._classes_of(engine, rows, afresh, classes)
+        self.class_factor_ = class_factors(self.class_weight, engine, rows, labels, whole)
+        kept = rows.in_memory()
+        assert isinstance(kept, ArrayRows)
+        begun = begin(self, rule, labels, kept, afresh)
+        run = begun.run
+        for _ in run.passes_of(int(self.max_iter)) if whole else run.one_pass(begun.old):
+            pass
+        for name in LOOKED:
+            vars(self).pop(name, None)
+        self._keep(begun)
+        self._provenance = {}
+        self.history_ = "fit" if whole else "pieces"
+        if whole:
+            answering = run.beta if run.drift is None else mean_weights(run.beta, run.drift, run.visited)
+            vars(self).update(look(run, run.targets, answering))
+            self.converged_ |= self.wrong_ == 0 and not rule.zero and run.drift is None
+            self._provenance = {"fingerprint": fingerprint_of(rows, self.classes_)}
+            if not self.converged_:
+                self._warn()
+        self._claims = self._make_claims()
+
+    def _keep(self, begun: Begun) -> None:
+        """What was learnt: rows with a coefficient, in the order of their numbers."""
+        run = begun.run
+        self.seen_ = begun.seen
+        self.t_, self.mistakes_, self.dropped_ = run.visited, run.mistakes, run.dropped
+        self.step_sum_, self.step_squares_ = run.step_sum, run.step_squares
+        self.n_iter_, self.converged_ = run.passes, bool(run.converged)
+        some = run.beta.any(axis=0)
+        there = np.flatnonzero(some if run.drift is None else some | run.drift.any(axis=0))
+        self.support_ = begun.numbers[there]
+        self.support_vectors_ = np.empty((len(there), 0)) if self.kernel == "precomputed" else begun.X[there]
+        last = np.ascontiguousarray(run.beta[:, there])
+        if run.drift is None:
+            self.dual_coef_ = last
+        else:
+            self.last_coef_, self.drift_ = last, np.ascontiguousarray(run.drift[:, there])
+            self.dual_coef_ = mean_weights(last, self.drift_, run.visited)
+        self._fitted_with = self.get_params()
+        self._expand()
+
+    def _warn(self) -> None:
+        what = "searches" if self.order == "first-mistake" else "passes"
+        advice = "Raise max_iter, or use variant='averaged'; a larger gamma (or degree) separates more."
+        if self.budget is not None:
+            advice = f"With a budget of {self.budget} rows that may never end: raise the budget, or take the result as it is."
+        tell(
+            f"KernelPerceptron: {self.max_iter} {what} did not end in one without a mistake; {self.wrong_} of {self.rows_} rows are on the "
+            f"wrong side. {advice}",
+            as_seen_by_sklearn(ConvergenceWarning),
+        )
+
+    # --- certificate, file, steps -----------------------------------------------------------------------------------
+
+    def _make_claims(self) -> tuple[Claim, ...]:
+        return claims_of(self)
+
+    def to_record(self) -> Record:
+        """The fitted model as plain data."""
+        self._check_fitted()
+        if callable(self._fitted_with["kernel"]):
+            raise ModelFileError(
+                "A model with a kernel function of yours cannot be saved: the function is code, and a model file holds data only. Use a kernel "
+                "by its name, or kernel='precomputed' with the values of your function."
+            )
+        return super().to_record()
+
+    def _restore(self, record: Record) -> None:
+        super()._restore(record)
+        check_parts(self)
+        self._expand()
+
+    def steps(self, X: Any, y: Any = None, sample_weight: Any = None, *, every: int | None = None) -> Iterator[Step]:
+        """The visits of a fit, one after another (every `every`-th and the last).
+
+        Each step's values: the `row` visited, its `score` before, the `prediction`, whether it was a `mistake`, the row that a budget
+        `dropped` (−1: none), and the coefficients after it (`support_`, `dual_coef_`).
+        """
+        from assay.hypotheses.kernel_perceptron.steps import steps_of
+
+        return steps_of(self, X, y, sample_weight, every or 1)
+
+    # --- answering --------------------------------------------------------------------------------------------------
+
+    def _kernel(self) -> Kernel:
+        """The kernel function of the fit."""
+        with_ = self._fitted_with
+        if callable(with_["kernel"]):
+            return Kernel("own", own=with_["kernel"])
+        centre = getattr(self, "centre_", None)
+        return Kernel(with_["kernel"], self.gamma_, float(with_["degree"]), float(with_["coef0"]), centre=centre)
+
+    _f: Expansion
+
+    def _expand(self) -> None:
+        """Make the function that answers."""
+        kernel = self._kernel()
+        rows = self.support_ if kernel.name == "precomputed" else self.support_vectors_
+        self._f = Expansion(kernel, rows, self.dual_coef_, np.zeros(len(self.dual_coef_)))
+
+    def _scores(self, X: Array) -> Floats:
+        """(n, 1) for two classes, else (n, K)."""
+        return self._f.values(np.asarray(X, dtype=np.float64))
+
+    def _checked_scores(self, block: Block) -> Floats:
+        refuse_non_finite(block.X, block.start, self._column_names())
+        return super()._checked_scores(block)
+
+    def decision_function(self, X: Any) -> Array:
+        """f(x) of each row, ≥ 0 for the greater of two classes; (n, K) for more classes."""
+        return self._answer(X, self._decision_block)
+
+    def _decision_block(self, block: Block) -> Array:
+        Z = self._checked_scores(block)
+        return Z[:, 0] if Z.shape[1] == 1 else Z
+
+    def _predict_block(self, block: Block) -> Array:
+        if len(self.dual_coef_) == 1:  # signs are had sooner than values
+            refuse_non_finite(block.X, block.start, self._column_names())
+            codes = (self._f.signed(np.asarray(block.X, dtype=np.float64))[:, 0] >= 0).astype(np.intp)
+        else:
+            codes = self._checked_scores(block).argmax(axis=1)
+        labels: Array = self.classes_[codes]
+        return labels
