@@ -57,6 +57,20 @@ def adapt(P, M, V, G, first, stop, decays, rate, penalty, beta1, beta2, small): 
         P[k] -= rate * M[k] / (np.sqrt(V[k]) + small)
 
 
+@inner
+def bring(x, d, rows, first, many, m, A, at, wide):  # type: ignore[no-untyped-def]
+    """Rows rows[first …] of x to A[at …], with rows of zeros up to m."""
+    for i in range(m):
+        to = at + i * wide
+        if i < many:
+            row = rows[first + i] * d
+            for j in range(d):
+                A[to + j] = x[row + j]
+        else:
+            for j in range(d):
+                A[to + j] = 0.0
+
+
 @njit(nogil=True, cache=True)
 def run_epoch(
     X,
@@ -73,6 +87,7 @@ def run_epoch(
     work,
     what,
     loss,
+    bias,
     outputs,
     how,
     P,
@@ -87,6 +102,8 @@ def run_epoch(
     decays,
     numbers,
     nesterov,
+    dropout,
+    seed,
     begun,
     rank,
     ranks,
@@ -94,8 +111,8 @@ def run_epoch(
     sums,
 ):  # type: ignore[no-untyped-def]
     """One pass over the rows in `order` by thread `rank` of `ranks`. numbers: rate, penalty, momentum, β₁, β₂, ε. sums[2 p], sums[2 p + 1]: Σ c loss and Σ c [wrong]
-    of the pieces p."""
-    d, size, n = X.shape[1], len(P), len(order)
+    of the pieces p. Returns the batches since the beginning."""
+    size, n = len(P), len(order)
     p_, t_, m_, v_, g_, z_, a_, d_, s_ = (
         bare(P),
         bare(turned),
@@ -120,6 +137,8 @@ def run_epoch(
     own_first, own_stop = size * rank // ranks, size * (rank + 1) // ranks
     places = np.empty(len(units), dtype=np.int64)
     given = np.empty_like(numbers)  # numbers of the width of all others
+    given[2] = 1.0 / (1.0 - dropout)
+    times = given[2]
     met = 0
     for start in range(0, n, batch):
         many = min(batch, n - start)
@@ -129,41 +148,129 @@ def run_epoch(
             m = -(-(stop - first) // SHORT) * SHORT
             for l in range(len(units)):
                 places[l] = p * work + units[l]
-            for i in range(m):
-                at = places[0] + i * wide[0]
-                if i < stop - first:
-                    row = rows_[first + i] * d
-                    for j in range(d):
-                        a_[at + j] = x_[row + j]
-                else:
-                    for j in range(d):
-                        a_[at + j] = 0.0
-            forward(wide, weights, biases, places, what, p_, z_, a_, m)
+            bring(x_, X.shape[1], rows_, first, stop - first, m, a_, places[0], wide[0])
+            forward(wide, weights, biases, places, what, p_, z_, a_, m, dropout, times, seed, begun, p)
             total, wrong = judge(
                 loss, outputs, wide, places, codes_, targets_, c_, rows_, first, stop - first, share, a_, d_, m
             )
             sums[2 * p] += total
             sums[2 * p + 1] += wrong
-            backward(wide, weights, biases, places, what, p_, t_, z_, a_, d_, s_, g_, p * size, m)
+            backward(
+                wide,
+                weights,
+                biases,
+                places,
+                what,
+                t_,
+                z_,
+                a_,
+                d_,
+                s_,
+                g_,
+                p * size,
+                m,
+                bias,
+                dropout,
+                times,
+                seed,
+                begun,
+                p,
+            )
         met = meet(flags_, rank, ranks, met)
         begun += 1
         add_pieces(g_, pieces, size, own_first, own_stop)
         given[0] = penalty * share
-        pull = given[0]
         if how == ADAM:
             given[1] = rate * math.sqrt(1 - float(beta2) ** begun) / (1 - float(beta1) ** begun)
-            fast = given[1]
-            adapt(p_, m_, v_, g_, own_first, own_stop, decay_, fast, pull, beta1, beta2, small)
+            adapt(p_, m_, v_, g_, own_first, own_stop, decay_, given[1], given[0], beta1, beta2, small)
         elif nesterov:
-            descend_ahead(p_, m_, g_, own_first, own_stop, decay_, rate, pull, momentum)
+            descend_ahead(p_, m_, g_, own_first, own_stop, decay_, rate, given[0], momentum)
         else:
-            descend(p_, m_, g_, own_first, own_stop, decay_, rate, pull, momentum)
+            descend(p_, m_, g_, own_first, own_stop, decay_, rate, given[0], momentum)
         met = meet(flags_, rank, ranks, met)
-        for l in range(2, len(wide)):
-            at, before, after = weights[l], wide[l - 1], wide[l]
-            for i in range(before * rank // ranks, before * (rank + 1) // ranks):
-                for j in range(after):
-                    t_[at + j * before + i] = p_[at + i * after + j]
         if len(wide) > 2:
+            for l in range(2, len(wide)):
+                turn(p_, t_, weights[l], wide[l - 1], wide[l], rank, ranks)
             met = meet(flags_, rank, ranks, met)
     return begun
+
+
+@inner
+def turn(P, T, at, before, after, rank, ranks):  # type: ignore[no-untyped-def]
+    """T: the weights at P[at …] transposed; a thread's share of them."""
+    for i in range(before * rank // ranks, before * (rank + 1) // ranks):
+        for j in range(after):
+            T[at + j * before + i] = P[at + i * after + j]
+
+
+@njit(nogil=True, cache=True)
+def add_gradient(
+    X,
+    codes,
+    targets,
+    c,
+    first,
+    stop,
+    wide,
+    weights,
+    biases,
+    units,
+    what,
+    loss,
+    bias,
+    outputs,
+    P,
+    turned,
+    G,
+    Z,
+    A,
+    D,
+    S,
+    sums,
+):  # type: ignore[no-untyped-def]
+    """sums += (Σ c loss, Σ c [wrong]) of rows first … stop − 1, and G becomes the gradient of the first."""
+    n = stop - first
+    m = -(-n // SHORT) * SHORT
+    a_, rows = bare(A), np.arange(first, stop)
+    bring(bare(X), X.shape[1], bare(rows), 0, n, m, a_, units[0], wide[0])
+    forward(wide, weights, biases, units, what, bare(P), bare(Z), a_, m, 0.0, X[0, 0], 0, 0, 0)
+    total, wrong = judge(
+        loss, outputs, wide, units, bare(codes), bare(targets), bare(c), bare(rows), 0, n, 1.0, a_, bare(D), m
+    )
+    backward(
+        wide,
+        weights,
+        biases,
+        units,
+        what,
+        bare(turned),
+        bare(Z),
+        a_,
+        bare(D),
+        bare(S),
+        bare(G),
+        0,
+        m,
+        bias,
+        0.0,
+        X[0, 0],
+        0,
+        0,
+        0,
+    )
+    sums[0] += total
+    sums[1] += wrong
+
+
+@njit(nogil=True, cache=True)
+def give_outputs(X, first, stop, wide, weights, biases, units, what, P, Z, A, F):  # type: ignore[no-untyped-def]
+    """F[first …] (n, outputs): the outputs of rows first … stop − 1."""
+    n = stop - first
+    m = -(-n // SHORT) * SHORT
+    rows = np.arange(first, stop)
+    last = len(wide) - 1
+    bring(bare(X), X.shape[1], bare(rows), 0, n, m, bare(A), units[0], wide[0])
+    forward(wide, weights, biases, units, what, bare(P), bare(Z), bare(A), m, 0.0, X[0, 0], 0, 0, 0)
+    for i in range(n):
+        for j in range(F.shape[1]):
+            F[first + i, j] = A[units[last] + i * wide[last] + j]

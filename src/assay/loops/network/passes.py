@@ -7,33 +7,41 @@ are (rows, wide[l]) at units[l] of Z, A and D. Widths are multiples of NARROW; w
 from __future__ import annotations
 
 from assay.loops.network.activations import IDENTITY, activate, times_slope
+from assay.loops.network.dropping import drop, drop_slopes, key_of
 from assay.loops.network.losses import row_loss
 from assay.loops.network.products import NARROW, multiply, sum_rows
 from assay.loops.tree.inner import inner
 
 
 @inner
-def forward(wide, weights, biases, units, what, P, Z, A, m):  # type: ignore[no-untyped-def]
-    """From the inputs at A[units[0] …] to the outputs, m rows."""
+def forward(wide, weights, biases, units, what, P, Z, A, m, share, times, seed, batch, piece):  # type: ignore[no-untyped-def]
+    """From the inputs at A[units[0] …] to the outputs, m rows. `share` of the hidden units are left out, and `times` = 1 / (1 − share)."""
     last = len(wide) - 1
     for l in range(1, last + 1):
         n, before = wide[l], wide[l - 1]
         at = units[l]
         multiply(A, units[l - 1], before, 1, P, weights[l], n, Z, at, n, m, n, before, 1, P, biases[l], 0)
         activate(what if l < last else IDENTITY, Z, A, at, m * n)
+        if share > 0 and l < last:
+            drop(A, at, m * n, key_of(seed, batch, piece, l), share, times)
 
 
 @inner
-def backward(wide, weights, biases, units, what, P, turned, Z, A, D, S, G, g, m):  # type: ignore[no-untyped-def]
-    """From the slopes of the outputs at D[units[L] …] to the gradient at G[g …]; `turned`: the weights of layers above the first, transposed."""
+def backward(wide, weights, biases, units, what, turned, Z, A, D, S, G, g, m, bias, share, times, seed, batch, piece):  # type: ignore[no-untyped-def]
+    """From the slopes of the outputs at D[units[L] …] to the gradient at G[g …]; `turned`: the weights of layers above the first, transposed;
+    bias: whether the outputs have one."""
     last = len(wide) - 1
     for l in range(last, 0, -1):
         n, before = wide[l], wide[l - 1]
         multiply(A, units[l - 1], 1, before, D, units[l], n, G, g + weights[l], n, before, n, m, 0, G, 0, 0)
+        many = m if bias or l < last else 0
         for j in range(0, n, NARROW):
-            sum_rows(D, units[l] + j, n, m, G, g + biases[l] + j)
+            sum_rows(D, units[l] + j, n, many, G, g + biases[l] + j)
         if l > 1:
             multiply(D, units[l], n, 1, turned, weights[l], before, D, units[l - 1], before, m, before, n, 0, G, 0, 0)
+            if share > 0:
+                key = key_of(seed, batch, piece, l - 1)
+                drop_slopes(A, D, units[l - 1], m * before, key, share, times)
             times_slope(what, Z, A, D, S, units[l - 1], m * before)
 
 
