@@ -38,7 +38,8 @@ def outputs(layers: Sequence[Layer], activation: str, X: Array) -> Floats:
 def losses(loss: str, F: Floats, target: Array) -> Floats:
     """The loss of every row: target holds codes (log, hinge), or numbers (n, outputs) (squared)."""
     if loss == "squared":
-        return 0.5 * ((F - np.asarray(target).reshape(F.shape)) ** 2).sum(axis=1)
+        squares: Floats = 0.5 * ((F - np.asarray(target).reshape(F.shape)) ** 2).sum(axis=1)
+        return squares
     if F.shape[1] == 1:
         margin = np.where(target == 1, 1.0, -1.0) * F[:, 0]
         return np.maximum(0.0, 1.0 - margin) if loss == "hinge" else np.logaddexp(0.0, -margin)
@@ -47,7 +48,8 @@ def losses(loss: str, F: Floats, target: Array) -> Floats:
     if loss == "hinge":
         rivals = F.copy()
         rivals[rows, target] = -np.inf
-        return np.maximum(0.0, 1.0 + rivals.max(axis=1) - own)
+        short: Floats = np.maximum(0.0, 1.0 + rivals.max(axis=1) - own)
+        return short
     top = F.max(axis=1, keepdims=True)
     found: Floats = np.log(np.exp(F - top).sum(axis=1)) + top[:, 0] - own
     return found

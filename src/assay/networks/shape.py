@@ -47,11 +47,11 @@ class Shape:
         """Where the weights and biases of layer l begin in the flat array (l = 0: nothing), and its size."""
         weights, biases = (np.zeros(len(self.widths), dtype=np.int64) for _ in range(2))
         at = 0
-        for l in range(1, len(self.widths)):
-            weights[l] = at
-            at += int(self.wide[l - 1] * self.wide[l])
-            biases[l] = at
-            at += int(self.wide[l])
+        for layer in range(1, len(self.widths)):
+            weights[layer] = at
+            at += int(self.wide[layer - 1] * self.wide[layer])
+            biases[layer] = at
+            at += int(self.wide[layer])
         return weights, biases, at
 
     @property
@@ -81,10 +81,10 @@ class Shape:
     def _views(self, flat: Array) -> list[tuple[Array, Array]]:
         weights, biases, _ = self.places
         found = []
-        for l in range(1, len(self.widths)):
-            n, before = int(self.wide[l]), int(self.wide[l - 1])
-            W = flat[weights[l] : weights[l] + before * n].reshape(before, n)
-            found.append((W, flat[biases[l] : biases[l] + n]))
+        for layer in range(1, len(self.widths)):
+            n, before = int(self.wide[layer]), int(self.wide[layer - 1])
+            W = flat[weights[layer] : weights[layer] + before * n].reshape(before, n)
+            found.append((W, flat[biases[layer] : biases[layer] + n]))
         return found
 
     def decays(self, dtype: Any) -> Array:

@@ -72,7 +72,7 @@ def bring(x, d, rows, first, many, m, A, at, wide):  # type: ignore[no-untyped-d
 
 
 @njit(nogil=True, cache=True)
-def run_epoch(
+def run_epoch(  # type: ignore[no-untyped-def]
     X,
     codes,
     targets,
@@ -146,8 +146,8 @@ def run_epoch(
         for p in range(rank, pieces, ranks):
             first, stop = start + many * p // pieces, start + many * (p + 1) // pieces
             m = -(-(stop - first) // SHORT) * SHORT
-            for l in range(len(units)):
-                places[l] = p * work + units[l]
+            for layer in range(len(units)):
+                places[layer] = p * work + units[layer]
             bring(x_, X.shape[1], rows_, first, stop - first, m, a_, places[0], wide[0])
             forward(wide, weights, biases, places, what, p_, z_, a_, m, dropout, times, seed, begun, p)
             total, wrong = judge(
@@ -189,8 +189,8 @@ def run_epoch(
             descend(p_, m_, g_, own_first, own_stop, decay_, rate, given[0], momentum)
         met = meet(flags_, rank, ranks, met)
         if len(wide) > 2:
-            for l in range(2, len(wide)):
-                turn(p_, t_, weights[l], wide[l - 1], wide[l], rank, ranks)
+            for layer in range(2, len(wide)):
+                turn(p_, t_, weights[layer], wide[layer - 1], wide[layer], rank, ranks)
             met = meet(flags_, rank, ranks, met)
     return begun
 
@@ -204,7 +204,7 @@ def turn(P, T, at, before, after, rank, ranks):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def add_gradient(
+def add_gradient(  # type: ignore[no-untyped-def]
     X,
     codes,
     targets,

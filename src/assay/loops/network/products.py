@@ -31,7 +31,7 @@ def _kind(array: Any, lanes: int) -> Kind:
 
 
 def _tile(rows: int, lanes: int) -> Any:
-    """An intrinsic: tile(A, at, row, k, B, from, row of B, many, C, to, row of C, begin, I, from, row of I)."""
+    """An intrinsic: tile(A, at, row, k, B, from, row of B, many, C, to, row of C, begin, begun, from, row of begun)."""
 
     @intrinsic
     def tile(
@@ -48,21 +48,21 @@ def _tile(rows: int, lanes: int) -> Any:
         c: Any,
         ci: Any,
         begin: Any,
-        I: Any,
+        begun: Any,
         i: Any,
         ii: Any,
     ) -> Any:
         kind = _kind(A, lanes)
 
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            A, a, ai, ak, B, b, bk, many, C, c, ci, begin, I, i, ii = args
+            A, a, ai, ak, B, b, bk, many, C, c, ci, begin, begun, i, ii = args
             sums = [cgutils.alloca_once_value(builder, kind.all(0.0)) for _ in range(rows)]
             places = [builder.add(c, builder.mul(ci, ir.Constant(WORD, q))) for q in range(rows)]
             with builder.if_else(builder.icmp_signed("!=", begin, ir.Constant(WORD, 0))) as (then, otherwise):
                 with then:
                     for q, total in enumerate(sums):
                         place = builder.add(i, builder.mul(ii, ir.Constant(WORD, q)))
-                        builder.store(v.load(builder, kind, I, place), total)
+                        builder.store(v.load(builder, kind, begun, place), total)
                 with otherwise:
                     for total in sums:
                         builder.store(kind.all(0.0), total)
@@ -94,12 +94,12 @@ def _tile(rows: int, lanes: int) -> Any:
         c: int,
         ci: int,
         begin: int,
-        I: Any,
+        begun: Any,
         i: int,
         ii: int,
     ) -> None:
         for q in range(rows):
-            total = I[i + q * ii : i + q * ii + lanes].copy() if begin else np.zeros(lanes, dtype=C.dtype)
+            total = begun[i + q * ii : i + q * ii + lanes].copy() if begin else np.zeros(lanes, dtype=C.dtype)
             for k in range(many):
                 total += A[a + q * ai + k * ak] * B[b + k * bk : b + k * bk + lanes]
             C[c + q * ci : c + q * ci + lanes] = total
@@ -127,22 +127,28 @@ short_wide, short_narrow = _tile(SHORT, WIDE), _tile(SHORT, NARROW)
 
 
 @inner
-def multiply(A, a, ai, ak, B, b, bk, C, c, ci, m, n, many, begin, I, i0, ii):  # type: ignore[no-untyped-def]
-    """C[c + i ci + j] = Σ_k A[a + i ai + k ak] B[b + k bk + j] for i < m, j < n, and where `begin` is not 0 + I[i0 + i ii + j]. Bare addresses; m a
+def multiply(A, a, ai, ak, B, b, bk, C, c, ci, m, n, many, begin, begun, from_, ii):  # type: ignore[no-untyped-def]
+    """C[c + i ci + j] = Σ_k A[a + i ai + k ak] B[b + k bk + j] for i < m, j < n, and where `begin` is not 0 + begun[from_ + i ii + j]. Bare addresses; m a
     multiple of SHORT, n of NARROW."""
     high = m - m % TALL
     wide = n - n % WIDE if is_single(A) else 0
     for j in range(0, wide, WIDE):
         for i in range(0, high, TALL):
-            tall_wide(A, a + i * ai, ai, ak, B, b + j, bk, many, C, c + i * ci + j, ci, begin, I, i0 + i * ii + j, ii)
+            tall_wide(
+                A, a + i * ai, ai, ak, B, b + j, bk, many, C, c + i * ci + j, ci, begin, begun, from_ + i * ii + j, ii
+            )
         for i in range(high, m, SHORT):
-            short_wide(A, a + i * ai, ai, ak, B, b + j, bk, many, C, c + i * ci + j, ci, begin, I, i0 + i * ii + j, ii)
+            short_wide(
+                A, a + i * ai, ai, ak, B, b + j, bk, many, C, c + i * ci + j, ci, begin, begun, from_ + i * ii + j, ii
+            )
     for j in range(wide, n, NARROW):
         for i in range(0, high, TALL):
-            tall_narrow(A, a + i * ai, ai, ak, B, b + j, bk, many, C, c + i * ci + j, ci, begin, I, i0 + i * ii + j, ii)
+            tall_narrow(
+                A, a + i * ai, ai, ak, B, b + j, bk, many, C, c + i * ci + j, ci, begin, begun, from_ + i * ii + j, ii
+            )
         for i in range(high, m, SHORT):
             short_narrow(
-                A, a + i * ai, ai, ak, B, b + j, bk, many, C, c + i * ci + j, ci, begin, I, i0 + i * ii + j, ii
+                A, a + i * ai, ai, ak, B, b + j, bk, many, C, c + i * ci + j, ci, begin, begun, from_ + i * ii + j, ii
             )
 
 
