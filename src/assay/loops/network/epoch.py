@@ -81,6 +81,7 @@ def run_epoch(  # type: ignore[no-untyped-def]
     batch,
     pieces,
     wide,
+    used,
     weights,
     biases,
     units,
@@ -149,7 +150,7 @@ def run_epoch(  # type: ignore[no-untyped-def]
             for layer in range(len(units)):
                 places[layer] = p * work + units[layer]
             bring(x_, X.shape[1], rows_, first, stop - first, m, a_, places[0], wide[0])
-            forward(wide, weights, biases, places, what, p_, z_, a_, m, dropout, times, seed, begun, p)
+            forward(wide, used, weights, biases, places, what, p_, z_, a_, m, dropout, times, seed, begun, p)
             total, wrong = judge(
                 loss, outputs, wide, places, codes_, targets_, c_, rows_, first, stop - first, share, a_, d_, m
             )
@@ -157,6 +158,7 @@ def run_epoch(  # type: ignore[no-untyped-def]
             sums[2 * p + 1] += wrong
             backward(
                 wide,
+                used,
                 weights,
                 biases,
                 places,
@@ -212,6 +214,7 @@ def add_gradient(  # type: ignore[no-untyped-def]
     first,
     stop,
     wide,
+    used,
     weights,
     biases,
     units,
@@ -233,12 +236,13 @@ def add_gradient(  # type: ignore[no-untyped-def]
     m = -(-n // SHORT) * SHORT
     a_, rows = bare(A), np.arange(first, stop)
     bring(bare(X), X.shape[1], bare(rows), 0, n, m, a_, units[0], wide[0])
-    forward(wide, weights, biases, units, what, bare(P), bare(Z), a_, m, 0.0, X[0, 0], 0, 0, 0)
+    forward(wide, used, weights, biases, units, what, bare(P), bare(Z), a_, m, 0.0, X[0, 0], 0, 0, 0)
     total, wrong = judge(
         loss, outputs, wide, units, bare(codes), bare(targets), bare(c), bare(rows), 0, n, 1.0, a_, bare(D), m
     )
     backward(
         wide,
+        used,
         weights,
         biases,
         units,
@@ -263,14 +267,14 @@ def add_gradient(  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def give_outputs(X, first, stop, wide, weights, biases, units, what, P, Z, A, F):  # type: ignore[no-untyped-def]
+def give_outputs(X, first, stop, wide, used, weights, biases, units, what, P, Z, A, F):  # type: ignore[no-untyped-def]
     """F[first …] (n, outputs): the outputs of rows first … stop − 1."""
     n = stop - first
     m = -(-n // SHORT) * SHORT
     rows = np.arange(first, stop)
     last = len(wide) - 1
     bring(bare(X), X.shape[1], bare(rows), 0, n, m, bare(A), units[0], wide[0])
-    forward(wide, weights, biases, units, what, bare(P), bare(Z), bare(A), m, 0.0, X[0, 0], 0, 0, 0)
+    forward(wide, used, weights, biases, units, what, bare(P), bare(Z), bare(A), m, 0.0, X[0, 0], 0, 0, 0)
     for i in range(n):
         for j in range(F.shape[1]):
             F[first + i, j] = A[units[last] + i * wide[last] + j]
