@@ -46,7 +46,7 @@ def forward(wide, used, weights, biases, units, what, P, Z, A, m, share, times, 
 
 
 @inner
-def backward(
+def backward(  # type: ignore[no-untyped-def]
     wide, used, weights, biases, units, what, turned, Z, A, D, S, G, g, m, bias, share, times, seed, batch, piece
 ):  # type: ignore[no-untyped-def]
     """From the slopes of the outputs at D[units[L] …] to the gradient at G[g …]; `turned`: the weights of layers above the first, transposed;
