@@ -145,6 +145,27 @@ class Threads(Engine):
                 future.cancel()
             wait(waiting)
 
+    @property
+    def at_once(self) -> int:
+        """Threads that `together` may use: within a task of this engine one, as the others have work of their own."""
+        return 1 if getattr(_inside, "busy", False) else self.workers
+
+    def together(self, run: Callable[[int], Result], ranks: int) -> list[Result]:
+        """run(0) … run(ranks − 1), all at the same time, so that they may wait for each other: each on a thread of its own, not of the pool."""
+        found: dict[int, Result] = {}
+
+        def one(rank: int) -> None:
+            found[rank] = _call(run, rank)
+
+        others = [threading.Thread(target=one, args=(rank,), daemon=True) for rank in range(1, ranks)]
+        with one_thread_blas():
+            for thread in others:
+                thread.start()
+            found[0] = run(0)
+            for thread in others:
+                thread.join()
+        return [found[rank] for rank in range(ranks)]
+
     def open(self, rows: Rows) -> Rows:
         return rows.in_memory()
 

@@ -1,0 +1,1 @@
+"""Loops of neural networks: products of small matrices, activations, and a whole epoch of mini-batches."""

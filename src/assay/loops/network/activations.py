@@ -1,0 +1,133 @@
+"""What a unit makes of its sum z, and its slope, for whole arrays.
+
+identity z      relu max(0, z)      logistic 1/(1 + e^−z)      tanh      gelu ½z(1 + tanh(√(2/π)(z + 0.044715 z³)))
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import config, types
+from numba.extending import intrinsic
+
+from assay.loops.kernels import vectors as v
+from assay.loops.kernels.vectors import Kind
+from assay.loops.network.products import NARROW
+from assay.loops.tree.inner import inner
+
+IDENTITY, RELU, LOGISTIC, TANH, GELU = range(5)
+NAMES = ("identity", "relu", "logistic", "tanh", "gelu")
+ROOT, CUBE = math.sqrt(2.0 / math.pi), 0.044715
+
+
+def _kind(array: Any) -> Kind:
+    return v.single(NARROW) if array.dtype == types.float32 else v.double(NARROW)
+
+
+def _logistic(builder: Any, kind: Kind, z: Any) -> Any:
+    """1/(1 + e^−|z|), or what is missing to one."""
+    below = builder.fcmp_ordered("<", z, kind.all(0.0))
+    minus = builder.select(below, z, builder.fsub(kind.all(0.0), z))
+    e = v.exponential(builder, kind, minus)
+    share = builder.fdiv(kind.all(1.0), builder.fadd(kind.all(1.0), e))
+    return builder.select(below, builder.fmul(e, share), share)
+
+
+def _bend(builder: Any, kind: Kind, z: Any) -> tuple[Any, Any]:
+    """t = tanh(√(2/π)(z + 0.044715 z³)) and the slope of what it is taken of."""
+    square = builder.fmul(z, z)
+    inside = builder.fmul(
+        kind.all(ROOT), builder.fmul(z, v.multiply_add(builder, square, kind.all(CUBE), kind.all(1.0)))
+    )
+    slope = builder.fmul(kind.all(ROOT), v.multiply_add(builder, square, kind.all(3 * CUBE), kind.all(1.0)))
+    return v.hyperbolic_tangent(builder, kind, inside), slope
+
+
+def _gelu(builder: Any, kind: Kind, z: Any) -> Any:
+    t, _ = _bend(builder, kind, z)
+    return builder.fmul(builder.fmul(kind.all(0.5), z), builder.fadd(kind.all(1.0), t))
+
+
+def _gelu_slope(builder: Any, kind: Kind, z: Any) -> Any:
+    t, inner_slope = _bend(builder, kind, z)
+    rest = builder.fsub(kind.all(1.0), builder.fmul(t, t))
+    first = builder.fmul(kind.all(0.5), builder.fadd(kind.all(1.0), t))
+    second = builder.fmul(builder.fmul(kind.all(0.5), z), builder.fmul(rest, inner_slope))
+    return builder.fadd(first, second)
+
+
+def _over_lanes(make: Any, plain: Any) -> Any:
+    """function(Z, A, at): A[at …] = make(Z[at …]), NARROW at a time."""
+
+    @intrinsic
+    def lanes(typingctx: Any, Z: Any, A: Any, at: Any) -> Any:
+        kind = _kind(Z)
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            Z, A, at = args
+            v.store(builder, kind, make(builder, kind, v.load(builder, kind, Z, at)), A, at)
+            return context.get_dummy_value()
+
+        return types.void(Z, A, types.int64), generate
+
+    def slowly(Z: Any, A: Any, at: int) -> None:
+        A[at : at + NARROW] = plain(Z[at : at + NARROW])
+
+    return slowly if config.DISABLE_JIT else lanes
+
+
+def _plain_bend(z: Any) -> Any:
+    return np.tanh(ROOT * (z + CUBE * z**3))
+
+
+def _plain_gelu_slope(z: Any) -> Any:
+    t = _plain_bend(z)
+    return 0.5 * (1 + t) + 0.5 * z * (1 - t * t) * ROOT * (1 + 3 * CUBE * z * z)
+
+
+logistic_of = _over_lanes(_logistic, lambda z: 1 / (1 + np.exp(-z)))
+tanh_of = _over_lanes(v.hyperbolic_tangent, np.tanh)
+gelu_of = _over_lanes(_gelu, lambda z: 0.5 * z * (1 + _plain_bend(z)))
+gelu_slope_of = _over_lanes(_gelu_slope, _plain_gelu_slope)
+exp_of = _over_lanes(v.exponential, lambda z: np.exp(np.minimum(z, 0)))
+
+
+@inner
+def activate(what, Z, A, at, many):  # type: ignore[no-untyped-def]
+    """A[at + i] = φ(Z[at + i]) for i < many, a multiple of NARROW; bare addresses."""
+    if what == RELU:
+        for i in range(at, at + many):
+            A[i] = max(Z[i], Z[i] * 0)
+    elif what == LOGISTIC:
+        for i in range(at, at + many, NARROW):
+            logistic_of(Z, A, i)
+    elif what == TANH:
+        for i in range(at, at + many, NARROW):
+            tanh_of(Z, A, i)
+    elif what == GELU:
+        for i in range(at, at + many, NARROW):
+            gelu_of(Z, A, i)
+    else:
+        for i in range(at, at + many):
+            A[i] = Z[i]
+
+
+@inner
+def times_slope(what, Z, A, D, S, at, many):  # type: ignore[no-untyped-def]
+    """D[i] *= φ′(Z[i]), by A = φ(Z) where that says it; S: room as large as Z."""
+    if what == RELU:
+        for i in range(at, at + many):
+            D[i] = D[i] if Z[i] > 0 else D[i] * 0
+    elif what == LOGISTIC:
+        for i in range(at, at + many):
+            D[i] *= A[i] - A[i] * A[i]
+    elif what == TANH:
+        for i in range(at, at + many):
+            D[i] -= D[i] * A[i] * A[i]
+    elif what == GELU:
+        for i in range(at, at + many, NARROW):
+            gelu_slope_of(Z, S, i)
+        for i in range(at, at + many):
+            D[i] *= S[i]

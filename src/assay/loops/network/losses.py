@@ -1,0 +1,65 @@
+"""The loss of a row's outputs, its slope, and whether the answer is wrong.
+
+SOFTMAX   −log p_y,  p = softmax z                    SQUARED   ½ Σ_j (z_j − t_j)²
+LOG       log(1 + e^(−t z)),  one output, t = ±1       HINGE     max(0, 1 − t z), one output;  max(0, 1 + max_{j≠y} z_j − z_y) of more
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from assay.loops.tree.inner import inner
+
+SOFTMAX, LOG, SQUARED, HINGE = range(4)
+
+
+@inner
+def row_loss(what, z, at, many, code, target, to, share, d):  # type: ignore[no-untyped-def]
+    """Loss of the outputs z[at …]; d[at …] becomes `share` times its slope. Returns (loss, 1.0 where the answer is wrong)."""
+    if what == SQUARED:
+        loss = 0.0
+        for j in range(many):
+            off = float(z[at + j]) - float(target[to + j])
+            loss += 0.5 * off * off
+            d[at + j] = share * off
+        return loss, 0.0
+    if many == 1:
+        x = float(z[at])
+        t = 1.0 if code == 1 else -1.0
+        wrong = 1.0 if (x > 0) != (code == 1) else 0.0
+        if what == HINGE:
+            short = 1.0 - t * x
+            d[at] = -share * t if short > 0 else 0.0
+            return max(0.0, short), wrong
+        e = math.exp(-abs(x))
+        p = (e if t * x > 0 else 1.0) / (1.0 + e)  # of the other class
+        d[at] = -share * t * p
+        return max(0.0, -t * x) + math.log1p(e), wrong
+    top, best, rival, second = -np.inf, 0, -1, -np.inf
+    for j in range(many):
+        x = float(z[at + j])
+        if x > top:
+            top, best = x, j
+        if j != code and x > second:
+            second, rival = x, j
+    wrong = 1.0 if best != code else 0.0
+    own = float(z[at + code])
+    if what == HINGE:
+        short = 1.0 + second - own
+        for j in range(many):
+            d[at + j] = 0.0
+        if short > 0:
+            d[at + rival] = share
+            d[at + code] = -share
+        return max(0.0, short), wrong
+    total = 0.0
+    for j in range(many):
+        e = math.exp(float(z[at + j]) - top)
+        d[at + j] = e
+        total += e
+    for j in range(many):
+        d[at + j] = share * float(d[at + j]) / total
+    d[at + code] -= share
+    return math.log(total) + top - own, wrong
