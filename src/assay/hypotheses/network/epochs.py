@@ -1,0 +1,187 @@
+"""Epochs of mini-batches, over blocks of rows in their order. Shape: ordered stream.
+
+An epoch whose loss or weights are not finite, or whose loss is far above that of no weights at all, is taken back and done again with steps half as long.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from assay.errors import DataError
+from assay.hypotheses.network.plan import Pace, Plan
+from assay.hypotheses.network.task import Pieces, Task, visits
+from assay.learner.stopping import Stopping
+from assay.numerics import Array, Floats
+
+if TYPE_CHECKING:
+    from assay.networks.training import Trainer
+
+BLOWN = 1e3  # times the loss of weights of zero: an epoch that went astray
+MOST_HALVINGS = 30  # in a row
+
+
+class Epoch(NamedTuple):
+    """After an epoch: its number, mean loss with the penalty, share of wrong answers, validation score, and the weights (as flat as the trainer's)."""
+
+    number: int
+    loss: float
+    wrong: float
+    score: float | None
+    flat: Array
+
+
+class Held(NamedTuple):
+    """The trainer's numbers before an epoch."""
+
+    P: Array
+    M: Array
+    V: Array
+    begun: int
+
+
+class Epochs:
+    """Mini-batches until the plan says so, or the time is over; what they come to stays in the trainer."""
+
+    def __init__(self, task: Task, plan: Plan, trainer: Trainer, pieces: Pieces, stopping: Stopping) -> None:
+        self.task, self.plan, self.trainer, self.pieces, self.stopping = task, plan, trainer, pieces, stopping
+        self.pace, self.seen, self.done = Pace(plan), 0, 0
+        self.until = stopping.begin()
+
+    @property
+    def converged(self) -> bool:
+        return self.pace.converged
+
+    @property
+    def halved(self) -> int:
+        """How often steps were too long."""
+        return self.pace.halved
+
+    def run(self, first: int = 1) -> Iterator[Epoch]:
+        """One epoch after another, numbered from `first`."""
+        best: Array | None = None
+        while self.done < self.plan.most and not self.stopping.over(self.until, self.done):
+            found = self._tried(first + self.done)
+            if found is None:
+                break
+            self.done += 1
+            if found.score is not None and found.score > self.pace.best_score:
+                best = found.flat
+            yield found
+            if not self.pace.goes_on(found.loss, found.score, self.seen):
+                break
+        if best is not None:
+            self.trainer.P[:] = best
+
+    def _tried(self, number: int) -> Epoch | None:
+        """The epoch, with steps short enough; None where the time was over in the middle of it."""
+        before, seen = self._hold(), self.seen
+        for _ in range(MOST_HALVINGS):
+            found = self._epoch(number)
+            if found is not None and not self._astray(found):
+                return found
+            self._restore(before)
+            self.seen = seen
+            if found is None:
+                return None
+            self.pace.halve()
+        raise DataError(
+            f"The loss of the network grows beyond all bounds even with steps of {self.pace.rate:.1g}: its inputs or targets are too large. Leave "
+            "standardize=True, divide the columns (and the target) by a constant, or lower alpha."
+        )
+
+    def _hold(self) -> Held:
+        t = self.trainer
+        return Held(t.P.copy(), t.M.copy(), t.V.copy(), t.begun)
+
+    def _restore(self, held: Held) -> None:
+        t = self.trainer
+        t.P[:], t.M[:], t.V[:], t.begun = held
+
+    def _astray(self, found: Epoch) -> bool:
+        usual = _loss_of_nothing(self.task)
+        far = usual is not None and found.loss > BLOWN * usual
+        return far or not (math.isfinite(found.loss) and bool(np.isfinite(found.flat).all()))
+
+    def _epoch(self, number: int) -> Epoch | None:
+        loss = wrong = weight = 0.0
+        for block, piece in enumerate(self.pieces):
+            if block and self.done and self.stopping.over(self.until, self.done):
+                return None
+            if not len(piece.train):
+                continue
+            order = visits(self.task, number, block, piece.train, self.plan.shuffle)
+            found = self.trainer.epoch(piece.rows, order, self.plan.batch, self._rule())
+            loss, wrong, weight = loss + found.loss, wrong + found.wrong, weight + piece.weight
+            self.seen += len(order)
+        return Epoch(
+            number,
+            loss / weight + self._penalty(),
+            wrong / weight,
+            self._score() if self.plan.early else None,
+            self.trainer.P.copy(),
+        )
+
+    def _rule(self):  # type: ignore[no-untyped-def]
+        from assay.networks.training import Rule
+
+        p = self.plan
+        return Rule(
+            p.solver, self.pace.rate, p.alpha, p.momentum, p.nesterov, p.beta1, p.beta2, p.small, p.dropout, p.seed
+        )
+
+    def _penalty(self) -> float:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return 0.5 * self.plan.alpha * squares(self.trainer.P, self.trainer.decays) / self.plan.batch
+
+    def _score(self) -> float:
+        """Of the rows held out: the share answered rightly, or R²."""
+        right = weight = off = 0.0
+        mean = spread = 0.0
+        for piece in self.pieces:
+            if not len(piece.held):
+                continue
+            rows, c = piece.rows, piece.rows.weights[piece.held]
+            with np.errstate(over="ignore", invalid="ignore"):
+                F = self.trainer.outputs(rows.X[piece.held])
+            if self.task.labels is not None:
+                right += float((c * ~_wrong(F, rows.codes[piece.held])).sum())
+                weight += float(c.sum())
+                continue
+            y = rows.targets[piece.held, 0].astype(np.float64)
+            off += float((c * (F[:, 0] - y) ** 2).sum())
+            n, own = float(c.sum()), float(np.average(y, weights=c))
+            gap, share = own - mean, n / (weight + n)
+            spread += float((c * (y - own) ** 2).sum()) + gap * gap * weight * share
+            mean, weight = mean + gap * share, weight + n
+        if not weight:
+            raise DataError(
+                "early_stopping=True holds out no row: raise validation_fraction, or leave early_stopping out for so few rows."
+            )
+        if self.task.labels is not None:
+            return right / weight
+        return 1.0 - off / spread if spread > 0 else -off
+
+
+def _wrong(F: Floats, codes: Array) -> Array:
+    from assay.networks.plain import wrong
+
+    return wrong(F, codes)
+
+
+def squares(flat: Array, decays: Array) -> float:
+    """‖W‖² of all layers, biases left out."""
+    wide = flat.astype(np.float64)
+    return float((wide * wide * decays).sum())
+
+
+def _loss_of_nothing(task: Task) -> float | None:
+    """The mean loss of outputs of zero, where the targets have a known size."""
+    if task.loss == "squared":
+        return 1.0 if task.standard.target_scale != 1.0 else None
+    if task.loss == "hinge":
+        return 1.0
+    return math.log(max(2, task.shape.widths[-1]))
