@@ -64,11 +64,13 @@ class MLPClassifier(NetworkModel, ProbableClassifier):
         **LAYOUT,
         "zero_one_curve_": Tensor(("e",), low=0, high=1),
         "error_": Fact(float, low=0, optional=True),
+        "class_factor_": Tensor(("K",), low=0, optional=True),
     }
 
     loss: str
     zero_one_curve_: Floats
     error_: float | None
+    class_factor_: Floats | None
 
     def __init__(
         self,
@@ -183,7 +185,8 @@ class MLPClassifier(NetworkModel, ProbableClassifier):
     def _class_factors(self, found: Survey) -> Floats | None:
         factor = class_multipliers(self.class_weight, self.classes_, found.weight)
         refuse_absent(self.classes_, found.weight * factor, not self._in_pieces)
-        return None if np.all(factor == 1) else factor
+        self.class_factor_ = None if np.all(factor == 1) else factor
+        return self.class_factor_
 
     def _keep_wrong(self, wrong: Floats) -> None:
         self.zero_one_curve_ = wrong

@@ -15,12 +15,13 @@ from assay.engines.threads import Threads
 from assay.errors import ModelFileError, tell
 from assay.hypotheses.network.beginning import earlier_layers, first_layers, shape_of, standard_of
 from assay.hypotheses.network.epochs import Epoch, Epochs
+from assay.hypotheses.network.measure import measure
 from assay.hypotheses.network.parts import LAYOUT, PARAMS, hidden_sizes
 from assay.hypotheses.network.plan import Plan
 from assay.hypotheses.network.saying import Progress, warn_at_end
 from assay.hypotheses.network.standard import Standard, count, packed, unpacked
 from assay.hypotheses.network.survey import Survey, survey
-from assay.hypotheses.network.task import Pieces, Task, look
+from assay.hypotheses.network.task import Pieces, Task
 from assay.hypotheses.network.whole_batch import WholeBatch
 from assay.inputs import refuse_non_finite, refuse_overflow
 from assay.labels import Labels
@@ -82,6 +83,8 @@ class NetworkModel(Learner):
     best_epoch_: int
     best_loss_: float | None
     loss_: float | None
+    measured_: Floats | None
+    batch_: int
     t_: int
     rows_: int
     weight_: float
@@ -250,10 +253,11 @@ class NetworkModel(Learner):
         self.t_ = int(getattr(self, "t_", 0)) + work.runner.seen
         self.rows_, self.weight_ = work.found.total, work.weight
         self.converged_, self.whole_ = bool(work.runner.converged), not self._in_pieces
-        self.memory_, self.batches_, self.loss_, self._net = None, 0, None, None
+        self.batch_ = work.runner.plan.batch
+        self.memory_, self.batches_, self.loss_, self.measured_, self._net = None, 0, None, None, None
         self._provenance, self._made = {}, None
         if self.whole_:
-            self._look_back(engine, rows, task)
+            self._look_back(engine, rows, task, round(work.weight / task.unit))
             self._provenance = {"fingerprint": work.found.mark.hex()}
         else:
             moments = (trainer.M, trainer.V)[: 2 if self.solver == "adam" else 1]
@@ -284,10 +288,13 @@ class NetworkModel(Learner):
     def _wrong_curve(self) -> Floats:
         return np.zeros(len(self.loss_curve_))
 
-    def _look_back(self, engine: Engine, rows: Rows, task: Task) -> None:
-        found = look(engine, rows, task, self._layers())
-        self.loss_ = found.loss / found.weight
-        self._keep_error(found.wrong / found.weight)
+    def _look_back(self, engine: Engine, rows: Rows, task: Task, many: int) -> None:
+        """What the weights do on the rows of the fit."""
+        penalty = float(self.alpha) / (self.weight_ if self.solver == "lbfgs" else self.batch_)
+        found = measure(engine, rows, task, self._standard_layers(), penalty, many)
+        self.measured_ = found.packed()
+        self.loss_ = found.loss * task.standard.target_scale**2
+        self._keep_error(found.wrong)
 
     def _keep_error(self, wrong: float) -> None:
         """Keep the share of the fit's rows that are answered wrongly, where there is one."""
@@ -398,7 +405,9 @@ class NetworkModel(Learner):
         e = len(self.loss_curve_)
         if self.n_iter_ != e or not 1 <= self.best_epoch_ <= e:
             raise ModelFileError("The model file's epochs are not those of its losses.")
-        if self.whole_ == (self.memory_ is not None) or self.whole_ == (self.loss_ is None):
+        if self.whole_ == (self.memory_ is not None) or not (
+            self.whole_ == (self.loss_ is not None) == (self.measured_ is not None)
+        ):
             raise ModelFileError("The model file's weights are of a whole fit or of pieces, not of both.")
         if self.memory_ is not None and len(self.memory_) != p * (2 if self.solver == "adam" else 1):
             raise ModelFileError("The model file's memory of earlier steps is not that of its weights.")

@@ -14,6 +14,8 @@ from assay.networks import ACTIVATIONS
 from assay.params import N_JOBS, Choice, Flag, Free, Param, Range
 
 MOST_UNITS = 1 << 20
+DIRECTIONS = 4  # along which slopes are compared with differences
+MEASURES = 9 + 4 * DIRECTIONS
 
 
 def hidden_sizes(given: Any) -> tuple[int, ...]:
@@ -86,6 +88,8 @@ LAYOUT: Layout = {
     "best_epoch_": Fact(int, low=1),
     "best_loss_": Fact(float, low=0, optional=True),
     "loss_": Fact(float, low=0, optional=True),
+    "measured_": Tensor((MEASURES,), optional=True),
+    "batch_": Fact(int, low=1),
     "t_": Fact(int, low=0),
     "rows_": Fact(int, low=1),
     "weight_": Fact(float, low=0),

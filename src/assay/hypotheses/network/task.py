@@ -8,17 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.engines import ArrayRows, Block, Engine, Part, Rows, fold
-from assay.engines.rows import cut
+from assay.engines import ArrayRows, Block, Engine, Part, Rows
 from assay.engines.threads import default_engine
 from assay.hypotheses.network.standard import Standard
 from assay.hypotheses.network.survey import target_of
 from assay.labels import Labels
-from assay.networks import Layer, Shape, plain
+from assay.networks import Shape
 from assay.networks.prepared import Prepared, prepare
 from assay.numerics import Array, Floats
 
-AT_A_TIME = 1 << 13
 HELD, ORDER = 1, 2  # what draws are for, so that no two are alike
 
 
@@ -123,39 +121,3 @@ def _numbered(task: Task, numbered: tuple[int, Part]) -> Piece:
 
 def _load(part: Part) -> Block:
     return part.load()
-
-
-class Look(NamedTuple):
-    """Σ c loss, Σ c [wrong] and Σ c of the rows under the weights that answer."""
-
-    loss: float
-    wrong: float
-    weight: float
-
-
-def look(engine: Engine, rows: Rows, task: Task, layers: list[Layer]) -> Look:
-    """What the learnt weights do on all rows, in float64 as they answer: a fold."""
-    found: Look | None = fold(engine, rows.blocks(), partial(_absorb_look, task, layers), _merge_looks)
-    assert found is not None
-    return found
-
-
-def _absorb_look(task: Task, layers: list[Layer], block: Block) -> Look:
-    layers = [Layer(*(np.require(part, None, ["C", "A"]) for part in layer)) for layer in layers]
-    total = Look(0.0, 0.0, 0.0)
-    for some in cut(block, AT_A_TIME):
-        total = _merge_looks(total, _look_at(task, layers, keep(task, some)))
-    return total
-
-
-def _look_at(task: Task, layers: list[Layer], kept: Kept) -> Look:
-    c = np.ones(len(kept.target)) if kept.c is None else kept.c
-    with np.errstate(over="ignore", invalid="ignore"):
-        F = plain.outputs(layers, task.shape.activation, kept.X)
-        loss = float((c * plain.losses(task.loss, F, kept.target)).sum())
-    wrong = 0.0 if task.labels is None else float((c * plain.wrong(F, kept.target)).sum())
-    return Look(loss, wrong, float(c.sum()))
-
-
-def _merge_looks(a: Look, b: Look) -> Look:
-    return Look(*(x + y for x, y in zip(a, b)))
