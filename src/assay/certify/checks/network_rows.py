@@ -20,6 +20,7 @@ NEAR = 1e-6  # times 1 + |f|: scores that differ by less may be in another order
 AT_ONCE = 1 << 12  # rows
 DIRECTIONS, STEP, SEED = 4, 1e-6, 0x6E6574
 MOST_ROWS, FEW_ROWS = 1 << 14, 1 << 9
+ACTIVATIONS = ("identity", "relu", "logistic", "tanh", "gelu")
 ONE = 9  # numbers of `measured` before those of the directions
 
 
@@ -50,8 +51,6 @@ def bent(name: str, z: Floats) -> tuple[Floats, Floats]:
     if name == "logistic":
         s = 0.5 + 0.5 * np.tanh(0.5 * z)
         return s, s * (1.0 - s)
-    if name != "gelu":
-        raise ValueError(f"there is no activation {name!r}")
     k = math.sqrt(2.0 / math.pi)
     t = np.tanh(k * (z + 0.044715 * z**3))
     return 0.5 * z * (1.0 + t), 0.5 * (1.0 + t) + 0.5 * z * (1.0 - t * t) * k * (1.0 + 0.134145 * z * z)
@@ -78,8 +77,6 @@ def lost(loss: str, F: Floats, y: Array) -> tuple[Floats, Floats, Floats]:
         short = ahead < 1
         G[rows[short], y[short]], G[rows[short], rival[short]] = -1.0, 1.0
         return np.where(short, 1.0 - ahead, 0.0), G, ahead
-    if loss != "log":
-        raise ValueError(f"there is no loss {loss!r}")
     above = F - F.max(axis=1, keepdims=True)
     total = np.exp(above).sum(axis=1)
     G = np.exp(above) / total[:, None]
@@ -131,8 +128,10 @@ def found_in(witness: dict[str, Any], rows: Rows) -> Found:
         raise ValueError("the parts of the witness do not fit the columns")
     if not all(np.isfinite(part).all() for part in (numbers, mean, scale, stated)) or not (scale > 0).all():
         raise ValueError("the numbers of the witness are not possible")
-    if (witness["loss"] == "squared") != (classes is None):
-        raise ValueError("the loss does not fit the target")
+    if witness["loss"] not in (("squared",) if classes is None else ("log", "hinge")):
+        raise ValueError(f"there is no loss {witness['loss']!r} of such a target")
+    if witness["activation"] not in ACTIVATIONS:
+        raise ValueError(f"there is no activation {witness['activation']!r}")
     every, few = stated[6], stated[7]
     if every != int(every) or few != int(few) or min(every, few) < 1:
         raise ValueError("there is no such share of the rows")
@@ -150,7 +149,10 @@ def found_in(witness: dict[str, Any], rows: Rows) -> Found:
             sums.add((X[piece] - mean) / scale, y[piece], c[piece], first, int(every), int(few))
     if every > max(1, -(-many // MOST_ROWS)) or few > max(1, -(-many // FEW_ROWS)):
         raise ValueError("slopes of too few rows are stated to show anything")
-    return sums.ended(float(stated[3]), every, few)
+    found = sums.ended(float(stated[3]), every, few)
+    if not np.isfinite(found.measured).all():
+        raise ValueError("the rows have no finite loss and slopes under these weights")
+    return found
 
 
 def _kept(block: Any, witness: dict[str, Any]) -> tuple[Floats, Array, Floats]:
