@@ -18,7 +18,7 @@ from assay.learner.stopping import Stopping
 from assay.numerics import Array, Floats
 
 if TYPE_CHECKING:
-    from assay.networks.training import Trainer
+    from assay.networks.training import Rule, Trainer
 
 BLOWN = 1e3  # times the loss of weights of zero: an epoch that went astray
 MOST_HALVINGS = 30  # in a row
@@ -125,7 +125,7 @@ class Epochs:
             self.trainer.P.copy(),
         )
 
-    def _rule(self):  # type: ignore[no-untyped-def]
+    def _rule(self) -> Rule:
         from assay.networks.training import Rule
 
         p = self.plan

@@ -28,7 +28,8 @@ from assay.layout import Layout
 from assay.learner import Learner, Step
 from assay.learner.prospect import Features, Prospect
 from assay.learner.stopping import Stopping
-from assay.networks import Layer, Shape, plain
+from assay.networks import Layer, Shape
+from assay.networks.answering import outputs_of
 from assay.numerics import Floats
 from assay.params import Param
 from assay.store import Record
@@ -53,6 +54,7 @@ class NetworkModel(Learner):
 
     params: ClassVar[Mapping[str, Param]] = PARAMS
     layout: ClassVar[Layout] = LAYOUT
+    slow_rows: ClassVar[int | None] = 4096
     ends_by_itself = False  # an epoch more may always make the loss less
 
     hidden_layer_sizes: Any
@@ -340,7 +342,7 @@ class NetworkModel(Learner):
         if not np.isfinite(X).all():
             refuse_non_finite(X, block.start, self._column_names())
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            F = plain.outputs(self._layers(), self._fitted_with["activation"], X)
+            F = outputs_of(self._layers(), self._fitted_with["activation"], X)
         if not np.isfinite(F).all():
             refuse_overflow(X, block.start, self._column_names())
         return F
