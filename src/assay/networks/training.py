@@ -64,7 +64,7 @@ class Trainer:
 
     def _fixed(self) -> tuple[Any, ...]:
         weights, biases, _ = self.shape.places
-        return self.shape.wide, weights, biases
+        return np.array(self.shape.widths, dtype=np.int64), self.shape.wide, weights, biases
 
     def _kind(self) -> tuple[int, int, bool, int]:
         return NAMES.index(self.shape.activation), self.what, self.shape.output_bias, self.shape.widths[-1]
