@@ -85,7 +85,9 @@ def test_columns_in_any_unit_give_the_same_network():
     X, y = load_digits(return_X_y=True)
     unit, far = 10.0 ** RNG.integers(-6, 6, 64), RNG.standard_normal(64) * 1e3
     one = assay.MLPClassifier((20,), max_iter=20, dtype="float64", learning_rate_init=0.02).fit(X, y)
-    other = assay.MLPClassifier((20,), max_iter=20, dtype="float64", learning_rate_init=0.02).fit(X * unit + far * unit, y)
+    other = assay.MLPClassifier((20,), max_iter=20, dtype="float64", learning_rate_init=0.02).fit(
+        X * unit + far * unit, y
+    )
     assert one.score(X, y) > 0.95
     assert np.allclose(one.predict_proba(X), other.predict_proba(X * unit + far * unit), atol=1e-5)
 

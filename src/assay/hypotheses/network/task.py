@@ -11,11 +11,12 @@ import numpy as np
 from assay.engines import ArrayRows, Block, Engine, Part, Rows, fold
 from assay.engines.rows import cut
 from assay.engines.threads import Threads, default_engine
+from assay.hypotheses.network.net import Net
 from assay.hypotheses.network.standard import Standard
 from assay.hypotheses.network.survey import target_of
 from assay.labels import Labels
-from assay.networks import Layer, Shape, plain
-from assay.networks.answering import AT_A_TIME, outputs_of
+from assay.networks import Shape, plain
+from assay.networks.answering import AT_A_TIME
 from assay.networks.prepared import Prepared, prepare
 from assay.numerics import Array, Floats
 
@@ -134,27 +135,27 @@ class Look(NamedTuple):
     weight: float
 
 
-def look(engine: Engine, rows: Rows, task: Task, layers: list[Layer]) -> Look:
+def look(engine: Engine, rows: Rows, task: Task, net: Net) -> Look:
     """What the learnt weights do on all rows, in float64 as they answer: a fold."""
     workers = engine.workers if isinstance(engine, Threads) else 1
-    found: Look | None = fold(engine, rows.blocks(), partial(_absorb_look, task, layers, workers), _merge_looks)
+    found: Look | None = fold(engine, rows.blocks(), partial(_absorb_look, task, net, workers), _merge_looks)
     assert found is not None
     return found
 
 
-def _absorb_look(task: Task, layers: list[Layer], workers: int, block: Block) -> Look:
-    layers = [Layer(*(np.require(part, None, ["C", "A"]) for part in layer)) for layer in layers]
+def _absorb_look(task: Task, net: Net, workers: int, block: Block) -> Look:
+    net = net.aligned()
     total = Look(0.0, 0.0, 0.0)
-    for some in Threads(workers).map(partial(_look_at, task, layers), cut(block, LOOKED_AT)):
+    for some in Threads(workers).map(partial(_look_at, task, net), cut(block, LOOKED_AT)):
         total = _merge_looks(total, some)
     return total
 
 
-def _look_at(task: Task, layers: list[Layer], block: Block) -> Look:
+def _look_at(task: Task, net: Net, block: Block) -> Look:
     kept = keep(task, block)
     c = np.ones(len(kept.target)) if kept.c is None else kept.c
     with np.errstate(over="ignore", invalid="ignore"):
-        F = outputs_of(layers, task.shape.activation, kept.X)
+        F = net(kept.X)
         loss = float((c * plain.losses(task.loss, F, kept.target)).sum())
     wrong = 0.0 if task.labels is None else float((c * plain.wrong(F, kept.target)).sum())
     return Look(loss, wrong, float(c.sum()))
