@@ -38,9 +38,11 @@ def standard_of(model: NetworkModel, found: Survey) -> Standard:
     return Standard(mean, scale, float(centre[0]) if model.output_bias else 0.0, float(spread[0]))
 
 
-def first_layers(shape: Shape, seed: int) -> list[Layer]:
-    """Weights drawn by the seed."""
-    return shape.drawn(np.random.default_rng([seed, START]))
+def first_layers(shape: Shape, found: Survey, seed: int) -> list[Layer]:
+    """Weights drawn by the seed. A column that never changes can teach nothing, and has none."""
+    layers = shape.drawn(np.random.default_rng([seed, START]))
+    layers[0].weights[found.columns.m2[0] == 0] = 0.0
+    return layers
 
 
 def earlier_layers(model: NetworkModel, before: NetworkModel, standard: Standard) -> list[Layer]:

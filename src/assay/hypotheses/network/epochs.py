@@ -18,10 +18,11 @@ from assay.learner.stopping import Stopping
 from assay.numerics import Array, Floats
 
 if TYPE_CHECKING:
-    from assay.networks.training import Trainer
+    from assay.networks.training import Rule, Trainer
 
-BLOWN = 1e3  # times the loss of weights of zero: an epoch that went astray
+BLOWN = 1e2  # times the loss of weights of zero: an epoch that went astray
 MOST_HALVINGS = 30  # in a row
+SAMPLE = 512  # rows
 
 
 class Epoch(NamedTuple):
@@ -50,6 +51,9 @@ class Epochs:
         self.task, self.plan, self.trainer, self.pieces, self.stopping = task, plan, trainer, pieces, stopping
         self.pace, self.seen, self.done = Pace(plan), 0, 0
         self.until = stopping.begin()
+        self.sure = (
+            self._hold()
+        )  # the last weights that are known to be sound: what an epoch makes of them shows in the next
 
     @property
     def converged(self) -> bool:
@@ -75,18 +79,24 @@ class Epochs:
                 break
         if best is not None:
             self.trainer.P[:] = best
+        elif not self._sound():
+            self._restore(self.sure)
+            self.pace.halve()
 
     def _tried(self, number: int) -> Epoch | None:
         """The epoch, with steps short enough; None where the time was over in the middle of it."""
         before, seen = self._hold(), self.seen
         for _ in range(MOST_HALVINGS):
             found = self._epoch(number)
-            if found is not None and not self._astray(found):
+            if found is not None and not self._astray(found.loss):
+                self.sure = before
                 return found
-            self._restore(before)
             self.seen = seen
             if found is None:
+                self._restore(before)
                 return None
+            self._restore(self.sure)
+            before = self.sure
             self.pace.halve()
         raise DataError(
             f"The loss of the network grows beyond all bounds even with steps of {self.pace.rate:.1g}: its inputs or targets are too large. Leave "
@@ -101,10 +111,23 @@ class Epochs:
         t = self.trainer
         t.P[:], t.M[:], t.V[:], t.begun = held
 
-    def _astray(self, found: Epoch) -> bool:
+    def _astray(self, loss: float) -> bool:
         usual = _loss_of_nothing(self.task)
-        far = usual is not None and found.loss > BLOWN * usual
-        return far or not (math.isfinite(found.loss) and bool(np.isfinite(found.flat).all()))
+        far = usual is not None and loss > BLOWN * usual
+        return far or not (math.isfinite(loss) and bool(np.isfinite(self.trainer.P).all()))
+
+    def _sound(self) -> bool:
+        """Whether the last epoch left weights whose loss, on some rows, is not astray."""
+        from assay.networks.plain import losses
+
+        piece = next((piece for piece in self.pieces if len(piece.train)), None)
+        if piece is None:
+            return True
+        some = piece.train[:SAMPLE]
+        target = piece.rows.codes if self.task.labels is not None else piece.rows.targets
+        with np.errstate(all="ignore"):
+            found = losses(self.task.loss, self.trainer.outputs(piece.rows.X[some]), target[some])
+        return not self._astray(float(found.mean()))
 
     def _epoch(self, number: int) -> Epoch | None:
         loss = wrong = weight = 0.0
@@ -125,7 +148,7 @@ class Epochs:
             self.trainer.P.copy(),
         )
 
-    def _rule(self):  # type: ignore[no-untyped-def]
+    def _rule(self) -> Rule:
         from assay.networks.training import Rule
 
         p = self.plan

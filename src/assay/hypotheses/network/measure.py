@@ -75,7 +75,8 @@ def measure(engine: Engine, rows: Rows, task: Task, layers: list[Layer], penalty
     """Of the layers that answer standardised rows; many: rows of positive weight."""
     every, few = (max(1, -(-many // most)) for most in (MOST_ROWS, FEW_ROWS))
     numbers = packed(layers)
-    sums: Sums | None = fold(engine, rows.blocks(), partial(_absorb, task, numbers, every, few), _merge)
+    workers = engine.workers if isinstance(engine, Threads) else 1
+    sums: Sums | None = fold(engine, rows.blocks(), partial(_absorb, task, numbers, every, few, workers), _merge)
     assert sums is not None
     weights = packed([Layer(W, np.zeros_like(b)) for W, b in layers])
     gradient = sums.gradient / sums.some + penalty * weights
@@ -103,13 +104,11 @@ def directions(shape: Shape) -> Floats:
     return found
 
 
-def _absorb(task: Task, numbers: Floats, every: int, few: int, block: Block) -> Sums:
-    kept, numbers = keep(task, block), np.require(numbers, None, ["C", "A"])
-    total = _nothing(len(numbers))
-    for first in range(0, len(kept.target), AT_A_TIME):
-        piece = slice(first, first + AT_A_TIME)
-        part = Kept(kept.X[piece], kept.target[piece], None if kept.c is None else kept.c[piece])
-        total = _merge(total, _measure_piece(task, numbers, part, first, every, few))
+def _absorb(task: Task, numbers: Floats, every: int, few: int, workers: int, block: Block) -> Sums:
+    kept, total = keep(task, block), _nothing(len(numbers))
+    look = partial(_measure_piece, task, np.require(numbers, None, ["C", "A"]), kept, every, few)
+    for found in Threads(workers).map(look, range(0, len(kept.target), AT_A_TIME)):
+        total = _merge(total, found)
     return total
 
 
@@ -130,11 +129,10 @@ def _merge(a: Sums, b: Sums) -> Sums:
     )
 
 
-def _measure_piece(task: Task, numbers: Floats, kept: Kept, first: int, every: int, few: int) -> Sums:
+def _measure_piece(task: Task, numbers: Floats, kept: Kept, every: int, few: int, first: int) -> Sums:
     from assay.networks.training import Trainer
 
-    shape = task.shape
-    ready = _standardised(task, kept)
+    shape, ready = task.shape, _standardised(task, kept, slice(first, first + AT_A_TIME))
     y = ready.codes if task.labels is not None else ready.targets
     trainer = Trainer(shape, task.loss, unpacked(shape.widths, numbers), np.float64, Threads(1))
     F, c = trainer.outputs(ready.X), ready.weights
@@ -156,9 +154,10 @@ def _measure_piece(task: Task, numbers: Floats, kept: Kept, first: int, every: i
     return Sums(weight, loss, wrong, of_some, gradient, of_few, slopes, top)
 
 
-def _standardised(task: Task, kept: Kept) -> Prepared:
-    numbers, codes = (None, kept.target) if task.labels is not None else (task.standard.numbers(kept.target), None)
-    return prepare(task.shape, task.standard.rows(kept.X), codes, numbers, kept.c, np.float64)
+def _standardised(task: Task, kept: Kept, piece: slice) -> Prepared:
+    X, target, c = kept.X[piece], kept.target[piece], None if kept.c is None else kept.c[piece]
+    numbers, codes = (None, target) if task.labels is not None else (task.standard.numbers(target), None)
+    return prepare(task.shape, task.standard.rows(X), codes, numbers, c, np.float64)
 
 
 def _picked(task: Task, rows: Prepared, which: Array) -> Prepared:

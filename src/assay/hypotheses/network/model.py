@@ -16,6 +16,7 @@ from assay.errors import ModelFileError, tell
 from assay.hypotheses.network.beginning import earlier_layers, first_layers, shape_of, standard_of
 from assay.hypotheses.network.epochs import Epoch, Epochs
 from assay.hypotheses.network.measure import measure
+from assay.hypotheses.network.net import Net
 from assay.hypotheses.network.parts import LAYOUT, PARAMS, hidden_sizes
 from assay.hypotheses.network.plan import Plan
 from assay.hypotheses.network.saying import Progress, warn_at_end
@@ -29,7 +30,7 @@ from assay.layout import Layout
 from assay.learner import Learner, Step
 from assay.learner.prospect import Features, Prospect
 from assay.learner.stopping import Stopping
-from assay.networks import Layer, Shape, plain
+from assay.networks import Layer, Shape
 from assay.numerics import Floats
 from assay.params import Param
 from assay.store import Record
@@ -54,6 +55,7 @@ class NetworkModel(Learner):
 
     params: ClassVar[Mapping[str, Param]] = PARAMS
     layout: ClassVar[Layout] = LAYOUT
+    slow_rows: ClassVar[int | None] = 4096
     ends_by_itself = False  # an epoch more may always make the loss less
 
     hidden_layer_sizes: Any
@@ -96,7 +98,7 @@ class NetworkModel(Learner):
     on_progress: Callable[[str], None] | None = None  # hears a line a second or so of a long fit
     _before: Any = None  # the fit to go on with
     _in_pieces = False
-    _net: list[Layer] | None = None
+    _net: Net | None = None
 
     # --- what subclasses say ----------------------------------------------------------------------------------------
 
@@ -182,7 +184,7 @@ class NetworkModel(Learner):
         shape = self._shape_now()
         if afresh:
             standard = standard_of(self, found)
-            layers = first_layers(shape, int(self.random_state or 0))
+            layers = first_layers(shape, found, int(self.random_state or 0))
             if before is not None:
                 layers = earlier_layers(self, before, standard)
         else:
@@ -336,8 +338,11 @@ class NetworkModel(Learner):
 
     def _layers(self) -> list[Layer]:
         """The layers that answer rows as they are."""
+        return self._net_of_fit().folded
+
+    def _net_of_fit(self) -> Net:
         if self._net is None:
-            self._net = self._standard().folded(self._standard_layers())
+            self._net = Net.of(self._standard(), self._standard_layers(), self._fitted_with["activation"])
         return self._net
 
     def _f(self, block: Block) -> Floats:
@@ -347,7 +352,7 @@ class NetworkModel(Learner):
         if not np.isfinite(X).all():
             refuse_non_finite(X, block.start, self._column_names())
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            F = plain.outputs(self._layers(), self._fitted_with["activation"], X)
+            F = self._net_of_fit()(X)
         if not np.isfinite(F).all():
             refuse_overflow(X, block.start, self._column_names())
         return F

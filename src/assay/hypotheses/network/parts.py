@@ -27,7 +27,7 @@ def _are_sizes(given: Any) -> bool:
     many = [given] if isinstance(given, Integral) else given
     if not isinstance(many, Sequence | np.ndarray) or len(many) > 60:
         return False
-    return all(isinstance(m, Integral) and not isinstance(m, bool) and 1 <= m <= MOST_UNITS for m in many)
+    return all(isinstance(m, Integral) and not isinstance(m, bool) and 1 <= int(m) <= MOST_UNITS for m in many)
 
 
 def _share(doc: str, *, open_low: bool = False) -> Range:

@@ -10,7 +10,6 @@ from assay.engines.blas import one_thread_blas
 from assay.inputs import as_rows
 from assay.learner import Step
 from assay.networks import Layer
-from assay.numerics import Floats
 from assay.params import check_params
 
 if TYPE_CHECKING:
@@ -46,5 +45,5 @@ def steps_of(model: NetworkModel, X: Any, y: Any, sample_weight: Any, every: int
     yield Step(number + 1, len(rows.X), {**_weights(fresh._layers()), **learnt})
 
 
-def _weights(layers: list[Layer]) -> dict[str, list[Floats]]:
+def _weights(layers: list[Layer]) -> dict[str, Any]:
     return {"coefs": [W for W, _ in layers], "intercepts": [b for _, b in layers]}
