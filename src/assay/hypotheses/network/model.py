@@ -265,6 +265,7 @@ class NetworkModel(Learner):
             moments = (trainer.M, trainer.V)[: 2 if self.solver == "adam" else 1]
             self.memory_ = np.concatenate([packed(task.shape.layers(m)) for m in moments])
             self.batches_ = int(trainer.begun)
+        self._net_of_fit()  # now, so that an answer changes nothing
 
     def _keep_curves(self, task: Task, epochs: list[Epoch]) -> None:
         """Losses of all epochs, those of the fit before that this one went on with among them."""
