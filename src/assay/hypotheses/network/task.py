@@ -68,7 +68,7 @@ def piece_of(task: Task, number: int, block: Block) -> Piece:
     kept = keep(task, block)
     numbers, codes = (None, kept.target) if task.labels is not None else (task.standard.numbers(kept.target), None)
     c = None if kept.c is None else kept.c / task.unit
-    rows = prepare(task.shape, task.standard.rows(kept.X), codes, numbers, c, task.dtype)
+    rows = prepare(task.shape, kept.X, codes, numbers, c, task.dtype, task.standard.rows)
     held = held_out(task, number, kept.target)
     train = np.flatnonzero(~held)
     weight = float(len(train)) if kept.c is None else float(rows.weights[train].sum())
