@@ -22,7 +22,8 @@ from assay.hypotheses.network.plan import Plan
 from assay.hypotheses.network.saying import Progress, warn_at_end
 from assay.hypotheses.network.standard import Standard, count, packed, unpacked
 from assay.hypotheses.network.survey import Survey, survey
-from assay.hypotheses.network.task import Pieces, Task
+from assay.hypotheses.network.task import Task
+from assay.hypotheses.network.walks import walk_of
 from assay.hypotheses.network.whole_batch import WholeBatch
 from assay.inputs import refuse_non_finite, refuse_overflow
 from assay.labels import Labels
@@ -228,7 +229,7 @@ class NetworkModel(Learner):
             trainer.begun = int(going_on.batches_)
         if self._in_pieces:
             plan = plan.once()
-        return Epochs(task, plan, trainer, Pieces(engine, rows, task), stopping)
+        return Epochs(task, plan, trainer, walk_of(engine, rows, task), stopping)
 
     def _batch(self, n: int) -> int:
         if self.batch_size == "auto":
