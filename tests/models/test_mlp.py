@@ -265,3 +265,20 @@ def test_on_a_cluster_the_weights_travel_and_the_bits_stay(client, y):
             there = cls((20, 10), **words).fit(da.from_array(X, (1000, 4)), da.from_array(y, 700))
     assert here.n_iter_ == 3
     assert file_bytes(here) == file_bytes(there)
+
+
+def test_a_warm_start_forgets_no_better_epoch_of_before(tmp_path):
+    model = assay.MLPClassifier((30,), learning_rate_init=0.03, max_iter=40, early_stopping=True, warm_start=True)
+    first = model.fit(X3, Y3).weights_
+    best, score = model.best_epoch_, model.validation_scores_.max()
+    model.set_params(max_iter=2, learning_rate_init=1.0).fit(X3, Y3)  # two leaps, to nowhere
+    if model.validation_scores_.max() == score:
+        assert model.best_epoch_ == best
+        assert np.array_equal(model.weights_, first)
+    plain = (
+        assay.MLPClassifier((5,), max_iter=3, warm_start=True).fit(X3, Y3).set_params(early_stopping=True).fit(X3, Y3)
+    )
+    assert plain.best_epoch_ > 3
+    for fitted in (model, plain):
+        fitted.save(tmp_path / "m.assay")
+        assert file_bytes(assay.load(tmp_path / "m.assay")) == file_bytes(fitted)

@@ -52,6 +52,7 @@ class Epochs:
         self.task, self.plan, self.trainer, self.walk, self.stopping = task, plan, trainer, walk, stopping
         self.pace, self.seen, self.done = Pace(plan), 0, 0
         self.until = stopping.begin()
+        self.best: Array | None = None  # weights that the rows held out liked best, of a fit that this one goes on with
         self.sure = self._hold()  # the last weights known to be sound: what an epoch makes of them shows in the next
 
     @property
@@ -63,9 +64,13 @@ class Epochs:
         """How often steps were too long."""
         return self.pace.halved
 
+    def go_on(self, score: float) -> None:
+        """The weights to begin with are those of the best epoch of an earlier fit, and had this validation score."""
+        self.pace.best_score, self.best = score, self.trainer.P.copy()
+
     def run(self, first: int = 1) -> Iterator[Epoch]:
         """One epoch after another, numbered from `first`."""
-        best: Array | None = None
+        best = self.best
         while self.done < self.plan.most and not self.stopping.over(self.until, self.done):
             found = self._tried(first + self.done)
             if found is None:
