@@ -13,12 +13,13 @@ from assay.hypotheses.network.survey import Survey
 from assay.networks import Layer, Shape
 
 if TYPE_CHECKING:
+    from assay.hypotheses.network.learnt import LearntNetwork
     from assay.hypotheses.network.model import NetworkModel
 
 START = 0  # what a draw is for
 
 
-def shape_of(model: NetworkModel, given: Any, outputs: int) -> Shape:
+def shape_of(model: LearntNetwork, given: Any, outputs: int) -> Shape:
     """The shape that hyper-parameters ask for."""
     widths = (int(model.n_features_in_), *hidden_sizes(given["hidden_layer_sizes"]), outputs)
     return Shape(widths, given["activation"], bool(given["output_bias"]))

@@ -10,7 +10,7 @@ import numpy as np
 from assay.engines import Block, Engine, Rows
 from assay.errors import ModelFileError, ParameterError
 from assay.hypotheses.classes_there import refuse_absent, refuse_unlisted
-from assay.hypotheses.network.model import NetworkModel
+from assay.hypotheses.network.model import NO_PIECES, NetworkModel, takes_pieces
 from assay.hypotheses.network.parts import LAYOUT, PARAMS
 from assay.hypotheses.network.survey import Survey
 from assay.labels import Labels, class_multipliers
@@ -26,10 +26,6 @@ from assay.store import Record
 
 def _has_probabilities(model: Any) -> bool:
     return bool(getattr(model, "_fitted_with", {}).get("loss", model.loss) == "log")
-
-
-def _takes_pieces(model: Any) -> bool:
-    return bool(model.solver != "lbfgs")
 
 
 class MLPClassifier(NetworkModel, ProbableClassifier):
@@ -140,11 +136,6 @@ class MLPClassifier(NetworkModel, ProbableClassifier):
         self.n_jobs = n_jobs
 
     @property
-    def depends_on_order(self) -> bool:
-        """Whether the order of the rows matters (then neither is a row of weight n the same as n rows)."""
-        return self.solver != "lbfgs"
-
-    @property
     def out_activation_(self) -> str:
         """What makes shares of the scores."""
         self._check_fitted()
@@ -168,9 +159,7 @@ class MLPClassifier(NetworkModel, ProbableClassifier):
         return self._fit_in_pieces(X, y, sample_weight, classes)
 
     _partial_fit.__name__ = "partial_fit"
-    partial_fit = OnlyIf(
-        _partial_fit, _takes_pieces, "solver='lbfgs' needs all rows at once: use solver='adam' or 'sgd'"
-    )
+    partial_fit = OnlyIf(_partial_fit, takes_pieces, NO_PIECES)
 
     def _loss_name(self) -> str:
         return self.loss

@@ -1,4 +1,4 @@
-"""What both networks share: fitting wherever the rows are, going on with earlier weights, answering, and the file."""
+"""How both networks learn: wherever the rows are, from first weights or from those of an earlier fit."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from assay.certify import Claim
-from assay.engines import Block, Engine, Rows
+from assay.engines import Engine, Rows
 from assay.engines.threads import Threads
-from assay.errors import ModelFileError, tell
-from assay.hypotheses.network.beginning import earlier_layers, first_layers, shape_of, standard_of
+from assay.errors import tell
+from assay.hypotheses.network.beginning import earlier_layers, first_layers, standard_of
 from assay.hypotheses.network.epochs import Epoch, Epochs
+from assay.hypotheses.network.learnt import LearntNetwork
 from assay.hypotheses.network.measure import measure
-from assay.hypotheses.network.net import Net
-from assay.hypotheses.network.parts import LAYOUT, PARAMS, hidden_sizes
+from assay.hypotheses.network.parts import PARAMS
 from assay.hypotheses.network.plan import Plan
 from assay.hypotheses.network.saying import Progress, warn_at_end
 from assay.hypotheses.network.standard import Standard, count, packed, unpacked
@@ -25,18 +24,21 @@ from assay.hypotheses.network.survey import Survey, survey
 from assay.hypotheses.network.task import Task
 from assay.hypotheses.network.walks import walk_of
 from assay.hypotheses.network.whole_batch import WholeBatch
-from assay.inputs import refuse_non_finite, refuse_overflow
 from assay.labels import Labels
-from assay.layout import Layout
-from assay.learner import Learner, Step
+from assay.learner import Step
 from assay.learner.prospect import Features, Prospect
 from assay.learner.stopping import Stopping
-from assay.networks import Layer, Shape
+from assay.networks import Layer
 from assay.numerics import Floats
 from assay.params import Param
-from assay.store import Record
 
 USUAL_BATCH = 200
+NO_PIECES = "solver='lbfgs' needs all rows at once: use solver='adam' or 'sgd'"
+
+
+def takes_pieces(model: Any) -> bool:
+    """Whether a model can learn from some rows now and others later."""
+    return bool(model.solver != "lbfgs")
 
 
 @dataclass
@@ -51,12 +53,10 @@ class Work:
     first: int
 
 
-class NetworkModel(Learner):
-    """f(x) = W_Lᵀ φ(… φ(W₁ᵀ x + b₁) …) + b_L."""
+class NetworkModel(LearntNetwork):
+    """A network and how it learns: one epoch of mini-batches after another, or all rows at once."""
 
     params: ClassVar[Mapping[str, Param]] = PARAMS
-    layout: ClassVar[Layout] = LAYOUT
-    slow_rows: ClassVar[int | None] = 4096
     ends_by_itself = False  # an epoch more may always make the loss less
 
     hidden_layer_sizes: Any
@@ -77,38 +77,16 @@ class NetworkModel(Learner):
     standardize: bool
     max_seconds: float | None
 
-    weights_: Floats
-    mean_: Floats
-    scale_: Floats
-    loss_curve_: Floats
-    validation_scores_: Floats | None
-    n_iter_: int
-    best_epoch_: int
-    best_loss_: float | None
-    loss_: float | None
-    measured_: Floats | None
-    batch_: int
-    t_: int
-    rows_: int
-    weight_: float
-    converged_: bool
-    whole_: bool
-    memory_: Floats | None
-    batches_: int
-
     on_progress: Callable[[str], None] | None = None  # hears a line a second or so of a long fit
     _before: Any = None  # the fit to go on with
     _in_pieces = False
-    _net: Net | None = None
+
+    @property
+    def depends_on_order(self) -> bool:
+        """Whether the order of the rows matters (then neither is a row of weight n the same as n rows)."""
+        return self.solver != "lbfgs"
 
     # --- what subclasses say ----------------------------------------------------------------------------------------
-
-    def _loss_name(self) -> str:
-        raise NotImplementedError
-
-    def _outputs_of_fit(self) -> int:
-        """How many numbers the last layer gives."""
-        raise NotImplementedError
 
     def _labels(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> Labels | None:
         return None
@@ -119,10 +97,6 @@ class NetworkModel(Learner):
 
     def _keep_target(self, standard: Standard) -> None:
         """Set how a number to predict was standardised."""
-
-    def _standard(self) -> Standard:
-        """How the rows of the fit were standardised."""
-        return Standard(self.mean_, self.scale_)
 
     # --- taking part in a comparison --------------------------------------------------------------------------------
 
@@ -141,12 +115,6 @@ class NetworkModel(Learner):
         )
         search = tuple({"hidden_layer_sizes": sizes, "alpha": alpha, **usual} for sizes, alpha in tried)
         return Prospect(search=search, unfit=unfit, rough={"max_iter": 30})
-
-    def complexity(self) -> float:
-        """The weights and biases that are free."""
-        self._check_fitted()
-        shape = self._shape()
-        return float(count(shape.widths) - (0 if shape.output_bias else shape.widths[-1]))
 
     # --- learning ---------------------------------------------------------------------------------------------------
 
@@ -202,6 +170,7 @@ class NetworkModel(Learner):
         runner = self._runner(engine, rows, task, plan, layers, n, stopping, None if afresh else self)
         if isinstance(runner, Epochs) and held and before is not None and before.validation_scores_ is not None:
             runner.go_on(float(before.validation_scores_.max()))
+        runner.seen = 0 if before is None else int(before.t_)
         return Work(task, runner, found, weight, stopping, 1 if before is None else int(before.n_iter_) + 1)
 
     def _holds_out(self) -> bool:
@@ -224,7 +193,7 @@ class NetworkModel(Learner):
         trainer = Trainer(task.shape, task.loss, layers, task.dtype, workers)
         if plan.solver == "lbfgs":
             return WholeBatch(task, plan, trainer, engine, rows, float(n), stopping)
-        if going_on is not None and going_on.memory_ is not None:
+        if going_on is not None and going_on.memory_ is not None and going_on._fitted_with["solver"] == plan.solver:
             p = count(task.shape.widths)
             for kept, at in ((trainer.M, 0), (trainer.V, p))[: len(going_on.memory_) // p]:
                 kept[:] = task.shape.flat(unpacked(task.shape.widths, going_on.memory_[at : at + p]), task.dtype)
@@ -255,7 +224,7 @@ class NetworkModel(Learner):
         self.mean_, self.scale_ = task.standard.mean, task.standard.scale
         self._keep_target(task.standard)
         self._keep_curves(task, epochs)
-        self.t_ = int(getattr(self, "t_", 0)) + work.runner.seen
+        self.t_ = int(work.runner.seen)
         self.rows_, self.weight_ = work.found.total, work.weight
         self.converged_, self.whole_ = bool(work.runner.converged), not self._in_pieces
         self.batch_ = work.runner.plan.batch
@@ -306,118 +275,8 @@ class NetworkModel(Learner):
     def _keep_error(self, wrong: float) -> None:
         """Keep the share of the fit's rows that are answered wrongly, where there is one."""
 
-    # --- claims -----------------------------------------------------------------------------------------------------
-
-    _made: tuple[Claim, ...] | None = ()
-
-    @property  # type: ignore[override]
-    def _claims(self) -> tuple[Claim, ...]:
-        """Made when they are first asked for: a search fits many models and asks none of them."""
-        if self._made is None:
-            fitted = copy(self)
-            vars(fitted).update(self._fitted_with)  # whatever set_params did since
-            self._made = fitted._make_claims()
-        return self._made
-
-    @_claims.setter
-    def _claims(self, claims: tuple[Claim, ...]) -> None:
-        self._made = claims
-
-    def _make_claims(self) -> tuple[Claim, ...]:
-        from assay.hypotheses.network.claims import network_claims
-
-        return network_claims(self)
-
-    # --- answering --------------------------------------------------------------------------------------------------
-
-    def _shape_now(self) -> Shape:
-        return shape_of(self, self.get_params(), self._outputs_of_fit())
-
-    def _shape(self) -> Shape:
-        """The shape of the fit."""
-        return shape_of(self, self._fitted_with, self._outputs_of_fit())
-
-    def _standard_layers(self) -> list[Layer]:
-        """The layers that answer standardised rows."""
-        return unpacked(self._shape().widths, self.weights_)
-
-    def _layers(self) -> list[Layer]:
-        """The layers that answer rows as they are."""
-        return self._net_of_fit().folded
-
-    def _net_of_fit(self) -> Net:
-        if self._net is None:
-            self._net = Net.of(self._standard(), self._standard_layers(), self._fitted_with["activation"])
-        return self._net
-
-    def _f(self, block: Block) -> Floats:
-        """f(x) of every row: (n, outputs)."""
-        self._check_fitted()
-        X = block.X
-        if not np.isfinite(X).all():
-            refuse_non_finite(X, block.start, self._column_names())
-        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            F = self._net_of_fit()(X)
-        if not np.isfinite(F).all():
-            refuse_overflow(X, block.start, self._column_names())
-        return F
-
-    @property
-    def coefs_(self) -> list[Floats]:
-        """Weights (units before, units) of each layer, for columns as they are."""
-        self._check_fitted()
-        return [layer.weights for layer in self._layers()]
-
-    @property
-    def intercepts_(self) -> list[Floats]:
-        """Biases (units,) of each layer."""
-        self._check_fitted()
-        return [layer.biases for layer in self._layers()]
-
-    @property
-    def n_layers_(self) -> int:
-        """Layers of units, inputs and outputs among them."""
-        self._check_fitted()
-        return len(self._shape().widths)
-
-    @property
-    def n_outputs_(self) -> int:
-        """Units of the last layer."""
-        self._check_fitted()
-        return self._shape().widths[-1]
-
     def steps(self, X: Any, y: Any = None, sample_weight: Any = None, *, every: int | None = None) -> Iterator[Step]:
         """Weights and loss after each epoch (every `every`-th); the last step is the fitted model."""
         from assay.hypotheses.network.steps import steps_of
 
         return steps_of(self, X, y, sample_weight, every or 1)
-
-    # --- file -------------------------------------------------------------------------------------------------------
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in vars(self).items() if k not in ("_net", "_before", "on_progress")}
-
-    def _restore(self, record: Record) -> None:
-        super()._restore(record)
-        for name, part in self.layout.items():
-            if part.optional and name not in vars(self):
-                setattr(self, name, None)
-        p = count(self._shape().widths) if len(hidden_sizes(self.hidden_layer_sizes)) < 64 else -1
-        if len(self.weights_) != p:
-            raise ModelFileError("The model file's weights are not those of its layers.")
-        shape = self._shape()
-        if not shape.output_bias and np.any(self._standard_layers()[-1].biases != 0):
-            raise ModelFileError("The model file's outputs have biases, against its output_bias=False.")
-        if not np.all(self.scale_ > 0):
-            raise ModelFileError("The model file's columns have a scale of zero.")
-        if not all(np.isfinite(part).all() for layer in self._layers() for part in layer):
-            raise ModelFileError("The model file's weights overflow in the units of its columns.")
-        e = len(self.loss_curve_)
-        if self.n_iter_ != e or not 1 <= self.best_epoch_ <= e:
-            raise ModelFileError("The model file's epochs are not those of its losses.")
-        if self.whole_ == (self.memory_ is not None) or not (
-            self.whole_ == (self.loss_ is not None) == (self.measured_ is not None)
-        ):
-            raise ModelFileError("The model file's weights are of a whole fit or of pieces, not of both.")
-        if self.memory_ is not None and len(self.memory_) != p * (2 if self.solver == "adam" else 1):
-            raise ModelFileError("The model file's memory of earlier steps is not that of its weights.")

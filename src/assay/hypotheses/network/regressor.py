@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 from assay.engines import Block
 from assay.errors import ModelFileError
-from assay.hypotheses.network.model import NetworkModel
+from assay.hypotheses.network.model import NO_PIECES, NetworkModel, takes_pieces
 from assay.hypotheses.network.parts import LAYOUT, PARAMS
 from assay.hypotheses.network.standard import Standard
 from assay.layout import Layout
@@ -16,10 +16,6 @@ from assay.learner.available import OnlyIf
 from assay.numerics import Array
 from assay.params import Choice, Param
 from assay.store import Record
-
-
-def _takes_pieces(model: Any) -> bool:
-    return bool(model.solver != "lbfgs")
 
 
 class MLPRegressor(NetworkModel, Regressor):
@@ -112,11 +108,6 @@ class MLPRegressor(NetworkModel, Regressor):
         self.n_jobs = n_jobs
 
     @property
-    def depends_on_order(self) -> bool:
-        """Whether the order of the rows matters (then neither is a row of weight n the same as n rows)."""
-        return self.solver != "lbfgs"
-
-    @property
     def out_activation_(self) -> str:
         """The outputs are the answers."""
         self._check_fitted()
@@ -127,9 +118,7 @@ class MLPRegressor(NetworkModel, Regressor):
         return self._fit_in_pieces(X, y, sample_weight, None)
 
     _partial_fit.__name__ = "partial_fit"
-    partial_fit = OnlyIf(
-        _partial_fit, _takes_pieces, "solver='lbfgs' needs all rows at once: use solver='adam' or 'sgd'"
-    )
+    partial_fit = OnlyIf(_partial_fit, takes_pieces, NO_PIECES)
 
     def _loss_name(self) -> str:
         return "squared"
