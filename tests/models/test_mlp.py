@@ -249,3 +249,36 @@ def test_complexity_counts_the_free_weights():
         warnings.simplefilter("ignore")
         assert assay.MLPClassifier((6, 5), max_iter=1).fit(X3, Y3).complexity() == 4 * 6 + 6 + 6 * 5 + 5 + 5 * 3 + 3
         assert assay.MLPRegressor((6,), max_iter=1, output_bias=False).fit(X3, NUMBERS).complexity() == 4 * 6 + 6 + 6
+
+
+@pytest.mark.parametrize("y", [Y3, NUMBERS], ids=["classes", "numbers"])
+def test_on_a_cluster_the_weights_travel_and_the_bits_stay(client, y):
+    """Rows of a Dask collection stay on the workers; some are held out there."""
+    import dask.array as da
+
+    cls = assay.MLPRegressor if y is NUMBERS else assay.MLPClassifier
+    X, y = np.tile(X3, (40, 1)), np.tile(y, 40)
+    with small_blocks(client):
+        words = {"max_iter": 3, "early_stopping": True, "dropout": 0.1}
+        here = cls((20, 10), **words).fit(X, y)
+        with assay.engine("cluster", client):
+            there = cls((20, 10), **words).fit(da.from_array(X, (1000, 4)), da.from_array(y, 700))
+    assert here.n_iter_ == 3
+    assert file_bytes(here) == file_bytes(there)
+
+
+def test_a_warm_start_forgets_no_better_epoch_of_before(tmp_path):
+    model = assay.MLPClassifier((30,), learning_rate_init=0.03, max_iter=40, early_stopping=True, warm_start=True)
+    first = model.fit(X3, Y3).weights_
+    best, score = model.best_epoch_, model.validation_scores_.max()
+    model.set_params(max_iter=2, learning_rate_init=1.0).fit(X3, Y3)  # two leaps, to nowhere
+    if model.validation_scores_.max() == score:
+        assert model.best_epoch_ == best
+        assert np.array_equal(model.weights_, first)
+    plain = (
+        assay.MLPClassifier((5,), max_iter=3, warm_start=True).fit(X3, Y3).set_params(early_stopping=True).fit(X3, Y3)
+    )
+    assert plain.best_epoch_ > 3
+    for fitted in (model, plain):
+        fitted.save(tmp_path / "m.assay")
+        assert file_bytes(assay.load(tmp_path / "m.assay")) == file_bytes(fitted)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from assay.networks.shape import Shape
 from assay.numerics import Array, Floats
+
+AT_A_TIME = 512  # rows that are changed while they are near the processor
 
 
 class Prepared(NamedTuple):
@@ -20,12 +23,22 @@ class Prepared(NamedTuple):
 
 
 def prepare(
-    shape: Shape, X: Array, codes: Array | None, numbers: Array | None, weights: Array | None, dtype: Any
+    shape: Shape,
+    X: Array,
+    codes: Array | None,
+    numbers: Array | None,
+    weights: Array | None,
+    dtype: Any,
+    change: Callable[[Array], Array] | None = None,
 ) -> Prepared:
-    """Columns are filled up to the first width; what is not there (codes, numbers, weights) is given a place."""
+    """Rows after their `change`, columns filled up to the first width; what is not there (codes, numbers, weights) is given a place."""
     n, d = X.shape
     filled = np.zeros((n, int(shape.wide[0])), dtype=dtype)
-    filled[:, :d] = X
+    if change is None:
+        filled[:, :d] = X
+    else:
+        for first in range(0, n, AT_A_TIME):
+            filled[first : first + AT_A_TIME, :d] = change(X[first : first + AT_A_TIME])
     codes = np.zeros(n, dtype=np.int64) if codes is None else np.ascontiguousarray(codes, dtype=np.int64)
     targets = (
         np.zeros((1, 1), dtype=dtype) if numbers is None else np.ascontiguousarray(numbers.reshape(n, -1), dtype=dtype)

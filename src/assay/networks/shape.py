@@ -14,7 +14,7 @@ from assay.numerics import Array, Floats
 
 ACTIVATIONS = ("identity", "relu", "logistic", "tanh", "gelu")  # in the order of loops/network/activations.py
 LOSSES = ("log", "squared", "hinge")
-LANES = 16  # widths are filled up to a multiple of this
+LANES, SHORT = 16, 4  # widths are filled up to a multiple of LANES, and sums go over a multiple of SHORT
 
 
 class Layer(NamedTuple):
@@ -41,6 +41,11 @@ class Shape:
     def wide(self) -> Array:
         """Widths with what fills them."""
         return np.array([-(-w // LANES) * LANES for w in self.widths], dtype=np.int64)
+
+    @cached_property
+    def used(self) -> Array:
+        """Widths up to a multiple of SHORT, beyond which all is zero."""
+        return np.array([-(-w // SHORT) * SHORT for w in self.widths], dtype=np.int64)
 
     @cached_property
     def places(self) -> tuple[Array, Array, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -21,6 +22,7 @@ from assay.numerics import Array, Floats
 
 PIECE = 100  # rows of a batch that a thread takes at a time, about; more pieces than that allow no more threads
 WORTH = 1 << 19  # weights times rows of a batch from which threads gain more than they lose by waiting for each other
+TRIED = 8  # batches
 STRETCH = 256  # rows that go through the network together where no batch says how many
 
 
@@ -46,6 +48,17 @@ class Judged(NamedTuple):
     wrong: float
 
 
+class _Room(NamedTuple):
+    """Arrays of an epoch: pieces of a batch, where their units begin, transposed weights, gradients and units of the pieces, sums of their losses."""
+
+    pieces: int
+    units: Array
+    work: int
+    turned: Array
+    arrays: list[Array]
+    sums: Floats
+
+
 class Trainer:
     """Weights of a shape and what the rule remembers of earlier batches."""
 
@@ -64,33 +77,54 @@ class Trainer:
 
     def _fixed(self) -> tuple[Any, ...]:
         weights, biases, _ = self.shape.places
-        return np.array(self.shape.widths, dtype=np.int64), self.shape.wide, weights, biases
+        return np.array(self.shape.widths, dtype=np.int64), self.shape.wide, self.shape.used, weights, biases
 
     def _kind(self) -> tuple[int, int, bool, int]:
         return NAMES.index(self.shape.activation), self.what, self.shape.output_bias, self.shape.widths[-1]
 
     def epoch(self, rows: Prepared, order: Array, batch: int, rule: Rule) -> Judged:
-        """Go through the rows in `order`, `batch` at a time, and change the weights after each; losses are those before each change."""
+        """Go through the rows in `order`, `batch` at a time, and change the weights after each; losses are those before each change.
+
+        Threads that share a batch wait for each other, which is dear where other work keeps them from running: a few batches on one thread and on all
+        show which is faster now. The bits are the same.
+        """
         batch = max(1, min(batch, len(order)))
+        room = self._room(batch)
+        order = np.ascontiguousarray(order, dtype=np.int64)
+        many = max(1, min(self.workers.at_once, room.pieces)) if batch * len(self.P) >= WORTH else 1
+        trial = TRIED * batch
+        if many == 1 or len(order) < 4 * trial:
+            self._run(rows, order, batch, rule, room, 1)
+        else:
+            alone = self._run(rows, order[:trial], batch, rule, room, 1)
+            shared = self._run(rows, order[trial : 2 * trial], batch, rule, room, many)
+            self._run(rows, order[2 * trial :], batch, rule, room, many if shared < alone else 1)
+        return Judged(float(room.sums[::2].sum()), float(room.sums[1::2].sum()))
+
+    def _room(self, batch: int) -> _Room:
         pieces = max(1, -(-batch // PIECE))
-        ranks = max(1, min(self.workers.at_once, pieces)) if batch * len(self.P) >= WORTH else 1
         units, work = self.shape.units(-(-batch // pieces) + SHORT)
-        G, Z, A, D, S = (np.zeros(pieces * size, dtype=self.dtype) for size in (len(self.P), work, work, work, work))
+        arrays = [np.zeros(pieces * size, dtype=self.dtype) for size in (len(self.P), work, work, work, work)]
+        return _Room(pieces, units, work, self.shape.turned(self.P), arrays, np.zeros(2 * pieces))
+
+    def _run(self, rows: Prepared, order: Array, batch: int, rule: Rule, room: _Room, ranks: int) -> float:
+        """The batches of `order` on so many threads; returns the seconds."""
+        flags = np.zeros(ranks * APART, dtype=np.int64)
         numbers = np.array(
             [rule.rate, rule.penalty, rule.momentum, rule.beta1, rule.beta2, rule.small], dtype=self.dtype
         )
-        turned, flags, sums = self.shape.turned(self.P), np.zeros(ranks * APART, dtype=np.int64), np.zeros(2 * pieces)
-        order = np.ascontiguousarray(order, dtype=np.int64)
         how = ADAM if rule.how == "adam" else SGD
 
         def run(rank: int) -> int:
             return int(
-                run_epoch(*rows[:3], rows.weights, order, batch, pieces, *self._fixed(), units, work, *self._kind(), how, self.P, turned, self.M,
-                          self.V, G, Z, A, D, S, self.decays, numbers, rule.nesterov, rule.dropout, rule.seed, self.begun, rank, ranks, flags, sums)
+                run_epoch(*rows[:3], rows.weights, order, batch, room.pieces, *self._fixed(), room.units, room.work, *self._kind(), how, self.P,
+                          room.turned, self.M, self.V, *room.arrays, self.decays, numbers, rule.nesterov, rule.dropout, rule.seed, self.begun, rank,
+                          ranks, flags, room.sums)
             )  # fmt: skip
 
+        start = time.perf_counter()
         self.begun = run(0) if ranks == 1 else self.workers.together(run, ranks)[0]
-        return Judged(float(sums[::2].sum()), float(sums[1::2].sum()))
+        return time.perf_counter() - start
 
     def gradient(self, rows: Prepared) -> tuple[Judged, Floats]:
         """Σ w·loss of all rows with its gradient (as flat as P, float64): rows STRETCH by STRETCH, added in order."""

@@ -13,9 +13,10 @@ import numpy as np
 
 from assay.errors import DataError
 from assay.hypotheses.network.plan import Pace, Plan
-from assay.hypotheses.network.task import Pieces, Task, visits
+from assay.hypotheses.network.task import Task
+from assay.hypotheses.network.walks import Answered, Here, Step, There
 from assay.learner.stopping import Stopping
-from assay.numerics import Array, Floats
+from assay.numerics import Array
 
 if TYPE_CHECKING:
     from assay.networks.training import Rule, Trainer
@@ -47,13 +48,12 @@ class Held(NamedTuple):
 class Epochs:
     """Mini-batches until the plan says so, or the time is over; what they come to stays in the trainer."""
 
-    def __init__(self, task: Task, plan: Plan, trainer: Trainer, pieces: Pieces, stopping: Stopping) -> None:
-        self.task, self.plan, self.trainer, self.pieces, self.stopping = task, plan, trainer, pieces, stopping
+    def __init__(self, task: Task, plan: Plan, trainer: Trainer, walk: Here | There, stopping: Stopping) -> None:
+        self.task, self.plan, self.trainer, self.walk, self.stopping = task, plan, trainer, walk, stopping
         self.pace, self.seen, self.done = Pace(plan), 0, 0
         self.until = stopping.begin()
-        self.sure = (
-            self._hold()
-        )  # the last weights that are known to be sound: what an epoch makes of them shows in the next
+        self.best: Array | None = None  # weights that the rows held out liked best, of a fit that this one goes on with
+        self.sure = self._hold()  # the last weights known to be sound: what an epoch makes of them shows in the next
 
     @property
     def converged(self) -> bool:
@@ -64,9 +64,13 @@ class Epochs:
         """How often steps were too long."""
         return self.pace.halved
 
+    def go_on(self, score: float) -> None:
+        """The weights to begin with are those of the best epoch of an earlier fit, and had this validation score."""
+        self.pace.best_score, self.best = score, self.trainer.P.copy()
+
     def run(self, first: int = 1) -> Iterator[Epoch]:
         """One epoch after another, numbered from `first`."""
-        best: Array | None = None
+        best = self.best
         while self.done < self.plan.most and not self.stopping.over(self.until, self.done):
             found = self._tried(first + self.done)
             if found is None:
@@ -120,7 +124,7 @@ class Epochs:
         """Whether the last epoch left weights whose loss, on some rows, is not astray."""
         from assay.networks.plain import losses
 
-        piece = next((piece for piece in self.pieces if len(piece.train)), None)
+        piece = self.walk.some()
         if piece is None:
             return True
         some = piece.train[:SAMPLE]
@@ -131,15 +135,12 @@ class Epochs:
 
     def _epoch(self, number: int) -> Epoch | None:
         loss = wrong = weight = 0.0
-        for block, piece in enumerate(self.pieces):
-            if block and self.done and self.stopping.over(self.until, self.done):
+        step = Step(self.task, self._rule(), self.plan.batch, self.plan.shuffle, number)
+        for gone in self.walk.epoch(self.trainer, step):
+            if loss and self.done and self.stopping.over(self.until, self.done):
                 return None
-            if not len(piece.train):
-                continue
-            order = visits(self.task, number, block, piece.train, self.plan.shuffle)
-            found = self.trainer.epoch(piece.rows, order, self.plan.batch, self._rule())
-            loss, wrong, weight = loss + found.loss, wrong + found.wrong, weight + piece.weight
-            self.seen += len(order)
+            loss, wrong, weight = loss + gone.loss, wrong + gone.wrong, weight + gone.weight
+            self.seen += gone.rows
         return Epoch(
             number,
             loss / weight + self._penalty(),
@@ -162,37 +163,16 @@ class Epochs:
 
     def _score(self) -> float:
         """Of the rows held out: the share answered rightly, or R²."""
-        right = weight = off = 0.0
-        mean = spread = 0.0
-        for piece in self.pieces:
-            if not len(piece.held):
-                continue
-            rows, c = piece.rows, piece.rows.weights[piece.held]
-            with np.errstate(over="ignore", invalid="ignore"):
-                F = self.trainer.outputs(rows.X[piece.held])
-            if self.task.labels is not None:
-                right += float((c * ~_wrong(F, rows.codes[piece.held])).sum())
-                weight += float(c.sum())
-                continue
-            y = rows.targets[piece.held, 0].astype(np.float64)
-            off += float((c * (F[:, 0] - y) ** 2).sum())
-            n, own = float(c.sum()), float(np.average(y, weights=c))
-            gap, share = own - mean, n / (weight + n)
-            spread += float((c * (y - own) ** 2).sum()) + gap * gap * weight * share
-            mean, weight = mean + gap * share, weight + n
-        if not weight:
+        found = Answered(0.0, 0.0, 0.0, 0.0, 0.0)
+        for some in self.walk.answers(self.trainer):
+            found = found.and_(some)
+        if not found.weight:
             raise DataError(
                 "early_stopping=True holds out no row: raise validation_fraction, or leave early_stopping out for so few rows."
             )
         if self.task.labels is not None:
-            return right / weight
-        return 1.0 - off / spread if spread > 0 else -off
-
-
-def _wrong(F: Floats, codes: Array) -> Array:
-    from assay.networks.plain import wrong
-
-    return wrong(F, codes)
+            return found.right / found.weight
+        return 1.0 - found.off / found.spread if found.spread > 0 else -found.off
 
 
 def squares(flat: Array, decays: Array) -> float:

@@ -22,7 +22,8 @@ from assay.hypotheses.network.plan import Plan
 from assay.hypotheses.network.saying import Progress, warn_at_end
 from assay.hypotheses.network.standard import Standard, count, packed, unpacked
 from assay.hypotheses.network.survey import Survey, survey
-from assay.hypotheses.network.task import Pieces, Task
+from assay.hypotheses.network.task import Task
+from assay.hypotheses.network.walks import walk_of
 from assay.hypotheses.network.whole_batch import WholeBatch
 from assay.inputs import refuse_non_finite, refuse_overflow
 from assay.labels import Labels
@@ -199,6 +200,8 @@ class NetworkModel(Learner):
         plan = Plan.of(self, self._batch(n))
         stopping = Stopping(None if self._in_pieces else self.max_seconds, least=1)
         runner = self._runner(engine, rows, task, plan, layers, n, stopping, None if afresh else self)
+        if isinstance(runner, Epochs) and held and before is not None and before.validation_scores_ is not None:
+            runner.go_on(float(before.validation_scores_.max()))
         return Work(task, runner, found, weight, stopping, 1 if before is None else int(before.n_iter_) + 1)
 
     def _holds_out(self) -> bool:
@@ -228,7 +231,7 @@ class NetworkModel(Learner):
             trainer.begun = int(going_on.batches_)
         if self._in_pieces:
             plan = plan.once()
-        return Epochs(task, plan, trainer, Pieces(engine, rows, task), stopping)
+        return Epochs(task, plan, trainer, walk_of(engine, rows, task), stopping)
 
     def _batch(self, n: int) -> int:
         if self.batch_size == "auto":
@@ -279,7 +282,8 @@ class NetworkModel(Learner):
             loss, wrong = np.concatenate([before.loss_curve_, loss]), np.concatenate([before._wrong_curve(), wrong])
             if scores is not None:
                 earlier = before.validation_scores_
-                earlier = np.full(len(before.loss_curve_), -np.inf) if earlier is None else earlier
+                if earlier is None:  # nothing was held out of those epochs: they count as worse
+                    earlier = np.full(len(before.loss_curve_), np.nextafter(scores.min(), -np.inf))
                 scores = np.concatenate([earlier, scores])
         self.loss_curve_, self.validation_scores_, self.best_loss_ = loss, scores, float(loss.min())
         self.best_epoch_ = int(loss.argmin() if scores is None else scores.argmax()) + 1

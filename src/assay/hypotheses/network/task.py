@@ -55,32 +55,33 @@ def keep(task: Task, block: Block) -> Kept:
 
 
 class Piece(NamedTuple):
-    """A block prepared; the numbers of the rows to learn from and of those held out; and the weight of the former, in rows."""
+    """A block prepared; the numbers of the rows to learn from and of those held out; the weight of the former, in rows; the first row's number in the table."""
 
     rows: Prepared
     train: Array
     held: Array
     weight: float
+    start: int
 
 
-def piece_of(task: Task, number: int, block: Block) -> Piece:
-    """Block `number` of the rows."""
+def piece_of(task: Task, block: Block) -> Piece:
+    """A block for the loops."""
     kept = keep(task, block)
     numbers, codes = (None, kept.target) if task.labels is not None else (task.standard.numbers(kept.target), None)
     c = None if kept.c is None else kept.c / task.unit
-    rows = prepare(task.shape, task.standard.rows(kept.X), codes, numbers, c, task.dtype)
-    held = held_out(task, number, kept.target)
+    rows = prepare(task.shape, kept.X, codes, numbers, c, task.dtype, task.standard.rows)
+    held = held_out(task, block.start, kept.target)
     train = np.flatnonzero(~held)
     weight = float(len(train)) if kept.c is None else float(rows.weights[train].sum())
-    return Piece(rows, train, np.flatnonzero(held), weight)
+    return Piece(rows, train, np.flatnonzero(held), weight, block.start)
 
 
-def held_out(task: Task, number: int, target: Array) -> Array:
-    """Which rows of a block are held out: a share of each class of them, drawn by the seed and the number of the block."""
+def held_out(task: Task, start: int, target: Array) -> Array:
+    """Which rows of a block are held out: a share of each class of them, drawn by the seed and the number of the block's first row."""
     n = len(target)
     found = np.zeros(n, dtype=bool)
     if task.held > 0 and n:
-        order = np.random.default_rng([task.seed, HELD, number]).permutation(n)
+        order = np.random.default_rng([task.seed, HELD, start]).permutation(n)
         if task.labels is not None:
             order = order[np.argsort(target[order], kind="stable")]
         places = np.floor(task.held * np.arange(n + 1))
@@ -88,11 +89,13 @@ def held_out(task: Task, number: int, target: Array) -> Array:
     return found
 
 
-def visits(task: Task, epoch: int, number: int, train: Array, shuffled: bool) -> Array:
-    """The rows of block `number` in the order of an epoch."""
+def visits(task: Task, epoch: int, piece: Piece, shuffled: bool) -> Array:
+    """The rows of a block in the order of an epoch."""
     if not shuffled:
-        return train
-    order: Array = train[np.random.default_rng([task.seed, ORDER, epoch, number]).permutation(len(train))]
+        return piece.train
+    order: Array = piece.train[
+        np.random.default_rng([task.seed, ORDER, epoch, piece.start]).permutation(len(piece.train))
+    ]
     return order
 
 
@@ -105,18 +108,18 @@ class Pieces:
         self._kept: list[Piece] | None = None
         if isinstance(rows, ArrayRows):
             reader = default_engine() if engine.name == "cluster" else engine
-            self._kept = list(reader.map(partial(_numbered, task), enumerate(rows.blocks())))
+            self._kept = list(reader.map(partial(_prepared, task), rows.blocks()))
 
     def __iter__(self) -> Iterator[Piece]:
         if self._kept is not None:
             yield from self._kept
             return
-        for number, block in enumerate(self._engine.map(_load, self._rows.blocks())):
-            yield piece_of(self._task, number, block.load())  # what travelled may lie at odd addresses
+        for block in self._engine.map(_load, self._rows.blocks()):
+            yield piece_of(self._task, block.load())  # what travelled may lie at odd addresses
 
 
-def _numbered(task: Task, numbered: tuple[int, Part]) -> Piece:
-    return piece_of(task, numbered[0], numbered[1].load())
+def _prepared(task: Task, part: Part) -> Piece:
+    return piece_of(task, part.load())
 
 
 def _load(part: Part) -> Block:

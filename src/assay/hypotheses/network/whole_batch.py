@@ -50,7 +50,7 @@ class WholeBatch:
         self.rows, self.weight = engine.keep(rows), weight  # in rows of the mean weight, as pieces have them
         self.kept: list[Piece] | None = None
         if engine.name == "threads" and isinstance(rows, ArrayRows):
-            self.kept = [piece_of(task, number, part.load()) for number, part in enumerate(rows.blocks())]
+            self.kept = [piece_of(task, part.load()) for part in rows.blocks()]
         self.looks, self.converged, self.halved, self.seen = 0, False, 0, 0
         self.until = stopping.begin()
 
@@ -115,7 +115,7 @@ def _absorb(task: Task, flat: Floats, block: Block) -> Floats:
     from assay.networks.training import Trainer
 
     trainer = Trainer(task.shape, task.loss, task.shape.layers(np.array(flat)), np.float64, Threads(1))
-    return gradient_of(trainer, piece_of(task, 0, block))
+    return gradient_of(trainer, piece_of(task, block))
 
 
 def _add(a: Any, b: Any) -> Any:

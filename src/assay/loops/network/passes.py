@@ -1,7 +1,8 @@
 """Rows through the network and back: outputs, loss, and the gradient of all weights, for a piece of a mini-batch.
 
 All arrays are flat. Layer layer = 1 … L has weights (wide[layer − 1], wide[layer]) at weights[layer] and biases at biases[layer] of the parameters P; its sums, outputs and slopes
-are (rows, wide[layer]) at units[layer] of Z, A and D. Layer layer has real[layer] units, and widths are multiples of NARROW; what fills them has weights of zero and keeps them.
+are (rows, wide[layer]) at units[layer] of Z, A and D. Layer layer has real[layer] units, and widths are multiples of NARROW; what fills them has weights of zero
+and keeps them, and beyond `used` (multiples of SHORT) nothing is multiplied.
 """
 
 from __future__ import annotations
@@ -14,13 +15,31 @@ from assay.loops.tree.inner import inner
 
 
 @inner
-def forward(real, wide, weights, biases, units, what, P, Z, A, m, share, times, seed, batch, piece):  # type: ignore[no-untyped-def]
+def forward(real, wide, used, weights, biases, units, what, P, Z, A, m, share, times, seed, batch, piece):  # type: ignore[no-untyped-def]
     """From the inputs at A[units[0] …] to the outputs, m rows. `share` of the hidden units are left out, and `times` = 1 / (1 − share)."""
     last = len(wide) - 1
     for layer in range(1, last + 1):
         n, before = wide[layer], wide[layer - 1]
         at = units[layer]
-        multiply(A, units[layer - 1], before, 1, P, weights[layer], n, Z, at, n, m, n, before, 1, P, biases[layer], 0)
+        multiply(
+            A,
+            units[layer - 1],
+            before,
+            1,
+            P,
+            weights[layer],
+            n,
+            Z,
+            at,
+            n,
+            m,
+            n,
+            used[layer - 1],
+            1,
+            P,
+            biases[layer],
+            0,
+        )
         activate(what if layer < last else IDENTITY, Z, A, at, m * n)
         if what == LOGISTIC and layer < last:
             silence(A, at, m, real[layer], n)
@@ -37,13 +56,33 @@ def silence(A, at, m, real, n):  # type: ignore[no-untyped-def]
 
 
 @inner
-def backward(wide, weights, biases, units, what, turned, Z, A, D, S, G, g, m, bias, share, times, seed, batch, piece):  # type: ignore[no-untyped-def]
+def backward(  # type: ignore[no-untyped-def]
+    wide, used, weights, biases, units, what, turned, Z, A, D, S, G, g, m, bias, share, times, seed, batch, piece
+):  # type: ignore[no-untyped-def]
     """From the slopes of the outputs at D[units[L] …] to the gradient at G[g …]; `turned`: the weights of layers above the first, transposed;
     bias: whether the outputs have one."""
     last = len(wide) - 1
     for layer in range(last, 0, -1):
         n, before = wide[layer], wide[layer - 1]
-        multiply(A, units[layer - 1], 1, before, D, units[layer], n, G, g + weights[layer], n, before, n, m, 0, G, 0, 0)
+        multiply(
+            A,
+            units[layer - 1],
+            1,
+            before,
+            D,
+            units[layer],
+            n,
+            G,
+            g + weights[layer],
+            n,
+            used[layer - 1],
+            n,
+            m,
+            0,
+            G,
+            0,
+            0,
+        )
         many = m if bias or layer < last else 0
         for j in range(0, n, NARROW):
             sum_rows(D, units[layer] + j, n, many, G, g + biases[layer] + j)
