@@ -22,6 +22,7 @@ WORKLOADS = [
     "trees",
     "neighbours",
     "kernel_machines",
+    "networks",
     "sparse",
     "cold_start",
     "small_compare",

@@ -181,6 +181,37 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
         {},
         {"params": {"features": "fourier", "kernel": "laplacian", "alpha": 0.1, "n_components": 30}},
     ],
+    "mlp": [
+        {"params": {"hidden_layer_sizes": [16], "learning_rate_init": 0.05, "max_iter": 12, "batch_size": 20}},
+        {
+            "params": {
+                "hidden_layer_sizes": [6, 4],
+                "activation": "tanh",
+                "solver": "lbfgs",
+                "loss": "hinge",
+                "max_iter": 8,
+                "alpha": 1.0,
+            },
+            "tolerance": 1e-5,
+            "data": pairs,
+        },
+    ],
+    "mlp-regressor": [
+        {
+            "params": {
+                "hidden_layer_sizes": [16],
+                "solver": "sgd",
+                "dropout": 0.1,
+                "max_iter": 12,
+                "learning_rate_init": 0.01,
+                "batch_size": 20,
+            }
+        },
+        {
+            "params": {"hidden_layer_sizes": [8], "activation": "logistic", "solver": "lbfgs", "max_iter": 10},
+            "tolerance": 1e-5,
+        },
+    ],
     "perceptron": [{"params": {"max_iter": 3}}, {"params": {"order": "batch", "max_iter": 10}}],
 }
 

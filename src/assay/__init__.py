@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from assay.hypotheses import LinearRegression as LinearRegression
     from assay.hypotheses import LinearSVC as LinearSVC
     from assay.hypotheses import LogisticRegression as LogisticRegression
+    from assay.hypotheses import MLPClassifier as MLPClassifier
+    from assay.hypotheses import MLPRegressor as MLPRegressor
     from assay.hypotheses import MultinomialNB as MultinomialNB
     from assay.hypotheses import NaiveBayes as NaiveBayes
     from assay.hypotheses import Perceptron as Perceptron

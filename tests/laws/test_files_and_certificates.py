@@ -124,7 +124,7 @@ def test_weights_of_classes_survive_the_file(case, tmp_path):
 def test_a_loaded_model_goes_on_learning_as_if_it_had_never_been_saved(case, tmp_path):
     X, y = case.rows()
     more, target = case.rows(seed=1)
-    if not hasattr(case.cls, "partial_fit"):
+    if not hasattr(case.model(), "partial_fit"):
         assert not case.one_fold
         return
     model = case.model().fit(X, y)

@@ -15,7 +15,7 @@ import assay
 from assay.errors import ConvergenceWarning
 from assay.hypotheses.kernel_svm import solving
 from assay.hypotheses.kernel_svm.progress import Progress, seconds_left
-from assay.hypotheses.kernel_svm.stopping import LEAST, Stopping
+from assay.learner.stopping import LEAST, Stopping
 from assay.solvers.dual.problem import DualState
 from assay.solvers.dual.smo import smo
 

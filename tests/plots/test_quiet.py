@@ -39,6 +39,9 @@ def drawings():
         ),
         "oob_curve": lambda ax: plots.oob_curve(assay.RandomForestClassifier(n_estimators=20).fit(X, y), ax=ax),
         "neighbour_curve": lambda ax: plots.neighbour_curve(assay.KNeighborsClassifier("auto").fit(X, y), ax=ax),
+        "loss_curve": lambda ax: plots.loss_curve(
+            assay.MLPClassifier((4,), solver="lbfgs", max_iter=500).fit(X, y), ax=ax
+        ),
         "neighbours": lambda ax: plots.neighbours(assay.KNeighborsClassifier(3).fit(X, y), X, y, [0.0, 0.0], ax=ax),
         "learning_curve": lambda ax: plots.learning_curve(
             [1, 2], [0, 1], [1, 1], test_interval=([0, 0], [2, 2]), ax=ax

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from assay.hypotheses.naive_bayes import NaiveBayes as NaiveBayes
     from assay.hypotheses.neighbours import KNeighborsClassifier as KNeighborsClassifier
     from assay.hypotheses.neighbours import KNeighborsRegressor as KNeighborsRegressor
+    from assay.hypotheses.network import MLPClassifier as MLPClassifier
+    from assay.hypotheses.network import MLPRegressor as MLPRegressor
     from assay.hypotheses.perceptron import Perceptron as Perceptron
     from assay.hypotheses.rectangle import RectangleClassifier as RectangleClassifier
     from assay.hypotheses.tree import DecisionTreeClassifier as DecisionTreeClassifier
@@ -72,6 +74,8 @@ REGISTRY: dict[str, str] = {
     "svr": "assay.hypotheses.kernel_svm:SVR",
     "kernel-features": "assay.hypotheses.kernel_features:KernelFeaturesClassifier",
     "features-regressor": "assay.hypotheses.kernel_features:KernelFeaturesRegressor",
+    "mlp": "assay.hypotheses.network:MLPClassifier",
+    "mlp-regressor": "assay.hypotheses.network:MLPRegressor",
     "rectangle": "assay.hypotheses.rectangle:RectangleClassifier",
 }
 CLASS_NAMES: dict[str, str] = {where.split(":")[1]: name for name, where in REGISTRY.items()}

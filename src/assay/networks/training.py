@@ -15,6 +15,8 @@ from assay.loops.network.epoch import ADAM, SGD, add_gradient, give_outputs, run
 from assay.loops.network.losses import HINGE, LOG, SOFTMAX, SQUARED
 from assay.loops.network.meeting import APART
 from assay.loops.network.products import SHORT
+from assay.networks.prepared import Prepared as Prepared
+from assay.networks.prepared import prepare as prepare
 from assay.networks.shape import Layer, Shape
 from assay.numerics import Array, Floats
 
@@ -22,31 +24,6 @@ PIECE = 100  # rows of a batch that a thread takes at a time, about; more pieces
 WORTH = 1 << 19  # weights times rows of a batch from which threads gain more than they lose by waiting for each other
 TRIED = 8  # batches
 STRETCH = 256  # rows that go through the network together where no batch says how many
-
-
-class Prepared(NamedTuple):
-    """Rows as the loops want them: X (n, filled width), codes (n,) of classes or numbers (n, outputs), weights (n,) of mean 1."""
-
-    X: Array
-    codes: Array
-    targets: Array
-    weights: Floats
-
-
-def prepare(
-    shape: Shape, X: Array, codes: Array | None, numbers: Array | None, weights: Array | None, dtype: Any
-) -> Prepared:
-    """Columns are filled up to the first width; what is not there (codes, numbers, weights) is given a place."""
-    n, d = X.shape
-    filled = np.zeros((n, int(shape.wide[0])), dtype=dtype)
-    filled[:, :d] = X
-    codes = np.zeros(n, dtype=np.int64) if codes is None else np.ascontiguousarray(codes, dtype=np.int64)
-    targets = (
-        np.zeros((1, 1), dtype=dtype) if numbers is None else np.ascontiguousarray(numbers.reshape(n, -1), dtype=dtype)
-    )
-    return Prepared(
-        filled, codes, targets, np.ones(n) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
-    )
 
 
 class Rule(NamedTuple):
@@ -100,7 +77,7 @@ class Trainer:
 
     def _fixed(self) -> tuple[Any, ...]:
         weights, biases, _ = self.shape.places
-        return self.shape.wide, self.shape.used, weights, biases
+        return np.array(self.shape.widths, dtype=np.int64), self.shape.wide, self.shape.used, weights, biases
 
     def _kind(self) -> tuple[int, int, bool, int]:
         return NAMES.index(self.shape.activation), self.what, self.shape.output_bias, self.shape.widths[-1]

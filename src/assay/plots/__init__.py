@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from assay.plots.intervals import importance as importance
     from assay.plots.intervals import ranking as ranking
     from assay.plots.intervals import risk_by_group as risk_by_group
+    from assay.plots.loss_curves import loss_curve as loss_curve
     from assay.plots.margin_lines import margin_distribution as margin_distribution
     from assay.plots.margin_lines import margins as margins
     from assay.plots.neighbour_curves import neighbour_curve as neighbour_curve
@@ -57,6 +58,7 @@ _ELSEWHERE = {  # no figure has the name of a file, which would hide it once the
     "decision_regions": "regions",
     "importance": "intervals",
     "learning_curve": "curves",
+    "loss_curve": "loss_curves",
     "loss_surface": "surface",
     "margin_distribution": "margin_lines",
     "margins": "margin_lines",

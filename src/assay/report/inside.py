@@ -110,7 +110,7 @@ def inside_section(details: Details) -> Html | None:
 
 
 def _curves(model: Any, key: str) -> list[Html | None]:
-    """What trees, forests and nearest neighbours have."""
+    """What trees, forests, nearest neighbours and networks have."""
     return [
         optional(
             "The tree",
@@ -134,6 +134,12 @@ def _curves(model: Any, key: str) -> list[Html | None]:
             "How many neighbours",
             "Each row left out in turn and answered by its nearest others, over their number.",
             lambda: plots.neighbour_curve(model),
+            key=key,
+        ),
+        optional(
+            "How the network learnt",
+            "The loss in each epoch; below, what it stands for, on the rows learnt from and on rows held out from them where there are such.",
+            lambda: plots.loss_curve(model),
             key=key,
         ),
     ]

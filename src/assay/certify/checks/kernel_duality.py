@@ -13,15 +13,11 @@ At an optimum a row with α > 0 is not beyond the margin, and one with α < U no
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable
-from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
+from typing import NamedTuple
 
 import numpy as np
 
 from assay.certify.claim import Claim, Verdict
-from assay.engines import Rows
 from assay.numerics import Floats
 
 LOOSEST = 1e-1  # tolerance of a gap that still says something
@@ -107,31 +103,6 @@ def add_slopes(sums: Sums, p: int, v: Floats, rises: Floats, falls: Floats) -> N
     """Add variables with their v, and whether they can move with their sign or against it."""
     sums.up[p] = max(sums.up[p], float(v[rises].max(initial=-np.inf)))
     sums.down[p] = min(sums.down[p], float(v[falls].min(initial=np.inf)))
-
-
-_known: WeakKeyDictionary[Rows, tuple[bytes, Sums]] = WeakKeyDictionary()
-
-
-def once(make: Callable[[dict[str, Any], Rows], Sums], claim: Claim, rows: Rows) -> Sums:
-    """The sums of a witness, which several claims about the same rows share."""
-    mark = _mark(claim.witness)
-    known = _known.get(rows)
-    if known is None or known[0] != mark:
-        known = (mark, make(claim.witness, rows))
-        _known[rows] = known
-    return known[1]
-
-
-def _mark(witness: dict[str, Any]) -> bytes:
-    digest = hashlib.blake2b(digest_size=16)
-    for key in sorted(witness):
-        value = witness[key]
-        if isinstance(value, np.ndarray):
-            digest.update(f"{key}{value.dtype}{value.shape}".encode())
-            digest.update(np.ascontiguousarray(value).tobytes())
-        else:
-            digest.update(f"{key}{value!r}".encode())
-    return digest.digest()
 
 
 def same(claim: Claim) -> float:

@@ -20,12 +20,12 @@ from assay.certify.checks.kernel_duality import (
     add_side,
     add_slopes,
     gap_verdict,
-    once,
     same,
     slackness_verdict,
 )
 from assay.certify.checks.kernel_values import NEGATIVE, is_positive, kernel_sums, negative_share
 from assay.certify.checks.neighbour_votes import Table, table_of
+from assay.certify.checks.once import once
 from assay.certify.claim import Claim, Verdict
 from assay.engines import Rows
 from assay.numerics import Array, Floats

@@ -15,12 +15,12 @@ from assay.certify.checks.kernel_duality import (
     add_side,
     add_slopes,
     gap_verdict,
-    once,
     slackness_verdict,
 )
 from assay.certify.checks.kernel_svm import refuse_indefinite, support_of
 from assay.certify.checks.kernel_values import is_positive, kernel_sums
 from assay.certify.checks.neighbour_votes import table_of
+from assay.certify.checks.once import once
 from assay.certify.claim import Claim, Verdict
 from assay.engines import Rows
 

@@ -15,8 +15,8 @@ from assay.hypotheses.kernel_svm.multi import class_tasks, coefficients, machine
 from assay.hypotheses.kernel_svm.probability import FOLDS as FOLDS
 from assay.hypotheses.kernel_svm.probability import fit_pair_slope, fit_slopes, fit_temperature, folds_of, label_first
 from assay.hypotheses.kernel_svm.solving import Plan, solve_all
-from assay.hypotheses.kernel_svm.stopping import Stopping
 from assay.kernels import Kernel
+from assay.learner.stopping import Stopping
 from assay.numerics import Array, Floats
 
 if TYPE_CHECKING:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Any
 
 import numpy as np
 
-from assay.certify import Claim
 from assay.errors import ModelFileError
 from assay.hypotheses.kernel_svm.parts import GAMMA_KERNELS
 from assay.kernels import Kernel
-from assay.learner import Learner
+from assay.learner.asked_claims import ClaimsWhenAsked
 from assay.numerics import Array, Floats
 from assay.store import Record
 
 
-class LearntMachine(Learner):
+class LearntMachine(ClaimsWhenAsked):
     """f(x) = Σ β_i K(x_i, x) + b of each problem."""
 
     kernel: Any
@@ -59,23 +57,6 @@ class LearntMachine(Learner):
     def _support_rows(self) -> Array:
         """The rows that answer; of a precomputed kernel their numbers."""
         return self.support_ if self._fitted_with["kernel"] == "precomputed" else self.support_vectors_
-
-    # --- claims -----------------------------------------------------------------------------------------------------
-
-    _made: tuple[Claim, ...] | None = ()
-
-    @property  # type: ignore[override]
-    def _claims(self) -> tuple[Claim, ...]:
-        """Made when they are first asked for: a search fits many models and asks none of them."""
-        if self._made is None:
-            fitted = copy(self)
-            vars(fitted).update(self._fitted_with)  # whatever set_params did since
-            self._made = fitted._make_claims()
-        return self._made
-
-    @_claims.setter
-    def _claims(self, claims: tuple[Claim, ...]) -> None:
-        self._made = claims
 
     # --- file -------------------------------------------------------------------------------------------------------
 

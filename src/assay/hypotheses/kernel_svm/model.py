@@ -15,12 +15,13 @@ from assay.hypotheses.kernel_svm.learnt import LearntMachine
 from assay.hypotheses.kernel_svm.multi import Machine
 from assay.hypotheses.kernel_svm.progress import Progress
 from assay.hypotheses.kernel_svm.solving import NO_LIMIT, Plan, Solved, Task, solve_all
-from assay.hypotheses.kernel_svm.stopping import Stopping, warn_unfinished
+from assay.hypotheses.kernel_svm.unfinished import warn_unfinished
 from assay.inputs import refuse_non_finite
 from assay.kernels import Kernel, resolve
 from assay.labels import Labels
 from assay.learner import Step
 from assay.learner.prospect import Features
+from assay.learner.stopping import Stopping
 from assay.numerics import Array, Floats
 
 PAIRS = 3e11  # rows · rows · (columns + 16) up to which a comparison takes part: a minute or so

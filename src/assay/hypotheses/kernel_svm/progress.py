@@ -6,19 +6,16 @@ The gap of a working-set method falls about exponentially: log gap is extrapolat
 from __future__ import annotations
 
 import math
-import sys
 import threading
 import time
 from collections.abc import Callable
 
 import numpy as np
 
+from assay.learner.telling import EVERY, Say, time_left, to_stderr
 from assay.solvers.dual.problem import DualState
 
-EVERY = 1.0  # seconds between two lines
 FEW = 3  # states from which on anything is foretold
-
-Say = Callable[[str], None]
 
 
 def seconds_left(times: list[float], gaps: list[float], tol: float) -> float:
@@ -45,7 +42,7 @@ class Progress:
 
     def __init__(self, problems: int, tol: float, say: Say | None = None, clock: Callable[[], float] = time.monotonic):
         self.problems, self.tol, self.clock = problems, tol, clock
-        self.say: Say = say or _to_stderr
+        self.say: Say = say or to_stderr
         self.done = 0
         self.began = self.last = clock()
         self.seen: dict[int, tuple[list[float], list[float]]] = {}
@@ -80,10 +77,4 @@ class Progress:
             left = spent * (self.problems - self.done) / self.done if self.done else math.nan
         else:
             left = seconds_left(*self.seen[problem], self.tol)
-        if math.isnan(left):
-            return "time left not known yet"
-        return "no end in sight" if math.isinf(left) else f"about {left:.0f} s left"
-
-
-def _to_stderr(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+        return time_left(left)

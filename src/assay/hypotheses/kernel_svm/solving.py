@@ -11,8 +11,8 @@ import numpy as np
 from assay.engines.threads import Threads
 from assay.errors import DataError
 from assay.hypotheses.kernel_svm.progress import Progress
-from assay.hypotheses.kernel_svm.stopping import Stopping
 from assay.kernels import Expansion
+from assay.learner.stopping import Stopping
 from assay.numerics import Array, Floats
 from assay.solvers.dual.problem import DualProblem, DualState, best_intercept, measure
 

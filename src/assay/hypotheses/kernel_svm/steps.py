@@ -11,9 +11,9 @@ from assay.engines import ArrayRows, engine_for
 from assay.engines.blas import one_thread_blas
 from assay.hypotheses.kernel_svm.gathered import Gathered
 from assay.hypotheses.kernel_svm.solving import Best, Solved, Task, refuse_inseparable, states_of
-from assay.hypotheses.kernel_svm.stopping import Stopping
 from assay.inputs import as_rows
 from assay.learner import Step
+from assay.learner.stopping import Stopping
 from assay.params import check_params
 from assay.solvers.dual.problem import DualState
 

@@ -25,12 +25,12 @@ from assay.hypotheses.kernel_svm.multi import (
 )
 from assay.hypotheses.kernel_svm.parts import LAYOUT, PARAMS
 from assay.hypotheses.kernel_svm.solving import Plan, Solved, Task, feasible
-from assay.hypotheses.kernel_svm.stopping import Stopping
 from assay.kernels import Kernel
 from assay.labels import Labels, class_multipliers, plain_labels
 from assay.layout import Layout
 from assay.learner import Fact, Tensor
 from assay.learner.prospect import Features, Prospect
+from assay.learner.stopping import Stopping
 from assay.numerics import Floats
 from assay.params import CLASS_WEIGHT, Choice, Flag, Param, Range
 from assay.store import Record

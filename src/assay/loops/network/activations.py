@@ -32,7 +32,16 @@ def _logistic(builder: Any, kind: Kind, z: Any) -> Any:
     minus = builder.select(below, z, builder.fsub(kind.all(0.0), z))
     e = v.exponential(builder, kind, minus)
     share = builder.fdiv(kind.all(1.0), builder.fadd(kind.all(1.0), e))
-    return builder.select(below, builder.fmul(e, share), share)
+    return _or_none(builder, z, builder.select(below, builder.fmul(e, share), share))
+
+
+def _tanh(builder: Any, kind: Kind, z: Any) -> Any:
+    return _or_none(builder, z, v.hyperbolic_tangent(builder, kind, z))
+
+
+def _or_none(builder: Any, z: Any, found: Any) -> Any:
+    """What is no number stays none: a network that has diverged must not look as if it had an answer."""
+    return builder.select(builder.fcmp_unordered("uno", z, z), z, found)
 
 
 def _bend(builder: Any, kind: Kind, z: Any) -> tuple[Any, Any]:
@@ -88,10 +97,9 @@ def _plain_gelu_slope(z: Any) -> Any:
 
 
 logistic_of = _over_lanes(_logistic, lambda z: 1 / (1 + np.exp(-z)))
-tanh_of = _over_lanes(v.hyperbolic_tangent, np.tanh)
+tanh_of = _over_lanes(_tanh, np.tanh)
 gelu_of = _over_lanes(_gelu, lambda z: 0.5 * z * (1 + _plain_bend(z)))
 gelu_slope_of = _over_lanes(_gelu_slope, _plain_gelu_slope)
-exp_of = _over_lanes(v.exponential, lambda z: np.exp(np.minimum(z, 0)))
 
 
 @inner

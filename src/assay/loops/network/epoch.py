@@ -47,9 +47,8 @@ def descend_ahead(P, M, G, first, stop, decays, rate, penalty, momentum):  # typ
 
 
 @inner
-def adapt(P, M, V, G, first, stop, decays, rate, penalty, beta1, beta2, small):  # type: ignore[no-untyped-def]
-    """Adam."""
-    one = beta1 / beta1
+def adapt(P, M, V, G, first, stop, decays, rate, penalty, one, beta1, beta2, small):  # type: ignore[no-untyped-def]
+    """Adam. `one`: 1 of the width of all others."""
     for k in range(first, stop):
         g = G[k] + penalty * decays[k] * P[k]
         M[k] = beta1 * M[k] + (one - beta1) * g
@@ -80,6 +79,7 @@ def run_epoch(  # type: ignore[no-untyped-def]
     order,
     batch,
     pieces,
+    real,
     wide,
     used,
     weights,
@@ -139,6 +139,7 @@ def run_epoch(  # type: ignore[no-untyped-def]
     places = np.empty(len(units), dtype=np.int64)
     given = np.empty_like(numbers)  # numbers of the width of all others
     given[2] = 1.0 / (1.0 - dropout)
+    given[3] = 1.0
     times = given[2]
     met = 0
     for start in range(0, n, batch):
@@ -150,7 +151,7 @@ def run_epoch(  # type: ignore[no-untyped-def]
             for layer in range(len(units)):
                 places[layer] = p * work + units[layer]
             bring(x_, X.shape[1], rows_, first, stop - first, m, a_, places[0], wide[0])
-            forward(wide, used, weights, biases, places, what, p_, z_, a_, m, dropout, times, seed, begun, p)
+            forward(real, wide, used, weights, biases, places, what, p_, z_, a_, m, dropout, times, seed, begun, p)
             total, wrong = judge(
                 loss, outputs, wide, places, codes_, targets_, c_, rows_, first, stop - first, share, a_, d_, m
             )
@@ -184,7 +185,7 @@ def run_epoch(  # type: ignore[no-untyped-def]
         given[0] = penalty * share
         if how == ADAM:
             given[1] = rate * math.sqrt(1 - float(beta2) ** begun) / (1 - float(beta1) ** begun)
-            adapt(p_, m_, v_, g_, own_first, own_stop, decay_, given[1], given[0], beta1, beta2, small)
+            adapt(p_, m_, v_, g_, own_first, own_stop, decay_, given[1], given[0], given[3], beta1, beta2, small)
         elif nesterov:
             descend_ahead(p_, m_, g_, own_first, own_stop, decay_, rate, given[0], momentum)
         else:
@@ -213,6 +214,7 @@ def add_gradient(  # type: ignore[no-untyped-def]
     c,
     first,
     stop,
+    real,
     wide,
     used,
     weights,
@@ -236,7 +238,7 @@ def add_gradient(  # type: ignore[no-untyped-def]
     m = -(-n // SHORT) * SHORT
     a_, rows = bare(A), np.arange(first, stop)
     bring(bare(X), X.shape[1], bare(rows), 0, n, m, a_, units[0], wide[0])
-    forward(wide, used, weights, biases, units, what, bare(P), bare(Z), a_, m, 0.0, X[0, 0], 0, 0, 0)
+    forward(real, wide, used, weights, biases, units, what, bare(P), bare(Z), a_, m, 0.0, X[0, 0], 0, 0, 0)
     total, wrong = judge(
         loss, outputs, wide, units, bare(codes), bare(targets), bare(c), bare(rows), 0, n, 1.0, a_, bare(D), m
     )
@@ -267,14 +269,14 @@ def add_gradient(  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def give_outputs(X, first, stop, wide, used, weights, biases, units, what, P, Z, A, F):  # type: ignore[no-untyped-def]
+def give_outputs(X, first, stop, real, wide, used, weights, biases, units, what, P, Z, A, F):  # type: ignore[no-untyped-def]
     """F[first …] (n, outputs): the outputs of rows first … stop − 1."""
     n = stop - first
     m = -(-n // SHORT) * SHORT
     rows = np.arange(first, stop)
     last = len(wide) - 1
     bring(bare(X), X.shape[1], bare(rows), 0, n, m, bare(A), units[0], wide[0])
-    forward(wide, used, weights, biases, units, what, bare(P), bare(Z), bare(A), m, 0.0, X[0, 0], 0, 0, 0)
+    forward(real, wide, used, weights, biases, units, what, bare(P), bare(Z), bare(A), m, 0.0, X[0, 0], 0, 0, 0)
     for i in range(n):
         for j in range(F.shape[1]):
             F[first + i, j] = A[units[last] + i * wide[last] + j]

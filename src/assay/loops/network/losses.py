@@ -32,7 +32,7 @@ def row_loss(what, z, at, many, code, target, to, share, d):  # type: ignore[no-
         if what == HINGE:
             short = 1.0 - t * x
             d[at] = -share * t if short > 0 else 0.0
-            return max(0.0, short), wrong
+            return (0.0 if short <= 0 else short), wrong
         e = math.exp(-abs(x))
         p = (e if t * x > 0 else 1.0) / (1.0 + e)  # of the other class
         d[at] = -share * t * p
@@ -53,7 +53,7 @@ def row_loss(what, z, at, many, code, target, to, share, d):  # type: ignore[no-
         if short > 0:
             d[at + rival] = share
             d[at + code] = -share
-        return max(0.0, short), wrong
+        return (0.0 if short <= 0 else short), wrong
     total = 0.0
     for j in range(many):
         e = math.exp(float(z[at + j]) - top)

@@ -1,13 +1,13 @@
 """Rows through the network and back: outputs, loss, and the gradient of all weights, for a piece of a mini-batch.
 
 All arrays are flat. Layer layer = 1 … L has weights (wide[layer − 1], wide[layer]) at weights[layer] and biases at biases[layer] of the parameters P; its sums, outputs and slopes
-are (rows, wide[layer]) at units[layer] of Z, A and D. Widths are multiples of NARROW; what fills them has weights of zero and keeps them, and beyond
-`used` (multiples of SHORT) nothing is multiplied.
+are (rows, wide[layer]) at units[layer] of Z, A and D. Layer layer has real[layer] units, and widths are multiples of NARROW; what fills them has weights of zero
+and keeps them, and beyond `used` (multiples of SHORT) nothing is multiplied.
 """
 
 from __future__ import annotations
 
-from assay.loops.network.activations import IDENTITY, activate, times_slope
+from assay.loops.network.activations import IDENTITY, LOGISTIC, activate, times_slope
 from assay.loops.network.dropping import drop, drop_slopes, key_of
 from assay.loops.network.losses import row_loss
 from assay.loops.network.products import NARROW, multiply, sum_rows
@@ -15,7 +15,7 @@ from assay.loops.tree.inner import inner
 
 
 @inner
-def forward(wide, used, weights, biases, units, what, P, Z, A, m, share, times, seed, batch, piece):  # type: ignore[no-untyped-def]
+def forward(real, wide, used, weights, biases, units, what, P, Z, A, m, share, times, seed, batch, piece):  # type: ignore[no-untyped-def]
     """From the inputs at A[units[0] …] to the outputs, m rows. `share` of the hidden units are left out, and `times` = 1 / (1 − share)."""
     last = len(wide) - 1
     for layer in range(1, last + 1):
@@ -41,8 +41,18 @@ def forward(wide, used, weights, biases, units, what, P, Z, A, m, share, times, 
             0,
         )
         activate(what if layer < last else IDENTITY, Z, A, at, m * n)
+        if what == LOGISTIC and layer < last:
+            silence(A, at, m, real[layer], n)
         if share > 0 and layer < last:
             drop(A, at, m * n, key_of(seed, batch, piece, layer), share, times)
+
+
+@inner
+def silence(A, at, m, real, n):  # type: ignore[no-untyped-def]
+    """Units that fill a layer of `real` units up to n say 0: σ(0) = ½ would give the weights that leave them a gradient."""
+    for i in range(m):
+        for j in range(real, n):
+            A[at + i * n + j] = 0.0
 
 
 @inner

@@ -9,11 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
-from assay.errors import ConvergenceWarning, as_seen_by_sklearn, tell
-
-LEAST = 3  # states that every problem passes through, however late it is
+LEAST = 3  # states that every problem passes through, however late it is, unless said otherwise
 
 
 class Stopping:
@@ -25,8 +21,9 @@ class Stopping:
         problems: int = 1,
         workers: int = 1,
         clock: Callable[[], float] = time.monotonic,
+        least: int = LEAST,
     ) -> None:
-        self.clock, self.workers, self.waiting = clock, workers, problems
+        self.clock, self.workers, self.waiting, self.least = clock, workers, problems, least
         self.deadline = None if max_seconds is None else clock() + float(max_seconds)
         self.interrupted = False
         self.lock = threading.Lock()
@@ -43,7 +40,7 @@ class Stopping:
     def over(self, until: float | None, states: int) -> bool:
         """Whether a problem that has passed through so many states must end."""
         late = self.interrupted or (until is not None and self.clock() >= until)
-        return late and states >= LEAST
+        return late and states >= self.least
 
     @contextmanager
     def listening(self) -> Iterator[None]:
@@ -67,22 +64,3 @@ def _ours_to_handle() -> bool:
     """Signals reach the main thread alone, and a handler of somebody else's stays in place."""
     main = threading.current_thread() is threading.main_thread()
     return main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-def warn_unfinished(model: Any, stopping: Stopping) -> None:
-    """Say why the gap of a fit is above its tolerance, and what to do."""
-    late = model.gap_ > model.tol
-    many = f" in {int(late.sum())} of {len(late)} problems" if len(late) > 1 else ""
-    if stopping.interrupted:
-        why, what = "was interrupted", "Fit again, or allow a larger tol."
-    elif model.max_iter != -1 and bool(np.any(model.n_iter_[late] >= model.max_iter)):
-        why, what = f"stopped at max_iter={model.max_iter}", "Raise max_iter, or allow a larger tol."
-    elif stopping.deadline is not None:
-        why, what = f"ran out of its max_seconds={model.max_seconds:g}", "Raise max_seconds, or allow a larger tol."
-    else:
-        why, what = "can no longer improve", "Allow a larger tol, or standardise the columns."
-    tell(
-        f"{type(model).__name__}: the fit {why} at a relative gap of {model.gap_.max():.3g} (tol={model.tol:g}){many}; the best found is "
-        f"kept. {what}",
-        as_seen_by_sklearn(ConvergenceWarning),
-    )

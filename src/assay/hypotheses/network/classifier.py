@@ -1,0 +1,224 @@
+"""The network that answers classes (lecture notes: f(x) = Σ αᵢ σ(wᵢ·x + w_{i,0}) with one hidden layer and no output bias)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from assay.engines import Block, Engine, Rows
+from assay.errors import ModelFileError, ParameterError
+from assay.hypotheses.classes_there import refuse_absent, refuse_unlisted
+from assay.hypotheses.network.model import NO_PIECES, NetworkModel, takes_pieces
+from assay.hypotheses.network.parts import LAYOUT, PARAMS
+from assay.hypotheses.network.survey import Survey
+from assay.labels import Labels, class_multipliers
+from assay.layout import Layout
+from assay.learner import Fact, Tensor
+from assay.learner.available import OnlyIf
+from assay.learner.classifier import ProbableClassifier
+from assay.networks.plain import activated
+from assay.numerics import Array, Floats, log_softmax
+from assay.params import CLASS_WEIGHT, Choice, Param
+from assay.store import Record
+
+
+def _has_probabilities(model: Any) -> bool:
+    return bool(getattr(model, "_fitted_with", {}).get("loss", model.loss) == "log")
+
+
+class MLPClassifier(NetworkModel, ProbableClassifier):
+    """Layers of units between the columns and a score of each class. Shape: ordered stream (`solver="lbfgs"`: repeated fold).
+
+        a₀ = x,   a_l = φ(W_lᵀ a_{l−1} + b_l),   f(x) = W_Lᵀ a_{L−1} + b_L;      answer: the greatest score, of two classes f(x) > 0
+
+    The zero-one risk is what counts and cannot be descended; `loss="log"` (of softmax(f), or of σ(f) for two classes) or "hinge" take its place,
+    and `zero_one_curve_` has the share of wrong answers beside `loss_curve_`, as seen in each epoch before each step. Columns are
+    standardised inside; `coefs_` and `intercepts_` are those of the columns as they are, the penalty is that of standardised ones.
+
+    Mini-batches are an ordered stream: rows come in blocks (`assay.engines.block_rows`), in a new order within each block in each epoch,
+    and no batch crosses blocks, so bits are the same on every engine; more threads help where batches are large, a cluster does not.
+    `solver="lbfgs"` folds the gradient of all rows wherever they are. `early_stopping` keeps the weights of the best epoch, else those
+    of the last one stay. Where the loss grows beyond all bounds the epoch is taken back and steps are halved. Ctrl-C and
+    `max_seconds` end a fit with what it has. A weight of a row multiplies its loss; rows of weight 0 are in no batch. `partial_fit`
+    goes through more rows once, standardised as the first ones were.
+
+    >>> X, y = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], ["same", "same", "other", "other"]
+    >>> model = MLPClassifier((8,), activation="tanh", solver="lbfgs").fit(X, y)
+    >>> model.predict(X).tolist(), [W.shape for W in model.coefs_]
+    (['same', 'same', 'other', 'other'], [(2, 8), (8, 1)])
+    """
+
+    name = "mlp"
+    params: ClassVar[Mapping[str, Param]] = {
+        **PARAMS,
+        "loss": Choice(options=("log", "hinge"), doc="what a row costs; only 'log' has probabilities"),
+        "class_weight": CLASS_WEIGHT,
+    }
+    layout: ClassVar[Layout] = {
+        **LAYOUT,
+        "zero_one_curve_": Tensor(("e",), low=0, high=1),
+        "error_": Fact(float, low=0, optional=True),
+        "class_factor_": Tensor(("K",), low=0, optional=True),
+    }
+
+    loss: str
+    zero_one_curve_: Floats
+    error_: float | None
+    class_factor_: Floats | None
+
+    def __init__(
+        self,
+        hidden_layer_sizes: Any = (100,),
+        activation: str = "relu",
+        *,
+        solver: str = "adam",
+        alpha: float = 1e-4,
+        batch_size: Any = "auto",
+        learning_rate: str = "constant",
+        learning_rate_init: float = 1e-3,
+        power_t: float = 0.5,
+        max_iter: int = 200,
+        shuffle: bool = True,
+        random_state: int | None = None,
+        tol: float = 1e-4,
+        verbose: bool = False,
+        warm_start: bool = False,
+        momentum: float = 0.9,
+        nesterovs_momentum: bool = True,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-8,
+        n_iter_no_change: int = 10,
+        max_fun: int = 15_000,
+        loss: str = "log",
+        dropout: float = 0.0,
+        dtype: str = "float32",
+        output_bias: bool = True,
+        standardize: bool = True,
+        class_weight: Any = None,
+        max_seconds: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.activation = activation
+        self.solver = solver
+        self.alpha = alpha
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.learning_rate_init = learning_rate_init
+        self.power_t = power_t
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.tol = tol
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.momentum = momentum
+        self.nesterovs_momentum = nesterovs_momentum
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.beta_1 = beta_1
+        self.beta_2 = beta_2
+        self.epsilon = epsilon
+        self.n_iter_no_change = n_iter_no_change
+        self.max_fun = max_fun
+        self.loss = loss
+        self.dropout = dropout
+        self.dtype = dtype
+        self.output_bias = output_bias
+        self.standardize = standardize
+        self.class_weight = class_weight
+        self.max_seconds = max_seconds
+        self.n_jobs = n_jobs
+
+    @property
+    def out_activation_(self) -> str:
+        """What makes shares of the scores."""
+        self._check_fitted()
+        if not _has_probabilities(self):
+            return "identity"
+        return "logistic" if self._outputs_of_fit() == 1 else "softmax"
+
+    # --- learning ---------------------------------------------------------------------------------------------------
+
+    def _partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Go through more rows once, from the present weights; rows are standardised as those of the first call were.
+
+        `classes` lists every class that can ever occur; the first call needs it, later calls may repeat it.
+        """
+        refuse_unlisted(self, classes)
+        if self.class_weight == "balanced":
+            raise ParameterError(
+                "class_weight='balanced' needs all rows at once, and partial_fit sees some: give the weights as a dict, "
+                "e.g. class_weight={0: 1.0, 1: 3.0}."
+            )
+        return self._fit_in_pieces(X, y, sample_weight, classes)
+
+    _partial_fit.__name__ = "partial_fit"
+    partial_fit = OnlyIf(_partial_fit, takes_pieces, NO_PIECES)
+
+    def _loss_name(self) -> str:
+        return self.loss
+
+    def _outputs_of_fit(self) -> int:
+        K = len(self.classes_)
+        return 1 if K == 2 else K
+
+    def _labels(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> Labels:
+        return self._classes_of(engine, rows, afresh, classes)
+
+    def _class_factors(self, found: Survey) -> Floats | None:
+        factor = class_multipliers(self.class_weight, self.classes_, found.weight)
+        refuse_absent(self.classes_, found.weight * factor, not self._in_pieces)
+        self.class_factor_ = None if np.all(factor == 1) else factor
+        return self.class_factor_
+
+    def _keep_wrong(self, wrong: Floats) -> None:
+        self.zero_one_curve_ = wrong
+
+    def _wrong_curve(self) -> Floats:
+        return self.zero_one_curve_
+
+    def _keep_error(self, wrong: float) -> None:
+        self.error_ = min(1.0, wrong)
+
+    # --- answering --------------------------------------------------------------------------------------------------
+
+    def _predict_block(self, block: Block) -> Array:
+        F = self._f(block)
+        labels: Array = self.classes_[(F[:, 0] > 0).view(np.int8) if F.shape[1] == 1 else F.argmax(axis=1)]
+        return labels
+
+    def decision_function(self, X: Any) -> Array:
+        """f(x) of each row, > 0 for the greater of two classes; (n, K) for more classes."""
+        return self._answer(X, self._decision_block)
+
+    def _decision_block(self, block: Block) -> Array:
+        F = self._f(block)
+        return F[:, 0] if F.shape[1] == 1 else F
+
+    def _proba_block(self, block: Block) -> Array:
+        F = self._f(block)
+        if F.shape[1] > 1:
+            return np.exp(log_softmax(F))
+        return np.hstack([activated("logistic", -F), activated("logistic", F)])
+
+    why = "only loss='log' has probabilities"
+    predict_proba = OnlyIf(ProbableClassifier.predict_proba, _has_probabilities, why)  # type: ignore[assignment]
+    predict_log_proba = OnlyIf(ProbableClassifier.predict_log_proba, _has_probabilities, why)  # type: ignore[assignment]
+    predict_proba_blocks = OnlyIf(ProbableClassifier.predict_proba_blocks, _has_probabilities, why)  # type: ignore[assignment]
+    predict_both_blocks = OnlyIf(ProbableClassifier.predict_both_blocks, _has_probabilities, why)  # type: ignore[assignment]
+    del why
+
+    # --- file -------------------------------------------------------------------------------------------------------
+
+    def _restore(self, record: Record) -> None:
+        if record.classes is not None and len(record.classes) < 2:
+            raise ModelFileError("The model file's network has fewer than two classes.")
+        super()._restore(record)
+        if self.whole_ != (self.error_ is not None) or (self.error_ or 0.0) > 1:
+            raise ModelFileError("The model file's share of errors is not that of a whole fit.")

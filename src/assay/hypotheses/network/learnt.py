@@ -1,0 +1,165 @@
+"""What a network has learnt: its shape, its weights in the columns' own units, the answers they give, and the file."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from assay.certify import Claim
+from assay.engines import Block
+from assay.errors import ModelFileError
+from assay.hypotheses.network.beginning import shape_of
+from assay.hypotheses.network.net import Net
+from assay.hypotheses.network.parts import LAYOUT
+from assay.hypotheses.network.standard import Standard, count, unpacked
+from assay.inputs import refuse_non_finite, refuse_overflow
+from assay.layout import Layout
+from assay.learner.asked_claims import ClaimsWhenAsked
+from assay.networks import Layer, Shape
+from assay.numerics import Floats
+from assay.store import Record
+
+
+class LearntNetwork(ClaimsWhenAsked):
+    """f(x) = W_Lᵀ φ(… φ(W₁ᵀ x + b₁) …) + b_L."""
+
+    layout: ClassVar[Layout] = LAYOUT
+    slow_rows: ClassVar[int | None] = 4096
+
+    solver: str
+
+    weights_: Floats
+    mean_: Floats
+    scale_: Floats
+    loss_curve_: Floats
+    validation_scores_: Floats | None
+    n_iter_: int
+    best_epoch_: int
+    best_loss_: float | None
+    loss_: float | None
+    measured_: Floats | None
+    batch_: int
+    t_: int
+    rows_: int
+    weight_: float
+    converged_: bool
+    whole_: bool
+    memory_: Floats | None
+    batches_: int
+
+    _net: Net | None = None
+
+    # --- what subclasses say ----------------------------------------------------------------------------------------
+
+    def _loss_name(self) -> str:
+        raise NotImplementedError
+
+    def _outputs_of_fit(self) -> int:
+        """How many numbers the last layer gives."""
+        raise NotImplementedError
+
+    def _standard(self) -> Standard:
+        """How the rows of the fit were standardised."""
+        return Standard(self.mean_, self.scale_)
+
+    # --- answering --------------------------------------------------------------------------------------------------
+
+    def _shape_now(self) -> Shape:
+        return shape_of(self, self.get_params(), self._outputs_of_fit())
+
+    def _shape(self) -> Shape:
+        """The shape of the fit."""
+        return shape_of(self, self._fitted_with, self._outputs_of_fit())
+
+    def _standard_layers(self) -> list[Layer]:
+        """The layers that answer standardised rows."""
+        return unpacked(self._shape().widths, self.weights_)
+
+    def _layers(self) -> list[Layer]:
+        """The layers that answer rows as they are."""
+        return self._net_of_fit().folded
+
+    def _net_of_fit(self) -> Net:
+        if self._net is None:
+            self._net = Net.of(self._standard(), self._standard_layers(), self._fitted_with["activation"])
+        return self._net
+
+    def _f(self, block: Block) -> Floats:
+        """f(x) of every row: (n, outputs)."""
+        self._check_fitted()
+        X = block.X
+        if not np.isfinite(X).all():
+            refuse_non_finite(X, block.start, self._column_names())
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            F = self._net_of_fit()(X)
+        if not np.isfinite(F).all():
+            refuse_overflow(X, block.start, self._column_names())
+        return F
+
+    @property
+    def coefs_(self) -> list[Floats]:
+        """Weights (units before, units) of each layer, for columns as they are."""
+        self._check_fitted()
+        return [layer.weights for layer in self._layers()]
+
+    @property
+    def intercepts_(self) -> list[Floats]:
+        """Biases (units,) of each layer."""
+        self._check_fitted()
+        return [layer.biases for layer in self._layers()]
+
+    @property
+    def n_layers_(self) -> int:
+        """Layers of units, inputs and outputs among them."""
+        self._check_fitted()
+        return len(self._shape().widths)
+
+    @property
+    def n_outputs_(self) -> int:
+        """Units of the last layer."""
+        self._check_fitted()
+        return self._shape().widths[-1]
+
+    def complexity(self) -> float:
+        """The weights and biases that are free."""
+        self._check_fitted()
+        shape = self._shape()
+        return float(count(shape.widths) - (0 if shape.output_bias else shape.widths[-1]))
+
+    # --- claims -----------------------------------------------------------------------------------------------------
+
+    def _make_claims(self) -> tuple[Claim, ...]:
+        from assay.hypotheses.network.claims import network_claims
+
+        return network_claims(self)
+
+    # --- file -------------------------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in vars(self).items() if k not in ("_net", "_before", "on_progress")}
+
+    def _restore(self, record: Record) -> None:
+        super()._restore(record)
+        for name, part in self.layout.items():
+            if part.optional and name not in vars(self):
+                setattr(self, name, None)
+        p = count(self._shape().widths)
+        if len(self.weights_) != p:
+            raise ModelFileError("The model file's weights are not those of its layers.")
+        shape = self._shape()
+        if not shape.output_bias and np.any(self._standard_layers()[-1].biases != 0):
+            raise ModelFileError("The model file's outputs have biases, against its output_bias=False.")
+        if not np.all(self.scale_ > 0):
+            raise ModelFileError("The model file's columns have a scale of zero.")
+        if not all(np.isfinite(part).all() for layer in self._layers() for part in layer):
+            raise ModelFileError("The model file's weights overflow in the units of its columns.")
+        e = len(self.loss_curve_)
+        if self.n_iter_ != e or not 1 <= self.best_epoch_ <= e:
+            raise ModelFileError("The model file's epochs are not those of its losses.")
+        if self.whole_ == (self.memory_ is not None) or not (
+            self.whole_ == (self.loss_ is not None) == (self.measured_ is not None)
+        ):
+            raise ModelFileError("The model file's weights are of a whole fit or of pieces, not of both.")
+        if self.memory_ is not None and len(self.memory_) != p * (2 if self.solver == "adam" else 1):
+            raise ModelFileError("The model file's memory of earlier steps is not that of its weights.")

@@ -1,0 +1,182 @@
+"""What a fitted network does on the rows of its fit: loss, errors, gradient, and slopes beside differences. One fold over the blocks, in float64.
+
+    J = Σ c ℓ / Σ c + ½ p ‖W‖²      p = α / (rows of a mini-batch), or α / Σ c where every step sees all rows
+
+Columns, weights and a regression's target are the standardised ones. The gradient is taken of every `every`-th row of a block (all, where rows are few). Slopes along
+directions u are taken of every `few`-th row, by back-propagation and as its two differences (ℓ(W) − ℓ(W − h u)) / h and (ℓ(W + h u) − ℓ(W)) / h:
+the slope lies between them, and they are nearly equal but where ℓ has a kink.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from assay.engines import Block, Engine, Rows, fold
+from assay.engines.split import row_keys
+from assay.engines.threads import Threads
+from assay.hypotheses.network.parts import DIRECTIONS
+from assay.hypotheses.network.standard import count, packed, unpacked
+from assay.hypotheses.network.task import Kept, Task, keep
+from assay.networks import Layer, Shape, plain
+from assay.networks.prepared import Prepared, prepare
+from assay.numerics import Array, Floats
+
+MOST_ROWS, FEW_ROWS = 1 << 14, 1 << 9  # of which the gradient is taken, and differences
+STEP, SEED = 1e-6, 0x6E6574
+AT_A_TIME = 1 << 12
+
+
+class Sums(NamedTuple):
+    """Σ c, Σ c ℓ and Σ c [wrong] of all rows; Σ c and ∇ Σ c ℓ of some; of few Σ c, with slopes, lesser and greater differences and
+    their size (4, DIRECTIONS), and the greatest |f|."""
+
+    weight: float
+    loss: float
+    wrong: float
+    some: float
+    gradient: Floats
+    few: float
+    slopes: Floats
+    top: float
+
+
+class Measured(NamedTuple):
+    """Means of the sums; p, ‖W‖², ‖∇J‖; every how many rows. A model keeps it as one array."""
+
+    weight: float
+    loss: float
+    wrong: float
+    penalty: float
+    squares: float
+    gradient: float
+    every: float
+    few: float
+    top: float
+    slopes: Floats
+    low: Floats
+    high: Floats
+    size: Floats
+
+    def packed(self) -> Floats:
+        """All numbers in one array."""
+        return np.concatenate([np.atleast_1d(np.asarray(part, dtype=np.float64)) for part in self])
+
+    @classmethod
+    def of(cls, numbers: Floats) -> Measured:
+        """The measures again."""
+        return cls(*numbers[: -4 * DIRECTIONS].tolist(), *numbers[-4 * DIRECTIONS :].reshape(4, DIRECTIONS))
+
+
+def measure(engine: Engine, rows: Rows, task: Task, layers: list[Layer], penalty: float, many: int) -> Measured:
+    """Of the layers that answer standardised rows; many: rows of positive weight."""
+    every, few = (max(1, -(-many // most)) for most in (MOST_ROWS, FEW_ROWS))
+    numbers = packed(layers)
+    workers = engine.workers if isinstance(engine, Threads) else 1
+    sums: Sums | None = fold(engine, rows.blocks(), partial(_absorb, task, numbers, every, few, workers), _merge)
+    assert sums is not None
+    weights = packed([Layer(W, np.zeros_like(b)) for W, b in layers])
+    gradient = sums.gradient / sums.some + penalty * weights
+    return Measured(
+        sums.weight,
+        sums.loss / sums.weight,
+        sums.wrong / sums.weight,
+        penalty,
+        float((weights * weights).sum()),
+        math.sqrt(float((gradient * gradient).sum())),
+        every,
+        few,
+        sums.top,
+        *(sums.slopes / sums.few),
+    )
+
+
+def directions(shape: Shape) -> Floats:
+    """(DIRECTIONS, p), of length 1: signs drawn by a hash; a bias that is not learnt stays."""
+    p = count(shape.widths)
+    signs = np.stack([np.where(row_keys(0, p, SEED + k) & np.uint64(1), 1.0, -1.0) for k in range(DIRECTIONS)])
+    if not shape.output_bias:
+        signs[:, p - shape.widths[-1] :] = 0.0
+    found: Floats = signs / np.sqrt((signs * signs).sum(axis=1, keepdims=True))
+    return found
+
+
+def _absorb(task: Task, numbers: Floats, every: int, few: int, workers: int, block: Block) -> Sums:
+    kept, total = keep(task, block), _nothing(len(numbers))
+    look = partial(_measure_piece, task, np.require(numbers, None, ["C", "A"]), kept, every, few)
+    for found in Threads(workers).map(look, range(0, len(kept.target), AT_A_TIME)):
+        total = _merge(total, found)
+    return total
+
+
+def _nothing(p: int) -> Sums:
+    return Sums(0.0, 0.0, 0.0, 0.0, np.zeros(p), 0.0, np.zeros((4, DIRECTIONS)), 0.0)
+
+
+def _merge(a: Sums, b: Sums) -> Sums:
+    return Sums(
+        a.weight + b.weight,
+        a.loss + b.loss,
+        a.wrong + b.wrong,
+        a.some + b.some,
+        a.gradient + b.gradient,
+        a.few + b.few,
+        a.slopes + b.slopes,
+        max(a.top, b.top),
+    )
+
+
+def _measure_piece(task: Task, numbers: Floats, kept: Kept, every: int, few: int, first: int) -> Sums:
+    from assay.networks.training import Trainer
+
+    shape, ready = task.shape, _standardised(task, kept, slice(first, first + AT_A_TIME))
+    y = ready.codes if task.labels is not None else ready.targets
+    trainer = Trainer(shape, task.loss, unpacked(shape.widths, numbers), np.float64, Threads(1))
+    F, c = trainer.outputs(ready.X), ready.weights
+    with np.errstate(over="ignore", invalid="ignore"):
+        loss = float((c * plain.losses(task.loss, F, y)).sum())
+    wrong = 0.0 if task.labels is None else float((c * plain.wrong(F, y)).sum())
+    places = first + np.arange(len(c))
+    some, picked = (np.flatnonzero(places % step == 0) for step in (every, few))
+    gradient, slopes = np.zeros(len(numbers)), np.zeros((4, DIRECTIONS))
+    if len(some):
+        gradient = packed(shape.layers(trainer.gradient(_picked(task, ready, some))[1]))
+    if len(picked):
+        rows, U = _picked(task, ready, picked), directions(shape)
+        slope = packed(shape.layers(trainer.gradient(rows)[1]))
+        slopes[0] = [float((u * slope).sum()) for u in U]
+        slopes[1:] = _differences(task, numbers, U, rows)
+    top = float(np.abs(F[picked]).max(initial=0.0))
+    weight, of_some, of_few = (float(part.sum()) for part in (c, c[some], c[picked]))
+    return Sums(weight, loss, wrong, of_some, gradient, of_few, slopes, top)
+
+
+def _standardised(task: Task, kept: Kept, piece: slice) -> Prepared:
+    X, target, c = kept.X[piece], kept.target[piece], None if kept.c is None else kept.c[piece]
+    numbers, codes = (None, target) if task.labels is not None else (task.standard.numbers(target), None)
+    return prepare(task.shape, task.standard.rows(X), codes, numbers, c, np.float64)
+
+
+def _picked(task: Task, rows: Prepared, which: Array) -> Prepared:
+    targets = rows.targets if task.labels is not None else rows.targets[which]
+    return Prepared(rows.X[which], rows.codes[which], targets, rows.weights[which])
+
+
+def _differences(task: Task, numbers: Floats, U: Floats, rows: Prepared) -> Floats:
+    """Σ c of the lesser and the greater of each row's two differences, and of their size: (3, DIRECTIONS)."""
+    shape, y = task.shape, rows.codes if task.labels is not None else rows.targets
+    X, c, found = rows.X[:, : shape.widths[0]], rows.weights, np.zeros((3, len(U)))
+
+    def losses(at: Floats) -> Floats:
+        return plain.losses(task.loss, plain.outputs(unpacked(shape.widths, at), shape.activation, X), y)
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        middle = losses(numbers)
+        for k, u in enumerate(U):
+            ahead, behind = (losses(numbers + STEP * u) - middle) / STEP, (middle - losses(numbers - STEP * u)) / STEP
+            found[0, k], found[1, k] = (c * np.minimum(ahead, behind)).sum(), (c * np.maximum(ahead, behind)).sum()
+            found[2, k] = (c * np.maximum(np.abs(ahead), np.abs(behind))).sum()
+    return found

@@ -1,0 +1,282 @@
+"""How both networks learn: wherever the rows are, from first weights or from those of an earlier fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from assay.engines import Engine, Rows
+from assay.engines.threads import Threads
+from assay.errors import tell
+from assay.hypotheses.network.beginning import earlier_layers, first_layers, standard_of
+from assay.hypotheses.network.epochs import Epoch, Epochs
+from assay.hypotheses.network.learnt import LearntNetwork
+from assay.hypotheses.network.measure import measure
+from assay.hypotheses.network.parts import PARAMS
+from assay.hypotheses.network.plan import Plan
+from assay.hypotheses.network.saying import Progress, warn_at_end
+from assay.hypotheses.network.standard import Standard, count, packed, unpacked
+from assay.hypotheses.network.survey import Survey, survey
+from assay.hypotheses.network.task import Task
+from assay.hypotheses.network.walks import walk_of
+from assay.hypotheses.network.whole_batch import WholeBatch
+from assay.labels import Labels
+from assay.learner import Step
+from assay.learner.prospect import Features, Prospect
+from assay.learner.stopping import Stopping
+from assay.networks import Layer
+from assay.numerics import Floats
+from assay.params import Param
+
+USUAL_BATCH = 200
+NO_PIECES = "solver='lbfgs' needs all rows at once: use solver='adam' or 'sgd'"
+
+
+def takes_pieces(model: Any) -> bool:
+    """Whether a model can learn from some rows now and others later."""
+    return bool(model.solver != "lbfgs")
+
+
+@dataclass
+class Work:
+    """A fit under way."""
+
+    task: Task
+    runner: Epochs | WholeBatch
+    found: Survey
+    weight: float
+    stopping: Stopping
+    first: int
+
+
+class NetworkModel(LearntNetwork):
+    """A network and how it learns: one epoch of mini-batches after another, or all rows at once."""
+
+    params: ClassVar[Mapping[str, Param]] = PARAMS
+    ends_by_itself = False  # an epoch more may always make the loss less
+
+    hidden_layer_sizes: Any
+    activation: str
+    solver: str
+    alpha: float
+    batch_size: Any
+    max_iter: int
+    max_fun: int
+    learning_rate_init: float
+    early_stopping: bool
+    validation_fraction: float
+    random_state: int | None
+    warm_start: bool
+    verbose: bool
+    dtype: str
+    output_bias: bool
+    standardize: bool
+    max_seconds: float | None
+
+    on_progress: Callable[[str], None] | None = None  # hears a line a second or so of a long fit
+    _before: Any = None  # the fit to go on with
+    _in_pieces = False
+
+    @property
+    def depends_on_order(self) -> bool:
+        """Whether the order of the rows matters (then neither is a row of weight n the same as n rows)."""
+        return self.solver != "lbfgs"
+
+    # --- what subclasses say ----------------------------------------------------------------------------------------
+
+    def _labels(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> Labels | None:
+        return None
+
+    def _class_factors(self, found: Survey) -> Floats | None:
+        """The factor of each class; None: all 1."""
+        return None
+
+    def _keep_target(self, standard: Standard) -> None:
+        """Set how a number to predict was standardised."""
+
+    # --- taking part in a comparison --------------------------------------------------------------------------------
+
+    @classmethod
+    def prospect(cls, kind: str, features: Features) -> Prospect | None:
+        """Ever more units, and with many of them a stronger and a weaker penalty; rows held out say when to stop."""
+        if cls._kind != kind:
+            return None
+        unfit = "words become many sparse columns, and this model takes dense ones" if features.text else None
+        usual = {"early_stopping": features.rows >= 500, "learning_rate_init": 3e-3}
+        tried: tuple[tuple[tuple[int, ...], float], ...] = (
+            ((32,), 1e-4),
+            ((100,), 1.0),
+            ((100,), 1e-4),
+            ((100, 50), 1e-4),
+        )
+        search = tuple({"hidden_layer_sizes": sizes, "alpha": alpha, **usual} for sizes, alpha in tried)
+        return Prospect(search=search, unfit=unfit, rough={"max_iter": 30})
+
+    # --- learning ---------------------------------------------------------------------------------------------------
+
+    def _forget(self) -> None:
+        if self.warm_start and not self._in_pieces and hasattr(self, "weights_"):
+            self._before = copy(self)
+        self._net = None
+        super()._forget()
+
+    def _fit_in_pieces(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Self:
+        self._in_pieces = True
+        try:
+            return self._fit(X, y, sample_weight, afresh=False, classes=classes)
+        finally:
+            vars(self).pop("_in_pieces", None)
+
+    def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
+        work = self._begin(engine, rows, afresh, classes)
+        epochs = []
+        with work.stopping.listening():
+            progress = self._watched(work)
+            for epoch in work.runner.run(work.first):
+                epochs.append(epoch._replace(flat=epoch.flat[:0]))
+                if progress is not None:
+                    progress.hear(epoch)
+            self._finish(engine, rows, work, epochs)
+        if self.whole_:
+            rate = work.runner.pace.rate if isinstance(work.runner, Epochs) else None
+            warn_at_end(self, work.stopping, work.runner.halved, rate)
+
+    def _begin(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> Work:
+        before, self._before = self._before, None
+        labels = self._labels(engine, rows, afresh, classes)
+        found = survey(engine, rows, labels)
+        factor = self._class_factors(found)
+        shape = self._shape_now()
+        if afresh:
+            standard = standard_of(self, found)
+            layers = first_layers(shape, found, int(self.random_state or 0))
+            if before is not None:
+                layers = earlier_layers(self, before, standard)
+        else:
+            standard, layers, before = self._standard(), earlier_layers(self, self, self._standard()), copy(self)
+        self._before_curves = before
+        of_classes = found.weight if factor is None else found.weight * factor
+        n = int(found.rows[of_classes > 0].sum())
+        weight = float(of_classes.sum())
+        held = float(self.validation_fraction) if self._holds_out() else 0.0
+        seed, dtype = int(self.random_state or 0), "float64" if self.solver == "lbfgs" else self.dtype
+        task = Task(shape, self._loss_name(), standard, labels, factor, weight / n, dtype, held, seed)
+        plan = Plan.of(self, self._batch(n))
+        stopping = Stopping(None if self._in_pieces else self.max_seconds, least=1)
+        runner = self._runner(engine, rows, task, plan, layers, n, stopping, None if afresh else self)
+        if isinstance(runner, Epochs) and held and before is not None and before.validation_scores_ is not None:
+            runner.go_on(float(before.validation_scores_.max()))
+        runner.seen = 0 if before is None else int(before.t_)
+        return Work(task, runner, found, weight, stopping, 1 if before is None else int(before.n_iter_) + 1)
+
+    def _holds_out(self) -> bool:
+        return bool(self.early_stopping) and self.solver != "lbfgs" and not self._in_pieces
+
+    def _runner(
+        self,
+        engine: Engine,
+        rows: Rows,
+        task: Task,
+        plan: Plan,
+        layers: list[Layer],
+        n: int,
+        stopping: Stopping,
+        going_on: NetworkModel | None,
+    ) -> Epochs | WholeBatch:
+        from assay.networks.training import Trainer
+
+        workers = Threads(engine.workers if isinstance(engine, Threads) else self.n_jobs)
+        trainer = Trainer(task.shape, task.loss, layers, task.dtype, workers)
+        if plan.solver == "lbfgs":
+            return WholeBatch(task, plan, trainer, engine, rows, float(n), stopping)
+        if going_on is not None and going_on.memory_ is not None and going_on._fitted_with["solver"] == plan.solver:
+            p = count(task.shape.widths)
+            for kept, at in ((trainer.M, 0), (trainer.V, p))[: len(going_on.memory_) // p]:
+                kept[:] = task.shape.flat(unpacked(task.shape.widths, going_on.memory_[at : at + p]), task.dtype)
+            trainer.begun = int(going_on.batches_)
+        if self._in_pieces:
+            plan = plan.once()
+        return Epochs(task, plan, trainer, walk_of(engine, rows, task), stopping)
+
+    def _batch(self, n: int) -> int:
+        if self.batch_size == "auto":
+            return min(USUAL_BATCH, n)
+        if self.batch_size > n and not self._in_pieces and self.solver != "lbfgs":
+            tell(
+                f"{type(self).__name__}: batch_size={self.batch_size} is more than the {n} rows: all of them make one batch.",
+                UserWarning,
+            )
+        return min(int(self.batch_size), n)
+
+    def _watched(self, work: Work) -> Progress | None:
+        if not self.verbose and self.on_progress is None:
+            return None
+        return Progress(int(self.max_iter), work.stopping.deadline, self.on_progress)
+
+    def _finish(self, engine: Engine, rows: Rows, work: Work, epochs: list[Epoch]) -> None:
+        trainer, task = work.runner.trainer, work.task
+        self._fitted_with = self.get_params()
+        self.weights_ = packed(trainer.layers)
+        self.mean_, self.scale_ = task.standard.mean, task.standard.scale
+        self._keep_target(task.standard)
+        self._keep_curves(task, epochs)
+        self.t_ = int(work.runner.seen)
+        self.rows_, self.weight_ = work.found.total, work.weight
+        self.converged_, self.whole_ = bool(work.runner.converged), not self._in_pieces
+        self.batch_ = work.runner.plan.batch
+        self.memory_, self.batches_, self.loss_, self.measured_, self._net = None, 0, None, None, None
+        self._provenance, self._made = {}, None
+        if self.whole_:
+            self._look_back(engine, rows, task, round(work.weight / task.unit))
+            self._provenance = {"fingerprint": work.found.mark.hex()}
+        else:
+            moments = (trainer.M, trainer.V)[: 2 if self.solver == "adam" else 1]
+            self.memory_ = np.concatenate([packed(task.shape.layers(m)) for m in moments])
+            self.batches_ = int(trainer.begun)
+        self._net_of_fit()  # now, so that an answer changes nothing
+
+    def _keep_curves(self, task: Task, epochs: list[Epoch]) -> None:
+        """Losses of all epochs, those of the fit before that this one went on with among them."""
+        before = self.__dict__.pop("_before_curves", None)
+        unit = task.standard.target_scale**2  # the loss of the target as it is
+        loss = np.array([epoch.loss for epoch in epochs]) * unit
+        scores = np.array([epoch.score for epoch in epochs], dtype=np.float64) if self._holds_out() else None
+        wrong = np.minimum(1.0, [epoch.wrong for epoch in epochs])
+        self.n_iter_ = epochs[-1].number
+        if before is not None:
+            loss, wrong = np.concatenate([before.loss_curve_, loss]), np.concatenate([before._wrong_curve(), wrong])
+            if scores is not None:
+                earlier = before.validation_scores_
+                if earlier is None:  # nothing was held out of those epochs: they count as worse
+                    earlier = np.full(len(before.loss_curve_), np.nextafter(scores.min(), -np.inf))
+                scores = np.concatenate([earlier, scores])
+        self.loss_curve_, self.validation_scores_, self.best_loss_ = loss, scores, float(loss.min())
+        self.best_epoch_ = int(loss.argmin() if scores is None else scores.argmax()) + 1
+        self._keep_wrong(wrong)
+
+    def _keep_wrong(self, wrong: Floats) -> None:
+        """Keep the share of wrong answers in each epoch, where there is one."""
+
+    def _wrong_curve(self) -> Floats:
+        return np.zeros(len(self.loss_curve_))
+
+    def _look_back(self, engine: Engine, rows: Rows, task: Task, many: int) -> None:
+        """What the weights do on the rows of the fit."""
+        penalty = float(self.alpha) / (self.weight_ if self.solver == "lbfgs" else self.batch_)
+        found = measure(engine, rows, task, self._standard_layers(), penalty, many)
+        self.measured_ = found.packed()
+        self.loss_ = found.loss * task.standard.target_scale**2
+        self._keep_error(found.wrong)
+
+    def _keep_error(self, wrong: float) -> None:
+        """Keep the share of the fit's rows that are answered wrongly, where there is one."""
+
+    def steps(self, X: Any, y: Any = None, sample_weight: Any = None, *, every: int | None = None) -> Iterator[Step]:
+        """Weights and loss after each epoch (every `every`-th); the last step is the fitted model."""
+        from assay.hypotheses.network.steps import steps_of
+
+        return steps_of(self, X, y, sample_weight, every or 1)

@@ -1,0 +1,77 @@
+"""A network's fit that ends before its time, by Ctrl-C or by the clock, keeps what it has and says so; and tells of itself on the way."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import assay
+from assay.errors import ConvergenceWarning
+from assay.hypotheses.network.epochs import Epoch
+from assay.hypotheses.network.saying import Progress
+
+RNG = np.random.default_rng(0)
+X, Y = RNG.standard_normal((3000, 20)), RNG.integers(0, 3, 3000)
+
+
+@pytest.mark.parametrize(
+    "words", [{}, {"early_stopping": True, "n_iter_no_change": 10_000}, {"solver": "lbfgs"}], ids=str
+)
+def test_a_budget_of_seconds_ends_the_fit_with_what_it_has(words):
+    assay.MLPClassifier((50,), max_iter=2).fit(X, Y)  # compiled
+    start = time.monotonic()
+    with pytest.warns(ConvergenceWarning, match=r"ran out of its max_seconds=0.3"):
+        model = assay.MLPClassifier((50,), max_iter=100_000, tol=0, max_seconds=0.3, **words).fit(X, Y)
+    assert time.monotonic() - start < 20
+    assert model.n_iter_ >= 1
+    assert not model.converged_
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_an_interrupt_ends_the_fit_with_what_it_has():
+    assay.MLPClassifier((50,), max_iter=2).fit(X, Y)
+    before = signal.getsignal(signal.SIGINT)
+    threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.warns(ConvergenceWarning, match="was interrupted"):
+        model = assay.MLPClassifier((50,), max_iter=10**6, tol=0, n_iter_no_change=10**6).fit(X, Y)
+    assert signal.getsignal(signal.SIGINT) is before
+    assert model.n_iter_ >= 1
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_the_limit_of_epochs_is_said():
+    with pytest.warns(ConvergenceWarning, match="stopped at max_iter=3"):
+        assay.MLPClassifier((5,), max_iter=3).fit(X, Y)
+
+
+def test_a_long_fit_tells_of_itself_once_a_second():
+    now, said = [0.0], []
+    progress = Progress(100, None, said.append, lambda: now[0])
+    for number in range(1, 31):
+        now[0] += 0.1
+        progress.hear(Epoch(number, 0.5 / number, 0.25, 0.75 if number > 15 else None, np.empty(0)))
+    assert len(said) == 2 or len(said) == 3
+    assert said[0].startswith("epoch 1")
+    assert "25.00 % wrong" in said[0]
+    assert "validation 0.7500" in said[-1]
+    assert "s left" in said[0]
+
+
+def test_progress_is_heard_by_whoever_listens(monkeypatch, capsys):
+    from assay.hypotheses.network import saying
+
+    monkeypatch.setattr(saying, "EVERY", 0.0)
+    heard = []
+    model = assay.MLPClassifier((5,), max_iter=4, verbose=True)
+    model.on_progress = heard.append
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, Y)
+    assert len(heard) == 4
+    with pytest.warns(ConvergenceWarning):
+        assay.MLPRegressor((5,), max_iter=4, verbose=True).fit(X, X[:, 0])
+    assert capsys.readouterr().err.count("epoch") == 4

@@ -1,0 +1,287 @@
+"""Back-propagation is the derivative of the definition, and neither threads nor what fills the arrays can be seen in the weights."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from assay.engines.threads import Threads
+from assay.networks import ACTIVATIONS, LOSSES, Layer, Shape, plain
+from assay.networks import training as t
+from assay.networks.training import Rule, Trainer, prepare
+
+CLOSE = {np.float32: 2e-4, np.float64: 2e-8}  # of the gradient's size
+N, D = 37, 4
+rng = np.random.default_rng(7)
+X = rng.normal(size=(N, D))
+WEIGHTS = np.where(np.arange(N) % 5 == 0, 0.0, rng.uniform(0.2, 3, N))
+
+
+def target(loss, outputs):
+    rows = np.random.default_rng(3)
+    return rows.normal(size=(N, outputs)) if loss == "squared" else rows.integers(max(2, outputs), size=N)
+
+
+def prepared(shape, loss, dtype, weights=WEIGHTS):
+    y = target(loss, shape.widths[-1])
+    return prepare(shape, X, *((None, y) if loss == "squared" else (y, None)), weights, dtype)
+
+
+def direct(shape, layers, loss, weights=WEIGHTS):
+    """Σ w·loss by the definition."""
+    F = plain.outputs(layers, shape.activation, X)
+    return float(weights @ plain.losses(loss, F, target(loss, shape.widths[-1])))
+
+
+def moved(shape, layers, direction, step):
+    return [Layer(W + step * U, b + step * v) for (W, b), (U, v) in zip(layers, direction)]
+
+
+def directions(shape, many=6):
+    """Random ones, none of which moves a bias that is not learnt."""
+    return [shape.drawn(np.random.default_rng(seed)) for seed in range(many)]
+
+
+def inner(a, b):
+    return sum(float((W * U).sum() + c @ v) for (W, c), (U, v) in zip(a, b))
+
+
+@pytest.mark.parametrize("dtype", CLOSE)
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["equal", "weighted"])
+@pytest.mark.parametrize("hidden", [(5,), (18, 3)], ids=["one", "two"])
+@pytest.mark.parametrize("outputs", [1, 3])
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_the_gradient_is_that_of_finite_differences(activation, loss, outputs, hidden, weights, dtype):
+    for bias in (True, False):
+        shape = Shape((D, *hidden, outputs), activation, bias)
+        layers = shape.layers(shape.flat(shape.drawn(np.random.default_rng(1)), dtype))
+        rows = prepared(shape, loss, dtype, weights)
+        judged, flat = Trainer(shape, loss, layers, dtype, Threads(1)).gradient(rows)
+        w = np.ones(N) if weights is None else weights
+        assert judged.loss == pytest.approx(direct(shape, layers, loss, w), rel=1e-12 if dtype == np.float64 else 1e-5)
+        G = shape.layers(flat)
+        size = np.sqrt(inner(G, G))
+        assert size > 0
+        assert bias or not G[-1].biases.any()
+        for direction in directions(shape):
+            step = 1e-6
+            up, down = (direct(shape, moved(shape, layers, direction, s), loss, w) for s in (step, -step))
+            length = np.sqrt(inner(direction, direction))
+            assert abs((up - down) / (2 * step) - inner(G, direction)) <= CLOSE[dtype] * size * length
+
+
+@pytest.mark.parametrize("loss", ["log", "hinge"])
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_the_share_of_errors_is_that_of_the_definition(outputs, loss):
+    shape = Shape((D, 5, outputs), "tanh")
+    layers = shape.drawn(np.random.default_rng(1))
+    judged, _ = Trainer(shape, loss, layers, np.float64, Threads(1)).gradient(prepared(shape, loss, np.float64))
+    due = WEIGHTS @ plain.wrong(plain.outputs(layers, "tanh", X), target(loss, outputs))
+    assert judged.wrong == pytest.approx(due)
+
+
+@pytest.mark.parametrize("dtype", CLOSE)
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_outputs_are_those_of_the_definition(activation, dtype):
+    shape = Shape((D, 18, 3, 2), activation)
+    layers = shape.layers(shape.flat(shape.drawn(np.random.default_rng(1)), dtype))
+    many = np.random.default_rng(2).normal(size=(700, D))
+    trainer = Trainer(shape, "log", layers, dtype, Threads(1))
+    found = trainer.outputs(prepare(shape, many, None, None, None, dtype).X)
+    np.testing.assert_allclose(found, plain.outputs(layers, activation, many), atol=CLOSE[dtype] / 50)
+
+
+# --- epochs ------------------------------------------------------------------------------------------------------------
+
+
+def trained(shape, loss, dtype, workers, rule, batch=10, epochs=2, weights=WEIGHTS):
+    trainer = Trainer(shape, loss, shape.drawn(np.random.default_rng(1)), dtype, Threads(workers))
+    rows = prepared(shape, loss, dtype, weights)
+    judged = [trainer.epoch(rows, np.random.default_rng(e).permutation(N), batch, rule) for e in range(epochs)]
+    return trainer, judged
+
+
+def by_hand(shape, loss, rule, batch, epochs):
+    """The rules in NumPy, gradients by `Trainer.gradient`."""
+    layers = shape.drawn(np.random.default_rng(1))
+    trainer = Trainer(shape, loss, layers, np.float64, Threads(1))
+    P, y, begun = trainer.P, target(loss, shape.widths[-1]), 0
+    M, V, decays = np.zeros_like(P), np.zeros_like(P), shape.decays(np.float64)
+    for epoch in range(epochs):
+        order = np.random.default_rng(epoch).permutation(N)
+        for start in range(0, N, batch):
+            some = order[start : start + batch]
+            rows = prepare(shape, X[some], *((None, y[some]) if loss == "squared" else (y[some], None)), WEIGHTS[some], np.float64)  # fmt: skip
+            g = (trainer.gradient(rows)[1] + rule.penalty * decays * P) / len(some)
+            begun += 1
+            if rule.how == "adam":
+                M[:] = rule.beta1 * M + (1 - rule.beta1) * g
+                V[:] = rule.beta2 * V + (1 - rule.beta2) * g * g
+                P -= (rule.rate * (M / (1 - rule.beta1**begun)) / (np.sqrt(V / (1 - rule.beta2**begun)) + rule.small / np.sqrt(1 - rule.beta2**begun)))  # fmt: skip
+            else:
+                M[:] = rule.momentum * M - rule.rate * g
+                P += rule.momentum * M - rule.rate * g if rule.nesterov else M
+    return P
+
+
+RULES = {
+    "plain": Rule("sgd", 0.1, 0.5, 0.0, False),
+    "momentum": Rule("sgd", 0.05, 0.1, 0.9, False),
+    "nesterov": Rule("sgd", 0.05, 0.1, 0.9, True),
+    "adam": Rule("adam", 0.02, 0.1),
+    "adam without a memory of slopes": Rule("adam", 0.02, 0.1, beta1=0.0),
+}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("name", RULES)
+def test_an_epoch_changes_the_weights_as_its_rule_is_written(name, loss):
+    shape = Shape((D, 18, 5, 3), "logistic")
+    trainer, _ = trained(shape, loss, np.float64, 1, RULES[name])
+    np.testing.assert_allclose(trainer.P, by_hand(shape, loss, RULES[name], 10, 2), rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("how", ["sgd", "adam"])
+def test_what_fills_the_arrays_stays_zero(how, activation):
+    for outputs in (1, 3):
+        shape = Shape((D, 5, 18, outputs), activation, output_bias=False)
+        trainer, _ = trained(shape, "log", np.float32, 1, Rule(how, 0.1, dropout=0.2))
+        assert np.array_equal(trainer.P, shape.flat(trainer.layers, np.float32))
+        assert not trainer.layers[-1].biases.any()
+
+
+def test_the_losses_of_an_epoch_are_those_before_each_change():
+    shape = Shape((D, 5, 3), "tanh")
+    rows = prepared(shape, "log", np.float64)
+    trainer = Trainer(shape, "log", shape.drawn(np.random.default_rng(1)), np.float64, Threads(1))
+    due = trainer.gradient(rows)[0]
+    judged = trainer.epoch(rows, np.arange(N), N, Rule("sgd", 0.1))
+    assert judged == pytest.approx(due)
+    assert trainer.gradient(rows)[0].loss < due.loss
+
+
+@pytest.mark.parametrize("dtype", CLOSE)
+@pytest.mark.parametrize("dropout", [0.0, 0.4])
+@pytest.mark.parametrize("how", ["sgd", "adam"])
+def test_bits_do_not_depend_on_threads(how, dropout, dtype):
+    rows = np.random.default_rng(0)
+    A, y = rows.normal(size=(1700, 20)), rows.integers(4, size=1700)
+    shape = Shape((20, 50, 30, 4), "gelu")
+    ready = prepare(shape, A, y, None, rows.uniform(0, 2, 1700), dtype)
+    found = []
+    for workers in (1, 2, 5):
+        trainer = Trainer(shape, "log", shape.drawn(np.random.default_rng(1)), dtype, Threads(workers))
+        assert 450 * len(trainer.P) >= t.WORTH  # so that threads are used at all
+        judged = [
+            trainer.epoch(ready, np.random.default_rng(e).permutation(1700), 450, Rule(how, 0.01, dropout=dropout))
+            for e in range(2)
+        ]
+        loss, G = trainer.gradient(ready)
+        found.append((trainer.P.tobytes(), judged, loss, G.tobytes()))
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e300])
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_what_is_no_number_is_seen_and_keeps_no_thread_waiting(activation, bad):
+    rows = np.random.default_rng(0)
+    A, y = rows.normal(size=(900, 20)), rows.integers(3, size=900)
+    A[5, 2] = bad
+    shape = Shape((20, 60, 30, 3), activation)
+    for loss in LOSSES:
+        given = (None, rows.normal(size=(900, 3))) if loss == "squared" else (y, None)
+        with np.errstate(over="ignore"):
+            ready = prepare(shape, A, *given, None, np.float32)
+        trainer = Trainer(shape, loss, shape.drawn(rows), np.float32, Threads(2))
+        assert 450 * len(trainer.P) >= t.WORTH
+        judged = trainer.epoch(ready, np.arange(900), 450, Rule("sgd", 0.1))
+        finite = np.isfinite(judged.loss) and np.isfinite(trainer.P).all()
+        if np.isnan(bad):
+            assert np.isnan(judged.loss)
+        assert not finite
+
+
+# --- dropout -----------------------------------------------------------------------------------------------------------
+
+
+def mean_of_outputs(share, seeds, activation="relu"):
+    """f with dropout: the squared loss against 0 of one output c is c²/2, and a rate of 0 changes no weight."""
+    shape = Shape((D, 400, 1), activation)
+    layers = [Layer(np.zeros((D, 400)), np.ones(400)), Layer(np.full((400, 1), 1 / 400), np.zeros(1))]
+    trainer = Trainer(shape, "squared", layers, np.float64, Threads(1))
+    ready = prepare(shape, X[:1], None, np.zeros((1, 1)), None, np.float64)
+    judged = [trainer.epoch(ready, np.zeros(1), 1, Rule("sgd", 0.0, 0.0, 0.0, dropout=share, seed=s)) for s in range(seeds)]  # fmt: skip
+    return np.sqrt(2 * np.array([j.loss for j in judged]))
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_dropout_keeps_the_share_that_it_should_and_the_mean(share):
+    found = mean_of_outputs(share, 300)
+    kept = found * (1 - share)
+    np.testing.assert_allclose(kept * 400, np.round(kept * 400), atol=1e-9)  # every unit is there whole, or not at all
+    error = np.sqrt(share * (1 - share) / 400 / 300)
+    assert abs(kept.mean() - (1 - share)) < 5 * error
+    assert abs(kept.std() / np.sqrt(share * (1 - share) / 400) - 1) < 0.25
+    assert len(np.unique(kept)) > 10  # other seeds leave out other units
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_the_gradient_with_dropout_is_that_of_the_network_that_is_left(activation):
+    """A step of plain descent along the whole batch shows the gradient; the same key leaves out the same units in finite differences."""
+    shape = Shape((D, 18, 5, 2), activation)
+    layers, rule = shape.drawn(np.random.default_rng(1)), Rule("sgd", 1.0, 0.0, 0.0, False, dropout=0.3, seed=5)
+    rows = prepared(shape, "log", np.float64)
+
+    def run(start, rate):
+        trainer = Trainer(shape, "log", start, np.float64, Threads(1))
+        judged = trainer.epoch(rows, np.arange(N), N, rule._replace(rate=rate))
+        return trainer.layers, judged.loss / N
+
+    after, _ = run(layers, 1.0)
+    G = [Layer(W - V, b - c) for (W, b), (V, c) in zip(layers, after)]
+    assert np.sqrt(inner(G, G)) > 0
+    for direction in directions(shape):
+        up, down = (run(moved(shape, layers, direction, s), 0.0)[1] for s in (1e-6, -1e-6))
+        assert abs((up - down) / 2e-6 - inner(G, direction)) <= 1e-7
+
+
+WITHOUT = """
+import numpy as np
+from assay.engines.threads import Threads
+from assay.networks import ACTIVATIONS, LOSSES, Shape
+from assay.networks.training import Rule, Trainer, prepare
+rng = np.random.default_rng(0)
+X, T, codes, w = rng.normal(size=(13, 3)), rng.normal(size=(13, 2)), rng.integers(2, size=13), rng.uniform(0, 2, 13)
+for activation in ACTIVATIONS:
+    for loss in LOSSES:
+        for dtype in (np.float32, np.float64):
+            shape = Shape((3, 5, 4, 2), activation)
+            rows = prepare(shape, X, codes, T, w, dtype)
+            for how in ("sgd", "adam"):
+                trainer = Trainer(shape, loss, shape.drawn(np.random.default_rng(1)), dtype, Threads(1))
+                judged = trainer.epoch(rows, np.arange(13), 5, Rule(how, 0.01, dropout=0.25, seed=3))
+                print(how, np.round(judged, 3).tolist(), np.round(trainer.outputs(rows.X).sum(), 3))
+            judged, G = trainer.gradient(rows)
+            print(activation, loss, np.round(judged, 3).tolist(), np.round(np.abs(G).sum(), 2))
+"""
+
+
+def test_the_loops_say_the_same_without_the_compiler():
+    def output(**environment: str) -> str:
+        run = subprocess.run(
+            [sys.executable, "-c", WITHOUT],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env={**os.environ, **environment},
+        )
+        assert run.returncode == 0, run.stderr
+        return run.stdout
+
+    assert output() == output(NUMBA_DISABLE_JIT="1")
