@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -25,9 +25,12 @@ from assay.networks import Layer, Shape, plain
 from assay.networks.prepared import Prepared, prepare
 from assay.numerics import Array, Floats
 
+if TYPE_CHECKING:
+    from assay.networks.training import Trainer
+
 MOST_ROWS, FEW_ROWS = 1 << 14, 1 << 9  # of which the gradient is taken, and differences
 STEP, SEED = 1e-6, 0x6E6574
-AT_A_TIME = 1 << 12
+AT_A_TIME = 1 << 10  # rows: they stay in a core's cache
 
 
 class Sums(NamedTuple):
@@ -104,10 +107,25 @@ def directions(shape: Shape) -> Floats:
     return found
 
 
+class _Facing(NamedTuple):
+    """What the pieces of a block share."""
+
+    task: Task
+    numbers: Floats
+    trainer: Trainer
+    directions: Floats
+    kept: Kept
+    every: int
+    few: int
+
+
 def _absorb(task: Task, numbers: Floats, every: int, few: int, workers: int, block: Block) -> Sums:
-    kept, total = keep(task, block), _nothing(len(numbers))
-    look = partial(_measure_piece, task, np.require(numbers, None, ["C", "A"]), kept, every, few)
-    for found in Threads(workers).map(look, range(0, len(kept.target), AT_A_TIME)):
+    from assay.networks.training import Trainer
+
+    numbers, shape, kept = np.require(numbers, None, ["C", "A"]), task.shape, keep(task, block)
+    trainer = Trainer(shape, task.loss, unpacked(shape.widths, numbers), np.float64, Threads(1))
+    facing, total = _Facing(task, numbers, trainer, directions(shape), kept, every, few), _nothing(len(numbers))
+    for found in Threads(workers).map(partial(_measure_piece, facing), range(0, len(kept.target), AT_A_TIME)):
         total = _merge(total, found)
     return total
 
@@ -129,12 +147,10 @@ def _merge(a: Sums, b: Sums) -> Sums:
     )
 
 
-def _measure_piece(task: Task, numbers: Floats, kept: Kept, every: int, few: int, first: int) -> Sums:
-    from assay.networks.training import Trainer
-
+def _measure_piece(facing: _Facing, first: int) -> Sums:
+    task, numbers, trainer, U, kept, every, few = facing
     shape, ready = task.shape, _standardised(task, kept, slice(first, first + AT_A_TIME))
     y = ready.codes if task.labels is not None else ready.targets
-    trainer = Trainer(shape, task.loss, unpacked(shape.widths, numbers), np.float64, Threads(1))
     F, c = trainer.outputs(ready.X), ready.weights
     with np.errstate(over="ignore", invalid="ignore"):
         loss = float((c * plain.losses(task.loss, F, y)).sum())
@@ -145,7 +161,7 @@ def _measure_piece(task: Task, numbers: Floats, kept: Kept, every: int, few: int
     if len(some):
         gradient = packed(shape.layers(trainer.gradient(_picked(task, ready, some))[1]))
     if len(picked):
-        rows, U = _picked(task, ready, picked), directions(shape)
+        rows = _picked(task, ready, picked)
         slope = packed(shape.layers(trainer.gradient(rows)[1]))
         slopes[0] = [float((u * slope).sum()) for u in U]
         slopes[1:] = _differences(task, numbers, U, rows)
@@ -157,7 +173,7 @@ def _measure_piece(task: Task, numbers: Floats, kept: Kept, every: int, few: int
 def _standardised(task: Task, kept: Kept, piece: slice) -> Prepared:
     X, target, c = kept.X[piece], kept.target[piece], None if kept.c is None else kept.c[piece]
     numbers, codes = (None, target) if task.labels is not None else (task.standard.numbers(target), None)
-    return prepare(task.shape, task.standard.rows(X), codes, numbers, c, np.float64)
+    return prepare(task.shape, X, codes, numbers, c, np.float64, task.standard.rows)
 
 
 def _picked(task: Task, rows: Prepared, which: Array) -> Prepared:
