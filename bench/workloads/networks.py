@@ -117,9 +117,9 @@ def _batches(work: Work, table: Table) -> list[np.ndarray]:
 
     found, step, n = [], block_rows(table.X.shape[1]), len(table.y)
     for epoch in range(1, work.epochs + 1):
-        for number, first in enumerate(range(0, n, step)):
+        for first in range(0, n, step):
             many = min(step, n - first)
-            order = first + np.random.default_rng([0, ORDER, epoch, number]).permutation(many)
+            order = first + np.random.default_rng([0, ORDER, epoch, first]).permutation(many)
             found += [order[i : i + work.batch] for i in range(0, many, work.batch)]
     return found
 

@@ -19,7 +19,7 @@ from assay.numerics import Array, Floats
 NEAR = 1e-6  # times 1 + |f|: scores that differ by less may be in another order elsewhere
 AT_ONCE = 1 << 12  # rows
 DIRECTIONS, STEP, SEED = 4, 1e-6, 0x6E6574
-MOST_ROWS, FEW_ROWS = 1 << 14, 1 << 9
+MOST_ROWS, FEW_ROWS = 1 << 12, 1 << 8
 ACTIVATIONS = ("identity", "relu", "logistic", "tanh", "gelu")
 ONE = 9  # numbers of `measured` before those of the directions
 

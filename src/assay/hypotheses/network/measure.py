@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -25,9 +25,12 @@ from assay.networks import Layer, Shape, plain
 from assay.networks.prepared import Prepared, prepare
 from assay.numerics import Array, Floats
 
-MOST_ROWS, FEW_ROWS = 1 << 14, 1 << 9  # of which the gradient is taken, and differences
+if TYPE_CHECKING:
+    from assay.networks.training import Trainer
+
+MOST_ROWS, FEW_ROWS = 1 << 12, 1 << 8  # of which the gradient is taken, and differences
 STEP, SEED = 1e-6, 0x6E6574
-AT_A_TIME = 1 << 12
+AT_A_TIME = 1 << 11
 
 
 class Sums(NamedTuple):
@@ -105,15 +108,33 @@ def directions(shape: Shape) -> Floats:
 
 
 def _absorb(task: Task, numbers: Floats, every: int, few: int, workers: int, block: Block) -> Sums:
-    kept, total = keep(task, block), _nothing(len(numbers))
-    look = partial(_measure_piece, task, np.require(numbers, None, ["C", "A"]), kept, every, few)
-    for found in Threads(workers).map(look, range(0, len(kept.target), AT_A_TIME)):
-        total = _merge(total, found)
-    return total
+    from assay.networks.training import Trainer
+
+    numbers, shape, kept = np.require(numbers, None, ["C", "A"]), task.shape, keep(task, block)
+    if not len(kept.target):
+        return Sums(0.0, 0.0, 0.0, 0.0, np.zeros(len(numbers)), 0.0, np.zeros((4, DIRECTIONS)), 0.0)
+    trainer = Trainer(shape, task.loss, unpacked(shape.widths, numbers), np.float64, Threads(workers))
+    all_of = np.zeros(3)
+    pieces = range(0, len(kept.target), AT_A_TIME)
+    for found in Threads(workers).map(partial(_losses, task, trainer, kept), pieces):
+        all_of += found
+    some, picked = (_standardised(task, kept, slice(None, None, step)) for step in (every, few))
+    gradient, slope = (packed(shape.layers(trainer.gradient(rows)[1])) for rows in (some, picked))
+    U, slopes = directions(shape), np.empty((4, DIRECTIONS))
+    slopes[0] = [float((u * slope).sum()) for u in U]
+    slopes[1:] = _differences(task, numbers, U, picked)
+    top = float(np.abs(trainer.outputs(picked.X)).max())
+    weight, loss, wrong = all_of.tolist()
+    return Sums(weight, loss, wrong, float(some.weights.sum()), gradient, float(picked.weights.sum()), slopes, top)
 
 
-def _nothing(p: int) -> Sums:
-    return Sums(0.0, 0.0, 0.0, 0.0, np.zeros(p), 0.0, np.zeros((4, DIRECTIONS)), 0.0)
+def _losses(task: Task, trainer: Trainer, kept: Kept, first: int) -> Floats:
+    """Σ c, Σ c ℓ and Σ c [wrong] of a piece of the rows."""
+    ready = _standardised(task, kept, slice(first, first + AT_A_TIME))
+    F, c, y = trainer.outputs(ready.X), ready.weights, _target(task, ready)
+    with np.errstate(over="ignore", invalid="ignore"):
+        loss = (c * plain.losses(task.loss, F, y)).sum()
+    return np.array([c.sum(), loss, 0.0 if task.labels is None else (c * plain.wrong(F, y)).sum()])
 
 
 def _merge(a: Sums, b: Sums) -> Sums:
@@ -129,45 +150,19 @@ def _merge(a: Sums, b: Sums) -> Sums:
     )
 
 
-def _measure_piece(task: Task, numbers: Floats, kept: Kept, every: int, few: int, first: int) -> Sums:
-    from assay.networks.training import Trainer
-
-    shape, ready = task.shape, _standardised(task, kept, slice(first, first + AT_A_TIME))
-    y = ready.codes if task.labels is not None else ready.targets
-    trainer = Trainer(shape, task.loss, unpacked(shape.widths, numbers), np.float64, Threads(1))
-    F, c = trainer.outputs(ready.X), ready.weights
-    with np.errstate(over="ignore", invalid="ignore"):
-        loss = float((c * plain.losses(task.loss, F, y)).sum())
-    wrong = 0.0 if task.labels is None else float((c * plain.wrong(F, y)).sum())
-    places = first + np.arange(len(c))
-    some, picked = (np.flatnonzero(places % step == 0) for step in (every, few))
-    gradient, slopes = np.zeros(len(numbers)), np.zeros((4, DIRECTIONS))
-    if len(some):
-        gradient = packed(shape.layers(trainer.gradient(_picked(task, ready, some))[1]))
-    if len(picked):
-        rows, U = _picked(task, ready, picked), directions(shape)
-        slope = packed(shape.layers(trainer.gradient(rows)[1]))
-        slopes[0] = [float((u * slope).sum()) for u in U]
-        slopes[1:] = _differences(task, numbers, U, rows)
-    top = float(np.abs(F[picked]).max(initial=0.0))
-    weight, of_some, of_few = (float(part.sum()) for part in (c, c[some], c[picked]))
-    return Sums(weight, loss, wrong, of_some, gradient, of_few, slopes, top)
-
-
 def _standardised(task: Task, kept: Kept, piece: slice) -> Prepared:
     X, target, c = kept.X[piece], kept.target[piece], None if kept.c is None else kept.c[piece]
     numbers, codes = (None, target) if task.labels is not None else (task.standard.numbers(target), None)
-    return prepare(task.shape, task.standard.rows(X), codes, numbers, c, np.float64)
+    return prepare(task.shape, X, codes, numbers, c, np.float64, task.standard.rows)
 
 
-def _picked(task: Task, rows: Prepared, which: Array) -> Prepared:
-    targets = rows.targets if task.labels is not None else rows.targets[which]
-    return Prepared(rows.X[which], rows.codes[which], targets, rows.weights[which])
+def _target(task: Task, rows: Prepared) -> Array:
+    return rows.codes if task.labels is not None else rows.targets
 
 
 def _differences(task: Task, numbers: Floats, U: Floats, rows: Prepared) -> Floats:
     """Σ c of the lesser and the greater of each row's two differences, and of their size: (3, DIRECTIONS)."""
-    shape, y = task.shape, rows.codes if task.labels is not None else rows.targets
+    shape, y = task.shape, _target(task, rows)
     X, c, found = rows.X[:, : shape.widths[0]], rows.weights, np.zeros((3, len(U)))
 
     def losses(at: Floats) -> Floats:

@@ -106,7 +106,7 @@ class NetworkModel(LearntNetwork):
         if cls._kind != kind:
             return None
         unfit = "words become many sparse columns, and this model takes dense ones" if features.text else None
-        usual = {"early_stopping": features.rows >= 500, "learning_rate_init": 3e-3}
+        usual = {"early_stopping": features.rows >= 2000, "learning_rate_init": 3e-3}
         tried: tuple[tuple[tuple[int, ...], float], ...] = (
             ((32,), 1e-4),
             ((100,), 1.0),
