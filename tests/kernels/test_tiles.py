@@ -1,11 +1,8 @@
 """Compiled values of kernel functions are those of the definition, and the same in any block."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
+from without_compiler import printed_by_both
 
 from assay.engines.threads import Threads
 from assay.kernels import Expansion, resolve
@@ -150,15 +147,5 @@ print(np.flatnonzero(state.alpha).tolist(), round(state.dual, 3))
 
 
 def test_the_loops_say_the_same_without_the_compiler():
-    def output(**environment: str) -> str:
-        run = subprocess.run(
-            [sys.executable, "-c", WITHOUT],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            env={**os.environ, **environment},
-        )
-        assert run.returncode == 0, run.stderr
-        return run.stdout
-
-    assert output() == output(NUMBA_DISABLE_JIT="1")
+    compiled, plain = printed_by_both(WITHOUT)
+    assert compiled == plain

@@ -1,8 +1,6 @@
 """The loops say the same with and without the compiler."""
 
-import os
-import subprocess
-import sys
+from without_compiler import printed_by_both
 
 CODE = """
 import numpy as np, scipy.sparse, assay
@@ -23,11 +21,5 @@ for model in (assay.GaussianNB(), assay.BernoulliNB(alpha=0), assay.MultinomialN
 
 
 def test_fits_and_fingerprints_are_the_same_without_the_compiler():
-    def output(**environment: str) -> str:
-        run = subprocess.run(
-            [sys.executable, "-c", CODE], capture_output=True, text=True, timeout=120, env={**os.environ, **environment}
-        )
-        assert run.returncode == 0, run.stderr
-        return run.stdout
-
-    assert output() == output(NUMBA_DISABLE_JIT="1")
+    compiled, plain = printed_by_both(CODE)
+    assert compiled == plain

@@ -105,7 +105,7 @@ def test_equal_rows_of_opposite_classes_are_named():
 @pytest.mark.parametrize("solver", ["smo", "sqp"])
 def test_a_hard_margin_that_is_none_is_shown_instead_of_sought_for_ever(solver):
     line = np.arange(6.0)[:, None]
-    with pytest.raises(DataError, match=r"there is none: .*no hyperplane has a margin above"):
+    with pytest.raises(DataError, match=r"none was found: .*no hyperplane has a margin above"):
         assay.SVC(C=np.inf, kernel="linear", solver=solver).fit(line, [0, 1, 0, 1, 0, 1])
     ring = assay.SVC(C=np.inf, kernel="rbf", solver=solver, gamma=1.0).fit(line, [0, 1, 0, 1, 0, 1])
     assert ring.score(line, [0, 1, 0, 1, 0, 1]) == 1.0

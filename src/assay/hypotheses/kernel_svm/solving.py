@@ -145,7 +145,7 @@ def refuse_inseparable(task: Task, best: Best, plan: Plan) -> None:
         from assay.solvers.dual.hard import why_not_separable
 
         why = why_not_separable(task.problem, best.last, task.numbers)
-        raise DataError(f"C=inf asks for a hard margin, and there is none: {why}. Give a finite C, or another kernel.")
+        raise DataError(f"C=inf asks for a hard margin, and none was found: {why}. Give a finite C, or another kernel.")
 
 
 def feasible(alpha: Floats, sign: Floats, upper: Floats) -> Floats | None:
