@@ -111,17 +111,19 @@ def test_many_rows_are_answered_as_few(name, outputs):
 
 
 @pytest.mark.parametrize("outputs", [1, 3])
-@pytest.mark.parametrize("gamma", [1e-3, 0.1, 3.0, 1e4])
+@pytest.mark.parametrize("gamma", [1e-3, 0.1, 3.0])
 def test_signs_are_those_of_float64_however_close_to_zero(outputs, gamma):
-    """Half of the rows are answered by nothing but rounding: the coefficients cancel."""
+    """The intercept brings one row after another to within what float32 cannot see of zero."""
     rng = np.random.default_rng(1)
-    X = rng.normal(size=(600, 6))
-    X[300:] = X[:300]
-    Z = np.concatenate([rng.normal(size=(500, 6)), X[:300]])
-    coef = rng.normal(size=(outputs, 600)) * 100
-    coef[:, 300:] = -coef[:, :300] * (1 + 1e-9 * rng.normal(size=(outputs, 300)))
-    answers = Expansion(resolve("rbf", gamma, 3, 0.0, X), X, coef, np.zeros(outputs))
-    assert np.array_equal(np.sign(answers.signed(Z)), np.sign(answers.values(Z)))
+    X, Z = rng.normal(size=(700, 6)), rng.normal(size=(512, 6))
+    kernel, coef = resolve("rbf", gamma, 3, 0.0, X), rng.normal(size=(outputs, 700))
+    due = Expansion(kernel, X, coef, np.zeros(outputs)).values(Z)
+    for row in range(0, 512, 16):
+        for side in (1.0, -1.0):
+            near = Expansion(kernel, X, coef, side * 1e-9 - due[row])
+            found = near.signed(Z)
+            assert np.all(np.sign(found[row]) == side)
+            assert np.array_equal(np.sign(found), np.sign(near.values(Z)))
 
 
 WITHOUT = """

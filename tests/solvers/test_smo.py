@@ -151,6 +151,22 @@ def test_it_stops_where_it_is_told():
     assert duals == sorted(duals)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_that_were_left_out_learn_what_changed_since(seed, monkeypatch):
+    """In float32 all the way: nothing takes the values anew before the end."""
+    monkeypatch.setattr(module, "EVERY", 2)
+    X, y, w = table(3000, 4, seed)
+    problem = classes_problem(resolve("rbf", 0.5, 3, 0.0, X), X, y, 3 * w)
+    run = module.Smo(problem, 1e-3, None, 1 << 28, True)
+    run.begin(None)
+    states = list(run.run(10**9))
+    assert min(s.share for s in states) < 0.7
+    assert states[-1].share == 1
+    assert run.dtype == np.float32
+    due = problem.kernel.block(X, X) @ problem.coefficients(states[-1].alpha)
+    np.testing.assert_allclose(states[-1].values, due, atol=2e-5 * np.abs(due).max())
+
+
 def test_states_are_copies_of_what_is_known():
     X, y, w = table(1200, 4)
     problem = classes_problem(resolve("rbf", 1.0, 3, 0.0, X), X, y, 100 * w)
