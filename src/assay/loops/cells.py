@@ -46,7 +46,9 @@ def read_number(text, i, point):  # type: ignore[no-untyped-def]
         i += ONE
     first = i
     i, w = _digits(text, i, ZERO)
-    seen, counted, q = i > first, np.int64(i - first) if w > ZERO else np.int64(0), np.int64(0)
+    seen, counted, q = i > first, np.int64(i - first), np.int64(0)
+    if w == ZERO and counted <= 19:  # nothing but noughts; twenty digits can come to 2^64, which is 0 here too
+        counted = q
     if text[i] == point:
         first = i + ONE
         i = first

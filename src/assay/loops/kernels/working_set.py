@@ -20,7 +20,7 @@ from numba.extending import intrinsic
 
 from assay.loops.kernels import vectors as v
 from assay.loops.kernels.vectors import SHORT, WORD
-from assay.loops.tree.bare import bare
+from assay.loops.tree.bare import alive, bare
 
 LANES = 16  # the size of a set is a multiple of this
 LEAST = 1e-12  # curvature that counts as none
@@ -180,4 +180,5 @@ def solve_working_set(K, u, low, high, slope, share, floor, most):  # type: igno
         fall[j] = 0.0 if u[j] > low[j] else np.inf
         i = move(rows, i, j, q, step, slopes, up, down, found)
         taken += 1
+    alive((rise, fall, diagonal, out))
     return taken, out[0] - out[1]

@@ -16,7 +16,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from assay.loops.neighbours.keep import bared, keep
-from assay.loops.tree.bare import bare
+from assay.loops.tree.bare import alive, bare
 from assay.loops.tree.inner import inlined
 from assay.loops.tree.occupied import lowest_bit
 
@@ -161,3 +161,4 @@ def compare(tile, first, stop, Q, kind, p, without, kept):  # type: ignore[no-un
                 row = first + g * LANE + k
                 if row < stop and row != without[i] and r[k] <= into.limit[i]:
                     keep(r[k], row, i, into)
+    alive((total,))

@@ -26,7 +26,7 @@ from assay.loops.neighbours.kdtree_nodes import (
 from assay.loops.neighbours.lanes import LANE
 from assay.loops.neighbours.pairs import replace_last, sort_pairs
 from assay.loops.prefetch import prefetch_at
-from assay.loops.tree.bare import bare
+from assay.loops.tree.bare import alive, bare
 from assay.loops.tree.inner import inlined
 from assay.loops.tree.occupied import lowest_bit
 
@@ -180,6 +180,7 @@ def homes(dims, norm, Q, tree, scale, first, place):  # type: ignore[no-untyped-
                 node[j] = LANE * node[j] + lane
         for j in range(count):
             place[begin + j] = (node[j] << 32) + first + begin + j
+    alive((low, high))
 
 
 @njit(nogil=True, cache=True)
@@ -211,3 +212,4 @@ def nearest(dims, norm, Q, without, tree, scale, place, best, index):  # type: i
             bare(best[i]),
             bare(index[i]),
         )
+    alive((low, high, stack, bound, near, far))

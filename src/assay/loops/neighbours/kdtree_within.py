@@ -25,7 +25,7 @@ from assay.loops.neighbours.kdtree_nodes import (
 from assay.loops.neighbours.kdtree_query import ONE, ROOM
 from assay.loops.neighbours.lanes import LANE
 from assay.loops.neighbours.pairs import sort_pairs
-from assay.loops.tree.bare import bare
+from assay.loops.tree.bare import alive, bare
 from assay.loops.tree.inner import inlined
 from assay.loops.tree.occupied import lowest_bit
 
@@ -84,6 +84,7 @@ def within(dims, norm, Q, radius, tree, scale, place):  # type: ignore[no-untype
                         count += 1
         sort_pairs(r, rows, first, count)
         stop[j] = count
+    alive((low, high, near, far))
     return stop, r[:count], rows[:count]
 
 
@@ -154,3 +155,4 @@ def count_within(dims, norm, n, Q, radius, tree, scale, place, counts):  # type:
                     mask &= mask - ONE
                     count += exact(norm, far[lane], nodes.blocks, at + lane, q, d, how.p) <= most
         counts[i] = count
+    alive((low, high, near, far))

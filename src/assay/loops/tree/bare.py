@@ -1,8 +1,9 @@
 """The address of an array's numbers, in place of the array.
 
 Numba counts references to every array that a function takes out of a tuple: 3 µs a node, where the search of a small node takes
-a tenth of that. Addresses are counted by nobody; whoever takes them keeps the arrays alive. Without the compiler an
-address is the flat array itself.
+a tenth of that. Addresses are counted by nobody. Numba frees an array that a function has made after the last line that names it, whoever has its
+address: so a function that takes the address of an array of its own names it in `alive` at its end. What it is given lives in its caller.
+Without the compiler an address is the flat array itself.
 """
 
 from __future__ import annotations
@@ -28,6 +29,22 @@ def _flat(array: Any) -> Any:
 
 
 bare = _flat if config.DISABLE_JIT else _address
+
+
+@intrinsic
+def _used(typingctx: Any, arrays: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return context.get_dummy_value()
+
+    return types.void(arrays), generate
+
+
+def _nothing(arrays: Any) -> None:
+    """Without the compiler an address keeps its array."""
+
+
+# alive((array, …)): the arrays are not freed before this line
+alive = _nothing if config.DISABLE_JIT else _used
 
 
 @intrinsic

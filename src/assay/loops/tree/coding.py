@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from assay.loops.tree.bare import bare
+from assay.loops.tree.bare import alive, bare
 from assay.loops.tree.gathers import VALUES, climb
 
 MOST_VALUE_BUCKETS = 254  # one more is left for missing values
@@ -95,3 +95,4 @@ def code_block(X, edges, first, count, missing, levels, category, category_first
                 for i in range(n):
                     if values[i] != values[i]:
                         own[i] = missing[j]
+    alive((values,))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from assay.loops.tree.bare import bare
+from assay.loops.tree.bare import alive, bare
 from assay.loops.tree.coding import ROWS, count_below, take_column
 from assay.loops.tree.gathers import NODES, descend_narrow, descend_wide
 from assay.loops.tree.walk import add_rows
@@ -77,6 +77,7 @@ def add_packed(X, words, starts, rows, ladder, start, steps, like, table, scores
         for tree in range(starts.shape[0]):
             _down(words, starts[tree], rows, codes, n, d, leaves)
             add_rows(bare(table), bare(leaves), n, K, bare(own))
+    alive((leaves,))
 
 
 @njit(nogil=True, cache=True)

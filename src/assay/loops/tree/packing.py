@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from assay.loops.tree.bare import bare
+from assay.loops.tree.bare import alive, bare
 
 LEAF = -1
 MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -45,6 +45,7 @@ def number_cuts(columns, cut, number, column_of, cut_of):  # type: ignore[no-unt
     while True:
         own = bare(columns), bare(cut), bare(number), bare(column_of), bare(cut_of)
         s, found = _number(own, s, cut.shape[0], found, bare(slots), size, shift)
+        alive((slots,))
         if s == cut.shape[0]:
             return found
         size, shift = 2 * size, shift - np.uint64(1)
@@ -101,6 +102,7 @@ def pack_nodes(feature, nodes, starts, number, rank, leaf, most, words, rows):  
         own = bare(feature[first:]), bare(number[splits:]), bare(rank), bare(leaf[leaves:]), bare(waiting)
         split = _pack(own, nodes[t], starts[t], most, wide, bare(words), bare(rows))
         splits, leaves, first = splits + split, leaves + nodes[t] - split, first + nodes[t]
+    alive((waiting,))
 
 
 @njit(nogil=True, cache=True)

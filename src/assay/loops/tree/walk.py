@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from assay.loops.tree.bare import bare
+from assay.loops.tree.bare import alive, bare
 
 HALF = np.uint64(32)
 EIGHT = np.uint64(8)
@@ -132,6 +132,7 @@ def walk_plain(X, words, cuts, root, leaves):  # type: ignore[no-untyped-def]
     """As `walk_all`, of trees without splits by categories."""
     at = np.empty(AT_ONCE, np.int64)
     _walk(bare(X), X.shape[0], X.shape[1], bare(words), bare(cuts), root, bare(at), bare(leaves))
+    alive((at,))
 
 
 @njit(nogil=True, cache=True)
@@ -154,6 +155,7 @@ def add_plain(X, words, cuts, roots, table, scores):  # type: ignore[no-untyped-
                 bare(at),
                 bare(scores),
             )
+        alive((at,))
         return
     for first in range(0, X.shape[0], ROWS):
         rows = min(ROWS, X.shape[0] - first)
@@ -161,6 +163,7 @@ def add_plain(X, words, cuts, roots, table, scores):  # type: ignore[no-untyped-
         for tree in range(roots.shape[0]):
             _walk(bare(some), rows, d, bare(words), bare(cuts), roots[tree], bare(at), bare(leaves))
             add_rows(bare(table), bare(leaves), rows, K, bare(own))
+    alive((at, leaves))
 
 
 @njit(nogil=True, cache=True)
