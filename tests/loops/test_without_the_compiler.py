@@ -1,6 +1,6 @@
 """The loops say the same with and without the compiler."""
 
-from without_compiler import printed_by_both
+from other_processes import printed_by_both
 
 CODE = """
 import numpy as np, scipy.sparse, assay
