@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import assay
+from assay.engines import ArrayRows
+from assay.engines import cluster as cluster_engine
 from assay.engines.cluster import Cluster
 from assay.errors import DataTypeError, EngineError, ParameterError
 
@@ -138,6 +140,43 @@ def test_a_worker_that_dies_once_costs_time_only(tmp_path):
     )
     assert run.stdout.strip() == "True", run.stdout + run.stderr
     assert (tmp_path / "flag").exists()
+
+
+def _sum(part):
+    return float(part.load().X.sum()) if hasattr(part, "load") else float(part.X.sum())
+
+
+def _sum_of_both(shared, item):
+    return float(shared.sum()) + item
+
+
+@pytest.mark.parametrize("failures", [1, 3, 4])
+def test_a_connection_lost_while_rows_are_sent_is_tried_again(client, monkeypatch, failures):
+    from distributed.comm import CommClosedError
+
+    scatter, tried = client.scatter, []
+
+    def interrupted(*args, **words):
+        tried.append(1)
+        if len(tried) <= failures:
+            raise CommClosedError("Stream is closed")
+        return scatter(*args, **words)
+
+    monkeypatch.setattr(client, "scatter", interrupted)
+    monkeypatch.setattr(cluster_engine, "PAUSE", 0.01)
+    rows = ArrayRows(np.ones((10, 2)))
+    with assay.engine("cluster", client) as engine:
+        for sums in (
+            lambda: list(engine.map(_sum, rows.blocks())),
+            lambda: list(engine.map(_sum, engine.keep(rows).blocks())),
+            lambda: list(engine.map_with(_sum_of_both, np.ones(20), [0])),
+        ):
+            tried.clear()
+            if failures < cluster_engine.ATTEMPTS:
+                assert sums() == [20.0]
+            else:
+                with pytest.raises(EngineError, match="Stream is closed"):
+                    sums()
 
 
 def test_workers_that_die_are_an_engine_error(tmp_path):

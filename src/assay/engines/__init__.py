@@ -1,6 +1,7 @@
 """Where algorithms run: threads, stream (out of core), cluster (Dask); all with the same bits."""
 
 from assay.engines.engine import Engine, engine, engine_for
+from assay.engines.filled import FilledRows
 from assay.engines.fold import fold, merge_in_order
 from assay.engines.mapped import MappedRows
 from assay.engines.picked import PickedRows
@@ -12,6 +13,7 @@ __all__ = [
     "ArrayRows",
     "Block",
     "Engine",
+    "FilledRows",
     "MappedRows",
     "Marked",
     "Part",

@@ -6,6 +6,7 @@ that only this process has are sent. An algorithm of several passes asks to `kee
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
@@ -17,6 +18,7 @@ import numpy as np
 from assay.engines.blas import one_thread_blas
 from assay.engines.engine import Engine, Item, Result
 from assay.engines.mapped import MappedRows, unmapped
+from assay.engines.posted import Place, Posted
 from assay.engines.rows import ArrayRows, Block, Part, Rows, block_rows, check_weights, settled
 from assay.engines.sparse import SparseRows
 from assay.errors import DataTypeError, EngineError, ParameterError
@@ -29,6 +31,7 @@ except ImportError as missing:  # pragma: no cover - the tests have the extra in
 
 
 ATTEMPTS = 4
+PAUSE = 0.2  # seconds until a lost connection is tried again, for the scheduler to learn of the death; longer each time
 DIED = "A worker of the cluster died again and again, perhaps for want of memory: {}"
 
 
@@ -53,6 +56,18 @@ def _client_of(given: Any, timeout: Any) -> Any:
     )
 
 
+def _send(client: Any, value: Any, *, everywhere: bool = False) -> Any:
+    """A value on a worker, or on all. A worker that dies meanwhile takes the connection with it, so a lost one is tried again, a few times."""
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            return client.scatter([value], hash=False, broadcast=everywhere)[0]
+        except OSError as error:
+            if attempt == ATTEMPTS or isinstance(error, TimeoutError):  # no worker is left to take it
+                raise EngineError(DIED.format(error)) from error
+            time.sleep(PAUSE * attempt)
+    raise AssertionError("unreachable")
+
+
 def _run(function: Callable[[Any], Any], item: Any) -> Any:
     with one_thread_blas():
         return _landed(function)(item)
@@ -61,6 +76,10 @@ def _run(function: Callable[[Any], Any], item: Any) -> Any:
 def _run_with(function: Callable[[Any, Any], Any], shared: Any, item: Any) -> Any:
     with one_thread_blas():
         return function(_aligned(shared), item)
+
+
+def _made(make: Callable[..., Any], threads: int, *items: Any) -> Any:
+    return make(threads, *map(_aligned, items))
 
 
 def _aligned(value: Any) -> Any:
@@ -117,10 +136,7 @@ class Cluster(Engine):
                 future.cancel()
 
     def map_with(self, function: Callable[[Any, Item], Result], shared: Any, items: Iterable[Item]) -> Iterator[Result]:
-        try:
-            there = self.client.scatter([shared], hash=False, broadcast=True)[0]
-        except (OSError, TimeoutError) as error:
-            raise EngineError(DIED.format(error)) from error
+        there = _send(self.client, shared, everywhere=True)
         waiting: deque[Any] = deque()
         ahead = 2 * max(1, sum(self.client.nthreads().values()))
         try:
@@ -133,6 +149,17 @@ class Cluster(Engine):
         finally:
             for future in waiting:
                 future.cancel()
+
+    def places(self) -> list[Place]:
+        known = self.client.scheduler_info(n_workers=-1)["workers"]
+        return [
+            Place(address, int(known[address]["nthreads"]), float(known[address]["memory_limit"] or np.inf))
+            for address in sorted(known)
+        ]
+
+    def post(self, make: Callable[..., Any], function: Callable[[Any], Any], items: Iterable[Any]) -> Posted:
+        brought = [self._submit(*unmapped(function, item)) for item in items]
+        return Posted(self.client, self.places(), partial(_made, make), brought)
 
     def _landed_result(self, future: Any) -> Any:
         try:
@@ -148,14 +175,11 @@ class Cluster(Engine):
             return self.client.compute(graph)
         if all(getattr(part, "readable_anywhere", False) for part in parts):
             return self.client.submit(_run, function, item, pure=False)
-        try:
-            if all(isinstance(part, PlacedPart) for part in parts):
-                sent: Any = [part.place(self.client) for part in parts]
-                return self.client.submit(_run_placed, function, sent, parts[0] is item, pure=False)
-            loaded: Any = tuple(part.load() if hasattr(part, "load") else part for part in parts)
-            sent = self.client.scatter([loaded[0] if parts[0] is item else loaded], hash=False)[0]
-        except (OSError, TimeoutError) as error:  # no worker is left to take the rows
-            raise EngineError(DIED.format(error)) from error
+        if all(isinstance(part, PlacedPart) for part in parts):
+            placed = [part.place(self.client) for part in parts]
+            return self.client.submit(_run_placed, function, placed, parts[0] is item, pure=False)
+        loaded: Any = tuple(part.load() if hasattr(part, "load") else part for part in parts)
+        sent = _send(self.client, loaded[0] if parts[0] is item else loaded)
         return self.client.submit(_run, function, sent, pure=False)
 
     def _result(self, future: Any, function: Callable[[Any], Any], item: Any) -> Any:
@@ -198,7 +222,7 @@ class PlacedPart:
             if isinstance(self.part, DaskPart):
                 self.future = client.compute(self.part.delayed())
             else:
-                self.future = client.scatter([self.part.load()], hash=False)[0]
+                self.future = _send(client, self.part.load())
         return self.future
 
     def lose(self) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+INTERRUPTED, OUT_OF_TIME = "interrupted", "out of time"  # what the provenance of a model says of its fit
 LEAST = 3  # states that every problem passes through, however late it is, unless said otherwise
 
 
@@ -41,6 +42,13 @@ class Stopping:
         """Whether a problem that has passed through so many states must end."""
         late = self.interrupted or (until is not None and self.clock() >= until)
         return late and states >= self.least
+
+    @property
+    def why(self) -> str | None:
+        """What ended a fit that has not converged, if it was not the fit itself."""
+        if self.interrupted:
+            return INTERRUPTED
+        return OUT_OF_TIME if self.deadline is not None and self.clock() >= self.deadline else None
 
     @contextmanager
     def listening(self) -> Iterator[None]:
