@@ -154,6 +154,7 @@ def test_objects_are_refused():
         as_sparse(made)
 
 
+@pytest.mark.filterwarnings("ignore:.*with the loss still falling.*")
 @pytest.mark.parametrize("case", CASES, ids=IDS)
 def test_models_that_do_not_take_sparse_rows_say_what_to_do(case):
     X, y = case.rows()

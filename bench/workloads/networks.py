@@ -113,13 +113,13 @@ class TorchModel(NamedTuple):
 def _batches(work: Work, table: Table) -> list[np.ndarray]:
     """Our mini-batches of all epochs."""
     from assay.engines import block_rows
-    from assay.hypotheses.network.task import ORDER
+    from assay.networks.training import Order
 
     found, step, n = [], block_rows(table.X.shape[1]), len(table.y)
     for epoch in range(1, work.epochs + 1):
         for first in range(0, n, step):
             many = min(step, n - first)
-            order = first + np.random.default_rng([0, ORDER, epoch, first]).permutation(many)
+            order = first + Order(np.arange(many), True, 0, epoch, first).drawn().rows
             found += [order[i : i + work.batch] for i in range(0, many, work.batch)]
     return found
 

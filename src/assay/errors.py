@@ -37,6 +37,10 @@ class OneClassError(DataError):
     """The targets hold a single class: there is nothing to tell apart."""
 
 
+class TooLargeError(DataError):
+    """There are more rows or bytes than are allowed."""
+
+
 class DataTypeError(DataError, TypeError):
     """The data are of a type that cannot be turned into numbers."""
 

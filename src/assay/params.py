@@ -158,6 +158,18 @@ CLASS_WEIGHT = Free(
 )
 
 
+OF_THE_TABLE = ("features",)  # words that `assay train` uses for columns
+
+
+def option_of(name: str) -> str:
+    """How the command line calls a hyper-parameter.
+
+    >>> option_of("var_smoothing"), option_of("features")
+    ('--var-smoothing', '--model-features')
+    """
+    return ("--model-" if name in OF_THE_TABLE else "--") + name.replace("_", "-")
+
+
 def defaults(cls: type) -> dict[str, Any]:
     """The hyper-parameters of a model class with their default values, in the order of its signature."""
     return dict(_defaults(cls))

@@ -32,6 +32,8 @@ MODELS = {
     "three classes": (MLPClassifier((6, 5), "tanh", **SHORT), Y3, W),
     "hinge": (MLPClassifier((6,), "gelu", loss="hinge", **SHORT), Y3, None),
     "two hinges": (MLPClassifier((6,), loss="hinge", solver="sgd", alpha=1.0, **SHORT), Y, W),
+    "squares": (MLPClassifier((6,), "tanh", loss="squared", **SHORT), Y3, W),
+    "two squares": (MLPClassifier((6,), loss="squared", solver="lbfgs", max_iter=50), Y, None),
     "the notes' form": (MLPClassifier((9,), "logistic", output_bias=False, momentum=0.0, nesterovs_momentum=False, solver="sgd", max_iter=8), Y, None),
     "all rows at once": (MLPClassifier((6,), "tanh", solver="lbfgs", alpha=0.5, max_iter=400), Y3, W),
     "class weights": (MLPClassifier((6,), class_weight="balanced", **SHORT), Y3, W),
@@ -212,7 +214,7 @@ def test_rows_in_pieces_leave_the_epochs_to_be_claimed():
 
 
 @pytest.mark.parametrize("outputs", [1, 3])
-@pytest.mark.parametrize("loss", ["log", "hinge", "squared"])
+@pytest.mark.parametrize("loss", ["log", "hinge", "signs", "squared"])
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_the_checker_s_own_gradient_is_the_derivative_of_its_own_loss(activation, loss, outputs):
     outputs = 1 if loss == "squared" else outputs

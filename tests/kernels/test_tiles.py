@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from without_compiler import printed_by_both
+from other_processes import printed_by_both
 
 from assay.engines.threads import Threads
 from assay.kernels import Expansion, resolve

@@ -12,6 +12,7 @@ from small_blocks import small_blocks
 import assay
 from assay.errors import ConvergenceWarning
 from assay.hypotheses.kernel_perceptron import KernelPerceptron
+from assay.hypotheses.kernel_perceptron.values import Values
 from assay.hypotheses.perceptron import Perceptron
 
 KERNELS = [
@@ -254,3 +255,13 @@ def test_labels_are_the_signs_of_the_decision_values():
     X, y = pairs(3000, 4, 0)
     model = quiet(KernelPerceptron(max_iter=3), X, y)
     assert np.array_equal(model.predict(X), (model.decision_function(X) >= 0).astype(int))
+
+
+def test_kernel_values_of_a_chunk_that_comes_again_are_taken_once(monkeypatch):
+    asked = []
+    block = Values.block
+    monkeypatch.setattr(Values, "block", lambda self, a, b: asked.append(len(a)) or block(self, a, b))
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 2)), rng.integers(0, 2, 300)
+    quiet(KernelPerceptron(max_iter=20), X, y)
+    assert sorted(asked) == [44, 256]

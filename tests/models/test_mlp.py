@@ -197,6 +197,7 @@ def test_a_network_without_hidden_layers_is_logistic_regression():
     assert np.allclose(straight.predict(X3), assay.LinearRegression().fit(X3, NUMBERS).predict(X3), atol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:.*are of mini-batches")
 @pytest.mark.parametrize("solver", ["adam", "lbfgs"])
 def test_out_of_core_with_rows_held_out_the_bits_are_the_same(solver):
     with small_blocks():
@@ -219,8 +220,21 @@ def test_large_batches_have_the_same_bits_on_any_number_of_threads():
     assert len(marks) == 1
 
 
-def test_hinge_has_decision_values_and_no_probabilities():
-    model = assay.MLPClassifier((20,), loss="hinge").fit(X3, Y3)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_squares_without_hidden_layers_are_least_squares_of_signs(classes):
+    y = np.minimum(Y3, classes - 1)
+    model = assay.MLPClassifier((), loss="squared", solver="lbfgs", alpha=0.0, tol=1e-9).fit(X3, y)
+    signs = np.where(y[:, None] == np.arange(classes), 1.0, -1.0)
+    due = np.column_stack([assay.LinearRegression().fit(X3, signs[:, k]).predict(X3) for k in range(classes)])
+    found = model.decision_function(X3)
+    np.testing.assert_allclose(found, due[:, 1] if classes == 2 else due, atol=1e-6)
+    assert np.array_equal(model.predict(X3), due.argmax(axis=1))
+    assert model.zero_one_curve_[-1] == np.mean(due.argmax(axis=1) != y)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared"])
+def test_other_losses_have_decision_values_and_no_probabilities(loss):
+    model = assay.MLPClassifier((20,), loss=loss).fit(X3, Y3)
     assert model.decision_function(X3).shape == (230, 3)
     assert not hasattr(model, "predict_proba")
     assert np.array_equal(model.classes_[model.decision_function(X3).argmax(axis=1)], model.predict(X3))

@@ -140,6 +140,40 @@ def test_what_never_settles_is_refused_and_never_a_model(cls, y):
 
 
 @both
+def test_all_rows_at_once_that_lead_nowhere_are_no_model_either(cls, y):
+    huge, model = X * 1e20, cls((8,), standardize=False, solver="lbfgs", max_iter=30)
+    if cls is assay.MLPClassifier:
+        with pytest.raises(DataError, match=r"beyond all bounds.*standardize=True"):
+            model.fit(huge, y)
+        assert not hasattr(model, "weights_")
+    assert cls((8,), solver="lbfgs", max_iter=30).fit(huge, y).loss_ < np.var(y) + 1
+
+
+def test_pieces_that_diverge_say_so():
+    model = assay.MLPClassifier((8,), solver="sgd", learning_rate_init=1e6)
+    with pytest.warns(ConvergenceWarning, match="half as long"):
+        model.partial_fit(X, Y, classes=[0, 1, 2])
+    assert np.isfinite(model.weights_).all()
+
+
+def test_more_weights_than_memory_are_refused_before_any_is_made():
+    for sizes in ((1 << 20, 1 << 20), [1 << 15] * 20):
+        with pytest.raises(ParameterError, match=r"3 columns and hidden_layer_sizes=.*weights.*fewer units"):
+            assay.MLPClassifier(sizes).fit(X, Y)
+
+
+@both
+def test_what_all_rows_at_once_leave_out_is_said(cls, y):
+    with pytest.warns(UserWarning, match=r"dropout and early_stopping are of mini-batches and left out.*solver='adam'"):
+        both = cls((4,), solver="lbfgs", dropout=0.5, early_stopping=True, max_iter=5).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        warnings.filterwarnings("ignore", "(?s).*with the loss still falling.*")
+        plain = cls((4,), solver="lbfgs", max_iter=5).fit(X, y)
+    assert np.array_equal(both.weights_, plain.weights_)
+
+
+@both
 def test_a_warm_start_with_another_shape_is_refused_in_words(cls, y):
     model = cls((8,), max_iter=2, warm_start=True).fit(X, y)
     before = model.weights_.copy()
@@ -177,6 +211,18 @@ def test_a_single_row_and_a_single_column_will_do(cls, y):
     assert len(cls((3,), max_iter=2).fit(X[:, :1], y).predict(X[:, :1])) == 80
     if cls is assay.MLPRegressor:
         assert cls((3,), max_iter=300, learning_rate_init=0.05).fit([[1.0]], [2.0]).predict([[5.0]]).shape == (1,)
+
+
+@pytest.mark.parametrize("text", ["20,10", "20 10", "(20, 10)", "[20,10]", "(20, 10,)"])
+def test_sizes_are_read_as_people_write_them(text):
+    assert assay.MLPClassifier.params["hidden_layer_sizes"].parse(text) == [20, 10]
+
+
+@pytest.mark.parametrize("text", ["20,x", "-3", "2.5", "", "20;10"])
+def test_what_is_no_list_of_sizes_is_refused_in_words(text):
+    sizes = assay.MLPClassifier.params["hidden_layer_sizes"].parse(text)
+    with pytest.raises(ParameterError, match=r"hidden_layer_sizes=.*such as \(20, 10\)"):
+        assay.MLPClassifier(sizes).fit(X, Y)
 
 
 def test_text_has_too_many_columns():

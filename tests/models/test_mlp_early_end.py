@@ -13,6 +13,7 @@ import pytest
 import assay
 from assay.errors import ConvergenceWarning
 from assay.hypotheses.network.epochs import Epoch
+from assay.hypotheses.network.plan import Pace
 from assay.hypotheses.network.saying import Progress
 
 RNG = np.random.default_rng(0)
@@ -42,6 +43,36 @@ def test_an_interrupt_ends_the_fit_with_what_it_has():
     assert signal.getsignal(signal.SIGINT) is before
     assert model.n_iter_ >= 1
     assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_a_fit_that_is_ended_keeps_its_best_epoch(monkeypatch, tmp_path):
+    """Ctrl-C right after an epoch that was worse than the one before."""
+    states = {}
+
+    def goes_on(pace, loss, score, seen):
+        worse = loss > pace.best_loss
+        pace.best_loss = min(pace.best_loss, loss)
+        if worse:
+            signal.raise_signal(signal.SIGINT)
+        return True
+
+    monkeypatch.setattr(Pace, "goes_on", goes_on)
+    model = assay.MLPClassifier((20,), solver="sgd", learning_rate_init=0.2, max_iter=500)
+    with pytest.warns(ConvergenceWarning, match="was interrupted .* the weights after epoch"):
+        model.fit(X, Y)
+    curve = model.loss_curve_
+    assert model.best_epoch_ == len(curve) - 1 == int(curve.argmin()) + 1
+    for step in model.steps(X, Y):
+        states[step.number] = step.values["coefs"]
+        if step.number == len(curve):
+            break
+    assert np.allclose(model.coefs_[0], states[model.best_epoch_][0])
+    assert not np.allclose(model.coefs_[0], states[len(curve)][0])
+    model.save(tmp_path / "m.assay")
+    again = assay.load(tmp_path / "m.assay")
+    assert again.kept_best_
+    assert again.certificate_.verify(X, Y).holds
+    assert "the weights after it" in " ".join(str(again.certificate_).split())
 
 
 def test_the_limit_of_epochs_is_said():

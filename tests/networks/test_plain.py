@@ -64,6 +64,8 @@ def test_losses_by_hand():
     np.testing.assert_allclose(losses("hinge", three, np.array([0, 0])), [2.0, 0.0])
     np.testing.assert_allclose(losses("squared", three, np.zeros((2, 3))), [2.5, 5.625])
     np.testing.assert_allclose(losses("squared", two, np.array([1.0, 1.0])), [0.125, 4.5])
+    np.testing.assert_allclose(losses("signs", two, np.array([1, 0])), [0.125, 0.5])
+    np.testing.assert_allclose(losses("signs", three, np.array([0, 0])), [5.0, 5.625])
 
 
 @pytest.mark.parametrize("outputs_", [1, 3])

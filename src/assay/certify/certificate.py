@@ -62,7 +62,7 @@ class Certificate:
     `split` (share, seed): the fit saw only its side of the table; `verify` gets the whole table and splits it again.
     `own` makes the claims anew from the parts with which the model answers: the certificate must make those claims.
     `fingerprint` is that of the rows of the fit, whose target had these `classes` (None: numbers).
-    `sparse`: the checks take sparse rows. `verifier` does it all where the rows have to be encoded first.
+    `sparse`: the checks take sparse rows, as `seen_as` makes of them what the fit saw. `verifier` does it all where the rows have to be encoded first.
     """
 
     claims: tuple[Claim, ...]
@@ -74,6 +74,7 @@ class Certificate:
     classes: Array | None = None
     fingerprint: str | None = None
     sparse: bool = False
+    seen_as: Callable[[Rows], Rows] | None = field(default=None, repr=False)
     verifier: Callable[[Any, Any, Any], Verdicts] | None = field(default=None, repr=False)
 
     @property
@@ -102,6 +103,7 @@ class Certificate:
     def verdicts(self, seen: Rows, held_out: Rows | None = None) -> Verdicts:
         """As `verify`, where the rows of the fit and those held out have been told apart already."""
         own = self._own_claims()
+        seen = seen if self.seen_as is None else self.seen_as(seen)
         verdicts = [
             self._verdict(claim, own, held_out if held_out is not None and claim.check in ON_HELD_OUT else seen)
             for claim in self.claims

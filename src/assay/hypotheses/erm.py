@@ -27,7 +27,6 @@ from assay.hypotheses.linear.model import LAYOUT, Task
 from assay.hypotheses.linear.paths import OVER_LAM, Path, regularisation_path
 from assay.hypotheses.linear.plan import Plan, about_zero
 from assay.hypotheses.linear.posing import Posed
-from assay.hypotheses.linear.trail import Start
 from assay.layout import Layout
 from assay.learner import Fact, Tensor
 from assay.learner.prospect import Features, Prospect
@@ -222,8 +221,7 @@ class ERM(LabelsOrNumbers):
             refuse_unsendable(engine, self.loss)
         super()._learn(engine, rows, afresh, classes)
 
-    def _solve(self, task: Task, posed: Posed, solver: str, start: Start | None) -> Iterate:
-        at = super()._solve(task, posed, solver, start)
+    def _settle(self, task: Task, posed: Posed, at: Iterate) -> Iterate:
         if task.plan.unpenalised and at.least > 0 and self.loss in ("log", "squared_hinge"):
             at = beyond_all_bounds(posed, at)
         step = None if at.step is None else about_zero(at.step, posed.problem.centre)

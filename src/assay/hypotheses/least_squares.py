@@ -18,17 +18,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from assay.certify import Claim
-from assay.engines import Block, Engine, Rows, fold
-from assay.engines.blas import one_thread_blas
-from assay.engines.threads import Threads
+from assay.engines import Block, Engine, Rows
 from assay.errors import ConvergenceWarning, DataError, ModelFileError, ParameterError, as_seen_by_sklearn
 from assay.hypotheses.gram import Gram, absorb_gram, merge_gram, tile_rows
 from assay.hypotheses.inference import Inference
 from assay.hypotheses.least_squares_claims import TOLERANCE, Evidence, claims_of
 from assay.hypotheses.one_fold import OneFold
-from assay.inputs import as_rows
 from assay.learner import Fact, Regressor, Step, Tensor
 from assay.learner.prospect import Features, Prospect
+from assay.learner.step import shown_of, some_of
 from assay.numerics import Array, Floats
 from assay.params import N_JOBS, Choice, Flag, Free, Param, Range
 from assay.solvers import gradient_descent as gd
@@ -220,16 +218,21 @@ class LeastSquares(OneFold, Regressor):
         `w` (b first) and the error `E` at every `every`-th iteration and at the last.
         """
         if self.solver != "gd":
-            yield from super().steps(X, y, sample_weight, every=every)
-            return
-        rows, engine = as_rows(X, y, sample_weight).in_memory(), Threads(1)
-        with one_thread_blas():
-            state = fold(engine, rows.blocks(), partial(absorb_gram, rows.names), merge_gram)
-            assert state is not None
-            for at in self._iterates(self._system(state), Passes(engine, rows)):
-                if at.t % (every or 1) == 0 or at.off <= self.tol or at.t == self.max_iter:
-                    learnt = {"w": at.w, "E": at.error, "coef_": at.w[1:], "intercept_": float(at.w[0])}
-                    yield Step(at.t, rows.n_rows or 0, learnt)
+            return super().steps(X, y, sample_weight, every=every)
+        from assay.hypotheses.descent_steps import descent_steps
+
+        return some_of(descent_steps(self, X, y, sample_weight), every)
+
+    @classmethod
+    def step_word_of(cls, params: Mapping[str, Any]) -> str:
+        """A block of rows; solver="gd": an iteration."""
+        return "iteration" if params.get("solver") == "gd" else cls.step_word
+
+    def n_steps(self, rows: int, every: int | None = None) -> int | None:
+        """One a block of rows; of solver="gd" the start and the iterations of the fit, once they are known."""
+        if self.solver != "gd":
+            return super().n_steps(rows, every)
+        return 1 + shown_of(self.n_iter_, every) if hasattr(self, "n_iter_") else None
 
     # --- answering --------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,6 @@ import numpy as np
 
 from assay.certify import Claim
 from assay.engines import Engine, Rows
-from assay.engines.threads import Threads
 from assay.errors import ParameterError
 from assay.hypotheses.linear.classifier import LinearClassifier
 from assay.hypotheses.linear.hard_margin import Hard, hard_margin_claims, projected_steps, solve_hard
@@ -24,11 +23,11 @@ from assay.hypotheses.linear.paths import PathOverC
 from assay.hypotheses.linear.plan import Plan
 from assay.hypotheses.linear.survey import survey
 from assay.hypotheses.linear.targets import count_rows
-from assay.inputs import as_rows
 from assay.labels import Labels
 from assay.layout import Layout
 from assay.learner import Fact, Step
 from assay.learner.prospect import Features, Prospect
+from assay.learner.step import some_of
 from assay.params import CLASS_WEIGHT, N_JOBS, Choice, Flag, Param, Range
 from assay.risk.surrogates import surrogate
 from assay.solvers.iterate import Support
@@ -202,19 +201,9 @@ class LinearSVC(PathOverC, LinearClassifier):
         return hard_margin_claims(self, float(self.tol))
 
     def steps(self, X: Any, y: Any = None, sample_weight: Any = None, *, every: int | None = None) -> Iterator[Step]:
-        """The weights after each iteration; of solver='pgd' after each projected gradient step."""
+        """The weights after each iteration; of C=inf after each projected gradient step of the notes."""
         if not self._hard():
-            yield from super().steps(X, y, sample_weight, every=every)
-            return
-        model = type(self)(**self.get_params())
-        rows = as_rows(X, y, sample_weight, sparse=True).in_memory()
-        model._forget()
-        model._remember_columns(rows)
-        labels = model._classes_of(Threads(1), rows, True, None)
-        number = 0
-        for positive in model._positives():
-            for at in projected_steps(rows, labels, positive, self.fit_intercept, self.eta, self.max_iter):
-                if at.t % (every or 1) == 0:
-                    learnt = {"coef_": at.w[None, :], "intercept_": np.array([at.intercept]), "objective": at.objective}
-                    yield Step(number, rows.n_rows or 0, {**learnt, "least": at.least, "problem": positive})
-                number += 1
+            return super().steps(X, y, sample_weight, every=every)
+        from assay.hypotheses.linear.hard_steps import hard_steps
+
+        return some_of(hard_steps(self, X, y, sample_weight), every)

@@ -30,7 +30,6 @@ from assay.hypotheses.linear.model import LAYOUT, Task
 from assay.hypotheses.linear.paths import PathOverC
 from assay.hypotheses.linear.plan import Plan, about_centre, about_zero
 from assay.hypotheses.linear.posing import Posed
-from assay.hypotheses.linear.trail import Start
 from assay.hypotheses.linear.unpenalised import covariance_about_zero, least_class_margin, runs_away, with_step
 from assay.labels import plain_labels
 from assay.layout import Layout
@@ -184,8 +183,7 @@ class LogisticRegression(Likelihood, PathOverC, LinearClassifier, BayesClassifie
 
     # --- without a penalty --------------------------------------------------------------------------------------------
 
-    def _solve(self, task: Task, posed: Posed, solver: str, start: Start | None) -> Iterate:
-        at = super()._solve(task, posed, solver, start)
+    def _settle(self, task: Task, posed: Posed, at: Iterate) -> Iterate:
         self.separable_ = False
         if not task.plan.unpenalised:
             return at

@@ -10,12 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from typing import Any, ClassVar, Protocol, Self
 
-import numpy as np
-
 from assay.certify import Claim
-from assay.engines import ArrayRows, Block, Engine, Rows, SparseRows, engine_for, fold
+from assay.engines import Block, Engine, Rows, engine_for, fold
 from assay.engines.blas import one_thread_blas
-from assay.engines.threads import Threads
 from assay.errors import DataError
 from assay.hypotheses.classes_there import refuse_absent, refuse_unlisted
 from assay.inputs import as_rows
@@ -36,6 +33,7 @@ class OneFold(Learner):
     """Learn by one fold. Subclasses give `_absorber`, `_merge`, `_finish` and `_make_claims`."""
 
     statistics: ClassVar[type]
+    step_word = "block"
 
     def _absorber(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> Callable[[Block], Any]:
         """A picklable function from a block to its statistics."""
@@ -117,31 +115,15 @@ class OneFold(Learner):
 
     def steps(self, X: Any, y: Any = None, sample_weight: Any = None, *, every: int | None = None) -> Iterator[Step]:
         """The estimates after the first `every`, 2·`every`, … rows (by default in about fifty steps)."""
-        model = type(self)(**self.get_params())
-        rows = as_rows(X, y, sample_weight, categories=self.takes_categories, sparse=self.takes_sparse).in_memory()
-        assert isinstance(rows, ArrayRows | SparseRows)
-        model._forget()
-        model._remember_columns(rows)
-        engine = Threads(1)
-        with one_thread_blas():
-            absorb = model._absorber(engine, rows, True, None)
-            size = every or max(1, -(-len(rows.X) // 50))
-            state = None
-            for number, a in enumerate(range(0, len(rows.X), size), 1):
-                X = rows.X[a : a + size]
-                piece = Block(
-                    X if isinstance(rows, SparseRows) else np.ascontiguousarray(X, dtype=np.float64),
-                    None if rows.y is None else rows.y[a : a + size],
-                    None if rows.w is None else rows.w[a : a + size],
-                    a,
-                )
-                new = absorb(piece)
-                state = new if state is None else model._merge(state, new)
-                model._finish(state)
-                learnt = {
-                    k: np.copy(v) if isinstance(v, np.ndarray) else v for k, v in vars(model).items() if k.endswith("_")
-                }
-                yield Step(number, min(len(rows.X), a + size), learnt)
+        from assay.hypotheses.one_fold_steps import steps_of
+
+        return steps_of(self, X, y, sample_weight, every)
+
+    def n_steps(self, rows: int, every: int | None = None) -> int | None:
+        """One a block of rows."""
+        from assay.hypotheses.one_fold_steps import rows_a_step
+
+        return -(-rows // rows_a_step(rows, every))
 
 
 class OneFoldClassifier(OneFold, BayesClassifier):

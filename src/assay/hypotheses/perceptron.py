@@ -24,6 +24,7 @@ from assay.inputs import as_rows, check_features
 from assay.labels import Labels
 from assay.learner import Classifier, Step
 from assay.learner.prospect import Features, Prospect
+from assay.learner.step import checked, shown_of, some_of
 from assay.numerics import Array, Floats
 from assay.store import Record
 
@@ -65,6 +66,7 @@ class Perceptron(Classifier):
     ends_by_itself = False  # rows that nothing separates never end it
     params = PARAMS
     layout = LAYOUT
+    step_word = "visit"
 
     def __init__(
         self,
@@ -257,11 +259,22 @@ class Perceptron(Classifier):
         """The visits of a fit, one after another (every `every`-th and the last; order="batch": the passes).
 
         Each step's values: `w` after it (bias first), `row` visited, its `score` under the weights before, the `prediction`,
-        and the `update`, what was added to w.
+        and the `update`, what was added to w. Measured are the mistakes so far and, where it is known, their bound.
         """
         from assay.hypotheses.perceptron_steps import steps_of
 
-        return steps_of(self, X, y, sample_weight, every or 1)
+        return some_of(steps_of(self, X, y, sample_weight, checked(every) or 1), every)
+
+    def n_steps(self, rows: int, every: int | None = None) -> int | None:
+        """The visits (order="batch": passes) of a whole fit; None before."""
+        if getattr(self, "history_", None) != "fit":
+            return None
+        return shown_of(self.n_iter_ if self._fitted_with["order"] == "batch" else self.t_, every)
+
+    @classmethod
+    def step_word_of(cls, params: Mapping[str, Any]) -> str:
+        """A visit of a row; order="batch": a pass over all."""
+        return "pass" if params.get("order") == "batch" else cls.step_word
 
     # --- answering --------------------------------------------------------------------------------------------------
 

@@ -124,10 +124,17 @@ def _bound(e: Evidence) -> tuple[float, float, float] | None:
     equal = math.isclose(effective, m.mistakes_, rel_tol=1e-12) and m.order != "batch"
     if not equal:
         return None
-    eps, a = m.step_sum_ / m.mistakes_, float(np.sum(m.start_ * e.last)) / norm
-    p, q = square * eps**2 - 2 * gamma * eps * a, float(np.sum(m.start_**2)) - a * a
+    return gamma, effective, most_mistakes(square, gamma, m.step_sum_ / m.mistakes_, m.start_, e.last / norm)
+
+
+def most_mistakes(square: float, gamma: float, eps: float, start: Floats, u: Floats) -> float:
+    """The bound on the mistakes of equal steps ε from w⁰ = `start`, by weights u of length 1 and margin γ; `square` is R² (2R²)."""
+    if not start.any():
+        return square / gamma**2
+    a = float(np.sum(start * u))
+    p, q = square * eps**2 - 2 * gamma * eps * a, float(np.sum(start**2)) - a * a
     bound = (p + math.sqrt(p * p + 4 * (gamma * eps) ** 2 * max(q, 0.0))) / (2 * (gamma * eps) ** 2)
-    return gamma, effective, bound * (1 + 1e-9)
+    return bound * (1 + 1e-9)
 
 
 def _mistakes(e: Evidence, witness: dict[str, Any], gamma: float, value: float, bound: float, replayed: bool) -> Claim:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from assay.engines.blas import one_thread_blas
 from assay.engines.threads import Threads
+from assay.hypotheses.perceptron_measures import mistake_bound, mistakes_of_pass, mistakes_so_far
 from assay.hypotheses.perceptron_run import Piece, Pieces, Run, visits
 from assay.hypotheses.perceptron_start import begin, rule_of
-from assay.inputs import as_rows
 from assay.learner import Step
+from assay.learner.at_step import answering_like
+from assay.learner.beginning import fresh_and_rows
 from assay.numerics import Array, Floats
-from assay.params import check_params
 
 if TYPE_CHECKING:
     from assay.hypotheses.perceptron import Perceptron
@@ -23,29 +25,29 @@ Seen = dict[str, Any]
 
 
 def steps_of(model: Perceptron, X: Any, y: Any, sample_weight: Any, every: int) -> Iterator[Step]:
-    """Every `every`-th step of a fit, and the last."""
-    fresh = type(model)(**model.get_params())
-    check_params(fresh)
-    rows, engine = as_rows(X, y, sample_weight, sparse=True).in_memory(), Threads(1)
-    fresh._forget()
-    fresh._remember_columns(rows)
+    """Every `every`-th step of a fit at least, and the last; visits between them are made at the speed of a fit."""
+    fresh, rows = fresh_and_rows(model, X, y, sample_weight)
+    engine = Threads(1)
     with one_thread_blas():
         rule, labels = rule_of(fresh), fresh._classes_of(engine, rows, True, None)
         factor = fresh._factors(engine, rows, labels, True)
         run = Run(rule, begin(fresh, rows.n_columns, True), rows.names, int(fresh.max_voters))
+        bound = mistake_bound(fresh, engine, rows, labels, factor is None)
         if rule.order == "batch":
             seen = _batch(fresh, run, lambda: run.batch_step(engine, rows, labels, factor))
         else:
-            seen = _online(fresh, run, Pieces(engine, rows, labels, factor, rule.eta))
-        number, held = 0, None
-        for number, values in enumerate(seen, 1):
-            n = rows.n_rows or 0
-            held = Step(number, n if rule.order == "batch" else min(n, number), values)
-            if number % every == 0:
-                yield held
-                held = None
-        if held is not None:
-            yield held
+            seen = _online(fresh, run, Pieces(engine, rows, labels, factor, rule.eta), every)
+        n, zero, base = rows.n_rows or 0, not fresh.start_.any(), copy(fresh)
+        always = {"class_factor_": fresh.class_factor_, "start_": fresh.start_}
+        for passes, values in enumerate(seen, 1):
+            learnt = {name: values[name] for name in _ANSWERING if name in values}
+            number, visited, told = passes, n, [mistakes_so_far(run.mistakes, bound, zero)]
+            if rule.order == "batch":
+                told = [mistakes_of_pass(values["mistakes"]), *told]
+            else:
+                number = int(run.S.counts[0])
+                visited = min(n, number)
+            yield Step(number, visited, {**values, **always}, tuple(told), answering_like(base, learnt))
 
 
 def _weights(run: Run) -> Floats:
@@ -57,13 +59,15 @@ def _learnt(model: Perceptron, run: Run, before: Floats) -> Seen:
     after = _weights(run)
     flat = slice(None) if len(after) > 1 else 0
     model._keep_weights(run)
-    learnt = {name: np.copy(getattr(model, name)) for name in model.layout if name in _LEARNT and hasattr(model, name)}
+    learnt = {name: value.copy() for name in _LEARNT if (value := vars(model).get(name)) is not None}
     if model.variant == "voted":
-        learnt["voters_"] = run.S.voters[: run.S.counts[2]]  # no voter changes once it is there
+        count = int(run.S.counts[2])
+        learnt |= {"voters_": run.S.voters[:count], "votes_": run.S.votes[:count].copy()}  # no voter changes once there
     return {"w": after[flat], "update": (after - before)[flat], **learnt}
 
 
-_LEARNT = ("coef_", "intercept_", "class_factor_", "start_", "last_", "drift_")
+_LEARNT = ("coef_", "intercept_", "last_", "drift_")
+_ANSWERING = (*_LEARNT, "voters_", "votes_")
 
 
 def _batch(model: Perceptron, run: Run, step: Any) -> Iterator[Seen]:
@@ -75,18 +79,23 @@ def _batch(model: Perceptron, run: Run, step: Any) -> Iterator[Seen]:
             return
 
 
-def _online(model: Perceptron, run: Run, pieces: Pieces) -> Iterator[Seen]:
+def _online(model: Perceptron, run: Run, pieces: Pieces, every: int) -> Iterator[Seen]:
     if run.rule.order == "first-mistake":
-        yield from _searches(model, run, pieces)
+        yield from _searches(model, run, pieces, every)
         return
     share = model.tol or 0.0
     for epoch in range(1, int(model.max_iter) + 1):
         before, count = run.mistakes, 0
         for number, piece in enumerate(pieces):
-            n = len(piece.codes)
+            n, at = len(piece.codes), 0
             draws = visits(run.rule, epoch, number, n)
-            for i in draws if len(draws) else range(n):
-                yield from _visit(model, run, piece, int(i))
+            order = draws if len(draws) else np.arange(n)
+            while at < n:
+                shown = at + _skipped(run, every, n - at)
+                if shown > at:
+                    run._visit(piece, order[at:shown], run.on)
+                yield from _visit(model, run, piece, int(order[shown]))
+                at = shown + 1
             count += n
         wrong = run.mistakes - before
         if run.rule.order == "random":
@@ -95,18 +104,31 @@ def _online(model: Perceptron, run: Run, pieces: Pieces) -> Iterator[Seen]:
             return
 
 
-def _searches(model: Perceptron, run: Run, pieces: Pieces) -> Iterator[Seen]:
+def _skipped(run: Run, every: int, left: int) -> int:
+    """How many visits come before the next that is shown: an `every`-th, or the last of those `left`, which may be the last of all."""
+    return min(left - 1, (-1 - int(run.S.counts[0])) % every)
+
+
+def _searches(model: Perceptron, run: Run, pieces: Pieces, every: int) -> Iterator[Seen]:
+    most = int(model.max_iter)
     again = True
     while again:
         again = False
-        for piece, i in ((p, i) for p in pieces for i in range(len(p.codes))):
-            before = run.mistakes
-            seen = list(_visit(model, run, piece, i, most=int(model.max_iter)))
-            if not seen:
-                return  # a mistake is left, but no correction
-            yield from seen
-            if run.mistakes > before:
-                again = True
+        if run.mistakes >= most:
+            every = 1  # the last search ends at any row that is wrong
+        for piece in pieces:
+            n, at = len(piece.codes), 0
+            while at < n and not again:
+                before, shown = run.mistakes, at + _skipped(run, every, n - at)
+                if shown > at:
+                    run._visit(piece, np.arange(at, shown), run.leave, most)
+                if run.mistakes == before:
+                    seen = list(_visit(model, run, piece, shown, most))
+                    if not seen:
+                        return  # a mistake is left, but no correction
+                    yield from seen
+                again, at = run.mistakes > before, shown + 1
+            if again:
                 break
 
 

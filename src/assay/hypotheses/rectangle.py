@@ -29,6 +29,7 @@ from assay.labels import class_multipliers
 from assay.layout import Layout
 from assay.learner import BayesClassifier, Fact, Step, Tensor
 from assay.learner.prospect import Features, Prospect
+from assay.learner.step import some_of
 from assay.numerics import Array, Floats
 from assay.params import CLASS_WEIGHT, N_JOBS, Choice, Param, Range
 from assay.store import Record
@@ -67,6 +68,7 @@ class RectangleClassifier(BayesClassifier):
     """
 
     name = "rectangle"
+    step_word = "change"
     params: ClassVar[Mapping[str, Param]] = {
         "method": Choice(
             options=("auto", "tightest", "exact", "search"),
@@ -293,4 +295,4 @@ class RectangleClassifier(BayesClassifier):
         """The rectangles under way: of "tightest" after each row that makes one grow, else each better one (every `every`-th, and the last)."""
         from assay.hypotheses.rectangle_steps import steps_of
 
-        return steps_of(self, X, y, sample_weight, every or 1)
+        return some_of(steps_of(self, X, y, sample_weight), every)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,11 +12,11 @@ import numpy as np
 from assay.engines import Rows
 from assay.engines.threads import Threads
 from assay.hypotheses.rectangle_find import methods_for, plan_of, tightest
-from assay.hypotheses.rectangle_rows import Weighing
+from assay.hypotheses.rectangle_rows import Weighing, answered_by
 from assay.hypotheses.rectangle_search import Found, greedy, table_of
-from assay.inputs import as_rows
-from assay.learner import Step
-from assay.params import check_params
+from assay.learner import Measure, Step
+from assay.learner.at_step import answering
+from assay.learner.beginning import fresh_and_rows
 
 if TYPE_CHECKING:
     from assay.hypotheses.rectangle import RectangleClassifier
@@ -25,25 +27,32 @@ State = tuple[
 ]  # rows seen, the rectangles of each class, what else is to be told
 
 
-def steps_of(model: RectangleClassifier, X: Any, y: Any, sample_weight: Any, every: int) -> Iterator[Step]:
-    """Every `every`-th state of a fit, and the last."""
-    fresh = type(model)(**model.get_params())
-    check_params(fresh)
-    rows, engine = as_rows(X, y, sample_weight).in_memory(), Threads(1)
-    fresh._forget()
-    fresh._remember_columns(rows)
+def steps_of(model: RectangleClassifier, X: Any, y: Any, sample_weight: Any) -> Iterator[Step]:
+    """The states of a fit."""
+    fresh, rows = fresh_and_rows(model, X, y, sample_weight)
+    engine = Threads(1)
     weighing, boxes = fresh._begin(engine, rows)
     fresh.methods_ = methods_for(fresh, engine, rows, weighing, tightest(fresh, boxes))
-    held = None
     for number, (seen, found, more) in enumerate(_states(fresh, rows, weighing), 1):
         fresh._keep(found, rows.n_columns)
         values = {name: getattr(fresh, name) for name in ("lower_", "upper_", "owner_", "unit_")}
-        held = Step(number, seen, {**values, **more})
-        if number % every == 0:
-            yield held
-            held = None
-    if held is not None:
-        yield held
+        state = answering(fresh, partial(_answers, copy(fresh), engine, rows, weighing))
+        yield Step(number, seen, {**values, **more}, _measures(fresh, seen, found), state)
+
+
+def _answers(model: RectangleClassifier, engine: Threads, rows: Rows, weighing: Weighing) -> dict[str, Any]:
+    """What probabilities are made of: the rows that these rectangles answer with each class."""
+    return {"cells_": answered_by(model, engine, rows, weighing).cells}
+
+
+def _measures(model: RectangleClassifier, seen: int, found: list[list[Found]]) -> tuple[Measure, ...]:
+    n = model.rows_
+    rows = Measure("rows", float(seen), float(n), f"{seen} of {n} rows", better="up")
+    if all(method == "tightest" for method in model.methods_):
+        return (rows,)
+    gain = float(np.ldexp(float(sum(box.gain for problem in found for box in problem)), -model.shift_))
+    text = f"rows of the class inside less others inside: {gain:.6g} by weight"
+    return (rows, Measure("gain of the rectangles", gain, None, text, better="up"))
 
 
 def _states(model: RectangleClassifier, rows: Rows, weighing: Weighing) -> Iterator[State]:

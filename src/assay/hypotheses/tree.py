@@ -18,6 +18,7 @@ from assay.hypotheses.trees.settings import CUT, SHARED, SPLITTER, TOO_WIDE
 from assay.layout import Fact, Layout
 from assay.learner import Step, Tensor
 from assay.learner.prospect import Features, Prospect
+from assay.learner.step import shown_of, some_of
 from assay.numerics import Floats
 from assay.params import CLASS_WEIGHT, Choice, Param
 
@@ -43,6 +44,7 @@ class _OneTree(ExplainedTree):
     alpha_: float
     pruning_curve_: Floats  # of each alpha the cross-validated risk and its standard error
     _shared: Shared | None = None  # what `fit_each` lets settings have in common
+    step_word = "split"
 
     def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
         from assay.hypotheses.trees.one_tree import learn
@@ -70,16 +72,20 @@ class _OneTree(ExplainedTree):
         As scikit-learn's, but each alpha once: cuts whose alphas differ by rounding alone are one.
         """
         from assay.hypotheses.trees.one_tree import grow
-        from assay.hypotheses.trees.steps import fresh_and_rows
+        from assay.learner.beginning import fresh_and_rows
 
         fresh, rows = fresh_and_rows(self, X, y, sample_weight)
         return grow(fresh, Threads(self.n_jobs), rows, True, None).cut(self.max_depth, self.max_leaf_nodes).path()
 
     def steps(self, X: Any, y: Any = None, sample_weight: Any = None, *, every: int | None = None) -> Iterator[Step]:
         """The tree split by split, the one that gains most next: node, question, gain, leaves, impurity and error of the training rows."""
-        from assay.hypotheses.trees.steps import some_of, tree_steps
+        from assay.hypotheses.trees.steps import tree_steps
 
         return some_of(tree_steps(self, X, y, sample_weight), every)
+
+    def n_steps(self, rows: int, every: int | None = None) -> int | None:
+        """As many as leaves, once these are known."""
+        return shown_of(len(self.leaf_), every) if hasattr(self, "leaf_") else None
 
     def _make_claims(self) -> tuple[Claim, ...]:
         if not hasattr(self, "training_loss_"):  # taken out of a forest

@@ -2,7 +2,8 @@
 
 from assay.layout import Fact, Tensor
 from assay.learner.classifier import BayesClassifier, Classifier
-from assay.learner.learner import Learner, Step
+from assay.learner.learner import Learner
 from assay.learner.regressor import Regressor
+from assay.learner.step import Measure, Step
 
-__all__ = ["BayesClassifier", "Classifier", "Fact", "Learner", "Regressor", "Step", "Tensor"]
+__all__ = ["BayesClassifier", "Classifier", "Fact", "Learner", "Measure", "Regressor", "Step", "Tensor"]

@@ -15,14 +15,16 @@ import numpy as np
 
 from assay import store
 from assay.certify import Certificate, Claim
-from assay.engines import ArrayRows, Block, Engine, Part, Rows, SparseRows, engine_for
+from assay.engines import ArrayRows, Block, Engine, FilledRows, Part, Rows, SparseRows, engine_for
 from assay.engines.blas import one_thread_blas
 from assay.engines.rows import cut
 from assay.errors import DataError, not_fitted
 from assay.inputs import as_column, as_rows, check_features
 from assay.layout import Layout
+from assay.learner.at_step import model_at
 from assay.learner.portable import model_of, record_of
 from assay.learner.prospect import Features, Prospect
+from assay.learner.step import Step
 from assay.learner.tunable import Tunable
 from assay.numerics import Array
 from assay.params import check_params
@@ -30,15 +32,6 @@ from assay.store import Record
 
 FEW = 4096  # numbers that are answered at once, without any engine
 AT_A_TIME = 1 << 14  # rows answered at a time: what is computed on the way stays near the processor, and small
-
-
-@dataclass(frozen=True)
-class Step:
-    """A state that an algorithm passed through: its number, the rows seen so far, and what it had learnt."""
-
-    number: int
-    rows: int
-    values: Mapping[str, Any]
 
 
 class Learner(Tunable):
@@ -87,11 +80,7 @@ class Learner(Tunable):
     def _fit_rows(self, X: Any, y: Any, sample_weight: Any, afresh: bool, classes: Any) -> Self:
         levels = None if afresh or not hasattr(self, "n_features_in_") else self._levels()
         rows = as_rows(X, y, sample_weight, categories=self.takes_categories, levels=levels, sparse=self.takes_sparse)
-        if not rows.has_target:
-            raise DataError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None: "
-                "give fit(X, y), or name the target in assay.rows(..., target=...)."
-            )
+        self._check_target(rows)
         if afresh or not hasattr(self, "n_features_in_"):
             if rows.categories is not None and not self.takes_categories:
                 self._refuse_categories(rows)
@@ -103,11 +92,22 @@ class Learner(Tunable):
             check_features(self, rows)
         engine = engine_for(rows, self.n_jobs)
         with one_thread_blas():
-            self._learn(engine, engine.open(rows), afresh, classes)
+            self._learn(engine, self._filled(engine.open(rows)), afresh, classes)
         self._fitted_with = self.get_params()
         return self
 
+    def _filled(self, rows: Rows) -> Rows:
+        """The rows with all their zeros, where the model needs them."""
+        return FilledRows(rows, type(self).__name__) if rows.sparse and self.fills_sparse else rows
+
     _fitted_with: Mapping[str, Any]  # the hyper-parameters of the fit, whatever set_params did since
+
+    def _check_target(self, rows: Rows) -> None:
+        if not rows.has_target:
+            raise DataError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: "
+                "give fit(X, y), or name the target in assay.rows(..., target=...)."
+            )
 
     def _refuse_categories(self, rows: Rows) -> None:
         assert rows.categories is not None
@@ -125,6 +125,7 @@ class Learner(Tunable):
     def _forget(self) -> None:
         for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("__")]:
             delattr(self, name)
+        self.__dict__.pop("_under_way", None)
         self._claims: tuple[Claim, ...] = ()
         self._provenance: dict[str, Any] = {}
         self._categories: tuple[tuple[str, ...] | None, ...] | None = None
@@ -142,6 +143,31 @@ class Learner(Tunable):
     def _column_names(self) -> tuple[str, ...] | None:
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else tuple(names)
+
+    # --- states on the way --------------------------------------------------------------------------------------------
+
+    step_word: ClassVar[str] = "rows"  # what one step of `steps` is, with the default hyper-parameters
+    _under_way = False  # made by `at`
+
+    @classmethod
+    def step_word_of(cls, params: Mapping[str, Any]) -> str:
+        """What one step of `steps` is with these hyper-parameters: a visit, an epoch, a split, …"""
+        return cls.step_word
+
+    def n_steps(self, rows: int, every: int | None = None) -> int | None:
+        """How many steps `steps` will yield for so many rows if nothing ends them earlier; None: the rows decide.
+
+        A model that was fitted on them may know what it could not know before.
+        """
+        return None
+
+    def at(self, step: Step) -> Self | None:
+        """The fitted model that answers as the algorithm would have at a step of `steps`; None where it could not answer yet.
+
+        It has no certificate, and no file: those are of whole fits.
+        """
+        found: Self | None = model_at(self, step)
+        return found
 
     # --- answering --------------------------------------------------------------------------------------------------
 
@@ -221,6 +247,7 @@ class Learner(Tunable):
             getattr(self, "classes_", None),
             self._provenance.get("fingerprint"),
             self.takes_sparse,
+            self._filled,
         )
 
     def _make_claims(self) -> tuple[Claim, ...]:
@@ -258,6 +285,10 @@ class Learner(Tunable):
     def to_record(self) -> Record:
         """The fitted model as plain data."""
         self._check_fitted()
+        if self._under_way:
+            raise DataError(
+                "This is a state on the way, made by at(step), and no whole fit: save what fit(X, y) gives."
+            )
         return record_of(self)
 
     @classmethod

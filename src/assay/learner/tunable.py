@@ -14,6 +14,7 @@ class Tunable:
     params: ClassVar[Mapping[str, Param]] = {}
     takes_missing: ClassVar[bool] = False
     takes_sparse: ClassVar[bool] = False  # scipy's sparse matrices stay sparse
+    fills_sparse: ClassVar[bool] = False  # it takes them, and fills their zeros in block by block
     positive_only: ClassVar[bool] = False
     _kind: ClassVar[str]
 

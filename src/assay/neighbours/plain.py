@@ -11,6 +11,7 @@ from assay.numerics import Array, Floats
 HAMMING = 0.0
 NO_ROW = np.iinfo(np.int64).max
 SHORT = 512  # so few are sorted rather than parted
+PICKED = 8  # so few are picked one after another, which reads the distances so often and moves none
 AT_A_TIME = 1 << 20  # reduced distances that are held at a time
 
 
@@ -57,6 +58,8 @@ def least(r: Floats, k: int) -> tuple[Floats, Array]:
     (array([[1., 1.]]), array([[1, 2]]))
     """
     m, n = r.shape
+    if k <= min(n, PICKED) and r.size and r.max() < np.inf:  # which also says that there is no NaN
+        return _picked(r.copy(), k)
     if k >= n or n <= SHORT:
         order = np.argsort(r, axis=1, kind="stable")[:, :k]
         return np.take_along_axis(r, order, axis=1), order
@@ -66,6 +69,17 @@ def least(r: Floats, k: int) -> tuple[Floats, Array]:
         near = np.flatnonzero(r[i] <= bound[i])
         near = near[np.argsort(r[i, near], kind="stable")[:k]]
         values[i], columns[i] = r[i, near], near
+    return values, columns
+
+
+def _picked(r: Floats, k: int) -> tuple[Floats, Array]:
+    """`least` of finite r, which is used up: of equal ones argmin takes the first."""
+    rows = np.arange(len(r))
+    values, columns = np.empty((len(r), k)), np.empty((len(r), k), dtype=np.int64)
+    for i in range(k):
+        at = r.argmin(axis=1)
+        values[:, i], columns[:, i] = r[rows, at], at
+        r[rows, at] = np.inf
     return values, columns
 
 

@@ -36,10 +36,13 @@ def outputs(layers: Sequence[Layer], activation: str, X: Array) -> Floats:
 
 
 def losses(loss: str, F: Floats, target: Array) -> Floats:
-    """The loss of every row: target holds codes (log, hinge), or numbers (n, outputs) (squared)."""
+    """The loss of every row: target holds codes (log, hinge, signs), or numbers (n, outputs) (squared)."""
     if loss == "squared":
         squares: Floats = 0.5 * ((F - np.asarray(target).reshape(F.shape)) ** 2).sum(axis=1)
         return squares
+    if loss == "signs":
+        own_class = target == 1 if F.shape[1] == 1 else np.arange(F.shape[1]) == np.asarray(target)[:, None]
+        return losses("squared", F, np.where(own_class, 1.0, -1.0))
     if F.shape[1] == 1:
         margin = np.where(target == 1, 1.0, -1.0) * F[:, 0]
         return np.maximum(0.0, 1.0 - margin) if loss == "hinge" else np.logaddexp(0.0, -margin)

@@ -13,7 +13,7 @@ import numpy as np
 from assay.numerics import Array, Floats
 
 ACTIVATIONS = ("identity", "relu", "logistic", "tanh", "gelu")  # in the order of loops/network/activations.py
-LOSSES = ("log", "squared", "hinge")
+LOSSES = ("log", "squared", "hinge", "signs")
 LANES, SHORT = 16, 4  # widths are filled up to a multiple of LANES, and sums go over a multiple of SHORT
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Sequence
 from functools import partial
@@ -11,18 +12,22 @@ import numpy as np
 
 from assay.engines.threads import Threads
 from assay.loops.network.activations import NAMES
-from assay.loops.network.epoch import ADAM, SGD, add_gradient, give_outputs, run_epoch
-from assay.loops.network.losses import HINGE, LOG, SOFTMAX, SQUARED
+from assay.loops.network.epoch import ADAM, SGD, add_gradient, give_outputs, run_epochs
+from assay.loops.network.losses import HINGE, LOG, SIGNS, SOFTMAX, SQUARED
 from assay.loops.network.meeting import APART
 from assay.loops.network.products import SHORT
+from assay.loops.network.shuffling import shuffled
+from assay.networks.aligned import aligned
 from assay.networks.prepared import Prepared as Prepared
 from assay.networks.prepared import prepare as prepare
 from assay.networks.shape import Layer, Shape
+from assay.networks.sharing import sharing_of
 from assay.numerics import Array, Floats
 
 PIECE = 100  # rows of a batch that a thread takes at a time, about; more pieces than that allow no more threads
 WORTH = 1 << 19  # weights times rows of a batch from which threads gain more than they lose by waiting for each other
-TRIED = 8  # batches
+TRIED = 8  # batches, or epochs, before it is decided whether threads share them
+
 STRETCH = 256  # rows that go through the network together where no batch says how many
 
 
@@ -48,19 +53,42 @@ class Judged(NamedTuple):
     wrong: float
 
 
+class Order(NamedTuple):
+    """Rows of a block and how epochs go through them: shuffled or as they are; the seed, an epoch's number and that of the block's first row draw the order."""
+
+    rows: Array
+    shuffles: bool
+    seed: int
+    epoch: int
+    start: int
+
+    def drawn(self) -> Order:
+        """The rows in the order of the epoch, to be taken as they are."""
+        if not self.shuffles:
+            return self
+        return self._replace(rows=shuffled(self.rows, self.seed, self.epoch, self.start), shuffles=False)
+
+
+class Passed(NamedTuple):
+    """After each of some epochs: Σ w·loss and Σ w·[wrong] within it (e,), weights and moments (e, 3, p), batches since the beginning."""
+
+    loss: Floats
+    wrong: Floats
+    states: Array
+    begun: list[int]
+
+
 class _Room(NamedTuple):
-    """Arrays of an epoch: pieces of a batch, where their units begin, transposed weights, gradients and units of the pieces, sums of their losses."""
+    """Arrays of an epoch: pieces of a batch, where their units begin, gradients and units of the pieces."""
 
     pieces: int
     units: Array
     work: int
-    turned: Array
     arrays: list[Array]
-    sums: Floats
 
 
 class Trainer:
-    """Weights of a shape and what the rule remembers of earlier batches."""
+    """Weights of a shape and what the rule remembers of earlier batches. These arrays are never written to: every change makes new ones."""
 
     def __init__(self, shape: Shape, loss: str, layers: Sequence[Layer], dtype: Any, workers: Threads) -> None:
         self.shape, self.loss, self.dtype, self.workers = shape, loss, np.dtype(dtype), workers
@@ -68,7 +96,9 @@ class Trainer:
         self.M, self.V = np.zeros_like(self.P), np.zeros_like(self.P)
         self.decays, self.begun = shape.decays(dtype), 0
         outputs = shape.widths[-1]
-        self.what = {"squared": SQUARED, "hinge": HINGE}.get(loss, LOG if outputs == 1 else SOFTMAX)
+        self.what = {"squared": SQUARED, "signs": SIGNS, "hinge": HINGE}.get(loss, LOG if outputs == 1 else SOFTMAX)
+        self._rooms: dict[int, _Room] = {}
+        self._desks: dict[int, list[Array]] = {}
 
     @property
     def layers(self) -> list[Layer]:
@@ -83,48 +113,86 @@ class Trainer:
         return NAMES.index(self.shape.activation), self.what, self.shape.output_bias, self.shape.widths[-1]
 
     def epoch(self, rows: Prepared, order: Array, batch: int, rule: Rule) -> Judged:
-        """Go through the rows in `order`, `batch` at a time, and change the weights after each; losses are those before each change.
-
-        Threads that share a batch wait for each other, which is dear where other work keeps them from running: a few batches on one thread and on all
-        show which is faster now. The bits are the same.
-        """
+        """Go through the rows in `order`, `batch` at a time, and change the weights after each; losses are those before each change."""
         batch = max(1, min(batch, len(order)))
-        room = self._room(batch)
         order = np.ascontiguousarray(order, dtype=np.int64)
-        many = max(1, min(self.workers.at_once, room.pieces)) if batch * len(self.P) >= WORTH else 1
-        trial = TRIED * batch
-        if many == 1 or len(order) < 4 * trial:
-            self._run(rows, order, batch, rule, room, 1)
-        else:
-            alone = self._run(rows, order[:trial], batch, rule, room, 1)
-            shared = self._run(rows, order[trial : 2 * trial], batch, rule, room, many)
-            self._run(rows, order[2 * trial :], batch, rule, room, many if shared < alone else 1)
-        return Judged(float(room.sums[::2].sum()), float(room.sums[1::2].sum()))
+        sums = np.zeros((1, 2 * self._room(batch).pieces))
+        nothing = np.empty((0, 3, 0), dtype=self.dtype)  # is kept of the states on the way
+
+        def run(some: Array) -> None:
+            self._run(rows, Order(some, False, 0, 0, 0), batch, rule, sums, nothing)
+
+        trial = 0 if sharing_of(batch * len(self.P)).seconds else TRIED * batch
+        run(order[:trial])
+        run(order[trial:])
+        return Judged(float(sums[0, ::2].sum()), float(sums[0, 1::2].sum()))
+
+    def epochs(self, rows: Prepared, order: Order, many: int, batch: int, rule: Rule) -> Passed:
+        """So many epochs at once, with all states on the way: nothing but the loops runs between them. Those of `epoch`, bit for bit."""
+        batch = max(1, min(batch, len(order.rows)))
+        sums = np.zeros((many, 2 * self._room(batch).pieces))
+        states = np.empty((many, 3, len(self.P)), dtype=self.dtype)
+        first, done, known = self.begun, 0, sharing_of(batch * len(self.P)).seconds
+        while done < many:  # few at first, until it is known whether threads should share them
+            decided = len(known) > 1 or self._most_threads(batch) == 1
+            stop = many if decided else min(many, done + (TRIED if known else 1))
+            later = order._replace(epoch=order.epoch + done)
+            self._run(rows, later, batch, rule, sums[done:stop], states[done:stop])
+            done = stop
+        batches = -(-len(order.rows) // batch)
+        begun = [first + batches * (e + 1) for e in range(many)]
+        return Passed(sums[:, ::2].sum(axis=1), sums[:, 1::2].sum(axis=1), states, begun)
+
+    def seconds_of(self, rows: int, batch: int) -> float:
+        """About what an epoch of so many rows takes; infinite where nothing is known yet."""
+        return -(-rows // batch) * sharing_of(batch * len(self.P)).least
+
+    def _most_threads(self, batch: int) -> int:
+        """Threads that may share a batch."""
+        return max(1, min(self.workers.at_once, self._room(batch).pieces)) if batch * len(self.P) >= WORTH else 1
 
     def _room(self, batch: int) -> _Room:
-        pieces = max(1, -(-batch // PIECE))
-        units, work = self.shape.units(-(-batch // pieces) + SHORT)
-        arrays = [np.zeros(pieces * size, dtype=self.dtype) for size in (len(self.P), work, work, work, work)]
-        return _Room(pieces, units, work, self.shape.turned(self.P), arrays, np.zeros(2 * pieces))
+        if batch not in self._rooms:
+            pieces = max(1, -(-batch // PIECE))
+            units, work = self.shape.units(-(-batch // pieces) + SHORT)
+            sizes = (2 * pieces * len(self.P), *[pieces * work] * 4)
+            arrays = [aligned(size, self.dtype) for size in sizes]
+            self._rooms[batch] = _Room(pieces, units, work, arrays)
+        return self._rooms[batch]
 
-    def _run(self, rows: Prepared, order: Array, batch: int, rule: Rule, room: _Room, ranks: int) -> float:
-        """The batches of `order` on so many threads; returns the seconds."""
-        flags = np.zeros(ranks * APART, dtype=np.int64)
+    def _run(self, rows: Prepared, order: Order, batch: int, rule: Rule, sums: Floats, states: Array) -> None:
+        """The epochs of `sums`, on as many threads as seems best; the bits do not depend on it."""
+        if not len(order.rows):
+            return
+        start, room = time.perf_counter(), self._room(batch)
+        sharing = sharing_of(batch * len(self.P))
+        ranks = sharing.best(self._most_threads(batch))
+        P, M, V, turned = (self._each(ranks, a) for a in (self.P, self.M, self.V, self.shape.turned(self.P)))
+        summed, flags = aligned((ranks, len(self.P)), self.dtype), aligned(ranks * APART, np.int64)
         numbers = np.array(
             [rule.rate, rule.penalty, rule.momentum, rule.beta1, rule.beta2, rule.small], dtype=self.dtype
         )
         how = ADAM if rule.how == "adam" else SGD
+        place = np.array([order.seed, order.epoch, order.start], dtype=np.int64)
+        visited = np.empty_like(order.rows)
 
         def run(rank: int) -> int:
             return int(
-                run_epoch(*rows[:3], rows.weights, order, batch, room.pieces, *self._fixed(), room.units, room.work, *self._kind(), how, self.P,
-                          room.turned, self.M, self.V, *room.arrays, self.decays, numbers, rule.nesterov, rule.dropout, rule.seed, self.begun, rank,
-                          ranks, flags, room.sums)
+                run_epochs(*rows[:3], rows.weights, order.rows, visited, order.shuffles, place, batch, room.pieces, *self._fixed(), room.units,
+                           room.work, *self._kind(), how, P, turned, M, V, summed, *room.arrays, self.decays, numbers, rule.nesterov,
+                           rule.dropout, rule.seed, self.begun, rank, ranks, flags, sums, states)
             )  # fmt: skip
 
-        start = time.perf_counter()
         self.begun = run(0) if ranks == 1 else self.workers.together(run, ranks)[0]
-        return time.perf_counter() - start
+        self.P, self.M, self.V = P[0], M[0], V[0]
+        batches = -(-len(order.rows) // batch) * len(sums)
+        sharing.took(ranks, (time.perf_counter() - start) / batches)
+
+    def _each(self, ranks: int, numbers: Array) -> Array:
+        """A copy of the numbers for each thread."""
+        found = aligned((ranks, len(numbers)), self.dtype)
+        found[:] = numbers
+        return found
 
     def gradient(self, rows: Prepared) -> tuple[Judged, Floats]:
         """Σ w·loss of all rows with its gradient (as flat as P, float64): rows STRETCH by STRETCH, added in order."""
@@ -140,7 +208,7 @@ class Trainer:
     def _gradient_part(
         self, rows: Prepared, units: Array, work: int, turned: Array, first: int
     ) -> tuple[Floats, Array]:
-        G, Z, A, D, S = (np.zeros(size, dtype=self.dtype) for size in (len(self.P), work, work, work, work))
+        G, (Z, A, D, S) = aligned(len(self.P), self.dtype), self._desk(work)
         sums, stop = np.zeros(2), min(first + STRETCH, len(rows.X))
         add_gradient(
             *rows[:3],
@@ -161,11 +229,18 @@ class Trainer:
         )
         return sums, G
 
+    def _desk(self, work: int) -> list[Array]:
+        """Room for the units of some rows, of this thread: new room is touched for the first time at the price of a page fault each 4 kB."""
+        here = threading.get_ident()
+        if here not in self._desks:
+            self._desks[here] = [aligned(work, self.dtype) for _ in range(4)]
+        return self._desks[here]
+
     def outputs(self, X: Array) -> Floats:
         """f(x) of rows with filled columns: (n, outputs)."""
         units, work = self.shape.units(STRETCH + SHORT)
         F = np.empty((len(X), self.shape.widths[-1]), dtype=self.dtype)
-        Z, A = (np.zeros(work, dtype=self.dtype) for _ in range(2))
+        Z, A = self._desk(work)[:2]
         what = NAMES.index(self.shape.activation)
         for first in range(0, len(X), STRETCH):
             stop = min(first + STRETCH, len(X))

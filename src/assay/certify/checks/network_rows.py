@@ -19,7 +19,7 @@ from assay.numerics import Array, Floats
 NEAR = 1e-6  # times 1 + |f|: scores that differ by less may be in another order elsewhere
 AT_ONCE = 1 << 12  # rows
 DIRECTIONS, STEP, SEED = 4, 1e-6, 0x6E6574
-MOST_ROWS, FEW_ROWS = 1 << 12, 1 << 8
+MOST_ROWS, FEW_ROWS = 1 << 10, 1 << 7
 ACTIVATIONS = ("identity", "relu", "logistic", "tanh", "gelu")
 ONE = 9  # numbers of `measured` before those of the directions
 
@@ -59,6 +59,10 @@ def bent(name: str, z: Floats) -> tuple[Floats, Floats]:
 def lost(loss: str, F: Floats, y: Array) -> tuple[Floats, Floats, Floats]:
     """ℓ and ∂ℓ/∂f of every row, and by how much the answer is right (below 0: wrong; a regression: 1)."""
     rows = np.arange(len(F))
+    if loss == "signs":
+        own = y == 1 if F.shape[1] == 1 else np.arange(F.shape[1]) == y[:, None]
+        off = F - np.where(own, 1.0, -1.0).reshape(F.shape)
+        return 0.5 * (off * off).sum(axis=1), off, lost("hinge", F, y)[2]
     if loss == "squared":
         return 0.5 * (F[:, 0] - y) ** 2, F - y[:, None], np.ones(len(F))
     if F.shape[1] == 1:  # two scores whose difference is f
@@ -128,7 +132,7 @@ def found_in(witness: dict[str, Any], rows: Rows) -> Found:
         raise ValueError("the parts of the witness do not fit the columns")
     if not all(np.isfinite(part).all() for part in (numbers, mean, scale, stated)) or not (scale > 0).all():
         raise ValueError("the numbers of the witness are not possible")
-    if witness["loss"] not in (("squared",) if classes is None else ("log", "hinge")):
+    if witness["loss"] not in (("squared",) if classes is None else ("log", "hinge", "signs")):
         raise ValueError(f"there is no loss {witness['loss']!r} of such a target")
     if witness["activation"] not in ACTIVATIONS:
         raise ValueError(f"there is no activation {witness['activation']!r}")

@@ -44,6 +44,7 @@ class KernelFeaturesClassifier(KernelFeaturesModel, BayesClassifier):
     """
 
     name = "kernel-features"
+    step_word = "iteration"
     layout: ClassVar[Layout] = layout_with(LogisticRegression, LinearSVC)
     params: ClassVar[Mapping[str, Param]] = {
         "features": FEATURES,

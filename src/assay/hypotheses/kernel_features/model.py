@@ -24,13 +24,15 @@ from assay.hypotheses.kernel_features.claims import approximation_claim, on_feat
 from assay.hypotheses.kernel_features.learning import Learnt, MapError, Wish, learn, mapped_rows
 from assay.hypotheses.kernel_features.maps import KernelMap, LandmarkMap, WaveMap, centred
 from assay.hypotheses.linear.trail import Trail
-from assay.inputs import as_rows, refuse_non_finite
+from assay.inputs import refuse_non_finite
 from assay.kernels import Kernel
 from assay.labels import Labels
 from assay.layout import Layout
 from assay.learner import Fact, Learner, Step, Tensor
+from assay.learner.at_step import answering
+from assay.learner.beginning import fresh_and_rows
 from assay.numerics import Array, Floats
-from assay.params import Param, check_params
+from assay.params import Param
 from assay.store import Record
 
 MOST_IN_MEMORY = 1 << 26  # features that are kept; where there are more, rows in memory are mapped again in every pass
@@ -61,6 +63,17 @@ def layout_with(*linear: type[Learner]) -> Layout:
                 part = replace(part, dims=tuple("D" if dim == "d" else dim for dim in part.dims))
             parts[OURS.get(name, name)] = replace(part, optional=True)
     return parts
+
+
+def parts_of(linear: Learner) -> dict[str, Any]:
+    """What a linear model has learnt, by our names."""
+    return {OURS.get(name, name): getattr(linear, name) for name in linear.layout if hasattr(linear, name)}
+
+
+def parts_at(linear: Learner, step: Step) -> dict[str, Any] | None:
+    """The same at a step of the linear model."""
+    at = linear.at(step)
+    return None if at is None else parts_of(at)
 
 
 @dataclass
@@ -136,16 +149,17 @@ class KernelFeaturesModel(Learner):
 
     def _take(self, linear: Learner, learnt: Learnt) -> None:
         """Set what was learnt."""
+        self._take_map(learnt)
+        vars(self).update(parts_of(linear))
+        self._state = linear._state
+        self._provenance = {"fingerprint": learnt.survey.mark.hex()}
+        self._claims = self._make_claims()
+
+    def _take_map(self, learnt: Learnt) -> None:
         self._map, self.gamma_ = learnt.map, float(learnt.map.kernel.gamma)
         for name, part in learnt.map.parts().items():
             setattr(self, f"{name}_", part)
         self.error_rms_, self.error_max_, self.error_trace_, self.error_rows_ = learnt.error
-        for name in linear.layout:
-            if hasattr(linear, name):
-                setattr(self, OURS.get(name, name), getattr(linear, name))
-        self._state = linear._state
-        self._provenance = {"fingerprint": learnt.survey.mark.hex()}
-        self._claims = self._make_claims()
 
     def fit_each(self, X: Any, settings: Sequence[Mapping[str, Any]]) -> Iterator[Self]:
         """A model for each of the settings; those of one map share it and the mapped rows."""
@@ -184,14 +198,20 @@ class KernelFeaturesModel(Learner):
 
     def steps(self, X: Any, y: Any = None, sample_weight: Any = None, *, every: int | None = None) -> Iterator[Step]:
         """Those of the linear model, on the mapped rows."""
-        check_params(self)
-        rows, engine = as_rows(X, y, sample_weight).in_memory(), Threads(1)
+        fresh, rows = fresh_and_rows(self, X, y, sample_weight)
+        engine = Threads(1)
         with one_thread_blas():
-            learnt = learn(engine, rows, Wish.of(self, self.features))
+            learnt = learn(engine, rows, Wish.of(fresh, fresh.features), fresh._labels(engine, rows, None))
             mapped = mapped_rows(rows, learnt.map).in_memory()
-        linear: Any = self._linear()
+        fresh._take_map(learnt)
+        linear: Any = fresh._linear()
         for step in linear.steps(mapped, every=every):
-            yield replace(step, values={OURS.get(name, name): value for name, value in step.values.items()})
+            values = {OURS.get(name, name): value for name, value in step.values.items()}
+            yield replace(step, values=values, state=answering(fresh, partial(parts_at, linear, step)))
+
+    def n_steps(self, rows: int, every: int | None = None) -> int | None:
+        """As many as the linear model's."""
+        return self._linear().n_steps(rows, every)
 
     # --- answering --------------------------------------------------------------------------------------------------
 

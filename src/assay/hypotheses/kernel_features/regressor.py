@@ -34,6 +34,7 @@ class KernelFeaturesRegressor(KernelFeaturesModel, Regressor):
     """
 
     name = "features-regressor"
+    step_word = "block"
     layout: ClassVar[Layout] = layout_with(Ridge)
     params: ClassVar[Mapping[str, Param]] = {
         "features": FEATURES,

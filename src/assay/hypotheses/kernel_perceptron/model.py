@@ -23,6 +23,7 @@ from assay.kernels import Expansion, Kernel
 from assay.layout import Layout
 from assay.learner import Classifier, Step
 from assay.learner.prospect import Features, Prospect
+from assay.learner.step import checked, shown_of, some_of
 from assay.numerics import Array, Floats
 from assay.params import Param
 from assay.store import Record
@@ -54,6 +55,7 @@ class KernelPerceptron(Classifier):
     """
 
     name = "kernel-perceptron"
+    step_word = "visit"
     ends_by_itself = False  # rows that nothing separates never end it
     depends_on_order = True
     params: ClassVar[Mapping[str, Param]] = PARAMS
@@ -239,7 +241,11 @@ class KernelPerceptron(Classifier):
         """
         from assay.hypotheses.kernel_perceptron.steps import steps_of
 
-        return steps_of(self, X, y, sample_weight, every or 1)
+        return some_of(steps_of(self, X, y, sample_weight, checked(every) or 1), every)
+
+    def n_steps(self, rows: int, every: int | None = None) -> int | None:
+        """The visits of a whole fit; None before."""
+        return shown_of(self.t_, every) if getattr(self, "history_", None) == "fit" else None
 
     # --- answering --------------------------------------------------------------------------------------------------
 
@@ -255,9 +261,12 @@ class KernelPerceptron(Classifier):
 
     def _expand(self) -> None:
         """Make the function that answers."""
+        self._f = self._function(self.support_vectors_, self.support_, self.dual_coef_)
+
+    def _function(self, vectors: Floats, support: Array, coef: Floats) -> Expansion:
         kernel = self._kernel()
-        rows = self.support_ if kernel.name == "precomputed" else self.support_vectors_
-        self._f = Expansion(kernel, rows, self.dual_coef_, np.zeros(len(self.dual_coef_)))
+        rows = support if kernel.name == "precomputed" else vectors
+        return Expansion(kernel, rows, coef, np.zeros(len(coef)))
 
     def _scores(self, X: Array) -> Floats:
         """(n, 1) for two classes, else (n, K)."""

@@ -19,6 +19,7 @@ from assay.hypotheses.perceptron_run import Rule, visits
 from assay.numerics import Array, Floats
 
 CHUNK = 256  # rows visited with one block of kernel values
+MOST_KEPT = 32  # blocks of chunks that come again in every pass: 16 MB
 
 
 class Run:
@@ -39,6 +40,7 @@ class Run:
         self.converged, self.closest = False, np.inf
         self.scores = np.zeros_like(beta)
         self._log: list[tuple[Array, Floats]] = [(self.kept, beta[:, self.kept])] if len(self.kept) else []
+        self._blocks: dict[int, Floats] = {}  # by the chunk's first place in a pass
 
     # --- what a pass is ---------------------------------------------------------------------------------------------
 
@@ -58,14 +60,17 @@ class Run:
             yield from self._searches(most)
             return
         since: dict[int, int] = {}  # of each chunk: how much of the log its scores hold
+        order = self.order_of(1)
         for self.passes in range(1, most + 1):
-            order, before, start = self.order_of(self.passes), self.mistakes, len(self._log)
+            if self.rule.shuffle:
+                order = self.order_of(self.passes)
+            before, start = self.mistakes, len(self._log)
             for a in range(0, len(order), CHUNK):
                 rows = order[a : a + CHUNK]
                 if self.budget is not None:
                     yield self._chunk_within(rows)
                     continue
-                yield self._chunk(rows, start if self.rule.shuffle else since.get(a, 0))
+                yield self._chunk(rows, start if self.rule.shuffle else since.get(a, 0), a)
                 since[a] = len(self._log)
             if self.rule.shuffle and self.budget is None:
                 self._settle(order, start)
@@ -107,7 +112,18 @@ class Run:
         """Bring all scores up to date with a pass."""
         self._catch_up(np.sort(order), start)
 
-    def _chunk(self, rows: Array, start: int) -> Visits:
+    def _among(self, rows: Array, first: int | None) -> Floats:
+        """The kernel's values among the rows of a chunk. Where the same chunks come in every pass (`first`: its place), they are kept."""
+        if first is None or self.rule.shuffle:
+            return self.values.block(rows, rows)
+        found = self._blocks.get(first)
+        if found is None:
+            found = self.values.block(rows, rows)
+            if len(self._blocks) < MOST_KEPT:
+                self._blocks[first] = found
+        return found
+
+    def _chunk(self, rows: Array, start: int, first: int | None = None) -> Visits:
         from assay.loops.kernels import perceptron as loops
 
         held = self.scores[:, rows]  # a shuffled pass starts from the scores of the pass before
@@ -116,7 +132,7 @@ class Run:
         done = Visits(rows, S, np.full(B, -1), np.full(B, -1))
         if loops.first_mistake(S, codes, self.rule.zero, 0, B)[0] < B:
             done = done._replace(scores=np.empty_like(S))
-            G = self.values.block(rows, rows)
+            G = self._among(rows, first)
             loops.visit(S, G, codes, steps, self.rule.zero, done.scores, done.rivals)
         self._count(done)
         self.scores[:, rows] = held if self.rule.shuffle else S

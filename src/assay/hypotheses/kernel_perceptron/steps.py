@@ -3,68 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.engines import ArrayRows
 from assay.engines.blas import one_thread_blas
 from assay.engines.threads import Threads
+from assay.hypotheses.kernel_perceptron.bound import mistake_bound
 from assay.hypotheses.kernel_perceptron.run import Run
 from assay.hypotheses.kernel_perceptron.start import begin, rule_of
 from assay.hypotheses.kernel_perceptron.visits import Visits
 from assay.hypotheses.perceptron_answers import mean_weights
 from assay.hypotheses.perceptron_look import class_factors
-from assay.inputs import as_rows
+from assay.hypotheses.perceptron_measures import mistakes_so_far
 from assay.learner import Step
-from assay.numerics import Array
-from assay.params import check_params
+from assay.learner.at_step import answering
+from assay.learner.beginning import fresh_and_rows
+from assay.numerics import Array, Floats
 
 if TYPE_CHECKING:
     from assay.hypotheses.kernel_perceptron.model import KernelPerceptron
 
 
 def steps_of(model: KernelPerceptron, X: Any, y: Any, sample_weight: Any, every: int) -> Iterator[Step]:
-    """Every `every`-th visit of a fit, and the last."""
-    fresh = type(model)(**model.get_params())
-    check_params(fresh)
-    rows, engine = as_rows(X, y, sample_weight).in_memory(), Threads(1)
-    assert isinstance(rows, ArrayRows)
-    fresh._forget()
-    fresh._remember_columns(rows)
+    """Every `every`-th visit of a fit at least, and the last."""
+    fresh, rows = fresh_and_rows(model, X, y, sample_weight)
+    engine = Threads(1)
     with one_thread_blas():
         rule, labels = rule_of(fresh), fresh._classes_of(engine, rows, True, None)
         fresh.class_factor_ = class_factors(fresh.class_weight, engine, rows, labels, True)
-        run = begin(fresh, rule, labels, rows, True).run
-        seen, number, held = Seen(run, fresh.classes_), 0, None
-        for done in run.passes_of(int(fresh.max_iter)):
-            for values in seen.visits(done):
-                number += 1
-                held = Step(number, min(len(rows.X), number), values)
-                if number % every == 0:
-                    yield held
-                    held = None
-        if held is not None:
-            yield held
+        begun = begin(fresh, rule, labels, rows, True)
+        seen, bound = Seen(begun.run, fresh.classes_, every), mistake_bound(fresh, begun.run, begun.X)
+        for values in (values for done in begun.run.passes_of(int(fresh.max_iter)) for values in seen.visits(done)):
+            state = answering(fresh, partial(_learnt, fresh, begun.X, values))
+            told = (mistakes_so_far(seen.mistakes, bound, starts_at_zero=True),)
+            yield Step(seen.count, min(len(rows.X), seen.count), values, told, state)
+
+
+def _learnt(model: KernelPerceptron, X: Floats, values: dict[str, Any]) -> dict[str, Any]:
+    """The support rows and the function that they make."""
+    support = values["support_"]
+    vectors = np.empty((len(support), 0)) if model.kernel == "precomputed" else X[support]
+    learnt = {name: values[name] for name in model.layout if name in values}
+    return {**learnt, "support_vectors_": vectors, "_f": model._function(vectors, support, values["dual_coef_"])}
 
 
 class Seen:
     """The coefficients after each single visit, made again from what a chunk of visits did."""
 
-    def __init__(self, run: Run, classes: Array) -> None:
-        self.run, self.classes = run, classes
+    def __init__(self, run: Run, classes: Array, every: int) -> None:
+        self.run, self.classes, self.every = run, classes, every
         self.beta = np.zeros_like(run.beta)
         self.drift = None if run.drift is None else np.zeros_like(run.beta)
-        self.count = 0
+        self.count, self.mistakes = 0, 0
 
     def visits(self, done: Visits) -> Iterator[dict[str, Any]]:
-        """What each visit of a chunk shows."""
+        """What every `every`-th visit shows, and the last of a chunk, which may be the last of all."""
         for r, row in enumerate(done.rows):
             scores, rival, gone = done.scores[:, r], int(done.rivals[r]), int(done.gone[r])
-            code = int(scores[0] >= 0) if len(scores) == 1 else int(scores.argmax())
             if rival >= 0:
                 self._correct(int(row), rival, gone)
+                self.mistakes += 1
             self.count += 1
+            if self.count % self.every and r + 1 < len(done.rows):
+                continue
+            code = int(scores[0] >= 0) if len(scores) == 1 else int(scores.argmax())
             yield {
                 "row": int(row),
                 "score": float(scores[0]) if len(scores) == 1 else scores.copy(),

@@ -21,6 +21,7 @@ from assay.kernels import Kernel, resolve
 from assay.labels import Labels
 from assay.learner import Step
 from assay.learner.prospect import Features
+from assay.learner.step import some_of
 from assay.learner.stopping import Stopping
 from assay.numerics import Array, Floats
 
@@ -32,6 +33,7 @@ class KernelMachine(LearntMachine):
     """A function of the kernel with few rows: f(x) = Σ β_i K(x_i, x) + b, by the dual of a support vector machine."""
 
     slow_rows: ClassVar[int | None] = 1024
+    step_word = "working set"
 
     C: float
     kernel: Any
@@ -112,6 +114,8 @@ class KernelMachine(LearntMachine):
             solved = solve_all(tasks, plan, stopping, self._watched(len(tasks)))
             self._finish(kernel, given, tasks, solved, plan, stopping)
         if not self.converged_:
+            if stopping.why is not None:
+                self._provenance["ended"] = stopping.why
             warn_unfinished(self, stopping)
 
     def _posed(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> tuple[Kernel, Gathered, list[Task]]:
@@ -176,7 +180,10 @@ class KernelMachine(LearntMachine):
         """The multipliers after each working set, problem by problem; the last step is the fitted model."""
         from assay.hypotheses.kernel_svm.steps import steps_of
 
-        return steps_of(self, X, y, sample_weight, every or 1)
+        return some_of(steps_of(self, X, y, sample_weight), every)
+
+    def _keep_uncalibrated(self) -> None:
+        """Set what probabilities are made of before it is learnt, where there are any."""
 
     # --- answering --------------------------------------------------------------------------------------------------
 

@@ -217,6 +217,11 @@ class SVC(ClassAnswers):
             self.calibration_ = calibrated(self, kernel, given, plan, stopping)
             self.loss_ = loss_on_rows(self, given)
 
+    def _keep_uncalibrated(self) -> None:
+        self.calibration_, self.loss_ = None, None
+        if self.probability:
+            self.calibration_ = np.ones(2 if len(self.classes_) == 2 or self._one_vs_one() else 1)
+
     def _make_claims(self) -> tuple[Claim, ...]:
         from assay.hypotheses.kernel_svm.claims import svc_claims
 

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from assay.errors import ConvergenceWarning, as_seen_by_sklearn, tell
-from assay.learner.stopping import Stopping
+from assay.learner.stopping import INTERRUPTED, Stopping
 
 
 def warn_unfinished(model: Any, stopping: Stopping) -> None:
     """Say why the gap of a fit is above its tolerance, and what to do."""
     late = model.gap_ > model.tol
     many = f" in {int(late.sum())} of {len(late)} problems" if len(late) > 1 else ""
-    if stopping.interrupted:
+    if stopping.why == INTERRUPTED:
         why, what = "was interrupted", "Fit again, or allow a larger tol."
     elif model.max_iter != -1 and bool(np.any(model.n_iter_[late] >= model.max_iter)):
         why, what = f"stopped at max_iter={model.max_iter}", "Raise max_iter, or allow a larger tol."

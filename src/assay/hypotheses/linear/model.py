@@ -14,9 +14,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from assay.certify import Claim
-from assay.engines import ArrayRows, Engine, Rows, SparseRows
-from assay.engines.blas import one_thread_blas
-from assay.engines.threads import Threads
+from assay.engines import Engine, Rows
 from assay.errors import ConvergenceWarning, as_seen_by_sklearn, tell
 from assay.hypotheses.linear.claims import gap_claim
 from assay.hypotheses.linear.freedom import count_free, effective_freedom
@@ -26,9 +24,9 @@ from assay.hypotheses.linear.solving import iterates
 from assay.hypotheses.linear.survey import Survey, survey
 from assay.hypotheses.linear.targets import Prepared, Targets, prepare
 from assay.hypotheses.linear.trail import Start, Trail
-from assay.inputs import as_rows
 from assay.layout import Layout
 from assay.learner import Fact, Learner, Step, Tensor
+from assay.learner.step import some_of
 from assay.numerics import Floats
 from assay.risk.surrogates import MARGIN
 from assay.solvers.iterate import Iterate, Support, last
@@ -161,6 +159,7 @@ class LinearModel(Learner):
         for number, positive in enumerate(task.problems):
             posed = task.posed(positive)
             at = self._solve(task, posed, solver, None if start is None else start[number])
+            at = self._settle(task, posed, at)
             answers.append(at)
             weights.append(about_zero(at.w, posed.problem.centre))
         self._finish(task, solver, answers, np.concatenate([np.atleast_2d(w) for w in weights]))
@@ -186,6 +185,10 @@ class LinearModel(Learner):
         w = start.w.copy()
         w[..., -1] *= task.plan.fit_intercept  # an intercept that is not fitted stays where it begins
         return last(iterates(posed, task.plan, solver, about_centre(w, posed.problem.centre)))
+
+    def _settle(self, task: Task, posed: Posed, at: Iterate) -> Iterate:
+        """What becomes of a problem's last state; where its minimum does not exist, that may be other weights."""
+        return at
 
     def _finish(self, task: Task, solver: str, answers: list[Iterate], w: Floats) -> None:
         """Set what was learnt."""
@@ -255,25 +258,10 @@ class LinearModel(Learner):
 
     # --- states on the way --------------------------------------------------------------------------------------------
 
+    step_word = "iteration"
+
     def steps(self, X: Any, y: Any = None, sample_weight: Any = None, *, every: int | None = None) -> Iterator[Step]:
         """The weights after each iteration (of each problem in turn): coef_, intercept_, objective and relative gap."""
-        model = type(self)(**self.get_params())
-        rows = as_rows(X, y, sample_weight, sparse=True).in_memory()
-        assert isinstance(rows, ArrayRows | SparseRows)
-        model._forget()
-        model._remember_columns(rows)
-        with one_thread_blas():
-            task = model._task(Threads(1), rows, True, None)
-            solver = model._solver(task, rows)
-            number, before = 0, np.zeros((0, rows.n_columns + 1))
-            for k, positive in enumerate(task.problems):
-                posed = task.posed(positive)
-                for at in iterates(posed, task.plan, solver):
-                    w = np.atleast_2d(about_zero(at.w, posed.problem.centre))
-                    later = np.zeros((len(task.problems) - k - 1, w.shape[1]))  # problems whose turn has not come
-                    if at.number % (every or 1) == 0 or at.done:
-                        number += 1
-                        W = np.concatenate([before, w, later])
-                        learnt = {"coef_": W[:, :-1], "intercept_": W[:, -1], "objective": at.objective, "gap": at.gap}
-                        yield Step(number, len(rows.X), {**learnt, "problem": positive, "width": at.width})
-                before = np.concatenate([before, w])
+        from assay.hypotheses.linear.steps import steps_of
+
+        return some_of(steps_of(self, X, y, sample_weight), every)

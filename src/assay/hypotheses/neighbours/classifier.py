@@ -198,3 +198,8 @@ class KNeighborsClassifier(NeighboursModel, ProbableClassifier):
         tied = np.flatnonzero(shares.argmax(axis=1) != best)
         shares[tied, best[tied]] = np.nextafter(shares[tied].max(axis=1), np.inf)
         return shares
+
+    def _both_block(self, block: Block) -> Array:
+        """The neighbours are looked for once: the greatest share is the label's."""
+        shares = self._proba_block(block)
+        return np.column_stack([shares.argmax(axis=1), shares])

@@ -32,6 +32,7 @@ from assay.labels import Labels
 from assay.layout import Layout
 from assay.learner import Fact, Step, Tensor
 from assay.learner.prospect import Features, Prospect
+from assay.learner.step import some_of
 from assay.neighbours.geometry import NORMS, Geometry
 from assay.numerics import Array, Floats
 from assay.params import N_JOBS, Choice, Param, Range
@@ -105,6 +106,7 @@ class NeighboursModel(Asking, Choosing):
 
     _far: Rows | None = None  # the rows of the fit where they are not in memory
     _hood: Neighbourhood | None = None
+    step_word = "look"
 
     # --- taking part in a comparison --------------------------------------------------------------------------------
 
@@ -309,7 +311,7 @@ class NeighboursModel(Asking, Choosing):
         nodes of the tree looked at or left out, the neighbours so far, and the answer."""
         from assay.hypotheses.neighbours.steps import steps_of
 
-        return steps_of(self, X, y, sample_weight, query, every or 1)
+        return some_of(steps_of(self, X, y, sample_weight, query), every)
 
     # --- file -------------------------------------------------------------------------------------------------------
 

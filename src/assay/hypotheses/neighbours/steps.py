@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,11 +12,12 @@ from assay.engines import ArrayRows
 from assay.engines.threads import Threads
 from assay.errors import DataError
 from assay.hypotheses.neighbours.neighbourhood import Neighbourhood
-from assay.inputs import as_rows
-from assay.learner import Step
+from assay.learner import Measure, Step
+from assay.learner.at_step import answering
+from assay.learner.beginning import fresh_and_rows
+from assay.learner.step import measures
 from assay.neighbours.plain import HAMMING
 from assay.numerics import Floats
-from assay.params import check_params
 
 if TYPE_CHECKING:
     from assay.hypotheses.neighbours.model import NeighboursModel
@@ -23,22 +25,38 @@ if TYPE_CHECKING:
 PIECES = 8  # in which rows are looked at where no tree helps
 
 
-def steps_of(model: NeighboursModel, X: Any, y: Any, sample_weight: Any, query: Any, every: int) -> Iterator[Step]:
-    """Every `every`-th state of a fit and of one query, and the last."""
-    fresh = type(model)(**model.get_params())
-    check_params(fresh)
-    rows = as_rows(X, y, sample_weight).in_memory()
-    assert isinstance(rows, ArrayRows)
+def steps_of(model: NeighboursModel, X: Any, y: Any, sample_weight: Any, query: Any) -> Iterator[Step]:
+    """The states of a fit and of one query."""
+    fresh, rows = fresh_and_rows(model, X, y, sample_weight)
     turning = fresh._watch(lambda: fresh.fit(rows))  # type: ignore[attr-defined]
-    hood, n = fresh._neighbourhood(), len(rows.X)
-    held, number = None, 0
+    hood, n, looked = fresh._neighbourhood(), len(rows.X), 0
     for number, values in enumerate(_states(fresh, hood, turning, _asked(fresh, rows, query)), 1):
-        held = Step(number, n, values)
-        if number % every == 0:
-            yield held
-            held = None
-    if held is not None:
-        yield held
+        looked += len(values.get("rows", ())) if values.get("looked") else 0
+        yield Step(
+            number, n, values, _measures(values, looked, n), answering(fresh, partial(_parts, fresh, hood, values))
+        )
+
+
+def _parts(model: NeighboursModel, hood: Neighbourhood, values: dict[str, Any]) -> dict[str, Any]:
+    """What answers at a step: the metric so far (while it turns, k="auto" is 1), the best number of neighbours so far, or the whole fit."""
+    if "W" in values:
+        sizes, directions = np.linalg.eigh(values["W"])
+        L = directions * np.sqrt(np.maximum(sizes, 0.0))
+        k = 1 if model.n_neighbors == "auto" else int(model.n_neighbors)
+        return {"map_": L, "n_neighbors_": k, "_hood": None}
+    return {"n_neighbors_": values.get("best", model.n_neighbors_), "_hood": hood}
+
+
+def _measures(values: dict[str, Any], looked: int, n: int) -> tuple[Measure, ...]:
+    """How far each part has come: the metric, the choice of k, the search."""
+    if "objective" in values:
+        share = values["objective"]
+        text = f"{share:.4f}: mean chance that a row left out is named rightly"
+        return measures(Measure("soft neighbours", share, 1.0, text, better="up"))
+    if "loss" in values:
+        text = f"left out in turn, {values['k']} neighbours: loss {values['loss']:.4g}"
+        return measures(Measure("leave-one-out loss", values["loss"], None, text))
+    return (Measure("rows looked at", float(looked), float(n), f"{looked} of {n} rows looked at", better=None),)
 
 
 def _asked(model: NeighboursModel, rows: ArrayRows, query: Any) -> tuple[Floats, int]:
@@ -108,11 +126,12 @@ def _scanned(model: NeighboursModel, hood: Neighbourhood, Z: Floats, own: int, k
 
 
 def _so_far(hood: Neighbourhood, best: tuple[tuple[int, float], ...], own: int) -> dict[str, Any]:
-    """Row numbers and distances of the nearest so far, without the query itself."""
+    """Row numbers and distances of the nearest so far, without the query itself, and the row that it is."""
     numbers = [row if hood.numbers is None else int(hood.numbers[row]) for row, _ in best]
     kept = [i for i, row in enumerate(numbers) if row != own]
     far = np.array([best[i][1] for i in kept])
     return {
         "neighbours": np.array([numbers[i] for i in kept], dtype=np.int64),
         "distances": hood.geometry.distances(far, hood.columns),
+        **({"row": own} if own >= 0 else {}),
     }

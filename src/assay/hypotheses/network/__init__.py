@@ -1,7 +1,8 @@
 """Neural networks: a classifier and a regressor of any number of layers.
 
 Files: `parts` (hyper-parameters, learnt parts), `survey` (what is known before the first epoch), `standard` (columns brought to one scale, and weights
-back), `task` (rows as the loops want them), `plan` (the rule, its rate, when to stop), `epochs` (mini-batches), `whole_batch` (L-BFGS),
+back), `task` (rows as the loops want them), `plan` (the rule, its rate, when to stop), `epochs` (mini-batches), `straying` (when they went astray),
+`walks` and `together` (where batches run: here, where rows lie, or on all workers of a cluster), `whole_batch` (L-BFGS),
 `model` (what both estimators share).
 """
 

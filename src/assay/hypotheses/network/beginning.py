@@ -8,7 +8,7 @@ import numpy as np
 
 from assay.errors import DataError, ParameterError
 from assay.hypotheses.network.parts import hidden_sizes
-from assay.hypotheses.network.standard import Standard, deviations
+from assay.hypotheses.network.standard import Standard, count, deviations
 from assay.hypotheses.network.survey import Survey
 from assay.networks import Layer, Shape
 
@@ -17,11 +17,17 @@ if TYPE_CHECKING:
     from assay.hypotheses.network.model import NetworkModel
 
 START = 0  # what a draw is for
+MOST_WEIGHTS = 1 << 29  # 2 GB of float32, of which a fit needs some ten times as much
 
 
 def shape_of(model: LearntNetwork, given: Any, outputs: int) -> Shape:
     """The shape that hyper-parameters ask for."""
     widths = (int(model.n_features_in_), *hidden_sizes(given["hidden_layer_sizes"]), outputs)
+    if count(widths) > MOST_WEIGHTS:
+        raise ParameterError(
+            f"{type(model).__name__}: {widths[0]} columns and hidden_layer_sizes={given['hidden_layer_sizes']!r} make {count(widths):,} weights, and at most "
+            f"{MOST_WEIGHTS:,} are possible: take fewer units, or fewer columns."
+        )
     return Shape(widths, given["activation"], bool(given["output_bias"]))
 
 

@@ -78,7 +78,7 @@ def _loss(model: Any, found: Measured, witness: dict[str, Any]) -> Claim:
     objective = found.loss + 0.5 * found.penalty * found.squares
     held = ", those held out for early stopping among them" if model.validation_scores_ is not None else ""
     if _classifies(model):
-        value, what = found.loss, f"the mean {witness['loss']} loss"
+        value, what = found.loss, f"the mean {model.loss} loss"
         inside = f"{objective:.6g} with the penalty"
     else:
         value, what = 2.0 * found.loss * float(model.target_scale_) ** 2, "the mean square error"
@@ -122,7 +122,8 @@ def _best_epoch(model: Any) -> Claim:
     if scores is None:
         value = float(curve[best - 1])
         statement = (
-            f"of {len(curve)} epochs the loss was least in number {best}; the model has the weights of the last one"
+            f"of {len(curve)} epochs the loss was least in number {best}; the model has the weights after "
+            f"{'it' if model.kept_best_ else 'the last one'}"
         )
     else:
         value = float(scores[best - 1])

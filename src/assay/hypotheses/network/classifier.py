@@ -33,16 +33,18 @@ class MLPClassifier(NetworkModel, ProbableClassifier):
 
         a₀ = x,   a_l = φ(W_lᵀ a_{l−1} + b_l),   f(x) = W_Lᵀ a_{L−1} + b_L;      answer: the greatest score, of two classes f(x) > 0
 
-    The zero-one risk is what counts and cannot be descended; `loss="log"` (of softmax(f), or of σ(f) for two classes) or "hinge" take its place,
+    The zero-one risk is what counts and cannot be descended; `loss="log"` (of softmax(f), or of σ(f) for two classes), "hinge" or "squared" (distance to +1 for the row's own class, −1 for others) take its place,
     and `zero_one_curve_` has the share of wrong answers beside `loss_curve_`, as seen in each epoch before each step. Columns are
     standardised inside; `coefs_` and `intercepts_` are those of the columns as they are, the penalty is that of standardised ones.
 
     Mini-batches are an ordered stream: rows come in blocks (`assay.engines.block_rows`), in a new order within each block in each epoch,
-    and no batch crosses blocks, so bits are the same on every engine; more threads help where batches are large, a cluster does not.
+    and no batch crosses blocks, so bits are the same on every engine. More threads help where batches are large. On a cluster the weights travel to the
+    worker that has a block; batches so large that a round trip each (2.5 ms and more) is made good are shared by all workers, each of which then
+    holds a copy of the rows: the clock decides, and the bits do not change.
     `solver="lbfgs"` folds the gradient of all rows wherever they are. `early_stopping` keeps the weights of the best epoch, else those
     of the last one stay. Where the loss grows beyond all bounds the epoch is taken back and steps are halved. Ctrl-C and
     `max_seconds` end a fit with what it has. A weight of a row multiplies its loss; rows of weight 0 are in no batch. `partial_fit`
-    goes through more rows once, standardised as the first ones were.
+    goes through more rows once, standardised as the first ones were. Sparse rows are filled in with their zeros block by block.
 
     >>> X, y = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], ["same", "same", "other", "other"]
     >>> model = MLPClassifier((8,), activation="tanh", solver="lbfgs").fit(X, y)
@@ -53,7 +55,7 @@ class MLPClassifier(NetworkModel, ProbableClassifier):
     name = "mlp"
     params: ClassVar[Mapping[str, Param]] = {
         **PARAMS,
-        "loss": Choice(options=("log", "hinge"), doc="what a row costs; only 'log' has probabilities"),
+        "loss": Choice(options=("log", "hinge", "squared"), doc="what a row costs; only 'log' has probabilities"),
         "class_weight": CLASS_WEIGHT,
     }
     layout: ClassVar[Layout] = {
@@ -162,7 +164,7 @@ class MLPClassifier(NetworkModel, ProbableClassifier):
     partial_fit = OnlyIf(_partial_fit, takes_pieces, NO_PIECES)
 
     def _loss_name(self) -> str:
-        return self.loss
+        return "signs" if self.loss == "squared" else self.loss
 
     def _outputs_of_fit(self) -> int:
         K = len(self.classes_)

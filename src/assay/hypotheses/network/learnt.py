@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from assay.certify import Claim
-from assay.engines import Block
+from assay.engines import Block, SparseMatrix, block_rows
+from assay.engines.rows import cut
 from assay.errors import ModelFileError
 from assay.hypotheses.network.beginning import shape_of
 from assay.hypotheses.network.net import Net
@@ -36,6 +37,7 @@ class LearntNetwork(ClaimsWhenAsked):
     validation_scores_: Floats | None
     n_iter_: int
     best_epoch_: int
+    kept_best_: bool | None
     best_loss_: float | None
     loss_: float | None
     measured_: Floats | None
@@ -89,6 +91,10 @@ class LearntNetwork(ClaimsWhenAsked):
         """f(x) of every row: (n, outputs)."""
         self._check_fitted()
         X = block.X
+        if isinstance(X, SparseMatrix):
+            return np.concatenate(
+                [self._f(piece._replace(X=piece.X.toarray())) for piece in cut(block, block_rows(X.n_columns))]
+            )
         if not np.isfinite(X).all():
             refuse_non_finite(X, block.start, self._column_names())
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):

@@ -10,12 +10,14 @@ the slope lies between them, and they are nearly equal but where ℓ has a kink.
 from __future__ import annotations
 
 import math
-from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from assay.engines import Block, Engine, Rows, fold
+from assay.engines import Block, Engine, Rows, block_rows, fold
+from assay.engines.fold import merge_in_order
 from assay.engines.split import row_keys
 from assay.engines.threads import Threads
 from assay.hypotheses.network.parts import DIRECTIONS
@@ -28,9 +30,11 @@ from assay.numerics import Array, Floats
 if TYPE_CHECKING:
     from assay.networks.training import Trainer
 
-MOST_ROWS, FEW_ROWS = 1 << 12, 1 << 8  # of which the gradient is taken, and differences
+MOST_ROWS, FEW_ROWS = 1 << 10, 1 << 7  # of which the gradient is taken, and differences
 STEP, SEED = 1e-6, 0x6E6574
 AT_A_TIME = 1 << 11
+MUCH = 1 << 24  # rows times weights from which threads are worth their start
+MANY = 4  # blocks a thread from which each takes whole ones: of fewer, one may be left with most of the rows
 
 
 class Sums(NamedTuple):
@@ -79,7 +83,12 @@ def measure(engine: Engine, rows: Rows, task: Task, layers: list[Layer], penalty
     every, few = (max(1, -(-many // most)) for most in (MOST_ROWS, FEW_ROWS))
     numbers = packed(layers)
     workers = engine.workers if isinstance(engine, Threads) else 1
-    sums: Sums | None = fold(engine, rows.blocks(), partial(_absorb, task, numbers, every, few, workers), _merge)
+    absorb = partial(_absorb, task, numbers, every, few, workers)
+    sums: Sums | None
+    if isinstance(engine, Threads) and many < MANY * workers * block_rows(rows.n_columns):
+        sums = merge_in_order((absorb(part.load()) for part in rows.blocks()), _merge)  # threads share each block
+    else:
+        sums = fold(engine, rows.blocks(), absorb, _merge)
     assert sums is not None
     weights = packed([Layer(W, np.zeros_like(b)) for W, b in layers])
     gradient = sums.gradient / sums.some + penalty * weights
@@ -99,10 +108,15 @@ def measure(engine: Engine, rows: Rows, task: Task, layers: list[Layer], penalty
 
 def directions(shape: Shape) -> Floats:
     """(DIRECTIONS, p), of length 1: signs drawn by a hash; a bias that is not learnt stays."""
-    p = count(shape.widths)
+    return _drawn(tuple(shape.widths), shape.output_bias)
+
+
+@lru_cache(maxsize=2)
+def _drawn(widths: tuple[int, ...], output_bias: bool) -> Floats:
+    p = count(widths)
     signs = np.stack([np.where(row_keys(0, p, SEED + k) & np.uint64(1), 1.0, -1.0) for k in range(DIRECTIONS)])
-    if not shape.output_bias:
-        signs[:, p - shape.widths[-1] :] = 0.0
+    if not output_bias:
+        signs[:, p - widths[-1] :] = 0.0
     found: Floats = signs / np.sqrt((signs * signs).sum(axis=1, keepdims=True))
     return found
 
@@ -113,19 +127,31 @@ def _absorb(task: Task, numbers: Floats, every: int, few: int, workers: int, blo
     numbers, shape, kept = np.require(numbers, None, ["C", "A"]), task.shape, keep(task, block)
     if not len(kept.target):
         return Sums(0.0, 0.0, 0.0, 0.0, np.zeros(len(numbers)), 0.0, np.zeros((4, DIRECTIONS)), 0.0)
-    trainer = Trainer(shape, task.loss, unpacked(shape.widths, numbers), np.float64, Threads(workers))
-    all_of = np.zeros(3)
-    pieces = range(0, len(kept.target), AT_A_TIME)
-    for found in Threads(workers).map(partial(_losses, task, trainer, kept), pieces):
-        all_of += found
+    trainer = Trainer(shape, task.loss, unpacked(shape.widths, numbers), np.float64, Threads(1))
+    pieces = [partial(_losses, task, trainer, kept, first) for first in range(0, len(kept.target), AT_A_TIME)]
+    work: list[Callable[[], Any]] = [partial(_sloped, task, trainer, numbers, kept, every, few), *pieces]
+    workers = workers if len(kept.target) * len(numbers) > MUCH else 1
+    sloped, *losses = Threads(workers).map(_call, work)
+    weight, loss, wrong = np.add.accumulate(losses)[-1].tolist()
+    return Sums(weight, loss, wrong, *sloped)
+
+
+def _call(work: Callable[[], Any]) -> Any:
+    return work()
+
+
+def _sloped(
+    task: Task, trainer: Trainer, numbers: Floats, kept: Kept, every: int, few: int
+) -> tuple[float, Floats, float, Floats, float]:
+    """Of some rows Σ c and the gradient; of few Σ c, slopes and differences, and the greatest |f|."""
+    shape = task.shape
     some, picked = (_standardised(task, kept, slice(None, None, step)) for step in (every, few))
     gradient, slope = (packed(shape.layers(trainer.gradient(rows)[1])) for rows in (some, picked))
     U, slopes = directions(shape), np.empty((4, DIRECTIONS))
     slopes[0] = [float((u * slope).sum()) for u in U]
     slopes[1:] = _differences(task, numbers, U, picked)
     top = float(np.abs(trainer.outputs(picked.X)).max())
-    weight, loss, wrong = all_of.tolist()
-    return Sums(weight, loss, wrong, float(some.weights.sum()), gradient, float(picked.weights.sum()), slopes, top)
+    return float(some.weights.sum()), gradient, float(picked.weights.sum()), slopes, top
 
 
 def _losses(task: Task, trainer: Trainer, kept: Kept, first: int) -> Floats:
@@ -153,7 +179,7 @@ def _merge(a: Sums, b: Sums) -> Sums:
 def _standardised(task: Task, kept: Kept, piece: slice) -> Prepared:
     X, target, c = kept.X[piece], kept.target[piece], None if kept.c is None else kept.c[piece]
     numbers, codes = (None, target) if task.labels is not None else (task.standard.numbers(target), None)
-    return prepare(task.shape, X, codes, numbers, c, np.float64, task.standard.rows)
+    return prepare(task.shape, X, codes, numbers, c, np.float64, task.standard.columns)
 
 
 def _target(task: Task, rows: Prepared) -> Array:

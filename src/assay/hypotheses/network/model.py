@@ -18,15 +18,16 @@ from assay.hypotheses.network.learnt import LearntNetwork
 from assay.hypotheses.network.measure import measure
 from assay.hypotheses.network.parts import PARAMS
 from assay.hypotheses.network.plan import Plan
-from assay.hypotheses.network.saying import Progress, warn_at_end
+from assay.hypotheses.network.saying import Progress, warn_at_end, warn_of_long_steps, warn_of_what_is_left_out
 from assay.hypotheses.network.standard import Standard, count, packed, unpacked
 from assay.hypotheses.network.survey import Survey, survey
 from assay.hypotheses.network.task import Task
-from assay.hypotheses.network.walks import walk_of
+from assay.hypotheses.network.together import walk_of
 from assay.hypotheses.network.whole_batch import WholeBatch
 from assay.labels import Labels
 from assay.learner import Step
 from assay.learner.prospect import Features, Prospect
+from assay.learner.step import shown_of, some_of
 from assay.learner.stopping import Stopping
 from assay.networks import Layer
 from assay.numerics import Floats
@@ -57,6 +58,7 @@ class NetworkModel(LearntNetwork):
     """A network and how it learns: one epoch of mini-batches after another, or all rows at once."""
 
     params: ClassVar[Mapping[str, Param]] = PARAMS
+    takes_sparse, fills_sparse = True, True
     ends_by_itself = False  # an epoch more may always make the loss less
 
     hidden_layer_sizes: Any
@@ -80,6 +82,7 @@ class NetworkModel(LearntNetwork):
     on_progress: Callable[[str], None] | None = None  # hears a line a second or so of a long fit
     _before: Any = None  # the fit to go on with
     _in_pieces = False
+    step_word = "epoch"
 
     @property
     def depends_on_order(self) -> bool:
@@ -105,7 +108,7 @@ class NetworkModel(LearntNetwork):
         """Ever more units, and with many of them a stronger and a weaker penalty; rows held out say when to stop."""
         if cls._kind != kind:
             return None
-        unfit = "words become many sparse columns, and this model takes dense ones" if features.text else None
+        unfit = "words become many sparse columns, and this model fills in all their zeros" if features.text else None
         usual = {"early_stopping": features.rows >= 2000, "learning_rate_init": 3e-3}
         tried: tuple[tuple[tuple[int, ...], float], ...] = (
             ((32,), 1e-4),
@@ -141,9 +144,10 @@ class NetworkModel(LearntNetwork):
                 if progress is not None:
                     progress.hear(epoch)
             self._finish(engine, rows, work, epochs)
+        if isinstance(work.runner, Epochs) and work.runner.halved:
+            warn_of_long_steps(self, work.runner.halved, work.runner.pace.rate)
         if self.whole_:
-            rate = work.runner.pace.rate if isinstance(work.runner, Epochs) else None
-            warn_at_end(self, work.stopping, work.runner.halved, rate)
+            warn_at_end(self, work.stopping)
 
     def _begin(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> Work:
         before, self._before = self._before, None
@@ -166,6 +170,8 @@ class NetworkModel(LearntNetwork):
         seed, dtype = int(self.random_state or 0), "float64" if self.solver == "lbfgs" else self.dtype
         task = Task(shape, self._loss_name(), standard, labels, factor, weight / n, dtype, held, seed)
         plan = Plan.of(self, self._batch(n))
+        if plan.solver == "lbfgs":
+            warn_of_what_is_left_out(self)
         stopping = Stopping(None if self._in_pieces else self.max_seconds, least=1)
         runner = self._runner(engine, rows, task, plan, layers, n, stopping, None if afresh else self)
         if isinstance(runner, Epochs) and held and before is not None and before.validation_scores_ is not None:
@@ -200,7 +206,7 @@ class NetworkModel(LearntNetwork):
             trainer.begun = int(going_on.batches_)
         if self._in_pieces:
             plan = plan.once()
-        return Epochs(task, plan, trainer, walk_of(engine, rows, task), stopping)
+        return Epochs(task, plan, trainer, walk_of(engine, rows, task, n, plan.batch), stopping)
 
     def _batch(self, n: int) -> int:
         if self.batch_size == "auto":
@@ -224,7 +230,7 @@ class NetworkModel(LearntNetwork):
         self.mean_, self.scale_ = task.standard.mean, task.standard.scale
         self._keep_target(task.standard)
         self._keep_curves(task, epochs)
-        self.t_ = int(work.runner.seen)
+        self.t_, self.kept_best_ = int(work.runner.seen), work.runner.kept_best or None
         self.rows_, self.weight_ = work.found.total, work.weight
         self.converged_, self.whole_ = bool(work.runner.converged), not self._in_pieces
         self.batch_ = work.runner.plan.batch
@@ -232,7 +238,8 @@ class NetworkModel(LearntNetwork):
         self._provenance, self._made = {}, None
         if self.whole_:
             self._look_back(engine, rows, task, round(work.weight / task.unit))
-            self._provenance = {"fingerprint": work.found.mark.hex()}
+            ended = {} if self.converged_ or work.stopping.why is None else {"ended": work.stopping.why}
+            self._provenance = {"fingerprint": work.found.mark.hex(), **ended}
         else:
             moments = (trainer.M, trainer.V)[: 2 if self.solver == "adam" else 1]
             self.memory_ = np.concatenate([packed(task.shape.layers(m)) for m in moments])
@@ -279,4 +286,8 @@ class NetworkModel(LearntNetwork):
         """Weights and loss after each epoch (every `every`-th); the last step is the fitted model."""
         from assay.hypotheses.network.steps import steps_of
 
-        return steps_of(self, X, y, sample_weight, every or 1)
+        return some_of(steps_of(self, X, y, sample_weight), every)
+
+    def n_steps(self, rows: int, every: int | None = None) -> int | None:
+        """The epochs (if none is the last before `max_iter`, or of the fit), and the fitted model."""
+        return shown_of(int(getattr(self, "n_iter_", self.max_iter)) + 1, every)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
@@ -30,6 +31,21 @@ def _are_sizes(given: Any) -> bool:
     return all(isinstance(m, Integral) and not isinstance(m, bool) and 1 <= int(m) <= MOST_UNITS for m in many)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Sizes(Free):
+    """Units of layers, in the shell as people write them.
+
+    >>> PARAMS["hidden_layer_sizes"].parse("20,10"), PARAMS["hidden_layer_sizes"].parse("(20,)"), PARAMS["hidden_layer_sizes"].parse("none")
+    ([20, 10], [20], 'none')
+    """
+
+    def parse(self, text: str) -> Any:
+        words = text.strip().strip("()[]").replace(",", " ").split()
+        return (
+            [int(word) for word in words] if text and all(word.isdecimal() for word in words) else super().parse(text)
+        )
+
+
 def _share(doc: str, *, open_low: bool = False) -> Range:
     return Range(low=0, open_low=open_low, high=1, open_high=True, doc=doc)
 
@@ -39,8 +55,8 @@ def _positive(doc: str, **more: Any) -> Range:
 
 
 PARAMS: dict[str, Param] = {
-    "hidden_layer_sizes": Free(
-        what="a list of whole numbers ≥ 1, one a layer",
+    "hidden_layer_sizes": Sizes(
+        what="a list of whole numbers ≥ 1, one a layer, such as (20, 10)",
         check=_are_sizes,
         doc="units of each hidden layer; none: a linear model",
     ),
@@ -86,6 +102,7 @@ LAYOUT: Layout = {
     "validation_scores_": Tensor(("e",), optional=True),
     "n_iter_": Fact(int, low=1),
     "best_epoch_": Fact(int, low=1),
+    "kept_best_": Fact(bool, optional=True),  # a fit that was ended has the weights of its best epoch, not of the last
     "best_loss_": Fact(float, low=0, optional=True),
     "loss_": Fact(float, low=0, optional=True),
     "measured_": Tensor((MEASURES,), optional=True),

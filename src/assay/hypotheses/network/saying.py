@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import ConvergenceWarning, as_seen_by_sklearn, tell
+from assay.learner.stopping import INTERRUPTED, OUT_OF_TIME, Stopping
 from assay.learner.telling import EVERY, Say, time_left, to_stderr
 
 if TYPE_CHECKING:
     from assay.hypotheses.network.epochs import Epoch
-    from assay.learner.stopping import Stopping
 
 
 class Progress:
@@ -43,26 +43,42 @@ class Progress:
         )
 
 
-def warn_at_end(model: Any, stopping: Stopping, halved: int, rate: float | None) -> None:
-    """Say that steps were too long, or that the fit ended before its loss stayed."""
-    name = type(model).__name__
-    if halved and rate is not None:
+def warn_of_what_is_left_out(model: Any) -> None:
+    """Say that hyper-parameters of mini-batches do nothing where every step sees all rows."""
+    asked = [
+        word for word, there in (("dropout", model.dropout > 0), ("early_stopping", model.early_stopping)) if there
+    ]
+    if asked:
         tell(
-            f"{name}: the loss grew beyond all bounds, so steps were made half as long {halved} time(s), to {rate:.2g}, each time from the last good "
-            f"epoch on: lower learning_rate_init={model.learning_rate_init:g}.",
-            as_seen_by_sklearn(ConvergenceWarning),
+            f"{type(model).__name__}: {' and '.join(asked)} {'are' if len(asked) > 1 else 'is'} of mini-batches and left out, as solver='lbfgs' sees all "
+            "rows in every step: use solver='adam' or 'sgd', or leave it out.",
+            UserWarning,
         )
+
+
+def warn_of_long_steps(model: Any, halved: int, rate: float) -> None:
+    """Say that steps were too long."""
+    tell(
+        f"{type(model).__name__}: the loss grew beyond all bounds, so steps were made half as long {halved} time(s), to {rate:.2g}, each time from the last "
+        f"good epoch on: lower learning_rate_init={model.learning_rate_init:g}.",
+        as_seen_by_sklearn(ConvergenceWarning),
+    )
+
+
+def warn_at_end(model: Any, stopping: Stopping) -> None:
+    """Say that the fit ended before its loss stayed."""
+    name = type(model).__name__
     if model.converged_:
         return
-    if stopping.interrupted:
+    if stopping.why == INTERRUPTED:
         why, what = "was interrupted", "Fit again with warm_start=True to go on."
-    elif stopping.deadline is not None and stopping.clock() >= stopping.deadline:
+    elif stopping.why == OUT_OF_TIME:
         why, what = f"ran out of its max_seconds={model.max_seconds:g}", "Raise max_seconds, or allow a larger tol."
     else:
         limit = f"max_fun={model.max_fun} or max_iter" if model.solver == "lbfgs" else "max_iter"
         why, what = f"stopped at {limit}={model.max_iter}", "Raise it, or allow a larger tol."
     tell(
         f"{name}: the fit {why} after epoch {model.n_iter_} with the loss still falling ({model.loss_curve_[-1]:.4g}); what was found until then is "
-        f"kept. {what}",
+        f"kept{f', the weights after epoch {model.best_epoch_}' if model.kept_best_ else ''}. {what}",
         as_seen_by_sklearn(ConvergenceWarning),
     )

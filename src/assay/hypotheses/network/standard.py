@@ -32,6 +32,11 @@ class Standard(NamedTuple):
         Z /= self.scale
         return Z
 
+    @property
+    def columns(self) -> tuple[Floats, Floats]:
+        """Mean and scale of the columns."""
+        return self.mean, self.scale
+
     def numbers(self, y: Floats) -> Floats:
         """The target likewise."""
         found: Floats = (y - self.target_mean) / self.target_scale

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from assay.engines import ArrayRows, Block, Engine, Part, Rows
+from assay.engines import ArrayRows, Block, Engine, FilledRows, Part, Rows
 from assay.engines.threads import default_engine
 from assay.hypotheses.network.standard import Standard
 from assay.hypotheses.network.survey import target_of
@@ -17,7 +17,11 @@ from assay.networks import Shape
 from assay.networks.prepared import Prepared, prepare
 from assay.numerics import Array, Floats
 
-HELD, ORDER = 1, 2  # what draws are for, so that no two are alike
+if TYPE_CHECKING:
+    from assay.networks.training import Order
+
+HELD = 1  # what draws are for, so that no two are alike
+MOST_FILLED = 1 << 29  # bytes of sparse rows that are kept with their zeros; more are filled in again in each epoch
 
 
 class Task(NamedTuple):
@@ -69,7 +73,7 @@ def piece_of(task: Task, block: Block) -> Piece:
     kept = keep(task, block)
     numbers, codes = (None, kept.target) if task.labels is not None else (task.standard.numbers(kept.target), None)
     c = None if kept.c is None else kept.c / task.unit
-    rows = prepare(task.shape, kept.X, codes, numbers, c, task.dtype, task.standard.rows)
+    rows = prepare(task.shape, kept.X, codes, numbers, c, task.dtype, task.standard.columns)
     held = held_out(task, block.start, kept.target)
     train = np.flatnonzero(~held)
     weight = float(len(train)) if kept.c is None else float(rows.weights[train].sum())
@@ -89,14 +93,18 @@ def held_out(task: Task, start: int, target: Array) -> Array:
     return found
 
 
-def visits(task: Task, epoch: int, piece: Piece, shuffled: bool) -> Array:
-    """The rows of a block in the order of an epoch."""
-    if not shuffled:
-        return piece.train
-    order: Array = piece.train[
-        np.random.default_rng([task.seed, ORDER, epoch, piece.start]).permutation(len(piece.train))
-    ]
-    return order
+def order_of(task: Task, epoch: int, piece: Piece, shuffles: bool) -> Order:
+    """How an epoch goes through the rows of a block."""
+    from assay.networks.training import Order
+
+    return Order(piece.train, shuffles, task.seed, epoch, piece.start)
+
+
+def stays(task: Task, rows: Rows) -> bool:
+    """Whether rows stay in memory as they are prepared: those that lie there anyway, and sparse ones that are not too many with their zeros."""
+    if isinstance(rows, FilledRows) and rows.n_rows is not None:
+        return rows.n_rows * int(task.shape.wide[0]) * np.dtype(task.dtype).itemsize <= MOST_FILLED
+    return isinstance(rows, ArrayRows)
 
 
 class Pieces:
@@ -104,18 +112,24 @@ class Pieces:
 
     def __init__(self, engine: Engine, rows: Rows, task: Task) -> None:
         rows = rows.at_hand()
-        self._engine, self._rows, self._task = engine, rows, task
+        self._engine = default_engine() if engine.name == "cluster" else engine
+        self._rows, self._task = rows, task
         self._kept: list[Piece] | None = None
-        if isinstance(rows, ArrayRows):
-            reader = default_engine() if engine.name == "cluster" else engine
-            self._kept = list(reader.map(partial(_prepared, task), rows.blocks()))
+        if stays(task, rows):
+            self._kept = list(self._engine.map(partial(_prepared, task), rows.blocks()))
+
+    @property
+    def only(self) -> Piece | None:
+        """The one block with rows to learn from, where it is in memory and there is no other."""
+        full = [piece for piece in self._kept or () if len(piece.train)]
+        return full[0] if len(full) == 1 else None
 
     def __iter__(self) -> Iterator[Piece]:
         if self._kept is not None:
             yield from self._kept
             return
         for block in self._engine.map(_load, self._rows.blocks()):
-            yield piece_of(self._task, block.load())  # what travelled may lie at odd addresses
+            yield piece_of(self._task, block)
 
 
 def _prepared(task: Task, part: Part) -> Piece:

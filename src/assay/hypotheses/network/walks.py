@@ -1,20 +1,21 @@
 """Where the batches of an epoch run: where the rows are read, or, on a cluster, where the rows lie.
 
 Each batch begins at the weights that the one before left, so blocks come one after another. Rows on a cluster stay there: the weights travel to the worker that has
-a block, go through its batches, and come back, the same bits with little to send. Rows held out are answered by all workers at once.
+a block, go through its batches, and come back, the same bits with little to send (`together`: or all workers share each batch). Rows held out are answered by all workers at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from assay.engines import ArrayRows, Engine, Part, Rows
+from assay.engines import Engine, Part, Rows
 from assay.engines.threads import Threads
-from assay.hypotheses.network.task import Piece, Pieces, Task, piece_of, visits
+from assay.hypotheses.network.task import Piece, Pieces, Task, order_of, piece_of
 from assay.networks.plain import wrong
 from assay.numerics import Array, Floats
 
@@ -58,22 +59,15 @@ class Step(NamedTuple):
     epoch: int
 
 
-def walk_of(engine: Engine, rows: Rows, task: Task) -> Here | There:
-    """Where such rows are walked through."""
-    if engine.name == "cluster" and not isinstance(rows.at_hand(), ArrayRows):
-        return There(engine, rows, task)
-    return Here(engine, rows, task)
-
-
 class Here:
     """The rows are read in this process."""
 
     def __init__(self, engine: Engine, rows: Rows, task: Task) -> None:
-        self.task, self.pieces = task, Pieces(engine, rows, task)
+        self.rows, self.task, self.pieces = rows.at_hand(), task, Pieces(engine, rows, task)
 
-    def epoch(self, trainer: Trainer, step: Step) -> Iterator[Gone]:
-        """Block after block."""
-        return (go_through(trainer, step, piece) for piece in self.pieces)
+    def epoch(self, trainer: Trainer, step: Step, first: int = 0) -> Iterator[Gone]:
+        """Block after block, from block `first` on."""
+        return (go_through(trainer, step, piece) for piece in islice(self.pieces, first, None))
 
     def answers(self, trainer: Trainer) -> Iterator[Answered]:
         """Of the rows held out of each block."""
@@ -83,6 +77,10 @@ class Here:
         """The first block with rows to learn from."""
         return next((piece for piece in self.pieces if len(piece.train)), None)
 
+    def only(self) -> Piece | None:
+        """The one block, where there is no other and it is at hand."""
+        return self.pieces.only
+
 
 class There:
     """The rows lie on a cluster."""
@@ -90,12 +88,12 @@ class There:
     def __init__(self, engine: Engine, rows: Rows, task: Task) -> None:
         self.engine, self.rows, self.task = engine, engine.keep(rows), task
 
-    def epoch(self, trainer: Trainer, step: Step) -> Iterator[Gone]:
-        """Block after block; the weights go there and come back."""
-        for part in self.rows.blocks():
+    def epoch(self, trainer: Trainer, step: Step, first: int = 0) -> Iterator[Gone]:
+        """Block after block, from block `first` on; the weights go there and come back."""
+        for part in islice(self.rows.blocks(), first, None):
             work = partial(_go_there, step, trainer.P, trainer.M, trainer.V, trainer.begun)
             ((gone, P, M, V, begun),) = self.engine.map(work, [part])
-            trainer.P[:], trainer.M[:], trainer.V[:], trainer.begun = P, M, V, begun
+            trainer.P, trainer.M, trainer.V, trainer.begun = P, M, V, begun
             yield gone
 
     def answers(self, trainer: Trainer) -> Iterator[Answered]:
@@ -107,21 +105,25 @@ class There:
         pieces = (piece_of(self.task, part.load()) for part in self.rows.blocks())
         return next((piece for piece in pieces if len(piece.train)), None)
 
+    def only(self) -> Piece | None:
+        """None: the rows lie elsewhere."""
+        return None
+
 
 def go_through(trainer: Trainer, step: Step, piece: Piece) -> Gone:
     """The batches of one block."""
     if not len(piece.train):
         return Gone(0.0, 0.0, 0.0, 0)
-    order = visits(step.task, step.epoch, piece, step.shuffled)
-    found = trainer.epoch(piece.rows, order, step.batch, step.rule)
-    return Gone(found.loss, found.wrong, piece.weight, len(order))
+    order = order_of(step.task, step.epoch, piece, step.shuffled).drawn()
+    found = trainer.epoch(piece.rows, order.rows, step.batch, step.rule)
+    return Gone(found.loss, found.wrong, piece.weight, len(piece.train))
 
 
 def _go_there(
     step: Step, P: Array, M: Array, V: Array, begun: int, part: Part
 ) -> tuple[Gone, Array, Array, Array, int]:
     trainer = _trainer_of(step.task, P)
-    trainer.M[:], trainer.V[:], trainer.begun = M, V, begun
+    trainer.M, trainer.V, trainer.begun = M, V, begun
     gone = go_through(trainer, step, piece_of(step.task, part.load()))
     return gone, trainer.P, trainer.M, trainer.V, trainer.begun
 

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.engines import ArrayRows, Block, Engine, Rows, fold
+from assay.engines import Block, Engine, Rows, fold
 from assay.engines.threads import Threads
 from assay.hypotheses.network.epochs import Epoch, squares
 from assay.hypotheses.network.plan import Plan
-from assay.hypotheses.network.task import Piece, Task, piece_of
+from assay.hypotheses.network.straying import beyond_bounds, is_astray
+from assay.hypotheses.network.task import Piece, Task, piece_of, stays
 from assay.learner.stopping import Stopping
 from assay.numerics import Floats
 from assay.solvers.lbfgs import Memory, Place, descend
@@ -49,15 +50,16 @@ class WholeBatch:
         self.task, self.plan, self.trainer, self.engine, self.stopping = task, plan, trainer, engine, stopping
         self.rows, self.weight = engine.keep(rows), weight  # in rows of the mean weight, as pieces have them
         self.kept: list[Piece] | None = None
-        if engine.name == "threads" and isinstance(rows, ArrayRows):
+        if engine.name == "threads" and stays(task, rows):
             self.kept = [piece_of(task, part.load()) for part in rows.blocks()]
         self.looks, self.converged, self.halved, self.seen = 0, False, 0, 0
+        self.kept_best = False  # each step is better than the one before
         self.until = stopping.begin()
 
     def stand(self, flat: Floats) -> Place:
         """F and its gradient."""
         self.looks += 1
-        self.trainer.P[:] = flat
+        self.trainer.P = flat
         found = self._fold()
         with np.errstate(over="ignore", invalid="ignore"):
             alpha = self.plan.alpha / self.weight / self.task.unit  # α counts rows of weight 1
@@ -79,7 +81,7 @@ class WholeBatch:
     def run(self, first: int = 1) -> Iterator[Epoch]:
         """One step after another."""
         recent = Memory(Plain(), RECENT)
-        at = self.stand(self.trainer.P.copy())
+        at = self.stand(self.trainer.P)
         still = done = 0
         while done < self.plan.most and not self.stopping.over(self.until, done):
             following = None
@@ -96,9 +98,11 @@ class WholeBatch:
             if still >= FEW_STILL:
                 self.converged = True
                 break
+        if is_astray(self.task, at.value):
+            raise beyond_bounds("any length")
         if not done:  # nothing was to be gained
             yield _epoch(first, at)
-        self.trainer.P[:] = at.w
+        self.trainer.P = at.w
 
 
 def _epoch(number: int, at: Place) -> Epoch:

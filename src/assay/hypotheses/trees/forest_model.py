@@ -31,6 +31,7 @@ from assay.hypotheses.trees.settings import FOREST, SHARED, TOO_WIDE
 from assay.layout import Fact, Layout, Tensor
 from assay.learner import Step
 from assay.learner.prospect import Features, Prospect
+from assay.learner.step import shown_of, some_of
 from assay.numerics import Array, Floats
 from assay.params import CLASS_WEIGHT, Choice, Flag, Param
 from assay.store import Record
@@ -81,6 +82,7 @@ class Forest(ExplainedForest):
     """Growing many trees."""
 
     slow_rows = 2500
+    step_word = "tree"
 
     n_estimators: int | str
     criterion: str
@@ -199,9 +201,14 @@ class Forest(ExplainedForest):
 
     def steps(self, X: Any, y: Any = None, sample_weight: Any = None, *, every: int | None = None) -> Iterator[Step]:
         """The forest tree by tree: leaves and depth of the new one, and the loss on the rows that the trees so far did not see."""
-        from assay.hypotheses.trees.steps import forest_steps, some_of
+        from assay.hypotheses.trees.steps import forest_steps
 
         return some_of(forest_steps(self, X, y, sample_weight), every)
+
+    def n_steps(self, rows: int, every: int | None = None) -> int | None:
+        """As many as trees; None where the rows decide how many these are, until they have."""
+        trees = len(self.nodes_) if hasattr(self, "nodes_") else self.n_estimators
+        return None if trees == "auto" else shown_of(int(trees), every)
 
 
 class ClassForest(Forest, TreeClassifier):

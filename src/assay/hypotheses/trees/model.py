@@ -38,6 +38,20 @@ Made = TypeVar("Made")
 NO_SETS = np.zeros((0, 4), dtype=np.uint64)
 
 
+def parts_of(trees: Trees) -> dict[str, Any]:
+    """The learnt parts of a model with these trees, of which nothing else is made yet."""
+    return {
+        "feature_": trees.feature,
+        "cut_": trees.cut,
+        "missing_left_": trees.missing,
+        "leaf_": trees.leaf,
+        "nodes_": trees.nodes,
+        "table_": trees.table,
+        "sets_": trees.sets if len(trees.sets) else None,
+        "_made": {},
+    }
+
+
 class TreeModel(Learner):
     """Trees and what they answer. Subclasses grow them (`_learn`) and keep them by `_keep_trees`."""
 
@@ -59,20 +73,21 @@ class TreeModel(Learner):
 
     def _keep_trees(self, trees: Trees, ground: Ground) -> None:
         self._keep_parts(trees)
+        self._keep_ground(ground)
+
+    def _keep_ground(self, ground: Ground) -> None:
+        """What of the columns is needed to walk any tree of these rows."""
         self.category_code_ = ground.categories.code if len(ground.categories.code) else None
         lacking = ground.survey.missing
         self.missing_columns_ = lacking.astype(np.uint8) if lacking.any() else None
 
     def _keep_parts(self, trees: Trees) -> None:
-        self.feature_, self.cut_, self.missing_left_, self.leaf_ = trees.feature, trees.cut, trees.missing, trees.leaf
-        self.nodes_, self.table_ = trees.nodes, trees.table
-        self.sets_ = trees.sets if len(trees.sets) else None
-        self._drop_caches()
+        vars(self).update(parts_of(trees))
+
+    _made: dict[str, Any]  # from the learnt parts, when first needed; no attributes, which answering must not add
 
     def _drop_caches(self) -> None:
-        self._made: dict[
-            str, Any
-        ] = {}  # from the learnt parts, when first needed; no attributes, which answering must not add
+        self._made = {}
 
     def _once(self, name: str, make: Callable[[], Made]) -> Made:
         if name not in self._made:

@@ -3,69 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from copy import copy
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from assay.engines import Rows
 from assay.engines.threads import Threads
-from assay.hypotheses.trees.nodes import LEAF, depths_of, tree_ends
+from assay.hypotheses.trees.model import parts_of
+from assay.hypotheses.trees.nodes import LEAF, Tree, depths_of, together, tree_ends, tree_of
 from assay.hypotheses.trees.one_tree import cut, grow, keep
 from assay.hypotheses.trees.pruning import in_order_of_gain, root_impurity, weighted_gains
 from assay.hypotheses.trees.questions import Questions
-from assay.hypotheses.trees.tall import Tall
-from assay.inputs import as_rows
-from assay.learner import Step
-from assay.numerics import Floats
-from assay.params import check_params
+from assay.hypotheses.trees.values import parents_of
+from assay.learner import Measure, Step
+from assay.learner.at_step import answering
+from assay.learner.beginning import fresh_and_rows
+from assay.learner.step import measures
+from assay.numerics import Array, Floats
+
+ROUNDING = 1e-12  # of the first impurity: what gains that add up to all of it may leave
 
 if TYPE_CHECKING:
     from assay.hypotheses.tree import _OneTree
     from assay.hypotheses.trees.forest_model import Forest
-
-
-def fresh_and_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Rows]:
-    """An unfitted model of the same hyper-parameters that knows the columns, and the rows in memory."""
-    fresh = type(model)(**model.get_params())
-    check_params(fresh)
-    rows = as_rows(X, y, sample_weight, categories=True).in_memory()
-    fresh._forget()
-    fresh._remember_columns(rows)
-    return fresh, rows
-
-
-def some_of(steps: Iterator[Step], every: int | None) -> Iterator[Step]:
-    """Every `every`-th step (None: each), and the last."""
-    held = None
-    for step in steps:
-        held = step
-        if every is None or step.number % every == 0:
-            yield step
-            held = None
-    if held is not None:
-        yield held
+    from assay.loops.tree.shapes import Grown
 
 
 def tree_steps(model: _OneTree, X: Any, y: Any, sample_weight: Any) -> Iterator[Step]:
     """First the root alone, then the splits in the order of what they gain, times their share of the rows."""
     fresh, rows = fresh_and_rows(model, X, y, sample_weight)
-    engine = Threads(fresh.n_jobs)
-    tall = cut(fresh, grow(fresh, engine, rows, True, None))
-    keep(fresh, tall)
+    tall = cut(fresh, grow(fresh, Threads(fresh.n_jobs), rows, True, None))
+    fresh._keep_ground(tall.ground)
+    whole = copy(fresh)
+    keep(whole, tall)
     grown, ground = tall.grown, tall.ground
-    gains, ends = weighted_gains(grown, ground), tree_ends(grown.feature)
+    gains, ends, answers = weighted_gains(grown, ground), tree_ends(grown.feature), tall.answers()
     depths, n = depths_of(grown.feature, ends), rows.n_rows or 0
-    wrong, impurity, leaves = _wrong(tall), root_impurity(ground), 1
+    wrong = _wrong(answers) if ground.plot.target.classes else None
+    first = impurity = root_impurity(ground)
+    leaves, partly = 1, Partly(grown, parents_of(grown.feature, ends), answers, [])
     share = ground.plot.target.weights(grown.sums, grown.rows)
-    ask = Questions(fresh)
-    error = None if wrong is None else float(wrong[0])
-    yield Step(
-        1, n, {"leaves": 1, "impurity": impurity, "nodes_": np.array([1])} | ({} if error is None else {"error": error})
-    )
+    ask = Questions(whole)
+    values: dict[str, Any] = {"leaves": 1, "impurity": impurity, "nodes_": np.array([1])}
+    if wrong is not None:
+        values["error"] = error = float(wrong[0])
+    yield Step(1, n, values, _measures(values), answering(fresh, partial(partly.parts, 0)))
     for number, node in enumerate(in_order_of_gain(gains, grown.feature, ends), 2):
         left, right = node + 1, int(ends[node + 1])
         leaves, impurity = leaves + 1, impurity - float(gains[node])
-        values: dict[str, Any] = {
+        partly.order.append(node)
+        values = {
             "node": node,
             "depth": int(depths[node]),
             "column": ask.column(node),
@@ -76,22 +64,47 @@ def tree_steps(model: _OneTree, X: Any, y: Any, sample_weight: Any) -> Iterator[
             "rows_right": int(grown.rows[right]),
             "share": float(share[node] / share[0]),
             "leaves": leaves,
-            "impurity": max(impurity, 0.0),
+            "impurity": impurity if impurity > ROUNDING * first else 0.0,
             "nodes_": np.array([2 * leaves - 1]),
         }
-        if wrong is not None and error is not None:
+        if wrong is not None:
             error += float(wrong[left] + wrong[right] - wrong[node])
             values["error"] = max(error, 0.0)
-        yield Step(number, n, values)
+        yield Step(number, n, values, _measures(values), answering(fresh, partial(partly.parts, number - 1)))
 
 
-def _wrong(tall: Tall) -> Floats | None:
-    """Of each node the share of all weight that its answer gets wrong; None where the target is a number."""
-    if not tall.ground.plot.target.classes:
-        return None
-    counts = tall.answers()
+class Partly(NamedTuple):
+    """A tree of which some splits are made: what each node would say as a leaf, and the splits in their order."""
+
+    grown: Grown
+    parent: Array
+    answers: Floats
+    order: list[int]
+
+    def parts(self, splits: int) -> dict[str, Any]:
+        """The learnt parts of the tree of the first splits; its leaves so far answer with their rows."""
+        made = np.zeros(len(self.parent), dtype=bool)
+        made[self.order[:splits]] = True
+        there = (self.parent < 0) | made[self.parent]
+        g = self.grown
+        feature = np.where(made, g.feature, LEAF)[there].astype(g.feature.dtype)
+        some = g._replace(feature=feature, cut=g.cut[there], missing=g.missing[there], gain=g.gain[there])
+        return parts_of(together([tree_of(some, self.answers[there & ~made])]))
+
+
+def _wrong(counts: Floats) -> Floats:
+    """Of each node the share of all weight that its answer gets wrong."""
     wrong: Floats = (counts.sum(axis=1) - counts.max(axis=1)) / float(counts[0].sum())
     return wrong
+
+
+def _measures(values: dict[str, Any]) -> tuple[Measure, ...]:
+    error, gain, question = values.get("error"), values.get("gain"), values.get("question")
+    return measures(
+        Measure("impurity", values["impurity"], 0.0, f"impurity of {values['leaves']} leaves {values['impurity']:.4g}"),
+        None if error is None else Measure("training error", error, 0.0, f"{error:.1%} of the training rows are wrong"),
+        None if gain is None else Measure("gain", gain, None, f"{question} gains {gain:.4g}", better=None),
+    )
 
 
 def forest_steps(model: Forest, X: Any, y: Any, sample_weight: Any) -> Iterator[Step]:
@@ -99,6 +112,7 @@ def forest_steps(model: Forest, X: Any, y: Any, sample_weight: Any) -> Iterator[
     fresh, rows = fresh_and_rows(model, X, y, sample_weight)
     engine = Threads(fresh.n_jobs)
     grove = fresh._plant(engine, rows, True, None)
+    fresh._keep_ground(grove.orchard.ground)
     for number, tree in fresh._growing(engine, rows, grove):
         values: dict[str, Any] = {
             "leaves": int((tree.feature == LEAF).sum()),
@@ -106,6 +120,13 @@ def forest_steps(model: Forest, X: Any, y: Any, sample_weight: Any) -> Iterator[
             "nodes_": np.array([len(t.feature) for t in grove.trees]),
         }
         loss, error, judged = grove.bag.loss()
+        told: tuple[Measure, ...] = ()
         if judged:
             values |= {"oob_loss": loss, "oob_error_of_loss": error, "oob_rows": judged}
-        yield Step(number, rows.n_rows or 0, values)
+            text = f"out-of-bag loss {loss:.4g} ± {error:.2g} of {judged} rows"
+            told = measures(Measure("out-of-bag loss", loss, None, text))
+        yield Step(number, rows.n_rows or 0, values, told, answering(fresh, partial(_first, grove.trees, number)))
+
+
+def _first(trees: list[Tree], number: int) -> dict[str, Any]:
+    return parts_of(together(trees[:number]))

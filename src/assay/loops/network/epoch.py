@@ -1,7 +1,9 @@
-"""An epoch of mini-batches, compiled whole: gather, forward, backward, update, and on to the next batch.
+"""Epochs of mini-batches, compiled whole: shuffle, gather, forward, backward, update, and on to the next batch.
 
-A batch is cut into pieces whose number depends on its size alone; every piece has a gradient of its own, and they are added in order, so it does not matter how
-many threads share the pieces. Threads wait for each other twice a batch (`meeting`).
+A batch is cut into pieces whose number depends on its size alone; every piece has a gradient of its own, and they are added in a fixed order (`summing`), so it does not matter how
+many threads share the pieces. Each thread adds up all of them and changes weights of its own, the same in all threads: weights that one thread changes and
+another reads take longer to go from core to core than to compute (10 µs a batch of 5000 weights). Gradients of a batch and of the next one lie apart, so that threads wait for
+each other once a batch (`meeting`).
 """
 
 from __future__ import annotations
@@ -14,46 +16,13 @@ from numba import njit
 from assay.loops.network.meeting import meet
 from assay.loops.network.passes import backward, forward, judge
 from assay.loops.network.products import SHORT
-from assay.loops.tree.bare import bare
+from assay.loops.network.rules import adapt, descend, descend_ahead
+from assay.loops.network.shuffling import shuffle
+from assay.loops.network.summing import ROOM, sum_pieces
+from assay.loops.tree.bare import alive, bare
 from assay.loops.tree.inner import inner
 
 SGD, ADAM = range(2)
-
-
-@inner
-def add_pieces(G, pieces, size, first, stop):  # type: ignore[no-untyped-def]
-    """G[k] += the gradients of the other pieces, in their order."""
-    for p in range(1, pieces):
-        at = p * size
-        for k in range(first, stop):
-            G[k] += G[at + k]
-
-
-@inner
-def descend(P, M, G, first, stop, decays, rate, penalty, momentum):  # type: ignore[no-untyped-def]
-    """Stochastic gradient descent with momentum, as written."""
-    for k in range(first, stop):
-        M[k] = momentum * M[k] - rate * (G[k] + penalty * decays[k] * P[k])
-        P[k] += M[k]
-
-
-@inner
-def descend_ahead(P, M, G, first, stop, decays, rate, penalty, momentum):  # type: ignore[no-untyped-def]
-    """The same with Nesterov's look ahead."""
-    for k in range(first, stop):
-        g = rate * (G[k] + penalty * decays[k] * P[k])
-        M[k] = momentum * M[k] - g
-        P[k] += momentum * M[k] - g
-
-
-@inner
-def adapt(P, M, V, G, first, stop, decays, rate, penalty, one, beta1, beta2, small):  # type: ignore[no-untyped-def]
-    """Adam. `one`: 1 of the width of all others."""
-    for k in range(first, stop):
-        g = G[k] + penalty * decays[k] * P[k]
-        M[k] = beta1 * M[k] + (one - beta1) * g
-        V[k] = beta2 * V[k] + (one - beta2) * g * g
-        P[k] -= rate * M[k] / (np.sqrt(V[k]) + small)
 
 
 @inner
@@ -71,12 +40,15 @@ def bring(x, d, rows, first, many, m, A, at, wide):  # type: ignore[no-untyped-d
 
 
 @njit(nogil=True, cache=True)
-def run_epoch(  # type: ignore[no-untyped-def]
+def run_epochs(  # type: ignore[no-untyped-def]
     X,
     codes,
     targets,
     c,
+    train,
     order,
+    shuffles,
+    place,
     batch,
     pieces,
     real,
@@ -95,6 +67,7 @@ def run_epoch(  # type: ignore[no-untyped-def]
     turned,
     M,
     V,
+    summed,
     G,
     Z,
     A,
@@ -110,15 +83,19 @@ def run_epoch(  # type: ignore[no-untyped-def]
     ranks,
     flags,
     sums,
+    kept,
 ):  # type: ignore[no-untyped-def]
-    """One pass over the rows in `order` by thread `rank` of `ranks`. numbers: rate, penalty, momentum, β₁, β₂, ε. sums[2 p], sums[2 p + 1]: Σ c loss and Σ c [wrong]
-    of the pieces p. Returns the batches since the beginning."""
-    size, n = len(P), len(order)
-    p_, t_, m_, v_, g_, z_, a_, d_, s_ = (
-        bare(P),
-        bare(turned),
-        bare(M),
-        bare(V),
+    """Passes over the rows `train` by thread `rank` of `ranks`: one for each row of sums. shuffles: in an order of its own each, drawn by place: seed, the first
+    pass' number and that of the block's first row. numbers: rate, penalty, momentum, β₁, β₂, ε. sums[e, 2 p], sums[e, 2 p + 1]: Σ c loss and Σ c [wrong]
+    of the pieces p in pass e; kept[e]: P, M and V after it, where there is room. P, turned, M, V and summed have a row for each thread. Returns the batches
+    since the beginning."""
+    size, n = P.shape[1], len(train)
+    p_, t_, m_, v_, sum_, g_, z_, a_, d_, s_ = (
+        bare(P[rank]),
+        bare(turned[rank]),
+        bare(M[rank]),
+        bare(V[rank]),
+        bare(summed[rank]),
         bare(G),
         bare(Z),
         bare(A),
@@ -127,6 +104,7 @@ def run_epoch(  # type: ignore[no-untyped-def]
     )
     decay_, rows_, codes_, targets_, c_, x_ = bare(decays), bare(order), bare(codes), bare(targets), bare(c), bare(X)
     flags_ = bare(flags)
+    room = np.empty(ROOM, dtype=P.dtype)
     rate, penalty, momentum, beta1, beta2, small = (
         numbers[0],
         numbers[1],
@@ -135,73 +113,83 @@ def run_epoch(  # type: ignore[no-untyped-def]
         numbers[4],
         numbers[5],
     )
-    own_first, own_stop = size * rank // ranks, size * (rank + 1) // ranks
     places = np.empty(len(units), dtype=np.int64)
     given = np.empty_like(numbers)  # numbers of the width of all others
     given[2] = 1.0 / (1.0 - dropout)
-    given[3] = 1.0
     times = given[2]
     met = 0
-    for start in range(0, n, batch):
-        many = min(batch, n - start)
-        share = 1.0 / many
-        for p in range(rank, pieces, ranks):
-            first, stop = start + many * p // pieces, start + many * (p + 1) // pieces
-            m = -(-(stop - first) // SHORT) * SHORT
-            for layer in range(len(units)):
-                places[layer] = p * work + units[layer]
-            bring(x_, X.shape[1], rows_, first, stop - first, m, a_, places[0], wide[0])
-            forward(real, wide, used, weights, biases, places, what, p_, z_, a_, m, dropout, times, seed, begun, p)
-            total, wrong = judge(
-                loss, outputs, wide, places, codes_, targets_, c_, rows_, first, stop - first, share, a_, d_, m
-            )
-            sums[2 * p] += total
-            sums[2 * p + 1] += wrong
-            backward(
-                wide,
-                used,
-                weights,
-                biases,
-                places,
-                what,
-                t_,
-                z_,
-                a_,
-                d_,
-                s_,
-                g_,
-                p * size,
-                m,
-                bias,
-                dropout,
-                times,
-                seed,
-                begun,
-                p,
-            )
+    lying = 0  # where the gradients of this batch begin
+    for e in range(len(sums)):
+        if rank == 0:
+            if shuffles:
+                shuffle(train, order, place[0], place[1] + e, place[2])
+            else:
+                order[:] = train
         met = meet(flags_, rank, ranks, met)
-        begun += 1
-        add_pieces(g_, pieces, size, own_first, own_stop)
-        given[0] = penalty * share
-        if how == ADAM:
-            given[1] = rate * math.sqrt(1 - float(beta2) ** begun) / (1 - float(beta1) ** begun)
-            adapt(p_, m_, v_, g_, own_first, own_stop, decay_, given[1], given[0], given[3], beta1, beta2, small)
-        elif nesterov:
-            descend_ahead(p_, m_, g_, own_first, own_stop, decay_, rate, given[0], momentum)
-        else:
-            descend(p_, m_, g_, own_first, own_stop, decay_, rate, given[0], momentum)
-        met = meet(flags_, rank, ranks, met)
-        if len(wide) > 2:
-            for layer in range(2, len(wide)):
-                turn(p_, t_, weights[layer], wide[layer - 1], wide[layer], rank, ranks)
+        for start in range(0, n, batch):
+            many = min(batch, n - start)
+            share = 1.0 / many
+            for p in range(rank, pieces, ranks):
+                first, stop = start + many * p // pieces, start + many * (p + 1) // pieces
+                m = -(-(stop - first) // SHORT) * SHORT
+                for layer in range(len(units)):
+                    places[layer] = p * work + units[layer]
+                bring(x_, X.shape[1], rows_, first, stop - first, m, a_, places[0], wide[0])
+                forward(real, wide, used, weights, biases, places, what, p_, z_, a_, m, dropout, times, seed, begun, p)
+                total, wrong = judge(
+                    loss, outputs, wide, places, codes_, targets_, c_, rows_, first, stop - first, share, a_, d_, m
+                )
+                sums[e, 2 * p] += total
+                sums[e, 2 * p + 1] += wrong
+                backward(
+                    wide,
+                    used,
+                    weights,
+                    biases,
+                    places,
+                    what,
+                    t_,
+                    z_,
+                    a_,
+                    d_,
+                    s_,
+                    g_,
+                    lying + p * size,
+                    m,
+                    bias,
+                    dropout,
+                    times,
+                    seed,
+                    begun,
+                    p,
+                )
             met = meet(flags_, rank, ranks, met)
+            begun += 1
+            sum_pieces(sum_, g_, lying, pieces, size, room)
+            if ranks > 1:
+                lying = pieces * size - lying
+            given[0] = penalty * share
+            if how == ADAM:
+                given[1] = rate * math.sqrt(1 - float(beta2) ** begun) / (1 - float(beta1) ** begun)
+                adapt(p_, m_, v_, sum_, size, decay_, given[1], given[0], beta1, beta2, small)
+            elif nesterov:
+                descend_ahead(p_, m_, sum_, size, decay_, rate, given[0], momentum)
+            else:
+                descend(p_, m_, sum_, size, decay_, rate, given[0], momentum)
+            for layer in range(2, len(wide)):
+                turn(p_, t_, weights[layer], wide[layer - 1], wide[layer])
+        if rank == ranks - 1 and e < len(kept):  # while the first one draws the next order
+            for k in range(size):
+                kept[e, 0, k] = p_[k]
+                kept[e, 1, k] = m_[k]
+                kept[e, 2, k] = v_[k]
     return begun
 
 
 @inner
-def turn(P, T, at, before, after, rank, ranks):  # type: ignore[no-untyped-def]
-    """T: the weights at P[at …] transposed; a thread's share of them."""
-    for i in range(before * rank // ranks, before * (rank + 1) // ranks):
+def turn(P, T, at, before, after):  # type: ignore[no-untyped-def]
+    """T: the weights at P[at …] transposed."""
+    for i in range(before):
         for j in range(after):
             T[at + j * before + i] = P[at + i * after + j]
 
@@ -264,6 +252,7 @@ def add_gradient(  # type: ignore[no-untyped-def]
         0,
         0,
     )
+    alive((rows,))
     sums[0] += total
     sums[1] += wrong
 
@@ -280,3 +269,4 @@ def give_outputs(X, first, stop, real, wide, used, weights, biases, units, what,
     for i in range(n):
         for j in range(F.shape[1]):
             F[first + i, j] = A[units[last] + i * wide[last] + j]
+    alive((rows,))

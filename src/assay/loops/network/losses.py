@@ -1,6 +1,6 @@
 """The loss of a row's outputs, its slope, and whether the answer is wrong.
 
-SOFTMAX   −log p_y,  p = softmax z                    SQUARED   ½ Σ_j (z_j − t_j)²
+SOFTMAX   −log p_y,  p = softmax z                    SQUARED   ½ Σ_j (z_j − t_j)²;  SIGNS: likewise with t = ±1, +1 for the row's own class
 LOG       log(1 + e^(−t z)),  one output, t = ±1       HINGE     max(0, 1 − t z), one output;  max(0, 1 + max_{j≠y} z_j − z_y) of more
 """
 
@@ -10,9 +10,10 @@ import math
 
 import numpy as np
 
+from assay.loops.network.softmax import greatest, slopes
 from assay.loops.tree.inner import inner
 
-SOFTMAX, LOG, SQUARED, HINGE = range(4)
+SOFTMAX, LOG, SQUARED, HINGE, SIGNS = range(5)
 
 
 @inner
@@ -33,10 +34,19 @@ def row_loss(what, z, at, many, code, target, to, share, d):  # type: ignore[no-
             short = 1.0 - t * x
             d[at] = -share * t if short > 0 else 0.0
             return (0.0 if short <= 0 else short), wrong
+        if what == SIGNS:
+            d[at] = share * (x - t)
+            return 0.5 * (x - t) * (x - t), wrong
         e = math.exp(-abs(x))
         p = (e if t * x > 0 else 1.0) / (1.0 + e)  # of the other class
         d[at] = -share * t * p
         return max(0.0, -t * x) + math.log1p(e), wrong
+    if what == SOFTMAX:
+        highest = greatest(z, at, many)
+        total = slopes(z, at, many, highest, share, d)
+        d[at + code] -= share
+        own = z[at + code]
+        return math.log(float(total)) + (float(highest) - float(own)), (0.0 if wins(z, at, code, own, highest) else 1.0)
     top, best, rival, second = -np.inf, 0, -1, -np.inf
     for j in range(many):
         x = float(z[at + j])
@@ -45,21 +55,26 @@ def row_loss(what, z, at, many, code, target, to, share, d):  # type: ignore[no-
         if j != code and x > second:
             second, rival = x, j
     wrong = 1.0 if best != code else 0.0
-    own = float(z[at + code])
-    if what == HINGE:
-        short = 1.0 + second - own
+    if what == SIGNS:
+        loss = 0.0
         for j in range(many):
-            d[at + j] = 0.0
-        if short > 0:
-            d[at + rival] = share
-            d[at + code] = -share
-        return (0.0 if short <= 0 else short), wrong
-    total = 0.0
+            off = float(z[at + j]) - (1.0 if j == code else -1.0)
+            loss += 0.5 * off * off
+            d[at + j] = share * off
+        return loss, wrong
+    short = 1.0 + second - float(z[at + code])
     for j in range(many):
-        e = math.exp(float(z[at + j]) - top)
-        d[at + j] = e
-        total += e
-    for j in range(many):
-        d[at + j] = share * float(d[at + j]) / total
-    d[at + code] -= share
-    return math.log(total) + top - own, wrong
+        d[at + j] = 0.0
+    if short > 0:
+        d[at + rival] = share
+        d[at + code] = -share
+    return (0.0 if short <= 0 else short), wrong
+
+
+@inner
+def wins(z, at, code, own, highest):  # type: ignore[no-untyped-def]
+    """Whether the output `own` of class `code` is the first of the greatest."""
+    first = own == highest
+    for j in range(code):
+        first &= z[at + j] != highest
+    return first
