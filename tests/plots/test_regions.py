@@ -12,9 +12,9 @@ from matplotlib.image import AxesImage
 
 import assay
 from assay.errors import DataError, NotFittedError, ParameterError, SchemaError
+from assay.pictures.plane import plane, reach
+from assay.pictures.seen import see
 from assay.plots import decision_regions
-from assay.plots.plane import plane, reach
-from assay.plots.seen import see
 
 
 @pytest.fixture(scope="module")

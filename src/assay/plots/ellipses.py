@@ -9,14 +9,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Ellipse
 
-from assay.errors import ParameterError
 from assay.numerics import Floats
+from assay.pictures.ellipse import SIGMAS, axes_of, normals
+from assay.pictures.seen import all_classes, codes_of, see, thinned_note
 from assay.plots.canvas import axes, labels, legend, note
 from assay.plots.points import drawn, scatter
-from assay.plots.seen import all_classes, codes_of, see, thinned_note
 from assay.plots.style import INK, shown_classes
-
-SIGMAS = (1.0, 2.0)  # they hold 39 % and 86 % of a normal density of two columns
 
 
 def covariance_ellipses(
@@ -34,7 +32,7 @@ def covariance_ellipses(
     """
     seen = see(model, X, y, names)
     i, j = seen.two(columns)
-    means, covariances = _normals(model)
+    means, covariances = normals(model)
     classes = all_classes(model, seen.y)
     codes = codes_of(seen.ask(model, "predict", seen.X) if seen.y is None else seen.y, classes)
     shown = shown_classes(classes, np.bincount(codes, minlength=len(classes)))
@@ -69,9 +67,7 @@ def covariance_ellipses(
 
 
 def _ellipse(mean: Floats, S: Floats, sigma: float, colour: str, line: Any) -> Ellipse:
-    values, V = np.linalg.eigh(S)
-    width, height = 2 * sigma * np.sqrt(np.maximum(values[::-1], 0.0))
-    angle = float(np.degrees(np.arctan2(V[1, 1], V[0, 1])))
+    width, height, angle = axes_of(S, sigma)
     return Ellipse(
         (float(mean[0]), float(mean[1])),
         width,
@@ -83,18 +79,3 @@ def _ellipse(mean: Floats, S: Floats, sigma: float, colour: str, line: Any) -> E
         linewidth=2.0,
         zorder=4,
     )
-
-
-def _normals(model: Any) -> tuple[Floats, Floats]:
-    """Means (K, d) and covariances (K, d, d)."""
-    if hasattr(model, "theta_") and hasattr(model, "var_"):
-        if len(model.theta_.T) != getattr(model, "n_features_in_", len(model.theta_.T)):
-            raise ParameterError("Not every column of this naive Bayes is normal: ellipses need Gaussian columns only.")
-        return np.asarray(model.theta_), np.stack([np.diag(v) for v in np.asarray(model.var_)])
-    if not (hasattr(model, "means_") and hasattr(model, "covariance_")):
-        raise ParameterError(
-            f"{type(model).__name__} keeps no means and covariances: give a fitted LDA, QDA or GaussianNB (of scikit-learn with "
-            "store_covariance=True)."
-        )
-    means, S = np.asarray(model.means_), np.asarray(model.covariance_)
-    return means, np.broadcast_to(S, (len(means), *S.shape[-2:]))

@@ -10,14 +10,14 @@ from matplotlib.axes import Axes
 
 from assay.errors import DataError, ParameterError
 from assay.numerics import Array, Floats
+from assay.pictures.boundary import inside_margin
+from assay.pictures.plane import Plane, slice_of
+from assay.pictures.seen import Seen, all_classes, codes_of, see, thinned_note
 from assay.plots.canvas import axes, grid, labels, legend, note
-from assay.plots.plane import Plane, slice_of
 from assay.plots.points import drawn, scatter
-from assay.plots.seen import Seen, all_classes, codes_of, see, thinned_note
 from assay.plots.style import INK, look, shown_classes
 
 PIXELS = 120
-SLACK = 1e-3  # a support vector has y·f ≤ 1 up to the tolerance of its solver
 
 
 def margins(
@@ -132,7 +132,7 @@ def _scores(model: Any, seen: Seen) -> tuple[Floats, Floats]:
 
 
 def _support(model: Any, seen: Seen, f: Floats, t: Floats) -> Array:
-    ringed = t * f <= 1 + SLACK
+    ringed = inside_margin(f, t)
     own = getattr(model, "support_", None)
     if own is not None and not seen.left_out and np.asarray(own).max(initial=-1) < len(f):
         ringed = np.isin(np.arange(len(f)), own)

@@ -9,9 +9,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from assay.errors import DataError
+from assay.pictures.seen import all_classes, codes_of, see
 from assay.plots.canvas import axes, grid, labels, legend, note
 from assay.plots.points import drawn, scatter
-from assay.plots.seen import all_classes, codes_of, see
 from assay.plots.style import INK, look, shown_classes
 
 

@@ -10,10 +10,11 @@ from matplotlib.axes import Axes
 
 from assay.errors import DataError, ParameterError
 from assay.numerics import Floats
+from assay.pictures.line import segment
+from assay.pictures.plane import Plane, slice_of
+from assay.pictures.seen import all_classes, codes_of, see, some_of, thinned_note
 from assay.plots.canvas import axes, labels, legend, note
-from assay.plots.plane import Plane, slice_of
 from assay.plots.points import drawn, scatter
-from assay.plots.seen import all_classes, codes_of, see, some_of, thinned_note
 from assay.plots.style import INK, SMALL, shown_classes
 
 MOST_VISITS = 100_000
@@ -133,21 +134,3 @@ def _label(ax: Axes, text: str, at: Floats, bold: bool) -> None:
         fontweight="bold" if bold else "normal",
         annotation_clip=False,
     )
-
-
-def segment(b: float, w: Floats, xs: tuple[float, float], ys: tuple[float, float]) -> Floats | None:
-    """The part (2, 2) of the line b + w₁x + w₂y = 0 within a rectangle, its upper right end last; None where it has none.
-
-    >>> segment(-1.0, np.array([1.0, 1.0]), (0.0, 2.0), (0.0, 2.0)).tolist()
-    [[0.0, 1.0], [1.0, 0.0]]
-    """
-    found = []
-    if w[1] != 0:
-        found += [(x, -(b + w[0] * x) / w[1]) for x in xs]
-    if w[0] != 0:
-        found += [(-(b + w[1] * y) / w[0], y) for y in ys]
-    slack = 1e-9 * max(xs[1] - xs[0], ys[1] - ys[0])
-    inside = sorted(
-        {p for p in found if xs[0] - slack <= p[0] <= xs[1] + slack and ys[0] - slack <= p[1] <= ys[1] + slack}
-    )
-    return np.array([inside[0], inside[-1]]) if len(inside) >= 2 else None

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from assay.numerics import Array, Floats
-from assay.plots.seen import MOST_POINTS
+from assay.pictures.seen import MOST_POINTS
 from assay.plots.style import INK, Shown
 
 

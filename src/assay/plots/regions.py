@@ -13,11 +13,12 @@ from matplotlib.colors import ListedColormap, Normalize, to_rgba
 
 from assay.errors import DataError, ParameterError
 from assay.numerics import Array, Floats
+from assay.pictures.boundary import leads
+from assay.pictures.plane import Plane, plane, supported
+from assay.pictures.seen import Seen, all_classes, codes_of, see, some_of, thinned_note
 from assay.plots.canvas import axes, labels, legend, note, short
 from assay.plots.given import numbers
-from assay.plots.plane import Plane, plane, supported
 from assay.plots.points import drawn, scatter
-from assay.plots.seen import Seen, all_classes, codes_of, see, some_of, thinned_note
 from assay.plots.style import FONT, GREY, INK, Shown, shown_classes
 
 PALE, STRONG, PLAIN = 0.12, 0.6, 0.35  # how solid a region is: at p = 1/K, at p = 1, and without probabilities
@@ -161,18 +162,11 @@ def _hatch(ax: Axes, picture: Picture) -> None:
 
 def _boundaries(ax: Axes, model: Any, seen: Seen, picture: Picture, codes: Array, P: Floats | None) -> None:
     """The zero lines of s_k − max_{j≠k} s_j, where the greatest score is the answer; else the edges of the pixels."""
-    shape, present = picture.known.shape, np.unique(codes)
-    if len(present) < 2:
-        return
     S = P
     if S is None and hasattr(model, "decision_function"):
         S = seen.ask(model, "decision_function", picture.points)
-        S = np.column_stack([-S, S]) if S.ndim == 1 else S
-    if S is None or S.shape[1] <= codes.max() or np.any(S.argmax(axis=1) != codes):
-        S = np.eye(int(codes.max()) + 1)[codes]
-    for k in present if len(present) > 2 else present[:1]:
-        lead = S[:, k] - np.delete(S, k, axis=1).max(axis=1)
-        field = np.ma.array(lead.reshape(shape), mask=~picture.known)
+    for _, lead in leads(S, codes):
+        field = np.ma.array(lead.reshape(picture.known.shape), mask=~picture.known)
         if field.count() and field.min() < 0 < field.max():
             ax.contour(*_centres(picture), field, [0.0], colors=[INK], linewidths=1.4, zorder=2)
 

@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 
 from assay.errors import DataError
 from assay.numerics import Floats
+from assay.pictures.seen import some_of, thinned_note
 from assay.plots.canvas import axes, grid, labels, legend, note
 from assay.plots.given import numbers
-from assay.plots.seen import some_of, thinned_note
 from assay.plots.style import GREY, INK, look
 
 PARTS = 12  # equally filled parts of the predictions, for the line of medians

@@ -12,9 +12,9 @@ from assay import assess
 from assay.assess.curves import positives
 from assay.errors import DataError
 from assay.numerics import Floats
+from assay.pictures.seen import some_of
 from assay.plots.canvas import axes, dress, grid, labels, legend
 from assay.plots.given import numbers, scores_of
-from assay.plots.seen import some_of
 from assay.plots.style import FONT, GREY, INK, look
 
 MOST = 400  # points of a drawn curve

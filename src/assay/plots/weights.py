@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 
 from assay.errors import ParameterError
 from assay.numerics import Floats
+from assay.pictures.seen import check_fitted
 from assay.plots.canvas import axes, grid, labels, legend, note, short
 from assay.plots.given import words
-from assay.plots.seen import check_fitted
 from assay.plots.style import GREY, INK, look, shown_classes
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,8 @@ ENOUGH = 50  # rows without a gap, or half of all: then the others are left out 
 class RawModel:
     """Answers rows of raw values (numbers, codes of categories, seconds) by encoding them first.
 
-    The edge of a picture of counts and the like lies below zero, where they cannot be: there it answers as at zero. A model that takes whole
-    numbers alone is asked about the nearest ones.
+    A model that refuses what a picture asks of it is asked again about what it can know: one of counts at zero where the picture's edge
+    lies below it, one of whole numbers about the nearest ones.
     """
 
     def __init__(self, model: TableModel) -> None:
@@ -39,17 +40,26 @@ class RawModel:
         answers: Array = self._asking("predict")(X)
         return answers
 
+    def both(self, X: Any) -> tuple[Array, Array | None]:
+        """Answers and, where the model has them, probabilities: what they share is computed once."""
+        if not hasattr(self.model_, "predict_proba"):
+            return self.predict(X), None
+        pieces = self._holding(lambda rows: list(self.model_.predict_both_blocks(rows)), X)  # type: ignore[attr-defined]
+        return np.concatenate([a for a, _ in pieces]), np.concatenate([p for _, p in pieces])
+
     def _asking(self, method: str) -> Any:
         ask = getattr(self.model_, method)
 
-        def asked(X: Any) -> Array:
-            held = np.maximum(X, self._least)
-            try:
-                return np.asarray(ask(self._encoding.rows(ArrayRows(held))))
-            except DataError:  # densities of counts know whole numbers alone
-                return np.asarray(ask(self._encoding.rows(ArrayRows(np.where(self._whole, held.round(), held)))))
+        return lambda X: np.asarray(self._holding(ask, X))
 
-        return asked
+    def _holding(self, ask: Any, X: Any) -> Any:
+        counts = np.maximum(X, self._least)
+        for rows in (X, counts):
+            try:
+                return ask(self._encoding.rows(ArrayRows(rows)))
+            except DataError:  # densities of counts know neither negative numbers nor, some of them, fractions
+                continue
+        return ask(self._encoding.rows(ArrayRows(np.where(self._whole, counts.round(), counts))))
 
 
 def two_columns(details: Details) -> tuple[int, int] | None:
@@ -66,18 +76,24 @@ def picture_rows(rows: RawRows, shown: tuple[int, int]) -> tuple[ArrayRows, Arra
 
     Rows with a gap are left out where enough others remain; else gaps outside the two columns shown stand at the median.
     """
-    X: Floats = np.array(rows.values, dtype=np.float64)
-    whole = np.isfinite(X).all(axis=1)
+    X, whole, filled = without_gaps(rows.values, shown)
+    names = tuple(c.name for c in rows.plain)
+    levels = tuple(tuple(c.levels or ()) if c.kind == "category" else None for c in rows.plain)
+    categories = levels if any(level is not None for level in levels) else None
+    return ArrayRows(X[whole], names=names, categories=categories), rows.y[whole], filled
+
+
+def without_gaps(values: Array, shown: Sequence[int]) -> tuple[Floats, Array, bool]:
+    """Rows (n, d) with gaps filled where they must be, which of them have none left, and whether some were filled."""
+    X: Floats = np.array(values, dtype=np.float64)
+    whole = np.asarray(np.isfinite(X).all(axis=1))
     filled = int(whole.sum()) < min(ENOUGH, len(X) / 2)
     if filled:
         middle = [_middle(X[:, j]) for j in range(X.shape[1])]
         rest = [j for j in range(X.shape[1]) if j not in shown]
         X[:, rest] = np.where(np.isfinite(X[:, rest]), X[:, rest], np.array(middle)[rest])
-        whole = np.isfinite(X).all(axis=1)
-    names = tuple(c.name for c in rows.plain)
-    levels = tuple(tuple(c.levels or ()) if c.kind == "category" else None for c in rows.plain)
-    categories = levels if any(level is not None for level in levels) else None
-    return ArrayRows(X[whole], names=names, categories=categories), rows.y[whole], filled
+        whole = np.asarray(np.isfinite(X).all(axis=1))
+    return X, whole, filled
 
 
 def _middle(column: Floats) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 
 from assay.errors import DataError, ParameterError, nearest
 from assay.numerics import Array, Floats
-from assay.plots.seen import Seen, some_of
+from assay.pictures.seen import Seen, some_of
 
 SUPPORT_ROWS = 2000  # rows that the support is measured with
 NEIGHBOURS, SHARE = 5, 0.95
@@ -52,7 +52,7 @@ class Plane(NamedTuple):
         return np.asarray((X - self.origin) @ self.back)
 
 
-def plane(seen: Seen, projection: str, columns: Sequence[int | str], at: Mapping[Any, float] | None) -> Plane:
+def plane(seen: Seen, projection: str, columns: Sequence[int | str], at: Mapping[Any, float | str] | None) -> Plane:
     """The plane that a picture asks for."""
     if projection not in PROJECTIONS:
         raise ParameterError(f"projection={projection!r} is not possible. {nearest(projection, PROJECTIONS)}")
@@ -69,7 +69,7 @@ def plane(seen: Seen, projection: str, columns: Sequence[int | str], at: Mapping
     return _projected(seen, projection)
 
 
-def slice_of(seen: Seen, columns: Sequence[int | str], at: Mapping[Any, float] | None) -> Plane:
+def slice_of(seen: Seen, columns: Sequence[int | str], at: Mapping[Any, float | str] | None) -> Plane:
     """Two columns vary, the others stand at `at`, else at their median (the lower of two middle values; categories: mode)."""
     i, j = seen.two(columns)
     d = seen.X.shape[1]
