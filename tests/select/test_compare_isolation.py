@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -25,11 +24,7 @@ def table() -> pd.DataFrame:
     return pd.DataFrame({"a": rng.normal(size=90) + y, "b": rng.normal(size=90), "y": y})
 
 
-def children() -> list[str]:
-    return Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-
-
-def test_a_model_that_hangs_is_timed_out_and_the_others_are_finished(monkeypatch, table):
+def test_a_model_that_hangs_is_timed_out_and_the_others_are_finished(monkeypatch, table, children_left):
     register(monkeypatch, Hangs)
     found = compare(table, "y", models=["hangs", "baseline", "lda"], folds=3, timeout=2.0, workers=2)
     assert found["hangs"].state == "timeout"
@@ -38,7 +33,7 @@ def test_a_model_that_hangs_is_timed_out_and_the_others_are_finished(monkeypatch
     assert found.recommended == "lda"
     assert "timeout" in str(found)
     assert not found.interrupted
-    assert not children()
+    assert not children_left()
 
 
 def test_a_model_that_crashes_or_fails_is_reported_and_the_others_are_finished(monkeypatch, table):
@@ -130,13 +125,13 @@ def test_a_model_that_registers_itself_takes_part_and_nothing_else_need_know_it(
     assert set(found["guess"].model.predict(table).tolist()) <= {0, 1}
 
 
-def test_a_budget_turns_the_rest_away_and_keeps_what_is_finished(monkeypatch, table):
+def test_a_budget_turns_the_rest_away_and_keeps_what_is_finished(monkeypatch, table, children_left):
     register(monkeypatch, Hangs, Slow)
     found = compare(table, "y", models=["baseline", "lda", "hangs", "slow"], folds=3, budget=4.0, workers=1)
     states = {e.name: e.state for e in found.entries}
     assert states == {"baseline": "done", "lda": "done", "hangs": "out of time", "slow": "out of time"}
     assert found.recommended == "lda"
-    assert not children()
+    assert not children_left()
 
 
 def test_events_tell_how_far_each_model_is(table):

@@ -30,10 +30,6 @@ def run(tasks: list[Task], workers: int = 2, **options: object) -> dict[str, Out
     return {outcome.key: outcome for outcome in run_tasks(tasks, workers=workers, **options)}  # type: ignore[arg-type]
 
 
-def children() -> list[str]:
-    return Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-
-
 @pytest.mark.parametrize("workers", [0, 1, 3])
 def test_every_task_has_one_outcome_with_its_value(workers):
     outcomes = run([Task(str(i), lambda tell, i=i: i * i) for i in range(7)], workers)
@@ -41,7 +37,7 @@ def test_every_task_has_one_outcome_with_its_value(workers):
     assert {o.state for o in outcomes.values()} == {"done"}
 
 
-def test_a_task_that_sleeps_is_timed_out_while_the_others_finish():
+def test_a_task_that_sleeps_is_timed_out_while_the_others_finish(children_left):
     began = time.monotonic()
     tasks = [Task("slow", lambda tell: time.sleep(60)), *(Task(str(i), lambda tell: "quick") for i in range(4))]
     outcomes = list(run_tasks(tasks, workers=2, timeout=5))
@@ -49,16 +45,16 @@ def test_a_task_that_sleeps_is_timed_out_while_the_others_finish():
     assert "5 s" in outcomes[-1].message
     assert 5 <= outcomes[-1].seconds < 40
     assert time.monotonic() - began < 50
-    assert not children()
+    assert not children_left()
 
 
-def test_a_task_that_will_not_hear_sigterm_is_killed():
+def test_a_task_that_will_not_hear_sigterm_is_killed(children_left):
     def deaf(tell):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         time.sleep(60)
 
     assert run([Task("deaf", deaf)], timeout=0.3)["deaf"].state == "timeout"
-    assert not children()
+    assert not children_left()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is measured through /proc")
@@ -157,12 +153,12 @@ def test_after_the_deadline_nothing_begins_and_nothing_goes_on():
     assert {o.state for o in here} == {"out of time"}
 
 
-def test_no_child_is_left_when_the_caller_stops_asking():
+def test_no_child_is_left_when_the_caller_stops_asking(children_left):
     before = signal.getsignal(signal.SIGINT)
     outcomes = run_tasks([Task(str(i), lambda tell, i=i: time.sleep(60 * i)) for i in range(3)], workers=3)
     assert next(outcomes).key == "0"
     outcomes.close()
-    assert not children()
+    assert not children_left()
     assert signal.getsignal(signal.SIGINT) is before
 
 

@@ -130,6 +130,17 @@ def test_real_tables_become_the_numbers_of_scikit_learn(data_dir, name, wants):
     compare(columns(encoding, data), expected(schema, wants, fit, data))
 
 
+@pytest.mark.parametrize("name", ["adult.parquet", "pima_missing.csv"])
+def test_rows_encoded_as_they_are_read_have_the_bits_of_rows_in_memory(data_dir, name):
+    whole = table(data_dir, name)
+    for wants in (Wants("one-hot", True, False), Wants("native", False, True)):
+        encoding = learnt(whole, wants)
+        parts = encode(TableRows(table_source(whole), encoding.schema), encoding).blocks()
+        streamed = [part.load().X for part in parts]
+        assert all(X.flags.c_contiguous for X in streamed)
+        np.testing.assert_array_equal(np.concatenate(streamed), encoded(encoding, whole), strict=True)
+
+
 @pytest.mark.parametrize("name", ["adult.parquet", "titanic.csv", "german.csv"])
 def test_sparse_rows_hold_the_same_numbers_but_are_not_centred(data_dir, name, monkeypatch):
     """Zeros would not stay zeros: a number is divided by its deviation, and a missing one is the mean, divided likewise."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import IO, Any, TextIO
 
 from assay.errors import AssayError
 from assay.numerics import Array
@@ -31,6 +32,19 @@ def answer_file(out: str, form: str, names: list[str], schema: str = "") -> Iter
         else:
             with beside.open("w", encoding="utf-8", newline="") as file, _csv(file, names, schema) as write:
                 yield write
+
+
+@contextmanager
+def answers_into(file: IO[bytes], form: str, names: list[str]) -> Iterator[Write]:
+    """As `answer_file`, into an open file: csv, parquet or arrow (a stream)."""
+    if form != "csv":
+        with (_parquet if form == "parquet" else _arrow)(file, names) as write:
+            yield write
+        return
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    with _csv(text, names, "") as write:
+        yield write
+    text.detach()
 
 
 @contextmanager
@@ -86,10 +100,21 @@ def _json(file: TextIO, names: list[str], schema: str) -> Iterator[Write]:
     file.flush()
 
 
-@contextmanager
-def _parquet(path: Path, names: list[str]) -> Iterator[Write]:
-    import pyarrow as pa
+def _parquet(file: Any, names: list[str]) -> AbstractContextManager[Write]:
     import pyarrow.parquet as parquet
+
+    return _tables(lambda schema: parquet.ParquetWriter(file, schema), names)
+
+
+def _arrow(file: Any, names: list[str]) -> AbstractContextManager[Write]:
+    import pyarrow.ipc as ipc
+
+    return _tables(lambda schema: ipc.new_stream(file, schema), names)
+
+
+@contextmanager
+def _tables(opened: Callable[[Any], Any], names: list[str]) -> Iterator[Write]:
+    import pyarrow as pa
 
     writer: Any = None
 
@@ -97,7 +122,7 @@ def _parquet(path: Path, names: list[str]) -> Iterator[Write]:
         nonlocal writer
         table = pa.table(dict(zip(names, (pa.array(column) for column in columns))))
         if writer is None:
-            writer = parquet.ParquetWriter(path, table.schema)
+            writer = opened(table.schema)
         writer.write_table(table)
         return len(columns[0])
 

@@ -73,6 +73,14 @@ def interleave(columns: list[Array], rows: int, dtype: Any) -> Array:
     return X
 
 
+def side_by_side(columns: list[Array], rows: int, dtype: Any) -> Array:
+    """Columns as one matrix in Fortran order: each stays in one piece."""
+    X = np.empty((rows, len(columns)), dtype=dtype, order="F")
+    for j, column in enumerate(columns):
+        X[:, j] = column
+    return X
+
+
 def as_numbers(column: Any) -> Array:
     """A chunked column as floats or whole numbers; missing values become NaN."""
     dtype = column.type

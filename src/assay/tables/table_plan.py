@@ -18,7 +18,7 @@ from assay.tables.description.parsing import NotOfKind, parsed
 from assay.tables.description.schema import Column
 from assay.tables.encoding.wide import beside
 from assay.tables.encoding.words import word_counts
-from assay.tables.plan import as_numbers, as_target, as_text, as_weight, interleave, roles
+from assay.tables.plan import as_numbers, as_target, as_text, as_weight, interleave, roles, side_by_side
 from assay.tables.sources.source import Reading
 
 READINGS: dict[str, Reading] = {"number": "number", "boolean": "number", "category": "text", "text": "text"}
@@ -34,6 +34,7 @@ class TablePlan:
     weight: str | None
     text_target: bool = False
     single: bool = False  # float32, where every column is
+    by_column: bool = False  # in Fortran order, which an encoding reads faster and does away with
 
     def columns(self) -> dict[str, Reading]:
         reading: dict[str, Reading] = {c.name: READINGS.get(c.kind, "as it is") for c in (*self.plain, *self.texts)}
@@ -43,7 +44,8 @@ class TablePlan:
         """The block of some Arrow batches, of which the first row has the number `start`."""
         table = pa.Table.from_batches(batches)
         columns = [decoded(table[c.name], c, start) for c in self.plain]
-        X: Any = interleave(columns, table.num_rows, np.float32 if self.single else np.float64)
+        together = side_by_side if self.by_column else interleave
+        X: Any = together(columns, table.num_rows, np.float32 if self.single else np.float64)
         if self.texts:
             X = beside(X, [word_counts(as_text(without_nan(table[c.name]))) for c in self.texts])
         y = None if self.target is None else as_target(table[self.target], self.target, start, self.text_target)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -125,7 +125,8 @@ class EncodedRows(Rows):
 
     def blocks(self) -> Iterator[Part]:
         step = SPARSE_BLOCK if self.sparse else block_rows(self.n_columns)
-        for part in self.table.parts(step):
+        plan = replace(self.table.plan, by_column=not self.table.sparse)
+        for part in self.table.parts(step, plan):
             yield EncodedPart(part, self.encoding)
         self.n_rows = self.table.n_rows
 

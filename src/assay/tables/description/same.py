@@ -8,6 +8,7 @@ range. Columns the model does not learn from (ids, constants, ignored ones) may 
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,9 @@ def _example(name: str, source: Source) -> str:
     for batch in source.batches({name: "as it is"}, FIRST_ROWS):
         for value in batch.column(0):
             if value.is_valid:
-                return f", such as {str(value)[:60]!r}"
+                with suppress(OverflowError, ValueError):  # a moment that Python's calendar does not reach
+                    return f", such as {str(value)[:60]!r}"
+                return ""
     return ""
 
 

@@ -31,7 +31,7 @@ from assay.tables.encoding.words import BUCKETS, bucket_names
 
 MOST_CATEGORIES = 64
 WIDE = 512  # dense columns above which a model that takes sparse rows gets them
-TILE = 4096
+TILE = 1 << 14
 PIECE = 1 << 14  # rows that a thread encodes at a time
 FEWEST_ROWS = 2  # of the fit in which a word must occur to count
 
@@ -48,7 +48,7 @@ class Wants(NamedTuple):
     def of(cls, model: type[Learner], prospect: Prospect, categories: Categories | None = None) -> Wants:
         """The needs of a model; `categories` overrides how categories are encoded, where the model does not take them itself."""
         how = prospect.categories if categories is None or prospect.categories == "native" else categories
-        return cls(how, prospect.scaled, model.takes_missing, model.takes_sparse)
+        return cls(how, prospect.scaled, model.takes_missing, model.takes_sparse and not model.fills_sparse)
 
 
 class Output(NamedTuple):
@@ -232,7 +232,10 @@ class Encoding:
     def _filled(self, N: Floats) -> Floats:
         """Numbers with missing ones filled, brought to mean 0 and deviation 1 where that is wanted."""
         mean, scale = self._centre
-        Z = (N - mean) / scale if self.wants.scaled else N
+        Z = N
+        if self.wants.scaled:
+            Z = N - mean
+            Z /= scale
         if not self.wants.missing:
             lacking = np.isnan(Z)
             if lacking.any():

@@ -7,6 +7,7 @@ a value is missing, −1 for a category that the schema does not list. Words fol
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,13 +81,26 @@ class Groups:
             words = X.columns(np.arange(width, X.n_columns))
             X = X.columns(np.arange(width)).toarray()
         numbers = self._numbers(X)
-        codes = X[:, self.places("category")]
+        if not self._coded:
+            return Expanded(numbers, np.empty((len(X), 0), dtype=np.int64), words)
+        codes = X[:, self._coded]
         with np.errstate(invalid="ignore"):
             codes = np.where(np.isnan(codes), MISSING, codes).astype(np.int64)
         return Expanded(numbers, codes, words)
 
+    @cached_property  # these are asked for with every block, and a service answers blocks of one row
+    def _coded(self) -> list[int]:
+        return self.places("category")
+
+    @cached_property
+    def _plain(self) -> list[int]:
+        return self.places("number", "boolean")
+
+    @cached_property
+    def _dated(self) -> list[tuple[int, Column]]:
+        return list(zip(self.places("date"), self._of("date")))
+
     def _numbers(self, X: Floats) -> Floats:
-        plain = self.places("number", "boolean")
-        numbers = X if len(plain) == X.shape[1] else X[:, plain]
-        dates = [parts(X[:, j], c.with_time).astype(X.dtype) for j, c in zip(self.places("date"), self._of("date"))]
+        numbers = X if len(self._plain) == X.shape[1] else X[:, self._plain]
+        dates = [parts(X[:, j], c.with_time).astype(X.dtype) for j, c in self._dated]
         return np.concatenate([numbers, *dates], axis=1) if dates else numbers

@@ -50,6 +50,8 @@ def is_frame(data: Any) -> bool:
 def _table(data: Any, where: str) -> Any:
     if isinstance(data, Mapping):
         return _from_columns(data, where)
+    if isinstance(data, pa.Table):
+        return data
     native = _native(data, where)
     try:
         if _is_pandas(native):

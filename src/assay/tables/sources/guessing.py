@@ -96,7 +96,7 @@ def _among_numbers(name: str, column: Any, point: str) -> tuple[set[str], str]:
     column = column.drop_null()
     number = compute.match_substring_regex(column, NUMBER.replace(r"\.", r"[,]") if point == "," else NUMBER)
     others = column.filter(compute.invert(number))
-    if len(others) == len(column) and not _thousands(others):
+    if not len(others) or (len(others) == len(column) and not _thousands(others)):  # none: numbers beside odd blanks
         return set(), ""
     dashes = set(compute.unique(others.slice(0, 1 << 12)).to_pylist())
     if (
