@@ -1,0 +1,62 @@
+"""What the service answers instead of a result, and how: `{"error": …}` under /v2, problem details (RFC 9457) elsewhere."""
+
+from __future__ import annotations
+
+import errno
+from http import HTTPStatus
+
+import msgspec
+
+from assay.errors import AssayError, DataError, ParameterError, TooLargeError
+from assay.server.reply import Reply
+from assay.server.wire import ErrorAnswer, Problem
+
+RETRY = (("retry-after", "1"),)
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE)
+_encode = msgspec.json.Encoder().encode
+
+
+class Refusal(Exception):
+    """A request that is not answered: status, what was wrong and what to do; `headers` go along; `last`: the connection ends."""
+
+    def __init__(
+        self, status: int, message: str, headers: tuple[tuple[str, str], ...] = (), last: bool = False
+    ) -> None:
+        super().__init__(message)
+        self.status, self.message, self.headers, self.last = status, message, headers, last
+
+
+def refusal_of(error: BaseException) -> Refusal:
+    """An error of the library as a refusal: what the sender can mend is 4xx, the rest 500."""
+    if isinstance(error, Refusal):
+        return error
+    if isinstance(error, TooLargeError):
+        return Refusal(413, str(error).strip())
+    if isinstance(error, DataError | ParameterError):
+        return Refusal(400, str(error).strip())
+    if isinstance(error, msgspec.MsgspecError):
+        return Refusal(400, f"The body cannot be read: {error}.")
+    if isinstance(error, UnicodeDecodeError):
+        return Refusal(400, "The body is not UTF-8 text.")
+    if type(error).__module__ == "pyarrow.lib":  # which is not loaded for the sake of a name
+        return Refusal(400, f"The body cannot be read: {(str(error).splitlines() or ['it is damaged'])[0]}.")
+    if isinstance(error, RecursionError):
+        return Refusal(400, "The body is nested too deeply.")
+    if isinstance(error, MemoryError):
+        return Refusal(413, "The body needs more memory than there is: send fewer rows at a time.")
+    if isinstance(error, OSError) and error.errno in NO_ROOM:
+        return Refusal(503, f"The service has no room for the request ({error.strerror}): try again later.", RETRY)
+    if isinstance(error, AssayError):
+        return Refusal(500, str(error).strip())
+    return Refusal(500, f"unexpected {type(error).__name__}: {error}")
+
+
+def reply_of(refusal: Refusal, path: bytes) -> Reply:
+    """The refusal in the form that the path's callers know."""
+    if path.startswith(b"/v2"):
+        body, kind = _encode(ErrorAnswer(refusal.message)), "application/json"
+    else:
+        title = HTTPStatus(refusal.status).phrase
+        body = _encode(Problem(title=title, status=refusal.status, detail=refusal.message))
+        kind = "application/problem+json"
+    return Reply(body, kind, refusal.status, refusal.headers, last=refusal.last)

@@ -1,0 +1,79 @@
+"""JSON that goes wrong in ways of its own: numbers that are none, or too long, a million names. The right 4xx in words, soon."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from tests.server.running import Running, serving
+
+ROW = {"age": 41, "income": 1.0, "member": True, "plan": "pro"}
+LINEAR = "/models/linear/predict"
+JSON = {"content-type": "application/json"}
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b'[{"age": NaN, "income": 1, "member": true, "plan": "pro"}]', "write null"),
+        (b'[{"age": -Infinity, "income": 1, "member": true, "plan": "pro"}]', "write null"),
+        (b'[{"age": %b, "income": 1, "member": true, "plan": "pro"}]' % (b"9" * 400), "too large"),
+        (b"", "empty"),
+    ],
+)
+def test_what_is_no_number_is_told_so(server: Running, body: bytes, words: str) -> None:
+    reply = server.client.post(LINEAR, content=body, headers=JSON)
+    assert reply.status_code == 400
+    assert words in reply.json()["detail"]
+
+
+def test_a_text_with_those_words_is_not_taken_for_one(server: Running) -> None:
+    reply = server.client.post(LINEAR, content=b'[{"plan": "a,NaN"}', headers=JSON)
+    assert reply.status_code == 400
+    assert "malformed" in reply.json()["detail"] or "truncated" in reply.json()["detail"]
+
+
+def test_a_long_whole_number_is_a_number(server: Running) -> None:
+    as_text = {**ROW, "age": "41"}  # so that it is read the long way
+    short, long = ({**as_text, "income": income} for income in (1e20, 10**20))
+    found = [server.ask(f"{LINEAR}?outputs=probabilities", [row]).json() for row in (short, long)]
+    assert found[0] == found[1]
+
+
+def test_a_length_of_thousands_of_digits_is_none(server: Running) -> None:
+    headers = {"inference-header-content-length": "9" * 5000}
+    assert server.client.post("/v2/models/bare/infer", content=b"{}", headers=headers).status_code == 400
+
+
+def test_columns_that_are_left_alone_may_hold_anything(server: Running) -> None:
+    as_text = {**ROW, "age": "41"}
+    wanted = server.ask(LINEAR, [as_text] * 2).json()
+    assert server.ask(LINEAR, [{**as_text, "more": 1}, {**as_text, "more": {"a": ["x"]}}]).json() == wanted
+
+
+def test_a_million_names_take_no_longer_than_they_must(server: Running) -> None:
+    body = json.dumps([{f"c{i}": 1 for i in range(1_000_000)}]).encode()
+    began = time.monotonic()
+    reply = server.client.post(LINEAR, content=body, headers=JSON)
+    assert reply.status_code == 400
+    assert "has no column" in reply.json()["detail"]
+    assert time.monotonic() - began < 8
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [("n_neighbors=3", "how many neighbours are listed"), ("threshold=0.5", "threshold needs probabilities")],
+)
+def test_a_parameter_without_effect_is_refused(server: Running, query: str, words: str) -> None:
+    reply = server.ask(f"/models/income/predict?{query}", [[41]])
+    assert reply.status_code == 400
+    assert words in reply.json()["detail"]
+
+
+def test_what_numpy_warns_of_is_a_line_of_json_too(models) -> None:
+    with serving(models) as running:
+        assert running.ask(LINEAR, [{**ROW, "age": 1e308, "income": -1e308}]).status_code in (200, 400)
+        assert running.stop() == 0
+    assert all(isinstance(json.loads(line), dict) for line in running.log)

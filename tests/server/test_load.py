@@ -1,0 +1,113 @@
+"""Under load: large requests do not hold up small ones, and too much load is refused quickly. Bounded in time and number."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.server.gate import LONGER, SHORT, Lane
+from tests.server.conftest import customers
+from tests.server.running import Running, serving
+
+ROWS = customers(1, seed=1).drop(["churn"]).to_pylist()
+FAULTS = """
+import resource
+import numpy as np
+from assay.server.run import _keep_freed_memory
+
+def faults(requests):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(requests):
+        [np.ones(200_000) for _ in range(4)]
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+_keep_freed_memory()
+faults(5)
+print(faults(100))
+"""
+
+
+def test_few_wait_always_many_only_where_the_wait_is_short() -> None:
+    lane = Lane(queue=4, servers=1)
+    lane.count, lane.seconds = 4, 10.0
+    assert lane.admit()
+    lane.count = 5
+    assert not lane.admit()
+    lane.seconds = 0.001
+    assert lane.admit()
+    lane.count = int(SHORT / lane.seconds) + 2
+    assert not lane.admit()
+    lane.count = 1
+    lane.over()  # nobody waits: a burst may follow
+    lane.count = int(SHORT / lane.seconds) + 2
+    assert lane.admit()
+    lane.count = int(LONGER / lane.seconds) + 2
+    assert not lane.admit()
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="of the C library that gives memory back so eagerly")
+def test_the_memory_of_one_request_is_kept_for_the_next() -> None:
+    env = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}  # a cluster sets some
+    done = subprocess.run([sys.executable, "-c", FAULTS], capture_output=True, text=True, check=True, env=env)
+    assert int(done.stdout) < 4000  # of 160 000 pages that are written to
+
+
+def test_large_requests_do_not_hold_up_small_ones(server: Running) -> None:
+    body = json.dumps(customers(30_000, seed=4).drop(["churn"]).to_pylist()).encode()
+    over = threading.Event()
+
+    def large() -> int:
+        n = 0
+        while not over.is_set():
+            reply = server.client.post(
+                "/models/linear/predict", content=body, headers={"content-type": "application/json"}
+            )
+            assert reply.status_code == 200
+            n += 1
+        return n
+
+    with ThreadPoolExecutor(2) as pool:
+        jobs = [pool.submit(large) for _ in range(2)]
+        seconds = []
+        for _ in range(60):
+            start = time.perf_counter()
+            assert server.ask("/models/linear/predict", ROWS).status_code == 200
+            seconds.append(time.perf_counter() - start)
+            time.sleep(0.01)
+        over.set()
+        assert all(job.result() >= 1 for job in jobs)
+    assert np.median(seconds) < 0.1  # a large one takes longer, and there are two at a time
+
+
+def test_more_load_than_can_be_served_is_refused_quickly_and_probes_still_answer(models: Path) -> None:
+    rows = json.dumps(customers(2000, seed=4).drop(["churn"]).to_pylist()).encode()
+    with serving(models, "--queue", "1", "--jobs", "1", "--quiet") as running:
+        found: list[tuple[int, float, str | None]] = []
+
+        def ask() -> None:
+            for _ in range(6):
+                start = time.perf_counter()
+                reply = running.client.post(
+                    "/models/forest/predict", content=rows, headers={"content-type": "application/json"}
+                )
+                found.append((reply.status_code, time.perf_counter() - start, reply.headers.get("retry-after")))
+
+        with ThreadPoolExecutor(16) as pool:
+            jobs = [pool.submit(ask) for _ in range(16)]
+            assert running.ask("/v2/health/ready").status_code == 200
+            for job in jobs:
+                job.result()
+        refused = [f for f in found if f[0] == 503]
+        assert {f[0] for f in found} == {200, 503}
+        assert all(f[2] == "1" for f in refused)
+        assert running.ask("/models/linear/predict", ROWS).status_code == 200

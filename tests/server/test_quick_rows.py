@@ -1,0 +1,106 @@
+"""The short way from JSON to numbers gives the very bits of the long way."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from assay.server.expected import NotPlain
+from assay.server.quick_rows import PIECE
+from assay.server.served import Served
+from assay.tables.bodies import source_of_columns
+from tests.server.conftest import COLUMNS, customers
+
+NUMBER = st.none() | st.floats(-1e6, 1e6) | st.integers(-(2**53), 2**53)
+ROW = st.fixed_dictionaries(
+    {"age": NUMBER, "income": NUMBER, "member": st.none() | st.booleans(), "plan": st.none() | st.text(max_size=4) | st.sampled_from(["basic", "plus", "pro"])}
+)  # fmt: skip
+
+
+def long_way(served: Served, rows: list[dict[str, Any]]) -> Any:
+    columns = {name: [row[name] for row in rows] for name in COLUMNS}
+    return served.table_rows(source_of_columns(columns))
+
+
+@pytest.fixture(scope="module", params=["linear", "forest", "near", "bayes"])
+def served(request: pytest.FixtureRequest, models: Path) -> Served:
+    return Served(request.param, "1", models / f"{request.param}.assay")
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(rows=st.lists(ROW, min_size=1, max_size=5))
+def test_a_few_rows_get_the_same_bits_either_way(served: Served, rows: list[dict[str, Any]]) -> None:
+    X, form = served.read_json(json.dumps(rows).encode())
+    assert form == "rows"
+    for ask in ("predict", "predict_proba"):
+        short, long = getattr(served.learner, ask)(served.rows(X)), getattr(served.learner, ask)(long_way(served, rows))
+        np.testing.assert_array_equal(short, long)
+
+
+def test_many_rows_get_the_same_bits_either_way_and_in_every_form(served: Served) -> None:
+    rows = customers(3000, seed=5).drop(["churn"]).to_pylist()
+    body = json.dumps(rows).encode()
+    assert len(body) > 3 * PIECE
+    X, _ = served.read_json(body)
+    arrays, form = served.read_json(json.dumps([list(row.values()) for row in rows]).encode())
+    columns, _ = served.read_json(json.dumps({n: [row[n] for row in rows] for n in COLUMNS}).encode())
+    assert form == "arrays"
+    np.testing.assert_array_equal(X, arrays)
+    np.testing.assert_array_equal(X, columns)
+    np.testing.assert_array_equal(served.read_json.lines(b"\n".join(json.dumps(r).encode() for r in rows)), X)
+    np.testing.assert_array_equal(
+        served.learner.predict_proba(served.rows(X)), served.learner.predict_proba(long_way(served, rows))
+    )
+
+
+def test_text_that_looks_like_the_end_of_a_row_does_not_cut_a_body(models: Path) -> None:
+    served = Served("linear", "1", models / "linear.assay")
+    rows = [{"age": i, "income": 2.5, "member": True, "plan": '},{"age": 1}, {' * 20} for i in range(1000)]
+    X, _ = served.read_json(json.dumps(rows).encode())
+    assert X[:, 0].tolist() == list(range(1000))
+    assert set(X[:, 3]) == {-1.0}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'[{"age": "41", "income": 1, "member": true, "plan": "pro"}]',
+        b'[{"age": 41, "income": 1, "member": 1, "plan": "pro"}]',
+        b'[{"age": 41, "income": 1, "plan": "pro"}]',
+        b"[]",
+        b'{"age": [1, 2], "income": [1], "member": [true], "plan": ["pro"]}',
+    ],
+)
+def test_what_is_not_plain_is_left_to_the_long_way(models: Path, body: bytes) -> None:
+    with pytest.raises(NotPlain):
+        Served("linear", "1", models / "linear.assay").read_json(body)
+
+
+@pytest.mark.parametrize("body", [b"[{", b'[{"age": 1e999}]', b"[nan]", b"\xff\xfe", b"[1] 2", b"[" * 100_000])
+def test_what_is_no_json_is_an_error(models: Path, body: bytes) -> None:
+    with pytest.raises((msgspec.DecodeError, RecursionError, NotPlain, UnicodeDecodeError)):
+        Served("linear", "1", models / "linear.assay").read_json(body)
+
+
+def test_a_small_request_needs_no_compiler(models: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from assay.server.served import Served; from assay.server.predict import predict;"
+        "from assay.server.bodies import Body; s = Served('m', '1', Path(sys.argv[1])); b = Body(1000);"
+        'b.add(b\'[{"age": 41, "income": 1, "member": true, "plan": "pro"}]\'); print(predict(s, b, "json", None, s.usual, 9).body);'
+        "assert not {'numba', 'scipy', 'duckdb', 'pandas'} & set(sys.modules)"
+    )
+    for name in ("linear", "near", "bayes"):
+        found = subprocess.run(
+            [sys.executable, "-c", code, str(models / f"{name}.assay")], capture_output=True, text=True, timeout=60
+        )
+        assert found.returncode == 0, found.stderr
+        assert "prediction" in found.stdout
