@@ -18,7 +18,20 @@ from assay._version import __version__
 from assay.cli.shell import complain
 from assay.errors import AssayError
 
-VERBS = ("compare", "train", "predict", "evaluate", "verify", "inspect", "report", "schema", "separable", "datasets")
+VERBS = (
+    "compare",
+    "train",
+    "predict",
+    "evaluate",
+    "verify",
+    "inspect",
+    "report",
+    "schema",
+    "separable",
+    "studio",
+    "serve",
+    "datasets",
+)
 
 
 class Verbs(click.Group):

@@ -27,11 +27,6 @@ def asked_model(words: list[str]) -> str | None:
     return None
 
 
-def flag(name: str) -> str:
-    """The option of a hyper-parameter: var_smoothing → --var-smoothing."""
-    return "--" + name.replace("_", "-")
-
-
 class WithModelOptions(click.Command):
     """A command that also has an option for every hyper-parameter of the model it is asked for."""
 
@@ -50,7 +45,7 @@ class WithModelOptions(click.Command):
 def model_options(names: tuple[str, ...]) -> list[click.Option]:
     """One option a hyper-parameter of these models, which may go by another name."""
     from assay.hypotheses import model_class
-    from assay.params import defaults
+    from assay.params import defaults, option_of
     from assay.select.entrants import registered
 
     options: dict[str, click.Option] = {}
@@ -60,18 +55,20 @@ def model_options(names: tuple[str, ...]) -> list[click.Option]:
         for name, param in cls.params.items():
             if name not in NOT_HERE and name not in options:
                 text = f"{param.doc}: {param.describe()} (default {usual[name]!r})"
-                options[name] = click.Option([flag(name), f"param_{name}"], metavar="VALUE", help=text)
+                options[name] = click.Option([option_of(name), f"param_{name}"], metavar="VALUE", help=text)
     return list(options.values())
 
 
 def chosen_params(cls: type[Learner], options: Mapping[str, Any]) -> dict[str, Any]:
     """The hyper-parameters that the options set, parsed by the model's table."""
+    from assay.params import option_of
+
     params: dict[str, Any] = {}
     for option, text in options.items():
         name = option.removeprefix("param_")
         if text is None:
             continue
         if name not in cls.params:
-            raise click.UsageError(f"{flag(name)} is no parameter of {cls.name}, the model for this target.")
+            raise click.UsageError(f"{option_of(name)} is no parameter of {cls.name}, the model for this target.")
         params[name] = cls.params[name].parse(text)
     return params

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,8 @@ from assay.cli.parameters import WithModelOptions, chosen_params
 from assay.cli.shell import Shell
 from assay.cli.showing import claims_data, indented
 from assay.cli.tables import masked, open_source, refuse_misspelt, usual_target
+
+ENDED = {"interrupted": 130, "out of time": 5}  # exit codes of fits that were ended
 
 
 @click.command(cls=WithModelOptions)
@@ -58,8 +61,8 @@ def command(
     group: str | None,
     time_column: str | None,
     features: str | None,
-    scaling: str,
-    categories: str | None,
+    scaling: Any,
+    categories: Any,
     kinds: tuple[str, ...],
     opening: dict[str, Any],
     shell: Shell,
@@ -71,8 +74,11 @@ def command(
     out; the error on them is measured, with an interval, and goes into the certificate. Without --model the target decides:
     text, two whole numbers, or at most 20 with five rows or more to each on average mean classes (naive-bayes, or
     logistic-regression where a column holds text), other numbers a regression (linear-regression).
-    `assay train --model NAME --help` shows that model's own options. Exit code 4 where the fit could not establish a claim that it should prove.
+    `assay train --model NAME --help` shows that model's own options. Exit code 4 where the fit could not establish a claim that it should prove, 5 where
+    its max-seconds ran out, 130 where Ctrl-C ended it: both leave a model of what was found until then (a second Ctrl-C leaves none).
     """
+    from assay.hypotheses import model_class
+    from assay.select.training import fit_and_measure, wants_for
     from assay.tables.description.schema import infer
 
     target = target or usual_target(data)
@@ -94,15 +100,21 @@ def command(
     for note in nearly_numbers(schema):
         shell.note(note)
     name = _named(model_name, schema, shell)
-    model, wants = _model(name, schema, options, scaling, categories)
+    cls = model_class(name)
+    model = cls(**chosen_params(cls, options))
+    wants = wants_for(model, schema, scaling, categories)
     split = {"fraction": float(holdout), "seed": seed, "group": group, "time": time_column}
     facts = {"target": target, **({"weight": weight} if weight else {})}
-    with shell.busy(f"fitting {name}") as say, _split_explained(holdout):
+    with shell.busy(f"fitting {name}") as say, _split_explained(holdout), _ended_by_interrupt(model):
         if hasattr(model, "on_progress"):
             model.on_progress = say
-        fitted, measured = _fit_and_measure(model, wants, source, schema, _present(split), facts)
+        fitted, measured = fit_and_measure(model, wants, source, schema, _present(split), facts)
     save(fitted, out)
     _report(shell, fitted, {"model": name, "data": masked(data), "target": target, "out": out, **measured})
+    ended = fitted.model_._provenance.get("ended")
+    if ended in ENDED:
+        shell.note(f"the fit was ended ({ended}): the model holds the best of what was found until then")
+        return ENDED[ended]
     return 0 if all(claim.holds for claim in fitted.certificate_ if claim.kind == "proof") else 4
 
 
@@ -123,53 +135,18 @@ def _named(asked: str | None, schema: Any, shell: Shell) -> str:
     return name
 
 
-def _model(name: str, schema: Any, options: dict[str, Any], scaling: str, categories: Any) -> tuple[Any, Any]:
-    """The model with its hyper-parameters, and what it wants of the encoding."""
-    from assay.hypotheses import model_class
-    from assay.learner.prospect import Prospect
-    from assay.select.entrants import features_of
-    from assay.tables.encoding import Wants
-
-    cls = model_class(name)
-    params = chosen_params(cls, options)
-    kind = cls.kind_of(params)
-    prospect = cls.prospect(kind, features_of(schema, 2 if kind == "classifier" else 0)) or Prospect()
-    wants = Wants.of(cls, prospect, categories)
-    return cls(**params), wants if scaling == "auto" else wants._replace(scaled=scaling == "on")
-
-
-def _fit_and_measure(
-    model: Any, wants: Any, source: Any, schema: Any, split: dict[str, Any], facts: dict[str, Any]
-) -> tuple[Any, dict[str, Any]]:
-    from assay.certify.held_out import held_out_error, held_out_loss
-    from assay.certify.measure import confusion, residuals
-    from assay.engines import engine_for
-    from assay.select.held_out_rows import held_out_rows
-    from assay.select.table_model import fit_table, sides
-    from assay.tables.table_rows import TableRows
-
-    text = schema.target.kind == "category" and not source.typed and not hasattr(model, "_values")
-    table = TableRows(source, schema, facts["target"], facts.get("weight"), text_target=text)
-    engine = engine_for(table, model.n_jobs)
-    opened = engine.open(table)
-    mask = held_out_rows(source, opened, split) if split["fraction"] else None
-    fitted = fit_table(model, schema, wants, opened, mask, engine)
-    seen, held_out = sides(opened, fitted.encoding_, mask)
-    model.certify(seen)
-    if held_out is None:
-        fitted.add_claims(**facts)
-        return fitted, {"rows": schema.n_rows, "held_out": None}
-    stated = {"fraction": split["fraction"], "seed": split["seed"]}
-    if hasattr(model, "classes_"):
-        counts = confusion(model, held_out)
-        claim, n = held_out_error(counts.errors, counts.n, **stated), counts.n
-    else:
-        sums = residuals(model, held_out)
-        claim, n = held_out_loss(sums.loss, sums.standard_error, sums.n, **stated), sums.n
-    fitted.add_claims(claim, split=split, **facts)
-    low, high = claim.witness["interval"].tolist()
-    measured = {"claim": claim.name, "value": claim.value, "interval": [low, high], "confidence": 0.95, "rows": n}
-    return fitted, {"rows": schema.n_rows, "held_out": {**measured, **split}}
+@contextmanager
+def _ended_by_interrupt(model: Any) -> Iterator[None]:
+    """Within, the first Ctrl-C ends the fit of a model that can end early, with what it has; a second one ends the command."""
+    before = signal.getsignal(signal.SIGINT)
+    if not hasattr(model, "max_seconds") or not callable(before):
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

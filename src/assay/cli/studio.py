@@ -1,0 +1,69 @@
+"""`assay studio`: a page on this machine where models are watched while they learn."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from assay.cli.options import speaking
+from assay.cli.shell import Shell
+from assay.cli.tables import bundled, refuse_misspelt, usual_target
+from assay.errors import DataError, MissingExtraError
+
+
+@click.command()
+@click.argument("data", metavar="[DATA]", required=False)
+@click.option("--target", metavar="COLUMN", help="The column to predict (the page can choose another).")
+@click.option("--port", default=0, type=click.IntRange(0, 65535), help="Where to listen on 127.0.0.1 (default: any free port).")  # fmt: skip
+@click.option("--browser/--no-browser", default=True, help="Open the page in a browser (default), or only print its address.")  # fmt: skip
+@speaking("studio")
+def command(data: str | None, target: str | None, port: int, browser: bool, shell: Shell) -> int:
+    """Watch any model learn, on points that you draw or on the table DATA.
+
+    Opens a page that only this machine and only who has the printed address can use. Nothing is sent elsewhere; what is uploaded to
+    the page is kept in a private folder that vanishes at the end. Ctrl-C ends it.
+    """
+    try:
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as missing:
+        raise MissingExtraError("The studio needs a server: pip install 'assay[studio]'.") from missing
+    from assay.studio.running import run
+
+    if not hasattr(os, "fork"):
+        raise click.UsageError("The studio forks its processes, which this system cannot: it runs on Linux and macOS.")
+    place = None if data is None else _place(data, target)
+    if place is None and target is not None:
+        raise click.UsageError("--target names a column of a table: give DATA too.")
+
+    def ready(address: str) -> None:
+        click.echo(f"The studio is at {address} (Ctrl-C ends it).", err=True)  # whatever is quiet, this is needed
+        if shell.as_json:
+            shell.result({"url": address}, "")
+            sys.stdout.flush()
+        if browser:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    ended = run(port, place, ready)
+    if ended == "SIGTERM":
+        return 143
+    raise KeyboardInterrupt
+
+
+def _place(data: str, target: str | None) -> Any:
+    """Where DATA lies."""
+    from assay.datasets import dataset
+    from assay.studio.protocol import Place
+
+    if bundled(data):
+        return Place(str(dataset(data).path), data, data, target or usual_target(data), True)
+    refuse_misspelt(data)
+    if not Path(data).exists():
+        raise DataError(f"There is no file {data!r}: the studio opens files and bundled datasets (assay datasets).")
+    return Place(str(Path(data).resolve()), Path(data).name, data, target)

@@ -1,0 +1,135 @@
+"""A model on a scene: its rows as the model sees them, the fit, the steps on the way, and how wrong each state is."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from assay.engines import Rows
+from assay.engines.split import held_out_mask
+from assay.engines.threads import Threads
+from assay.errors import AssayError
+from assay.learner import Learner, Step
+from assay.numerics import Array
+from assay.select.table_model import TableModel, fit_table, sides
+from assay.select.training import held_out_claim, wants_for
+from assay.studio.forms import made
+from assay.studio.looking import codes_in
+from assay.studio.protocol import Place
+from assay.studio.scene import Scene, scene_of
+from assay.tables.encoding import Encoding, Wants
+
+HELD_OUT, SEED = 0.25, 0  # the share and the seed that `assay train` holds rows out by
+FEWEST = 20  # rows of which some are held out
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What is to be learnt by which model."""
+
+    scene: Scene
+    name: str
+    params: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, data: Any, place: Place | None, name: str, params: Mapping[str, Any]) -> Lesson:
+        """The lesson that an ask describes; the model says whether the target is classes or numbers."""
+        model = made(name, params)
+        kind = model.kind_of(model.get_params())
+        task = "classification" if kind == "classifier" else "regression"
+        scene = scene_of(data, place, task)
+        if (scene.classes is None) != (task == "regression"):
+            wanted, there = ("numbers", "classes") if task == "regression" else ("classes", "numbers")
+            raise _wrong_kind(name, wanted, there)
+        return cls(scene, name, params)
+
+    def model(self) -> Learner:
+        """A model with the hyper-parameters asked for, not fitted."""
+        return made(self.name, self.params)
+
+    @cached_property
+    def wants(self) -> Wants:
+        return wants_for(self.model(), self.scene.schema, self.scene.scaling)  # type: ignore[arg-type]
+
+    @cached_property
+    def encoding(self) -> Encoding:
+        return Encoding.learn(Threads(), self.scene.schema, self.wants, self.scene.table.rows)
+
+    @cached_property
+    def rows(self) -> Rows:
+        """All rows of the table, encoded."""
+        return sides(self.scene.table.rows, self.encoding, None)[0]
+
+    def fitted(self) -> TableModel:
+        """The model fitted on all rows."""
+        fitted = fit_table(self.model(), self.scene.schema, self.wants, self.scene.table.rows)
+        fitted.add_claims(target=self.scene.target)
+        return fitted
+
+    def steps(self) -> Iterator[Step]:
+        """The states of a fit."""
+        model: Any = self.model()
+        found: Iterator[Step] = model.steps(self.rows)
+        return found
+
+    def at(self, step: Step) -> TableModel | None:
+        """The model that answers as a state would; None: it cannot answer yet."""
+        found = self.model().at(step)
+        return None if found is None else TableModel(found, self.encoding)
+
+    @property
+    def total(self) -> int | None:
+        """How many steps there will be, where that is known."""
+        return self.model().n_steps(len(self.scene.table))
+
+    @property
+    def word(self) -> str:
+        return self.model().step_word_of(self.model().get_params())
+
+    def answers(self, model: TableModel) -> Array:
+        """A model's answers for all rows: codes of the scene's classes, or numbers."""
+        found = np.asarray(model.model_.predict(self.rows)).ravel()
+        if self.scene.classes is None:
+            return found.astype(np.float64)
+        return codes_in(model.classes_, self.scene)[np.searchsorted(model.classes_, found)]
+
+    def training_risk(self, answers: Array) -> float:
+        """The share of rows answered wrongly, or the mean squared error."""
+        truth = self.scene.table.codes
+        return float(np.mean(answers != truth) if self.scene.classes is not None else np.mean((answers - truth) ** 2))
+
+    @property
+    def loss(self) -> str:
+        return "squared" if self.scene.classes is None else "zero-one"
+
+    def held_out(self) -> tuple[dict[str, Any] | None, str]:
+        """The risk on rows that a second fit did not see, the same rows for every model; else why there is none."""
+        n = len(self.scene.table)
+        if n < FEWEST:
+            return None, f"Nothing was held out of {n} rows: from {FEWEST} on a quarter is."
+        mask = held_out_mask(0, n, HELD_OUT, SEED)
+        try:
+            with warnings.catch_warnings(action="ignore"):  # the fit on all rows has said what there is to say
+                model = self.model()
+                fitted = fit_table(model, self.scene.schema, self.wants, self.scene.table.rows, mask)
+                unseen = sides(self.scene.table.rows, fitted.encoding_, mask)[1]
+                assert unseen is not None
+                claim, rows = held_out_claim(model, unseen, HELD_OUT, SEED)
+        except AssayError as error:
+            return None, f"No risk on held-out rows: {error}"
+        low, high = claim.witness["interval"].tolist()
+        how = f"the same model fitted on the other {n - rows} rows; {claim.statement}"
+        return {"value": claim.value, "low": low, "high": high, "rows": rows, "how": how}, ""
+
+
+def _wrong_kind(name: str, wanted: str, there: str) -> AssayError:
+    from assay.errors import DataError
+
+    return DataError(
+        f"{name} learns {wanted}, and the target here is {there}: choose another model, or another target."
+    )

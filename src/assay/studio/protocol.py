@@ -1,0 +1,41 @@
+"""What the server and its workers say to each other, apart from JSON that goes through.
+
+A message to the server begins with a byte: "." something told (JSON), "!" an error of the user's, "?" one of ours, "$" the end.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+TOLD, REFUSED, BROKEN, END = b".", b"!", b"?", b"$"
+STOP = b""  # to a worker: nobody listens any more
+WARM = b"warm"  # from the workshop: more is loaded from now on
+
+
+class Place(NamedTuple):
+    """Where a table lies and what it is called; `shell` is what a command line would call it."""
+
+    path: str
+    name: str
+    shell: str
+    target: str | None = None
+    bundled: bool = False
+    most_rows: int = 200_000
+
+
+class Task(msgspec.Struct):
+    """What the server says before the body of a request."""
+
+    verb: str
+    folder: str
+    place: Place | None = None
+
+
+class Refused(Exception):
+    """A request that is answered with an error; `kept`: the worker is ready for the next."""
+
+    def __init__(self, message: str, status: int = 400, *, kept: bool = False) -> None:
+        super().__init__(message)
+        self.status, self.kept = status, kept
