@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 JOBS ?= 2
 
-.PHONY: demo test lint types imports tests bench clean
+.PHONY: demo test lint types imports page tests bench clean
 
 demo: $(VENV)/.user
 	@echo '$$ assay compare coins --target coin --out coins.assay --report coins.html'
@@ -14,7 +14,7 @@ demo: $(VENV)/.user
 	@echo '$$ assay verify coins.assay coins'
 	@$(BIN)/assay verify coins.assay coins
 
-test: lint types imports tests
+test: lint types imports page tests
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -26,9 +26,13 @@ types: $(VENV)/.dev
 imports: $(VENV)/.dev
 	$(BIN)/lint-imports
 
+page:
+	@tools/check-page
+
 tests: $(VENV)/.dev
 	@tools/postgres
 	@tools/chromium
+	@tools/axe
 	$(BIN)/python tests/compile_first.py $(JOBS)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 

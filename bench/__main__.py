@@ -29,6 +29,8 @@ WORKLOADS = [
     "stream_memory",
     "csv_encode",
     "predict_files",
+    "service",
+    "studio",
     "compare",
 ]
 ROUNDS = 15

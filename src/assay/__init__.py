@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from assay.select.loading import load as load
     from assay.select.splits import Resampling as Resampling
     from assay.select.table_model import TableModel as TableModel
+    from assay.select.training import train as train
     from assay.tables import rows as rows
     from assay.tables.description.describe import schema as schema
     from assay.tables.description.schema import Schema as Schema
@@ -86,6 +87,7 @@ _ELSEWHERE = {
     "Comparison": "assay.select.comparison",
     "Resampling": "assay.select.splits",
     "TableModel": "assay.select.table_model",
+    "train": "assay.select.training",
     "Schema": "assay.tables.description.schema",
     "schema": "assay.tables.description.describe",
 }

@@ -127,6 +127,26 @@ def test_interrupted_training_leaves_the_old_model(tmp_path, long_table):
     interrupted(["train", str(long_table), "--target", "y"], tmp_path, lambda running: running.stderr.readline())
 
 
+def test_training_that_can_end_early_keeps_what_it_has_when_interrupted(tmp_path, long_table):
+    words = ["train", str(long_table), "--target", "y", "--model", "mlp", "--tol", "0", "--max-iter", "100000"]
+    running = subprocess.Popen([*COMMAND, *words], cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    for line in running.stderr:
+        if b"epoch" in line:
+            break
+    running.send_signal(signal.SIGINT)
+    _, errors = running.communicate(timeout=120)
+    assert running.returncode == 130
+    assert "interrupted" in errors.decode().splitlines()[-1]
+    assert assay.load(tmp_path / "model.assay").n_iter_ >= 1
+
+
+def test_training_that_runs_out_of_its_seconds_says_so_by_its_exit_code(tmp_path, long_table):
+    words = ["train", str(long_table), "--target", "y", "--model", "mlp", "--tol", "0", "--max-seconds", "0.2"]
+    ran = subprocess.run([*COMMAND, *words], cwd=tmp_path, capture_output=True, timeout=120)
+    assert ran.returncode == 5
+    assert (tmp_path / "model.assay").exists()
+
+
 def test_interrupted_prediction_leaves_the_old_answers(tmp_path, ten_columns, long_table):
     (tmp_path / "m.csv").write_text("old")
     words = ["predict", ten_columns.name, str(long_table), "--out", "m.csv"]

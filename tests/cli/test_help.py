@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 
+from assay import load
 from assay.cli.app import VERBS, assay
 from assay.hypotheses import REGISTRY, model_class
+from assay.params import option_of
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -18,7 +22,18 @@ def test_every_verb_has_help_and_json(runner, verb):
 
 @pytest.mark.parametrize("name", REGISTRY)
 def test_every_hyper_parameter_of_every_model_is_an_option(runner, name):
-    outcome = runner.invoke(assay, ["train", "--model", name, "--help"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # two options of one name
+        outcome = runner.invoke(assay, ["train", "--model", name, "--help"])
     assert outcome.exit_code == 0
     for param in model_class(name).params:
-        assert (f"--{param.replace('_', '-')} " in outcome.output) == (param != "n_jobs")
+        assert (f"{option_of(param)} " in outcome.output) == (param != "n_jobs")
+
+
+def test_columns_and_kernel_features_are_told_apart(runner, tmp_path):
+    words = ["train", "coins", "--target", "coin", "--model", "kernel-features", "--features", "size_mm"]
+    words += ["--model-features", "fourier", "--n-components", "20", "--out", str(tmp_path / "m.assay")]
+    assert runner.invoke(assay, words).exit_code == 0
+    model = load(tmp_path / "m.assay")
+    assert model.model_.features == "fourier"
+    assert [column.name for column in model.schema_.columns] == ["size_mm"]
