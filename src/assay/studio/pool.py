@@ -84,7 +84,9 @@ class Pool:
         self._link = Connection(ours.detach())
         self._free: list[Worker] = []
         self._all: set[Worker] = set()
-        self._panels: dict[str, tuple[int, asyncio.Event]] = {}  # the newest turn of a panel, and how it is told of a newer one
+        self._panels: dict[
+            str, tuple[int, asyncio.Event]
+        ] = {}  # the newest turn of a panel, and how it is told of a newer one
         self._active: set[asyncio.Event] = set()
         self._ending = False
         self.loaded = 0  # how often the workshop has said that more is loaded
