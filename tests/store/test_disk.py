@@ -80,10 +80,10 @@ def test_a_device_or_pipe_is_written_to_and_never_replaced(model, tmp_path):
 
 
 def test_an_endless_device_is_not_read_to_its_end():
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(ModelFileError):
         read_whole("/dev/urandom", LARGEST_HEADER)
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
     with pytest.raises(ModelFileError):
         assay.load("/dev/null")
 
@@ -93,10 +93,10 @@ def test_a_large_file_of_something_else_is_refused_by_its_start(tmp_path):
     with path.open("wb") as file:
         file.write(b"PK\x03\x04not a model")
         file.truncate(8 << 30)  # a sparse file
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(ModelFileError, match="length of its header"):
         assay.load(path)
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
     with path.open("r+b") as file:
         file.truncate(17 << 30)
     with pytest.raises(ModelFileError, match="larger than any model file"):

@@ -60,12 +60,12 @@ def test_no_file_makes_us_reserve_more_than_its_size_can_explain():
         for bomb in bombs():
             tracemalloc.reset_peak()
             before = tracemalloc.get_traced_memory()[0]
-            start = time.perf_counter()
+            start = time.process_time()
             with contextlib.suppress(ModelFileError):
                 from_bytes(bomb)
             peak = tracemalloc.get_traced_memory()[1] - before
             assert peak < 4_000_000 + 40 * len(bomb), (peak, len(bomb))
-            assert time.perf_counter() - start < 5
+            assert time.process_time() - start < 5
     finally:
         tracemalloc.stop()
 

@@ -41,14 +41,14 @@ def test_every_field_of_the_document_with_every_hostile_value(case):
     doc = document(data)
     places = list(paths(doc))
     assert len(places) > 25
-    start, count, loaded = time.perf_counter(), 0, 0
+    start, count, loaded = time.process_time(), 0, 0
     for path in places:
         for value in hostile_values(path, ONCE.index(case)):
             count += 1
             loaded += outcome(with_document(data, altered(doc, path, value))) == "loaded"
     assert count > 300
     assert loaded < count / 2
-    assert (time.perf_counter() - start) / count < 0.05
+    assert (time.process_time() - start) / count < 0.05
 
 
 @every_case

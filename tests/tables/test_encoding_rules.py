@@ -273,10 +273,10 @@ def test_ten_thousand_columns_take_a_few_seconds():
     words = np.array(["a", "b", "c"])
     data = {f"x{j}": rng.normal(size=40) for j in range(5000)}
     data |= {f"c{j}": words[rng.integers(0, 3, 40)] for j in range(5000)}
-    start = time.perf_counter()
+    start = time.process_time()
     encoding = learnt(data, Wants("one-hot", True))
     X = encoded(encoding, data)
-    assert time.perf_counter() - start < 15
+    assert time.process_time() - start < 15
     assert X.shape == (40, len(encoding.names))
     np.testing.assert_allclose(X[:, :5000].mean(axis=0), 0, atol=1e-12)
 
