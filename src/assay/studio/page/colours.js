@@ -28,9 +28,11 @@ const VALUE_STOPS = /** @type {RGB[]} */ ([
   [250, 196, 60],
 ]);
 
+const system = matchMedia("(prefers-color-scheme: dark)");
+
 export function isDark() {
   const chosen = document.documentElement.dataset["theme"];
-  return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  return chosen ? chosen === "dark" : system.matches;
 }
 
 /** The colour of class k; beyond the tenth all look alike. @param {number} k */

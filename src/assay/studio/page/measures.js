@@ -3,16 +3,22 @@
  *
  * @import {Frame, Measure} from "./types.js"
  */
-import { inks } from "./colours.js";
+import { inks, isDark } from "./colours.js";
 import { el, fill, setText } from "./dom.js";
-import { context2d } from "./regions.js";
+import { canvasOf, context2d } from "./regions.js";
 
 const WIDTH = 132;
 const HEIGHT = 40;
 const PAD = 4;
 
 /**
- * @typedef {{canvas: HTMLCanvasElement, text: HTMLElement, values: (number | null)[], steps: number[], of: number | null, log: boolean}} Chart
+ * @typedef {{canvas: HTMLCanvasElement, text: HTMLElement, values: (number | null)[], steps: number[], of: number | null, log: boolean, ground: Ground | null}} Chart
+ *
+ * @typedef {object} Ground what stays the same while a chart fills
+ * @property {HTMLCanvasElement} picture the bound and the whole line, faint
+ * @property {boolean} dark
+ * @property {(i: number) => number} x
+ * @property {(v: number) => number} y
  */
 
 export class Measures {
@@ -36,6 +42,7 @@ export class Measures {
       const bounded = all.findLast((measure) => measure?.of !== null && measure?.of !== undefined);
       chart.of = bounded?.of ?? null;
       chart.log = all.some((measure) => measure?.scale === "log");
+      chart.ground = null;
     }
   }
 
@@ -49,7 +56,7 @@ export class Measures {
       this.root.append(
         el("div", { class: "measure", "data-measure": name }, canvas, el("span", { class: "measure-name" }, name), text),
       );
-      this.charts.set(name, { canvas, text, values: [], steps: [], of: null, log: false });
+      this.charts.set(name, { canvas, text, values: [], steps: [], of: null, log: false, ground: null });
     }
   }
 
@@ -74,13 +81,33 @@ function latest(frames, upTo, name) {
 
 /** @param {Chart} chart @param {number} upTo */
 function drawChart(chart, upTo) {
-  const { canvas, values, steps, of, log } = chart;
+  const { canvas, values } = chart;
   const ratio = Math.min(3, devicePixelRatio || 1);
-  if (canvas.width !== Math.round(WIDTH * ratio)) {
-    canvas.width = Math.round(WIDTH * ratio);
-    canvas.height = Math.round(HEIGHT * ratio);
+  const [width, height] = [Math.round(WIDTH * ratio), Math.round(HEIGHT * ratio)];
+  if (canvas.width !== width) {
+    canvas.width = width;
+    canvas.height = height;
   }
+  if (chart.ground?.dark !== isDark() || chart.ground.picture.width !== width) chart.ground = groundOf(chart, ratio);
+  const { picture, x, y } = chart.ground;
   const context = context2d(canvas);
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, WIDTH, HEIGHT);
+  context.drawImage(picture, 0, 0, WIDTH, HEIGHT);
+  const { accent } = inks();
+  const end = trace(context, values, upTo, x, y, accent, 2);
+  if (end) {
+    context.fillStyle = accent;
+    context.beginPath();
+    context.arc(end[0], end[1], 3, 0, 2 * Math.PI);
+    context.fill();
+  }
+}
+
+/** @param {Chart} chart @param {number} ratio @returns {Ground} */
+function groundOf({ values, steps, of, log }, ratio) {
+  const picture = canvasOf(WIDTH * ratio, HEIGHT * ratio);
+  const context = context2d(picture);
   const ink = inks();
   const height = (/** @type {number} */ v) => (log ? (v > 0 ? Math.log10(v) : low) : v);
   const known = /** @type {number[]} */ (values.filter((v) => v !== null && Number.isFinite(v) && (!log || v > 0)));
@@ -93,9 +120,9 @@ function drawChart(chart, upTo) {
   const share = (/** @type {number} */ i) => ((steps[i] ?? first) - first) / Math.max(1, (steps.at(-1) ?? first) - first);
   const x = (/** @type {number} */ i) => PAD + (WIDTH - 2 * PAD) * share(i);
   const y = (/** @type {number} */ v) => HEIGHT - PAD - ((HEIGHT - 2 * PAD) * (height(v) - low)) / (high - low);
+  const ground = { picture, dark: isDark(), x, y };
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.clearRect(0, 0, WIDTH, HEIGHT);
-  if (!all.length) return;
+  if (!all.length) return ground;
   if (of !== null && (!log || of > 0)) {
     context.strokeStyle = ink.ink;
     context.setLineDash([4, 3]);
@@ -107,13 +134,7 @@ function drawChart(chart, upTo) {
     context.setLineDash([]);
   }
   trace(context, values, values.length - 1, x, y, ink.faint, 1.25);
-  const end = trace(context, values, upTo, x, y, ink.accent, 2);
-  if (end) {
-    context.fillStyle = ink.accent;
-    context.beginPath();
-    context.arc(end[0], end[1], 3, 0, 2 * Math.PI);
-    context.fill();
-  }
+  return ground;
 }
 
 /**

@@ -38,6 +38,8 @@ export class Panel {
     this.turns = 0;
     this.settling = 0;
     this.surfaceAsked = "";
+    /** What was drawn last; null: something has changed since. @type {{frame: import("./types.js").Frame, at: number, most: number} | null} */
+    this.drawn = null;
     /** What is missing before anything can be learnt. */
     this.wanting = "";
 
@@ -216,6 +218,7 @@ export class Panel {
   /** @param {import("./run.js").News} news */
   #news(news) {
     const { run } = this;
+    this.drawn = null;
     if (news === "begin" || news === "quick") {
       if (run.begin?.classes) this.studio.adoptClasses(run.begin.classes.map(String));
       if (run.begin) this.facts.showCode(run.begin.code);
@@ -243,11 +246,20 @@ export class Panel {
     this.root.classList.toggle("stale", error !== "");
   }
 
-  /** Draw the frame at a position of the player. @param {number} position */
-  render(position) {
-    const { run } = this;
+  /**
+   * Draw the frame at a position of the player, unless it stands there already: of several panels most have ended before the last.
+   *
+   * @param {number} position
+   * @param {number} most the risk that fills a bar
+   */
+  render(position, most) {
+    const { run, drawn } = this;
     const now = run.at(position);
     if (!now) return;
+    const at = Math.min(position, run.frames.length - 1);
+    if (drawn?.frame === now.frame && drawn.at === at && drawn.most === most) return;
+    this.drawn = { frame: now.frame, at, most };
+    this.facts.risk.setMost(most);
     this.plane.picture = now.picture;
     this.plane.draw();
     this.roles.add(now.frame.overlays);
@@ -267,6 +279,7 @@ export class Panel {
     const show = (/** @type {import("./types.js").Surface | null} */ surface) => {
       if (question !== this.surfaceAsked) return;
       this.facts.surface.set(surface);
+      this.drawn = null;
       this.owner.news(this, "surface");
     };
     api.surface({ data, model, params, view }).then(show, () => show(null));
@@ -285,6 +298,7 @@ export class Panel {
 
   /** Draw anew what depends on the theme. */
   repaint() {
+    this.drawn = null;
     this.plane.repaint();
     this.roles.repaint();
   }

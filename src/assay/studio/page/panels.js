@@ -151,10 +151,7 @@ export class Panels {
   /** @param {number} frame */
   #render(frame) {
     const most = Math.max(...this.list.map((panel) => panel.run.mostRisk()));
-    for (const panel of this.list) {
-      panel.facts.risk.setMost(most);
-      panel.render(frame);
-    }
+    for (const panel of this.list) panel.render(frame, most);
   }
 
   /** @param {number} frame @returns {string} */

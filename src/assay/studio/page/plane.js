@@ -64,8 +64,19 @@ export class Plane {
     this.pointLayer = null;
     /** @type {HTMLCanvasElement | null} */
     this.hatch = null;
+    /** @type {HTMLCanvasElement | null} */
+    this.axes = null;
+    /** Whether any of it can be seen: what is farther down the page is drawn when it comes into view. */
+    this.inView = true;
     new ResizeObserver(() => this.#resize()).observe(canvas);
+    new IntersectionObserver((seen) => this.#cameIntoView(seen.at(-1)?.isIntersecting ?? true)).observe(canvas);
     this.#resize();
+  }
+
+  /** @param {boolean} inView */
+  #cameIntoView(inView) {
+    this.inView = inView;
+    if (inView) this.draw();
   }
 
   #resize() {
@@ -87,8 +98,14 @@ export class Plane {
       width: Math.max(1, width),
       height: Math.max(1, height),
     });
+    this.#forget();
+  }
+
+  /** Layers that have to be painted anew. */
+  #forget() {
     this.pointLayer = null;
     this.hatch = null;
+    this.axes = null;
   }
 
   /** @param {Shown} shown @param {View} view */
@@ -108,8 +125,7 @@ export class Plane {
 
   /** Forget what depends on the theme. */
   repaint() {
-    this.pointLayer = null;
-    this.hatch = null;
+    this.#forget();
     this.later();
   }
 
@@ -129,6 +145,7 @@ export class Plane {
   }
 
   draw() {
+    if (!this.inView) return;
     const { context, scale, picture } = this;
     const { left, top, width, height } = scale.box;
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
@@ -141,7 +158,7 @@ export class Plane {
     context.clip();
     if (picture?.regions) {
       context.imageSmoothingEnabled = true;
-      context.imageSmoothingQuality = "high";
+      context.imageSmoothingQuality = "low"; // between neighbouring cells: "high" takes 16 of them a pixel, and looks the same
       context.drawImage(picture.regions.picture(), left, top, width, height);
     }
     this.#drawSupport();
@@ -156,7 +173,18 @@ export class Plane {
     for (const overlay of this.pointed) drawOverlay(context, scale, overlay, this.r);
     this.#drawCursor();
     context.restore();
-    drawAxes(context, scale, this.shown.axes);
+    this.#drawAxes();
+  }
+
+  #drawAxes() {
+    const { width, height } = this.canvas;
+    if (!this.axes) {
+      this.axes = canvasOf(width, height);
+      const context = context2d(this.axes);
+      context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+      drawAxes(context, this.scale, this.shown.axes);
+    }
+    this.context.drawImage(this.axes, 0, 0, width / this.ratio, height / this.ratio);
   }
 
   #drawSupport() {
