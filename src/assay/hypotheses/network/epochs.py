@@ -112,7 +112,7 @@ class Epochs:
         before, seen = self._hold(), self.seen
         for _ in range(MOST_HALVINGS):
             found = self._epoch(number)
-            if found is not None and not self._astray(found.loss):
+            if found is not None and not is_astray(self.task, found.loss):
                 self.sure = before
                 return found
             self.seen = seen
@@ -133,12 +133,9 @@ class Epochs:
         t = self.trainer
         t.P, t.M, t.V, t.begun = held
 
-    def _astray(self, loss: float) -> bool:
-        return is_astray(self.task, loss) or not np.isfinite(self.trainer.P).all()
-
     def _sound(self) -> bool:
         """Whether the last epoch left weights whose loss, on some rows, is not astray."""
-        from assay.networks.plain import losses, outputs
+        from assay.networks.plain import losses
 
         piece = self.walk.some()
         if piece is None:
@@ -146,10 +143,8 @@ class Epochs:
         some = piece.train[:SAMPLE]
         target = piece.rows.codes if self.task.labels is not None else piece.rows.targets
         with np.errstate(all="ignore"):
-            X = piece.rows.X[some, : self.task.shape.widths[0]]
-            F = outputs(self.trainer.layers, self.task.shape.activation, X)
-            found = losses(self.task.loss, F, target[some])
-        return not self._astray(float(found.mean()))
+            found = losses(self.task.loss, self.trainer.outputs(piece.rows.X[some]), target[some])
+        return not is_astray(self.task, float(self._whole(found.mean(), self.trainer.P)))
 
     def _epoch(self, number: int) -> Epoch | None:
         if not self.ahead:
@@ -174,7 +169,7 @@ class Epochs:
         many = max(1, min(int(AHEAD / seconds), certain))
         order = order_of(self.task, number, piece, self.plan.shuffle)
         passed = self.trainer.epochs(piece.rows, order, many, self.plan.batch, self._rule())
-        loss, wrong = passed.loss / piece.weight + self._penalty(passed.states[:, 0]), passed.wrong / piece.weight
+        loss, wrong = self._whole(passed.loss / piece.weight, passed.states[:, 0]), passed.wrong / piece.weight
         for e, (P, M, V) in enumerate(passed.states):
             self.ahead.append(Ahead(float(loss[e]), float(wrong[e]), Held(P, M, V, passed.begun[e])))
 
@@ -188,7 +183,7 @@ class Epochs:
             self.seen += gone.rows
         return Epoch(
             number,
-            float(loss / weight + self._penalty(self.trainer.P)),
+            float(self._whole(loss / weight, self.trainer.P)),
             wrong / weight,
             self._score() if self.plan.early else None,
             self.trainer.P,
@@ -202,8 +197,10 @@ class Epochs:
             p.solver, self.pace.rate, p.alpha, p.momentum, p.nesterov, p.beta1, p.beta2, p.small, p.dropout, p.seed
         )
 
-    def _penalty(self, P: Array) -> Floats:
-        return 0.5 * self.plan.alpha * squares(P, self.trainer.decays) / self.plan.batch
+    def _whole(self, loss: float | Floats, P: Array) -> Floats:
+        """The mean loss with the penalty; infinite where weights are not finite. Of one epoch, or of several."""
+        penalty = 0.5 * self.plan.alpha * squares(P, self.trainer.decays) / self.plan.batch
+        return np.where(np.isfinite(P).all(axis=-1), loss + penalty, np.inf)
 
     def _score(self) -> float:
         """Of the rows held out: the share answered rightly, or R²."""

@@ -26,6 +26,12 @@ def _kind(array: Any) -> Kind:
     return v.single(NARROW) if array.dtype == types.float32 else v.double(NARROW)
 
 
+def _relu(builder: Any, kind: Kind, z: Any) -> Any:
+    """z·0 elsewhere: what is no number stays none."""
+    zero = kind.all(0.0)
+    return builder.select(builder.fcmp_ordered(">", z, zero), z, builder.fmul(z, zero))
+
+
 def _logistic(builder: Any, kind: Kind, z: Any) -> Any:
     """1/(1 + e^−|z|), or what is missing to one."""
     below = builder.fcmp_ordered("<", z, kind.all(0.0))
@@ -96,6 +102,28 @@ def _plain_gelu_slope(z: Any) -> Any:
     return 0.5 * (1 + t) + 0.5 * z * (1 - t * t) * ROOT * (1 + 3 * CUBE * z * z)
 
 
+@intrinsic
+def _keep_above(typingctx: Any, Z: Any, D: Any, at: Any) -> Any:
+    kind = _kind(Z)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        Z, D, at = args
+        zero, d = kind.all(0.0), v.load(builder, kind, D, at)
+        above = builder.fcmp_ordered(">", v.load(builder, kind, Z, at), zero)
+        v.store(builder, kind, builder.select(above, d, builder.fmul(d, zero)), D, at)
+        return context.get_dummy_value()
+
+    return types.void(Z, D, types.int64), generate
+
+
+def _plain_keep_above(Z: Any, D: Any, at: int) -> None:
+    lanes = slice(at, at + NARROW)
+    D[lanes] = np.where(Z[lanes] > 0, D[lanes], D[lanes] * 0)
+
+
+# keep_above(Z, D, at): D[at …] is kept where Z[at …] > 0, NARROW at a time
+keep_above = _plain_keep_above if config.DISABLE_JIT else _keep_above
+relu_of = _over_lanes(_relu, lambda z: np.maximum(z, 0.0))
 logistic_of = _over_lanes(_logistic, lambda z: 1 / (1 + np.exp(-z)))
 tanh_of = _over_lanes(_tanh, np.tanh)
 gelu_of = _over_lanes(_gelu, lambda z: 0.5 * z * (1 + _plain_bend(z)))
@@ -103,11 +131,17 @@ gelu_slope_of = _over_lanes(_gelu_slope, _plain_gelu_slope)
 
 
 @inner
+def needs_no_sums(what):  # type: ignore[no-untyped-def]
+    """Whether φ may be taken in place, since its outputs alone say what its slopes are."""
+    return what != GELU
+
+
+@inner
 def activate(what, Z, A, at, many):  # type: ignore[no-untyped-def]
-    """A[at + i] = φ(Z[at + i]) for i < many, a multiple of NARROW; bare addresses."""
+    """A[at + i] = φ(Z[at + i]) for i < many, a multiple of NARROW; bare addresses, of one array where φ needs no sums."""
     if what == RELU:
-        for i in range(at, at + many):
-            A[i] = max(Z[i], Z[i] * 0)
+        for i in range(at, at + many, NARROW):
+            relu_of(Z, A, i)
     elif what == LOGISTIC:
         for i in range(at, at + many, NARROW):
             logistic_of(Z, A, i)
@@ -117,17 +151,14 @@ def activate(what, Z, A, at, many):  # type: ignore[no-untyped-def]
     elif what == GELU:
         for i in range(at, at + many, NARROW):
             gelu_of(Z, A, i)
-    else:
-        for i in range(at, at + many):
-            A[i] = Z[i]
 
 
 @inner
 def times_slope(what, Z, A, D, S, at, many):  # type: ignore[no-untyped-def]
     """D[i] *= φ′(Z[i]), by A = φ(Z) where that says it; S: room as large as Z."""
     if what == RELU:
-        for i in range(at, at + many):
-            D[i] = D[i] if Z[i] > 0 else D[i] * 0
+        for i in range(at, at + many, NARROW):
+            keep_above(A, D, i)
     elif what == LOGISTIC:
         for i in range(at, at + many):
             D[i] *= A[i] - A[i] * A[i]

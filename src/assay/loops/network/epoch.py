@@ -13,6 +13,7 @@ import math
 import numpy as np
 from numba import njit
 
+from assay.loops.network.gathering import bring
 from assay.loops.network.meeting import meet
 from assay.loops.network.passes import backward, forward, judge
 from assay.loops.network.products import SHORT
@@ -23,20 +24,6 @@ from assay.loops.tree.bare import alive, bare
 from assay.loops.tree.inner import inner
 
 SGD, ADAM = range(2)
-
-
-@inner
-def bring(x, d, rows, first, many, m, A, at, wide):  # type: ignore[no-untyped-def]
-    """Rows rows[first …] of x to A[at …], with rows of zeros up to m."""
-    for i in range(m):
-        to = at + i * wide
-        if i < many:
-            row = rows[first + i] * d
-            for j in range(d):
-                A[to + j] = x[row + j]
-        else:
-            for j in range(d):
-                A[to + j] = 0.0
 
 
 @njit(nogil=True, cache=True)
@@ -142,6 +129,7 @@ def run_epochs(  # type: ignore[no-untyped-def]
                 sums[e, 2 * p] += total
                 sums[e, 2 * p + 1] += wrong
                 backward(
+                    real,
                     wide,
                     used,
                     weights,
@@ -231,6 +219,7 @@ def add_gradient(  # type: ignore[no-untyped-def]
         loss, outputs, wide, units, bare(codes), bare(targets), bare(c), bare(rows), 0, n, 1.0, a_, bare(D), m
     )
     backward(
+        real,
         wide,
         used,
         weights,

@@ -1,13 +1,13 @@
 """Rows through the network and back: outputs, loss, and the gradient of all weights, for a piece of a mini-batch.
 
 All arrays are flat. Layer layer = 1 … L has weights (wide[layer − 1], wide[layer]) at weights[layer] and biases at biases[layer] of the parameters P; its sums, outputs and slopes
-are (rows, wide[layer]) at units[layer] of Z, A and D. Layer layer has real[layer] units, and widths are multiples of NARROW; what fills them has weights of zero
+are (rows, wide[layer]) at units[layer] of Z, A and D; where outputs say what the slopes are, the sums are not kept. Layer layer has real[layer] units, and widths are multiples of NARROW; what fills them has weights of zero
 and keeps them, and beyond `used` (multiples of SHORT) nothing is multiplied.
 """
 
 from __future__ import annotations
 
-from assay.loops.network.activations import IDENTITY, LOGISTIC, activate, times_slope
+from assay.loops.network.activations import IDENTITY, LOGISTIC, activate, needs_no_sums, times_slope
 from assay.loops.network.dropping import drop, drop_slopes, key_of
 from assay.loops.network.losses import row_loss
 from assay.loops.network.products import NARROW, multiply, sum_rows
@@ -21,6 +21,8 @@ def forward(real, wide, used, weights, biases, units, what, P, Z, A, m, share, t
     for layer in range(1, last + 1):
         n, before = wide[layer], wide[layer - 1]
         at = units[layer]
+        how = what if layer < last else IDENTITY
+        sums = A if needs_no_sums(how) else Z
         multiply(
             A,
             units[layer - 1],
@@ -29,7 +31,7 @@ def forward(real, wide, used, weights, biases, units, what, P, Z, A, m, share, t
             P,
             weights[layer],
             n,
-            Z,
+            sums,
             at,
             n,
             m,
@@ -40,7 +42,7 @@ def forward(real, wide, used, weights, biases, units, what, P, Z, A, m, share, t
             biases[layer],
             0,
         )
-        activate(what if layer < last else IDENTITY, Z, A, at, m * n)
+        activate(how, sums, A, at, m * n)
         if what == LOGISTIC and layer < last:
             silence(A, at, m, real[layer], n)
         if share > 0 and layer < last:
@@ -57,7 +59,7 @@ def silence(A, at, m, real, n):  # type: ignore[no-untyped-def]
 
 @inner
 def backward(  # type: ignore[no-untyped-def]
-    wide, used, weights, biases, units, what, turned, Z, A, D, S, G, g, m, bias, share, times, seed, batch, piece
+    real, wide, used, weights, biases, units, what, turned, Z, A, D, S, G, g, m, bias, share, times, seed, batch, piece
 ):  # type: ignore[no-untyped-def]
     """From the slopes of the outputs at D[units[L] …] to the gradient at G[g …]; `turned`: the weights of layers above the first, transposed;
     bias: whether the outputs have one."""
@@ -100,7 +102,7 @@ def backward(  # type: ignore[no-untyped-def]
                 before,
                 m,
                 before,
-                n,
+                real[layer],
                 0,
                 G,
                 0,

@@ -7,7 +7,8 @@ import math
 import numpy as np
 from numba import njit
 
-from assay.loops.network.epoch import ADAM, bring
+from assay.loops.network.epoch import ADAM
+from assay.loops.network.gathering import bring
 from assay.loops.network.passes import backward, forward, judge
 from assay.loops.network.products import SHORT
 from assay.loops.network.rules import adapt, descend, descend_ahead
@@ -69,6 +70,7 @@ def team_gradient(  # type: ignore[no-untyped-def]
         sums[p - leader, 1] = wrong
         at = (p - leader) * size
         backward(
+            real,
             wide,
             used,
             weights,
