@@ -42,11 +42,8 @@ def row_loss(what, z, at, many, code, target, to, share, d):  # type: ignore[no-
         d[at] = -share * t * p
         return max(0.0, -t * x) + math.log1p(e), wrong
     if what == SOFTMAX:
-        highest = greatest(z, at, many)
-        total = slopes(z, at, many, highest, share, d)
-        d[at + code] -= share
-        own = z[at + code]
-        return math.log(float(total)) + (float(highest) - float(own)), (0.0 if wins(z, at, code, own, highest) else 1.0)
+        total, below, wrong = softmax_loss(z, at, many, code, share, d)
+        return math.log(total) + below, wrong
     top, best, rival, second = -np.inf, 0, -1, -np.inf
     for j in range(many):
         x = float(z[at + j])
@@ -69,6 +66,16 @@ def row_loss(what, z, at, many, code, target, to, share, d):  # type: ignore[no-
         d[at + rival] = share
         d[at + code] = -share
     return (0.0 if short <= 0 else short), wrong
+
+
+@inner
+def softmax_loss(z, at, many, code, share, d):  # type: ignore[no-untyped-def]
+    """(total, below, 1.0 where the answer is wrong): the loss is log(total) + below; d[at …] becomes `share` times its slope."""
+    highest = greatest(z, at, many)
+    total = slopes(z, at, many, highest, share, d)
+    d[at + code] -= share
+    own = z[at + code]
+    return float(total), float(highest) - float(own), (0.0 if wins(z, at, code, own, highest) else 1.0)
 
 
 @inner

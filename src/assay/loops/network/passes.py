@@ -7,11 +7,15 @@ and keeps them, and beyond `used` (multiples of SHORT) nothing is multiplied.
 
 from __future__ import annotations
 
+import math
+
 from assay.loops.network.activations import IDENTITY, LOGISTIC, activate, needs_no_sums, times_slope
 from assay.loops.network.dropping import drop, drop_slopes, key_of
-from assay.loops.network.losses import row_loss
+from assay.loops.network.losses import SOFTMAX, row_loss, softmax_loss
 from assay.loops.network.products import NARROW, multiply, sum_rows
 from assay.loops.tree.inner import inner
+
+MUCH = 1e200  # times the most outputs there can be is still a number
 
 
 @inner
@@ -122,6 +126,22 @@ def judge(loss, outputs, wide, units, codes, targets, c, rows, first, many, shar
     for i in range(m * n):
         D[at + i] = 0.0
     total, wrong = 0.0, 0.0
+    if loss == SOFTMAX and outputs > 1:
+        product = 1.0  # one logarithm for as many rows of weight 1 as it holds
+        for i in range(many):
+            row = rows[first + i]
+            weight = c[row]
+            one, below, off = softmax_loss(A, at + i * n, outputs, codes[row], share * weight, D)
+            if weight == 1.0:
+                product *= one
+                total += below
+                if product > MUCH:
+                    total += math.log(product)
+                    product = 1.0
+            else:
+                total += weight * (math.log(one) + below)
+            wrong += weight * off
+        return total + math.log(product), wrong
     for i in range(many):
         row = rows[first + i]
         weight = c[row]
