@@ -78,11 +78,15 @@ def test_a_bundled_dataset_scaled_as_the_model_needs_it(tmp_path: Path, monkeypa
     both_run(Lesson.of(Data(table="0" * 16), place, "svc", {"C": 3.0}), tmp_path, monkeypatch)
 
 
-def test_a_table_of_which_some_columns_are_learnt_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["a", "a, in mm", 'a "of" b'])
+def test_a_table_of_which_some_columns_are_learnt_from(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rng = np.random.default_rng(0)
     file = tmp_path / "my table.csv"
     rows = [f"{a:.3f},{b:.3f},{'red' if a > b else 'blue'},{a + b > 0}" for a, b in rng.normal(size=(50, 2))]
-    file.write_text("\n".join(["a,b,colour,kind", *rows]))
+    quoted = name.replace('"', '""')
+    file.write_text("\n".join([f'"{quoted}",b,colour,kind', *rows]))
     place = Place(str(file), file.name, file.name)
-    data = Data(table="0" * 16, target="kind", only=["a", "colour"])
+    data = Data(table="0" * 16, target="kind", only=[name, "colour"])
     both_run(Lesson.of(data, place, "logistic-regression", {}), tmp_path, monkeypatch)

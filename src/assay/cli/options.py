@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -81,8 +82,15 @@ kinds_option = click.option(
 
 
 def names_of(text: str | None) -> list[str] | None:
-    """The names of "a, b"; None where nothing was given."""
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+    """The names of a line such as a CSV's first; None where nothing was given.
+
+    >>> names_of('a, b,"size, mm"')
+    ['a', 'b', 'size, mm']
+    """
+    if text is None:
+        return None
+    found = next(csv.reader([text], skipinitialspace=True), [])
+    return [name.strip() for name in found if name.strip()]
 
 
 @contextmanager

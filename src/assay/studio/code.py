@@ -57,11 +57,22 @@ def _shell(lesson: Lesson) -> str:
     if scene.scaling != "auto":
         words += ["--scaling", scene.scaling]
     if features := features_of(scene):
-        words += ["--features", ",".join(features)]
+        words += ["--features", _line(features)]
     for name, kind in kinds_of(scene).items():
         words += ["--kind", f"{name}={kind}"]
     words += ["--holdout", "0", "--out", f"{lesson.name}.assay"]
     return shlex.join(words)
+
+
+def _line(names: list[str]) -> str:
+    """Names as a line of a CSV file: those with a comma in quotation marks.
+
+    >>> _line(["a", "size, mm"])
+    'a,"size, mm"'
+    """
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(names)
+    return text.getvalue()
 
 
 def _spelt(value: Any) -> str:
