@@ -33,6 +33,7 @@ def test_the_error_surface_is_asked_for_before_the_last_step_is_there(opened):
     page.unroute("**/api/play")
     open_figure(page, "oaks-descent")
     wait_until_done(page)
+    wait(page, "!document.querySelector('[data-role=\"surface\"]').hidden")
     assert "mean squared error" in role(page, "surface").inner_text()
     assert role(page, "risk-what").inner_text() == "Mean squared error"
 
@@ -63,3 +64,15 @@ def test_a_form_says_infinity_and_an_emptied_number_comes_back(opened):
     number.fill("")
     number.press("Tab")
     assert number.input_value() == "2.5"
+
+
+def test_the_fitted_network_comes_after_its_last_epoch(opened):
+    page = opened("network-ring")
+    to_the_end(page)
+    where = page.locator("#where").inner_text()
+    assert where.startswith("after epoch ")
+    assert role(page, "caption").inner_text().startswith(f"{where}: ")
+    number = where.removeprefix("after epoch ")
+    page.evaluate("document.querySelector('[data-role=\"back\"]').click()")
+    wait(page, "assayStudio.position === assayStudio.length - 2")
+    assert page.locator("#where").inner_text().endswith(f" of {number}")

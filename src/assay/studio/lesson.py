@@ -88,6 +88,11 @@ class Lesson:
         return self.model().n_steps(len(self.scene.table))
 
     @property
+    def last(self) -> int | None:
+        """The number of the last step of the algorithm, if it is known: behind the epochs of a network comes the fitted model."""
+        return self.total - 1 if self.total is not None and self.word == "epoch" else self.total
+
+    @property
     def word(self) -> str:
         return self.model().step_word_of(self.model().get_params())
 

@@ -86,7 +86,7 @@ def begin(lesson: Lesson, window: Window) -> Message:
         "task": lesson.scene.task,
         "classes": lesson.scene.classes,
         "axes": lesson.scene.axes(),
-        "total": lesson.total,
+        "total": lesson.last,
         "word": lesson.word,
         "code": code(lesson),
         "support": window.support(),

@@ -11,6 +11,12 @@ import { Measures } from "./measures.js";
 import { RiskBars } from "./risk.js";
 import { SurfaceView } from "./surface.js";
 
+/** The words "after epoch 50" of a caption that begins with them, of a state behind the last step; else none. @param {string} caption @param {string} word */
+export function afterAll(caption, word) {
+  const [first = ""] = caption.split(":", 1);
+  return first.startsWith(`after ${word} `) ? first : "";
+}
+
 export class Facts {
   /** @param {HTMLElement} form the model's settings, which stand among them */
   constructor(form) {
@@ -64,7 +70,8 @@ export class Facts {
 
   /** @param {Frame} frame @param {string} word of a step */
   #say({ step, caption, arithmetic }, word) {
-    const told = caption.startsWith(`${word} ${step}`) ? caption : `${word} ${step}${caption ? `: ${caption}` : ""}`;
+    const named = caption.startsWith(`${word} ${step}`) || afterAll(caption, word);
+    const told = named ? caption : `${word} ${step}${caption ? `: ${caption}` : ""}`;
     setText(this.caption, told);
     setText(this.arithmetic, arithmetic.join("\n"));
     if (arithmetic.length <= this.lines) return;

@@ -5,6 +5,7 @@
  * @import {Studio, Why} from "./studio.js"
  */
 import { byId, el, icon, stillWanted } from "./dom.js";
+import { afterAll } from "./facts.js";
 import { Panel } from "./panel.js";
 import { Player } from "./player.js";
 
@@ -160,7 +161,10 @@ export class Panels {
     if (!length) return "no steps yet";
     const first = this.list.find((panel) => panel.run.frames.length === length) ?? this.list[0];
     const run = first?.run;
-    const step = run?.frames[Math.min(frame, run.frames.length - 1)]?.step ?? 0;
+    const shown = run?.frames[Math.min(frame, run.frames.length - 1)];
+    const after = afterAll(shown?.caption ?? "", run?.begin?.word ?? "step");
+    if (after) return after;
+    const step = shown?.step ?? 0;
     const last = run?.begin?.total ?? run?.frames.at(-1)?.step ?? 0;
     return `${run?.begin?.word ?? "step"} ${step} of ${Math.max(last, step)}`;
   }
