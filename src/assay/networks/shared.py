@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.loops.network.epoch import ADAM, SGD
 from assay.loops.network.products import SHORT
+from assay.loops.network.rules import ADAM, SGD
 from assay.loops.network.shared import change_weights, team_gradient
 from assay.networks.prepared import Prepared
 from assay.networks.training import PIECE, Rule, Trainer

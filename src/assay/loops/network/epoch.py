@@ -8,22 +8,19 @@ each other once a batch (`meeting`).
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numba import njit
 
 from assay.loops.network.gathering import bring
 from assay.loops.network.meeting import meet
-from assay.loops.network.passes import backward, forward, judge
+from assay.loops.network.passes import forward
+from assay.loops.network.piece import there_and_back
 from assay.loops.network.products import SHORT
-from assay.loops.network.rules import adapt, descend, descend_ahead
+from assay.loops.network.rules import change
 from assay.loops.network.shuffling import shuffle
 from assay.loops.network.summing import ROOM, sum_pieces
 from assay.loops.tree.bare import alive, bare
 from assay.loops.tree.inner import inner
-
-SGD, ADAM = range(2)
 
 
 @njit(nogil=True, cache=True)
@@ -92,14 +89,6 @@ def run_epochs(  # type: ignore[no-untyped-def]
     decay_, rows_, codes_, targets_, c_, x_ = bare(decays), bare(order), bare(codes), bare(targets), bare(c), bare(X)
     flags_ = bare(flags)
     room = np.empty(ROOM, dtype=P.dtype)
-    rate, penalty, momentum, beta1, beta2, small = (
-        numbers[0],
-        numbers[1],
-        numbers[2],
-        numbers[3],
-        numbers[4],
-        numbers[5],
-    )
     places = np.empty(len(units), dtype=np.int64)
     given = np.empty_like(numbers)  # numbers of the width of all others
     given[2] = 1.0 / (1.0 - dropout)
@@ -118,52 +107,20 @@ def run_epochs(  # type: ignore[no-untyped-def]
             share = 1.0 / many
             for p in range(rank, pieces, ranks):
                 first, stop = start + many * p // pieces, start + many * (p + 1) // pieces
-                m = -(-(stop - first) // SHORT) * SHORT
                 for layer in range(len(units)):
                     places[layer] = p * work + units[layer]
-                bring(x_, X.shape[1], rows_, first, stop - first, m, a_, places[0], wide[0])
-                forward(real, wide, used, weights, biases, places, what, p_, z_, a_, m, dropout, times, seed, begun, p)
-                total, wrong = judge(
-                    loss, outputs, wide, places, codes_, targets_, c_, rows_, first, stop - first, share, a_, d_, m
-                )
+                total, wrong = there_and_back(
+                    x_, X.shape[1], rows_, first, stop, codes_, targets_, c_, share, real, wide, used, weights, biases, places, what, loss,
+                    bias, outputs, p_, t_, z_, a_, d_, s_, g_, lying + p * size, dropout, times, seed, begun, p,
+                )  # fmt: skip
                 sums[e, 2 * p] += total
                 sums[e, 2 * p + 1] += wrong
-                backward(
-                    real,
-                    wide,
-                    used,
-                    weights,
-                    biases,
-                    places,
-                    what,
-                    t_,
-                    z_,
-                    a_,
-                    d_,
-                    s_,
-                    g_,
-                    lying + p * size,
-                    m,
-                    bias,
-                    dropout,
-                    times,
-                    seed,
-                    begun,
-                    p,
-                )
             met = meet(flags_, rank, ranks, met)
             begun += 1
             sum_pieces(sum_, g_, lying, pieces, size, room)
             if ranks > 1:
                 lying = pieces * size - lying
-            given[0] = penalty * share
-            if how == ADAM:
-                given[1] = rate * math.sqrt(1 - float(beta2) ** begun) / (1 - float(beta1) ** begun)
-                adapt(p_, m_, v_, sum_, size, decay_, given[1], given[0], beta1, beta2, small)
-            elif nesterov:
-                descend_ahead(p_, m_, sum_, size, decay_, rate, given[0], momentum)
-            else:
-                descend(p_, m_, sum_, size, decay_, rate, given[0], momentum)
+            change(p_, m_, v_, sum_, size, decay_, numbers, given, how, nesterov, share, begun)
             for layer in range(2, len(wide)):
                 turn(p_, t_, weights[layer], wide[layer - 1], wide[layer])
         if rank == ranks - 1 and e < len(kept):  # while the first one draws the next order
@@ -210,37 +167,11 @@ def add_gradient(  # type: ignore[no-untyped-def]
     sums,
 ):  # type: ignore[no-untyped-def]
     """sums += (Σ c loss, Σ c [wrong]) of rows first … stop − 1, and G becomes the gradient of the first."""
-    n = stop - first
-    m = -(-n // SHORT) * SHORT
-    a_, rows = bare(A), np.arange(first, stop)
-    bring(bare(X), X.shape[1], bare(rows), 0, n, m, a_, units[0], wide[0])
-    forward(real, wide, used, weights, biases, units, what, bare(P), bare(Z), a_, m, 0.0, X[0, 0], 0, 0, 0)
-    total, wrong = judge(
-        loss, outputs, wide, units, bare(codes), bare(targets), bare(c), bare(rows), 0, n, 1.0, a_, bare(D), m
-    )
-    backward(
-        real,
-        wide,
-        used,
-        weights,
-        biases,
-        units,
-        what,
-        bare(turned),
-        bare(Z),
-        a_,
-        bare(D),
-        bare(S),
-        bare(G),
-        0,
-        m,
-        bias,
-        0.0,
-        X[0, 0],
-        0,
-        0,
-        0,
-    )
+    rows = np.arange(first, stop)
+    total, wrong = there_and_back(
+        bare(X), X.shape[1], bare(rows), 0, stop - first, bare(codes), bare(targets), bare(c), 1.0, real, wide, used, weights, biases, units,
+        what, loss, bias, outputs, bare(P), bare(turned), bare(Z), bare(A), bare(D), bare(S), bare(G), 0, 0.0, X[0, 0], 0, 0, 0,
+    )  # fmt: skip
     alive((rows,))
     sums[0] += total
     sums[1] += wrong

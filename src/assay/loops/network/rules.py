@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from numba.extending import intrinsic
 from assay.loops.kernels import vectors as v
 from assay.loops.network.products import NARROW
 from assay.loops.tree.inner import inner
+
+SGD, ADAM = range(2)
 
 
 @inner
@@ -90,3 +93,19 @@ def adapt(P, M, V, G, size, decays, rate, penalty, beta1, beta2, small):  # type
     """Adam, NARROW weights at a time."""
     for k in range(0, size, NARROW):
         adapt_lanes(P, M, V, G, decays, k, rate, penalty, beta1, beta2, small)
+
+
+@inner
+def change(P, M, V, G, size, decays, numbers, given, how, nesterov, share, begun):  # type: ignore[no-untyped-def]
+    """Change the weights by the gradient of a batch, the begun-th, whose rows are counted `share` each. numbers: rate, penalty, momentum, β₁, β₂, ε; given: room
+    for two numbers of the same width."""
+    rate = numbers[0]
+    given[0] = numbers[1] * share
+    if how == ADAM:
+        beta1, beta2 = numbers[3], numbers[4]
+        given[1] = rate * math.sqrt(1 - float(beta2) ** begun) / (1 - float(beta1) ** begun)
+        adapt(P, M, V, G, size, decays, given[1], given[0], beta1, beta2, numbers[5])
+    elif nesterov:
+        descend_ahead(P, M, G, size, decays, rate, given[0], numbers[2])
+    else:
+        descend(P, M, G, size, decays, rate, given[0], numbers[2])

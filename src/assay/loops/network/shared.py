@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numba import njit
 
-from assay.loops.network.epoch import ADAM
-from assay.loops.network.gathering import bring
-from assay.loops.network.passes import backward, forward, judge
-from assay.loops.network.products import SHORT
-from assay.loops.network.rules import adapt, descend, descend_ahead
+from assay.loops.network.piece import there_and_back
+from assay.loops.network.rules import change
 from assay.loops.network.summing import ROOM, sum_pieces
 from assay.loops.tree.bare import bare
 
@@ -60,38 +55,12 @@ def team_gradient(  # type: ignore[no-untyped-def]
     times, share = given[0], 1.0 / many
     for p in range(leader, last):
         first, stop = start + many * p // pieces, start + many * (p + 1) // pieces
-        m = -(-(stop - first) // SHORT) * SHORT
-        bring(x_, X.shape[1], rows_, first, stop - first, m, a_, units[0], wide[0])
-        forward(real, wide, used, weights, biases, units, what, p_, z_, a_, m, dropout, times, seed, begun, p)
-        total, wrong = judge(
-            loss, outputs, wide, units, codes_, targets_, c_, rows_, first, stop - first, share, a_, d_, m
-        )
+        total, wrong = there_and_back(
+            x_, X.shape[1], rows_, first, stop, codes_, targets_, c_, share, real, wide, used, weights, biases, units, what, loss,
+            bias, outputs, p_, t_, z_, a_, d_, s_, g_, (p - leader) * size, dropout, times, seed, begun, p,
+        )  # fmt: skip
         sums[p - leader, 0] = total
         sums[p - leader, 1] = wrong
-        at = (p - leader) * size
-        backward(
-            real,
-            wide,
-            used,
-            weights,
-            biases,
-            units,
-            what,
-            t_,
-            z_,
-            a_,
-            d_,
-            s_,
-            g_,
-            at,
-            m,
-            bias,
-            dropout,
-            times,
-            seed,
-            begun,
-            p,
-        )
     room = np.empty(ROOM, dtype=P.dtype)
     sum_pieces(g_, g_, 0, last - leader, size, room)
 
@@ -102,11 +71,4 @@ def change_weights(P, M, V, G, decays, numbers, nesterov, how, many, begun):  # 
     size = len(P)
     p_, m_, v_, g_, decay_ = bare(P), bare(M), bare(V), bare(G), bare(decays)
     given = np.empty_like(numbers)  # numbers of the width of all others
-    given[0] = numbers[1] * (1.0 / many)
-    if how == ADAM:
-        given[1] = numbers[0] * math.sqrt(1 - float(numbers[4]) ** (begun + 1)) / (1 - float(numbers[3]) ** (begun + 1))
-        adapt(p_, m_, v_, g_, size, decay_, given[1], given[0], numbers[3], numbers[4], numbers[5])
-    elif nesterov:
-        descend_ahead(p_, m_, g_, size, decay_, numbers[0], given[0], numbers[2])
-    else:
-        descend(p_, m_, g_, size, decay_, numbers[0], given[0], numbers[2])
+    change(p_, m_, v_, g_, size, decay_, numbers, given, how, nesterov, 1.0 / many, begun + 1)
