@@ -167,7 +167,7 @@ def test_rows_with_gaps_are_left_out_and_the_picture_says_so(iris):
     holes = X.copy()
     holes[[3, 5], 1] = np.nan
     ax = decision_regions(model, holes, y, resolution=10)
-    assert any("2 rows with missing values left out" in " ".join(t.get_text().split()) for t in ax.texts)
+    assert any("2 rows with missing values are not drawn" in " ".join(t.get_text().split()) for t in ax.texts)
 
 
 def test_more_than_ten_classes_share_the_look_of_other():

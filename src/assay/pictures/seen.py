@@ -33,7 +33,7 @@ class Seen:
 
     @property
     def note(self) -> str:
-        return f"{self.left_out} rows with missing values left out." if self.left_out else ""
+        return f"{self.left_out} rows with missing values are not drawn." if self.left_out else ""
 
     def column(self, wanted: int | str) -> int:
         """The place of a column given by place or name."""
