@@ -246,6 +246,15 @@ def test_a_newer_request_of_a_panel_ends_the_older_one(client: Client) -> None:
     assert list(lines)[-1] == {"kind": "error", "error": "A newer request of this panel has taken its place."}
 
 
+def test_comparisons_of_two_tabs_do_not_end_each_other(client: Client) -> None:
+    tabs = [
+        client.stream("/api/compare", {"data": two_classes(60), "seconds": 3, "panel": f"{k}-compare"}) for k in "ab"
+    ]
+    for lines in tabs:
+        next(lines)
+    assert [list(lines)[-1]["kind"] for lines in tabs] == ["end", "end"]
+
+
 def test_an_older_request_that_arrives_late_does_not_end_the_newer_one(client: Client) -> None:
     newer = ask(two_classes(400), "perceptron", params={"max_iter": 300}, panel="p2", turn=2, frames=50)
     lines = client.stream("/api/play", newer)

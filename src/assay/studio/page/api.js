@@ -6,6 +6,9 @@
 
 const KEY = "assay-studio-token";
 
+/** A name of this tab, so that its questions end no other tab's. */
+export const TAB = Math.random().toString(36).slice(2, 10);
+
 /** What the server refused, in its own words; `status` is 0 where it could not be reached. */
 export class Refused extends Error {
   /** @param {string} message @param {number} status */
@@ -153,7 +156,7 @@ export const api = {
   /** @param {{data: Data, model: string, params: Record<string, unknown>, view: View}} ask @returns {Promise<Surface>} */
   surface: (ask) => json("/api/surface", { json: ask }),
   /**
-   * @param {{data: Data, seconds: number | null}} ask
+   * @param {{data: Data, seconds: number | null, panel: string}} ask
    * @param {AbortSignal} signal
    * @returns {AsyncGenerator<import("./types.js").CompareRow | import("./types.js").Doing | import("./types.js").CompareEnd | import("./types.js").Failure>}
    */

@@ -4,7 +4,7 @@
  * @import {CompareRow} from "./types.js"
  * @import {Studio} from "./studio.js"
  */
-import { api } from "./api.js";
+import { TAB, api } from "./api.js";
 import { announce, byId, el, fill, icon, saveAs } from "./dom.js";
 import { codeBlocks } from "./code.js";
 import { openReport } from "./report.js";
@@ -62,8 +62,9 @@ export class Compare {
     fill(this.body);
     fill(this.result, el("div", { class: "scroll", tabIndex: 0, role: "region", "aria-label": "Comparison" }, table));
     const seconds = this.seconds.value ? Number(this.seconds.value) : null;
+    const ask = { data: this.studio.data(), seconds, panel: `${TAB}-compare` };
     try {
-      for await (const line of api.compare({ data: this.studio.data(), seconds }, control.signal)) {
+      for await (const line of api.compare(ask, control.signal)) {
         if (line.kind === "error") throw new Error(line.error);
         if (line.kind === "row") this.#row(line);
         else if (line.kind === "doing") fill(this.state, line.text);

@@ -4,7 +4,7 @@
  * @import {Form, PanelSetting} from "./types.js"
  * @import {Studio} from "./studio.js"
  */
-import { api } from "./api.js";
+import { TAB, api } from "./api.js";
 import { el, fill, pictureButton, saveAs, setText } from "./dom.js";
 import { Facts } from "./facts.js";
 import { ModelForm } from "./forms.js";
@@ -18,7 +18,6 @@ const GRID = /** @type {[number, number]} */ ([128, 128]);
 const QUICK_GRID = /** @type {[number, number]} */ ([96, 96]);
 const MOST_FRAMES = 240;
 const SETTLE = 250; // ms after the last edit until the steps are asked for again
-const TAB = Math.random().toString(36).slice(2, 10);
 
 /**
  * @typedef {{changed: (panel: Panel) => void, remove: (panel: Panel) => void, news: (panel: Panel, news: import("./run.js").News) => void}} Owner
