@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from hypothesis import HealthCheck, settings
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))  # so that tests can say `from cases import …`
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a shell's background: tests interrupt themselves
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "assay",

@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -21,7 +22,9 @@ X, Y = RNG.standard_normal((3000, 20)), RNG.integers(0, 3, 3000)
 
 
 @pytest.mark.parametrize(
-    "words", [{}, {"early_stopping": True, "n_iter_no_change": 10_000}, {"solver": "lbfgs"}], ids=str
+    "words",
+    [{"n_iter_no_change": 10_000}, {"early_stopping": True, "n_iter_no_change": 10_000}, {"solver": "lbfgs"}],
+    ids=str,
 )
 def test_a_budget_of_seconds_ends_the_fit_with_what_it_has(words):
     assay.MLPClassifier((50,), max_iter=2).fit(X, Y)  # compiled
@@ -43,6 +46,18 @@ def test_an_interrupt_ends_the_fit_with_what_it_has():
     assert signal.getsignal(signal.SIGINT) is before
     assert model.n_iter_ >= 1
     assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_memory_does_not_grow_with_the_epochs():
+    words = {"tol": 0, "n_iter_no_change": 10**6, "batch_size": 60, "early_stopping": False}
+    peaks = []
+    for epochs in (1000, 4000):  # 25 kB of states each
+        tracemalloc.start()
+        with pytest.warns(ConvergenceWarning):
+            assay.MLPClassifier((50,), max_iter=epochs, **words).fit(X[:60], Y[:60])
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < peaks[0] + (4 << 20)
 
 
 def test_a_fit_that_is_ended_keeps_its_best_epoch(monkeypatch, tmp_path):

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from assay.networks.training import Rule, Trainer
 
 AHEAD = 0.02  # seconds that the loops may run before anybody looks
+HELD = 1 << 23  # bytes of states on the way
+NOTHING = np.empty(0)
 MOST_HALVINGS = 30  # in a row
 SAMPLE = 256  # rows
 
@@ -37,6 +39,10 @@ class Epoch(NamedTuple):
     wrong: float
     score: float | None
     flat: Array
+
+    def told(self) -> Epoch:
+        """Without the weights, which are a part of an array that many epochs share."""
+        return self._replace(flat=NOTHING)
 
 
 class Held(NamedTuple):
@@ -166,7 +172,7 @@ class Epochs:
             self.plan.most - self.done, self.plan.patience - self.pace.idle + 1
         )  # to come, whatever they find
         seconds = self.trainer.seconds_of(len(piece.train), self.plan.batch)
-        many = max(1, min(int(AHEAD / seconds), certain))
+        many = max(1, min(int(AHEAD / seconds), HELD // (3 * self.trainer.P.nbytes), certain))
         order = order_of(self.task, number, piece, self.plan.shuffle)
         passed = self.trainer.epochs(piece.rows, order, many, self.plan.batch, self._rule())
         loss, wrong = self._whole(passed.loss / piece.weight, passed.states[:, 0]), passed.wrong / piece.weight

@@ -140,7 +140,7 @@ class NetworkModel(LearntNetwork):
         with work.stopping.listening():
             progress = self._watched(work)
             for epoch in work.runner.run(work.first):
-                epochs.append(epoch._replace(flat=epoch.flat[:0]))
+                epochs.append(epoch.told())
                 if progress is not None:
                     progress.hear(epoch)
             self._finish(engine, rows, work, epochs)

@@ -29,7 +29,7 @@ def steps_of(model: NetworkModel, X: Any, y: Any, sample_weight: Any) -> Iterato
     fresh.mean_, fresh.scale_ = standard.mean, standard.scale
     fresh._keep_target(standard)
     for number, epoch in enumerate(work.runner.run(work.first), 1):
-        epochs.append(epoch._replace(flat=epoch.flat[:0]))
+        epochs.append(epoch.told())
         layers = shape.layers(epoch.flat)
         values = _weights(standard.folded(layers))
         values |= {"epoch": epoch.number, "loss": epoch.loss * standard.target_scale**2}
