@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from other_processes import printed_by_both
 
+from assay.compiled.simd.kernels import ASKED
 from assay.engines.threads import Threads
 from assay.kernels import Expansion, resolve
 from assay.kernels.tiles import Tiles, has_tiles
-from assay.loops.kernels.panels import ASKED
 
 NAMES = ("linear", "affine", "poly", "rbf", "laplacian", "sigmoid")
 CLOSE = {np.float32: 3e-6, np.float64: 1e-13}

@@ -10,7 +10,7 @@ import pytest
 from numba import njit
 
 import assay.loops
-from assay.loops.tree.bare import alive, bare
+from assay.compiled.simd.memory import data_pointer, keep_alive
 
 FOLDER = Path(assay.loops.__file__).parent
 
@@ -64,12 +64,12 @@ def test_every_array_whose_address_is_taken_is_kept(file):
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
-        ("def f(n):\n s = empty(n)\n p = bare(s)\n use(p)", ["bare(s)"]),
-        ("def f(n):\n s = empty(n)\n p = bare(s)\n use(p)\n alive((s,))", []),
-        ("def f(n):\n s = empty(n)\n alive((s,))\n p = bare(s)", ["bare(s)"]),
-        ("def f(n):\n s, t = empty(n), empty(n)\n p = bare(s[1:]), bare(t)\n alive((t,))", ["bare(s[1:])"]),
-        ("def f(n):\n use(bare(empty(n)))", ["bare(empty(n))"]),
-        ("def f(a, t):\n part = a[1:]\n use(bare(a), bare(part), bare(t.x))", []),
+        ("def f(n):\n s = empty(n)\n p = data_pointer(s)\n use(p)", ["data_pointer(s)"]),
+        ("def f(n):\n s = empty(n)\n p = data_pointer(s)\n use(p)\n keep_alive((s,))", []),
+        ("def f(n):\n s = empty(n)\n keep_alive((s,))\n p = data_pointer(s)", ["data_pointer(s)"]),
+        ("def f(n):\n s, t = empty(n), empty(n)\n p = data_pointer(s[1:]), data_pointer(t)\n keep_alive((t,))", ["data_pointer(s[1:])"]),
+        ("def f(n):\n use(data_pointer(empty(n)))", ["data_pointer(empty(n))"]),
+        ("def f(a, t):\n part = a[1:]\n use(data_pointer(a), data_pointer(part), data_pointer(t.x))", []),
     ],
 )
 def test_the_reader_sees_what_is_forgotten(text, wrong):
@@ -79,14 +79,14 @@ def test_the_reader_sees_what_is_forgotten(text, wrong):
 @njit
 def _scratch(n):  # type: ignore[no-untyped-def]
     own = np.empty(n)
-    address = bare(own)
+    address = data_pointer(own)
     for i in range(n):
         address[i] = 1.0
     other = np.full(n, 7.0)  # takes the memory of `own`, were it free
     total = 0.0
     for i in range(n):
         total += address[i]
-    alive((own,))
+    keep_alive((own,))
     return total, other[0]
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assay.loops import compiled_anew
 from assay.loops.compiled_anew import HOME, sources_of, stamp_of
+
+from assay.loops import compiled_anew
 
 
 def test_the_sources_of_a_loop_are_those_of_all_that_it_calls():

@@ -5,10 +5,9 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
+import assay.loops.compiled_once as compiled_once
 import pytest
 from numba.core.caching import IndexDataCacheFile
-
-import assay.loops.compiled_once as compiled_once
 
 fcntl = pytest.importorskip("fcntl")
 

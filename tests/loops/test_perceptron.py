@@ -12,8 +12,9 @@ import scipy.sparse as sp
 from numba import njit
 
 from assay.certify.checks.perceptron import _score
+from assay.compiled.simd.rows import plain_score, row_add, row_score, row_square
 from assay.engines import SparseMatrix
-from assay.loops.linear_rows import Csr, plain_score, row_add, row_score, row_square
+from assay.loops.linear_rows import Csr
 
 
 @njit

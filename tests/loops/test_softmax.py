@@ -9,8 +9,9 @@ import sys
 import numpy as np
 import pytest
 
+from assay.compiled.simd.vectors import LANE
 from assay.loops.corners import add_outer, add_scores
-from assay.loops.softmax import ABSENT, LANE, class_products, softmax_sweep, softmax_tile
+from assay.loops.softmax import ABSENT, class_products, softmax_sweep, softmax_tile
 from assay.loops.tiles import padded
 from assay.numerics import log_softmax
 

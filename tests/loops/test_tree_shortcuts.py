@@ -9,8 +9,8 @@ import pytest
 from numba import njit
 
 import assay
+from assay.compiled.simd.memory import data_pointer
 from assay.hypotheses.trees import coded, growing, orchard
-from assay.loops.tree.bare import bare
 from assay.loops.tree.two_hopes import hopes, run_up
 
 PARTS = ("feature_", "cut_", "missing_left_", "leaf_", "table_")
@@ -71,8 +71,8 @@ def test_rows_walked_down_end_where_rows_that_go_along_end(
 @njit
 def _hopes(hist, running, used, n, s, best):  # type: ignore[no-untyped-def]
     zero = np.uint64(0)
-    run_up(bare(hist), used + 1, zero, zero, zero, zero, bare(running))
-    return hopes(bare(hist), bare(running), used, n, s, best)
+    run_up(data_pointer(hist), used + 1, zero, zero, zero, zero, data_pointer(running))
+    return hopes(data_pointer(hist), data_pointer(running), used, n, s, best)
 
 
 def test_a_column_without_hope_holds_no_better_split() -> None:

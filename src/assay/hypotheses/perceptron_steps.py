@@ -133,7 +133,7 @@ def _searches(model: Perceptron, run: Run, pieces: Pieces, every: int) -> Iterat
 
 
 def _visit(model: Perceptron, run: Run, piece: Piece, i: int, most: int = 1 << 62) -> Iterator[Seen]:
-    from assay.loops.linear_rows import plain_score
+    from assay.compiled.simd.rows import plain_score
 
     before = _weights(run)
     w, b = before[:, 1:], before[:, 0]

@@ -12,18 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from assay.compiled.simd.kernels import ASKED, CITY, GAUSS, POWER, PRODUCT, TANH, lanes_of
 from assay.engines.threads import Threads
 from assay.kernels.kernel import Kernel
-from assay.loops.kernels.panels import (
-    ASKED,
-    Formula,
-    add_values,
-    add_values_and_sizes,
-    fill_block,
-    lanes_of,
-    lay_out,
-)
-from assay.loops.kernels.vectors import CITY, GAUSS, POWER, PRODUCT, TANH
+from assay.loops.kernels.panels import Formula, add_values, add_values_and_sizes, fill_block, lay_out
 from assay.numerics import Array, Floats
 
 PIECE = 1 << 11  # rows of a task, about

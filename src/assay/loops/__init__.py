@@ -1,7 +1,4 @@
-"""Compiled inner loops (Numba): arrays in, arrays out, nothing else. Only this folder names Numba.
+"""Compiled inner loops: arrays in, arrays out, nothing else. How they are compiled is said in `assay.compiled`.
 
 Loops are serial and release the interpreter lock; the engine runs them on many blocks at once.
 """
-
-from assay.loops import compiled_anew as compiled_anew
-from assay.loops import compiled_once as compiled_once

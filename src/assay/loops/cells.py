@@ -8,8 +8,8 @@ quotes ends the reading: a slower parser then sees to the whole.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from assay.compiled import jit
 from assay.loops.decimals import EXACT, ONE, TENS, nearest
 
 ZERO, TEN = np.uint64(0), np.uint64(10)
@@ -17,7 +17,7 @@ MINUS, PLUS, QUOTE, NINE, NOUGHT = 45, 43, 34, 57, 48
 REFUSED = -1
 
 
-@njit(inline="always")
+@jit(inline="always")
 def _digits(text, i, w):  # type: ignore[no-untyped-def]
     """(the place behind the digits at i, w with them appended)."""
     c = text[i]
@@ -28,14 +28,14 @@ def _digits(text, i, w):  # type: ignore[no-untyped-def]
     return i, w
 
 
-@njit(inline="always")
+@jit(inline="always")
 def _value(w, q):  # type: ignore[no-untyped-def]
     if w <= EXACT and -23 < q < 23:
         return np.float64(w) / TENS[-q] if q < 0 else np.float64(w) * TENS[q]
     return nearest(w, q) if w > ZERO else 0.0
 
 
-@njit(inline="always")
+@jit(inline="always")
 def read_number(text, i, point):  # type: ignore[no-untyped-def]
     """(the number at i, the place behind it): digits with at most one point and an exponent; NaN where it is none of these.
 
@@ -73,7 +73,7 @@ def read_number(text, i, point):  # type: ignore[no-untyped-def]
     return -found if negative else found, i
 
 
-@njit(nogil=True, cache=True)
+@jit
 def is_word(text, a, b, words, lengths, count):  # type: ignore[no-untyped-def]
     """Whether text[a:b] is one of the first `count` words."""
     for m in range(count):
@@ -86,7 +86,7 @@ def is_word(text, a, b, words, lengths, count):  # type: ignore[no-untyped-def]
     return False
 
 
-@njit(inline="always")
+@jit(inline="always")
 def _cell(text, i, size, end):  # type: ignore[no-untyped-def]
     """(where a cell's characters begin and end, where the cell ends); the last is `size` + 1 for a quote within quotes."""
     a = i
@@ -101,7 +101,7 @@ def _cell(text, i, size, end):  # type: ignore[no-untyped-def]
     return a + ONE, i, i + ONE if i < size and (behind == end or behind == 10 or behind == 13) else size + ONE
 
 
-@njit(nogil=True, cache=True)
+@jit
 def read_cells(text, size, end, point, roles, numbers, starts, stops, valid, words, lengths, n_text_words):  # type: ignore[no-untyped-def]
     """The number of rows read, or REFUSED. `end` parts cells, `point` is the decimal point.
 
@@ -143,7 +143,7 @@ def read_cells(text, size, end, point, roles, numbers, starts, stops, valid, wor
     return row
 
 
-@njit(nogil=True, cache=True)
+@jit
 def gather(text, starts, stops, valid, offsets, out):  # type: ignore[no-untyped-def]
     """Copy the texts that are there one behind the other; the text r lies in out[offsets_r : offsets_r+1]."""
     at = 0

@@ -9,14 +9,14 @@ is the same for all rows and is subtracted at the end.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from assay.compiled import jit
 from assay.loops.losses import tile_losses
 
 ROWS = 32  # treated together
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _gather(data, indices, indptr, start, m, place, w, base, at, x, ends, z):  # type: ignore[no-untyped-def]
     """The chosen entries of the rows start, …: their places `at`, values x; row k ends at ends_k and has score z_k."""
     held = 0
@@ -33,7 +33,7 @@ def _gather(data, indices, indptr, start, m, place, w, base, at, x, ends, z):  #
         z[k] = score
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _add_rows(m, at, x, ends, r, q, g, H, s):  # type: ignore[no-untyped-def]
     """g += Σ r x, H += Σ q x xᵀ (upper triangle), s += Σ q x; the last places of g and s take Σ r and Σ q."""
     last = g.shape[0] - 1
@@ -52,7 +52,7 @@ def _add_rows(m, at, x, ends, r, q, g, H, s):  # type: ignore[no-untyped-def]
         first = ends[k]
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _recentre(p, g, H, s):  # type: ignore[no-untyped-def]
     """The same sums for x − p instead of x, and the intercept's row and column of H."""
     d = p.shape[0]
@@ -70,7 +70,7 @@ def _recentre(p, g, H, s):  # type: ignore[no-untyped-def]
     H[d, d] = s[d]
 
 
-@njit(nogil=True, cache=True)
+@jit
 def sweep_columns(code, h, data, indices, indptr, t, c, w, p, chosen, g, H, sums):  # type: ignore[no-untyped-def]
     """Fill g (k + 1,), H (k + 1, k + 1; (0, 0): not wanted) and add to sums (4,); all zeroed before.
 

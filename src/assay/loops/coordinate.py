@@ -8,12 +8,12 @@ Each step divides by its own a_j, so units of columns do not matter.
 
 from __future__ import annotations
 
-from numba import njit
+from assay.compiled import jit
 
 BETWEEN = 10  # passes over the weights that are not zero, between two over all
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _step(H, l1, l2, v, q, j):  # type: ignore[no-untyped-def]
     """Minimise over v_j; how far m falls, as a_j·(change)²/2, which is at most the true fall."""
     a = H[j, j] + l2[j]
@@ -35,7 +35,7 @@ def _step(H, l1, l2, v, q, j):  # type: ignore[no-untyped-def]
     return fall
 
 
-@njit(nogil=True, cache=True)
+@jit
 def descend(H, l1, l2, v, q, passes, enough):  # type: ignore[no-untyped-def]
     """Passes over v (P,) until one over all weights lowers m by at most `enough` of all falls so far; (all falls, the last).
 

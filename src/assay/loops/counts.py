@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from assay.compiled import jit
 
 
-@njit(nogil=True, cache=True)
+@jit
 def add_present(X, codes, w, n, s, low, high, rest):  # type: ignore[no-untyped-def]
     """n_kj += Σ w, s_kj += Σ w x over the values present; low, high, rest (d,): min x, max x, Σ (x − ⌊x⌋).
 
@@ -33,7 +34,7 @@ def add_present(X, codes, w, n, s, low, high, rest):  # type: ignore[no-untyped-
             rest[j] += v - math.floor(v) if there else 0.0
 
 
-@njit(nogil=True, cache=True)
+@jit
 def count_categories(X, codes, w, offsets, counts):  # type: ignore[no-untyped-def]
     """counts[k, offsets[j] + x] += w for every value present; X (m, c) holds whole numbers, counts (K, T)."""
     weighted = w.shape[0] > 0
@@ -48,7 +49,7 @@ def count_categories(X, codes, w, offsets, counts):  # type: ignore[no-untyped-d
                 row[offsets[j] + np.int64(v)] += wi
 
 
-@njit(nogil=True, cache=True)
+@jit
 def add_log_factorials(X, w, known, total):  # type: ignore[no-untyped-def]
     """total_j += Σ w log x! over the values present; known (L,): log 0!, log 1!, …; X holds whole numbers ≥ 0."""
     weighted = w.shape[0] > 0

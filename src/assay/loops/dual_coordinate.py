@@ -9,13 +9,13 @@ pushes it there harder than any other row is pushed, is passed over until the ne
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from assay.compiled import jit
 from assay.loops.prefetch import prefetch_rows
 from assay.loops.sparse_sweep import sparse_dot
 
 
-@njit(nogil=True, cache=True)
+@jit
 def dual_pass(data, indices, indptr, t, upper, soft, square, order, alpha, resting, w, step, step_b, limits, pushes):  # type: ignore[no-untyped-def]
     """Visit the rows of a block in `order` (m,) numbers; change alpha (m,), resting (m,) and w (d + 1,), intercept last.
 
@@ -59,7 +59,7 @@ def dual_pass(data, indices, indptr, t, upper, soft, square, order, alpha, resti
         w[d] += change * step_b
 
 
-@njit(nogil=True, cache=True)
+@jit
 def row_squares(data, indptr):  # type: ignore[no-untyped-def]
     """‖x_i‖² of every row."""
     out = np.zeros(indptr.shape[0] - 1)

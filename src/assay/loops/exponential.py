@@ -5,41 +5,16 @@ Relative error below 3e-16 (tested); below −708 the answer is 2^−1021, which
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-from llvmlite import ir
-from numba import config, njit, types
-from numba.extending import intrinsic
+from assay.compiled import jit
+from assay.compiled.simd.scalars import ROUND, power_of_two
 
 PER_LN2 = 1.4426950408889634
 LN2_HIGH = 0.693147180369123816490  # the leading 32 bits, so that k·LN2_HIGH is exact
 LN2_LOW = 1.90821492927058770002e-10
-ROUND = 6755399441055744.0  # 1.5·2^52: adding it leaves the nearest whole number in the lowest bits
 LEAST = -708.0
 
 
-@intrinsic
-def _power_of_two(typingctx: Any, shifted: Any) -> Any:
-    """2^k from the double ROUND + k."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        word = ir.IntType(64)
-        bits = builder.bitcast(args[0], word)
-        power = builder.shl(builder.add(bits, ir.Constant(word, 1023)), ir.Constant(word, 52))
-        return builder.bitcast(power, ir.DoubleType())
-
-    return types.float64(types.float64), generate
-
-
-def _plain_power(shifted: float) -> float:
-    return float(np.ldexp(1.0, int(shifted - ROUND)))
-
-
-power_of_two = _plain_power if config.DISABLE_JIT else _power_of_two
-
-
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def exp_of_negative(x):  # type: ignore[no-untyped-def]
     """e^x for x ≤ 0."""
     x = max(x, LEAST)

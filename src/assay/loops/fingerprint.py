@@ -9,19 +9,19 @@ against someone who wants two of them to collide.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from assay.loops.lanes import mix_lanes
+from assay.compiled import jit
+from assay.compiled.simd.rows import mix_lanes
 from assay.loops.prefetch import prefetch_rows
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def row_key(i):  # type: ignore[no-untyped-def]
     """(i + 1)·G mod 2⁶⁴."""
     return np.uint64(i + 1) * np.uint64(0x9E3779B97F4A7C15)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def mix_rest(U, i, shift, key, first, h):  # type: ignore[no-untyped-def]
     """Add row i of the bits U to h, from column `first` on. 32-bit values (shift 32) are doubled to fill 64 bits."""
     for j in range(first, h.shape[0]):
@@ -30,7 +30,7 @@ def mix_rest(U, i, shift, key, first, h):  # type: ignore[no-untyped-def]
         h[j] += (v & np.uint64(0xFFFFFFFF)) * (v >> np.uint64(32)) + x
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def mix_pair(U, i, shift, key, h):  # type: ignore[no-untyped-def]
     """Add rows i and i + 1 of the bits U to h; `key` is that of row i in its block."""
     next_key = key + np.uint64(0x9E3779B97F4A7C15)
@@ -39,7 +39,7 @@ def mix_pair(U, i, shift, key, h):  # type: ignore[no-untyped-def]
     mix_rest(U, i + 1, shift, next_key, done, h)
 
 
-@njit(nogil=True, cache=True)
+@jit
 def mix_rows(U, shift, first, h):  # type: ignore[no-untyped-def]
     """Add rows of bits U (m, d) to h (d,); `first` is the number of U's first row in its block.
 

@@ -14,15 +14,15 @@ curvature q = c·ℓ''(z); into `sums` it adds Σcℓ, Σc·(smooth ℓ) and Σc
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from assay.compiled import jit
 from assay.loops.exponential import exp_of_negative
 
 LOG, HINGE, SQUARED_HINGE, SQUARED, HUBER, PERCEPTRON = range(6)
 LOSS, SMOOTH, SLOPES, LEAST = range(4)  # the places of `sums`
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@jit(fastmath={"contract"})
 def _log_tile(z, t, c, start, m, r, q, room):  # type: ignore[no-untyped-def]
     """Slope and curvature of the log loss; room_k = e^(−|t z|)."""
     weighted = c.shape[0] > 0
@@ -39,7 +39,7 @@ def _log_tile(z, t, c, start, m, r, q, room):  # type: ignore[no-untyped-def]
             q[k] *= c[start + k]
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@jit(fastmath={"contract"})
 def _log_sum(z, t, c, start, m, room):  # type: ignore[no-untyped-def]
     """Σ c·log(1 + e^(−tz)): of equal weights, one logarithm of the product (1 + e)(1 + e)… = 1 + s ≤ 2^m.
 
@@ -57,7 +57,7 @@ def _log_sum(z, t, c, start, m, room):  # type: ignore[no-untyped-def]
     return total + np.log1p(s)
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _other(code, h, z, t):  # type: ignore[no-untyped-def]
     """(value, smooth value, slope, curvature) of one row."""
     if code == HINGE:
@@ -85,7 +85,7 @@ def _other(code, h, z, t):  # type: ignore[no-untyped-def]
     return max(0.0, -t * z), max(0.0, -t * z), -t if mistake else 0.0, 0.0
 
 
-@njit(nogil=True, cache=True)
+@jit
 def tile_losses(code, h, z, t, c, start, m, r, q, room, sums):  # type: ignore[no-untyped-def]
     """Slopes r and curvatures q of the rows start … start + m of t with scores z (m,); c (n,) weights, or (0,) for ones."""
     if code == LOG:

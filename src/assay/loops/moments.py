@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from assay.compiled import jit
+from assay.compiled.simd.rows import add_lanes
 from assay.loops.fingerprint import mix_pair, mix_rest, mix_rows, row_key
-from assay.loops.lanes import add_lanes
 from assay.loops.prefetch import prefetch_rows
 
 
-@njit(nogil=True, cache=True)
+@jit
 def heaviest_of_each_class(X, codes, w, pivot):  # type: ignore[no-untyped-def]
     """pivot_k <- the first of the heaviest rows of class k (missing and infinite values count as 0)."""
     K = pivot.shape[0]
@@ -34,7 +34,7 @@ def heaviest_of_each_class(X, codes, w, pivot):  # type: ignore[no-untyped-def]
                 pivot[k, j] = x if np.isfinite(x) else 0.0
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def _add_row(X, i, wi, k, first, pivot, s1, s2):  # type: ignore[no-untyped-def]
     for j in range(first, X.shape[1]):
         t = X[i, j] - pivot[k, j]
@@ -42,14 +42,14 @@ def _add_row(X, i, wi, k, first, pivot, s1, s2):  # type: ignore[no-untyped-def]
         s2[k, j] += wi * (t * t)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def _add_pair(X, i0, i1, k, pivot, s1, s2):  # type: ignore[no-untyped-def]
     done = add_lanes(X, i0, i1, k, pivot, s1, s2)
     _add_row(X, i0, 1.0, k, done, pivot, s1, s2)
     _add_row(X, i1, 1.0, k, done, pivot, s1, s2)
 
 
-@njit(nogil=True, cache=True)
+@jit
 def add_moments(X, U, shift, codes, pivot, n, s1, s2, h):  # type: ignore[no-untyped-def]
     """n_k += m_k, s1_kj += Σ (x − p), s2_kj += Σ (x − p)² with p = pivot_kj; and the hash of the columns.
 
@@ -80,7 +80,7 @@ def add_moments(X, U, shift, codes, pivot, n, s1, s2, h):  # type: ignore[no-unt
             _add_row(X, held[k], 1.0, k, 0, pivot, s1, s2)
 
 
-@njit(nogil=True, cache=True)
+@jit
 def add_weighted_moments(X, U, shift, codes, w, pivot, n, s1, s2, h):  # type: ignore[no-untyped-def]
     """As `add_moments`, each row times its weight w (m,)."""
     mix_rows(U, shift, 0, h)
@@ -91,7 +91,7 @@ def add_weighted_moments(X, U, shift, codes, w, pivot, n, s1, s2, h):  # type: i
             _add_row(X, i, w[i], k, 0, pivot, s1, s2)
 
 
-@njit(nogil=True, cache=True)
+@jit
 def add_moments_where_present(X, codes, w, pivot, n, s1, s2):  # type: ignore[no-untyped-def]
     """As `add_moments`, leaving out missing values: n (K, d) counts what is there."""
     weighted = w.shape[0] > 0

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from assay.compiled import jit
+from assay.compiled.simd.rows import row_add, row_ask, row_score, row_square
 from assay.loops.fingerprint import mix_rows
-from assay.loops.linear_rows import row_add, row_ask, row_score, row_square
 from assay.numerics import Array
 
 AHEAD = 16  # rows that memory is asked for in advance
@@ -38,7 +38,7 @@ class Online(NamedTuple):
     votes: Array
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _elect(w, b, counts, voters, votes):  # type: ignore[no-untyped-def]
     """The present weights become one more voter."""
     v = counts[2]
@@ -48,7 +48,7 @@ def _elect(w, b, counts, voters, votes):  # type: ignore[no-untyped-def]
     votes[v] = 1
 
 
-@njit(nogil=True, cache=True)
+@jit
 def visit_two(  # type: ignore[no-untyped-def]
     A, codes, steps, eta, draws, at, zero, one, after, most, w, b, u, ub, sums, counts, voters, votes
 ):
@@ -109,7 +109,7 @@ def visit_two(  # type: ignore[no-untyped-def]
         t = 0 if after == AGAIN else t + 1
 
 
-@njit(nogil=True, cache=True)
+@jit
 def visit_many(  # type: ignore[no-untyped-def]
     A, codes, steps, eta, draws, at, zero, one, after, most, w, b, u, ub, sums, counts, voters, votes
 ):
@@ -161,7 +161,7 @@ def visit_many(  # type: ignore[no-untyped-def]
         t = 0 if after == AGAIN else t + 1
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _next_of_two(A, codes, at, zero, w, b):  # type: ignore[no-untyped-def]
     """(the first mistake from row `at` on, else n; NaN where a score on the way is not finite, else 0)."""
     bad = 0.0
@@ -174,7 +174,7 @@ def _next_of_two(A, codes, at, zero, w, b):  # type: ignore[no-untyped-def]
     return codes.shape[0], bad
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _rival(A, i, code, w, b):  # type: ignore[no-untyped-def]
     """(the best of the other classes, the lowest of several; how far the right one is ahead of it)."""
     own = row_score(A, i, w, b, code)
@@ -187,7 +187,7 @@ def _rival(A, i, code, w, b):  # type: ignore[no-untyped-def]
     return rival, own - best
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _next_of_many(A, codes, at, zero, w, b):  # type: ignore[no-untyped-def]
     bad = 0.0
     for i in range(at, codes.shape[0]):
@@ -199,7 +199,7 @@ def _next_of_many(A, codes, at, zero, w, b):  # type: ignore[no-untyped-def]
     return codes.shape[0], bad
 
 
-@njit(nogil=True, cache=True)
+@jit
 def gather(A, codes, steps, eta, zero, one, most, w, b, G, g, sums, counts):  # type: ignore[no-untyped-def]
     """Sum the corrections of the mistakes of w, b: G (m, d) += Σ ± step·x, g (m,) the same of the ones.
 
@@ -226,7 +226,7 @@ def gather(A, codes, steps, eta, zero, one, most, w, b, G, g, sums, counts):  # 
         i += 1
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _measure_rows(A, codes, weights, one, w, b, first, stop, out):  # type: ignore[no-untyped-def]
     two, weighted = w.shape[0] == 1, weights.shape[0] > 0
     top, least, n, total, mistakes, lost, bad = out[0], out[1], out[2], out[3], out[4], out[5], out[6]
@@ -250,7 +250,7 @@ def _measure_rows(A, codes, weights, one, w, b, first, stop, out):  # type: igno
     out[0], out[1], out[2], out[3], out[4], out[5], out[6] = top, least, n, total, mistakes, lost, bad
 
 
-@njit(nogil=True, cache=True)
+@jit
 def measure(A, codes, weights, one, w, b, out):  # type: ignore[no-untyped-def]
     """What w, b make of the rows of positive weight.
 
@@ -259,7 +259,7 @@ def measure(A, codes, weights, one, w, b, out):  # type: ignore[no-untyped-def]
     _measure_rows(A, codes, weights, one, w, b, 0, codes.shape[0], out)
 
 
-@njit(nogil=True, cache=True)
+@jit
 def measure_and_hash(A, U, shift, codes, weights, one, w, b, out, h):  # type: ignore[no-untyped-def]
     """As `measure` for dense rows with bits U, and the hashes h (d,) of their columns, in one pass."""
     n = codes.shape[0]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from assay.compiled import jit
 
 TINY = float(np.finfo(np.float64).tiny)  # the depth of a row on a side, which is inside
 LOWEST = float(np.finfo(np.float64).min) / 2  # the depth in no rectangle at all
 
 
-@njit(nogil=True, cache=True)
+@jit
 def bound_classes(X, codes, w, low, high, count, weight):  # type: ignore[no-untyped-def]
     """low_kj, high_kj, count_k, weight_k of the rows of positive weight of class k; False where a value is not finite.
 
@@ -32,7 +33,7 @@ def bound_classes(X, codes, w, low, high, count, weight):  # type: ignore[no-unt
     return finite
 
 
-@njit(nogil=True, cache=True)
+@jit
 def signed_depths(X, lower, upper, unit, place, Z):  # type: ignore[no-untyped-def]
     """Z_ip <- max over the rectangles r of place p of min_j min(x − lower, upper − x) / unit; NaN for rows that are not finite.
 
@@ -60,7 +61,7 @@ def signed_depths(X, lower, upper, unit, place, Z):  # type: ignore[no-untyped-d
             Z[i, place[r]] = max(Z[i, place[r]], depth)
 
 
-@njit(nogil=True, cache=True)
+@jit
 def count_covered(X, codes, u, lower, upper, owner, won, lost, won_rows, lost_rows):  # type: ignore[no-untyped-def]
     """Weight and number of the rows that each rectangle is the first of its class to cover: of its class, and of others.
 
@@ -88,7 +89,7 @@ def count_covered(X, codes, u, lower, upper, owner, won, lost, won_rows, lost_ro
                 lost_rows[r] += 1
 
 
-@njit(nogil=True, cache=True)
+@jit
 def count_answers(codes, u, answers, cells):  # type: ignore[no-untyped-def]
     """cells_lk += the weight of the rows of class k that are answered with class l."""
     for i in range(codes.shape[0]):

@@ -9,14 +9,14 @@ count. The scores of a tile are formed, turned into r in place, and used at once
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from assay.compiled import jit
+from assay.compiled.simd.vectors import LANE
 from assay.loops.corners import add_outer, add_scores
 from assay.loops.exponential import exp_of_negative
 from assay.loops.products import add_square
 from assay.loops.tiles import fill_tile
 
-LANE = 8
 ABSENT = -1e300  # the intercept of a class that pads
 NOTHING = 1e-200  # a share below this is zero: products with it would be denormal, which is slow
 TILE = 1 << 12  # numbers of a tile: with W and G it stays in the first two caches
@@ -31,7 +31,7 @@ def softmax_tile(P: int) -> int:
     return max(LANE, min(32, TILE // P // LANE * LANE))
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@jit(fastmath={"contract"})
 def _shares(Z, m, K, y, c, start, room):  # type: ignore[no-untyped-def]
     """Turn the scores Z[:m] (M, Q) into r; return Σcℓ."""
     Q = Z.shape[1]
@@ -64,7 +64,7 @@ def _shares(Z, m, K, y, c, start, room):  # type: ignore[no-untyped-def]
     return total + np.log(product)
 
 
-@njit(nogil=True, cache=True)
+@jit
 def softmax_sweep(X, data, indices, indptr, y, c, K, W, p, T, Z, G):  # type: ignore[no-untyped-def]
     """Add the block to G (P, Q); return Σcℓ.
 
@@ -83,7 +83,7 @@ def softmax_sweep(X, data, indices, indptr, y, c, K, W, p, T, Z, G):  # type: ig
     return total
 
 
-@njit(nogil=True, cache=True)
+@jit
 def class_products(X, data, indices, indptr, c, K, W, p, T, Z, S, H):  # type: ignore[no-untyped-def]
     """H_k += Σ c p_k(1 − p_k) (x − p, 1)(x − p, 1)ᵀ, H (K, P, P), upper triangles; p_k the share of class k at W.
 

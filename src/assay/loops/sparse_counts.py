@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from assay.compiled import jit
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def two_sum(a, b):  # type: ignore[no-untyped-def]
     """s = a + b as rounded, and what rounding lost: together exactly a + b (Knuth)."""
     s = a + b
@@ -20,7 +21,7 @@ def two_sum(a, b):  # type: ignore[no-untyped-def]
     return s, (a - (s - t)) + (b - t)
 
 
-@njit(nogil=True, cache=True)
+@jit
 def weigh_classes(codes, w, high, low, rows):  # type: ignore[no-untyped-def]
     """high_k + low_k += Σ w in twice the digits, rows_k += 1 over the rows of positive weight; all (K,)."""
     weighted = w.shape[0] > 0
@@ -33,7 +34,7 @@ def weigh_classes(codes, w, high, low, rows):  # type: ignore[no-untyped-def]
             rows[k] += 1
 
 
-@njit(nogil=True, cache=True)
+@jit
 def weigh_entries(data, indices, indptr, codes, w, missing, high, low, rows):  # type: ignore[no-untyped-def]
     """As `weigh_classes` for the kept entries of each class and column, (K, d): the missing ones, or all others."""
     weighted = w.shape[0] > 0
@@ -49,7 +50,7 @@ def weigh_entries(data, indices, indptr, codes, w, missing, high, low, rows):  #
                     rows[k, j] += 1
 
 
-@njit(nogil=True, cache=True)
+@jit
 def add_entries(data, indices, indptr, codes, w, s):  # type: ignore[no-untyped-def]
     """s_kj += Σ w x over the entries present; returns min x, max x, Σ (x − ⌊x⌋), and whether one is missing (NaN)."""
     weighted = w.shape[0] > 0
@@ -72,7 +73,7 @@ def add_entries(data, indices, indptr, codes, w, s):  # type: ignore[no-untyped-
     return low, high, rest, missing
 
 
-@njit(nogil=True, cache=True)
+@jit
 def look_at_columns(data, indices, indptr, w, low, high, rest, kept):  # type: ignore[no-untyped-def]
     """low, high, rest (d,) as in `add_entries` for each column; kept_j: its entries, missing ones too."""
     weighted = w.shape[0] > 0
@@ -89,7 +90,7 @@ def look_at_columns(data, indices, indptr, w, low, high, rest, kept):  # type: i
                 rest[j] += v - np.floor(v)
 
 
-@njit(nogil=True, cache=True)
+@jit
 def heaviest_entries(data, indices, indptr, codes, w, heaviest, pivot):  # type: ignore[no-untyped-def]
     """pivot_kj <- the first of the heaviest finite entries of each class and column; heaviest_kj (zeros): its weight."""
     weighted = w.shape[0] > 0
@@ -103,7 +104,7 @@ def heaviest_entries(data, indices, indptr, codes, w, heaviest, pivot):  # type:
                 pivot[k, j] = data[e]
 
 
-@njit(nogil=True, cache=True)
+@jit
 def add_entry_moments(data, indices, indptr, codes, w, pivot, s1, s2):  # type: ignore[no-untyped-def]
     """s1_kj += Σ w (x − p), s2_kj += Σ w (x − p)² over the entries present, p = pivot_kj; all (K, d)."""
     weighted = w.shape[0] > 0
@@ -121,7 +122,7 @@ def add_entry_moments(data, indices, indptr, codes, w, pivot, s1, s2):  # type: 
                 s2[k, j] += wi * (t * t)
 
 
-@njit(nogil=True, cache=True)
+@jit
 def merge_with_zeros(whole, there, gone, pivot, s1, s2, n):  # type: ignore[no-untyped-def]
     """n, mean and Σ w (x − mean)² of the entries present together with the absent zeros, in n, pivot and s2; all (K, d).
 
@@ -151,7 +152,7 @@ def merge_with_zeros(whole, there, gone, pivot, s1, s2, n):  # type: ignore[no-u
                 s2[k, j] = (0.0 if q < 0.0 else q) + m * m * (a * share)
 
 
-@njit(nogil=True, cache=True)
+@jit
 def add_entry_log_factorials(data, indices, indptr, w, known, total):  # type: ignore[no-untyped-def]
     """total_j += Σ w log x! over the entries present (log 0! = 0); known (L,): log 0!, log 1!, …; x whole and ≥ 0."""
     weighted = w.shape[0] > 0

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from assay.compiled import jit
 from assay.loops.prefetch import prefetch_rows
 from assay.loops.sparse_counts import two_sum
 
 AHEAD = 16  # entries whose row of the table is asked for in advance
 
 
-@njit(nogil=True, cache=True)
+@jit
 def add_up(values, high, low):  # type: ignore[no-untyped-def]
     """high_k + low_k += Σ_j values_kj in twice the digits; values (K, d)."""
     for k in range(values.shape[0]):
@@ -20,7 +20,7 @@ def add_up(values, high, low):  # type: ignore[no-untyped-def]
             low[k] += lost
 
 
-@njit(nogil=True, cache=True)
+@jit
 def normal_scores(data, indices, indptr, theta, curvature, level, zero, high, low, Z):  # type: ignore[no-untyped-def]
     """Z_ik <- Σ_j [curvature_kj (x_ij − θ_kj)² + level_kj], missing entries left out; Z (m, K), tables (K, d).
 
@@ -45,7 +45,7 @@ def normal_scores(data, indices, indptr, theta, curvature, level, zero, high, lo
             Z[i, k] = z + rest
 
 
-@njit(nogil=True, cache=True)
+@jit
 def linear_scores(  # type: ignore[no-untyped-def]
     data, indices, indptr, slope, base, total, top, whole, never_more, never_zero, Z
 ):

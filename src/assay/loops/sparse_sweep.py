@@ -9,8 +9,8 @@ entries are still in the second-level cache.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from assay.compiled import jit
 from assay.loops.exponential import exp_of_negative
 from assay.loops.losses import tile_losses
 
@@ -18,7 +18,7 @@ ROWS = 64  # rows between scoring and handing back
 NOTHING = 1e-200
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@jit(fastmath={"contract"})
 def sparse_dot(data, indices, first, stop, w):  # type: ignore[no-untyped-def]
     """Σ data_e·w[indices_e] over the entries first … stop: four sums, so that additions need not wait for each other."""
     a = b = c = d = 0.0
@@ -35,7 +35,7 @@ def sparse_dot(data, indices, first, stop, w):  # type: ignore[no-untyped-def]
     return (a + b) + (c + d)
 
 
-@njit(nogil=True, cache=True)
+@jit
 def sparse_sweep(code, h, data, indices, indptr, t, c, w, g, sums):  # type: ignore[no-untyped-def]
     """Add the block to g (d + 1,) and sums (4,) at w (d + 1,), intercept last; t (m,), c (m,) or (0,) for ones."""
     n, d = t.shape[0], w.shape[0] - 1
@@ -54,7 +54,7 @@ def sparse_sweep(code, h, data, indices, indptr, t, c, w, g, sums):  # type: ign
                     g[indices[e]] += slope * data[e]
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@jit(fastmath={"contract"})
 def sparse_softmax_sweep(data, indices, indptr, y, c, W, G):  # type: ignore[no-untyped-def]
     """Add the block to G (d + 1, K) at W (d + 1, K), intercepts last; y (m,) codes; return Σcℓ."""
     n, d, K = y.shape[0], W.shape[0] - 1, W.shape[1]

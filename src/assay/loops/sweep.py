@@ -10,8 +10,8 @@ products of all rows take twice as long as everything else.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from assay.compiled import jit
 from assay.loops.losses import tile_losses
 from assay.loops.products import add_square
 from assay.loops.tiles import add_tile, dot_tile, fill_tile
@@ -19,7 +19,7 @@ from assay.loops.tiles import add_tile, dot_tile, fill_tile
 SCATTER, LOW = 0x9E3779B1, 0xFFFFFFFF  # a multiplicative hash of 32 bits
 
 
-@njit(nogil=True, cache=True)
+@jit
 def sweep(code, h, X, data, indices, indptr, t, c, w, p, every, first, T, S, g, H, sums):  # type: ignore[no-untyped-def]
     """Add the block to g (P,), H (P, P; (0, 0): not wanted; upper triangle) and sums (4,).
 

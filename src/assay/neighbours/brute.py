@@ -12,11 +12,12 @@ from functools import partial
 
 import numpy as np
 
+from assay.compiled.simd.neighbours import ASKED, PANEL
 from assay.engines.threads import Threads
 from assay.loops.neighbours.bound import LARGEST, WIDEST, cuts, halves, narrow
-from assay.loops.neighbours.direct import LANE, compare, kind_of, lay_out
+from assay.loops.neighbours.direct import compare, kind_of, lay_out
 from assay.loops.neighbours.keep import ALL, COUNT, NEAREST, Kept, clear, rise
-from assay.loops.neighbours.panels import ASKED, PANEL, rule_out
+from assay.loops.neighbours.panels import rule_out
 from assay.loops.neighbours.scan import scan
 from assay.numerics import Array, Floats
 
@@ -154,7 +155,7 @@ class Brute:
 
     def _directly(self, Q: Floats, without: Array, kept: Kept, begin: int, end: int) -> Kept:
         """The rows begin … end − 1 in float64."""
-        tile = np.empty((FIRST // LANE, self.d, LANE))
+        tile = np.empty((FIRST // PANEL, self.d, PANEL))
         for first in range(begin, end, FIRST):
             stop = min(first + FIRST, end)
             kept = _with_room(kept, len(Q) * (stop - first))

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from assay.compiled.simd.vectors import LANE
 from assay.loops.neighbours.kdtree_nodes import LEAF
-from assay.loops.neighbours.lanes import LANE
 from assay.neighbours.kdtree import Tree
 from assay.neighbours.plain import reduced_distances
 

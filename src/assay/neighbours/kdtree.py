@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from assay.compiled.simd.neighbours import GREATEST, POWERS, SQUARES, SUM
+from assay.compiled.simd.vectors import LANE
 from assay.engines.threads import Threads
-from assay.loops.neighbours.gaps import GREATEST, POWERS, SQUARES, SUM
 from assay.loops.neighbours.kdtree_build import fill_leaves, halve
 from assay.loops.neighbours.kdtree_nodes import BLOCKS, LEAF, Nodes
 from assay.loops.neighbours.kdtree_query import homes, nearest
 from assay.loops.neighbours.kdtree_within import count_within, gather, within
-from assay.loops.neighbours.lanes import LANE
 from assay.neighbours.kdtree_alike import alike_below
 from assay.neighbours.kdtree_scale import outwards, scale_of
 from assay.numerics import Array, Floats

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from assay.compiled.simd.vectors import LANE
 from assay.loops.neighbours.kdtree_nodes import LEAF
-from assay.loops.neighbours.lanes import LANE
 from assay.numerics import Array, Floats
 
 NO_ROW = np.iinfo(np.int64).max

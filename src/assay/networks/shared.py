@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.loops.network.products import SHORT
+from assay.compiled.simd.networks import SHORT
 from assay.loops.network.rules import ADAM, SGD
 from assay.loops.network.shared import change_weights, team_gradient
 from assay.networks.prepared import Prepared

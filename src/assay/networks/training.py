@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from assay.compiled.barrier import APART
+from assay.compiled.simd.networks import SHORT
 from assay.engines.threads import Threads
 from assay.loops.network.activations import NAMES
 from assay.loops.network.epoch import add_gradient, give_outputs, run_epochs
 from assay.loops.network.losses import HINGE, LOG, SIGNS, SOFTMAX, SQUARED
-from assay.loops.network.meeting import APART
-from assay.loops.network.products import SHORT
 from assay.loops.network.rules import ADAM, SGD
 from assay.loops.network.shuffling import shuffled
 from assay.networks.aligned import aligned

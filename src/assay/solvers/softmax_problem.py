@@ -123,7 +123,8 @@ def absorb_softmax(W: Floats, centre: Floats, block: Block) -> Look:
 
 def rooms(W: Floats, d: int) -> tuple[Floats, Floats, Floats, Floats]:
     """W (d + 1, K) padded to (P, Q) as the loops take it, and room for a tile, its scores and a gradient."""
-    from assay.loops.softmax import ABSENT, LANE, softmax_tile
+    from assay.compiled.simd.vectors import LANE
+    from assay.loops.softmax import ABSENT, softmax_tile
     from assay.loops.tiles import padded
 
     K = W.shape[1]

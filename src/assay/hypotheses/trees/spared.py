@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from assay.compiled.simd.gathers import NODES
 from assay.hypotheses.trees.nodes import LEAF, Tree
 from assay.hypotheses.trees.packed import NARROW_COLUMNS, NARROW_CUTS, NARROW_NODES, WIDE_COLUMNS, WIDE_CUTS
-from assay.loops.tree.gathers import NODES
 from assay.loops.tree.packing import pack_nodes
 from assay.loops.tree.shapes import Grown, Table
 from assay.loops.tree.spared import leaves_of

@@ -7,12 +7,12 @@ class of several. At a mistake of row r every S_k gets its new coefficient times
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from assay.compiled import jit
 from assay.loops.tree.dice import STEP, below, mixed
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def _rival(S, r, code, zero):  # type: ignore[no-untyped-def]
     """The class that wins against the right one at row r, or −1 where there is none; `zero`: a tie is a mistake for either class."""
     if S.shape[0] == 1:
@@ -26,7 +26,7 @@ def _rival(S, r, code, zero):  # type: ignore[no-untyped-def]
     return rival if best > own or (best == own and (zero or rival < code)) else -1
 
 
-@njit(nogil=True, cache=True)
+@jit
 def first_mistake(S, codes, zero, at, end):  # type: ignore[no-untyped-def]
     """(the first row at … end − 1 on the wrong side, or `end`; the class that wins there)."""
     for r in range(at, end):
@@ -36,7 +36,7 @@ def first_mistake(S, codes, zero, at, end):  # type: ignore[no-untyped-def]
     return end, -1
 
 
-@njit(nogil=True, cache=True)
+@jit
 def closest(S, codes, at, end):  # type: ignore[no-untyped-def]
     """How near a visit of rows at … end − 1 came to another outcome: the least |s|, or the least distance between the right class, the best
     other one and, where that wins, the next. Two scores of exactly 0 are those of classes without coefficients, and certain."""
@@ -57,13 +57,13 @@ def closest(S, codes, at, end):  # type: ignore[no-untyped-def]
     return least
 
 
-@njit(nogil=True, cache=True)
+@jit
 def drawn(seed, count, n):  # type: ignore[no-untyped-def]
     """Which of n kept rows goes at mistake number `count`."""
     return below(mixed(mixed(np.uint64(seed) + STEP) + np.uint64(count) * STEP), n)
 
 
-@njit(nogil=True, cache=True)
+@jit
 def visit(S, G, codes, steps, zero, scores, rivals):  # type: ignore[no-untyped-def]
     """Visit the rows in order. scores (m, B): those at each visit; rivals (B,): the class that won wrongly, or −1. S ends up to date."""
     two = S.shape[0] == 1
@@ -79,7 +79,7 @@ def visit(S, G, codes, steps, zero, scores, rivals):  # type: ignore[no-untyped-
                 S[rival] -= steps[r] * G[r]
 
 
-@njit(nogil=True, cache=True)
+@jit
 def visit_within(  # type: ignore[no-untyped-def]
     S, G, codes, steps, zero, rows, seed, count, kept, size, coef, K, places, scores, rivals, gone
 ):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from assay.compiled import jit
 
 
-@njit(nogil=True, cache=True)
+@jit
 def take_slopes(base, f, rows, u, low, high, v):  # type: ignore[no-untyped-def]
     """v = base − f[rows]; returns the greatest v of those that can rise, and the least of those that can fall."""
     top, bottom = -np.inf, np.inf
@@ -20,7 +21,7 @@ def take_slopes(base, f, rows, u, low, high, v):  # type: ignore[no-untyped-def]
     return top, bottom
 
 
-@njit(nogil=True, cache=True)
+@jit
 def gap_of(v, u, low, high, b):  # type: ignore[no-untyped-def]
     """Σ_t U_t max(0, s_t (v_t − b)) − u_t (v_t − b): every term is ≥ 0, and 0 where a variable is where it should be. Finite bounds."""
     total = 0.0
@@ -30,7 +31,7 @@ def gap_of(v, u, low, high, b):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(nogil=True, cache=True)
+@jit
 def mark_violators(v, u, low, high, top, bottom, fresh, rise, fall):  # type: ignore[no-untyped-def]
     """rise[:a], fall[:b]: the fresh variables that can rise with v > bottom, and that can fall with v < top. Returns a, b."""
     a = b = 0
@@ -45,7 +46,7 @@ def mark_violators(v, u, low, high, top, bottom, fresh, rise, fall):  # type: ig
     return a, b
 
 
-@njit(nogil=True, cache=True)
+@jit
 def mark_settled(v, u, low, high, top, bottom, settled):  # type: ignore[no-untyped-def]
     """settled[t]: a variable at its bound that would have to cross all others to move again. Returns how many are."""
     count = 0
@@ -56,7 +57,7 @@ def mark_settled(v, u, low, high, top, bottom, settled):  # type: ignore[no-unty
     return count
 
 
-@njit(nogil=True, cache=True)
+@jit
 def add_kept_rows(K, slots, coef, first, stop, f):  # type: ignore[no-untyped-def]
     """f[j] += Σ_i coef_i K[slots_i, j] for columns first … stop − 1."""
     into = f[first:stop]

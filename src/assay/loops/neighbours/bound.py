@@ -28,9 +28,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
-from assay.loops.tree.inner import inlined
+from assay.compiled import inlined, jit
 
 U = 2.0**-24
 WIDEST = 1 << 20  # columns for which the bound holds
@@ -55,7 +54,7 @@ def cut(limit, B, s, d):  # type: ignore[no-untyped-def]
     return np.float32(beta) if beta > -1e38 else np.float32(-np.inf)
 
 
-@njit(nogil=True, cache=True)
+@jit
 def narrow(Z, centre, s, a, A):  # type: ignore[no-untyped-def]
     """a (groups, d, lanes) = s (Z − centre) in float32, row i in lane i mod lanes of a group; A = |a|² of each row. Returns the greatest
     |Z − centre|: where s times it is above LARGEST, a is of no use."""
@@ -73,14 +72,14 @@ def narrow(Z, centre, s, a, A):  # type: ignore[no-untyped-def]
     return greatest
 
 
-@njit(nogil=True, cache=True)
+@jit
 def halves(A, d, alpha):  # type: ignore[no-untyped-def]
     """alpha = ½ λ A in float32."""
     for i in range(A.shape[0]):
         alpha[i] = np.float32(0.5 * _lambda(d) * A[i])
 
 
-@njit(nogil=True, cache=True)
+@jit
 def cuts(limit, B, s, d, beta):  # type: ignore[no-untyped-def]
     """beta: β of each query."""
     for i in range(limit.shape[0]):

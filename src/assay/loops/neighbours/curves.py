@@ -7,10 +7,11 @@ without the query itself). The sums are those of `neighbours.votes`, in their or
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from assay.compiled import jit
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _winner(votes, near):  # type: ignore[no-untyped-def]
     best = 0
     for c in range(1, len(votes)):
@@ -19,7 +20,7 @@ def _winner(votes, near):  # type: ignore[no-untyped-def]
     return best
 
 
-@njit(nogil=True, cache=True)
+@jit
 def wrong_classes(r, code, factor, weight, truth, own, classes, wrong):  # type: ignore[no-untyped-def]
     """wrong (k,) += the weight `own` of the queries that the nearest 1, 2, …, k votes answer with another class than `truth`."""
     m, n = r.shape
@@ -49,7 +50,7 @@ def wrong_classes(r, code, factor, weight, truth, own, classes, wrong):  # type:
                 wrong[k - 1] += own[i]
 
 
-@njit(nogil=True, cache=True)
+@jit
 def squared_errors(value, factor, weight, truth, own, loss, square):  # type: ignore[no-untyped-def]
     """loss (k,) += own (y − ŷ)² of the queries, ŷ the mean of the nearest 1, 2, …, k votes; square (k,) += own (y − ŷ)⁴."""
     m, n = value.shape

@@ -12,11 +12,10 @@ nothing but a box that is slightly larger.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from assay.compiled import inlined, jit
+from assay.compiled.simd.vectors import LANE
 from assay.loops.neighbours.kdtree_nodes import LEAF
-from assay.loops.neighbours.lanes import LANE
-from assay.loops.tree.inner import inlined
 
 FEW = 24  # values that are sorted rather than parted further
 SAMPLE = 256  # rows at most that a node's widest column is judged by
@@ -114,7 +113,7 @@ def _part(rows, number, to, to_number, a, middle, b, values, keys, pivots):  # t
         to_number[a + i] = number[j]
 
 
-@njit(nogil=True, cache=True)
+@jit
 def halve(rows, number, to, to_number, height, first, until):  # type: ignore[no-untyped-def]
     """Part node `first` of a height, and its descendants down to those of height `until`: rows are where they were for an even number of steps, else in
     `to`."""
@@ -142,7 +141,7 @@ def halve(rows, number, to, to_number, height, first, until):  # type: ignore[no
                 waiting += 1
 
 
-@njit(nogil=True, cache=True)
+@jit
 def fill_leaves(rows, first, last, blocks, low, high):  # type: ignore[no-untyped-def]
     """Of the leaves first … last − 1: blocks[leaf, block, column, lane], their rows column by column, NaN where there is none; low, high (leaves, d), their
     least and greatest values."""

@@ -11,14 +11,16 @@ holds no other.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import config
 
-from assay.loops.neighbours.gaps import SQUARES, near_rows, power
-from assay.loops.neighbours.lanes import LANE
-from assay.loops.tree.bare import bare
-from assay.loops.tree.inner import inlined
+from assay.compiled import inlined, jit
+from assay.compiled.simd.memory import data_pointer
+from assay.compiled.simd.neighbours import SQUARES, near_rows
+from assay.compiled.simd.vectors import LANE
 
 LEAF = 16
 BLOCKS = LEAF // LANE
@@ -26,6 +28,17 @@ BEYOND = 2.0**50  # queries are brought this near; no row is farther from the ce
 ALL = 3e38  # no box is as far as that
 SAFE = 1e-260  # above which the norm p has all its digits
 LEVELS = 16  # a node in waiting is its number times this, and its level
+
+
+def _plain_power(x: Any, p: Any) -> float:
+    try:
+        return math.pow(x, p)
+    except OverflowError:
+        return math.inf
+
+
+# power(x, p): x^p as the C library takes it
+power = _plain_power if config.DISABLE_JIT else jit(forceinline=True)(lambda x, p: x**p)
 
 
 class Nodes(NamedTuple):
@@ -60,14 +73,16 @@ class Scale(NamedTuple):
 
 @inlined
 def bare_nodes(tree):  # type: ignore[no-untyped-def]
-    start, boxes, blocks = bare(tree.start), bare(tree.boxes), bare(tree.blocks)
-    return Nodes(tree.depth, start, boxes, blocks, bare(tree.number), bare(tree.alike), bare(tree.least))
+    start, boxes, blocks = data_pointer(tree.start), data_pointer(tree.boxes), data_pointer(tree.blocks)
+    return Nodes(
+        tree.depth, start, boxes, blocks, data_pointer(tree.number), data_pointer(tree.alike), data_pointer(tree.least)
+    )
 
 
 @inlined
 def bare_scale(scale):  # type: ignore[no-untyped-def]
     return Scale(
-        bare(scale.centre),
+        data_pointer(scale.centre),
         scale.half,
         scale.rest,
         scale.grow,

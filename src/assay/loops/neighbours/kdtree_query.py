@@ -9,9 +9,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
-from assay.loops.neighbours.gaps import near_boxes, nearest_box
+from assay.compiled import inlined, jit
+from assay.compiled.simd.memory import data_pointer, keep_alive, prefetch_at
+from assay.compiled.simd.neighbours import near_boxes, nearest_box
+from assay.compiled.simd.scalars import lowest_bit
+from assay.compiled.simd.vectors import LANE
 from assay.loops.neighbours.kdtree_nodes import (
     BLOCKS,
     LEAF,
@@ -23,12 +26,7 @@ from assay.loops.neighbours.kdtree_nodes import (
     near_block,
     place_query,
 )
-from assay.loops.neighbours.lanes import LANE
 from assay.loops.neighbours.pairs import replace_last, sort_pairs
-from assay.loops.prefetch import prefetch_at
-from assay.loops.tree.bare import alive, bare
-from assay.loops.tree.inner import inlined
-from assay.loops.tree.occupied import lowest_bit
 
 ONE = np.uint64(1)
 NOBODY = 0x7FFFFFFFFFFFFFFF
@@ -161,7 +159,7 @@ def _ask_ahead(home, tree, d):  # type: ignore[no-untyped-def]
             prefetch_at(tree.boxes, ((tree.start[1] + home // LANE) * d + line) * 2 * LANE)
 
 
-@njit(nogil=True, cache=True)
+@jit
 def homes(dims, norm, Q, tree, scale, first, place):  # type: ignore[no-untyped-def]
     """place (m,): the leaf that one comes to by going to the nearest box every time, times 2³², and the query's number: `first` and following.
     TOGETHER queries go down side by side, so that none waits for the memory alone."""
@@ -172,18 +170,18 @@ def homes(dims, norm, Q, tree, scale, first, place):  # type: ignore[no-untyped-
         count = min(TOGETHER, m - begin)
         for j in range(count):
             node[j] = 0
-            place_query(bare(Q[begin + j]), d, how, bare(low[j]), bare(high[j]))
+            place_query(data_pointer(Q[begin + j]), d, how, data_pointer(low[j]), data_pointer(high[j]))
         for level in range(nodes.depth, 0, -1):
             for j in range(count):
                 at = (nodes.start[level] + node[j]) * 2 * LANE * d
-                lane = nearest_box(dims, norm, nodes.boxes, at, bare(low[j]), bare(high[j]), d)
+                lane = nearest_box(dims, norm, nodes.boxes, at, data_pointer(low[j]), data_pointer(high[j]), d)
                 node[j] = LANE * node[j] + lane
         for j in range(count):
             place[begin + j] = (node[j] << 32) + first + begin + j
-    alive((low, high))
+    keep_alive((low, high))
 
 
-@njit(nogil=True, cache=True)
+@jit
 def nearest(dims, norm, Q, without, tree, scale, place, best, index):  # type: ignore[no-untyped-def]
     """The queries of place[:] in turn: best, index (m, k): reduced distances and row numbers of the nearest rows of each query; without (m,): a
     row that a query must not have, −1: none; or empty. index is as large as can be where there are fewer rows."""
@@ -191,7 +189,14 @@ def nearest(dims, norm, Q, without, tree, scale, place, best, index):  # type: i
     low, high = np.empty(d, np.float32), np.empty(d, np.float32)
     stack, bound = np.empty(ROOM, np.int64), np.empty(ROOM, np.float32)
     near, far = np.empty(LANE, np.float32), np.empty(LANE)
-    room = Room(bare(low), bare(high), bare(stack), bare(bound), bare(near), bare(far))
+    room = Room(
+        data_pointer(low),
+        data_pointer(high),
+        data_pointer(stack),
+        data_pointer(bound),
+        data_pointer(near),
+        data_pointer(far),
+    )
     nodes, how = bare_nodes(tree), bare_scale(scale)
     for j in range(place.shape[0]):
         i, home = place[j] & 0xFFFFFFFF, place[j] >> 32
@@ -201,7 +206,7 @@ def nearest(dims, norm, Q, without, tree, scale, place, best, index):  # type: i
         _ask(
             dims,
             norm,
-            bare(Q[i]),
+            data_pointer(Q[i]),
             d,
             best.shape[1],
             own,
@@ -209,7 +214,7 @@ def nearest(dims, norm, Q, without, tree, scale, place, best, index):  # type: i
             nodes,
             how,
             room,
-            bare(best[i]),
-            bare(index[i]),
+            data_pointer(best[i]),
+            data_pointer(index[i]),
         )
-    alive((low, high, stack, bound, near, far))
+    keep_alive((low, high, stack, bound, near, far))

@@ -6,9 +6,12 @@ A box is left out where its nearest point is too far; where even its farthest is
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from assay.loops.neighbours.gaps import far_boxes, near_boxes
+from assay.compiled import inlined, jit
+from assay.compiled.simd.memory import data_pointer, keep_alive
+from assay.compiled.simd.neighbours import far_boxes, near_boxes
+from assay.compiled.simd.scalars import lowest_bit
+from assay.compiled.simd.vectors import LANE
 from assay.loops.neighbours.kdtree_nodes import (
     BEYOND,
     BLOCKS,
@@ -23,11 +26,7 @@ from assay.loops.neighbours.kdtree_nodes import (
     sure_of,
 )
 from assay.loops.neighbours.kdtree_query import ONE, ROOM
-from assay.loops.neighbours.lanes import LANE
 from assay.loops.neighbours.pairs import sort_pairs
-from assay.loops.tree.bare import alive, bare
-from assay.loops.tree.inner import inlined
-from assay.loops.tree.occupied import lowest_bit
 
 
 @inlined
@@ -46,7 +45,7 @@ def _twice_as_long(values):  # type: ignore[no-untyped-def]
     return longer
 
 
-@njit(nogil=True, cache=True)
+@jit
 def within(dims, norm, Q, radius, tree, scale, place):  # type: ignore[no-untyped-def]
     """The queries of place[:] in turn: stop (m,), r and rows: those of the j-th query are stop[j − 1] … stop[j] − 1, in the order of (r, row)."""
     d = Q.shape[1]
@@ -57,8 +56,8 @@ def within(dims, norm, Q, radius, tree, scale, place):  # type: ignore[no-untype
     count = 0
     for j in range(place.shape[0]):
         i, first = place[j] & 0xFFFFFFFF, count
-        q, most = bare(Q[i]), radius[i]
-        place_query(q, d, how, bare(low), bare(high))
+        q, most = data_pointer(Q[i]), radius[i]
+        place_query(q, d, how, data_pointer(low), data_pointer(high))
         limit = limit_of(norm, most, how)
         stack[0] = nodes.depth
         waiting = 1
@@ -67,14 +66,18 @@ def within(dims, norm, Q, radius, tree, scale, place):  # type: ignore[no-untype
             node, level = stack[waiting] // LEVELS, stack[waiting] % LEVELS
             if level > 0:
                 at = (nodes.start[level] + node) * 2 * LANE * d
-                mask = np.uint64(near_boxes(dims, norm, nodes.boxes, at, bare(low), bare(high), d, limit, bare(near)))
+                mask = np.uint64(
+                    near_boxes(
+                        dims, norm, nodes.boxes, at, data_pointer(low), data_pointer(high), d, limit, data_pointer(near)
+                    )
+                )
                 waiting = _wait(mask, LANE * node * LEVELS + level - 1, stack, waiting)
                 continue
             if count + LEAF > r.shape[0]:
                 r, rows = _twice_as_long(r), _twice_as_long(rows)
             for block in range(BLOCKS * node, BLOCKS * node + BLOCKS):
                 at = block * LANE * d
-                mask = near_block(dims, norm, nodes, how, at, q, d, most, bare(far))
+                mask = near_block(dims, norm, nodes, how, at, q, d, most, data_pointer(far))
                 while mask != 0:
                     lane = lowest_bit(mask)
                     mask &= mask - ONE
@@ -84,11 +87,11 @@ def within(dims, norm, Q, radius, tree, scale, place):  # type: ignore[no-untype
                         count += 1
         sort_pairs(r, rows, first, count)
         stop[j] = count
-    alive((low, high, near, far))
+    keep_alive((low, high, near, far))
     return stop, r[:count], rows[:count]
 
 
-@njit(nogil=True, cache=True)
+@jit
 def gather(queries, stop, r, rows, start, index, distances):  # type: ignore[no-untyped-def]
     """Copy what `within` found for these queries to where it belongs: that of query i from start[i] on."""
     begin = 0
@@ -114,7 +117,7 @@ def _is_beyond(low, high, d):  # type: ignore[no-untyped-def]
     return beyond
 
 
-@njit(nogil=True, cache=True)
+@jit
 def count_within(dims, norm, n, Q, radius, tree, scale, place, counts):  # type: ignore[no-untyped-def]
     """counts[i]: how many rows are within radius[i] of query i, for the queries of place[:]."""
     d = Q.shape[1]
@@ -123,8 +126,8 @@ def count_within(dims, norm, n, Q, radius, tree, scale, place, counts):  # type:
     nodes, how = bare_nodes(tree), bare_scale(scale)
     for j in range(place.shape[0]):
         i = place[j] & 0xFFFFFFFF
-        q, most = bare(Q[i]), radius[i]
-        place_query(q, d, how, bare(low), bare(high))
+        q, most = data_pointer(Q[i]), radius[i]
+        place_query(q, d, how, data_pointer(low), data_pointer(high))
         limit, sure = limit_of(norm, most, how), sure_of(norm, most, how)
         if _is_beyond(low, high, d):
             sure = np.float32(-1.0)
@@ -135,11 +138,25 @@ def count_within(dims, norm, n, Q, radius, tree, scale, place, counts):  # type:
             node, level = stack[waiting] // LEVELS, stack[waiting] % LEVELS
             if level > 0:
                 at = (nodes.start[level] + node) * 2 * LANE * d
-                mask = np.uint64(near_boxes(dims, norm, nodes.boxes, at, bare(low), bare(high), d, limit, bare(near)))
+                mask = np.uint64(
+                    near_boxes(
+                        dims, norm, nodes.boxes, at, data_pointer(low), data_pointer(high), d, limit, data_pointer(near)
+                    )
+                )
                 whole = np.uint64(0)
                 if mask != 0:
                     whole = np.uint64(
-                        far_boxes(dims, norm, nodes.boxes, at, bare(low), bare(high), d, sure, bare(near))
+                        far_boxes(
+                            dims,
+                            norm,
+                            nodes.boxes,
+                            at,
+                            data_pointer(low),
+                            data_pointer(high),
+                            d,
+                            sure,
+                            data_pointer(near),
+                        )
                     )
                 mask &= ~whole
                 while whole != 0:
@@ -149,10 +166,10 @@ def count_within(dims, norm, n, Q, radius, tree, scale, place, counts):  # type:
                 continue
             for block in range(BLOCKS * node, BLOCKS * node + BLOCKS):
                 at = block * LANE * d
-                mask = near_block(dims, norm, nodes, how, at, q, d, most, bare(far))
+                mask = near_block(dims, norm, nodes, how, at, q, d, most, data_pointer(far))
                 while mask != 0:
                     lane = lowest_bit(mask)
                     mask &= mask - ONE
                     count += exact(norm, far[lane], nodes.blocks, at + lane, q, d, how.p) <= most
         counts[i] = count
-    alive((low, high, near, far))
+    keep_alive((low, high, near, far))

@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
-from assay.loops.tree.bare import bare
-from assay.loops.tree.inner import inlined
+from assay.compiled import inlined, jit
+from assay.compiled.simd.memory import data_pointer
 
 NEAREST, ALL, COUNT = 0, 1, 2
 NO_ROW = 0x7FFFFFFFFFFFFFFF
@@ -34,8 +33,8 @@ class Kept(NamedTuple):
 @inlined
 def bared(kept):  # type: ignore[no-untyped-def]
     """The same with addresses for arrays."""
-    r, row, query = bare(kept.r), bare(kept.row), bare(kept.query)
-    return Kept(kept.what, kept.k, bare(kept.limit), r, row, query, bare(kept.used))
+    r, row, query = data_pointer(kept.r), data_pointer(kept.row), data_pointer(kept.query)
+    return Kept(kept.what, kept.k, data_pointer(kept.limit), r, row, query, data_pointer(kept.used))
 
 
 @inlined
@@ -85,7 +84,7 @@ def keep(r, row, i, kept):  # type: ignore[no-untyped-def]
         kept.used[i] += 1
 
 
-@njit(nogil=True, cache=True)
+@jit
 def clear(r, row):  # type: ignore[no-untyped-def]
     """Heaps without a row: all at infinity, with a number above all."""
     for i in range(r.shape[0]):
@@ -94,10 +93,10 @@ def clear(r, row):  # type: ignore[no-untyped-def]
             row[i, j] = NO_ROW
 
 
-@njit(nogil=True, cache=True)
+@jit
 def rise(r, row):  # type: ignore[no-untyped-def]
     """Heaps (m, k) in the order of (r, row)."""
-    far, index, k = bare(r), bare(row), r.shape[1]
+    far, index, k = data_pointer(r), data_pointer(row), r.shape[1]
     for i in range(r.shape[0]):
         at = i * k
         for size in range(k - 1, 0, -1):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from numba import njit
-
-from assay.loops.tree.inner import inlined
+from assay.compiled import inlined, jit
 
 FEW = 32
 
@@ -49,7 +47,7 @@ def replace_last(x, row, r, rows, size):  # type: ignore[no-untyped-def]
     r[end - root], rows[end - root] = x, row
 
 
-@njit(nogil=True, cache=True)
+@jit
 def sort_pairs(r, rows, first, stop):  # type: ignore[no-untyped-def]
     """Put the pairs first … stop − 1, all different, in the order of (r, row)."""
     if stop - first <= FEW:

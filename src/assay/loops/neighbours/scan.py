@@ -6,14 +6,12 @@ As sums are taken in the order of the columns, each addition waits for the one b
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from assay.compiled import inlined, jit
+from assay.compiled.simd.memory import data_pointer, prefetch_at
+from assay.compiled.simd.neighbours import PANEL
+from assay.compiled.simd.scalars import lowest_bit
 from assay.loops.neighbours.keep import bared, keep
-from assay.loops.neighbours.panels import PANEL
-from assay.loops.prefetch import prefetch_at
-from assay.loops.tree.bare import bare
-from assay.loops.tree.inner import inlined
-from assay.loops.tree.occupied import lowest_bit
 
 COLUMNS = 32  # after which one looks whether all four are too far already
 AHEAD, SOME = (
@@ -65,13 +63,13 @@ def _compare(z, q, d, row, query, last, p, kept):  # type: ignore[no-untyped-def
             keep(r, row[p + i], query[p + i], kept)
 
 
-@njit(nogil=True, cache=True)
+@jit
 def scan(bits, first, stop, Z, Q, without, row, query, kept):  # type: ignore[no-untyped-def]
     """Keep of the rows first … stop − 1 of Z, of which bits (≥ m, panels) rule some out, those within the limits of the queries Q (m, d).
     Returns how many pairs were compared; row and query: room for all of them and one more."""
     d = Q.shape[1]
-    rows, queries, z, q, into = bare(row), bare(query), bare(Z), bare(Q), bared(kept)
-    count = _hopes(bare(bits), bits.shape[1], first, stop, without, Q.shape[0], rows, queries)
+    rows, queries, z, q, into = data_pointer(row), data_pointer(query), data_pointer(Z), data_pointer(Q), bared(kept)
+    count = _hopes(data_pointer(bits), bits.shape[1], first, stop, without, Q.shape[0], rows, queries)
     for p in range(0, count, 4):
         for ahead in range(p + AHEAD, min(p + AHEAD + 4, count)):
             for j in range(0, min(d, SOME), 8):

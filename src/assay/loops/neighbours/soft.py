@@ -9,8 +9,9 @@ Rows are sorted by class, so that the rows of row i's own class are those from l
 from __future__ import annotations
 
 import numpy as np
-from numba import config, njit
+from numba import config
 
+from assay.compiled import jit
 from assay.loops.exponential import exp_of_negative
 
 FAR = -1e300  # the score of a row with itself
@@ -23,7 +24,7 @@ def _greatest_plain(row, room):  # type: ignore[no-untyped-def]
     return max(row[j] for j in range(row.shape[0]))
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _greatest_compiled(row, room):  # type: ignore[no-untyped-def]
     """max_j row[j] through the bits, which are ordered like whole numbers once those of negative numbers are turned: eight times as fast.
 
@@ -41,7 +42,7 @@ def _greatest_compiled(row, room):  # type: ignore[no-untyped-def]
 _greatest = _greatest_plain if config.DISABLE_JIT else _greatest_compiled
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "nsz"})
+@jit(fastmath={"reassoc", "nsz"})
 def _total(row):  # type: ignore[no-untyped-def]
     total = 0.0
     for j in range(row.shape[0]):
@@ -49,14 +50,14 @@ def _total(row):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@jit(fastmath={"contract"})
 def _exponentials(row, w, top):  # type: ignore[no-untyped-def]
     for j in range(row.shape[0]):
         e = exp_of_negative(row[j] - top)
         row[j] = w[j] * (e if e > NOTHING else 0.0)
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _weigh(row, factor, c):  # type: ignore[no-untyped-def]
     for j in range(row.shape[0]):
         m = factor * row[j]
@@ -64,7 +65,7 @@ def _weigh(row, factor, c):  # type: ignore[no-untyped-def]
         c[j] += m
 
 
-@njit(nogil=True, cache=True)
+@jit
 def soft_rows(G, start, w, low, high, c):  # type: ignore[no-untyped-def]
     """Turn g into m, add the columns' sums of m to c (n,), return Σ_i w_i p_i over the rows start … start + b − 1 of G (b, n).
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.loops.tree.inner import inner
+from assay.compiled import inner
 
 STEP, FIRST, SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 

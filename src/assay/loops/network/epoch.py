@@ -9,21 +9,20 @@ each other once a batch (`meeting`).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from assay.compiled import inner, jit
+from assay.compiled.barrier import barrier
+from assay.compiled.simd.memory import data_pointer, keep_alive
+from assay.compiled.simd.networks import SHORT
 from assay.loops.network.gathering import bring
-from assay.loops.network.meeting import meet
 from assay.loops.network.passes import forward
 from assay.loops.network.piece import there_and_back
-from assay.loops.network.products import SHORT
 from assay.loops.network.rules import change
 from assay.loops.network.shuffling import shuffle
 from assay.loops.network.summing import ROOM, sum_pieces
-from assay.loops.tree.bare import alive, bare
-from assay.loops.tree.inner import inner
 
 
-@njit(nogil=True, cache=True)
+@jit
 def run_epochs(  # type: ignore[no-untyped-def]
     X,
     codes,
@@ -75,19 +74,26 @@ def run_epochs(  # type: ignore[no-untyped-def]
     since the beginning."""
     size, n = P.shape[1], len(train)
     p_, t_, m_, v_, sum_, g_, z_, a_, d_, s_ = (
-        bare(P[rank]),
-        bare(turned[rank]),
-        bare(M[rank]),
-        bare(V[rank]),
-        bare(summed[rank]),
-        bare(G),
-        bare(Z),
-        bare(A),
-        bare(D),
-        bare(S),
+        data_pointer(P[rank]),
+        data_pointer(turned[rank]),
+        data_pointer(M[rank]),
+        data_pointer(V[rank]),
+        data_pointer(summed[rank]),
+        data_pointer(G),
+        data_pointer(Z),
+        data_pointer(A),
+        data_pointer(D),
+        data_pointer(S),
     )
-    decay_, rows_, codes_, targets_, c_, x_ = bare(decays), bare(order), bare(codes), bare(targets), bare(c), bare(X)
-    flags_ = bare(flags)
+    decay_, rows_, codes_, targets_, c_, x_ = (
+        data_pointer(decays),
+        data_pointer(order),
+        data_pointer(codes),
+        data_pointer(targets),
+        data_pointer(c),
+        data_pointer(X),
+    )
+    flags_ = data_pointer(flags)
     room = np.empty(ROOM, dtype=P.dtype)
     places = np.empty(len(units), dtype=np.int64)
     given = np.empty_like(numbers)  # numbers of the width of all others
@@ -101,7 +107,7 @@ def run_epochs(  # type: ignore[no-untyped-def]
                 shuffle(train, order, place[0], place[1] + e, place[2])
             else:
                 order[:] = train
-        met = meet(flags_, rank, ranks, met)
+        met = barrier(flags_, rank, ranks, met)
         for start in range(0, n, batch):
             many = min(batch, n - start)
             share = 1.0 / many
@@ -115,7 +121,7 @@ def run_epochs(  # type: ignore[no-untyped-def]
                 )  # fmt: skip
                 sums[e, 2 * p] += total
                 sums[e, 2 * p + 1] += wrong
-            met = meet(flags_, rank, ranks, met)
+            met = barrier(flags_, rank, ranks, met)
             begun += 1
             sum_pieces(sum_, g_, lying, pieces, size, room)
             if ranks > 1:
@@ -139,7 +145,7 @@ def turn(P, T, at, before, after):  # type: ignore[no-untyped-def]
             T[at + j * before + i] = P[at + i * after + j]
 
 
-@njit(nogil=True, cache=True)
+@jit
 def add_gradient(  # type: ignore[no-untyped-def]
     X,
     codes,
@@ -169,24 +175,41 @@ def add_gradient(  # type: ignore[no-untyped-def]
     """sums += (Σ c loss, Σ c [wrong]) of rows first … stop − 1, and G becomes the gradient of the first."""
     rows = np.arange(first, stop)
     total, wrong = there_and_back(
-        bare(X), X.shape[1], bare(rows), 0, stop - first, bare(codes), bare(targets), bare(c), 1.0, real, wide, used, weights, biases, units,
-        what, loss, bias, outputs, bare(P), bare(turned), bare(Z), bare(A), bare(D), bare(S), bare(G), 0, 0.0, X[0, 0], 0, 0, 0,
+        data_pointer(X), X.shape[1], data_pointer(rows), 0, stop - first, data_pointer(codes), data_pointer(targets), data_pointer(c), 1.0, real, wide, used, weights, biases, units,
+        what, loss, bias, outputs, data_pointer(P), data_pointer(turned), data_pointer(Z), data_pointer(A), data_pointer(D), data_pointer(S), data_pointer(G), 0, 0.0, X[0, 0], 0, 0, 0,
     )  # fmt: skip
-    alive((rows,))
+    keep_alive((rows,))
     sums[0] += total
     sums[1] += wrong
 
 
-@njit(nogil=True, cache=True)
+@jit
 def give_outputs(X, first, stop, real, wide, used, weights, biases, units, what, P, Z, A, F):  # type: ignore[no-untyped-def]
     """F[first …] (n, outputs): the outputs of rows first … stop − 1."""
     n = stop - first
     m = -(-n // SHORT) * SHORT
     rows = np.arange(first, stop)
     last = len(wide) - 1
-    bring(bare(X), X.shape[1], bare(rows), 0, n, m, bare(A), units[0], wide[0])
-    forward(real, wide, used, weights, biases, units, what, bare(P), bare(Z), bare(A), m, 0.0, X[0, 0], 0, 0, 0)
+    bring(data_pointer(X), X.shape[1], data_pointer(rows), 0, n, m, data_pointer(A), units[0], wide[0])
+    forward(
+        real,
+        wide,
+        used,
+        weights,
+        biases,
+        units,
+        what,
+        data_pointer(P),
+        data_pointer(Z),
+        data_pointer(A),
+        m,
+        0.0,
+        X[0, 0],
+        0,
+        0,
+        0,
+    )
     for i in range(n):
         for j in range(F.shape[1]):
             F[first + i, j] = A[units[last] + i * wide[last] + j]
-    alive((rows,))
+    keep_alive((rows,))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from numba import njit
+from assay.compiled import jit
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@jit(error_model="numpy")
 def fill(X, mean, scale, out):  # type: ignore[no-untyped-def]
     """The columns of X at the beginning of the wider rows of out."""
     for i in range(X.shape[0]):

@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
-from assay.loops.network.softmax import greatest, slopes
-from assay.loops.tree.inner import inner
+from assay.compiled import inner
+from assay.compiled.simd.activations import greatest, slopes
 
 SOFTMAX, LOG, SQUARED, HINGE, SIGNS = range(5)
 

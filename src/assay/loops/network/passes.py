@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 
+from assay.compiled import inner
+from assay.compiled.simd.networks import NARROW, sum_rows
 from assay.loops.network.activations import IDENTITY, LOGISTIC, activate, needs_no_sums, times_slope
 from assay.loops.network.dropping import drop, drop_slopes, key_of
 from assay.loops.network.losses import SOFTMAX, row_loss, softmax_loss
-from assay.loops.network.products import NARROW, multiply, sum_rows
-from assay.loops.tree.inner import inner
+from assay.loops.network.products import multiply
 
 MUCH = 1e200  # times the most outputs there can be is still a number
 

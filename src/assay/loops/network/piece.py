@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from assay.compiled import inner
+from assay.compiled.simd.networks import SHORT
 from assay.loops.network.gathering import bring
 from assay.loops.network.passes import backward, forward, judge
-from assay.loops.network.products import SHORT
-from assay.loops.tree.inner import inner
 
 
 @inner

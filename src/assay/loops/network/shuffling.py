@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from assay.compiled import inner, jit
 from assay.loops.network.dropping import STEP, key_of, mixed
-from assay.loops.tree.inner import inner
 
 HALF = np.uint64(32)
 
@@ -21,7 +20,7 @@ def shuffle(rows, order, seed, epoch, start):  # type: ignore[no-untyped-def]
         order[j] = rows[i]
 
 
-@njit(nogil=True, cache=True)
+@jit
 def shuffled(rows, seed, epoch, start):  # type: ignore[no-untyped-def]
     """The order of one epoch."""
     order = np.empty_like(rows)

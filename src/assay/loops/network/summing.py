@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from assay.loops.tree.bare import bare
-from assay.loops.tree.inner import inner
+from assay.compiled import inner
+from assay.compiled.simd.memory import data_pointer
 
 STRETCH = 256  # weights at a time, whose sums on the way stay near the processor
 DEEP = 40  # rounds of the tournament, of more pieces than there can be
@@ -28,7 +28,7 @@ def sum_pieces(S, G, at, pieces, size, room):  # type: ignore[no-untyped-def]
             for k in range(size):
                 S[k] += G[other + k]
         return
-    held = bare(room)
+    held = data_pointer(room)
     for begin in range(0, size, STRETCH):
         n = min(STRETCH, size - begin)
         depth = 0  # sums on the way that wait for their neighbour

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from assay.compiled import jit
 from assay.loops.tree.candidates import (
     beats,
     first_best,
@@ -39,7 +39,7 @@ class Medians(NamedTuple):
     factor: float
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def _add(tree, first, m, rank, x):  # type: ignore[no-untyped-def]
     """tree[rank] += x (ranks from 1)."""
     while rank <= m:
@@ -47,7 +47,7 @@ def _add(tree, first, m, rank, x):  # type: ignore[no-untyped-def]
         rank += rank & -rank
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _middle(W, weights, sums, own, whole, m, sign):  # type: ignore[no-untyped-def]
     """The rank of the median of the side whose Fenwick trees are own (sign 1) or whole − own (sign −1), W its weight; with Σ w and
     Σ w y of the lower ranks."""
@@ -67,7 +67,7 @@ def _middle(W, weights, sums, own, whole, m, sign):  # type: ignore[no-untyped-d
     return rank, below_w, below_z
 
 
-@njit(nogil=True, cache=True)
+@jit
 def absolute_cost(target, entries, a, b, order):  # type: ignore[no-untyped-def]
     """Σ w |y − median| and the median of a node's rows; order (m,) receives their places by target."""
     m = b - a
@@ -92,18 +92,18 @@ def absolute_cost(target, entries, a, b, order):  # type: ignore[no-untyped-def]
     return cost, median
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def _y(target, entry):  # type: ignore[no-untyped-def]
     return target.offset + target.unit * np.float64(target.plain[np.int64(entry >> HALF)])
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def _weight(target, entry):  # type: ignore[no-untyped-def]
     t = np.int64((entry >> QUARTER) & LOW16)
     return np.float64(t * target.weight[np.int64(entry >> HALF)] if target.weighted else t)
 
 
-@njit(nogil=True, cache=True)
+@jit
 def rank_rows(target, entries, a, b, order):  # type: ignore[no-untyped-def]
     """order[:m]: the places of the node's rows, by target; merge sort, for equal ones keep their order."""
     m = b - a
@@ -128,7 +128,7 @@ class Sides(NamedTuple):
     Z: float
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _sides(target, entries, a, b, order, rank):  # type: ignore[no-untyped-def]
     """The sides of a node with nothing on its left."""
     m = b - a
@@ -146,7 +146,7 @@ def _sides(target, entries, a, b, order, rank):  # type: ignore[no-untyped-def]
     return Sides(weights, sums, m + 1, order, rank, W, Z)
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _by_median(target, entries, a, m, sides, scratch):  # type: ignore[no-untyped-def]
     """Put the items, sorted by category, in the order of the categories' medians, which scratch.count receives: how many. An item's
     code becomes its category's place in that order."""
@@ -177,7 +177,7 @@ def _by_median(target, entries, a, m, sides, scratch):  # type: ignore[no-untype
     return k
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _move(target, entries, a, m, p, sides):  # type: ignore[no-untyped-def]
     """Bring the node's row p to the left; its draws, w and w y."""
     e = entries[a + p]
@@ -188,7 +188,7 @@ def _move(target, entries, a, m, p, sides):  # type: ignore[no-untyped-def]
     return np.int64((e >> QUARTER) & LOW16), w, z
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _worth(target, rules, entries, a, m, n, count, w, z, sides):  # type: ignore[no-untyped-def]
     """−Σ w |y − median| over both sides, with `count` draws and w, z on the left; −∞ where a side is too small."""
     W, Z = sides.W, sides.Z
@@ -202,7 +202,7 @@ def _worth(target, rules, entries, a, m, n, count, w, z, sides):  # type: ignore
     )
 
 
-@njit(nogil=True, cache=True)
+@jit
 def absolute_search(target, table, rules, entries, a, b, f, n, word, found, scratch):  # type: ignore[no-untyped-def]
     """Column f, code by code (of categories, in the order of their medians), or at a random threshold. Says whether it varies."""
     if rules.random and table.levels[f] == 0:
@@ -235,7 +235,7 @@ def absolute_search(target, table, rules, entries, a, b, f, n, word, found, scra
     return True
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _keep_kinds(entries, a, m, n, f, kinds, found, scratch):  # type: ignore[no-untyped-def]
     """Keep the best split of ordered categories, where it beats the one found."""
     best = greatest(scratch, m)
@@ -247,7 +247,7 @@ def _keep_kinds(entries, a, m, n, f, kinds, found, scratch):  # type: ignore[no-
         keep_sides(found, best, f, scratch.count, left, kinds, 1 if 2 * count >= n else 0)
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _by_chance(target, table, rules, entries, a, b, f, n, word, found, scratch):  # type: ignore[no-untyped-def]
     """One random split of column f."""
     cut, high, threshold, left = chance_cut(table, entries, a, b, f, word, scratch.items)
@@ -267,7 +267,7 @@ def _by_chance(target, table, rules, entries, a, b, f, n, word, found, scratch):
     return True
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _side_cost(target, entries, a, order, weights, sums, own, whole, m, W, Z, sign):  # type: ignore[no-untyped-def]
     """Σ w |y − median| of a side."""
     rank, below_w, below_z = _middle(W, weights, sums, own, whole, m, sign)
@@ -275,7 +275,7 @@ def _side_cost(target, entries, a, order, weights, sums, own, whole, m, W, Z, si
     return median * below_w - below_z + (Z - below_z) - median * (W - below_w)
 
 
-@njit(nogil=True, cache=True)
+@jit
 def leaf_medians(target, entries, start, values):  # type: ignore[no-untyped-def]
     """values[i]: the median of the rows entries[start[i] : start[i + 1]]."""
     order = np.empty(entries.shape[0], np.int64)
@@ -283,7 +283,7 @@ def leaf_medians(target, entries, start, values):  # type: ignore[no-untyped-def
         values[i] = absolute_cost(target, entries, start[i], start[i + 1], order)[1]
 
 
-@njit(nogil=True, cache=True)
+@jit
 def medians_search(target, table, rules, entries, a, b, n, sums, at, f, k, width, word, found, scratch):  # type: ignore[no-untyped-def]
     """Improve `found` by the best split on the columns f[k : k + width]; says whether any of them varies in the node."""
     varies = False
@@ -293,7 +293,7 @@ def medians_search(target, table, rules, entries, a, b, n, sums, at, f, k, width
     return varies
 
 
-@njit(nogil=True, cache=True)
+@jit
 def medians_gain(target, rules, score, cost, n, sums, at):  # type: ignore[no-untyped-def]
     """What a split with that score takes from the mean absolute error; cost: Σ w |y − median| of the node."""
     return (score + cost) / np.float64(sums[at])

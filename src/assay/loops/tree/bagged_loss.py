@@ -7,12 +7,13 @@ row of two classes.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from assay.compiled import jit
 
 ROWS = 1024
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _losses(sums, count, truth, weight, classes, loss, own):  # type: ignore[no-untyped-def]
     """loss[i] of the mean answer for row i: zero-one where there are classes, else squared; own[i]: its weight, 0 where no tree answered or
     it is not positive. How many rows are left."""
@@ -35,7 +36,7 @@ def _losses(sums, count, truth, weight, classes, loss, own):  # type: ignore[no-
     return rows
 
 
-@njit(nogil=True, cache=True)
+@jit
 def mean_loss(sums, count, truth, weight, classes):  # type: ignore[no-untyped-def]
     """(Σ w, Σ w², Σ w · loss / Σ w, rows) of the rows of positive weight that some tree answered; a mean of 0 where there are none."""
     loss, own, rows = np.empty(ROWS), np.empty(ROWS), 0
@@ -54,7 +55,7 @@ def mean_loss(sums, count, truth, weight, classes):  # type: ignore[no-untyped-d
     return W, squares, total / W if W > 0.0 else 0.0, rows
 
 
-@njit(nogil=True, cache=True)
+@jit
 def spread_of_loss(sums, count, truth, weight, classes, mean):  # type: ignore[no-untyped-def]
     """Σ w · (loss − mean)² of the same rows."""
     loss, own, spread = np.empty(ROWS), np.empty(ROWS), 0.0

@@ -6,17 +6,25 @@ Of equal splits the first one wins: columns in the order in which they are tried
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from assay.loops.tree.eight import greatest_of
-from assay.loops.tree.inner import inlined, inner
+from assay.compiled import inlined, inner, jit
+from assay.compiled.simd.trees import greatest as greatest_of_lanes
 from assay.loops.tree.shapes import HALF
 from assay.loops.tree.sorting import sort_items
 
 SLACK = 2.0**-44  # of a score: less is rounding, and no split is better by that
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@inlined
+def greatest_of(worth, count):  # type: ignore[no-untyped-def]
+    """The greatest of worth[:count], none of them NaN; up to seven places behind are overwritten."""
+    stop = (count + 7) & -8
+    for i in range(count, stop):
+        worth[i] = -np.inf
+    return greatest_of_lanes(worth, stop)
+
+
+@jit(forceinline=True)
 def beats(score, found):  # type: ignore[no-untyped-def]
     """Whether a score is more than a rounding better than the one found: of equal splits the first wins, however they were added up."""
     best = found.score[0]
@@ -32,7 +40,7 @@ def first_best(worth, best):  # type: ignore[no-untyped-def]
     return at
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def keep(found, score, feature, cut, after, missing_left):  # type: ignore[no-untyped-def]
     """Remember a split of numbers: codes up to `cut` go to the left, `after` is the next code there is."""
     found.score[0] = score
@@ -44,7 +52,7 @@ def keep(found, score, feature, cut, after, missing_left):  # type: ignore[no-un
     found.score[3] = np.nan
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def greatest(scratch, count):  # type: ignore[no-untyped-def]
     """The greatest of worth[:count], none of them NaN; up to seven places behind are overwritten."""
     return greatest_of(scratch.worth, count)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from assay.compiled import inlined, inner
 from assay.loops.tree.candidates import keep
 from assay.loops.tree.dice import mixed, unit
-from assay.loops.tree.inner import inlined, inner
 from assay.loops.tree.shapes import HALF, NONE_MISSING
 
 FEW = 8  # rows whose values take less time to compare than a place among all values to find

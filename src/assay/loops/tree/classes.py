@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from assay.compiled import inlined, inner, jit
 from assay.loops.tree.candidates import (
     beats,
     first_best,
@@ -25,7 +25,6 @@ from assay.loops.tree.classes_worth import (
     weight_of,
 )
 from assay.loops.tree.dice import mixed
-from assay.loops.tree.inner import inlined, inner
 from assay.loops.tree.shapes import BUCKETS, ENTROPY, FEW_ROWS, HALF, LOW16, LOW32, NONE_MISSING, ONE, ZERO
 
 
@@ -201,7 +200,7 @@ def classes_scan(target, table, rules, items, first, m, lookup, n, sums, at, f, 
         _scan(target, table, rules, items, first, stop, m, lookup, ZERO, f, w, n, sums, at, found, scratch)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def _is_counted(target, rules):  # type: ignore[no-untyped-def]
     """Whether Gini's squares of counts are all that decides."""
     plain = not target.weighted and not rules.min_leaf_weight > 0.0

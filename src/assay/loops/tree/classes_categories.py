@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from assay.compiled import inlined, inner
+from assay.compiled.simd.trees import clear, gini_of_squares, squares_after
 from assay.loops.tree.candidates import beats, first_best, greatest, keep_sides, rank_by
 from assay.loops.tree.classes_worth import score_classes, term_of, times_of, weight_of
-from assay.loops.tree.eight import clear, gini_of_squares, squares_after
-from assay.loops.tree.inner import inlined, inner
 from assay.loops.tree.occupied import RAISED, marked
 from assay.loops.tree.shapes import HALF, LOW16, ONE
 

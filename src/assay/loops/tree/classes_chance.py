@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.loops.tree.bare import as_kind
+from assay.compiled import inlined, inner
+from assay.compiled.simd.memory import cast_pointer
+from assay.compiled.simd.trees import clear, squares_after
 from assay.loops.tree.candidates import beats
 from assay.loops.tree.chance import chance_cut, keep_chance
 from assay.loops.tree.classes_worth import score_classes, term_of, times_of, weight_of
-from assay.loops.tree.eight import clear, squares_after
-from assay.loops.tree.inner import inlined, inner
 from assay.loops.tree.shapes import LOW16, ONE
 
 
@@ -55,7 +55,7 @@ def _weighed(target, rules, own, entries, a, b, cut, gone, W, n, sums, at, scrat
 def classes_by_chance(target, table, rules, entries, a, b, f, squares, W, n, sums, at, word, found, scratch):  # type: ignore[no-untyped-def]
     """Improve `found` by one random split of column f; `squares`: Gini's squares of counts are all that decides, and scratch.whole holds
     those of the node. Says whether the column varies."""
-    own = as_kind(scratch.items, table.codes)
+    own = cast_pointer(scratch.items, table.codes)
     cut, high, threshold, left = chance_cut(table, entries, a, b, f, word, own)
     if cut < 0:
         return False

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.loops.tree.eight import clear, gini_of_squares, squares_after
-from assay.loops.tree.inner import inlined
+from assay.compiled import inlined
+from assay.compiled.simd.trees import clear, gini_of_squares, squares_after
 from assay.loops.tree.occupied import RAISED, keep_cell, marked, missing_cell
 from assay.loops.tree.shapes import HALF, LOW16, NONE_MISSING
 

@@ -11,9 +11,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
-from assay.loops.tree.inner import inlined, inner
+from assay.compiled import inlined, inner, jit
 from assay.loops.tree.shapes import BITS_A_NAT, ENTROPY, HALF, LOW16
 
 QUARTER = np.uint64(16)
@@ -29,18 +28,18 @@ class Classes(NamedTuple):
     count: int  # type: ignore[assignment]  # hides the tuple's own
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def times_of(entry):  # type: ignore[no-untyped-def]
     return np.int64((entry >> QUARTER) & LOW16)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def weight_of(target, entry):  # type: ignore[no-untyped-def]
     t = times_of(entry)
     return t * target.weight[np.int64(entry >> HALF)] if target.weighted else t
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def term_of(target, criterion, x):  # type: ignore[no-untyped-def]
     """n² or n log n of a whole number."""
     if criterion == ENTROPY:
@@ -65,7 +64,7 @@ def classes_total(target, entries, a, b, sums, at):  # type: ignore[no-untyped-d
     return n, alike
 
 
-@njit(nogil=True, cache=True, error_model="numpy", forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inlined(error_model="numpy")
 def score_classes(target, rules, W, n, scratch, count):  # type: ignore[no-untyped-def]
     """worth[i] of the split that puts number[i] draws, real[i] weight to the left; real[A + i], real[2 A + i]: Σ terms of its sides."""
     left, real, worth, A = scratch.number, scratch.real, scratch.worth, scratch.reach

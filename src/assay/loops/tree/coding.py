@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from assay.loops.tree.bare import alive, bare
-from assay.loops.tree.gathers import VALUES, climb
+from assay.compiled import jit
+from assay.compiled.simd.gathers import VALUES, climb
+from assay.compiled.simd.memory import data_pointer, keep_alive
 
 MOST_VALUE_BUCKETS = 254  # one more is left for missing values
 ROWS = 256  # that are taken column by column, and stay near meanwhile: a multiple of VALUES
 
 
-@njit(nogil=True, cache=True)
+@jit
 def rank_values(x, order, there, codes, values):  # type: ignore[no-untyped-def]
     """codes[i]: the rank of x[i] among its distinct values, which go into `values`; order sorts x, of which the first `there` are not missing.
 
@@ -29,7 +29,7 @@ def rank_values(x, order, there, codes, values):  # type: ignore[no-untyped-def]
     return k + 1
 
 
-@njit(nogil=True, cache=True)
+@jit
 def ladders(edges, first, count):  # type: ignore[no-untyped-def]
     """(ladder, start, steps): each column's edges[first : first + count] in order, filled up with ∞ to 2^steps − 1 of them."""
     d = count.shape[0]
@@ -47,7 +47,7 @@ def ladders(edges, first, count):  # type: ignore[no-untyped-def]
     return ladder, start, steps
 
 
-@njit(nogil=True, cache=True)
+@jit
 def take_column(X, at, d, n, values):  # type: ignore[no-untyped-def]
     """values[:n] of a column whose first is X[at], all arrays bare; how many are missing."""
     lost = 0
@@ -58,17 +58,17 @@ def take_column(X, at, d, n, values):  # type: ignore[no-untyped-def]
     return lost
 
 
-@njit(nogil=True, cache=True)
+@jit
 def count_below(ladder, start, steps, n, values, counts):  # type: ignore[no-untyped-def]
     """counts[:n]: the number of a column's edges below each value. Both arrays are filled in whole groups of `VALUES`."""
     if steps == 0:
         counts[:n] = 0
         return
     for i in range(0, n, VALUES):
-        climb(bare(ladder), start, steps, bare(values[i:]), bare(counts[i:]))
+        climb(data_pointer(ladder), start, steps, data_pointer(values[i:]), data_pointer(counts[i:]))
 
 
-@njit(nogil=True, cache=True)
+@jit
 def code_block(X, edges, first, count, missing, levels, category, category_first, codes):  # type: ignore[no-untyped-def]
     """codes[j, i] (d, m): the bin of X[i, j], the number of edges below it; edges[first[j] : first[j] + count[j]] are in order.
 
@@ -80,7 +80,7 @@ def code_block(X, edges, first, count, missing, levels, category, category_first
     for a in range(0, m, ROWS):
         n = min(m - a, ROWS)
         for j in range(d):
-            lost = take_column(bare(X), a * d + j, d, n, bare(values))
+            lost = take_column(data_pointer(X), a * d + j, d, n, data_pointer(values))
             if levels[j] > 0:
                 for i in range(n):
                     v = values[i]
@@ -95,4 +95,4 @@ def code_block(X, edges, first, count, missing, levels, category, category_first
                 for i in range(n):
                     if values[i] != values[i]:
                         own[i] = missing[j]
-    alive((values,))
+    keep_alive((values,))

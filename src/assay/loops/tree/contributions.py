@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from numba import njit
+from assay.compiled import jit
 
 
-@njit(nogil=True, cache=True)
+@jit
 def add_contributions(leaves, parent, column, change, out):  # type: ignore[no-untyped-def]
     """out[i, column[v]] += change[v] for every node v between the leaf of row i and the root (parent −1); out (m, d, K)."""
     K = change.shape[1]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from assay.compiled import jit
 
 STEP = np.uint64(0x9E3779B97F4A7C15)
 LEFT = np.uint64(0xA0761D6478BD642F)
@@ -12,7 +13,7 @@ A = np.uint64(0xBF58476D1CE4E5B9)
 B = np.uint64(0x94D049BB133111EB)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def mixed(z):  # type: ignore[no-untyped-def]
     """splitmix64's scrambling of a word."""
     z = (z ^ (z >> np.uint64(30))) * A
@@ -20,19 +21,19 @@ def mixed(z):  # type: ignore[no-untyped-def]
     return z ^ (z >> np.uint64(31))
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def below(word, n):  # type: ignore[no-untyped-def]
     """A number 0 … n − 1 (n < 2³²) of a random word."""
     return np.int64(((word >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def unit(word):  # type: ignore[no-untyped-def]
     """A number 0 ≤ u < 1 of a random word."""
     return np.float64(np.int64(word >> np.uint64(11))) * 2.0**-53
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def child_key(key, left):  # type: ignore[no-untyped-def]
     """The key of a child."""
     return mixed(key + (LEFT if left else RIGHT))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from assay.compiled import jit
 
 MIX = np.uint64(0x9E3779B97F4A7C15)
 SHIFT = np.uint64(29)
 FREE = -1
 
 
-@njit(nogil=True, cache=True)
+@jit
 def distinct(bits, slots, first, where):  # type: ignore[no-untyped-def]
     """Rows of bits (n, c): first[:count] are the rows that differ from all before, where[i] the place of row i among them. Returns count.
     slots: all −1, a power of two of them, more than n."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from assay.compiled import jit
 from assay.loops.tree.dice import STEP, below, mixed
 from assay.loops.tree.shapes import HALF, LOW32
 
@@ -12,7 +12,7 @@ QUARTER = np.uint64(16)
 ONE_BIT = np.uint64(1)
 
 
-@njit(nogil=True, cache=True)
+@jit
 def draw_with(key, m, times):  # type: ignore[no-untyped-def]
     """times[i] += 1 for m rows drawn with replacement."""
     n = times.shape[0]
@@ -21,7 +21,7 @@ def draw_with(key, m, times):  # type: ignore[no-untyped-def]
         times[below(mixed(key), n)] += 1
 
 
-@njit(nogil=True, cache=True)
+@jit
 def draw_without(key, m, times):  # type: ignore[no-untyped-def]
     """times[i] = 1 for m rows drawn without replacement (Vitter's selection: row by row, so in one pass)."""
     n, left = times.shape[0], m
@@ -32,7 +32,7 @@ def draw_without(key, m, times):  # type: ignore[no-untyped-def]
             left -= 1
 
 
-@njit(nogil=True, cache=True)
+@jit
 def fill_entries(times, labels, two, weight, weighted, entries):  # type: ignore[no-untyped-def]
     """The rows drawn and of positive weight as entries; their number. times may be empty: every row once."""
     k = 0
@@ -46,7 +46,7 @@ def fill_entries(times, labels, two, weight, weighted, entries):  # type: ignore
     return k
 
 
-@njit(nogil=True, cache=True)
+@jit
 def list_column(order, codes, entry, two, items):  # type: ignore[no-untyped-def]
     """items: row · 2 | label of the rows drawn, as they come in `order`; entry (n,): of each row, 0 where it is not drawn. (Their number,
     whether neighbours have equal codes.)"""
@@ -64,7 +64,7 @@ def list_column(order, codes, entry, two, items):  # type: ignore[no-untyped-def
     return k, tied
 
 
-@njit(nogil=True, cache=True)
+@jit
 def settle(codes, levels, items, entries, begin, end, place, own_codes, own_items, own_entries):  # type: ignore[no-untyped-def]
     """The rows of entries[begin : end] numbered anew, in that order, with their codes (d, m), lists (d, m) and entries (m,): what a
     subtree reads then lies together. place (n,): room, of which no two subtrees touch the same."""
@@ -84,7 +84,7 @@ def settle(codes, levels, items, entries, begin, end, place, own_codes, own_item
             to_items[i] = np.uint32((np.int64(place[x >> 1]) << 1) | (x & 1))
 
 
-@njit(nogil=True, cache=True)
+@jit
 def unsettle(rows, own_entries, entries):  # type: ignore[no-untyped-def]
     """Entries with their rows' former numbers rows (m,)."""
     for i in range(entries.shape[0]):

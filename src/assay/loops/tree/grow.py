@@ -7,9 +7,9 @@ so a part of a tree can be grown anywhere.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from assay.loops.tree.bare import bare
+from assay.compiled import jit
+from assay.compiled.simd.memory import data_pointer
 from assay.loops.tree.dice import child_key
 from assay.loops.tree.kinds import bare_target, cost, gain, total, weight
 from assay.loops.tree.listed import SORTED
@@ -21,7 +21,7 @@ from assay.loops.tree.splitting import find_split
 LATER = 3  # which child has more rows is known when the left one is there
 
 
-@njit(nogil=True, cache=True)
+@jit
 def grow(
     target,
     table,
@@ -49,9 +49,9 @@ def grow(
     along, channels = others.shape[0], out.sums.shape[1]
     target_, table_, lists_ = bare_target(target), bare_table(table), None if lists is None else bare_lists(lists)
     found_, scratch_, out_ = bare_found(found), bare_scratch(scratch), bare_grown(out)
-    entries_, others_, spare_ = bare(entries), bare(others), bare(spare)
-    stack_, keys_, bounds_ = bare(stack), bare(keys), bare(bounds)
-    own_target, own_codes, home = bare_target(near.target), bare(near.codes), bare(near.home)
+    entries_, others_, spare_ = data_pointer(entries), data_pointer(others), data_pointer(spare)
+    stack_, keys_, bounds_ = data_pointer(stack), data_pointer(keys), data_pointer(bounds)
+    own_target, own_codes, home = bare_target(near.target), data_pointer(near.codes), data_pointer(near.home)
     here, rows_of, nearest, near_first, near_last = table_, target_, -ONE, ZERO, ZERO
     nodes, sets, waiting = ZERO, ZERO, ONE
     stack_[0], stack_[1], stack_[2], stack_[3], stack_[4], stack_[5] = begin, end, depth, -1, 0, along

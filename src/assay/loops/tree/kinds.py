@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import config, njit
+from numba import config
 from numba.extending import overload
 
+from assay.compiled import jit
+from assay.compiled.simd.memory import data_pointer
 from assay.loops.tree.absolute import Medians, absolute_cost, medians_gain, medians_search
-from assay.loops.tree.bare import bare
 from assay.loops.tree.classes import classes_counted, classes_scan, classes_search
 from assay.loops.tree.classes_worth import Classes, classes_gain, classes_total
 from assay.loops.tree.listed import unpacked
@@ -22,79 +23,85 @@ from assay.loops.tree.two_classes import two_counted, two_gain, two_search, two_
 from assay.loops.tree.two_words import TwoClasses
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def _bare_two(target):  # type: ignore[no-untyped-def]
-    return TwoClasses(bare(target.xlogx))
+    return TwoClasses(data_pointer(target.xlogx))
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def _bare_classes(target):  # type: ignore[no-untyped-def]
-    return Classes(bare(target.weight), target.weighted, bare(target.xlogx), target.length, target.count)
+    return Classes(
+        data_pointer(target.weight), target.weighted, data_pointer(target.xlogx), target.length, target.count
+    )
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def _bare_numbers(t):  # type: ignore[no-untyped-def]
-    return Numbers(bare(t.value), bare(t.weight), bare(t.plain), t.weighted, t.unit, t.offset, t.factor)
+    return Numbers(
+        data_pointer(t.value), data_pointer(t.weight), data_pointer(t.plain), t.weighted, t.unit, t.offset, t.factor
+    )
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _two_total(target, entries, a, b, sums, at):  # type: ignore[no-untyped-def]
     return two_total(entries, a, b, sums, at)
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _no_cost(target, rules, entries, a, b, order):  # type: ignore[no-untyped-def]
     return 0.0
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _medians_cost(target, rules, entries, a, b, order):  # type: ignore[no-untyped-def]
     return absolute_cost(target, entries, a, b, order)[0]
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def _bare_medians(t):  # type: ignore[no-untyped-def]
-    return Medians(bare(t.value), bare(t.weight), bare(t.plain), t.weighted, t.unit, t.offset, t.factor)
+    return Medians(
+        data_pointer(t.value), data_pointer(t.weight), data_pointer(t.plain), t.weighted, t.unit, t.offset, t.factor
+    )
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _no_lists(target, table, rules, lists, a, m, n, sums, at, f, found, scratch):  # type: ignore[no-untyped-def]
     """Medians are found node by node, never from lists."""
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _no_ceiling(target, rules, entries, a, b, n, sums, at, scratch):  # type: ignore[no-untyped-def]
     return np.inf
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _classes_listed(target, table, rules, lists, a, m, n, sums, at, f, found, scratch):  # type: ignore[no-untyped-def]
     unpacked(table, lists, f * lists.rows + a, m, f, scratch)
     classes_scan(target, table, rules, scratch.other, ZERO, m, lists.entry, n, sums, at, f, found, scratch)
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _never_counted(target, table, rules, n, sums, at, f, counts, first, found, scratch):  # type: ignore[no-untyped-def]
     """Medians do not follow from counts."""
     return False
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def _no_mean(target, sums, at):  # type: ignore[no-untyped-def]
     return 0.0
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def _numbers_mean(target, sums, at):  # type: ignore[no-untyped-def]
     return np.float64(sums[at + 1]) / np.float64(sums[at])
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def _two_weight(target, n, sums, at):  # type: ignore[no-untyped-def]
     return np.float64(n)
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _classes_weight(target, n, sums, at):  # type: ignore[no-untyped-def]
     W = 0
     for k in range(target.count):
@@ -102,7 +109,7 @@ def _classes_weight(target, n, sums, at):  # type: ignore[no-untyped-def]
     return np.float64(W)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def _numbers_weight(target, n, sums, at):  # type: ignore[no-untyped-def]
     return np.float64(sums[at])
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from assay.loops.tree.bare import bare
+from assay.compiled import jit
+from assay.compiled.simd.memory import data_pointer
 from assay.loops.tree.dice import STEP, below, mixed
 from assay.loops.tree.kinds import bare_target, counted
 from assay.loops.tree.shapes import bare_found, bare_scratch, bare_table
 
 
-@njit(nogil=True, cache=True)
+@jit
 def route(codes, feature, cut, left, right, missing, lost, sets, node):  # type: ignore[no-untyped-def]
     """node[i]: the node of the top of a tree where row i ends; codes (d, m), feature −1: not split (yet)."""
     for i in range(codes.shape[1]):
@@ -28,7 +28,7 @@ def route(codes, feature, cut, left, right, missing, lost, sets, node):  # type:
         node[i] = at
 
 
-@njit(nogil=True, cache=True)
+@jit
 def count_codes(codes, numbers, slot, counts):  # type: ignore[no-untyped-def]
     """counts[slot[i], j, code] += numbers[i] for every column j; slot −1: the row is in none of the nodes. The last number of a row
     is left out."""
@@ -41,15 +41,21 @@ def count_codes(codes, numbers, slot, counts):  # type: ignore[no-untyped-def]
                     row[c] += numbers[i, c]
 
 
-@njit(nogil=True, cache=True)
+@jit
 def best_counted(target, table, rules, n, sums, counts, key, found, scratch):  # type: ignore[no-untyped-def]
     """The best split of a node among `max_features` columns drawn by its key (more, until one varies). counts (d, 256, C)."""
-    t, b, r, s, c = bare_target(target), bare_table(table), bare_found(found), bare_scratch(scratch), bare(counts)
+    t, b, r, s, c = (
+        bare_target(target),
+        bare_table(table),
+        bare_found(found),
+        bare_scratch(scratch),
+        data_pointer(counts),
+    )
     d, order = table.d, scratch.order
     wide = counts.shape[1] * counts.shape[2]
     found.score[0] = -np.inf
     found.place[0] = -1
-    total = bare(sums)
+    total = data_pointer(sums)
     drawn, varies = 0, False
     for j in range(d):
         order[j] = j

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from assay.compiled import jit
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _set(tree, leaves, node, value):  # type: ignore[no-untyped-def]
     """Put a node's link into the tournament, whose inner places hold the lesser of two."""
     at = leaves + node
@@ -17,7 +18,7 @@ def _set(tree, leaves, node, value):  # type: ignore[no-untyped-def]
         at //= 2
 
 
-@njit(nogil=True, cache=True)
+@jit
 def cut_links(inside, leaves, parent, ends, is_leaf, alphas):  # type: ignore[no-untyped-def]
     """alphas[i]: from which alpha on split i is gone. inside (N,): gains of the splits in a subtree, leaves (N,): its leaves; both are used up."""
     n = inside.shape[0]

@@ -6,10 +6,9 @@ Codes are looked up only where a column has rows of equal value (`tied`), and wh
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from assay.compiled import inner, jit
 from assay.loops.tree.candidates import SLACK, keep
-from assay.loops.tree.inner import inner
 from assay.loops.tree.shapes import HALF
 
 STRETCH = 64  # splits that one bound is for
@@ -19,7 +18,7 @@ TINY = 16  # rows of a node whose splits are scored one by one
 MARGIN = 2.0**-40  # of a score: more than a rounding, and than what counts as equal
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def code_at(table, base, items, i):  # type: ignore[no-untyped-def]
     """The code of an item; base: where its column's codes begin."""
     return np.int64(table.codes[base + (np.int64(items[i]) >> 1)])

@@ -10,10 +10,9 @@ greatest where |z| is and at an end of the stretch. Of a node of few rows the bo
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from assay.compiled import inner
 from assay.loops.tree.candidates import beats, greatest
-from assay.loops.tree.inner import inner
 from assay.loops.tree.listed import FEW, MARGIN, SORTED, STRETCH, TINY, bar_ties, keep_listed, there_in_items, unpacked
 from assay.loops.tree.numbers import numbers_scan
 from assay.loops.tree.numbers_worth import score_sums
@@ -36,7 +35,7 @@ def _score_items(target, table, rules, lists, f, first, a, b, stop, x, Z, n, sum
     return greatest(scratch, b - a)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner(error_model="numpy")
 def _score_tiny(target, table, rules, lists, f, first, stop, x, Z, n, sums, at, worth):  # type: ignore[no-untyped-def]
     """As `_score_items` of all items, without room for what lies between: the same operations."""
     items, value, least = lists.items, target.value, rules.min_leaf
@@ -55,7 +54,7 @@ def _score_tiny(target, table, rules, lists, f, first, stop, x, Z, n, sums, at, 
     return best
 
 
-@njit(nogil=True, cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner(error_model="numpy")
 def _bound(items, value, first, stop, x, z, n, mean, T, starts, bound, base):  # type: ignore[no-untyped-def]
     """bound[base + q]: no split within stretch q has a greater score, but for const and rounding; starts[q]: z before it. (Number of
     stretches, place of the greatest bound.)"""
@@ -165,7 +164,7 @@ def numbers_listed(target, table, rules, lists, start, m, n, sums, at, f, found,
             keep_listed(table, lists, f, first, ZERO, stop, stop, side, best, scratch, found)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner(error_model="numpy")
 def numbers_ceiling(target, rules, entries, a, b, n, sums, at, scratch):  # type: ignore[no-untyped-def]
     """The best score of all orders, which is that of the order by y, of a node of a few rows; else infinity. And, of a node whose splits are
     all scored, what `_may_beat` reads: the mean, T, const and 1 / x + 1 / (n − x)."""

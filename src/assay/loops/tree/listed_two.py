@@ -7,10 +7,9 @@ whose corners bound it: a stretch whose bound is below the best split is passed 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from assay.compiled import inner, jit
 from assay.loops.tree.candidates import beats, greatest
-from assay.loops.tree.inner import inner
 from assay.loops.tree.listed import FEW, MARGIN, STRETCH, TINY, bar_ties, keep_listed, there_in_items
 from assay.loops.tree.shapes import ENTROPY, HALF, LOW32, NONE_MISSING, ZERO
 from assay.loops.tree.two_words import score_words
@@ -31,7 +30,7 @@ def _score_items(target, table, rules, lists, f, first, a, b, stop, run, n, s, s
     return greatest(scratch, b - a)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner(error_model="numpy")
 def _score_tiny(target, table, rules, lists, f, first, stop, run, n, s, worth):  # type: ignore[no-untyped-def]
     """As `_score_items` of all items, without room for what lies between: the same operations."""
     items, least, x, best = lists.items, rules.min_leaf, target.xlogx, -np.inf
@@ -77,19 +76,19 @@ def _count_stretches(items, first, stop, run, starts):  # type: ignore[no-untype
     return count
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def _both(x, p, q, s, t):  # type: ignore[no-untyped-def]
     """The entropy's score where p of s positives and q of t others go to the left."""
     return x[p] + x[q] - x[p + q] + (x[s - p] + x[t - q] - x[s + t - p - q])
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def _squares(p, q, s, t):  # type: ignore[no-untyped-def]
     """As `_both`, Gini's."""
     return p * p / max(p + q, 1.0) + (s - p) * (s - p) / max(s + t - p - q, 1.0)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner(error_model="numpy")
 def _bound(starts, count, n, s, criterion, x, bound):  # type: ignore[no-untyped-def]
     """bound[q]: no split within stretch q has a greater score, but for rounding; the place of the greatest."""
     t = n - s

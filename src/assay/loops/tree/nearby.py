@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import config, njit
+from numba import config
 from numba.extending import overload
 
-from assay.loops.tree.inner import inner
+from assay.compiled import inner, jit
 from assay.loops.tree.shapes import HALF, LOW32, Table
 
 
@@ -26,7 +26,7 @@ class Near(NamedTuple):
     least: int
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def near_table(t, codes, n):  # type: ignore[no-untyped-def]
     """The same columns, of n rows whose codes lie together."""
     return Table(codes, n, t.d, t.shift, t.buckets, t.missing, t.levels, t.values, t.first, t.trend, False, t.binned)
@@ -60,18 +60,18 @@ def _copy(values, home, m, own):  # type: ignore[no-untyped-def]
         own[i] = values[np.int64(home[i])]
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _two(target, home, m, own):  # type: ignore[no-untyped-def]
     """The entries say all."""
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _classes(target, home, m, own):  # type: ignore[no-untyped-def]
     if target.weighted:
         _copy(target.weight, home, m, own.weight)
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _numbers(target, home, m, own):  # type: ignore[no-untyped-def]
     _copy(target.value, home, m, own.value)
     _copy(target.plain, home, m, own.plain)

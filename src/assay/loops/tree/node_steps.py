@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from numba import njit
-
-from assay.loops.tree.bare import bare
+from assay.compiled import jit
+from assay.compiled.simd.memory import data_pointer
 from assay.loops.tree.kinds import bare_target, cost, gain, total, weight
 from assay.loops.tree.parting import mark_sides, narrow, part, part_lists, written
 from assay.loops.tree.shapes import ZERO, bare_found, bare_grown, bare_lists, bare_scratch, bare_table
 from assay.loops.tree.splitting import best_of
 
 
-@njit(nogil=True, cache=True)
+@jit
 def split_part(target, table, rules, entries, begin, end, n, sums, f, k, width, key, lists, found, scratch):  # type: ignore[no-untyped-def]
     """As `best_of`, of a node entries[begin : end] whose sums are known: for several threads, some columns each."""
     best_of(
         bare_target(target),
         bare_table(table),
         rules,
-        bare(entries),
+        data_pointer(entries),
         begin,
         end,
         n,
-        bare(sums),
+        data_pointer(sums),
         0,
-        bare(f),
+        data_pointer(f),
         k,
         width,
         key,
@@ -34,44 +33,44 @@ def split_part(target, table, rules, entries, begin, end, n, sums, f, k, width, 
     )
 
 
-@njit(nogil=True, cache=True)
+@jit
 def node_total(target, rules, entries, begin, end, sums, order):  # type: ignore[no-untyped-def]
     """(draws, whether all targets are alike, Σ w |y − median| where the criterion is that) of a node; its sums."""
-    t, e = bare_target(target), bare(entries)
-    n, alike = total(t, e, begin, end, bare(sums), 0)
-    return n, alike, cost(t, rules, e, begin, end, bare(order))
+    t, e = bare_target(target), data_pointer(entries)
+    n, alike = total(t, e, begin, end, data_pointer(sums), 0)
+    return n, alike, cost(t, rules, e, begin, end, data_pointer(order))
 
 
-@njit(nogil=True, cache=True)
+@jit
 def node_gain(target, rules, score, own_cost, n, sums):  # type: ignore[no-untyped-def]
     """(what a split with that score gains, the weight of the node in the units of its sums)."""
-    t, s = bare_target(target), bare(sums)
+    t, s = bare_target(target), data_pointer(sums)
     return gain(t, rules, score, own_cost, n, s, 0), weight(t, n, s, 0)
 
 
-@njit(nogil=True, cache=True)
+@jit
 def split_node(table, found, entries, spare, begin, end, lists):  # type: ignore[no-untyped-def]
     """Part the entries of a node by the split found; the first of the right child. The sides are marked for its lists."""
-    e = bare(entries)
-    middle = part(bare_table(table), bare_found(found), e, bare(spare), begin, end)
+    e = data_pointer(entries)
+    middle = part(bare_table(table), bare_found(found), e, data_pointer(spare), begin, end)
     if lists is not None:
         mark_sides(bare_lists(lists), e, begin, middle, end)
     return middle
 
 
-@njit(nogil=True, cache=True)
+@jit
 def split_lists(table, lists, f, k, width, spare, begin, end):  # type: ignore[no-untyped-def]
     """As `part_lists`, for several threads, some columns each."""
-    part_lists(bare_table(table), bare_lists(lists), bare(f), k, width, bare(spare), begin, end)
+    part_lists(bare_table(table), bare_lists(lists), data_pointer(f), k, width, data_pointer(spare), begin, end)
 
 
-@njit(nogil=True, cache=True)
+@jit
 def write_split(table, found, out, many_left):  # type: ignore[no-untyped-def]
     """Note the split found as node 0 of `out`; 1 where it is by categories."""
     return written(bare_table(table), bare_found(found), bare_grown(out), ZERO, ZERO, many_left)
 
 
-@njit(nogil=True, cache=True)
+@jit
 def child_bounds(target, table, found, out, left_sums, bounds):  # type: ignore[no-untyped-def]
     """bounds (2, 2): of the right child and of the left one of node 0 of `out`."""
     channels = out.sums.shape[1]
@@ -81,8 +80,8 @@ def child_bounds(target, table, found, out, left_sums, bounds):  # type: ignore[
         bare_target(target),
         bare_grown(out),
         ZERO,
-        bare(left_sums),
+        data_pointer(left_sums),
         channels,
-        bare(bounds),
+        data_pointer(bounds),
         ZERO,
     )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from assay.compiled import inlined, inner, jit
 from assay.loops.tree.candidates import (
     beats,
     first_best,
@@ -16,7 +16,6 @@ from assay.loops.tree.candidates import (
     there_in_list,
 )
 from assay.loops.tree.dice import mixed
-from assay.loops.tree.inner import inlined, inner
 from assay.loops.tree.numbers_categories import best_categories, count_categories
 from assay.loops.tree.numbers_chance import numbers_by_chance
 from assay.loops.tree.numbers_few import MOST, draws_of, numbers_few
@@ -124,7 +123,7 @@ def _scan(target, table, rules, items, first, stop, m, lookup, base, f, n, tot, 
         keep_item(table, f, items, first, stop, left if stop < m else NONE_MISSING, scratch, found)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def _draw(target, e):  # type: ignore[no-untyped-def]
     """(draws, w, z) of an entry."""
     r, t = np.int64(e >> HALF), times_of(e)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from assay.compiled import inlined
 from assay.loops.tree.candidates import beats, first_best, greatest, keep_sides, rank_by
-from assay.loops.tree.inner import inlined
 from assay.loops.tree.numbers_worth import score_sums, times_of
 from assay.loops.tree.occupied import RAISED, marked
 from assay.loops.tree.shapes import HALF, ZERO

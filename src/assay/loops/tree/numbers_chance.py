@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.loops.tree.bare import as_kind
+from assay.compiled import inlined
+from assay.compiled.simd.memory import cast_pointer
 from assay.loops.tree.candidates import beats
 from assay.loops.tree.chance import chance_cut, keep_chance
-from assay.loops.tree.inner import inlined
 from assay.loops.tree.numbers_worth import score_sums, squared_is_all, times_of
 from assay.loops.tree.shapes import ONE
 
@@ -23,7 +23,7 @@ def _squared_of_sum(W, Z, g, h):  # type: ignore[no-untyped-def]
 def numbers_by_chance(target, table, rules, entries, a, b, f, n, tot, at, word, found, scratch):  # type: ignore[no-untyped-def]
     """Improve `found` by one random split of column f; z and w of the rows lie in scratch.signed and scratch.weight. Says whether the
     column varies."""
-    own, w, z = as_kind(scratch.items, table.codes), scratch.weight, scratch.signed
+    own, w, z = cast_pointer(scratch.items, table.codes), scratch.weight, scratch.signed
     cut, high, threshold, left = chance_cut(table, entries, a, b, f, word, own)
     if cut < 0:
         return False

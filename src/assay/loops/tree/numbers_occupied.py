@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.loops.tree.eight import squared_of_sums
-from assay.loops.tree.inner import inlined
+from assay.compiled import inlined
+from assay.compiled.simd.trees import squared_of_sums
 from assay.loops.tree.numbers_worth import score_sums, squared_is_all, times_of
 from assay.loops.tree.occupied import RAISED, keep_cell, marked, missing_cell
 from assay.loops.tree.shapes import HALF, NONE_MISSING, ONE

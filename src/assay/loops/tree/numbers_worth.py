@@ -12,10 +12,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
-from assay.loops.tree.eight import squared_of_sums
-from assay.loops.tree.inner import inner
+from assay.compiled import inner, jit
+from assay.compiled.simd.trees import squared_of_sums
 from assay.loops.tree.shapes import BITS_A_NAT, ENTROPY, LOW16, POISSON
 
 QUARTER = np.uint64(16)
@@ -33,17 +32,17 @@ class Numbers(NamedTuple):
     factor: float  # from the score's units to those of the impurity
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def times_of(entry):  # type: ignore[no-untyped-def]
     return np.int64((entry >> QUARTER) & LOW16)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def _xlogx(x):  # type: ignore[no-untyped-def]
     return x * np.log(x) if x > 0.0 else 0.0
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def _side(criterion, W, Z, unit, offset):  # type: ignore[no-untyped-def]
     """What one side adds to the score of Poisson and entropy."""
     if criterion == POISSON:
@@ -52,13 +51,13 @@ def _side(criterion, W, Z, unit, offset):  # type: ignore[no-untyped-def]
     return _xlogx(Z) + _xlogx(W - Z) - _xlogx(W)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def squared_is_all(rules, trend):  # type: ignore[no-untyped-def]
     """Whether `squared_of_sums` alone says what a split is worth."""
     return rules.criterion != POISSON and rules.criterion != ENTROPY and not rules.min_leaf_weight > 0.0 and trend == 0
 
 
-@njit(nogil=True, cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner(error_model="numpy")
 def score_sums(target, rules, sums, at, n, trend, found, scratch, count):  # type: ignore[no-untyped-def]
     """worth[i] of the split that puts number[i] draws to the left; real[i], real[A + i]: by how much W, Z are greater on the left than on
     the right. The same split the other way round has these with the other sign, and so is worth the same to the last bit."""

@@ -7,63 +7,19 @@ one; cells and flags are zero again afterwards.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from llvmlite import ir
-from numba import config, njit, types
-from numba.extending import intrinsic
 
-from assay.loops.tree.candidates import beats, first_best, keep
-from assay.loops.tree.eight import greatest_of
-from assay.loops.tree.inner import inlined
+from assay.compiled import inlined, jit
+from assay.compiled.simd.scalars import lowest_bit
+from assay.compiled.simd.trees import GROUP, taken
+from assay.loops.tree.candidates import beats, first_best, greatest_of, keep
 
 FEW = (
     160  # rows of a node of two classes below which it is searched cell by cell that holds rows, else through all cells
 )
-CELLS, GROUP = 256, 64
+CELLS = 256
 BIT = np.uint64(1)
 RAISED = np.uint8(1)
-
-
-@intrinsic
-def _lowest_bit(typingctx: Any, word: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
-
-    return types.int64(types.uint64), generate
-
-
-def _lowest_bit_plain(word: Any) -> int:
-    return (int(word) & -int(word)).bit_length() - 1
-
-
-# lowest_bit(word): the place of the lowest bit of a word that is not zero
-lowest_bit = _lowest_bit_plain if config.DISABLE_JIT else _lowest_bit
-
-
-@intrinsic
-def _taken(typingctx: Any, flags: Any, first: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        bytes_ = ir.VectorType(ir.IntType(8), GROUP)
-        at = builder.bitcast(builder.gep(args[0], [args[1]]), bytes_.as_pointer())
-        none = ir.Constant(bytes_, [0] * GROUP)
-        word = builder.bitcast(builder.icmp_unsigned("!=", builder.load(at, align=1), none), ir.IntType(GROUP))
-        builder.store(none, at, align=1)
-        return word
-
-    return types.uint64(flags, types.int64), generate
-
-
-def _taken_plain(flags: Any, first: int) -> Any:
-    word = sum(1 << i for i in range(GROUP) if flags[first + i])
-    for i in range(GROUP):
-        flags[first + i] = 0
-    return np.uint64(word)
-
-
-# taken(flags, first): the flags of 64 cells as bits, of one byte each; they are lowered
-taken = _taken_plain if config.DISABLE_JIT else _taken
 
 
 @inlined
@@ -79,7 +35,7 @@ def marked(flags, place):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def missing_cell(table, f):  # type: ignore[no-untyped-def]
     """The cell of a column's missing values, −1 where there are none."""
     return table.missing[f] >> table.shift[f] if table.missing[f] >= 0 else -1

@@ -8,9 +8,9 @@ Measured for 100 trees of 9 000 nodes, 254 thresholds a column: cuts numbered in
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from assay.loops.tree.bare import alive, bare
+from assay.compiled import jit
+from assay.compiled.simd.memory import data_pointer, keep_alive
 
 LEAF = -1
 MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -18,13 +18,13 @@ ZERO, MINUS_ZERO = np.uint64(0), np.uint64(1 << 63)
 FIRST_SLOTS, FIRST_SHIFT = 1 << 15, np.uint64(64 - 15)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def _slot(column, bits, shift):  # type: ignore[no-untyped-def]
     key = (bits ^ (bits >> np.uint64(29)) ^ (np.uint64(column) << np.uint64(17))) * MIX
     return np.int64(key >> shift)
 
 
-@njit(nogil=True, cache=True)
+@jit
 def columns_of(feature, columns):  # type: ignore[no-untyped-def]
     """columns (S + 1,): of each split its column. Without a branch: whether a node is a leaf cannot be guessed."""
     s = 0
@@ -33,7 +33,7 @@ def columns_of(feature, columns):  # type: ignore[no-untyped-def]
         s += feature[i] != LEAF
 
 
-@njit(nogil=True, cache=True)
+@jit
 def number_cuts(columns, cut, number, column_of, cut_of):  # type: ignore[no-untyped-def]
     """number[s]: of split s the number of its column and threshold (as bits), in the order they first appear; how many there are.
 
@@ -43,9 +43,15 @@ def number_cuts(columns, cut, number, column_of, cut_of):  # type: ignore[no-unt
     slots = np.full(size, -1, np.int32)
     s, found = 0, 0
     while True:
-        own = bare(columns), bare(cut), bare(number), bare(column_of), bare(cut_of)
-        s, found = _number(own, s, cut.shape[0], found, bare(slots), size, shift)
-        alive((slots,))
+        own = (
+            data_pointer(columns),
+            data_pointer(cut),
+            data_pointer(number),
+            data_pointer(column_of),
+            data_pointer(cut_of),
+        )
+        s, found = _number(own, s, cut.shape[0], found, data_pointer(slots), size, shift)
+        keep_alive((slots,))
         if s == cut.shape[0]:
             return found
         size, shift = 2 * size, shift - np.uint64(1)
@@ -57,7 +63,7 @@ def number_cuts(columns, cut, number, column_of, cut_of):  # type: ignore[no-unt
             slots[at] = k
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _number(own, s, stop, found, slots, size, shift):  # type: ignore[no-untyped-def]
     """Number the splits from s on until the table is half full; (where it stopped, how many there are)."""
     columns, cut, number, column_of, cut_of = own
@@ -80,7 +86,7 @@ def _number(own, s, stop, found, slots, size, shift):  # type: ignore[no-untyped
     return s, found
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _put(wide, words, place, half, column, code):  # type: ignore[no-untyped-def]
     if wide:
         words[2 * place], words[2 * place + 1] = column << 16 | code, half
@@ -88,7 +94,7 @@ def _put(wide, words, place, half, column, code):  # type: ignore[no-untyped-def
         words[place] = half << 16 | column << 8 | code
 
 
-@njit(nogil=True, cache=True)
+@jit
 def pack_nodes(feature, nodes, starts, number, rank, leaf, most, words, rows):  # type: ignore[no-untyped-def]
     """words (P,) or (P, 2), rows (P,): nodes and, of leaves, their rows of the table; starts (T,): the place of each root.
 
@@ -99,13 +105,19 @@ def pack_nodes(feature, nodes, starts, number, rank, leaf, most, words, rows):  
     wide = words.ndim == 2
     splits, leaves, first = 0, 0, 0
     for t in range(starts.shape[0]):
-        own = bare(feature[first:]), bare(number[splits:]), bare(rank), bare(leaf[leaves:]), bare(waiting)
-        split = _pack(own, nodes[t], starts[t], most, wide, bare(words), bare(rows))
+        own = (
+            data_pointer(feature[first:]),
+            data_pointer(number[splits:]),
+            data_pointer(rank),
+            data_pointer(leaf[leaves:]),
+            data_pointer(waiting),
+        )
+        split = _pack(own, nodes[t], starts[t], most, wide, data_pointer(words), data_pointer(rows))
         splits, leaves, first = splits + split, leaves + nodes[t] - split, first + nodes[t]
-    alive((waiting,))
+    keep_alive((waiting,))
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _pack(own, nodes, start, most, wide, words, rows):  # type: ignore[no-untyped-def]
     """One tree; its splits. Behind a split comes its left child, behind a leaf the right child that waits on top of the stack."""
     feature, number, rank, leaf, waiting = own
@@ -128,7 +140,7 @@ def _pack(own, nodes, start, most, wide, words, rows):  # type: ignore[no-untype
     return splits
 
 
-@njit(nogil=True, cache=True)
+@jit
 def plain_words(feature, cut, missing, leaf, ends, words):  # type: ignore[no-untyped-def]
     """words (N, 2): the nodes as `walk` reads them; cut: the bits of thresholds."""
     s, k = 0, 0

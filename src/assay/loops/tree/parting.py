@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from assay.loops.prefetch import prefetch_at
-from assay.loops.tree.inner import inner
+from assay.compiled import inner, jit
+from assay.compiled.simd.memory import prefetch_at
 from assay.loops.tree.kinds import mean
 from assay.loops.tree.shapes import AHEAD, HALF, NONE_MISSING
 
@@ -73,7 +72,7 @@ def mark_sides(lists, entries, a, middle, b):  # type: ignore[no-untyped-def]
         lists.side[np.int64(entries[i] >> HALF)] = i < middle
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _last_below(values, first, cut, after, middle):  # type: ignore[no-untyped-def]
     """The last code whose value is at most `middle`: values[first + cut] <= middle < values[first + after].
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from assay.compiled import jit
 
 SLACK = 1e-12  # rounding of shares that are added up
 
 
-@njit(nogil=True, cache=True)
+@jit
 def weighted_quantiles(leaves, first, place, times, weight, weighted, targets, q, out):  # type: ignore[no-untyped-def]
     """out[i, j]: the least target whose share of weight up to it is at least q[j] (in order).
 

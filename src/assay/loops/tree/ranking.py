@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from assay.compiled import jit
 
 LOW32 = np.uint64(0xFFFFFFFF)
 HALF = np.uint64(32)
@@ -12,7 +13,7 @@ MOST, INFINITE = np.int64(0x7FFFFFFFFFFFFFFF), np.int64(0x7FF0000000000000)
 PATIENCE = 8  # moves an item, on average, before a column is left to a sort by comparisons
 
 
-@njit(nogil=True, cache=True)
+@jit
 def turn(X, j, out):  # type: ignore[no-untyped-def]
     """out[c]: column j + c of X as float64, −0 as 0."""
     width, n = out.shape
@@ -21,13 +22,13 @@ def turn(X, j, out):  # type: ignore[no-untyped-def]
             out[c, i] = np.float64(X[i, j + c]) + 0.0
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def _key(bits):  # type: ignore[no-untyped-def]
     """A whole number in the order of the floats."""
     return bits ^ ((bits >> 63) & MOST)
 
 
-@njit(nogil=True, cache=True)
+@jit
 def pack_values(bits, words, order):  # type: ignore[no-untyped-def]
     """words[:m]: the first 32 bits of the values with these bits · 2³² | row, order[m:]: the rows of missing values; m."""
     n = bits.shape[0]
@@ -58,7 +59,7 @@ def pack_values(bits, words, order):  # type: ignore[no-untyped-def]
     return m
 
 
-@njit(nogil=True, cache=True)
+@jit
 def order_words(x, words, m, order):  # type: ignore[no-untyped-def]
     """order[:m]: the rows of sorted words by their values x, equal ones by row; False where too many words agree in their bits."""
     moves = 0

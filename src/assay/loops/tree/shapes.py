@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
-from assay.loops.tree.bare import bare
+from assay.compiled import jit
+from assay.compiled.simd.memory import data_pointer
 
 BUCKETS = 256
 FEW_ROWS = 32  # nodes with fewer rows are sorted instead of counted into buckets
@@ -103,57 +103,64 @@ class Scratch(NamedTuple):
     swaps: Any  # (d,) int64
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def bare_table(t):  # type: ignore[no-untyped-def]
     return Table(
-        bare(t.codes),
+        data_pointer(t.codes),
         t.n,
         t.d,
-        bare(t.shift),
-        bare(t.buckets),
-        bare(t.missing),
-        bare(t.levels),
-        bare(t.values),
-        bare(t.first),
-        bare(t.trend),
+        data_pointer(t.shift),
+        data_pointer(t.buckets),
+        data_pointer(t.missing),
+        data_pointer(t.levels),
+        data_pointer(t.values),
+        data_pointer(t.first),
+        data_pointer(t.trend),
         t.far,
         t.binned,
     )
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def bare_scratch(s):  # type: ignore[no-untyped-def]
     return Scratch(
-        bare(s.hist),
-        bare(s.sums),
-        bare(s.running),
-        bare(s.worth),
-        bare(s.items),
-        bare(s.other),
-        bare(s.count),
-        bare(s.number),
-        bare(s.weight),
-        bare(s.signed),
-        bare(s.real),
+        data_pointer(s.hist),
+        data_pointer(s.sums),
+        data_pointer(s.running),
+        data_pointer(s.worth),
+        data_pointer(s.items),
+        data_pointer(s.other),
+        data_pointer(s.count),
+        data_pointer(s.number),
+        data_pointer(s.weight),
+        data_pointer(s.signed),
+        data_pointer(s.real),
         s.reach,
-        bare(s.cells),
-        bare(s.flags),
-        bare(s.place),
-        bare(s.left),
-        bare(s.whole),
-        bare(s.order),
-        bare(s.swaps),
+        data_pointer(s.cells),
+        data_pointer(s.flags),
+        data_pointer(s.place),
+        data_pointer(s.left),
+        data_pointer(s.whole),
+        data_pointer(s.order),
+        data_pointer(s.swaps),
     )
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def bare_lists(t):  # type: ignore[no-untyped-def]
-    return Lists(bare(t.items), t.rows, bare(t.tied), bare(t.entry), bare(t.side), bare(t.spare))
+    return Lists(
+        data_pointer(t.items),
+        t.rows,
+        data_pointer(t.tied),
+        data_pointer(t.entry),
+        data_pointer(t.side),
+        data_pointer(t.spare),
+    )
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def bare_found(f):  # type: ignore[no-untyped-def]
-    return Found(bare(f.score), bare(f.place), bare(f.sides))
+    return Found(data_pointer(f.score), data_pointer(f.place), data_pointer(f.sides))
 
 
 class Grown(NamedTuple):
@@ -177,19 +184,19 @@ class Grown(NamedTuple):
     bounds: Any
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def bare_grown(g):  # type: ignore[no-untyped-def]
     return Grown(
-        bare(g.feature),
-        bare(g.cut),
-        bare(g.code),
-        bare(g.right),
-        bare(g.missing),
-        bare(g.sets),
-        bare(g.sums),
-        bare(g.rows),
-        bare(g.start),
-        bare(g.other),
-        bare(g.gain),
-        bare(g.bounds),
+        data_pointer(g.feature),
+        data_pointer(g.cut),
+        data_pointer(g.code),
+        data_pointer(g.right),
+        data_pointer(g.missing),
+        data_pointer(g.sets),
+        data_pointer(g.sums),
+        data_pointer(g.rows),
+        data_pointer(g.start),
+        data_pointer(g.other),
+        data_pointer(g.gain),
+        data_pointer(g.bounds),
     )

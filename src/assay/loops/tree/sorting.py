@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from assay.loops.tree.inner import inlined
+from assay.compiled import inlined, jit
 
 FEW = 40
 MOST_BUCKETS = 2048
 HALF = np.uint64(32)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def _by_counting(items, other, count, m):  # type: ignore[no-untyped-def]
     """An item's place is the number of smaller ones: no branch depends on the data, and eight are compared at once."""
     for i in range(m):
@@ -25,7 +24,7 @@ def _by_counting(items, other, count, m):  # type: ignore[no-untyped-def]
         other[count[i]] = items[i]
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def _by_insertion(items, m):  # type: ignore[no-untyped-def]
     for i in range(1, m):
         x = items[i]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.loops.prefetch import prefetch_at
+from assay.compiled import inner
+from assay.compiled.simd.memory import prefetch_at
 from assay.loops.tree.candidates import SLACK
 from assay.loops.tree.dice import STEP, below, mixed
-from assay.loops.tree.inner import inner
 from assay.loops.tree.kinds import ceiling, listed, search
 from assay.loops.tree.listed import SORTED, list_few
 from assay.loops.tree.shapes import HALF, ZERO

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from assay.compiled import inlined
 from assay.loops.tree.candidates import beats, first_best, keep_sides
-from assay.loops.tree.inner import inlined
 from assay.loops.tree.occupied import RAISED, marked
 from assay.loops.tree.shapes import HALF, LOW32
 from assay.loops.tree.two_words import score_words, word_of

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.loops.tree.bare import as_kind
+from assay.compiled import inlined
+from assay.compiled.simd.memory import cast_pointer
 from assay.loops.tree.candidates import beats
 from assay.loops.tree.chance import chance_cut, keep_chance
-from assay.loops.tree.inner import inlined
 from assay.loops.tree.two_words import word_of, worth_of_word
 
 
 @inlined
 def two_by_chance(table, rules, entries, a, b, f, n, s, xlogx, word, found, scratch):  # type: ignore[no-untyped-def]
     """Improve `found` by one random split of column f; says whether the column varies."""
-    own = as_kind(scratch.items, table.codes)
+    own = cast_pointer(scratch.items, table.codes)
     cut, high, threshold, left = chance_cut(table, entries, a, b, f, word, own)
     if cut < 0:
         return False

@@ -9,9 +9,9 @@ Of a split the criterion's score is what it leaves to be maximised when constant
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from assay.loops.prefetch import prefetch_at
+from assay.compiled import inlined, inner, jit
+from assay.compiled.simd.memory import prefetch_at
 from assay.loops.tree.candidates import (
     SLACK,
     beats,
@@ -21,7 +21,6 @@ from assay.loops.tree.candidates import (
     sorted_node,
 )
 from assay.loops.tree.dice import mixed
-from assay.loops.tree.inner import inlined, inner
 from assay.loops.tree.occupied import FEW, RAISED
 from assay.loops.tree.shapes import AHEAD, BITS_A_NAT, ENTROPY, FEW_ROWS, HALF, LOW32, NONE_MISSING, ONE, ZERO
 from assay.loops.tree.two_categories import best_categories, count_categories
@@ -44,7 +43,7 @@ def two_total(entries, a, b, sums, at):  # type: ignore[no-untyped-def]
     return n, positives == 0 or positives == n
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def _count_four(table, f, k, entries, a, b, hist):  # type: ignore[no-untyped-def]
     """hist[bucket · 4 + j] += word for the four columns f[k + j]."""
     codes, shift, n = table.codes, table.shift, table.n
@@ -75,7 +74,7 @@ def _count_far(table, f, k, entries, a, b, hist):  # type: ignore[no-untyped-def
         _count_four(table, f, k, entries, first, min(b, first + AHEAD), hist)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def _count_one(table, f, j, entries, a, b, hist):  # type: ignore[no-untyped-def]
     """hist[bucket · 4 + j] += word for column f."""
     codes, first, shift = table.codes, f * table.n, table.shift[f]
@@ -124,14 +123,14 @@ def _best_bucket(table, rules, f, k, width, used, n, s, xlogx, found, scratch): 
     return varies
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def _gone(table, f, j, hist):  # type: ignore[no-untyped-def]
     """The word of a column's missing values."""
     code = table.missing[f]
     return hist[4 * (code >> table.shift[f]) + j] if code >= 0 else np.uint64(0)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def _run_four(table, f, k, width, used, left, hist, running):  # type: ignore[no-untyped-def]
     """running: what the splits after each bucket put to the left, with the missing values where `left` says so."""
     zero = np.uint64(0)
@@ -226,13 +225,13 @@ def _by_hopes(table, rules, entries, a, b, f, k, width, n, s, xlogx, found, scra
     return varies
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def _in_cells(table, f):  # type: ignore[no-untyped-def]
     """Whether a column is one of numbers, each code of which has a cell of its own."""
     return table.levels[f] == 0 and table.shift[f] == 0
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def _can_hope(table, f):  # type: ignore[no-untyped-def]
     """Whether a column's codes share buckets, and none of its values is missing."""
     return table.levels[f] == 0 and table.shift[f] > 0 and table.missing[f] < 0

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from assay.compiled import inlined, jit
+from assay.compiled.simd.scalars import lowest_bit
+from assay.compiled.simd.trees import GROUP, taken
 from assay.loops.tree.candidates import beats, first_best, keep
-from assay.loops.tree.inner import inlined
-from assay.loops.tree.occupied import BIT, CELLS, GROUP, RAISED, lowest_bit, taken
+from assay.loops.tree.occupied import BIT, CELLS, RAISED
 from assay.loops.tree.shapes import HALF, NONE_MISSING
 from assay.loops.tree.two_words import score_words, word_of
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def _count_four(table, f, k, entries, a, b, cells, flags):  # type: ignore[no-untyped-def]
     codes, n = table.codes, table.n
     f0, f1, f2, f3 = f[k] * n, f[k + 1] * n, f[k + 2] * n, f[k + 3] * n
@@ -33,7 +34,7 @@ def _count_four(table, f, k, entries, a, b, cells, flags):  # type: ignore[no-un
         flags[c0] = flags[CELLS + c1] = flags[2 * CELLS + c2] = flags[3 * CELLS + c3] = RAISED
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def _count_one(table, f, j, entries, a, b, cells, flags):  # type: ignore[no-untyped-def]
     codes, first = table.codes, f * table.n
     for i in range(a, b):

@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
-from assay.loops.tree.eight import gini_of_words, greatest_of
-from assay.loops.tree.inner import inlined
+from assay.compiled import inlined, jit
+from assay.compiled.simd.trees import gini_of_words
+from assay.loops.tree.candidates import greatest_of
 from assay.loops.tree.shapes import ENTROPY, HALF, LOW16, LOW32
 
 QUARTER = np.uint64(16)
@@ -27,7 +27,7 @@ class TwoClasses(NamedTuple):
     xlogx: Any
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def word_of(entry):  # type: ignore[no-untyped-def]
     """weight · 2³² | positives."""
     return ((entry & TIMES) << QUARTER) | (entry & LOW16)

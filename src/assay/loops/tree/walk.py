@@ -6,9 +6,9 @@ The left child follows its parent. Flags: 1 missing values go to the left, 2 by 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from assay.loops.tree.bare import alive, bare
+from assay.compiled import jit
+from assay.compiled.simd.memory import data_pointer, keep_alive
 
 HALF = np.uint64(32)
 EIGHT = np.uint64(8)
@@ -18,7 +18,7 @@ AT_ONCE = 8
 ROWS = 4096  # that stay near while all trees go over them
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def _goes_left(x, cut, link, sets, levels, category, category_first):  # type: ignore[no-untyped-def]
     if link & SETS:
         f = np.int64((link >> EIGHT) & FEATURE)
@@ -29,7 +29,7 @@ def _goes_left(x, cut, link, sets, levels, category, category_first):  # type: i
     return x <= cut or (x != x and (link & LEFT) != 0)
 
 
-@njit(nogil=True, cache=True)
+@jit
 def walk_all(X, words, cuts, root, sets, levels, category, category_first, leaves):  # type: ignore[no-untyped-def]
     """leaves[i]: the leaf's number in the table for every row of X, with categories and missing values."""
     for i in range(X.shape[0]):
@@ -44,7 +44,7 @@ def walk_all(X, words, cuts, root, sets, levels, category, category_first, leave
         leaves[i] = words[at, 0]
 
 
-@njit(nogil=True, cache=True, inline="always")
+@jit(inline="always")
 def _step(X, row, words, cuts, node):  # type: ignore[no-untyped-def]
     """The child of a node that a row goes to; a leaf's is the leaf itself. All arrays flat and bare."""
     link = words[2 * node + 1]
@@ -54,7 +54,7 @@ def _step(X, row, words, cuts, node):  # type: ignore[no-untyped-def]
     return node if (link & LEAF) != 0 else below
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _leaf(X, row, words, cuts, node):  # type: ignore[no-untyped-def]
     """The leaf of one row."""
     while (words[2 * node + 1] & LEAF) == 0:
@@ -62,7 +62,7 @@ def _leaf(X, row, words, cuts, node):  # type: ignore[no-untyped-def]
     return node
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _eight(X, row, d, words, cuts, root, at):  # type: ignore[no-untyped-def]
     """at[:8]: the leaves of eight rows, which go down together, so that none waits for memory alone."""
     a = b = c = e = f = g = h = i = root
@@ -78,7 +78,7 @@ def _eight(X, row, d, words, cuts, root, at):  # type: ignore[no-untyped-def]
     at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7] = a, b, c, e, f, g, h, i
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _eight_trees(X, row, words, cuts, roots, t, at):  # type: ignore[no-untyped-def]
     """at[:8]: the leaves of one row in eight trees, which it goes down together for the same reason."""
     a, b, c, e = roots[t], roots[t + 1], roots[t + 2], roots[t + 3]
@@ -95,7 +95,7 @@ def _eight_trees(X, row, words, cuts, roots, t, at):  # type: ignore[no-untyped-
     at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7] = a, b, c, e, f, g, h, i
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _add_row(X, i, d, words, cuts, roots, trees, K, table, at, scores):  # type: ignore[no-untyped-def]
     """scores[i] += table[leaf of row i] for every tree in turn; all arrays flat and bare.
 
@@ -114,7 +114,7 @@ def _add_row(X, i, d, words, cuts, roots, trees, K, table, at, scores):  # type:
                 scores[i * K + c] += table[leaf * K + c]
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _walk(X, rows, d, words, cuts, root, at, leaves):  # type: ignore[no-untyped-def]
     """leaves[i]: the leaf's row of the table for each of the rows."""
     first = 0
@@ -127,15 +127,24 @@ def _walk(X, rows, d, words, cuts, root, at, leaves):  # type: ignore[no-untyped
         leaves[i] = np.int64(words[2 * _leaf(X, i * d, words, cuts, root)])
 
 
-@njit(nogil=True, cache=True)
+@jit
 def walk_plain(X, words, cuts, root, leaves):  # type: ignore[no-untyped-def]
     """As `walk_all`, of trees without splits by categories."""
     at = np.empty(AT_ONCE, np.int64)
-    _walk(bare(X), X.shape[0], X.shape[1], bare(words), bare(cuts), root, bare(at), bare(leaves))
-    alive((at,))
+    _walk(
+        data_pointer(X),
+        X.shape[0],
+        X.shape[1],
+        data_pointer(words),
+        data_pointer(cuts),
+        root,
+        data_pointer(at),
+        data_pointer(leaves),
+    )
+    keep_alive((at,))
 
 
-@njit(nogil=True, cache=True)
+@jit
 def add_plain(X, words, cuts, roots, table, scores):  # type: ignore[no-untyped-def]
     """scores[i] += table[leaf of row i] for every tree in turn, of trees without splits by categories."""
     at, leaves = np.empty(AT_ONCE, np.int64), np.empty(ROWS, np.int64)
@@ -143,30 +152,39 @@ def add_plain(X, words, cuts, roots, table, scores):  # type: ignore[no-untyped-
     if X.shape[0] < AT_ONCE:
         for i in range(X.shape[0]):
             _add_row(
-                bare(X),
+                data_pointer(X),
                 i,
                 d,
-                bare(words),
-                bare(cuts),
-                bare(roots),
+                data_pointer(words),
+                data_pointer(cuts),
+                data_pointer(roots),
                 roots.shape[0],
                 K,
-                bare(table),
-                bare(at),
-                bare(scores),
+                data_pointer(table),
+                data_pointer(at),
+                data_pointer(scores),
             )
-        alive((at,))
+        keep_alive((at,))
         return
     for first in range(0, X.shape[0], ROWS):
         rows = min(ROWS, X.shape[0] - first)
         some, own = X[first : first + rows], scores[first : first + rows]
         for tree in range(roots.shape[0]):
-            _walk(bare(some), rows, d, bare(words), bare(cuts), roots[tree], bare(at), bare(leaves))
-            add_rows(bare(table), bare(leaves), rows, K, bare(own))
-    alive((at, leaves))
+            _walk(
+                data_pointer(some),
+                rows,
+                d,
+                data_pointer(words),
+                data_pointer(cuts),
+                roots[tree],
+                data_pointer(at),
+                data_pointer(leaves),
+            )
+            add_rows(data_pointer(table), data_pointer(leaves), rows, K, data_pointer(own))
+    keep_alive((at, leaves))
 
 
-@njit(nogil=True, cache=True)
+@jit
 def add_rows(table, leaves, rows, K, scores):  # type: ignore[no-untyped-def]
     """scores[i] += table[leaves[i]], all bare."""
     for i in range(rows):
@@ -174,7 +192,7 @@ def add_rows(table, leaves, rows, K, scores):  # type: ignore[no-untyped-def]
             scores[i * K + k] += table[leaves[i] * K + k]
 
 
-@njit(nogil=True, cache=True)
+@jit
 def add_leaves(table, leaves, scores):  # type: ignore[no-untyped-def]
     """scores[i] += table[leaves[i]]."""
     for i in range(leaves.shape[0]):
@@ -183,7 +201,7 @@ def add_leaves(table, leaves, scores):  # type: ignore[no-untyped-def]
             scores[i, k] += table[row, k]
 
 
-@njit(nogil=True, cache=True)
+@jit
 def leaf_of_codes(codes, rows, feature, cut, right, missing, lost, sets, leaf):  # type: ignore[no-untyped-def]
     """leaf[i]: the node (in preorder) where row rows[i] ends, by its codes; cut: the last code on the left, or the set."""
     for i in range(rows.shape[0]):
@@ -200,7 +218,7 @@ def leaf_of_codes(codes, rows, feature, cut, right, missing, lost, sets, leaf): 
         leaf[i] = at
 
 
-@njit(nogil=True, cache=True)
+@jit
 def preorder_ends(feature, ends):  # type: ignore[no-untyped-def]
     """ends[i]: the first node behind the subtree of i; False where the nodes are no trees in preorder."""
     n = feature.shape[0]
@@ -215,7 +233,7 @@ def preorder_ends(feature, ends):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(nogil=True, cache=True)
+@jit
 def add_leaves_at(table, leaves, rows, sums, count):  # type: ignore[no-untyped-def]
     """sums[rows[i]] += table[leaves[i]] and count[rows[i]] += 1."""
     for i in range(rows.shape[0]):

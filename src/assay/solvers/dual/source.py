@@ -10,11 +10,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from assay.compiled.simd.kernels import LANES
 from assay.engines.threads import Threads
 from assay.kernels import Kernel
 from assay.kernels.tiles import Tiles, has_tiles
 from assay.loops.kernels.slopes import add_kept_rows
-from assay.loops.kernels.working_set import LANES
 from assay.numerics import Array, Floats
 
 DEAR = 96  # columns from which values are kept

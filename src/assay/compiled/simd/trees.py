@@ -1,6 +1,6 @@
-"""Loops over eight numbers at a time, with vector types spelt out.
+"""Scores of splits, eight at a time.
 
-Left to itself, LLVM takes 32 at a time and does the rest one by one, and most nodes have fewer candidates than that. All arrays are bare
+Left to itself, LLVM takes 32 at a time and does the rest one by one, and most nodes have fewer candidates than that. All arrays are
 addresses with room up to a multiple of eight; without the compiler they are arrays.
 """
 
@@ -10,82 +10,69 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from assay.loops.tree.inner import inlined
+from assay.compiled.simd import vectors as v
+from assay.compiled.simd.vectors import BYTE, DOUBLES, LANE, WORD, WORDS, word
 
-LANE = 8
-WORD = ir.IntType(64)
-WORDS = ir.VectorType(WORD, LANE)
-DOUBLES = ir.VectorType(ir.DoubleType(), LANE)
 NOTHING = float("-inf")
+GROUP = 64  # flags that are read at once
+HALF, LOW = 32, 0xFFFFFFFF  # the halves of a word of counts
 
 
-class Lanes:
+class _Lanes:
     """Loads, stores, constants and loops for one function under construction."""
 
     def __init__(self, builder: Any) -> None:
         self.builder = builder
 
-    def place(self, array: Any, i: Any) -> Any:
-        at = self.builder.gep(array, [i])
-        return self.builder.bitcast(at, ir.VectorType(array.type.pointee, LANE).as_pointer())
-
     def load(self, array: Any, i: Any) -> Any:
-        return self.builder.load(self.place(array, i), align=4 if array.type.pointee == ir.IntType(32) else 8)
+        return v.load(self.builder, array, i)
 
-    def store(self, v: Any, array: Any, i: Any) -> None:
-        self.builder.store(v, self.place(array, i), align=4 if array.type.pointee == ir.IntType(32) else 8)
+    def store(self, x: Any, array: Any, i: Any) -> None:
+        v.store(self.builder, x, array, i)
 
     def spread(self, x: Any) -> Any:
-        zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANE), [0] * LANE)
-        nothing = ir.Constant(ir.VectorType(x.type, LANE), ir.Undefined)
-        one = self.builder.insert_element(nothing, x, ir.Constant(ir.IntType(32), 0))
-        return self.builder.shuffle_vector(one, nothing, zeros)
+        return v.spread(self.builder, x)
 
     def doubles(self, words: Any) -> Any:
         return self.builder.sitofp(words, DOUBLES)
 
+    def halves(self, words: Any) -> tuple[Any, Any]:
+        """The upper and lower halves of words, as doubles."""
+        upper = self.builder.lshr(words, v.same(WORDS, HALF))
+        return self.doubles(upper), self.doubles(self.builder.and_(words, v.same(WORDS, LOW)))
+
     def same(self, value: float) -> Any:
-        return ir.Constant(DOUBLES, [value] * LANE)
+        return v.same(DOUBLES, value)
 
     def variable(self, value: Any) -> Any:
-        return cgutils.alloca_once_value(self.builder, value)
+        return v.variable(self.builder, value)
 
     def greater(self, a: Any, b: Any) -> Any:
-        return self.builder.select(self.builder.fcmp_ordered(">", a, b), a, b)
+        return v.greater(self.builder, a, b)
 
     def over(self, count: Any, body: Callable[[Any], None]) -> None:
         """body(i) for i = 0, 8, … below count."""
-        zero, lane = ir.Constant(WORD, 0), ir.Constant(WORD, LANE)
-        with cgutils.for_range_slice(self.builder, zero, count, lane, WORD) as (i, _):
+        with cgutils.for_range_slice(self.builder, word(0), count, word(LANE), WORD) as (i, _):
             body(i)
 
-    def folded(self, v: Any, join: Callable[[Any, Any], Any]) -> Any:
-        """The eight numbers of a vector joined in pairs."""
-        nothing, width = ir.Constant(v.type, ir.Undefined), LANE
-        while width > 1:
-            width //= 2
-            order = [*range(width, 2 * width), *([0] * (LANE - width))]
-            other = self.builder.shuffle_vector(v, nothing, ir.Constant(ir.VectorType(ir.IntType(32), LANE), order))
-            v = join(v, other)
-        return self.builder.extract_element(v, ir.Constant(ir.IntType(32), 0))
+    def folded(self, x: Any, join: Callable[[Any, Any], Any]) -> Any:
+        return v.fold(self.builder, x, join)
 
 
 @intrinsic
 def _gini_of_words(typingctx: Any, running: Any, worth: Any, count: Any, n: Any, s: Any, least: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        code = Lanes(builder)
+        code = _Lanes(builder)
         n, s, least = (code.spread(x) for x in args[3:])
-        half, low = ir.Constant(WORDS, [32] * LANE), ir.Constant(WORDS, [0xFFFFFFFF] * LANE)
         best = code.variable(code.same(NOTHING))
 
         def body(i: Any) -> None:
-            run = code.load(args[0], i)
-            a, b = code.doubles(builder.lshr(run, half)), code.doubles(builder.and_(run, low))
+            a, b = code.halves(code.load(args[0], i))
             c, d = builder.fsub(n, a), builder.fsub(s, b)
             bbc, dda = builder.fmul(builder.fmul(b, b), c), builder.fmul(builder.fmul(d, d), a)
             w = builder.fdiv(builder.fadd(bbc, dda), builder.fmul(a, c))
@@ -102,7 +89,7 @@ def _gini_of_words(typingctx: Any, running: Any, worth: Any, count: Any, n: Any,
 
 
 @np.errstate(all="ignore")
-def _gini_of_words_plain(running: Any, worth: Any, count: int, n: float, s: float, least: float) -> float:
+def _plain_gini_of_words(running: Any, worth: Any, count: int, n: float, s: float, least: float) -> float:
     best = NOTHING
     for i in range(count):
         a, b = np.float64(int(running[i]) >> 32), np.float64(int(running[i]) & 0xFFFFFFFF)
@@ -114,7 +101,7 @@ def _gini_of_words_plain(running: Any, worth: Any, count: int, n: float, s: floa
 
 # gini_of_words(running, worth, count, n, s, least): worth[i] = (b² c + d² a) / (a c) with a, b the halves of running[i] and c, d what
 # is left of n, s; −∞ where a or c is below `least`. Returns the greatest.
-gini_of_words = _gini_of_words_plain if config.DISABLE_JIT else _gini_of_words
+gini_of_words = _plain_gini_of_words if config.DISABLE_JIT else _gini_of_words
 
 
 @intrinsic
@@ -122,7 +109,7 @@ def _squared_of_sums(
     typingctx: Any, left: Any, real: Any, A: Any, worth: Any, count: Any, W: Any, Z: Any, n: Any, least: Any
 ) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        code = Lanes(builder)
+        code = _Lanes(builder)
         left, real, A, worth, count = args[:5]
         W, Z, n, least = (code.spread(x) for x in args[5:])
         half, zero = code.same(0.5), code.same(0.0)
@@ -148,7 +135,7 @@ def _squared_of_sums(
 
 
 @np.errstate(all="ignore")
-def _squared_plain(
+def _plain_squared_of_sums(
     left: Any, real: Any, A: int, worth: Any, count: int, W: float, Z: float, n: int, least: int
 ) -> None:
     for i in range(count):
@@ -160,13 +147,13 @@ def _squared_plain(
 
 # squared_of_sums(left, real, A, worth, count, W, Z, n, least): worth[i] = (b² c + d² a) / (a c), a, c = W ± real[i] / 2 and
 # b, d = Z ± real[A + i] / 2; −∞ where left[i] or n − left[i] is below `least`, or a or c is not positive
-squared_of_sums = _squared_plain if config.DISABLE_JIT else _squared_of_sums
+squared_of_sums = _plain_squared_of_sums if config.DISABLE_JIT else _squared_of_sums
 
 
 @intrinsic
 def _squares_after(typingctx: Any, cells: Any, at: Any, left: Any, whole: Any, lanes: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        code = Lanes(builder)
+        code = _Lanes(builder)
         cells, at, left, whole, lanes = args
         sums = [code.variable(code.same(0.0)) for _ in range(3)]
 
@@ -186,7 +173,7 @@ def _squares_after(typingctx: Any, cells: Any, at: Any, left: Any, whole: Any, l
     return three(cells, types.int64, left, whole, types.int64), generate
 
 
-def _squares_after_plain(cells: Any, at: int, left: Any, whole: Any, lanes: int) -> tuple[float, float, float]:
+def _plain_squares_after(cells: Any, at: int, left: Any, whole: Any, lanes: int) -> tuple[float, float, float]:
     sums = [0.0, 0.0, 0.0]
     for k in range(lanes):
         left[k] += float(cells[at + k])
@@ -197,13 +184,13 @@ def _squares_after_plain(cells: Any, at: int, left: Any, whole: Any, lanes: int)
 
 # squares_after(cells, at, left, whole, lanes): left[k] += cells[at + k] for all lanes; (Σ left, Σ left², Σ (whole − left)²). All are
 # whole numbers below 2⁵³, so that their sums are exact in any order
-squares_after = _squares_after_plain if config.DISABLE_JIT else _squares_after
+squares_after = _plain_squares_after if config.DISABLE_JIT else _squares_after
 
 
 @intrinsic
 def _clear(typingctx: Any, cells: Any, at: Any, lanes: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        code = Lanes(builder)
+        code = _Lanes(builder)
         nothing = ir.Constant(ir.VectorType(args[0].type.pointee, LANE), None)
         code.over(args[2], lambda k: code.store(nothing, args[0], builder.add(args[1], k)))
         return context.get_dummy_value()
@@ -211,19 +198,19 @@ def _clear(typingctx: Any, cells: Any, at: Any, lanes: Any) -> Any:
     return types.void(cells, types.int64, types.int64), generate
 
 
-def _clear_plain(cells: Any, at: int, lanes: int) -> None:
+def _plain_clear(cells: Any, at: int, lanes: int) -> None:
     for k in range(lanes):
         cells[at + k] = 0
 
 
 # clear(cells, at, lanes): cells[at : at + lanes] = 0; a plain loop becomes a call, which takes longer than this few
-clear = _clear_plain if config.DISABLE_JIT else _clear
+clear = _plain_clear if config.DISABLE_JIT else _clear
 
 
 @intrinsic
 def _gini_of_squares(typingctx: Any, real: Any, A: Any, worth: Any, count: Any, n: Any, least: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        code = Lanes(builder)
+        code = _Lanes(builder)
         real, A, worth, count = args[:4]
         n, least = (code.spread(x) for x in args[4:])
         twice = builder.add(A, A)
@@ -246,7 +233,7 @@ def _gini_of_squares(typingctx: Any, real: Any, A: Any, worth: Any, count: Any, 
 
 
 @np.errstate(all="ignore")
-def _gini_of_squares_plain(real: Any, A: int, worth: Any, count: int, n: float, least: float) -> None:
+def _plain_gini_of_squares(real: Any, A: int, worth: Any, count: int, n: float, least: float) -> None:
     for i in range(count):
         a, c = real[i], n - real[i]
         worth[i] = real[A + i] / a + real[2 * A + i] / c if a >= least and c >= least else NOTHING
@@ -254,13 +241,13 @@ def _gini_of_squares_plain(real: Any, A: int, worth: Any, count: int, n: float, 
 
 # gini_of_squares(real, A, worth, count, n, least): worth[i] = real[A + i] / a + real[2 A + i] / c with a = real[i] and c = n − a;
 # −∞ where a or c is below `least`
-gini_of_squares = _gini_of_squares_plain if config.DISABLE_JIT else _gini_of_squares
+gini_of_squares = _plain_gini_of_squares if config.DISABLE_JIT else _gini_of_squares
 
 
 @intrinsic
-def _greatest_of(typingctx: Any, worth: Any, count: Any) -> Any:
+def _greatest(typingctx: Any, worth: Any, count: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        code = Lanes(builder)
+        code = _Lanes(builder)
         best = code.variable(code.same(NOTHING))
         code.over(args[1], lambda i: builder.store(code.greater(code.load(args[0], i), builder.load(best)), best))
         return code.folded(builder.load(best), code.greater)
@@ -268,17 +255,126 @@ def _greatest_of(typingctx: Any, worth: Any, count: Any) -> Any:
     return types.float64(worth, types.int64), generate
 
 
-def _greatest_plain(worth: Any, count: int) -> float:
+def _plain_greatest(worth: Any, count: int) -> float:
     return max((float(worth[i]) for i in range(count)), default=NOTHING)
 
 
-_greatest = _greatest_plain if config.DISABLE_JIT else _greatest_of
+# greatest(worth, count): the greatest of worth[:count], a multiple of eight, none of them NaN
+greatest = _plain_greatest if config.DISABLE_JIT else _greatest
 
 
-@inlined
-def greatest_of(worth, count):  # type: ignore[no-untyped-def]
-    """The greatest of worth[:count], none of them NaN; up to seven places behind are overwritten."""
-    stop = (count + 7) & -8
-    for i in range(count, stop):
-        worth[i] = -np.inf
-    return _greatest(worth, stop)
+def _sums_up_to(weighted: bool) -> Any:
+    """Without weights draws are added up once."""
+
+    @intrinsic
+    def add_up_to(
+        typingctx: Any, code: Any, t: Any, w: Any, z: Any, m: Any, W: Any, Z: Any, number: Any, real: Any, A: Any
+    ) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            lanes = _Lanes(builder)
+            code, t, w, z, m, W, Z, number, real, A = args
+            nothing, twice = v.same(WORDS, 0), v.same(WORDS, 1)
+            W, Z = lanes.spread(W), lanes.spread(Z)
+
+            def body(i: Any) -> None:
+                own = lanes.load(code, i)
+                sources = (t, z, w) if weighted else (t, z)
+                sums = [lanes.variable(nothing) for _ in sources]
+                with cgutils.for_range_slice(builder, word(0), m, word(1), WORD) as (k, _):
+                    left = builder.icmp_signed("<=", lanes.spread(builder.load(builder.gep(code, [k]))), own)
+                    for total, source in zip(sums, sources):
+                        x = lanes.spread(builder.load(builder.gep(source, [k])))
+                        builder.store(builder.add(builder.load(total), builder.select(left, x, nothing)), total)
+                found = [builder.load(total) for total in sums]
+                lanes.store(found[0], number, i)
+                lanes.store(lanes.doubles(builder.sub(builder.shl(found[-1 if weighted else 0], twice), W)), real, i)
+                lanes.store(lanes.doubles(builder.sub(builder.shl(found[1], twice), Z)), real, builder.add(A, i))
+
+            lanes.over(m, body)
+            return context.get_dummy_value()
+
+        whole = types.int64
+        return types.void(code, t, w, z, whole, whole, whole, number, real, whole), generate
+
+    return add_up_to
+
+
+def _plain_sums_up_to(
+    code: Any, t: Any, w: Any, z: Any, m: int, W: int, Z: int, number: Any, real: Any, A: int
+) -> None:
+    for i in range((m + 7) & -8):
+        left = [k for k in range(m) if code[k] <= code[i]]
+        number[i] = sum(int(t[k]) for k in left)
+        real[i] = float(2 * sum(int(w[k]) for k in left) - int(W))
+        real[A + i] = float(2 * sum(int(z[k]) for k in left) - int(Z))
+
+
+# weighted_up_to(code, t, w, z, m, W, Z, number, real, A): number[i], real[i], real[A + i] = Σ t, 2 Σ w − W, 2 Σ z − Z over the rows k < m
+# with code[k] <= code[i], for all i up to a multiple of eight; drawn_up_to: the same where w is t
+weighted_up_to = _plain_sums_up_to if config.DISABLE_JIT else _sums_up_to(True)
+drawn_up_to = _plain_sums_up_to if config.DISABLE_JIT else _sums_up_to(False)
+
+
+@intrinsic
+def _corners_above(typingctx: Any, hist: Any, running: Any, count: Any, n: Any, s: Any, best: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        code = _Lanes(builder)
+        hist, running, count = args[:3]
+        N, S, best = (code.spread(x) for x in args[3:])
+        above = code.variable(v.same(ir.VectorType(ir.IntType(1), LANE), 0))
+
+        def test(n: Any, s: Any) -> None:
+            left, right = builder.fsub(N, n), builder.fsub(S, s)
+            ours = builder.fadd(builder.fmul(builder.fmul(s, s), left), builder.fmul(builder.fmul(right, right), n))
+            theirs = builder.fmul(best, builder.fmul(n, left))
+            builder.store(builder.or_(builder.load(above), builder.fcmp_ordered(">", ours, theirs)), above)
+
+        def body(i: Any) -> None:
+            n, s = code.halves(code.load(running, i))
+            rows, p = code.halves(code.load(hist, i))
+            test(n, s)
+            test(builder.fsub(n, builder.fsub(rows, p)), s)
+            test(builder.fsub(n, p), builder.fsub(s, p))
+
+        code.over(count, body)
+        return v.bits_of(builder, builder.load(above))
+
+    real = types.float64
+    return types.int64(hist, running, types.int64, real, real, real), generate
+
+
+def _plain_corners_above(hist: Any, running: Any, count: int, n: float, s: float, best: float) -> int:
+    above = 0
+    for i in range(count):
+        rows, own = int(hist[i]) >> HALF, int(hist[i]) & LOW
+        left, positives = int(running[i]) >> HALF, int(running[i]) & LOW
+        for a, b in ((left, positives), (left - rows + own, positives), (left - own, positives - own)):
+            c, d = n - a, s - b
+            above |= int(b * b * c + d * d * a > best * (a * c)) << (i % LANE)
+    return above
+
+
+# corners_above(hist, running, count, n, s, best): bit i % 8 is set where a corner of cell i scores more than `best`; count: a multiple of eight
+corners_above = _plain_corners_above if config.DISABLE_JIT else _corners_above
+
+
+@intrinsic
+def _taken(typingctx: Any, flags: Any, first: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        none = v.same(ir.VectorType(BYTE, GROUP), 0)
+        raised = builder.icmp_unsigned("!=", v.load(builder, *args, GROUP), none)
+        v.store(builder, none, *args)
+        return v.bits_of(builder, raised)
+
+    return types.uint64(flags, types.int64), generate
+
+
+def _plain_taken(flags: Any, first: int) -> Any:
+    word = sum(1 << i for i in range(GROUP) if flags[first + i])
+    for i in range(GROUP):
+        flags[first + i] = 0
+    return np.uint64(word)
+
+
+# taken(flags, first): the flags of 64 cells as bits, of one byte each; they are lowered
+taken = _plain_taken if config.DISABLE_JIT else _taken

@@ -1,0 +1,65 @@
+"""Single numbers taken apart as Numba has no words for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import config, types
+from numba.extending import intrinsic
+
+from assay.compiled.simd.vectors import DOUBLE, WORD, word
+
+ROUND = 6755399441055744.0  # 1.5·2^52: adding it leaves the nearest whole number in the lowest bits
+
+
+@intrinsic
+def _power_of_two(typingctx: Any, shifted: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        power = builder.shl(builder.add(builder.bitcast(args[0], WORD), word(1023)), word(52))
+        return builder.bitcast(power, DOUBLE)
+
+    return types.float64(types.float64), generate
+
+
+def _plain_power_of_two(shifted: float) -> float:
+    return float(np.ldexp(1.0, int(shifted - ROUND)))
+
+
+# power_of_two(shifted): 2^k from the double ROUND + k
+power_of_two = _plain_power_of_two if config.DISABLE_JIT else _power_of_two
+
+
+@intrinsic
+def _lowest_bit(typingctx: Any, word: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.uint64), generate
+
+
+def _plain_lowest_bit(word: Any) -> int:
+    return (int(word) & -int(word)).bit_length() - 1
+
+
+# lowest_bit(word): the place of the lowest bit of a word that is not zero
+lowest_bit = _plain_lowest_bit if config.DISABLE_JIT else _lowest_bit
+
+
+@intrinsic
+def _is_single(typingctx: Any, array: Any) -> Any:
+    single = array.dtype == types.float32
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return ir.Constant(ir.IntType(1), int(single))
+
+    return types.boolean(array), generate
+
+
+def _plain_is_single(array: Any) -> bool:
+    return bool(array.dtype == np.float32)
+
+
+# is_single(array): whether its numbers are float32; known when a loop is compiled
+is_single = _plain_is_single if config.DISABLE_JIT else _is_single
