@@ -46,10 +46,10 @@ def forgotten(text):
     found = []
     for function in (n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.FunctionDef)):
         own, kept = _own(function), {}
-        for call in _called(function, "alive"):
+        for call in _called(function, "keep_alive"):
             for array in call.args[0].elts:
                 kept[array.id] = max(kept.get(array.id, 0), call.lineno)
-        for call in _called(function, "bare"):
+        for call in _called(function, "data_pointer"):
             name = _root(call.args[0])
             if name is None or (name in own and kept.get(name, 0) <= call.lineno):
                 found.append((function.name, ast.unparse(call)))
@@ -67,7 +67,10 @@ def test_every_array_whose_address_is_taken_is_kept(file):
         ("def f(n):\n s = empty(n)\n p = data_pointer(s)\n use(p)", ["data_pointer(s)"]),
         ("def f(n):\n s = empty(n)\n p = data_pointer(s)\n use(p)\n keep_alive((s,))", []),
         ("def f(n):\n s = empty(n)\n keep_alive((s,))\n p = data_pointer(s)", ["data_pointer(s)"]),
-        ("def f(n):\n s, t = empty(n), empty(n)\n p = data_pointer(s[1:]), data_pointer(t)\n keep_alive((t,))", ["data_pointer(s[1:])"]),
+        (
+            "def f(n):\n s, t = empty(n), empty(n)\n p = data_pointer(s[1:]), data_pointer(t)\n keep_alive((t,))",
+            ["data_pointer(s[1:])"],
+        ),
         ("def f(n):\n use(data_pointer(empty(n)))", ["data_pointer(empty(n))"]),
         ("def f(a, t):\n part = a[1:]\n use(data_pointer(a), data_pointer(part), data_pointer(t.x))", []),
     ],

@@ -11,7 +11,7 @@ from numba import njit
 import assay
 from assay.compiled.simd.memory import data_pointer
 from assay.hypotheses.trees import coded, growing, orchard
-from assay.loops.tree.two_hopes import hopes, run_up
+from assay.loops.tree.two_hopes import run_up, upper_bounds
 
 PARTS = ("feature_", "cut_", "missing_left_", "leaf_", "table_")
 
@@ -69,10 +69,10 @@ def test_rows_walked_down_end_where_rows_that_go_along_end(
 
 
 @njit
-def _hopes(hist, running, used, n, s, best):  # type: ignore[no-untyped-def]
+def _candidates(hist, running, used, n, s, best):  # type: ignore[no-untyped-def]
     zero = np.uint64(0)
     run_up(data_pointer(hist), used + 1, zero, zero, zero, zero, data_pointer(running))
-    return hopes(data_pointer(hist), data_pointer(running), used, n, s, best)
+    return upper_bounds(data_pointer(hist), data_pointer(running), used, n, s, best)
 
 
 def test_a_column_without_hope_holds_no_better_split() -> None:
@@ -88,7 +88,7 @@ def test_a_column_without_hope_holds_no_better_split() -> None:
         a, b = np.cumsum(times)[:-1], np.cumsum(times * label)[:-1]
         score = (b * b / a + (s - b) ** 2 / (n - a)).max()
         best = s * s / n + rng.random() * 2 * (score - s * s / n) + 1e-9
-        hope = _hopes(hist, running, used, n, s, best)
+        hope = _candidates(hist, running, used, n, s, best)
         assert hope & ~2 == 0
         hopeless += hope == 0
         if score >= best:

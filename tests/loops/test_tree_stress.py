@@ -20,7 +20,7 @@ import sys, warnings
 import numpy as np
 warnings.simplefilter("ignore")
 np.seterr(all="ignore")
-import assay.loops.tree.bare as bare
+import assay.compiled.simd.memory as memory
 
 
 class Checked:
@@ -39,7 +39,7 @@ class Checked:
         self.flat[i] = value
 
 
-bare.bare = Checked
+memory.data_pointer = Checked
 """
 FITS = """
 import hashlib, sys

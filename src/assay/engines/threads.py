@@ -151,19 +151,28 @@ class Threads(Engine):
         return 1 if getattr(_inside, "busy", False) else self.workers
 
     def together(self, run: Callable[[int], Result], ranks: int) -> list[Result]:
-        """run(0) … run(ranks − 1), all at the same time, so that they may wait for each other: each on a thread of its own, not of the pool."""
+        """run(0) … run(ranks − 1), all at the same time, so that they may wait for each other: each on a thread of its own, not of the pool. What one of
+        them raises is raised here, after all have ended: others must not wait for one that has failed."""
         found: dict[int, Result] = {}
+        failed: list[BaseException] = []
 
         def one(rank: int) -> None:
-            found[rank] = _call(run, rank)
+            try:
+                found[rank] = _call(run, rank)
+            except BaseException as error:
+                failed.append(error)
 
         others = [threading.Thread(target=one, args=(rank,), daemon=True) for rank in range(1, ranks)]
         with one_thread_blas():
             for thread in others:
                 thread.start()
-            found[0] = run(0)
-            for thread in others:
-                thread.join()
+            try:
+                found[0] = run(0)
+            finally:
+                for thread in others:
+                    thread.join()
+        if failed:
+            raise failed[0]
         return [found[rank] for rank in range(ranks)]
 
     def open(self, rows: Rows) -> Rows:

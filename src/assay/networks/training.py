@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.compiled.barrier import APART
+from assay.compiled.barrier import APART, break_barrier
 from assay.compiled.simd.networks import SHORT
 from assay.engines.threads import Threads
 from assay.loops.network.activations import NAMES
-from assay.loops.network.epoch import add_gradient, give_outputs, run_epochs
+from assay.loops.network.epoch import BatchPlan, Team, add_gradient, give_outputs, run_epochs
 from assay.loops.network.losses import HINGE, LOG, SIGNS, SOFTMAX, SQUARED
-from assay.loops.network.rules import ADAM, SGD
+from assay.loops.network.passes import Examples, LayerTable, Parameters, Workspace
+from assay.loops.network.rules import ADAM, SGD, Update
 from assay.loops.network.shuffling import shuffled
 from assay.networks.aligned import aligned
 from assay.networks.prepared import Prepared as Prepared
@@ -85,7 +86,12 @@ class _Room(NamedTuple):
     pieces: int
     units: Array
     work: int
-    arrays: list[Array]
+    arrays: Workspace
+
+
+def _examples(rows: Prepared, visited: Array) -> Examples:
+    """Rows as the loops want them, and the numbers of those that they visit."""
+    return Examples(rows.X, rows.X.shape[1], rows.codes, rows.targets, rows.weights, visited)
 
 
 class Trainer:
@@ -99,19 +105,20 @@ class Trainer:
         outputs = shape.widths[-1]
         self.what = {"squared": SQUARED, "signs": SIGNS, "hinge": HINGE}.get(loss, LOG if outputs == 1 else SOFTMAX)
         self._rooms: dict[int, _Room] = {}
-        self._desks: dict[int, list[Array]] = {}
+        self._desks: dict[int, Workspace] = {}
 
     @property
     def layers(self) -> list[Layer]:
         """The weights as they are now."""
         return self.shape.layers(self.P)
 
-    def _fixed(self) -> tuple[Any, ...]:
-        weights, biases, _ = self.shape.places
-        return np.array(self.shape.widths, dtype=np.int64), self.shape.wide, self.shape.used, weights, biases
-
-    def _kind(self) -> tuple[int, int, bool, int]:
-        return NAMES.index(self.shape.activation), self.what, self.shape.output_bias, self.shape.widths[-1]
+    def _table(self) -> LayerTable:
+        """The layers as the loops want them."""
+        shape = self.shape
+        weights, biases, _ = shape.places
+        real, last = np.array(shape.widths, dtype=np.int64), len(shape.widths) - 1
+        places = (real, shape.wide, shape.used, weights, biases)
+        return LayerTable(last, *places, NAMES.index(shape.activation), self.what, shape.output_bias, shape.widths[-1])
 
     def epoch(self, rows: Prepared, order: Array, batch: int, rule: Rule) -> Judged:
         """Go through the rows in `order`, `batch` at a time, and change the weights after each; losses are those before each change."""
@@ -157,7 +164,7 @@ class Trainer:
             pieces = max(1, -(-batch // PIECE))
             units, work = self.shape.units(-(-batch // pieces) + SHORT)
             sizes = (2 * pieces * len(self.P), *[pieces * work] * 4)
-            arrays = [aligned(size, self.dtype) for size in sizes]
+            arrays = Workspace(*(aligned(size, self.dtype) for size in sizes))
             self._rooms[batch] = _Room(pieces, units, work, arrays)
         return self._rooms[batch]
 
@@ -170,24 +177,34 @@ class Trainer:
         ranks = sharing.best(self._most_threads(batch))
         P, M, V, turned = (self._each(ranks, a) for a in (self.P, self.M, self.V, self.shape.turned(self.P)))
         summed, flags = aligned((ranks, len(self.P)), self.dtype), aligned(ranks * APART, np.int64)
-        numbers = np.array(
-            [rule.rate, rule.penalty, rule.momentum, rule.beta1, rule.beta2, rule.small], dtype=self.dtype
-        )
-        how = ADAM if rule.how == "adam" else SGD
+        weights = Parameters(P, turned, M, V, summed, len(self.P))
         place = np.array([order.seed, order.epoch, order.start], dtype=np.int64)
-        visited = np.empty_like(order.rows)
+        plan = BatchPlan(order.rows, order.shuffles, place, batch, room.pieces, room.units, room.work)
+        examples, table, update = _examples(rows, np.empty_like(order.rows)), self._table(), self._update(rule)
 
         def run(rank: int) -> int:
-            return int(
-                run_epochs(*rows[:3], rows.weights, order.rows, visited, order.shuffles, place, batch, room.pieces, *self._fixed(), room.units,
-                           room.work, *self._kind(), how, P, turned, M, V, summed, *room.arrays, self.decays, numbers, rule.nesterov,
-                           rule.dropout, rule.seed, self.begun, rank, ranks, flags, sums, states)
-            )  # fmt: skip
+            try:
+                team = Team(rank, ranks, flags)
+                return int(run_epochs(examples, plan, table, room.arrays, weights, update, team, sums, states))
+            except BaseException:
+                break_barrier(flags, rank)
+                raise
 
-        self.begun = run(0) if ranks == 1 else self.workers.together(run, ranks)[0]
+        try:
+            self.begun = run(0) if ranks == 1 else self.workers.together(run, ranks)[0]
+        except BaseException:  # a thread may not have begun
+            for rank in range(ranks):
+                break_barrier(flags, rank)
+            raise
         self.P, self.M, self.V = P[0], M[0], V[0]
         batches = -(-len(order.rows) // batch) * len(sums)
         sharing.took(ranks, (time.perf_counter() - start) / batches)
+
+    def _update(self, rule: Rule) -> Update:
+        numbers = (rule.rate, rule.penalty, rule.momentum, rule.beta1, rule.beta2, rule.small)
+        how = ADAM if rule.how == "adam" else SGD
+        given = np.array(numbers, dtype=self.dtype)
+        return Update(how, given, self.decays, rule.nesterov, rule.dropout, rule.seed, self.begun)
 
     def _each(self, ranks: int, numbers: Array) -> Array:
         """A copy of the numbers for each thread."""
@@ -209,41 +226,25 @@ class Trainer:
     def _gradient_part(
         self, rows: Prepared, units: Array, work: int, turned: Array, first: int
     ) -> tuple[Floats, Array]:
-        G, (Z, A, D, S) = aligned(len(self.P), self.dtype), self._desk(work)
-        sums, stop = np.zeros(2), min(first + STRETCH, len(rows.X))
-        add_gradient(
-            *rows[:3],
-            rows.weights,
-            first,
-            stop,
-            *self._fixed(),
-            units,
-            *self._kind(),
-            self.P,
-            turned,
-            G,
-            Z,
-            A,
-            D,
-            S,
-            sums,
-        )
-        return sums, G
+        room = self._desk(work)._replace(G=aligned(len(self.P), self.dtype))
+        sums, visited = np.zeros(2), np.arange(first, min(first + STRETCH, len(rows.X)))
+        add_gradient(_examples(rows, visited), self._table(), units, self.P, turned, room, sums)
+        return sums, room.G
 
-    def _desk(self, work: int) -> list[Array]:
+    def _desk(self, work: int) -> Workspace:
         """Room for the units of some rows, of this thread: new room is touched for the first time at the price of a page fault each 4 kB."""
         here = threading.get_ident()
         if here not in self._desks:
-            self._desks[here] = [aligned(work, self.dtype) for _ in range(4)]
+            nothing = aligned(0, self.dtype)
+            self._desks[here] = Workspace(nothing, *(aligned(work, self.dtype) for _ in range(4)))
         return self._desks[here]
 
     def outputs(self, X: Array) -> Floats:
         """f(x) of rows with filled columns: (n, outputs)."""
         units, work = self.shape.units(STRETCH + SHORT)
         F = np.empty((len(X), self.shape.widths[-1]), dtype=self.dtype)
-        Z, A = self._desk(work)[:2]
-        what = NAMES.index(self.shape.activation)
+        room, table = self._desk(work), self._table()
         for first in range(0, len(X), STRETCH):
             stop = min(first + STRETCH, len(X))
-            give_outputs(X, first, stop, *self._fixed(), units, what, self.P, Z, A, F)
+            give_outputs(X, first, stop, table, units, self.P, room, F)
         return F.astype(np.float64)

@@ -23,81 +23,54 @@ WIDE, NARROW = (32, 16) if AVX512 else (16, 16)
 
 
 def _tile(rows: int, lanes: int) -> Any:
-    """An intrinsic: tile(A, at, row, k, B, from, row of B, many, C, to, row of C, begin, begun, from, row of begun)."""
+    """tile(A, B, C, i, j, many, begin, begun): C[i + q, j + l] = Σ_{k < many} A[i + q, k] B[k, j + l], q < rows, l < lanes, and where `begin` is not 0
+    + begun[i + q, j + l]. Matrices are (data, at, row, column): entry (i, j) at data[at + i row + j column]; column is 1 but for A."""
 
     @intrinsic
-    def tile(
-        typingctx: Any,
-        A: Any,
-        a: Any,
-        ai: Any,
-        ak: Any,
-        B: Any,
-        b: Any,
-        bk: Any,
-        many: Any,
-        C: Any,
-        c: Any,
-        ci: Any,
-        begin: Any,
-        begun: Any,
-        i: Any,
-        ii: Any,
-    ) -> Any:
-        kind = v.kind_of(A, lanes)
+    def tile(typingctx: Any, A: Any, B: Any, C: Any, i: Any, j: Any, many: Any, begin: Any, begun: Any) -> Any:
+        kind, whole = v.kind_of(A.types[0], lanes), types.int64
 
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            A, a, ai, ak, B, b, bk, many, C, c, ci, begin, begun, i, ii = args
+            _, _, _, i, j, many, begin, _ = args
+
+            def fields(number: int) -> list[Any]:
+                return [builder.extract_value(args[number], field) for field in range(4)]
+
+            (a, a_at, a_row, a_column), (b, b_at, b_row, _) = fields(0), fields(1)
+            (c, c_at, c_row, _), (d, d_at, d_row, _) = fields(2), fields(7)
             sums = [v.variable(builder, kind.all(0.0)) for _ in range(rows)]
-            places = [builder.add(c, builder.mul(ci, word(q))) for q in range(rows)]
+            corner = builder.add(d_at, builder.add(builder.mul(i, d_row), j))
             with builder.if_then(builder.icmp_signed("!=", begin, word(0))):
                 for q, total in enumerate(sums):
-                    place = builder.add(i, builder.mul(ii, word(q)))
-                    builder.store(kind.load(builder, begun, place), total)
+                    builder.store(kind.load(builder, d, builder.add(corner, builder.mul(d_row, word(q)))), total)
+            left, right = builder.add(a_at, builder.mul(i, a_row)), builder.add(b_at, j)
             with cgutils.for_range(builder, many) as loop:
-                y = kind.load(builder, B, builder.add(b, builder.mul(loop.index, bk)))
-                first = builder.add(a, builder.mul(loop.index, ak))
+                y = kind.load(builder, b, builder.add(right, builder.mul(loop.index, b_row)))
+                first = builder.add(left, builder.mul(loop.index, a_column))
                 for q, total in enumerate(sums):
-                    x = builder.load(builder.gep(A, [builder.add(first, builder.mul(ai, word(q)))]))
+                    x = builder.load(builder.gep(a, [builder.add(first, builder.mul(a_row, word(q)))]))
                     builder.store(v.multiply_add(builder, kind.spread(builder, x), y, builder.load(total)), total)
-            for total, place in zip(sums, places):
-                v.store(builder, builder.load(total), C, place)
+            corner = builder.add(c_at, builder.add(builder.mul(i, c_row), j))
+            for q, total in enumerate(sums):
+                v.store(builder, builder.load(total), c, builder.add(corner, builder.mul(c_row, word(q))))
             return context.get_dummy_value()
 
-        whole = types.int64
-        return types.void(
-            A, whole, whole, whole, A, whole, whole, whole, A, whole, whole, whole, A, whole, whole
-        ), generate
+        return types.void(A, B, C, whole, whole, whole, whole, begun), generate
 
-    def plain(
-        A: Any,
-        a: int,
-        ai: int,
-        ak: int,
-        B: Any,
-        b: int,
-        bk: int,
-        many: int,
-        C: Any,
-        c: int,
-        ci: int,
-        begin: int,
-        begun: Any,
-        i: int,
-        ii: int,
-    ) -> None:
-        for q in range(rows):
-            total = begun[i + q * ii : i + q * ii + lanes].copy() if begin else np.zeros(lanes, dtype=C.dtype)
+    def plain(A: Any, B: Any, C: Any, i: int, j: int, many: int, begin: int, begun: Any) -> None:
+        for q in range(i, i + rows):
+            first = begun.at + q * begun.row + j
+            total = begun.data[first : first + lanes].copy() if begin else np.zeros(lanes, dtype=C.data.dtype)
             for k in range(many):
-                total += A[a + q * ai + k * ak] * B[b + k * bk : b + k * bk + lanes]
-            C[c + q * ci : c + q * ci + lanes] = total
+                at = B.at + k * B.row + j
+                total += A.data[A.at + q * A.row + k * A.column] * B.data[at : at + lanes]
+            to = C.at + q * C.row + j
+            C.data[to : to + lanes] = total
 
     return plain if config.DISABLE_JIT else tile
 
 
 tall_wide, tall_narrow = _tile(TALL, WIDE), _tile(TALL, NARROW)
-
-
 short_wide, short_narrow = _tile(SHORT, WIDE), _tile(SHORT, NARROW)
 
 
@@ -149,26 +122,13 @@ copy_lanes = _plain_copy_lanes if config.DISABLE_JIT else _copy_lanes
 
 
 @intrinsic
-def _adapt_lanes(
-    typingctx: Any,
-    P: Any,
-    M: Any,
-    V: Any,
-    G: Any,
-    decays: Any,
-    k: Any,
-    rate: Any,
-    penalty: Any,
-    beta1: Any,
-    beta2: Any,
-    small: Any,
-) -> Any:
+def _adapt_lanes(typingctx: Any, P: Any, M: Any, V: Any, G: Any, decays: Any, k: Any, rates: Any) -> Any:
     kind = v.kind_of(P, NARROW)
-    number = P.dtype
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        P, M, V, G, decays, k = args[:6]
-        rate, penalty, beta1, beta2, small = (kind.spread(builder, x) for x in args[6:])
+        P, M, V, G, decays, k, rates = args
+        numbers = (builder.extract_value(rates, field) for field in range(5))
+        rate, penalty, beta1, beta2, small = (kind.spread(builder, x) for x in numbers)
         p, m, s, g, decay = (kind.load(builder, array, k) for array in (P, M, V, G, decays))
         g = v.multiply_add(builder, builder.fmul(penalty, decay), p, g)
         m = v.multiply_add(builder, beta1, m, builder.fmul(builder.fsub(kind.all(1.0), beta1), g))
@@ -179,12 +139,11 @@ def _adapt_lanes(
             v.store(builder, x, array, k)
         return context.get_dummy_value()
 
-    return types.void(P, P, P, P, P, types.int64, number, number, number, number, number), generate
+    return types.void(P, P, P, P, P, types.int64, types.UniTuple(P.dtype, 5)), generate
 
 
-def _plain_adapt_lanes(
-    P: Any, M: Any, V: Any, G: Any, decays: Any, k: int, rate: Any, penalty: Any, beta1: Any, beta2: Any, small: Any
-) -> None:
+def _plain_adapt_lanes(P: Any, M: Any, V: Any, G: Any, decays: Any, k: int, rates: Any) -> None:
+    rate, penalty, beta1, beta2, small = rates
     at = slice(k, k + NARROW)
     g = G[at] + penalty * decays[at] * P[at]
     M[at] = beta1 * M[at] + (1 - beta1) * g
@@ -192,4 +151,5 @@ def _plain_adapt_lanes(
     P[at] -= rate * M[at] / (np.sqrt(V[at]) + small)
 
 
+# adapt_lanes(P, M, V, G, decays, k, (rate, penalty, β₁, β₂, ε)): Adam's step of the weights k … k + NARROW − 1
 adapt_lanes = _plain_adapt_lanes if config.DISABLE_JIT else _adapt_lanes

@@ -25,7 +25,7 @@ from assay.compiled.simd.neighbours import (
     near_manhattan,
 )
 from assay.compiled.simd.scalars import lowest_bit
-from assay.loops.neighbours.keep import bared, keep
+from assay.loops.neighbours.keep import keep, kept_pointers
 
 COLUMNS = 32  # after which one looks whether all rows are too far already
 ONE = np.uint64(1)
@@ -82,7 +82,7 @@ def compare(tile, first, stop, Q, kind, p, without, kept):  # type: ignore[no-un
     """Keep of the rows first … stop − 1, laid out in `tile`, those within the limits of the queries Q (m, d)."""
     d = Q.shape[1]
     total = np.empty(PANEL)
-    rows, r, into = data_pointer(tile), data_pointer(total), bared(kept)
+    rows, r, into = data_pointer(tile), data_pointer(total), kept_pointers(kept)
     for g in range((stop - first + PANEL - 1) // PANEL):
         for i in range(Q.shape[0]):
             q = data_pointer(Q[i])

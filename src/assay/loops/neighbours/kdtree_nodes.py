@@ -72,7 +72,7 @@ class Scale(NamedTuple):
 
 
 @inlined
-def bare_nodes(tree):  # type: ignore[no-untyped-def]
+def nodes_pointers(tree):  # type: ignore[no-untyped-def]
     start, boxes, blocks = data_pointer(tree.start), data_pointer(tree.boxes), data_pointer(tree.blocks)
     return Nodes(
         tree.depth, start, boxes, blocks, data_pointer(tree.number), data_pointer(tree.alike), data_pointer(tree.least)
@@ -80,7 +80,7 @@ def bare_nodes(tree):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def bare_scale(scale):  # type: ignore[no-untyped-def]
+def scale_pointers(scale):  # type: ignore[no-untyped-def]
     return Scale(
         data_pointer(scale.centre),
         scale.half,

@@ -19,12 +19,12 @@ from assay.loops.neighbours.kdtree_nodes import (
     BLOCKS,
     LEAF,
     LEVELS,
-    bare_nodes,
-    bare_scale,
     exact,
     limit_of,
     near_block,
+    nodes_pointers,
     place_query,
+    scale_pointers,
 )
 from assay.loops.neighbours.pairs import replace_last, sort_pairs
 
@@ -115,7 +115,7 @@ def _in_vain(dims, norm, alike, i, level, q, d, k, tree, scale, far, best, index
 
 @inlined
 def _ask(dims, norm, q, d, k, without, home, tree, scale, room, best, index):  # type: ignore[no-untyped-def]
-    """The k nearest rows of one query in best, index; all arrays bare."""
+    """The k nearest rows of one query in best, index; all arrays are addresses."""
     for j in range(k):
         best[j] = np.inf
         index[j] = NOBODY
@@ -165,7 +165,7 @@ def homes(dims, norm, Q, tree, scale, first, place):  # type: ignore[no-untyped-
     TOGETHER queries go down side by side, so that none waits for the memory alone."""
     m, d = Q.shape
     low, high = np.empty((TOGETHER, d), np.float32), np.empty((TOGETHER, d), np.float32)
-    nodes, how, node = bare_nodes(tree), bare_scale(scale), np.zeros(TOGETHER, np.int64)
+    nodes, how, node = nodes_pointers(tree), scale_pointers(scale), np.zeros(TOGETHER, np.int64)
     for begin in range(0, m, TOGETHER):
         count = min(TOGETHER, m - begin)
         for j in range(count):
@@ -197,7 +197,7 @@ def nearest(dims, norm, Q, without, tree, scale, place, best, index):  # type: i
         data_pointer(near),
         data_pointer(far),
     )
-    nodes, how = bare_nodes(tree), bare_scale(scale)
+    nodes, how = nodes_pointers(tree), scale_pointers(scale)
     for j in range(place.shape[0]):
         i, home = place[j] & 0xFFFFFFFF, place[j] >> 32
         if j + AHEAD < place.shape[0]:

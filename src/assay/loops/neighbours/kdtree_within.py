@@ -17,12 +17,12 @@ from assay.loops.neighbours.kdtree_nodes import (
     BLOCKS,
     LEAF,
     LEVELS,
-    bare_nodes,
-    bare_scale,
     exact,
     limit_of,
     near_block,
+    nodes_pointers,
     place_query,
+    scale_pointers,
     sure_of,
 )
 from assay.loops.neighbours.kdtree_query import ONE, ROOM
@@ -51,7 +51,7 @@ def within(dims, norm, Q, radius, tree, scale, place):  # type: ignore[no-untype
     d = Q.shape[1]
     low, high, stack = np.empty(d, np.float32), np.empty(d, np.float32), np.empty(ROOM, np.int64)
     near, far = np.empty(LANE, np.float32), np.empty(LANE)
-    nodes, how = bare_nodes(tree), bare_scale(scale)
+    nodes, how = nodes_pointers(tree), scale_pointers(scale)
     stop, r, rows = np.empty(place.shape[0], np.int64), np.empty(1024), np.empty(1024, np.int64)
     count = 0
     for j in range(place.shape[0]):
@@ -123,7 +123,7 @@ def count_within(dims, norm, n, Q, radius, tree, scale, place, counts):  # type:
     d = Q.shape[1]
     low, high, stack = np.empty(d, np.float32), np.empty(d, np.float32), np.empty(ROOM, np.int64)
     near, far = np.empty(LANE, np.float32), np.empty(LANE)
-    nodes, how = bare_nodes(tree), bare_scale(scale)
+    nodes, how = nodes_pointers(tree), scale_pointers(scale)
     for j in range(place.shape[0]):
         i = place[j] & 0xFFFFFFFF
         q, most = data_pointer(Q[i]), radius[i]

@@ -31,7 +31,7 @@ class Kept(NamedTuple):
 
 
 @inlined
-def bared(kept):  # type: ignore[no-untyped-def]
+def kept_pointers(kept):  # type: ignore[no-untyped-def]
     """The same with addresses for arrays."""
     r, row, query = data_pointer(kept.r), data_pointer(kept.row), data_pointer(kept.query)
     return Kept(kept.what, kept.k, data_pointer(kept.limit), r, row, query, data_pointer(kept.used))
@@ -68,7 +68,7 @@ def enter(r, row, far, index, at, k):  # type: ignore[no-untyped-def]
 
 @inlined
 def keep(r, row, i, kept):  # type: ignore[no-untyped-def]
-    """A row that is within the limit of query i; all arrays bare."""
+    """A row that is within the limit of query i; all arrays are addresses."""
     if kept.what == NEAREST:
         at = i * kept.k
         enter(r, row, kept.r, kept.row, at, kept.k)

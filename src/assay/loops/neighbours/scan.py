@@ -11,7 +11,7 @@ from assay.compiled import inlined, jit
 from assay.compiled.simd.memory import data_pointer, prefetch_at
 from assay.compiled.simd.neighbours import PANEL
 from assay.compiled.simd.scalars import lowest_bit
-from assay.loops.neighbours.keep import bared, keep
+from assay.loops.neighbours.keep import keep, kept_pointers
 
 COLUMNS = 32  # after which one looks whether all four are too far already
 AHEAD, SOME = (
@@ -22,7 +22,7 @@ ONE = np.uint64(1)
 
 
 @inlined
-def _hopes(bits, step, first, stop, without, m, row, query):  # type: ignore[no-untyped-def]
+def _candidates(bits, step, first, stop, without, m, row, query):  # type: ignore[no-untyped-def]
     """row, query [:count]: the pairs whose bits are set. Returns count."""
     count = 0
     for i in range(m):
@@ -68,8 +68,14 @@ def scan(bits, first, stop, Z, Q, without, row, query, kept):  # type: ignore[no
     """Keep of the rows first … stop − 1 of Z, of which bits (≥ m, panels) rule some out, those within the limits of the queries Q (m, d).
     Returns how many pairs were compared; row and query: room for all of them and one more."""
     d = Q.shape[1]
-    rows, queries, z, q, into = data_pointer(row), data_pointer(query), data_pointer(Z), data_pointer(Q), bared(kept)
-    count = _hopes(data_pointer(bits), bits.shape[1], first, stop, without, Q.shape[0], rows, queries)
+    rows, queries, z, q, into = (
+        data_pointer(row),
+        data_pointer(query),
+        data_pointer(Z),
+        data_pointer(Q),
+        kept_pointers(kept),
+    )
+    count = _candidates(data_pointer(bits), bits.shape[1], first, stop, without, Q.shape[0], rows, queries)
     for p in range(0, count, 4):
         for ahead in range(p + AHEAD, min(p + AHEAD + 4, count)):
             for j in range(0, min(d, SOME), 8):

@@ -21,7 +21,7 @@ def needs_no_sums(what):  # type: ignore[no-untyped-def]
 
 @inner
 def activate(what, Z, A, at, many):  # type: ignore[no-untyped-def]
-    """A[at + i] = φ(Z[at + i]) for i < many, a multiple of NARROW; bare addresses, of one array where φ needs no sums."""
+    """A[at + i] = φ(Z[at + i]) for i < many, a multiple of NARROW; addresses, of one array where φ needs no sums."""
     if what == RELU:
         for i in range(at, at + many, NARROW):
             relu_of(Z, A, i)

@@ -2,56 +2,143 @@
 
 All arrays are flat. Layer layer = 1 … L has weights (wide[layer − 1], wide[layer]) at weights[layer] and biases at biases[layer] of the parameters P; its sums, outputs and slopes
 are (rows, wide[layer]) at units[layer] of Z, A and D; where outputs say what the slopes are, the sums are not kept. Layer layer has real[layer] units, and widths are multiples of NARROW; what fills them has weights of zero
-and keeps them, and beyond `used` (multiples of SHORT) nothing is multiplied.
+and keeps them, and beyond `used` (multiples of SHORT) nothing is multiplied. Python hands over tuples of arrays; loops take their addresses once (`…_pointers`) and pass these on.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
-from assay.compiled import inner
+import numpy as np
+
+from assay.compiled import inlined, inner
+from assay.compiled.simd.memory import data_pointer
 from assay.compiled.simd.networks import NARROW, sum_rows
 from assay.loops.network.activations import IDENTITY, LOGISTIC, activate, needs_no_sums, times_slope
 from assay.loops.network.dropping import drop, drop_slopes, key_of
 from assay.loops.network.losses import SOFTMAX, row_loss, softmax_loss
-from assay.loops.network.products import multiply
+from assay.loops.network.products import Strided, multiply
 
 MUCH = 1e200  # times the most outputs there can be is still a number
 
 
+class LayerTable(NamedTuple):
+    """Where the layers 1 … last lie, as above; the codes of activation and loss, whether outputs have a bias, and how many there are."""
+
+    last: int
+    real: Any
+    wide: Any
+    used: Any
+    weights: Any
+    biases: Any
+    what: int
+    loss: int
+    bias: bool
+    outputs: int
+
+
+class Examples(NamedTuple):
+    """Rows X of d numbers with their codes of classes, or targets, and weights c; rows: the numbers of those that are visited, in order."""
+
+    X: Any
+    d: int
+    codes: Any
+    targets: Any
+    c: Any
+    rows: Any
+
+
+class Workspace(NamedTuple):
+    """Gradients G; sums Z, outputs A and slopes D of units, and as much room S."""
+
+    G: Any
+    Z: Any
+    A: Any
+    D: Any
+    S: Any
+
+
+class Parameters(NamedTuple):
+    """Weights P, those of layers above the first transposed, and what the rule remembers, M and V; summed: room for a gradient; `size` numbers each."""
+
+    P: Any
+    turned: Any
+    M: Any
+    V: Any
+    summed: Any
+    size: int
+
+
+class Dropout(NamedTuple):
+    """`share` of the hidden units are left out, others taken `times` = 1 / (1 − share); drawn by the seed and the numbers of batch and piece."""
+
+    share: float
+    times: Any
+    seed: int
+    batch: int
+    piece: int
+
+
+@inlined
+def layer_pointers(net):  # type: ignore[no-untyped-def]
+    return LayerTable(
+        net.last,
+        data_pointer(net.real),
+        data_pointer(net.wide),
+        data_pointer(net.used),
+        data_pointer(net.weights),
+        data_pointer(net.biases),
+        net.what,
+        net.loss,
+        net.bias,
+        net.outputs,
+    )
+
+
+@inlined
+def example_pointers(examples):  # type: ignore[no-untyped-def]
+    return Examples(
+        data_pointer(examples.X),
+        examples.d,
+        data_pointer(examples.codes),
+        data_pointer(examples.targets),
+        data_pointer(examples.c),
+        data_pointer(examples.rows),
+    )
+
+
+@inlined
+def workspace_pointers(work):  # type: ignore[no-untyped-def]
+    return Workspace(
+        data_pointer(work.G), data_pointer(work.Z), data_pointer(work.A), data_pointer(work.D), data_pointer(work.S)
+    )
+
+
 @inner
-def forward(real, wide, used, weights, biases, units, what, P, Z, A, m, share, times, seed, batch, piece):  # type: ignore[no-untyped-def]
-    """From the inputs at A[units[0] …] to the outputs, m rows. `share` of the hidden units are left out, and `times` = 1 / (1 − share)."""
-    last = len(wide) - 1
-    for layer in range(1, last + 1):
-        n, before = wide[layer], wide[layer - 1]
-        at = units[layer]
-        how = what if layer < last else IDENTITY
-        sums = A if needs_no_sums(how) else Z
+def forward(net, units, P, work, m, dropout):  # type: ignore[no-untyped-def]
+    """From the inputs at A[units[0] …] to the outputs, m rows."""
+    A, one = work.A, np.int64(1)
+    for layer in range(1, net.last + 1):
+        n, before, at = net.wide[layer], net.wide[layer - 1], units[layer]
+        how = net.what if layer < net.last else IDENTITY
+        sums = A if needs_no_sums(how) else work.Z
         multiply(
-            A,
-            units[layer - 1],
-            before,
-            1,
-            P,
-            weights[layer],
-            n,
-            sums,
-            at,
-            n,
+            Strided(A, units[layer - 1], before, one),
+            Strided(P, net.weights[layer], n, one),
+            Strided(sums, at, n, one),
             m,
             n,
-            used[layer - 1],
+            net.used[layer - 1],
             1,
-            P,
-            biases[layer],
-            0,
+            Strided(P, net.biases[layer], np.int64(0), one),
         )
         activate(how, sums, A, at, m * n)
-        if what == LOGISTIC and layer < last:
-            silence(A, at, m, real[layer], n)
-        if share > 0 and layer < last:
-            drop(A, at, m * n, key_of(seed, batch, piece, layer), share, times)
+        if net.what == LOGISTIC and layer < net.last:
+            silence(A, at, m, net.real[layer], n)
+        if dropout.share > 0 and layer < net.last:
+            key = key_of(dropout.seed, dropout.batch, dropout.piece, layer)
+            drop(A, at, m * n, key, dropout.share, dropout.times)
 
 
 @inner
@@ -63,71 +150,36 @@ def silence(A, at, m, real, n):  # type: ignore[no-untyped-def]
 
 
 @inner
-def backward(  # type: ignore[no-untyped-def]
-    real, wide, used, weights, biases, units, what, turned, Z, A, D, S, G, g, m, bias, share, times, seed, batch, piece
-):  # type: ignore[no-untyped-def]
-    """From the slopes of the outputs at D[units[L] …] to the gradient at G[g …]; `turned`: the weights of layers above the first, transposed;
-    bias: whether the outputs have one."""
-    last = len(wide) - 1
-    for layer in range(last, 0, -1):
-        n, before = wide[layer], wide[layer - 1]
-        multiply(
-            A,
-            units[layer - 1],
-            1,
-            before,
-            D,
-            units[layer],
-            n,
-            G,
-            g + weights[layer],
-            n,
-            used[layer - 1],
-            n,
-            m,
-            0,
-            G,
-            0,
-            0,
-        )
-        many = m if bias or layer < last else 0
+def backward(net, units, turned, work, g, m, dropout):  # type: ignore[no-untyped-def]
+    """From the slopes of the outputs at D[units[L] …] to the gradient at G[g …]; `turned`: the weights of layers above the first, transposed."""
+    G, A, D, zero, one = work.G, work.A, work.D, np.int64(0), np.int64(1)
+    nothing = Strided(G, zero, zero, one)
+    for layer in range(net.last, 0, -1):
+        n, before, at = net.wide[layer], net.wide[layer - 1], units[layer - 1]
+        slopes = Strided(D, units[layer], n, one)
+        gradient = Strided(G, g + net.weights[layer], n, one)
+        multiply(Strided(A, at, one, before), slopes, gradient, net.used[layer - 1], n, m, 0, nothing)
+        many = m if net.bias or layer < net.last else 0
         for j in range(0, n, NARROW):
-            sum_rows(D, units[layer] + j, n, many, G, g + biases[layer] + j)
+            sum_rows(D, units[layer] + j, n, many, G, g + net.biases[layer] + j)
         if layer > 1:
-            multiply(
-                D,
-                units[layer],
-                n,
-                1,
-                turned,
-                weights[layer],
-                before,
-                D,
-                units[layer - 1],
-                before,
-                m,
-                before,
-                real[layer],
-                0,
-                G,
-                0,
-                0,
-            )
-            if share > 0:
-                key = key_of(seed, batch, piece, layer - 1)
-                drop_slopes(A, D, units[layer - 1], m * before, key, share, times)
-            times_slope(what, Z, A, D, S, units[layer - 1], m * before)
+            back = Strided(turned, net.weights[layer], before, one)
+            multiply(slopes, back, Strided(D, at, before, one), m, before, net.real[layer], 0, nothing)
+            if dropout.share > 0:
+                key = key_of(dropout.seed, dropout.batch, dropout.piece, layer - 1)
+                drop_slopes(A, D, at, m * before, key, dropout.share, dropout.times)
+            times_slope(net.what, work.Z, A, D, work.S, at, m * before)
 
 
 @inner
-def judge(loss, outputs, wide, units, codes, targets, c, rows, first, many, share, A, D, m):  # type: ignore[no-untyped-def]
+def judge(net, units, examples, first, many, share, work, m):  # type: ignore[no-untyped-def]
     """Slopes of the outputs of `many` rows (numbers rows[first …]), zeros up to m; returns (Σ c loss, Σ c [wrong])."""
-    last = len(wide) - 1
-    n, at = wide[last], units[last]
+    A, D, rows, codes, c, outputs = work.A, work.D, examples.rows, examples.codes, examples.c, net.outputs
+    n, at = net.wide[net.last], units[net.last]
     for i in range(m * n):
         D[at + i] = 0.0
     total, wrong = 0.0, 0.0
-    if loss == SOFTMAX and outputs > 1:
+    if net.loss == SOFTMAX and outputs > 1:
         product = 1.0  # one logarithm for as many rows of weight 1 as it holds
         for i in range(many):
             row = rows[first + i]
@@ -146,7 +198,9 @@ def judge(loss, outputs, wide, units, codes, targets, c, rows, first, many, shar
     for i in range(many):
         row = rows[first + i]
         weight = c[row]
-        one, off = row_loss(loss, A, at + i * n, outputs, codes[row], targets, row * outputs, share * weight, D)
+        one, off = row_loss(
+            net.loss, A, at + i * n, outputs, codes[row], examples.targets, row * outputs, share * weight, D
+        )
         total += weight * one
         wrong += weight * off
     return total, wrong

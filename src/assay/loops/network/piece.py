@@ -9,17 +9,12 @@ from assay.loops.network.passes import backward, forward, judge
 
 
 @inner
-def there_and_back(  # type: ignore[no-untyped-def]
-    X, d, rows, first, stop, codes, targets, c, share, real, wide, used, weights, biases, units, what, loss, bias, outputs,
-    P, turned, Z, A, D, S, G, g, dropout, times, seed, batch, piece,
-):  # type: ignore[no-untyped-def]  # fmt: skip
-    """The gradient of share·Σ c loss of rows rows[first … stop − 1] at G[g …]; returns (Σ c loss, Σ c [wrong]). Bare addresses; X has rows of d numbers."""
+def there_and_back(net, units, examples, first, stop, share, weights, work, g, dropout):  # type: ignore[no-untyped-def]
+    """The gradient of share·Σ c loss of rows rows[first … stop − 1] at G[g …]; returns (Σ c loss, Σ c [wrong]). All tuples hold addresses, see `passes`."""
     many = stop - first
     m = -(-many // SHORT) * SHORT
-    bring(X, d, rows, first, many, m, A, units[0], wide[0])
-    forward(real, wide, used, weights, biases, units, what, P, Z, A, m, dropout, times, seed, batch, piece)
-    total, wrong = judge(loss, outputs, wide, units, codes, targets, c, rows, first, many, share, A, D, m)
-    backward(
-        real, wide, used, weights, biases, units, what, turned, Z, A, D, S, G, g, m, bias, dropout, times, seed, batch, piece
-    )  # fmt: skip
+    bring(examples.X, examples.d, examples.rows, first, many, m, work.A, units[0], net.wide[0])
+    forward(net, units, weights.P, work, m, dropout)
+    total, wrong = judge(net, units, examples, first, many, share, work, m)
+    backward(net, units, weights.turned, work, g, m, dropout)
     return total, wrong

@@ -7,32 +7,35 @@ columns in multiples of NARROW; what fills them is zero.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from assay.compiled import inner
 from assay.compiled.simd.networks import NARROW, SHORT, TALL, WIDE, short_narrow, short_wide, tall_narrow, tall_wide
 from assay.compiled.simd.scalars import is_single
 
 
+class Strided(NamedTuple):
+    """A matrix in an array: entry (i, j) at data[at + i row + j column]."""
+
+    data: Any
+    at: int
+    row: int
+    column: int
+
+
 @inner
-def multiply(A, a, ai, ak, B, b, bk, C, c, ci, m, n, many, begin, begun, from_, ii):  # type: ignore[no-untyped-def]
-    """C[c + i ci + j] = Σ_k A[a + i ai + k ak] B[b + k bk + j] for i < m, j < n, and where `begin` is not 0 + begun[from_ + i ii + j]. Bare addresses; m a
-    multiple of SHORT, n of NARROW."""
+def multiply(A, B, C, m, n, many, begin, begun):  # type: ignore[no-untyped-def]
+    """C = A B for A (m, many), B (many, n), and where `begin` is not 0 + begun (m, n). All but A have columns side by side; m is a multiple of SHORT, n of
+    NARROW."""
     high = m - m % TALL
-    wide = n - n % WIDE if is_single(A) else 0
+    wide = n - n % WIDE if is_single(A.data) else 0
     for j in range(0, wide, WIDE):
         for i in range(0, high, TALL):
-            tall_wide(
-                A, a + i * ai, ai, ak, B, b + j, bk, many, C, c + i * ci + j, ci, begin, begun, from_ + i * ii + j, ii
-            )
+            tall_wide(A, B, C, i, j, many, begin, begun)
         for i in range(high, m, SHORT):
-            short_wide(
-                A, a + i * ai, ai, ak, B, b + j, bk, many, C, c + i * ci + j, ci, begin, begun, from_ + i * ii + j, ii
-            )
+            short_wide(A, B, C, i, j, many, begin, begun)
     for j in range(wide, n, NARROW):
         for i in range(0, high, TALL):
-            tall_narrow(
-                A, a + i * ai, ai, ak, B, b + j, bk, many, C, c + i * ci + j, ci, begin, begun, from_ + i * ii + j, ii
-            )
+            tall_narrow(A, B, C, i, j, many, begin, begun)
         for i in range(high, m, SHORT):
-            short_narrow(
-                A, a + i * ai, ai, ak, B, b + j, bk, many, C, c + i * ci + j, ci, begin, begun, from_ + i * ii + j, ii
-            )
+            short_narrow(A, B, C, i, j, many, begin, begun)

@@ -15,7 +15,7 @@ ROOM = STRETCH * DEEP
 
 @inner
 def sum_pieces(S, G, at, pieces, size, room):  # type: ignore[no-untyped-def]
-    """S[k] = the sum of G[at + p size + k] over the pieces p. Bare addresses; `room`: an array of ROOM numbers, which the caller holds; S may be the first piece."""
+    """S[k] = the sum of G[at + p size + k] over the pieces p. Addresses; `room`: an array of ROOM numbers, which the caller holds; S may be the first piece."""
     if pieces == 2:
         for k in range(size):
             S[k] = G[at + k] + G[at + size + k]

@@ -20,7 +20,7 @@ from assay.loops.tree.candidates import (
     rank_by,
     sorted_node,
 )
-from assay.loops.tree.chance import chance_cut, keep_chance
+from assay.loops.tree.chance import keep_random_threshold, random_threshold
 from assay.loops.tree.dice import mixed
 from assay.loops.tree.shapes import HALF, LOW16, LOW32, NONE_MISSING, ZERO
 
@@ -206,7 +206,7 @@ def _worth(target, rules, entries, a, m, n, count, w, z, sides):  # type: ignore
 def absolute_search(target, table, rules, entries, a, b, f, n, word, found, scratch):  # type: ignore[no-untyped-def]
     """Column f, code by code (of categories, in the order of their medians), or at a random threshold. Says whether it varies."""
     if rules.random and table.levels[f] == 0:
-        return _by_chance(target, table, rules, entries, a, b, f, n, word, found, scratch)
+        return _by_random_threshold(target, table, rules, entries, a, b, f, n, word, found, scratch)
     stop, varies = sorted_node(table, entries, a, b, f, scratch)
     if not varies:
         return False
@@ -248,9 +248,9 @@ def _keep_kinds(entries, a, m, n, f, kinds, found, scratch):  # type: ignore[no-
 
 
 @jit
-def _by_chance(target, table, rules, entries, a, b, f, n, word, found, scratch):  # type: ignore[no-untyped-def]
+def _by_random_threshold(target, table, rules, entries, a, b, f, n, word, found, scratch):  # type: ignore[no-untyped-def]
     """One random split of column f."""
-    cut, high, threshold, left = chance_cut(table, entries, a, b, f, word, scratch.items)
+    cut, high, threshold, left = random_threshold(table, entries, a, b, f, word, scratch.items)
     if cut < 0:
         return False
     m = b - a
@@ -263,7 +263,7 @@ def _by_chance(target, table, rules, entries, a, b, f, n, word, found, scratch):
             count, wl, zl = count + t, wl + w, zl + z
     worth = _worth(target, rules, entries, a, m, n, count, wl, zl, sides)
     if beats(worth, found):
-        keep_chance(table, found, worth, f, cut, high, threshold, left)
+        keep_random_threshold(table, found, worth, f, cut, high, threshold, left)
     return True
 
 

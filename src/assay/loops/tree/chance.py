@@ -76,7 +76,7 @@ def _draw(codes, first, entries, a, b, values, start, missing, word, own):  # ty
 
 
 @inlined
-def chance_cut(table, entries, a, b, f, word, own):  # type: ignore[no-untyped-def]
+def random_threshold(table, entries, a, b, f, word, own):  # type: ignore[no-untyped-def]
     """Draw a threshold: (a code that ends the left side in this node, the node's greatest, the threshold, where missing values go as in
     `Found`); the first is −1 where the column does not vary, the threshold NaN where only missing values are told apart. own[: b − a]
     receives the codes."""
@@ -85,7 +85,7 @@ def chance_cut(table, entries, a, b, f, word, own):  # type: ignore[no-untyped-d
 
 
 @inlined
-def keep_chance(table, found, score, f, cut, high, threshold, left):  # type: ignore[no-untyped-def]
+def keep_random_threshold(table, found, score, f, cut, high, threshold, left):  # type: ignore[no-untyped-def]
     """Remember the split that `chance_cut` drew."""
     if threshold != threshold:
         keep(found, score, f, cut, table.missing[f], left)

@@ -16,7 +16,7 @@ from assay.loops.tree.candidates import (
     there_in_list,
 )
 from assay.loops.tree.classes_categories import classes_by_category, classes_by_counts
-from assay.loops.tree.classes_chance import classes_by_chance
+from assay.loops.tree.classes_chance import classes_by_random_threshold
 from assay.loops.tree.classes_occupied import FEW, MOST, classes_occupied
 from assay.loops.tree.classes_worth import (
     score_classes,
@@ -228,7 +228,7 @@ def classes_search(target, table, rules, entries, a, b, n, sums, at, f, k, width
             )
         elif rules.random:
             own = mixed(word + np.uint64(c))
-            varies |= classes_by_chance(
+            varies |= classes_by_random_threshold(
                 target, table, rules, entries, a, b, c, squares, weight, n, sums, at, own, found, scratch
             )
         elif squares and (many or (table.shift[c] == 0 and b - a >= FEW)):

@@ -8,7 +8,7 @@ from assay.compiled import inlined, inner
 from assay.compiled.simd.memory import cast_pointer
 from assay.compiled.simd.trees import clear, squares_after
 from assay.loops.tree.candidates import beats
-from assay.loops.tree.chance import chance_cut, keep_chance
+from assay.loops.tree.chance import keep_random_threshold, random_threshold
 from assay.loops.tree.classes_worth import score_classes, term_of, times_of, weight_of
 from assay.loops.tree.shapes import LOW16, ONE
 
@@ -52,11 +52,11 @@ def _weighed(target, rules, own, entries, a, b, cut, gone, W, n, sums, at, scrat
 
 
 @inlined
-def classes_by_chance(target, table, rules, entries, a, b, f, squares, W, n, sums, at, word, found, scratch):  # type: ignore[no-untyped-def]
+def classes_by_random_threshold(target, table, rules, entries, a, b, f, squares, W, n, sums, at, word, found, scratch):  # type: ignore[no-untyped-def]
     """Improve `found` by one random split of column f; `squares`: Gini's squares of counts are all that decides, and scratch.whole holds
     those of the node. Says whether the column varies."""
     own = cast_pointer(scratch.items, table.codes)
-    cut, high, threshold, left = chance_cut(table, entries, a, b, f, word, own)
+    cut, high, threshold, left = random_threshold(table, entries, a, b, f, word, own)
     if cut < 0:
         return False
     gone = table.missing[f] if left == 1 else np.int64(-1)
@@ -65,5 +65,5 @@ def classes_by_chance(target, table, rules, entries, a, b, f, squares, W, n, sum
     else:
         worth = _weighed(target, rules, own, entries, a, b, cut, gone, W, n, sums, at, scratch)
     if beats(worth, found):
-        keep_chance(table, found, worth, f, cut, high, threshold, left)
+        keep_random_threshold(table, found, worth, f, cut, high, threshold, left)
     return True

@@ -49,7 +49,7 @@ def ladders(edges, first, count):  # type: ignore[no-untyped-def]
 
 @jit
 def take_column(X, at, d, n, values):  # type: ignore[no-untyped-def]
-    """values[:n] of a column whose first is X[at], all arrays bare; how many are missing."""
+    """values[:n] of a column whose first is X[at], all arrays are addresses; how many are missing."""
     lost = 0
     for i in range(n):
         v = np.float64(X[at + i * d])

@@ -11,11 +11,19 @@ import numpy as np
 from assay.compiled import jit
 from assay.compiled.simd.memory import data_pointer
 from assay.loops.tree.dice import child_key
-from assay.loops.tree.kinds import bare_target, cost, gain, total, weight
+from assay.loops.tree.kinds import cost, gain, target_pointers, total, weight
 from assay.loops.tree.listed import SORTED
 from assay.loops.tree.nearby import bring_back, bring_near, near_table, target_near
 from assay.loops.tree.parting import mark_sides, narrow, part, part_lists, written
-from assay.loops.tree.shapes import ONE, ZERO, bare_found, bare_grown, bare_lists, bare_scratch, bare_table
+from assay.loops.tree.shapes import (
+    ONE,
+    ZERO,
+    found_pointers,
+    grown_pointers,
+    lists_pointers,
+    scratch_pointers,
+    table_pointers,
+)
 from assay.loops.tree.splitting import find_split
 
 LATER = 3  # which child has more rows is known when the left one is there
@@ -47,11 +55,15 @@ def grow(
     room for the nodes still to do; found.score[1:3]: the bounds of the first one. `others` go along: entries that
     the tree does not learn from."""
     along, channels = others.shape[0], out.sums.shape[1]
-    target_, table_, lists_ = bare_target(target), bare_table(table), None if lists is None else bare_lists(lists)
-    found_, scratch_, out_ = bare_found(found), bare_scratch(scratch), bare_grown(out)
+    target_, table_, lists_ = (
+        target_pointers(target),
+        table_pointers(table),
+        None if lists is None else lists_pointers(lists),
+    )
+    found_, scratch_, out_ = found_pointers(found), scratch_pointers(scratch), grown_pointers(out)
     entries_, others_, spare_ = data_pointer(entries), data_pointer(others), data_pointer(spare)
     stack_, keys_, bounds_ = data_pointer(stack), data_pointer(keys), data_pointer(bounds)
-    own_target, own_codes, home = bare_target(near.target), data_pointer(near.codes), data_pointer(near.home)
+    own_target, own_codes, home = target_pointers(near.target), data_pointer(near.codes), data_pointer(near.home)
     here, rows_of, nearest, near_first, near_last = table_, target_, -ONE, ZERO, ZERO
     nodes, sets, waiting = ZERO, ZERO, ONE
     stack_[0], stack_[1], stack_[2], stack_[3], stack_[4], stack_[5] = begin, end, depth, -1, 0, along

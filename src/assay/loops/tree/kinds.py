@@ -24,19 +24,19 @@ from assay.loops.tree.two_words import TwoClasses
 
 
 @jit(inline="always")
-def _bare_two(target):  # type: ignore[no-untyped-def]
+def _two_pointers(target):  # type: ignore[no-untyped-def]
     return TwoClasses(data_pointer(target.xlogx))
 
 
 @jit(inline="always")
-def _bare_classes(target):  # type: ignore[no-untyped-def]
+def _classes_pointers(target):  # type: ignore[no-untyped-def]
     return Classes(
         data_pointer(target.weight), target.weighted, data_pointer(target.xlogx), target.length, target.count
     )
 
 
 @jit(inline="always")
-def _bare_numbers(t):  # type: ignore[no-untyped-def]
+def _numbers_pointers(t):  # type: ignore[no-untyped-def]
     return Numbers(
         data_pointer(t.value), data_pointer(t.weight), data_pointer(t.plain), t.weighted, t.unit, t.offset, t.factor
     )
@@ -58,7 +58,7 @@ def _medians_cost(target, rules, entries, a, b, order):  # type: ignore[no-untyp
 
 
 @jit(inline="always")
-def _bare_medians(t):  # type: ignore[no-untyped-def]
+def _medians_pointers(t):  # type: ignore[no-untyped-def]
     return Medians(
         data_pointer(t.value), data_pointer(t.weight), data_pointer(t.plain), t.weighted, t.unit, t.offset, t.factor
     )
@@ -116,7 +116,7 @@ def _numbers_weight(target, n, sums, at):  # type: ignore[no-untyped-def]
 
 TEXTS: dict[str, tuple[Any, ...]] = {
     "TwoClasses": (
-        _bare_two,
+        _two_pointers,
         _two_total,
         two_search,
         two_gain,
@@ -128,7 +128,7 @@ TEXTS: dict[str, tuple[Any, ...]] = {
         two_ceiling,
     ),
     "Classes": (
-        _bare_classes,
+        _classes_pointers,
         classes_total,
         classes_search,
         classes_gain,
@@ -140,7 +140,7 @@ TEXTS: dict[str, tuple[Any, ...]] = {
         _no_ceiling,
     ),
     "Numbers": (
-        _bare_numbers,
+        _numbers_pointers,
         numbers_total,
         numbers_search,
         numbers_gain,
@@ -152,7 +152,7 @@ TEXTS: dict[str, tuple[Any, ...]] = {
         numbers_ceiling,
     ),
     "Medians": (
-        _bare_medians,
+        _medians_pointers,
         numbers_total,
         medians_search,
         medians_gain,
@@ -166,7 +166,7 @@ TEXTS: dict[str, tuple[Any, ...]] = {
 }
 
 
-def bare_target(target):  # type: ignore[no-untyped-def]
+def target_pointers(target):  # type: ignore[no-untyped-def]
     """The target's arrays as addresses."""
     return TEXTS[type(target).__name__][0](target)
 
@@ -225,7 +225,7 @@ def _texts(target: Any) -> tuple[Any, ...]:
 
 if not config.DISABLE_JIT:
 
-    @overload(bare_target)
+    @overload(target_pointers)
     def _bare(target):  # type: ignore[no-untyped-def]
         text = _texts(target)[0]
         return lambda target: text(target)

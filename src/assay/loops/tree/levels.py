@@ -7,8 +7,8 @@ import numpy as np
 from assay.compiled import jit
 from assay.compiled.simd.memory import data_pointer
 from assay.loops.tree.dice import STEP, below, mixed
-from assay.loops.tree.kinds import bare_target, counted
-from assay.loops.tree.shapes import bare_found, bare_scratch, bare_table
+from assay.loops.tree.kinds import counted, target_pointers
+from assay.loops.tree.shapes import found_pointers, scratch_pointers, table_pointers
 
 
 @jit
@@ -45,10 +45,10 @@ def count_codes(codes, numbers, slot, counts):  # type: ignore[no-untyped-def]
 def best_counted(target, table, rules, n, sums, counts, key, found, scratch):  # type: ignore[no-untyped-def]
     """The best split of a node among `max_features` columns drawn by its key (more, until one varies). counts (d, 256, C)."""
     t, b, r, s, c = (
-        bare_target(target),
-        bare_table(table),
-        bare_found(found),
-        bare_scratch(scratch),
+        target_pointers(target),
+        table_pointers(table),
+        found_pointers(found),
+        scratch_pointers(scratch),
         data_pointer(counts),
     )
     d, order = table.d, scratch.order

@@ -17,7 +17,7 @@ from assay.loops.tree.candidates import (
 )
 from assay.loops.tree.dice import mixed
 from assay.loops.tree.numbers_categories import best_categories, count_categories
-from assay.loops.tree.numbers_chance import numbers_by_chance
+from assay.loops.tree.numbers_chance import numbers_by_random_threshold
 from assay.loops.tree.numbers_few import MOST, draws_of, numbers_few
 from assay.loops.tree.numbers_occupied import numbers_occupied
 from assay.loops.tree.numbers_worth import score_sums, squared_is_all, times_of
@@ -166,7 +166,9 @@ def numbers_search(target, table, rules, entries, a, b, n, sums, at, f, k, width
             varies |= numbers_few(target.weighted, table, rules, entries, a, b - a, c, n, W, Z, t, w, z, found, scratch)
         elif rules.random:
             own = mixed(word + np.uint64(c))
-            varies |= numbers_by_chance(target, table, rules, entries, a, b, c, n, sums, at, own, found, scratch)
+            varies |= numbers_by_random_threshold(
+                target, table, rules, entries, a, b, c, n, sums, at, own, found, scratch
+            )
         elif many or table.shift[c] == 0:
             varies |= numbers_occupied(target, table, rules, entries, a, b, c, n, sums, at, found, scratch)
         else:

@@ -7,7 +7,7 @@ import numpy as np
 from assay.compiled import inlined
 from assay.compiled.simd.memory import cast_pointer
 from assay.loops.tree.candidates import beats
-from assay.loops.tree.chance import chance_cut, keep_chance
+from assay.loops.tree.chance import keep_random_threshold, random_threshold
 from assay.loops.tree.numbers_worth import score_sums, squared_is_all, times_of
 from assay.loops.tree.shapes import ONE
 
@@ -20,11 +20,11 @@ def _squared_of_sum(W, Z, g, h):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def numbers_by_chance(target, table, rules, entries, a, b, f, n, tot, at, word, found, scratch):  # type: ignore[no-untyped-def]
+def numbers_by_random_threshold(target, table, rules, entries, a, b, f, n, tot, at, word, found, scratch):  # type: ignore[no-untyped-def]
     """Improve `found` by one random split of column f; z and w of the rows lie in scratch.signed and scratch.weight. Says whether the
     column varies."""
     own, w, z = cast_pointer(scratch.items, table.codes), scratch.weight, scratch.signed
-    cut, high, threshold, left = chance_cut(table, entries, a, b, f, word, own)
+    cut, high, threshold, left = random_threshold(table, entries, a, b, f, word, own)
     if cut < 0:
         return False
     gone = table.missing[f] if left == 1 else np.int64(-1)
@@ -48,5 +48,5 @@ def numbers_by_chance(target, table, rules, entries, a, b, f, n, tot, at, word, 
         score_sums(target, rules, tot, at, n, table.trend[f], found, scratch, ONE)
         worth = scratch.worth[0]
     if beats(worth, found):
-        keep_chance(table, found, worth, f, cut, high, threshold, left)
+        keep_random_threshold(table, found, worth, f, cut, high, threshold, left)
     return True

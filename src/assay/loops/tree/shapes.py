@@ -1,4 +1,4 @@
-"""What the loops of a tree read and write, as tuples of arrays; within the loops, of their bare addresses.
+"""What the loops of a tree read and write, as tuples of arrays; within the loops, of their addresses.
 
 A column of numbers becomes *codes*: the ranks of its values (exact), or the numbers of its quantile bins. Codes lie column by
 column, (d, n). A code's *bucket* is code >> shift, at most 255. An *entry* is a row of a node in one 64-bit word:
@@ -104,7 +104,7 @@ class Scratch(NamedTuple):
 
 
 @jit(inline="always")
-def bare_table(t):  # type: ignore[no-untyped-def]
+def table_pointers(t):  # type: ignore[no-untyped-def]
     return Table(
         data_pointer(t.codes),
         t.n,
@@ -122,7 +122,7 @@ def bare_table(t):  # type: ignore[no-untyped-def]
 
 
 @jit(inline="always")
-def bare_scratch(s):  # type: ignore[no-untyped-def]
+def scratch_pointers(s):  # type: ignore[no-untyped-def]
     return Scratch(
         data_pointer(s.hist),
         data_pointer(s.sums),
@@ -147,7 +147,7 @@ def bare_scratch(s):  # type: ignore[no-untyped-def]
 
 
 @jit(inline="always")
-def bare_lists(t):  # type: ignore[no-untyped-def]
+def lists_pointers(t):  # type: ignore[no-untyped-def]
     return Lists(
         data_pointer(t.items),
         t.rows,
@@ -159,7 +159,7 @@ def bare_lists(t):  # type: ignore[no-untyped-def]
 
 
 @jit(inline="always")
-def bare_found(f):  # type: ignore[no-untyped-def]
+def found_pointers(f):  # type: ignore[no-untyped-def]
     return Found(data_pointer(f.score), data_pointer(f.place), data_pointer(f.sides))
 
 
@@ -185,7 +185,7 @@ class Grown(NamedTuple):
 
 
 @jit(inline="always")
-def bare_grown(g):  # type: ignore[no-untyped-def]
+def grown_pointers(g):  # type: ignore[no-untyped-def]
     return Grown(
         data_pointer(g.feature),
         data_pointer(g.cut),

@@ -24,8 +24,8 @@ from assay.loops.tree.dice import mixed
 from assay.loops.tree.occupied import FEW, RAISED
 from assay.loops.tree.shapes import AHEAD, BITS_A_NAT, ENTROPY, FEW_ROWS, HALF, LOW32, NONE_MISSING, ONE, ZERO
 from assay.loops.tree.two_categories import best_categories, count_categories
-from assay.loops.tree.two_chance import two_by_chance
-from assay.loops.tree.two_hopes import EVERY, LEAST, hopes, run_up
+from assay.loops.tree.two_chance import two_by_random_threshold
+from assay.loops.tree.two_hopes import EVERY, LEAST, run_up, upper_bounds
 from assay.loops.tree.two_occupied import by_occupied
 from assay.loops.tree.two_words import score_words, word_of
 
@@ -194,7 +194,7 @@ def _by_sorting(table, rules, entries, a, b, f, n, s, xlogx, found, scratch):  #
 
 
 @inner
-def _by_hopes(table, rules, entries, a, b, f, k, width, n, s, xlogx, found, scratch):  # type: ignore[no-untyped-def]
+def _by_upper_bounds(table, rules, entries, a, b, f, k, width, n, s, xlogx, found, scratch):  # type: ignore[no-untyped-def]
     """The columns f[k : k + width], at most four, of which nothing is missing: code by code where they may better the split found. Says
     whether any of them varies, or a split was found before."""
     hist, used = scratch.hist, ZERO
@@ -209,18 +209,18 @@ def _by_hopes(table, rules, entries, a, b, f, k, width, n, s, xlogx, found, scra
             _count_one(table, f[k + j], j, entries, a, b, hist)
     zero = np.uint64(0)
     run_up(hist, used + 1, zero, zero, zero, zero, scratch.running)  # the last bucket is empty
-    best, hope = found.score[0], EVERY
+    best, possible = found.score[0], EVERY
     if best > -np.inf:
-        hope = hopes(hist, scratch.running, used, n, s, best)
-    if hope & (hope - 1):  # of several columns, a split between buckets of one may rule out another
+        possible = upper_bounds(hist, scratch.running, used, n, s, best)
+    if possible & (possible - 1):  # of several columns, a split between buckets of one may rule out another
         between = score_words(scratch.running, scratch.worth, 4 * used, n, s, rules.criterion, xlogx, rules.min_leaf)
         if max(best, between) == -np.inf:
-            hope = EVERY
+            possible = EVERY
         elif between > best:
-            hope = hopes(hist, scratch.running, used, n, s, between)
+            possible = upper_bounds(hist, scratch.running, used, n, s, between)
     varies = best > -np.inf
     for j in range(width):
-        if (hope >> j) & 1:
+        if (possible >> j) & 1:
             varies |= _by_sorting(table, rules, entries, a, b, f[k + j], n, s, xlogx, found, scratch)
     return varies
 
@@ -232,7 +232,7 @@ def _in_cells(table, f):  # type: ignore[no-untyped-def]
 
 
 @jit(inline="always")
-def _can_hope(table, f):  # type: ignore[no-untyped-def]
+def _has_upper_bounds(table, f):  # type: ignore[no-untyped-def]
     """Whether a column's codes share buckets, and none of its values is missing."""
     return table.levels[f] == 0 and table.shift[f] > 0 and table.missing[f] < 0
 
@@ -251,18 +251,18 @@ def two_search(target, table, rules, entries, a, b, n, sums, at, f, k, width, wo
             varies |= best_categories(rules, c, n, s, xlogx, found, scratch)
         elif rules.random:
             own = mixed(word + np.uint64(c))
-            varies |= two_by_chance(table, rules, entries, a, b, c, n, s, xlogx, own, found, scratch)
+            varies |= two_by_random_threshold(table, rules, entries, a, b, c, n, s, xlogx, own, found, scratch)
         elif b - a < FEW and table.shift[c] == 0:
             some = 1
             while some < 4 and j + some < k + width and _in_cells(table, f[j + some]):
                 some += 1
             varies |= by_occupied(table, rules, entries, a, b, f, j, some, n, s, xlogx, found, scratch)
             j += some - 1
-        elif not many and b - a >= LEAST and gini and _can_hope(table, c):
+        elif not many and b - a >= LEAST and gini and _has_upper_bounds(table, c):
             some = 1
-            while some < 4 and j + some < k + width and _can_hope(table, f[j + some]):
+            while some < 4 and j + some < k + width and _has_upper_bounds(table, f[j + some]):
                 some += 1
-            varies |= _by_hopes(table, rules, entries, a, b, f, j, some, n, s, xlogx, found, scratch)
+            varies |= _by_upper_bounds(table, rules, entries, a, b, f, j, some, n, s, xlogx, found, scratch)
             j += some - 1
         elif not many:
             varies |= _by_sorting(table, rules, entries, a, b, c, n, s, xlogx, found, scratch)

@@ -37,7 +37,7 @@ def run_up(hist, used, c0, c1, c2, c3, running):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def hopes(hist, running, used, n, s, best):  # type: ignore[no-untyped-def]
+def upper_bounds(hist, running, used, n, s, best):  # type: ignore[no-untyped-def]
     """Bit j is set where column j, counted in every fourth cell from j on, may hold a split that scores as much as `best`, which is
     finite."""
     count = (4 * used + 7) & -8

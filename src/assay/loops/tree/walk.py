@@ -46,7 +46,7 @@ def walk_all(X, words, cuts, root, sets, levels, category, category_first, leave
 
 @jit(inline="always")
 def _step(X, row, words, cuts, node):  # type: ignore[no-untyped-def]
-    """The child of a node that a row goes to; a leaf's is the leaf itself. All arrays flat and bare."""
+    """The child of a node that a row goes to; a leaf's is the leaf itself. All arrays are addresses."""
     link = words[2 * node + 1]
     x = np.float64(X[row + np.int64((link >> EIGHT) & FEATURE)])
     left = (x <= cuts[2 * node]) | ((x != x) & ((link & LEFT) != 0))
@@ -97,7 +97,7 @@ def _eight_trees(X, row, words, cuts, roots, t, at):  # type: ignore[no-untyped-
 
 @jit
 def _add_row(X, i, d, words, cuts, roots, trees, K, table, at, scores):  # type: ignore[no-untyped-def]
-    """scores[i] += table[leaf of row i] for every tree in turn; all arrays flat and bare.
+    """scores[i] += table[leaf of row i] for every tree in turn; all arrays are addresses.
 
     Where other work came between two questions, a forest lies in far memory: 0.41 → 0.2 ms a row with 100 trees of 9 000 nodes.
     """
@@ -186,7 +186,7 @@ def add_plain(X, words, cuts, roots, table, scores):  # type: ignore[no-untyped-
 
 @jit
 def add_rows(table, leaves, rows, K, scores):  # type: ignore[no-untyped-def]
-    """scores[i] += table[leaves[i]], all bare."""
+    """scores[i] += table[leaves[i]], of addresses."""
     for i in range(rows):
         for k in range(K):
             scores[i * K + k] += table[leaves[i] * K + k]
