@@ -318,3 +318,29 @@ for activation in ACTIVATIONS:
 def test_the_loops_say_the_same_without_the_compiler():
     compiled, plain = printed_by_both(WITHOUT)
     assert compiled == plain
+
+
+@pytest.mark.parametrize("fails", [0, 1])
+def test_a_thread_that_fails_ends_the_epoch_for_all(fails, monkeypatch):
+    """The others wait for its part of the batch in vain; what it raised reaches the caller, and the weights are those of before."""
+    real = t.run_epochs
+
+    def run_epochs(rows, plan, layers, room, weights, rule, team, sums, kept):
+        if team.ranks == 2 and team.rank == fails:
+            raise MemoryError("of this thread")
+        return real(rows, plan, layers, room, weights, rule, team, sums, kept)
+
+    class Shared(t.sharing_of(1).__class__):  # type: ignore[misc]
+        def best(self, most):
+            return most
+
+    monkeypatch.setattr(t, "run_epochs", run_epochs)
+    monkeypatch.setattr(t, "sharing_of", lambda work: Shared())
+    A, y = rng.normal(size=(1700, 20)), rng.integers(4, size=1700)
+    shape = Shape((20, 50, 30, 4), "relu")
+    trainer = Trainer(shape, "log", shape.drawn(np.random.default_rng(1)), np.float32, Threads(2))
+    before = trainer.P.tobytes(), trainer.begun
+    order = Order(np.arange(1700), True, 1, 1, 0)
+    with pytest.raises(MemoryError, match="of this thread"):
+        trainer.epochs(prepare(shape, A, y, None, None, np.float32), order, 4, 300, Rule("adam"))
+    assert (trainer.P.tobytes(), trainer.begun) == before

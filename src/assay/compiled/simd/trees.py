@@ -362,8 +362,8 @@ corners_above = _plain_corners_above if config.DISABLE_JIT else _corners_above
 def _taken(typingctx: Any, flags: Any, first: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         none = v.same(ir.VectorType(BYTE, GROUP), 0)
-        raised = builder.icmp_unsigned("!=", v.load(builder, *args, GROUP), none)
-        v.store(builder, none, *args)
+        raised = builder.icmp_unsigned("!=", v.load(builder, args[0], args[1], GROUP), none)
+        v.store(builder, none, args[0], args[1])
         return v.bits_of(builder, raised)
 
     return types.uint64(flags, types.int64), generate

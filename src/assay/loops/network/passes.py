@@ -75,9 +75,9 @@ class Dropout(NamedTuple):
 
     share: float
     times: Any
-    seed: int
-    batch: int
-    piece: int
+    seed: Any
+    batch: Any
+    piece: Any
 
 
 @inlined

@@ -18,9 +18,9 @@ class Strided(NamedTuple):
     """A matrix in an array: entry (i, j) at data[at + i row + j column]."""
 
     data: Any
-    at: int
-    row: int
-    column: int
+    at: Any
+    row: Any
+    column: Any
 
 
 @inner

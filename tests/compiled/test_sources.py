@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assay.loops.compiled_anew import HOME, sources_of, stamp_of
+from assay.compiled import sources
+from assay.compiled.sources import HOME, sources_of, stamp_of
 
-from assay.loops import compiled_anew
 
 
 def test_the_sources_of_a_loop_are_those_of_all_that_it_calls():
     loops = HOME / "assay" / "loops"
     found = sources_of(loops / "network" / "epoch.py")
-    for called in ("network/losses.py", "network/softmax.py", "kernels/vectors.py", "tree/bare.py"):
-        assert loops / called in found
+    for called in ("losses.py", "activations.py", "passes.py"):
+        assert loops / "network" / called in found
+    for called in ("decorator.py", "barrier.py", "simd/activations.py", "simd/vectors.py", "simd/memory.py"):
+        assert HOME / "assay" / "compiled" / called in found
     assert loops / "neighbours" / "scan.py" not in found
 
 
@@ -30,7 +32,7 @@ def test_the_stamp_changes_with_the_text_of_what_is_called(tmp_path: Path):
     def stamp(**changed: str) -> bytes:
         for name, text in {**texts, **changed}.items():
             (loops / f"{name}.py").write_text(text)
-        for known in (compiled_anew._text, compiled_anew._digest, compiled_anew._imported, stamp_of):
+        for known in (sources._text, sources._digest, sources._imported, stamp_of):
             known.cache_clear()
         return stamp_of(loops / "caller.py", tmp_path)
 
@@ -38,6 +40,16 @@ def test_the_stamp_changes_with_the_text_of_what_is_called(tmp_path: Path):
     assert stamp(deeper="X = 2\n") != first
     assert stamp(called=texts["called"] + "Z = 1\n") != first
     assert stamp(other="Y = 2\n") == first
+
+
+def test_what_a_package_offers_is_a_source(tmp_path: Path):
+    package = tmp_path / "assay" / "offers"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("from assay.offers.decorator import jit\n")
+    (package / "decorator.py").write_text("jit = None\n")
+    loop = tmp_path / "loop.py"
+    loop.write_text("from assay.offers import jit\n")
+    assert set(sources_of(loop, tmp_path)) == {loop, package / "__init__.py", package / "decorator.py"}
 
 
 def test_the_compiler_asks_for_this_stamp():
