@@ -93,9 +93,7 @@ def test_a_users_function_keeps_its_own_cache_beside_ours(tmp_path: Path):
     (tmp_path / "user.py").write_text(USER)
     said = []
     for _ in range(2):
-        run = subprocess.run(
-            [sys.executable, "-c", ASK, str(tmp_path)], capture_output=True, text=True, timeout=120
-        )
+        run = subprocess.run([sys.executable, "-c", ASK, str(tmp_path)], capture_output=True, text=True, timeout=120)
         assert run.returncode == 0, run.stderr
         said.append(run.stdout.splitlines())
     answers, caches, _ = said[0]

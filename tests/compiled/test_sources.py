@@ -8,7 +8,6 @@ from assay.compiled import sources
 from assay.compiled.sources import HOME, sources_of, stamp_of
 
 
-
 def test_the_sources_of_a_loop_are_those_of_all_that_it_calls():
     loops = HOME / "assay" / "loops"
     found = sources_of(loops / "network" / "epoch.py")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from assay.errors import DataError, ParameterError
 from assay.inputs import refuse_non_finite
 from assay.labels import Labels
 from assay.numerics import Array, Floats
+
+if TYPE_CHECKING:
+    from assay.loops.perceptron import LabelledRows, VisitRule
 
 NO_STEPS = np.empty(0)
 NO_DRAWS = np.empty(0, dtype=np.int64)
@@ -96,6 +99,13 @@ def visits(rule: Rule, epoch: int, number: int, n: int, *, in_order: bool = Fals
     return rng.integers(0, n, n) if rule.order == "random" else rng.permutation(n)
 
 
+def _for_loops(piece: Piece, rule: Rule, after: int, most: int) -> tuple[LabelledRows, VisitRule]:
+    """Rows and rule as the loops want them."""
+    from assay.loops.perceptron import LabelledRows, VisitRule
+
+    return LabelledRows(piece.A, piece.codes, piece.steps), VisitRule(rule.eta, rule.zero, rule.one, after, most)
+
+
 class Run:
     """Weights under way (`loops.perceptron.Online`) and the passes that change them."""
 
@@ -112,9 +122,10 @@ class Run:
 
     def _visit(self, piece: Piece, draws: Array, after: int, most: int = NO_LIMIT) -> int:
         """Visit the rows of a piece; where the room for voters ends, there is made more of it."""
-        at, n, r = 0, len(draws) or len(piece.codes), self.rule
+        at, n = 0, len(draws) or len(piece.codes)
+        rows, rule = _for_loops(piece, self.rule, after, most)
         while True:
-            at = self.visit(piece.A, piece.codes, piece.steps, r.eta, draws, at, r.zero, r.one, after, most, *self.S)
+            at = self.visit(rows, draws, at, rule, self.S)
             self._refuse_bad(piece, self.S.sums[2])
             full = len(self.S.votes) and self.S.counts[2] == len(self.S.votes)
             if not 0 <= at < n or not full or self.mistakes >= most:
@@ -249,7 +260,7 @@ def gather(rule: Rule, w: Floats, b: Floats, piece: Piece, G: Floats, g: Floats,
     from assay.loops import perceptron as loops
 
     sums, counts = np.zeros(3), np.zeros(2, dtype=np.int64)
-    loops.gather(piece.A, piece.codes, piece.steps, rule.eta, rule.zero, rule.one, most, w, b, G, g, sums, counts)
+    loops.gather(*_for_loops(piece, rule, loops.ON, most), w, b, G, g, sums, counts)
     return Corrections(G, g, sums, counts)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from assay.compiled.simd.kernels import ASKED, CITY, GAUSS, POWER, PRODUCT, TANH, lanes_of
 from assay.engines.threads import Threads
 from assay.kernels.kernel import Kernel
-from assay.loops.kernels.panels import Formula, add_values, add_values_and_sizes, fill_block, lay_out
+from assay.loops.kernels.panels import Formula, PanelRows, add_values, add_values_and_sizes, fill_block, lay_out
 from assay.numerics import Array, Floats
 
 PIECE = 1 << 11  # rows of a task, about
@@ -74,9 +74,10 @@ class Tiles:
         """Rows pick of X as others."""
         return Group(*self._laid(X, pick, ASKED), len(pick))
 
-    def _arguments(self, others: Group) -> tuple[Any, ...]:
+    def _arguments(self, others: Group) -> tuple[PanelRows, PanelRows, Formula]:
         f, number = self.formula, self.dtype.type
-        return self.panels, others.rows, self.halves, others.halves, f.what, number(f.scale), number(f.shift), f.degree
+        formula = Formula(f.what, number(f.scale), number(f.shift), f.degree)
+        return PanelRows(self.panels, self.halves), PanelRows(others.rows, others.halves), formula
 
     def stretch(self, first: int, stop: int) -> Tiles:
         """The rows first … stop − 1, where first is a multiple of the lanes."""

@@ -7,7 +7,7 @@ Each loop is written out in one function: a call that passes arrays counts refer
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,6 +38,25 @@ class Online(NamedTuple):
     votes: Array
 
 
+class LabelledRows(NamedTuple):
+    """Rows A, dense or CSR, with codes (n,) of their classes and steps (n,), or (0,) where every step is that of the rule."""
+
+    A: Any
+    codes: Array
+    steps: Array
+
+
+class VisitRule(NamedTuple):
+    """The step eta; `zero`: a score of 0 is a mistake for either class; x̃ = (one, x); `after` a mistake: ON, AGAIN or LEAVE; no more than `most`
+    mistakes in all."""
+
+    eta: float
+    zero: bool
+    one: float
+    after: int
+    most: int
+
+
 @jit
 def _elect(w, b, counts, voters, votes):  # type: ignore[no-untyped-def]
     """The present weights become one more voter."""
@@ -49,16 +68,15 @@ def _elect(w, b, counts, voters, votes):  # type: ignore[no-untyped-def]
 
 
 @jit
-def visit_two(  # type: ignore[no-untyped-def]
-    A, codes, steps, eta, draws, at, zero, one, after, most, w, b, u, ub, sums, counts, voters, votes
-):
+def visit_two(rows, draws, at, rule, online):  # type: ignore[no-untyped-def]
     """Visit rows in order, or those of `draws` where it is not empty, and correct w, b at each mistake. Two classes.
 
-    codes (n,), steps (n,) or (0,) where every step is eta; `at`: the first visit; `zero`: a score of 0 is a mistake for
-    either class; x̃ = (one, x); `after` a mistake: ON, AGAIN or LEAVE; no more than `most` mistakes in all; the rest is an
-    `Online`, where u += (visits before)·(correction), since Σ_t w_t = T·w_T − u. Returns the visit to go on with: the number
-    of visits if all were made; less where the mistakes or the room for voters ended before; −1 after LEAVE.
+    `at`: the first visit; online: an `Online`, where u += (visits before)·(correction), since Σ_t w_t = T·w_T − u. Returns the visit to go on
+    with: the number of visits if all were made; less where the mistakes or the room for voters ended before; −1 after LEAVE.
     """
+    A, codes, steps = rows
+    eta, zero, one, after, most = rule
+    w, b, u, ub, sums, counts, voters, votes = online
     drawn, voting, averaging = draws.shape[0] > 0, votes.shape[0] > 0, u.shape[0] > 0
     n = draws.shape[0] if drawn else codes.shape[0]
     t = at
@@ -110,10 +128,11 @@ def visit_two(  # type: ignore[no-untyped-def]
 
 
 @jit
-def visit_many(  # type: ignore[no-untyped-def]
-    A, codes, steps, eta, draws, at, zero, one, after, most, w, b, u, ub, sums, counts, voters, votes
-):
+def visit_many(rows, draws, at, rule, online):  # type: ignore[no-untyped-def]
     """As `visit_two` for K > 2 classes: at a mistake w_y += step·x̃ for the right class y, w_ŷ −= step·x̃ for the winner ŷ."""
+    A, codes, steps = rows
+    eta, zero, one, after, most = rule
+    w, b, u, ub, sums, counts, voters, votes = online
     drawn, voting, averaging = draws.shape[0] > 0, votes.shape[0] > 0, u.shape[0] > 0
     n = draws.shape[0] if drawn else codes.shape[0]
     t = at
@@ -200,11 +219,13 @@ def _next_of_many(A, codes, at, zero, w, b):  # type: ignore[no-untyped-def]
 
 
 @jit
-def gather(A, codes, steps, eta, zero, one, most, w, b, G, g, sums, counts):  # type: ignore[no-untyped-def]
+def gather(rows, rule, w, b, G, g, sums, counts):  # type: ignore[no-untyped-def]
     """Sum the corrections of the mistakes of w, b: G (m, d) += Σ ± step·x, g (m,) the same of the ones.
 
-    No more than `most` mistakes are looked for. G (0, 0): they are only counted. sums and counts as in `Online`.
+    No more than `rule.most` mistakes are looked for. G (0, 0): they are only counted. sums and counts as in `Online`.
     """
+    A, codes, steps = rows
+    eta, zero, one, _, most = rule
     n, two, i = codes.shape[0], w.shape[0] == 1, 0
     counts[0] += n
     while counts[1] < most:

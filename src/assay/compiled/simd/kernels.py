@@ -67,8 +67,11 @@ def _power(builder: Any, kind: Kind, x: Any, degree: Any) -> Any:
 
 
 def _values(builder: Any, kind: Kind, args: Any) -> list[Any]:
-    """The function's values for one panel and one group: ASKED places that hold vectors."""
-    a, at, b, asked, d, what, scale, shift, degree, alpha, row, beta, i = args
+    """The function's values for one panel and one group: ASKED places that hold vectors. args: rows, row, others, i, d, formula."""
+    rows, row, others, i, d, formula = args
+    (a, alpha), (b, beta) = ([builder.extract_value(laid, field) for field in range(2)] for laid in (rows, others))
+    what, scale, shift, degree = (builder.extract_value(formula, field) for field in range(4))
+    at, asked = builder.mul(row, d), builder.mul(i, d)
     sums = [v.variable(builder, kind.all(0.0)) for _ in range(ASKED)]
 
     def is_(code: int) -> Any:
@@ -107,137 +110,73 @@ def _weighted(builder: Any, kind: Kind, args: Any, coef: Any) -> Iterator[tuple[
     wide = v.double(kind.lanes)
     for q, total in enumerate(_values(builder, kind, args)):
         K = builder.load(total) if kind.bits == 64 else builder.fpext(builder.load(total), wide.vector)
-        c = builder.load(builder.gep(coef, [builder.add(args[12], word(q))]))
+        c = builder.load(builder.gep(coef, [builder.add(args[3], word(q))]))
         yield K, wide.spread(builder, c)
 
 
-def _signature(a: Any, *more: Any) -> Any:
-    number, whole = a.dtype, types.int64
-    return types.void(a, whole, a, whole, whole, whole, number, number, whole, a, whole, a, whole, *more)
+def _signature(rows: Any, others: Any, formula: Any, *more: Any) -> Any:
+    whole = types.int64
+    return types.void(rows, whole, others, whole, whole, formula, *more)
 
 
 @intrinsic
 def _fill(
-    typingctx: Any,
-    a: Any,
-    at: Any,
-    b: Any,
-    asked: Any,
-    d: Any,
-    what: Any,
-    scale: Any,
-    shift: Any,
-    degree: Any,
-    alpha: Any,
-    row: Any,
-    beta: Any,
-    i: Any,
-    out: Any,
-    to: Any,
-    step: Any,
+    typingctx: Any, rows: Any, row: Any, others: Any, i: Any, d: Any, formula: Any, out: Any, to: Any, step: Any
 ) -> Any:
-    kind = _kind(a)
+    kind = _kind(rows.types[0])
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        out, to, step = args[13:]
-        for q, total in enumerate(_values(builder, kind, args[:13])):
+        out, to, step = args[6:]
+        for q, total in enumerate(_values(builder, kind, args[:6])):
             place = builder.add(to, builder.mul(step, word(q)))
             v.store(builder, builder.load(total), out, place)
         return context.get_dummy_value()
 
-    return _signature(a, a, types.int64, types.int64), generate
+    return _signature(rows, others, formula, out, types.int64, types.int64), generate
 
 
 @intrinsic
-def _add(
-    typingctx: Any,
-    a: Any,
-    at: Any,
-    b: Any,
-    asked: Any,
-    d: Any,
-    what: Any,
-    scale: Any,
-    shift: Any,
-    degree: Any,
-    alpha: Any,
-    row: Any,
-    beta: Any,
-    i: Any,
-    coef: Any,
-    f: Any,
-    j: Any,
-) -> Any:
-    kind = _kind(a)
+def _add(typingctx: Any, rows: Any, row: Any, others: Any, i: Any, d: Any, formula: Any, coef: Any, f: Any) -> Any:
+    kind = _kind(rows.types[0])
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        coef, f, j = args[13:]
-        found = v.double(kind.lanes).load(builder, f, j)
-        for K, c in _weighted(builder, kind, args[:13], coef):
+        row, (coef, f) = args[1], args[6:]
+        found = v.double(kind.lanes).load(builder, f, row)
+        for K, c in _weighted(builder, kind, args[:6], coef):
             found = v.multiply_add(builder, K, c, found)
-        v.store(builder, found, f, j)
+        v.store(builder, found, f, row)
         return context.get_dummy_value()
 
-    return _signature(a, f, f, types.int64), generate
+    return _signature(rows, others, formula, coef, f), generate
 
 
 @intrinsic
 def _add_both(
-    typingctx: Any,
-    a: Any,
-    at: Any,
-    b: Any,
-    asked: Any,
-    d: Any,
-    what: Any,
-    scale: Any,
-    shift: Any,
-    degree: Any,
-    alpha: Any,
-    row: Any,
-    beta: Any,
-    i: Any,
-    coef: Any,
-    f: Any,
-    g: Any,
-    j: Any,
+    typingctx: Any, rows: Any, row: Any, others: Any, i: Any, d: Any, formula: Any, coef: Any, f: Any, g: Any
 ) -> Any:
-    kind = _kind(a)
+    kind = _kind(rows.types[0])
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        coef, f, g, j = args[13:]
+        row, (coef, f, g) = args[1], args[6:]
         wide = v.double(kind.lanes)
-        signed, size = wide.load(builder, f, j), wide.load(builder, g, j)
-        for K, c in _weighted(builder, kind, args[:13], coef):
+        signed, size = wide.load(builder, f, row), wide.load(builder, g, row)
+        for K, c in _weighted(builder, kind, args[:6], coef):
             term = builder.fmul(K, c)
             below = builder.fcmp_ordered("<", term, wide.all(0.0))
             signed = builder.fadd(signed, term)
             size = builder.fadd(size, builder.select(below, builder.fsub(wide.all(0.0), term), term))
-        v.store(builder, signed, f, j)
-        v.store(builder, size, g, j)
+        v.store(builder, signed, f, row)
+        v.store(builder, size, g, row)
         return context.get_dummy_value()
 
-    return _signature(a, f, f, g, types.int64), generate
+    return _signature(rows, others, formula, coef, f, g), generate
 
 
-def _plain_values(
-    a: Any,
-    at: int,
-    b: Any,
-    asked: int,
-    d: int,
-    what: int,
-    scale: float,
-    shift: float,
-    degree: int,
-    alpha: Any,
-    row: int,
-    beta: Any,
-    i: int,
-) -> Any:
+def _plain_values(rows: Any, row: int, others: Any, i: int, d: int, formula: Any) -> Any:
+    (a, alpha), (b, beta), (what, scale, shift, degree) = rows, others, formula
     lanes = lanes_of(a.dtype)
-    x = a[at : at + d * lanes].reshape(d, lanes)
-    y = b[asked : asked + d * ASKED].reshape(d, ASKED)
+    x = a[row * d : (row + lanes) * d].reshape(d, lanes)
+    y = b[i * d : (i + ASKED) * d].reshape(d, ASKED)
     if what == CITY:
         return np.exp(-np.abs(x[:, None, :] - y[:, :, None]).sum(axis=0))
     t = y.T @ x
@@ -248,22 +187,26 @@ def _plain_values(
 
 
 def _plain_fill(*args: Any) -> None:
-    K, (out, to, step) = _plain_values(*args[:13]), args[13:]
+    K, (out, to, step) = _plain_values(*args[:6]), args[6:]
     for q in range(ASKED):
         out[to + q * step : to + q * step + K.shape[1]] = K[q]
 
 
 def _plain_add(*args: Any) -> None:
-    K, i, (coef, f, j) = _plain_values(*args[:13]), args[12], args[13:]
-    f[j : j + K.shape[1]] += coef[i : i + ASKED] @ K
+    K, row, i, (coef, f) = _plain_values(*args[:6]), args[1], args[3], args[6:]
+    f[row : row + K.shape[1]] += coef[i : i + ASKED] @ K
 
 
 def _plain_add_both(*args: Any) -> None:
-    K, i, (coef, f, g, j) = _plain_values(*args[:13]), args[12], args[13:]
-    f[j : j + K.shape[1]] += coef[i : i + ASKED] @ K
-    g[j : j + K.shape[1]] += np.abs(coef[i : i + ASKED]) @ np.abs(K)
+    K, row, i, (coef, f, g) = _plain_values(*args[:6]), args[1], args[3], args[6:]
+    f[row : row + K.shape[1]] += coef[i : i + ASKED] @ K
+    g[row : row + K.shape[1]] += np.abs(coef[i : i + ASKED]) @ np.abs(K)
 
 
+# Of the panel that begins at row `row` and the group that begins at `i`, of d columns; rows and others are (panels, halves of squares), a formula is
+# (what, scale, shift, degree), in numbers of their width:
+# fill(rows, row, others, i, d, formula, out, to, step): out[to + q step + k] = K(row + k, i + q)
+# add(…, coef, f): f[row + k] += Σ_q coef[i + q] K(row + k, i + q);  add_both(…, coef, f, g): the same, and g of all terms' sizes
 fill, add, add_both = (_plain_fill, _plain_add, _plain_add_both) if config.DISABLE_JIT else (_fill, _add, _add_both)
 
 

@@ -5,14 +5,14 @@ products of a panel and a group stay in registers; there the function is taken o
 and forgotten. A library's product of few columns spends as long on copies of its operands, and what it writes must be read again.
 Each value depends on its two rows alone, so blocks of any shape give the same bits.
 
-A function is `Formula(what, scale, shift, degree)`: see `vectors`.
+A function is `Formula(what, scale, shift, degree)`: see `assay.compiled.simd.kernels`.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from assay.compiled import jit
+from assay.compiled import inlined, jit
 from assay.compiled.simd.kernels import ASKED, add, add_both, fill
 from assay.compiled.simd.memory import data_pointer
 
@@ -21,116 +21,58 @@ class Formula(NamedTuple):
     """What is made of products t of columns: `what` with its numbers; `degree` is whole."""
 
     what: int
-    scale: float
-    shift: float
+    scale: Any
+    shift: Any
     degree: int
 
 
+class PanelRows(NamedTuple):
+    """Rows in panels (panels, d, lanes), or in groups (groups, d, ASKED), and half of their squares."""
+
+    panels: Any
+    halves: Any
+
+
+@inlined
+def _panel_pointers(rows):  # type: ignore[no-untyped-def]
+    return PanelRows(data_pointer(rows.panels), data_pointer(rows.halves))
+
+
 @jit
-def fill_block(a, b, alpha, beta, what, scale, shift, degree, first, stop, out):  # type: ignore[no-untyped-def]
-    """out (≥ groups · ASKED, (stop − first) · lanes): values of panels first … stop − 1 of a (panels, d, lanes) and the groups of b (groups, d, ASKED)."""
-    d, lanes, step = a.shape[1], a.shape[2], out.shape[1]
-    rows, others, halves, offs, to = (
-        data_pointer(a),
-        data_pointer(b),
-        data_pointer(alpha),
-        data_pointer(beta),
-        data_pointer(out),
-    )
+def fill_block(rows, others, formula, first, stop, out):  # type: ignore[no-untyped-def]
+    """out (≥ groups · ASKED, (stop − first) · lanes): values of panels first … stop − 1 of the rows and the groups of others."""
+    d, lanes, step = rows.panels.shape[1], rows.panels.shape[2], out.shape[1]
+    a, b, to = _panel_pointers(rows), _panel_pointers(others), data_pointer(out)
     for p in range(first, stop):
-        for g in range(b.shape[0]):
+        for g in range(others.panels.shape[0]):
             i = g * ASKED
-            at = i * step + (p - first) * lanes
-            fill(
-                rows,
-                p * lanes * d,
-                others,
-                i * d,
-                d,
-                what,
-                scale,
-                shift,
-                degree,
-                halves,
-                p * lanes,
-                offs,
-                i,
-                to,
-                at,
-                step,
-            )
+            fill(a, p * lanes, b, i, d, formula, to, i * step + (p - first) * lanes, step)
 
 
 @jit
-def add_values(a, b, alpha, beta, what, scale, shift, degree, first, stop, coef, f):  # type: ignore[no-untyped-def]
+def add_values(rows, others, formula, first, stop, coef, f):  # type: ignore[no-untyped-def]
     """f[row] += Σ_i coef_i K(row, i) for the rows of panels first … stop − 1."""
-    d, lanes = a.shape[1], a.shape[2]
-    rows, others, halves, offs, c, into = (
-        data_pointer(a),
-        data_pointer(b),
-        data_pointer(alpha),
-        data_pointer(beta),
-        data_pointer(coef),
-        data_pointer(f),
-    )
+    d, lanes = rows.panels.shape[1], rows.panels.shape[2]
+    a, b, c, into = _panel_pointers(rows), _panel_pointers(others), data_pointer(coef), data_pointer(f)
     for p in range(first, stop):
-        for g in range(b.shape[0]):
-            i = g * ASKED
-            add(
-                rows,
-                p * lanes * d,
-                others,
-                i * d,
-                d,
-                what,
-                scale,
-                shift,
-                degree,
-                halves,
-                p * lanes,
-                offs,
-                i,
-                c,
-                into,
-                p * lanes,
-            )
+        for g in range(others.panels.shape[0]):
+            add(a, p * lanes, b, g * ASKED, d, formula, c, into)
 
 
 @jit
-def add_values_and_sizes(a, b, alpha, beta, what, scale, shift, degree, first, stop, coef, f, g):  # type: ignore[no-untyped-def]
+def add_values_and_sizes(rows, others, formula, first, stop, coef, f, g):  # type: ignore[no-untyped-def]
     """The same, and g[row] += Σ_i |coef_i K(row, i)|: what bounds the error of f."""
-    d, lanes = a.shape[1], a.shape[2]
-    rows, others, halves, offs, c, into, sizes = (
-        data_pointer(a),
-        data_pointer(b),
-        data_pointer(alpha),
-        data_pointer(beta),
+    d, lanes = rows.panels.shape[1], rows.panels.shape[2]
+    a, b, c, into, sizes = (
+        _panel_pointers(rows),
+        _panel_pointers(others),
         data_pointer(coef),
         data_pointer(f),
         data_pointer(g),
     )
     for p in range(first, stop):
-        for group in range(b.shape[0]):
-            i = group * ASKED
-            add_both(
-                rows,
-                p * lanes * d,
-                others,
-                i * d,
-                d,
-                what,
-                scale,
-                shift,
-                degree,
-                halves,
-                p * lanes,
-                offs,
-                i,
-                c,
-                into,
-                sizes,
-                p * lanes,
-            )
+        for group in range(others.panels.shape[0]):
+            add_both(a, p * lanes, b, group * ASKED, d, formula, c, into, sizes)
 
 
 @jit
