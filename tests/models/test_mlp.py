@@ -281,6 +281,23 @@ def test_on_a_cluster_the_weights_travel_and_the_bits_stay(client, y):
     assert file_bytes(here) == file_bytes(there)
 
 
+def test_on_a_cluster_batches_of_a_parquet_file_run_where_it_is_read(client, tmp_path):
+    """Large batches too: no worker waits for another within a block."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    X, y = np.tile(X3, (40, 1)), np.tile(Y3, 40)
+    table = pa.table({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "y": y})
+    pq.write_table(table, tmp_path / "rows.parquet", row_group_size=700)
+    rows = assay.rows(tmp_path / "rows.parquet", target="y")
+    words = {"max_iter": 2, "batch_size": 1000, "solver": "sgd"}
+    with small_blocks(client):
+        here = assay.MLPClassifier((20,), **words).fit(rows)
+        with assay.engine("cluster", client):
+            there = assay.MLPClassifier((20,), **words).fit(rows)
+    assert file_bytes(here) == file_bytes(there)
+
+
 def test_a_warm_start_forgets_no_better_epoch_of_before(tmp_path):
     model = assay.MLPClassifier((30,), learning_rate_init=0.03, max_iter=40, early_stopping=True, warm_start=True)
     first = model.fit(X3, Y3).weights_

@@ -18,7 +18,6 @@ import numpy as np
 from assay.engines.blas import one_thread_blas
 from assay.engines.engine import Engine, Item, Result
 from assay.engines.mapped import MappedRows, unmapped
-from assay.engines.posted import Place, Posted
 from assay.engines.rows import ArrayRows, Block, Part, Rows, block_rows, check_weights, settled
 from assay.engines.sparse import SparseRows
 from assay.errors import DataTypeError, EngineError, ParameterError
@@ -76,10 +75,6 @@ def _run(function: Callable[[Any], Any], item: Any) -> Any:
 def _run_with(function: Callable[[Any, Any], Any], shared: Any, item: Any) -> Any:
     with one_thread_blas():
         return function(_aligned(shared), item)
-
-
-def _made(make: Callable[..., Any], threads: int, *items: Any) -> Any:
-    return make(threads, *map(_aligned, items))
 
 
 def _aligned(value: Any) -> Any:
@@ -149,17 +144,6 @@ class Cluster(Engine):
         finally:
             for future in waiting:
                 future.cancel()
-
-    def places(self) -> list[Place]:
-        known = self.client.scheduler_info(n_workers=-1)["workers"]
-        return [
-            Place(address, int(known[address]["nthreads"]), float(known[address]["memory_limit"] or np.inf))
-            for address in sorted(known)
-        ]
-
-    def post(self, make: Callable[..., Any], function: Callable[[Any], Any], items: Iterable[Any]) -> Posted:
-        brought = [self._submit(*unmapped(function, item)) for item in items]
-        return Posted(self.client, self.places(), partial(_made, make), brought)
 
     def _landed_result(self, future: Any) -> Any:
         try:

@@ -12,9 +12,8 @@ from contextvars import ContextVar, Token
 from functools import partial
 from typing import Any, TypeVar
 
-from assay.engines.posted import Place, Posted
 from assay.engines.rows import Rows
-from assay.errors import EngineError, ParameterError, nearest
+from assay.errors import ParameterError, nearest
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -41,14 +40,6 @@ class Engine(ABC):
     def keep(self, rows: Rows) -> Rows:
         """Opened rows that are about to be read many times, brought nearer where that pays."""
         return rows
-
-    def places(self) -> list[Place]:
-        """The processes that work is sent to; none where it stays in this one."""
-        return []
-
-    def post(self, make: Callable[..., Any], function: Callable[[Any], Any], items: Iterable[Any]) -> Posted:
-        """make(threads, *results) on each of the places, where it stays to be asked; results: function(item) for every item."""
-        raise EngineError(f"The engine {self.name!r} has no workers elsewhere.")
 
     def __enter__(self) -> Engine:
         self._tokens: list[Token[Engine | None]] = [*getattr(self, "_tokens", []), _in_force.set(self)]

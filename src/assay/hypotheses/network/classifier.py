@@ -39,8 +39,7 @@ class MLPClassifier(NetworkModel, ProbableClassifier):
 
     Mini-batches are an ordered stream: rows come in blocks (`assay.engines.block_rows`), in a new order within each block in each epoch,
     and no batch crosses blocks, so bits are the same on every engine. More threads help where batches are large. On a cluster the weights travel to the
-    worker that has a block; batches so large that a round trip each (2.5 ms and more) is made good are shared by all workers, each of which then
-    holds a copy of the rows: the clock decides, and the bits do not change.
+    worker that has a block and come back changed.
     `solver="lbfgs"` folds the gradient of all rows wherever they are. `early_stopping` keeps the weights of the best epoch, else those
     of the last one stay. Where the loss grows beyond all bounds the epoch is taken back and steps are halved. Ctrl-C and
     `max_seconds` end a fit with what it has. A weight of a row multiplies its loss; rows of weight 0 are in no batch. `partial_fit`

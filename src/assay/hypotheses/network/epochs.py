@@ -16,7 +16,6 @@ from assay.errors import DataError
 from assay.hypotheses.network.plan import Pace, Plan
 from assay.hypotheses.network.straying import beyond_bounds, is_astray
 from assay.hypotheses.network.task import Task, order_of
-from assay.hypotheses.network.together import Together
 from assay.hypotheses.network.walks import Answered, Here, Step, There
 from assay.learner.stopping import Stopping
 from assay.numerics import Array, Floats
@@ -66,7 +65,7 @@ class Epochs:
     """Mini-batches until the plan says so, or the time is over; what they come to stays in the trainer."""
 
     def __init__(
-        self, task: Task, plan: Plan, trainer: Trainer, walk: Here | There | Together, stopping: Stopping
+        self, task: Task, plan: Plan, trainer: Trainer, walk: Here | There, stopping: Stopping
     ) -> None:
         self.task, self.plan, self.trainer, self.walk, self.stopping = task, plan, trainer, walk, stopping
         self.pace, self.seen, self.done, self.rows = Pace(plan), 0, 0, 0

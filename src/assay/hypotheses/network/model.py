@@ -22,7 +22,7 @@ from assay.hypotheses.network.saying import Progress, warn_at_end, warn_of_long_
 from assay.hypotheses.network.standard import Standard, count, packed, unpacked
 from assay.hypotheses.network.survey import Survey, survey
 from assay.hypotheses.network.task import Task
-from assay.hypotheses.network.together import walk_of
+from assay.hypotheses.network.walks import walk_of
 from assay.hypotheses.network.whole_batch import WholeBatch
 from assay.labels import Labels
 from assay.learner import Step
@@ -206,7 +206,7 @@ class NetworkModel(LearntNetwork):
             trainer.begun = int(going_on.batches_)
         if self._in_pieces:
             plan = plan.once()
-        return Epochs(task, plan, trainer, walk_of(engine, rows, task, n, plan.batch), stopping)
+        return Epochs(task, plan, trainer, walk_of(engine, rows, task), stopping)
 
     def _batch(self, n: int) -> int:
         if self.batch_size == "auto":

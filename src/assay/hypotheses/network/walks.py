@@ -1,19 +1,18 @@
 """Where the batches of an epoch run: where the rows are read, or, on a cluster, where the rows lie.
 
 Each batch begins at the weights that the one before left, so blocks come one after another. Rows on a cluster stay there: the weights travel to the worker that has
-a block, go through its batches, and come back, the same bits with little to send (`together`: or all workers share each batch). Rows held out are answered by all workers at once.
+a block, go through its batches, and come back, the same bits with little to send. Rows held out are answered by all workers at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from assay.engines import Engine, Part, Rows
+from assay.engines import ArrayRows, Engine, FilledRows, Part, Rows
 from assay.engines.threads import Threads
 from assay.hypotheses.network.task import Piece, Pieces, Task, order_of, piece_of
 from assay.networks.plain import wrong
@@ -59,15 +58,21 @@ class Step(NamedTuple):
     epoch: int
 
 
+def walk_of(engine: Engine, rows: Rows, task: Task) -> Here | There:
+    """How such rows are walked through."""
+    here = engine.name != "cluster" or isinstance(rows.at_hand(), ArrayRows | FilledRows)
+    return Here(engine, rows, task) if here else There(engine, rows, task)
+
+
 class Here:
     """The rows are read in this process."""
 
     def __init__(self, engine: Engine, rows: Rows, task: Task) -> None:
         self.rows, self.task, self.pieces = rows.at_hand(), task, Pieces(engine, rows, task)
 
-    def epoch(self, trainer: Trainer, step: Step, first: int = 0) -> Iterator[Gone]:
-        """Block after block, from block `first` on."""
-        return (go_through(trainer, step, piece) for piece in islice(self.pieces, first, None))
+    def epoch(self, trainer: Trainer, step: Step) -> Iterator[Gone]:
+        """Block after block."""
+        return (go_through(trainer, step, piece) for piece in self.pieces)
 
     def answers(self, trainer: Trainer) -> Iterator[Answered]:
         """Of the rows held out of each block."""
@@ -88,9 +93,9 @@ class There:
     def __init__(self, engine: Engine, rows: Rows, task: Task) -> None:
         self.engine, self.rows, self.task = engine, engine.keep(rows), task
 
-    def epoch(self, trainer: Trainer, step: Step, first: int = 0) -> Iterator[Gone]:
-        """Block after block, from block `first` on; the weights go there and come back."""
-        for part in islice(self.rows.blocks(), first, None):
+    def epoch(self, trainer: Trainer, step: Step) -> Iterator[Gone]:
+        """Block after block; the weights go there and come back."""
+        for part in self.rows.blocks():
             work = partial(_go_there, step, trainer.P, trainer.M, trainer.V, trainer.begun)
             ((gone, P, M, V, begun),) = self.engine.map(work, [part])
             trainer.P, trainer.M, trainer.V, trainer.begun = P, M, V, begun
