@@ -7,12 +7,12 @@ from typing import NamedTuple
 from assay.errors import ParameterError, nearest
 from assay.risk.penalties import Penalty
 from assay.risk.surrogates import Surrogate
+from assay.solvers.problem import WIDE_SPARSE
 
 QUADRATIC, ANY, SOME, NONE, RIDGE = "quadratic", "any", "some", "none", "ridge"
 SOFTMAX = "softmax"
 FEW_COLUMNS = 300  # a Newton step costs as much as some sweeps up to here
 MOST_COLUMNS = 2000  # of dense rows, for the hinge: dual coordinates go slowly where columns are correlated
-FEW_SPARSE_COLUMNS = 256  # sparse rows of more columns have no Hessian
 FEW_WEIGHTS = 1500  # of all classes together, for one Hessian over them
 
 
@@ -77,16 +77,16 @@ def check(solver: str, loss: Surrogate | str | None, penalty: Penalty, d: int = 
             NONE: "no penalty with a strength: it is C=inf, ½‖w‖² under constraints",
         }[needs.penalty]
         raise ParameterError(f"solver={solver!r} needs {wants}. {instead}")
-    if needs.hessian and sparse and d > FEW_SPARSE_COLUMNS:
+    if needs.hessian and sparse and d > WIDE_SPARSE:
         raise ParameterError(
-            f"solver={solver!r} needs the products of all {d} columns, which sparse rows give up to {FEW_SPARSE_COLUMNS} columns. {instead}"
+            f"solver={solver!r} needs the products of all {d} columns, which sparse rows give up to {WIDE_SPARSE} columns. {instead}"
         )
 
 
 def choose(loss: Surrogate | str | None, penalty: Penalty, d: int, sparse: bool = False, classes: int = 2) -> str:
     """The solver that solver="auto" stands for, for d columns; `classes` counts where the loss is softmax (None)."""
     name = _name(loss)
-    hessian = d <= (FEW_SPARSE_COLUMNS if sparse else FEW_COLUMNS)
+    hessian = d <= (WIDE_SPARSE if sparse else FEW_COLUMNS)
     if name in ("perceptron", "custom with a kink"):
         return "subgradient"
     if name == "hinge":
@@ -121,7 +121,7 @@ def _suits(needs: Solver, penalty: Penalty) -> bool:
 
 
 def _instead(loss: str, penalty: Penalty, d: int, sparse: bool) -> str:
-    wide = sparse and d > FEW_SPARSE_COLUMNS
+    wide = sparse and d > WIDE_SPARSE
     able = [s.name for s in NEEDS.values() if loss in s.losses and _suits(s, penalty) and not (wide and s.hessian)]
     if not able:
         return f"No solver takes loss={loss!r} with this penalty."
