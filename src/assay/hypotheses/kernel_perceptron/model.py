@@ -9,7 +9,7 @@ import numpy as np
 
 from assay.certify import Claim
 from assay.certify.same_rows import fingerprint_of
-from assay.engines import ArrayRows, Block, Engine, Rows
+from assay.engines import Block, Engine, Rows
 from assay.errors import ConvergenceWarning, ModelFileError, ParameterError, as_seen_by_sklearn, tell
 from assay.hypotheses.classes_there import refuse_unlisted
 from assay.hypotheses.kernel_perceptron.claims import claims_of
@@ -163,7 +163,6 @@ class KernelPerceptron(Classifier):
         labels = self._classes_of(engine, rows, afresh, classes)
         self.class_factor_ = class_factors(self.class_weight, engine, rows, labels, whole)
         kept = rows.in_memory()
-        assert isinstance(kept, ArrayRows)
         begun = begin(self, rule, labels, kept, afresh)
         run = begun.run
         for _ in run.passes_of(int(self.max_iter)) if whole else run.one_pass(begun.old):

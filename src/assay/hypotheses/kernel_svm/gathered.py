@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.engines import ArrayRows, Engine, Rows, fold
+from assay.engines import Engine, Rows, fold
 from assay.engines.split import keys_of
 from assay.errors import DataConversionWarning, DataError, as_seen_by_sklearn, tell
 from assay.hypotheses.neighbours.target import merge_surveys, some, survey_block
@@ -40,7 +40,6 @@ class Gathered(NamedTuple):
 def gather(engine: Engine, rows: Rows, labels: Labels | None, precomputed: bool) -> Gathered:
     """The rows of a fit; without labels the target is a number."""
     kept = rows.in_memory()
-    assert isinstance(kept, ArrayRows)
     if precomputed:
         check_precomputed(kept.X)
     survey = some(fold(engine, kept.blocks(), partial(survey_block, labels, rows.names), merge_surveys))

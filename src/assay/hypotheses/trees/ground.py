@@ -106,9 +106,9 @@ def prepare(
 
 def spread_out(engine: Engine, codes: int, shared: bool) -> bool:
     """Whether the codes of all rows stay where the rows are: too many for memory, or of one tree on a cluster."""
-    if engine.name == "threads":
+    if engine.opens_in_memory:
         return False
-    return codes > GATHERED or (engine.name == "cluster" and not shared)
+    return codes > GATHERED or not (engine.shares_memory or shared)
 
 
 def _check_trends(name: str, trend: Array, labels: Labels | None, levels: Levels, criterion: str) -> None:
