@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar, Token
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from assay.engines.rows import Rows
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+BUILT_IN = ("threads", "stream", "cluster")  # each in a module of its name, which is loaded when it is asked for
+_by_name: dict[str, type[Engine]] = {}  # every engine whose class was made so far
 
 
 class Engine(ABC):
@@ -36,6 +40,11 @@ class Engine(ABC):
     shares_memory: bool = False
     opens_in_memory: bool = False
     workers: int | None = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "name" in vars(cls):
+            _by_name[cls.name] = cls
 
     @abstractmethod
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
@@ -79,21 +88,16 @@ def engine(name: str = "threads", *args: Any, **options: Any) -> Engine:
 
     - `("threads", workers=None)`: rows in memory, blocks spread over threads;
     - `("stream", workers=None)`: rows read block by block, memory bounded whatever the size of the table;
-    - `("cluster", client_or_address)`: a dask.distributed cluster.
+    - `("cluster", client_or_address)`: a dask.distributed cluster;
+    - the name of any other `Engine` that was imported.
     """
-    if name == "threads":
-        from assay.engines.threads import Threads
-
-        return Threads(*args, **options)
-    if name == "stream":
-        from assay.engines.stream import Stream
-
-        return Stream(*args, **options)
-    if name == "cluster":
-        from assay.engines.cluster import Cluster
-
-        return Cluster(*args, **options)
-    raise ParameterError(f"There is no engine {name!r}. {nearest(name, ['threads', 'stream', 'cluster'])}")
+    if name in BUILT_IN:
+        import_module(f"assay.engines.{name}")
+    if name not in _by_name:
+        raise ParameterError(
+            f"There is no engine {name!r}. {nearest(name, list(dict.fromkeys([*BUILT_IN, *_by_name])))}"
+        )
+    return _by_name[name](*args, **options)
 
 
 def in_force() -> Engine | None:
