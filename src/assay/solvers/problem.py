@@ -66,6 +66,11 @@ class Problem:
     intercept: bool = True  # otherwise b stays where it is: its slope is taken for zero
     sample: int = 1  # every how many rows one enters the Hessian of a Newton step
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of w."""
+        return self.scale.shape
+
     def fold(self, absorb: Callable[[Block], State], merge: Callable[[State, State], State]) -> State:
         """One pass over all rows, whose y are then the targets and whose w the weights: every solver reads through this."""
         return fold_prepared(self.engine, self.rows, self.prepare, absorb, merge)

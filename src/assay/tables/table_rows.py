@@ -143,4 +143,4 @@ class EncodedRows(Rows):
 
 def encode(table: Rows, encoding: Encoding) -> Any:
     """Rows of a table, wherever they lie, encoded."""
-    return EncodedRows(table, encoding) if isinstance(table, TableRows) else encoding.rows(table)  # type: ignore[arg-type]
+    return encoding.rows(table) if table.local else EncodedRows(table, encoding)  # type: ignore[arg-type]
