@@ -76,8 +76,8 @@ def test_every_solver_is_found_by_name_and_called_alike(name):
     loss = next(loss for loss in known.losses if loss in SURROGATES)
     problem = make_problem(X, t, loss, l2=1.0)
     check(name, problem.loss, problem.penalty, 3)
-    first, *_, end = solve(name, SolverArgs(problem, loss, np.zeros(4), 0.02, 1000))
-    assert end.gap <= 0.02
+    first, *_, end = solve(name, SolverArgs(problem, loss, np.zeros(4), 0.05, 1000))
+    assert end.gap <= 0.05
     assert end.objective < first.objective
 
 
