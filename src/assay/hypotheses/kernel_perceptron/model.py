@@ -10,7 +10,7 @@ import numpy as np
 from assay.certify import Claim
 from assay.certify.same_rows import fingerprint_of
 from assay.engines import Block, Engine, Rows
-from assay.errors import ConvergenceWarning, ModelFileError, ParameterError, as_seen_by_sklearn, tell
+from assay.errors import ConvergenceWarning, ModelFileError, ParameterError, as_seen_by_sklearn, warn
 from assay.hypotheses.classes_there import refuse_unlisted
 from assay.hypotheses.kernel_perceptron.claims import claims_of
 from assay.hypotheses.kernel_perceptron.look import look
@@ -206,7 +206,7 @@ class KernelPerceptron(Classifier):
         advice = "Raise max_iter, or use variant='averaged'; a larger gamma (or degree) separates more."
         if self.budget is not None:
             advice = f"With a budget of {self.budget} rows that may never end: raise the budget, or take the result as it is."
-        tell(
+        warn(
             f"KernelPerceptron: {self.max_iter} {what} did not end in one without a mistake; {self.wrong_} of {self.rows_} rows are on the "
             f"wrong side. {advice}",
             as_seen_by_sklearn(ConvergenceWarning),

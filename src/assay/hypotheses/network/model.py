@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from assay.engines import Engine, Rows
-from assay.errors import tell
+from assay.errors import warn
 from assay.hypotheses.network.beginning import earlier_layers, first_layers, standard_of
 from assay.hypotheses.network.epochs import Epoch, Epochs
 from assay.hypotheses.network.learnt import LearntNetwork
@@ -210,7 +210,7 @@ class NetworkModel(LearntNetwork):
         if self.batch_size == "auto":
             return min(USUAL_BATCH, n)
         if self.batch_size > n and not self._in_pieces and self.solver != "lbfgs":
-            tell(
+            warn(
                 f"{type(self).__name__}: batch_size={self.batch_size} is more than the {n} rows: all of them make one batch.",
                 UserWarning,
             )
