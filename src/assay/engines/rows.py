@@ -128,7 +128,7 @@ class Rows(ABC):
         reader = engine(self.home if self.home == "stream" else "threads")
         if self.n_rows is not None and not self.sparse:
             return self._gathered(reader)
-        loaded = list(reader.map(_load, self.blocks()))
+        loaded = list(reader.map(load, self.blocks()))
         if not loaded:
             return ArrayRows(np.empty((0, self.n_columns)), None, None, like=self)
         y = np.concatenate([b.y for b in loaded if b.y is not None]) if self.has_target else None
@@ -153,6 +153,21 @@ class Rows(ABC):
         return ArrayRows(X[: sum(n for n, _, _ in rest)], y, w, like=self)
 
 
+def targets_of(rows: Rows) -> tuple[Any, Any]:
+    """The targets and the weights of all rows, each None where they have none."""
+    if rows.resident:
+        y, w = (None if a is None else settled(a) for a in (rows.y, rows.w))
+        return y, w
+    pieces = [part.load() for part in rows.targets()]
+    y = np.concatenate([p.y for p in pieces if p.y is not None]) if rows.has_target else None
+    return y, np.concatenate([p.w for p in pieces if p.w is not None]) if rows.has_weight else None
+
+
+def load(part: Part) -> Block:
+    """The part's block: what an engine maps over parts."""
+    return part.load()
+
+
 def _put(X: Array, block: Block) -> int:
     X[block.start : block.start + len(block.X)] = block.X
     return len(block.X)
@@ -161,10 +176,6 @@ def _put(X: Array, block: Block) -> int:
 def _load_into(X: Array, part: Part) -> tuple[int, Any, Any]:
     block = part.load()
     return _put(X, block), block.y, block.w
-
-
-def _load(part: Part) -> Block:
-    return part.load()
 
 
 class _Slice(NamedTuple):

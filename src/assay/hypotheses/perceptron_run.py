@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.engines import Block, Engine, Part, Rows, SparseMatrix, fold
+from assay.engines import Block, Engine, Rows, SparseMatrix, fold, load
 from assay.errors import DataError, ParameterError
 from assay.inputs import refuse_non_finite
 from assay.labels import Labels
@@ -71,19 +71,15 @@ class Pieces:
         rows = rows.at_hand()
         self._engine, self._rows = engine, rows
         self._prepare = partial(prepare, labels, factor, eta)
-        blocks = engine.reader().map(_load, rows.blocks()) if rows.resident else None
+        blocks = engine.reader().map(load, rows.blocks()) if rows.resident else None
         self._kept = None if blocks is None else [self._prepare(b) for b in blocks]
 
     def __iter__(self) -> Iterator[Piece]:
         if self._kept is not None:
             yield from self._kept
         else:
-            for block in self._engine.map(_load, self._rows.blocks()):
+            for block in self._engine.map(load, self._rows.blocks()):
                 yield self._prepare(block.load())  # what travelled may lie at odd addresses
-
-
-def _load(part: Part) -> Block:
-    return part.load()
 
 
 def visits(rule: Rule, epoch: int, number: int, n: int, *, in_order: bool = False) -> Array:

@@ -15,7 +15,7 @@ import numpy as np
 
 from assay import store
 from assay.certify import Certificate, Claim
-from assay.engines import Block, Engine, FilledRows, Part, Rows, engine_for
+from assay.engines import Block, Engine, FilledRows, Part, Rows, engine_for, targets_of
 from assay.engines.blas import one_thread_blas
 from assay.engines.rows import cut
 from assay.errors import DataError, not_fitted
@@ -225,9 +225,7 @@ class Learner(Tunable):
             return as_column(y, "y", n), sample_weight
         if y is not None or not X.has_target:
             raise DataError("assay.rows(...) brings its own target: name it there (target=...), and give no y here.")
-        pieces = [part.load() for part in X.targets()]
-        weights = np.concatenate([p.w for p in pieces if p.w is not None]) if X.has_weight else None
-        return np.concatenate([p.y for p in pieces if p.y is not None]), weights
+        return targets_of(X)
 
     # --- certificate and file ---------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from assay.engines import Marked, Rows, engine_for, pick_rows, some_rows
+from assay.engines import Marked, Rows, engine_for, pick_rows, some_rows, targets_of
 from assay.labels import Labels
 from assay.numerics import Array
 from assay.tables.description.schema import Schema
@@ -35,13 +35,7 @@ class TableData:
     @classmethod
     def of(cls, schema: Schema, rows: Rows, classes: bool, known: Array | None = None) -> TableData:
         """Read the targets; `classes`: they are labels, and `known` ones count among them whether they occur or not."""
-        if rows.resident:
-            y, w = rows.y, rows.w
-            assert y is not None
-        else:
-            pieces = [part.load() for part in rows.targets()]
-            y = np.concatenate([p.y for p in pieces if p.y is not None])
-            w = np.concatenate([p.w for p in pieces if p.w is not None]) if rows.has_weight else None
+        y, w = targets_of(rows)
         found = np.unique(y) if known is None else np.union1d(known, y)
         return cls(schema, rows, y, w, Labels.of(found) if classes else None)
 

@@ -11,7 +11,7 @@ from assay.certify import Claim
 from assay.certify.same_rows import fingerprint_of
 from assay.engines import Block, Engine, Rows
 from assay.errors import ConvergenceWarning, ModelFileError, ParameterError, as_seen_by_sklearn, warn
-from assay.hypotheses.classes_there import refuse_unlisted
+from assay.hypotheses.classes_there import refuse_balanced, refuse_unlisted
 from assay.hypotheses.kernel_perceptron.claims import claims_of
 from assay.hypotheses.kernel_perceptron.look import look
 from assay.hypotheses.kernel_perceptron.parts import LAYOUT, LOOKED, PARAMS, check_parts
@@ -146,11 +146,7 @@ class KernelPerceptron(Classifier):
         `classes` lists every class that can ever occur; the first call needs it, later calls may repeat it.
         """
         refuse_unlisted(self, classes)
-        if self.class_weight == "balanced":
-            raise ParameterError(
-                "class_weight='balanced' needs all rows at once, and partial_fit sees some: give the weights as a dict, "
-                "e.g. class_weight={0: 1.0, 1: 3.0}."
-            )
+        refuse_balanced(self)
         if self.kernel == "precomputed":
             raise ParameterError(
                 "partial_fit needs the kernel's values between new rows and earlier ones, which a precomputed matrix does not hold: use fit."

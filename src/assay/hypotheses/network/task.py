@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from assay.engines import Block, Engine, Part, Rows
+from assay.engines import Block, Engine, Part, Rows, load
 from assay.hypotheses.network.standard import Standard
 from assay.hypotheses.network.survey import target_of
 from assay.labels import Labels
@@ -126,13 +126,9 @@ class Pieces:
         if self._kept is not None:
             yield from self._kept
             return
-        for block in self._engine.map(_load, self._rows.blocks()):
+        for block in self._engine.map(load, self._rows.blocks()):
             yield piece_of(self._task, block)
 
 
 def _prepared(task: Task, part: Part) -> Piece:
     return piece_of(task, part.load())
-
-
-def _load(part: Part) -> Block:
-    return part.load()

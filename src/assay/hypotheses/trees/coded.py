@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -221,10 +220,3 @@ def binned_table(engine: Engine, rows: Rows, bins: Bins, n: int) -> Table:
     for start, part in engine.map(_Code(bins), parts):
         codes[:, start : start + part.shape[1]] = part
     return bins.table(codes)
-
-
-def target_of(rows: Rows) -> tuple[Array, Array | None]:
-    """Targets and weights of all rows."""
-    pieces: list[Any] = [part.load() for part in rows.targets()]
-    y = np.concatenate([p.y for p in pieces])
-    return y, np.concatenate([p.w for p in pieces]) if rows.has_weight else None
