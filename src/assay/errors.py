@@ -88,7 +88,7 @@ class SeparableWarning(ConvergenceWarning):
     """The classes are separable, so that a likelihood without penalty has no maximum."""
 
 
-def tell(message: str, category: type[Warning]) -> None:
+def warn(message: str, category: type[Warning]) -> None:
     """Warn at the line of the user's code that called into Assay, however deep inside this is."""
     frame: FrameType | None = sys._getframe(1)
     level = 2

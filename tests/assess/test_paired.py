@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.assess import compare_pair, compare_with_best, holm, in_words
-from assay.assess.paired import corrected_rows_t, corrected_t, mcnemar, paired_t, sign_test
+from assay.assess.paired import corrected_rows_t, corrected_t, mcnemar, paired_t
 from assay.errors import DataError, ParameterError
 
 
@@ -50,19 +50,6 @@ def test_the_corrected_t_widens_the_variance_by_the_shared_training_rows():
     assert found.statistic == pytest.approx(t)
     assert found.p == pytest.approx(2 * scipy.stats.t.sf(t, 9))
     assert found.p > scipy.stats.ttest_1samp(d, 0).pvalue
-
-
-def test_the_sign_test_is_binomial_and_its_interval_holds_the_median():
-    rng, covered = np.random.default_rng(2), 0
-    for _ in range(300):
-        d = rng.exponential(size=25)
-        found = sign_test(d, np.zeros(25))
-        covered += found.low <= np.log(2) <= found.high
-    assert covered >= 0.95 * 300
-    due = scipy.stats.quantile_test(d, q=np.log(2), p=0.5).confidence_interval(0.95)
-    assert (found.low, found.high) == pytest.approx((due.low, due.high))
-    assert sign_test([1.0, 2.0], [0.0, 0.0]).high == np.inf  # two rows bound no median
-    assert sign_test([1.0, 2.0], [0.0, 0.0]).p == 0.5
 
 
 def test_holm_is_that_of_its_definition_and_is_never_below_p():

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
+import numpy as np
 import pytest
+from solvers.problems import make_problem, two_classes
 
 from assay.errors import ParameterError
 from assay.risk.penalties import Penalty
 from assay.risk.surrogates import SURROGATES
-from assay.solvers.needs import NEEDS, check, choose
+from assay.solvers import needs
+from assay.solvers.iterate import Iterate, last
+from assay.solvers.needs import NEEDS, SolverArgs, check, choose, solve, solver
 
 PENALTIES = {
     "none": Penalty.of(3),
@@ -60,3 +67,36 @@ def _able(solver, loss, penalty):
     except ParameterError:
         return False
     return True
+
+
+@pytest.mark.parametrize("name", [name for name, known in NEEDS.items() if known.solve is not None])
+def test_every_solver_is_found_by_name_and_called_alike(name):
+    X, t = two_classes(200, 3)
+    known = NEEDS[name]
+    loss = next(loss for loss in known.losses if loss in SURROGATES)
+    problem = make_problem(X, t, loss, l2=1.0)
+    check(name, problem.loss, problem.penalty, 3)
+    first, *_, end = solve(name, SolverArgs(problem, loss, np.zeros(4), 0.05, 1000))
+    assert end.gap <= 0.05
+    assert end.objective < first.objective
+
+
+def test_a_new_solver_is_one_entry(monkeypatch):
+    monkeypatch.setattr(needs, "NEEDS", dict(NEEDS))
+
+    @solver("nothing", ("log",), "ridge", "no effort")
+    def stay(args):
+        yield Iterate(0, args.start, 1.0, 1.0)
+
+    assert last(solve("nothing", SolverArgs(None, "log", np.zeros(2), 1e-3, 1))).gap == 1.0
+    check("nothing", "log", PENALTIES["l2"])
+    with pytest.raises(ParameterError, match=r"solver='nothing' needs no effort, which loss='hinge' does not have\."):
+        check("nothing", "hinge", PENALTIES["l2"])
+    with pytest.raises(ParameterError, match=r"one of: .*newton.*nothing"):
+        check("smoothing", "log", PENALTIES["l2"])
+
+
+def test_a_solver_is_loaded_when_it_is_called():
+    code = "import sys, assay.solvers.needs; print([n for n in ('lbfgs', 'smoothing') if f'assay.solvers.{n}' in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"

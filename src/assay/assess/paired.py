@@ -1,7 +1,6 @@
 """Whether two models differ, or cannot be told apart, judged on the same rows or the same folds.
 
 McNemar          of the rows that only one got right, b and c: p of a fair coin with b + c throws      exact
-sign test        the same for two columns of losses: which is smaller more often                       exact
 paired t         mean difference of losses over rows ± t·s/√n                                          approximate
 corrected t      mean difference of J folds, variance (1/J + n_test/n_train)·s²: folds share training
                  rows, so s²/J alone is far too small (Nadeau and Bengio 2003); of rows or of folds    approximate
@@ -95,22 +94,6 @@ def _difference(b: int, c: int, n: int, confidence: float) -> Interval:
     low = lean * delta - math.hypot(2 * (share - side.low) * delta, lean * (delta - down))
     high = lean * delta + math.hypot(2 * (side.high - share) * delta, lean * (delta - up))
     return Interval(max(low, 0.0) if side.low > 0.5 else low, min(high, 0.0) if side.high < 0.5 else high)
-
-
-def sign_test(first: Any, second: Any, confidence: float = 0.95) -> PairedTest:
-    """Which of two columns of losses is smaller more often; `difference` is the median of theirs, with order statistics as ends."""
-    from scipy.special import bdtrik
-
-    n = same_length(first=first, second=second)
-    d = np.sort(np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64))
-    b, c = int((d > 0).sum()), int((d < 0).sum())
-    k = int(
-        np.ceil(bdtrik((1 - confidence) / 2, n, 0.5))
-    )  # the k-th smallest and greatest hold the median between them
-    k = k if _fair_coin(k - 1, n) <= 1 - confidence else k - 1
-    within = Interval(float(d[k - 1]), float(d[n - k])) if k >= 1 else Interval(-math.inf, math.inf)
-    p = _fair_coin(min(b, c), b + c)
-    return _test("sign test, exact", min(b, c), p, float(np.median(d)), within, "exact", n, 1 - confidence)
 
 
 def paired_t(first: Any, second: Any, confidence: float = 0.95) -> PairedTest:

@@ -85,13 +85,13 @@ def _scores(model: Any, rows: Any, n: int) -> list[Any]:
     import numpy as np
 
     from assay.assess.scores import classification_scores, regression_scores
+    from assay.engines import targets_of
 
     classes = getattr(model, "classes_", None)
     if n * (2 if classes is None else 2 + len(classes)) > MOST_ANSWERS:
         return []
-    targets = [part.load() for part in rows.targets()]
-    y = np.concatenate([block.y for block in targets])
-    counts = np.concatenate([np.ones(len(b.y), dtype=bool) if b.w is None else b.w > 0 for b in targets])
+    y, w = targets_of(rows)
+    counts = np.ones(len(y), dtype=bool) if w is None else w > 0
     if classes is None:
         return regression_scores(y[counts], model.predict(rows)[counts])
     if not hasattr(model, "predict_both_blocks"):

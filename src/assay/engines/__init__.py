@@ -4,8 +4,8 @@ from assay.engines.engine import Engine, engine, engine_for
 from assay.engines.filled import FilledRows
 from assay.engines.fold import fold, merge_in_order
 from assay.engines.mapped import MappedRows
-from assay.engines.picked import PickedRows
-from assay.engines.rows import ArrayRows, Block, Part, Rows, block_rows, rechunk
+from assay.engines.picked import PickedRows, pick_rows
+from assay.engines.rows import ArrayRows, Block, Part, Rows, block_rows, load, rechunk, targets_of
 from assay.engines.sparse import SparseMatrix, SparseRows, rows_of
 from assay.engines.split import Marked, some_rows, split_rows
 
@@ -25,9 +25,12 @@ __all__ = [
     "engine",
     "engine_for",
     "fold",
+    "load",
     "merge_in_order",
+    "pick_rows",
     "rechunk",
     "rows_of",
     "some_rows",
     "split_rows",
+    "targets_of",
 ]

@@ -10,20 +10,41 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar, Token
 from functools import partial
-from typing import Any, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from assay.engines.rows import Rows
 from assay.errors import ParameterError, nearest
 
+if TYPE_CHECKING:
+    from assay.engines.threads import Threads
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+BUILT_IN = ("threads", "stream", "cluster")  # each in a module of its name, which is loaded when it is asked for
+_by_name: dict[str, type[Engine]] = {}  # every engine whose class was made so far
+
 
 class Engine(ABC):
-    """Where work runs. `group` is the number of blocks a task of a fold (a power of two)."""
+    """Where work runs. Only `map` must be given; algorithms ask what an engine can do, never which one it is.
+
+    - `group`: blocks a task of a fold, a power of two.
+    - `shares_memory`: tasks see this process's memory: they may write into its arrays, and nothing has to be sent or pickled.
+    - `opens_in_memory`: opened rows are arrays in memory, and what is made of them may be too. Such an engine shares memory.
+    - `workers`: threads of this process that it keeps busy; None where that is not known, or they are elsewhere.
+    """
 
     name: str
     group: int = 1
+    shares_memory: bool = False
+    opens_in_memory: bool = False
+    workers: int | None = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "name" in vars(cls):
+            _by_name[cls.name] = cls
 
     @abstractmethod
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
@@ -41,6 +62,16 @@ class Engine(ABC):
         """Opened rows that are about to be read many times, brought nearer where that pays."""
         return rows
 
+    def threads(self, n_jobs: int | None = None) -> Threads:
+        """Threads of this process for work that is not handed out: as many as the engine has here, or else `n_jobs`."""
+        from assay.engines.threads import Threads
+
+        return Threads(self.workers or n_jobs)
+
+    def reader(self) -> Engine:
+        """An engine that reads blocks in this process: this one, or threads."""
+        return self if self.shares_memory else self.threads()
+
     def __enter__(self) -> Engine:
         self._tokens: list[Token[Engine | None]] = [*getattr(self, "_tokens", []), _in_force.set(self)]
         return self
@@ -57,21 +88,16 @@ def engine(name: str = "threads", *args: Any, **options: Any) -> Engine:
 
     - `("threads", workers=None)`: rows in memory, blocks spread over threads;
     - `("stream", workers=None)`: rows read block by block, memory bounded whatever the size of the table;
-    - `("cluster", client_or_address)`: a dask.distributed cluster.
+    - `("cluster", client_or_address)`: a dask.distributed cluster;
+    - the name of any other `Engine` that was imported.
     """
-    if name == "threads":
-        from assay.engines.threads import Threads
-
-        return Threads(*args, **options)
-    if name == "stream":
-        from assay.engines.stream import Stream
-
-        return Stream(*args, **options)
-    if name == "cluster":
-        from assay.engines.cluster import Cluster
-
-        return Cluster(*args, **options)
-    raise ParameterError(f"There is no engine {name!r}. {nearest(name, ['threads', 'stream', 'cluster'])}")
+    if name in BUILT_IN:
+        import_module(f"assay.engines.{name}")
+    if name not in _by_name:
+        raise ParameterError(
+            f"There is no engine {name!r}. {nearest(name, list(dict.fromkeys([*BUILT_IN, *_by_name])))}"
+        )
+    return _by_name[name](*args, **options)
 
 
 def in_force() -> Engine | None:

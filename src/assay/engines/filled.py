@@ -26,6 +26,8 @@ class _Filled(NamedTuple):
 class FilledRows(Rows):
     """The rows of `source`, sparse ones, as dense blocks."""
 
+    local = True
+
     def __init__(self, source: Rows, who: str) -> None:
         if source.n_columns > MOST_COLUMNS:
             raise DataError(

@@ -6,6 +6,7 @@ that is what makes the same rows give the same bits everywhere.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -69,7 +70,12 @@ class Rows(ABC):
     """A table seen as blocks of numbers, wherever it lies.
 
     `home` names the engine on which such rows run unless the user chose one. `categories` gives for each column the
-    categories whose codes it holds, or None where it holds numbers. `sparse`: the blocks hold a `SparseMatrix`.
+    categories whose codes it holds, or None where it holds numbers.
+
+    - `sparse`: the blocks hold a `SparseMatrix`.
+    - `resident`: all numbers, targets and weights lie in this process's memory as `X`, `y` and `w`.
+    - `local`: blocks are made in this process, whichever engine reads them.
+    - `size`: numbers that are held in memory; infinite where they are not resident.
     """
 
     home: str = "threads"
@@ -80,6 +86,16 @@ class Rows(ABC):
     has_target: bool = False
     has_weight: bool = False
     sparse: bool = False
+    resident: bool = False
+    local: bool = False
+    dtype: Any  # of the numbers, where they are in memory
+    X: Any  # these three of resident rows only
+    y: Any
+    w: Any
+
+    @property
+    def size(self) -> float:
+        return math.inf
 
     @abstractmethod
     def blocks(self) -> Iterator[Part]:
@@ -87,6 +103,10 @@ class Rows(ABC):
 
     def targets(self) -> Iterator[Part]:
         """The targets and weights alone, in pieces of any length; a source that can skip the columns does so."""
+        return self.blocks()
+
+    def stretches(self, rows: int) -> Iterator[Part]:
+        """All rows in order, for work on single rows: in parts of so many rows where they lie in memory, else in their blocks."""
         return self.blocks()
 
     def fitted_to(self, names: tuple[str, ...] | None, categories: tuple[tuple[str, ...] | None, ...] | None) -> Rows:
@@ -102,13 +122,13 @@ class Rows(ABC):
         return self
 
     def in_memory(self) -> Rows:
-        """The same rows as arrays."""
+        """The same rows, resident."""
         from assay.engines.engine import engine
 
         reader = engine(self.home if self.home == "stream" else "threads")
         if self.n_rows is not None and not self.sparse:
             return self._gathered(reader)
-        loaded = list(reader.map(_load, self.blocks()))
+        loaded = list(reader.map(load, self.blocks()))
         if not loaded:
             return ArrayRows(np.empty((0, self.n_columns)), None, None, like=self)
         y = np.concatenate([b.y for b in loaded if b.y is not None]) if self.has_target else None
@@ -133,6 +153,21 @@ class Rows(ABC):
         return ArrayRows(X[: sum(n for n, _, _ in rest)], y, w, like=self)
 
 
+def targets_of(rows: Rows) -> tuple[Any, Any]:
+    """The targets and the weights of all rows, each None where they have none."""
+    if rows.resident:
+        y, w = (None if a is None else settled(a) for a in (rows.y, rows.w))
+        return y, w
+    pieces = [part.load() for part in rows.targets()]
+    y = np.concatenate([p.y for p in pieces if p.y is not None]) if rows.has_target else None
+    return y, np.concatenate([p.w for p in pieces if p.w is not None]) if rows.has_weight else None
+
+
+def load(part: Part) -> Block:
+    """The part's block: what an engine maps over parts."""
+    return part.load()
+
+
 def _put(X: Array, block: Block) -> int:
     X[block.start : block.start + len(block.X)] = block.X
     return len(block.X)
@@ -141,10 +176,6 @@ def _put(X: Array, block: Block) -> int:
 def _load_into(X: Array, part: Part) -> tuple[int, Any, Any]:
     block = part.load()
     return _put(X, block), block.y, block.w
-
-
-def _load(part: Part) -> Block:
-    return part.load()
 
 
 class _Slice(NamedTuple):
@@ -161,6 +192,8 @@ class _Slice(NamedTuple):
 class ArrayRows(Rows):
     """Arrays in memory. float32 stays float32; every other number becomes float64 block by block."""
 
+    resident = local = True
+
     def __init__(
         self,
         X: Array,
@@ -171,7 +204,7 @@ class ArrayRows(Rows):
         categories: tuple[tuple[str, ...] | None, ...] | None = None,
         like: Rows | None = None,
     ) -> None:
-        self.X, self.y, self.w = X, y, w
+        self.X, self.y, self.w, self.dtype = X, y, w, X.dtype
         self.n_rows, self.n_columns = X.shape
         self.names = like.names if like is not None else names
         self.categories = like.categories if like is not None else categories
@@ -183,13 +216,12 @@ class ArrayRows(Rows):
     def targets(self) -> Iterator[Part]:
         return self._parts(self.X[:, :0], 2 * LARGEST_BLOCK)
 
-    def pieces(self, count: int) -> Iterator[Part]:
-        """The blocks, each cut into `count` pieces."""
-        return self._parts(self.X, block_rows(self.n_columns) // count)
-
     def stretches(self, rows: int) -> Iterator[Part]:
-        """All rows in stretches of so many."""
         return self._parts(self.X, rows)
+
+    @property
+    def size(self) -> float:
+        return float(self.X.size)
 
     def _parts(self, X: Array, step: int) -> Iterator[Part]:
         for a in range(0, X.shape[0], step):

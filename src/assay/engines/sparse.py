@@ -23,12 +23,12 @@ SPARSE_BLOCK = 8192
 class SparseRows(Rows):
     """A sparse matrix in memory, with target and weights."""
 
-    sparse = True
+    sparse = resident = local = True
 
     def __init__(
         self, X: SparseMatrix, y: Array | None = None, w: Array | None = None, *, names: tuple[str, ...] | None = None
     ) -> None:
-        self.X, self.y, self.w = X, y, w
+        self.X, self.y, self.w, self.dtype = X, y, w, X.dtype
         self.n_rows, self.n_columns = X.shape
         self.names = names
         self.has_target, self.has_weight = y is not None, w is not None
@@ -45,6 +45,10 @@ class SparseRows(Rows):
         for a in range(0, len(self.X), step):
             y, w = (None if c is None else c[a : a + step] for c in (self.y, self.w))
             yield a, y, w
+
+    @property
+    def size(self) -> float:
+        return float(len(self.X) + self.X.nnz)
 
     def in_memory(self) -> Rows:
         return self

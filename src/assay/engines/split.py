@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from assay.engines.rows import ArrayRows, Block, Part, Rows, block_rows, rechunk
-from assay.engines.sparse import SPARSE_BLOCK, SparseRows, rows_of
+from assay.engines.rows import Block, Part, Rows, block_rows, rechunk
+from assay.engines.sparse import SPARSE_BLOCK, rows_of
 from assay.errors import ParameterError
 from assay.numerics import Array
 
@@ -101,7 +101,7 @@ class SomeRows(Rows):
 
 def some_rows(rows: Rows, keep: Callable[[int, int], Array]) -> Rows:
     """The rows that `keep` marks: copied where the table lies in memory, else picked as they are read."""
-    if not isinstance(rows, ArrayRows | SparseRows):
+    if not rows.resident:
         return SomeRows(rows, keep)
     mask = keep(0, len(rows.X))
     y, w = (None if a is None else a[mask] for a in (rows.y, rows.w))

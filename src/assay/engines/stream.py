@@ -14,6 +14,7 @@ class Stream(Threads):
     """As `Threads`, but the rows stay where they are and at most `workers` + 1 blocks are in flight."""
 
     name = "stream"
+    opens_in_memory = False
     reads_ahead = True
 
     @property

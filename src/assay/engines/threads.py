@@ -106,6 +106,9 @@ class Threads(Engine):
     """The default engine: the rows are brought into memory, blocks are spread over a pool of threads."""
 
     name = "threads"
+    shares_memory = True
+    opens_in_memory = True
+    workers: int
     reads_ahead = False  # a single worker needs a thread of its own only where reading goes on meanwhile
 
     def __init__(self, workers: int | None = None) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.errors import DataError
+from assay.errors import DataError, ParameterError
 from assay.labels import plain_labels
 from assay.numerics import Array, Floats
 
@@ -17,6 +17,15 @@ def refuse_unlisted(model: Any, classes: Any) -> None:
         raise DataError(
             "classes must be passed on the first call to partial_fit: list every class that can occur, "
             "e.g. partial_fit(X, y, classes=[0, 1])."
+        )
+
+
+def refuse_balanced(model: Any) -> None:
+    """`partial_fit` cannot balance the classes of rows that it has not seen."""
+    if model.class_weight == "balanced":
+        raise ParameterError(
+            "class_weight='balanced' needs all rows at once, and partial_fit sees some: give the weights as a dict, "
+            "e.g. class_weight={0: 1.0, 1: 3.0}."
         )
 
 

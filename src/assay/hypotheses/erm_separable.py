@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.errors import SeparableWarning, tell
+from assay.errors import SeparableWarning, warn
 from assay.hypotheses.linear.posing import Posed
 from assay.solvers.iterate import Iterate
 
@@ -26,7 +26,7 @@ def beyond_all_bounds(posed: Posed, at: Iterate) -> Iterate:
 
 def warn_separable(model: Any) -> None:
     """Say that no minimum exists, and what the weights are."""
-    tell(
+    warn(
         f"{type(model).__name__}: a hyperplane separates classes, so that the {model.loss} risk without a penalty falls for ever and has "
         "no minimum. The weights are a separating direction (least margin 1). Take a penalty for weights that mean something.",
         SeparableWarning,

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from assay.certify import Claim
-from assay.errors import ParameterError, SeparableWarning, tell
+from assay.errors import ParameterError, SeparableWarning, warn
 from assay.hypotheses.likelihood import Likelihood
 from assay.hypotheses.linear.claims import (
     boxed_gap_claim,
@@ -252,7 +252,7 @@ class LogisticRegression(Likelihood, PathOverC, LinearClassifier, BayesClassifie
             if hasattr(self, "away_")
             else "the classes"
         )
-        tell(
+        warn(
             f"LogisticRegression: a hyperplane separates {who}{what}, so that the likelihood grows for ever and its maximum does "
             f"not exist. The weights are {weights}. Use a penalty (finite C) for probabilities that mean something.",
             SeparableWarning,

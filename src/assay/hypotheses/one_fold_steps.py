@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.engines import Block, SparseRows, fold
+from assay.engines import Block, fold
 from assay.engines.blas import one_thread_blas
 from assay.engines.threads import Threads
 from assay.errors import DataError
@@ -71,7 +71,7 @@ def _learnt(model: OneFold) -> dict[str, Any]:
 def _piece(rows: Any, a: int, size: int) -> Block:
     some = rows.X[a : a + size]
     return Block(
-        some if isinstance(rows, SparseRows) else np.ascontiguousarray(some, dtype=np.float64),
+        some if rows.sparse else np.ascontiguousarray(some, dtype=np.float64),
         None if rows.y is None else rows.y[a : a + size],
         None if rows.w is None else rows.w[a : a + size],
         a,

@@ -10,8 +10,8 @@ import numpy as np
 from assay.certify import Certificate, Claim
 from assay.certify.same_rows import fingerprint_of
 from assay.engines import Block, Engine, Rows, engine_for
-from assay.errors import DataError, ParameterError
-from assay.hypotheses.classes_there import refuse_unlisted
+from assay.errors import DataError
+from assay.hypotheses.classes_there import refuse_balanced, refuse_unlisted
 from assay.hypotheses.linear.freedom import count_free
 from assay.hypotheses.perceptron_answers import linear_scores, mean_weights, vote
 from assay.hypotheses.perceptron_claims import Evidence, claims_of
@@ -136,11 +136,7 @@ class Perceptron(Classifier):
         `classes` lists every class that can ever occur; the first call needs it, later calls may repeat it.
         """
         refuse_unlisted(self, classes)
-        if self.class_weight == "balanced":
-            raise ParameterError(
-                "class_weight='balanced' needs all rows at once, and partial_fit sees some: give the weights as a dict, "
-                "e.g. class_weight={0: 1.0, 1: 3.0}."
-            )
+        refuse_balanced(self)
         return self._fit(X, y, sample_weight, afresh=False, classes=classes)
 
     def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:

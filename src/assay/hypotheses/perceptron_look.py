@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.engines import ArrayRows, Block, Engine, Rows, SparseMatrix, SparseRows, fold
+from assay.engines import Block, Engine, Rows, SparseMatrix, fold
 from assay.engines.fingerprint import bits, join, leaf, leaf_of
 from assay.engines.threads import Threads
 from assay.errors import DataError, ParameterError
@@ -37,7 +37,7 @@ class MarkAhead:
 
     def __init__(self, engine: Engine, rows: Rows, labels: Labels) -> None:
         rows = rows.at_hand()
-        pays = isinstance(rows, ArrayRows | SparseRows) and getattr(engine, "workers", 1) > 1
+        pays = rows.resident and (engine.workers or 1) > 1
         self._pool = ThreadPoolExecutor(1) if pays else None
         self._mark = self._pool.submit(_mark_of, rows, labels) if self._pool is not None else None
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from assay.engines import ArrayRows, Block, Engine, Part, Rows, SparseMatrix, SparseRows, fold
-from assay.engines.threads import default_engine
+from assay.engines import Block, Engine, Rows, SparseMatrix, fold, load
 from assay.errors import DataError, ParameterError
 from assay.inputs import refuse_non_finite
 from assay.labels import Labels
@@ -75,20 +74,15 @@ class Pieces:
         rows = rows.at_hand()
         self._engine, self._rows = engine, rows
         self._prepare = partial(prepare, labels, factor, eta)
-        here = isinstance(rows, ArrayRows | SparseRows)
-        reader = default_engine() if engine.name == "cluster" else engine
-        self._kept = [self._prepare(b) for b in reader.map(_load, rows.blocks())] if here else None
+        blocks = engine.reader().map(load, rows.blocks()) if rows.resident else None
+        self._kept = None if blocks is None else [self._prepare(b) for b in blocks]
 
     def __iter__(self) -> Iterator[Piece]:
         if self._kept is not None:
             yield from self._kept
         else:
-            for block in self._engine.map(_load, self._rows.blocks()):
+            for block in self._engine.map(load, self._rows.blocks()):
                 yield self._prepare(block.load())  # what travelled may lie at odd addresses
-
-
-def _load(part: Part) -> Block:
-    return part.load()
 
 
 def visits(rule: Rule, epoch: int, number: int, n: int, *, in_order: bool = False) -> Array:

@@ -67,9 +67,9 @@ def _witness(model: RectangleClassifier, classes: list[int], **more: Any) -> dic
     }
 
 
-def _each(model: RectangleClassifier, classes: list[int], tell: Any) -> str:
+def _each(model: RectangleClassifier, classes: list[int], describe: Any) -> str:
     names = plain_labels(model.classes_)
-    told = [f"{names[k]!r}: {tell(k)}" for k in classes[:SHOWN]]
+    told = [f"{names[k]!r}: {describe(k)}" for k in classes[:SHOWN]]
     return "; ".join([*told, f"and {len(classes) - SHOWN} more classes"] if len(classes) > SHOWN else told)
 
 
@@ -83,7 +83,7 @@ def _rounding(model: RectangleClassifier) -> str:
 def _tightest(model: RectangleClassifier, classes: list[int]) -> Claim:
     first = {k: int(np.flatnonzero(model.owner_ == k)[0]) for k in classes if np.any(model.owner_ == k)}
 
-    def tell(k: int) -> str:
+    def describe(k: int) -> str:
         if k not in first:
             return "no rows of positive weight, and no rectangle"
         held, others = int(model.won_rows_[first[k]]), int(model.lost_rows_[first[k]])
@@ -97,7 +97,7 @@ def _tightest(model: RectangleClassifier, classes: list[int]) -> Claim:
     return Claim(
         name="tightest",
         statement="no smaller rectangle holds all rows of the class, for on each side lies one of them. "
-        + _each(model, classes, tell),
+        + _each(model, classes, describe),
         holds=True,
         check="rectangle_tightest",
         value=sum(int(model.lost_rows_[r]) for r in first.values()),
@@ -117,13 +117,13 @@ def _errors(model: RectangleClassifier) -> dict[int, float]:
 def _gained(model: RectangleClassifier, what: str, classes: list[int]) -> tuple[str, float]:
     errors = _errors(model)
 
-    def tell(k: int) -> str:
+    def describe(k: int) -> str:
         mine = np.flatnonzero(model.owner_ == k)
         gains = [f"{float(np.ldexp(float(model.won_[r] - model.lost_[r]), -model.shift_)):.6g}" for r in mine]
         many = f"gains {', '.join(gains)} in turn" if len(mine) > 1 else f"gain {gains[0]}" if gains else "no rectangle"
         return f"{many}, error {errors[k]:.6g}"
 
-    return f"{what} {_each(model, classes, tell)}{_rounding(model)}", max(errors[k] for k in classes)
+    return f"{what} {_each(model, classes, describe)}{_rounding(model)}", max(errors[k] for k in classes)
 
 
 GAIN = "(gain: the weight of rows of the class less that of other rows inside, of rows that no rectangle before covers)"

@@ -64,7 +64,7 @@ class Found(NamedTuple):
 def table_of(rows: Rows, weighing: Weighing, workers: int | None) -> Table:
     """Bring the rows into memory and rank every column."""
     rows = rows.in_memory()
-    X, y, w = rows.X, rows.y, rows.w  # type: ignore[attr-defined]
+    X, y, w = rows.X, rows.y, rows.w
     codes = weighing.codes(y)
     weights, _ = weighing.weigh(codes, w)
     keep = None if weights.all() else np.flatnonzero(weights)

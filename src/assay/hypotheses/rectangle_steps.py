@@ -77,7 +77,7 @@ def _states(model: RectangleClassifier, rows: Rows, weighing: Weighing) -> Itera
 
 def _growth(model: RectangleClassifier, rows: Rows, weighing: Weighing) -> list[tuple[int, int, Found]]:
     """(row, place of its class, box of the class's rows so far) of every row that makes a tightest rectangle grow."""
-    X, y, w = rows.X, rows.y, rows.w  # type: ignore[attr-defined]
+    X, y, w = rows.X, rows.y, rows.w
     codes = weighing.codes(y)
     weights, _ = weighing.weigh(codes, w)
     grown = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from assay.engines import ArrayRows, Rows, SparseRows
+from assay.engines import Rows
 from assay.inputs import as_rows
 from assay.learner.learner import Learner
 from assay.params import check_params
@@ -17,7 +17,6 @@ def fresh_and_rows(model: Model, X: Any, y: Any, sample_weight: Any) -> tuple[Mo
     fresh = type(model)(**model.get_params())
     check_params(fresh)
     rows: Rows = as_rows(X, y, sample_weight, categories=fresh.takes_categories, sparse=fresh.takes_sparse).in_memory()
-    assert isinstance(rows, ArrayRows | SparseRows)
     fresh._check_target(rows)
     if rows.categories is not None and not fresh.takes_categories:
         fresh._refuse_categories(rows)

@@ -15,7 +15,7 @@ import numpy as np
 
 from assay import store
 from assay.certify import Certificate, Claim
-from assay.engines import ArrayRows, Block, Engine, FilledRows, Part, Rows, SparseRows, engine_for
+from assay.engines import Block, Engine, FilledRows, Part, Rows, engine_for, targets_of
 from assay.engines.blas import one_thread_blas
 from assay.engines.rows import cut
 from assay.errors import DataError, not_fitted
@@ -185,13 +185,12 @@ class Learner(Tunable):
     def _answers(self, X: Any, answer: Callable[[Block], Array]) -> Iterator[Array]:
         """answer(block) for every block of X, in order."""
         rows = self._rows_to_answer(X)
-        if _are_few(rows):
+        if rows.size <= FEW:
             yield answer(next(rows.blocks()).load())  # a few rows are answered at once, without any engine
             return
         engine = engine_for(rows, self.n_jobs)
         opened = engine.open(rows)
-        at_hand = isinstance(opened, ArrayRows) and self.slow_rows is not None
-        parts = opened.stretches(self.slow_rows) if at_hand else opened.blocks()  # type: ignore[attr-defined]
+        parts = opened.blocks() if self.slow_rows is None else opened.stretches(self.slow_rows)
         yield from engine.map(_Answer(answer), parts)
 
     def _answer(self, X: Any, answer: Callable[[Block], Array]) -> Array:
@@ -226,9 +225,7 @@ class Learner(Tunable):
             return as_column(y, "y", n), sample_weight
         if y is not None or not X.has_target:
             raise DataError("assay.rows(...) brings its own target: name it there (target=...), and give no y here.")
-        pieces = [part.load() for part in X.targets()]
-        weights = np.concatenate([p.w for p in pieces if p.w is not None]) if X.has_weight else None
-        return np.concatenate([p.y for p in pieces if p.y is not None]), weights
+        return targets_of(X)
 
     # --- certificate and file ---------------------------------------------------------------------------------------
 
@@ -318,12 +315,6 @@ class Learner(Tunable):
         self._fitted_with = self.get_params()
         self._claims = tuple(Claim(**c) for c in record.claims)
         self._provenance = {k: v for k, v in record.provenance.items() if k != "assay"}
-
-
-def _are_few(rows: Rows) -> bool:
-    if isinstance(rows, SparseRows):
-        return len(rows.X) + rows.X.nnz <= FEW
-    return isinstance(rows, ArrayRows) and rows.n_columns * (rows.n_rows or 0) <= FEW
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from assay.networks.shape import Layer
-from assay.numerics import Array, Floats
+from assay.numerics import Array, Floats, log_sum_exp
 
 ROOT, CUBE = 0.7978845608028654, 0.044715
 
@@ -53,9 +53,7 @@ def losses(loss: str, F: Floats, target: Array) -> Floats:
         rivals[rows, target] = -np.inf
         short: Floats = np.maximum(0.0, 1.0 + rivals.max(axis=1) - own)
         return short
-    top = F.max(axis=1, keepdims=True)
-    found: Floats = np.log(np.exp(F - top).sum(axis=1)) + top[:, 0] - own
-    return found
+    return log_sum_exp(F) - own
 
 
 def wrong(F: Floats, codes: Array) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.engines import ArrayRows
+from assay.engines import ArrayRows, Rows
 from assay.errors import DataError, ParameterError, SchemaError, nearest, not_fitted
 from assay.inputs import Levels, as_column, as_rows, check_features
 from assay.inputs.frames import as_frame
@@ -85,7 +85,6 @@ def see(model: Any, X: Any, y: Any = None, names: Sequence[str] | None = None, *
         check_fitted(model)
     levels = _levels(model)
     rows = as_rows(X, categories=levels is not None, levels=levels).in_memory()
-    assert isinstance(rows, ArrayRows)
     d = getattr(model, "n_features_in_", rows.n_columns)
     if fitted and d != rows.n_columns:
         raise DataError(f"X has {rows.n_columns} columns, and this {type(model).__name__} was fitted on {d}.")
@@ -98,7 +97,7 @@ def see(model: Any, X: Any, y: Any = None, names: Sequence[str] | None = None, *
         whole &= _there(target)
     if not whole.any():
         raise DataError("Every row has a missing or infinite value: there is nothing to show. Fill them in first.")
-    frame = None if isinstance(X, np.ndarray | list | tuple | ArrayRows) else as_frame(X)
+    frame = None if isinstance(X, np.ndarray | list | tuple | Rows) else as_frame(X)
     return Seen(
         np.asarray(rows.X[whole], dtype=np.float64),
         None if target is None else target[whole],
@@ -134,7 +133,7 @@ def _levels(model: Any) -> Levels | None:
     return none if found is None else tuple(None if c is None else tuple(c) for c in found)
 
 
-def _names(given: Sequence[str] | None, known: Any, rows: ArrayRows) -> tuple[str, ...]:
+def _names(given: Sequence[str] | None, known: Any, rows: Rows) -> tuple[str, ...]:
     if given is not None:
         if len(given) != rows.n_columns:
             raise ParameterError(f"names has {len(given)} names, and X has {rows.n_columns} columns.")

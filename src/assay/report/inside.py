@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from assay import plots
-from assay.engines import ArrayRows
+from assay.engines import ArrayRows, Rows
 from assay.errors import DataError
 from assay.numerics import Array
 from assay.report.figures import figure, optional, side_by_side
@@ -51,7 +51,7 @@ def region_figures(details: Details) -> tuple[list[Html | None], str]:
     return [drawn, margins], ""
 
 
-def _margins(details: Details, model: RawModel, X: ArrayRows, y: Array, shown: tuple[int, int]) -> Any:
+def _margins(details: Details, model: RawModel, X: Rows, y: Array, shown: tuple[int, int]) -> Any:
     fitted = details.model.model_
     machine = hasattr(fitted, "n_support_") and len(fitted.n_support_) == 2
     if not machine and "hinge" not in str(
@@ -155,13 +155,12 @@ def _units(details: Details) -> str:
     return "numbers are standardised." if details.model.encoding_.wants.scaled else "numbers are as in the table."
 
 
-def _encoded(details: Details) -> tuple[ArrayRows, Array, tuple[int, int] | None] | None:
+def _encoded(details: Details) -> tuple[Rows, Array, tuple[int, int] | None] | None:
     """The sample as the model sees it, its targets, and the places of the two most important numbers; None where it is too wide."""
     encoding = details.model.encoding_
     if encoding.sparse or len(encoding.outputs) > MOST_ENCODED or details.sample.texts:
         return None
     rows = encoding.rows(ArrayRows(np.asarray(details.sample.X, dtype=np.float64)))
-    assert isinstance(rows, ArrayRows)
     places: dict[str, int] = {}
     for j, output in enumerate(encoding.outputs):
         if output.role == "number" and output.source not in places:
@@ -170,7 +169,7 @@ def _encoded(details: Details) -> tuple[ArrayRows, Array, tuple[int, int] | None
     return rows, details.sample.y, (ranked[0], ranked[1]) if len(ranked) > 1 else None
 
 
-def _path(model: Any, X: ArrayRows, y: Array, shown: tuple[int, int]) -> Any:
+def _path(model: Any, X: Rows, y: Array, shown: tuple[int, int]) -> Any:
     if "order" not in type(model).params or not hasattr(
         model, "coef_"
     ):  # other models' steps are no mistakes, or have no line

@@ -104,7 +104,7 @@ def _of_models(found: Comparison) -> list[Worry]:
 
 def columns_of(rows: Rows, found: Comparison) -> Mapping[str, Array]:
     """The columns of some rows in memory by name, as numbers and codes."""
-    X: Any = rows.in_memory().X  # type: ignore[attr-defined]
+    X: Any = rows.in_memory().X
     plain = [c.name for c in found.schema.used if c.kind != "text"]
     dates = {c.name for c in found.schema.used if c.kind == "date"}  # moments of their own are natural
     if found.data.rows.sparse:
@@ -116,7 +116,7 @@ def _texts(rows: Rows, found: Comparison) -> Mapping[str, Array]:
     """One number a row for all its texts: equal where these hold the same words."""
     if not found.data.rows.sparse:
         return {}
-    X: Any = rows.in_memory().X  # type: ignore[attr-defined]
+    X: Any = rows.in_memory().X
     plain = sum(c.kind != "text" for c in found.schema.used)
     words = X.columns(np.arange(plain, X.n_columns))
     marks = np.random.default_rng(0).random(words.n_columns)

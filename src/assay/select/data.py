@@ -9,15 +9,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from assay.engines import Marked, PickedRows, Rows, SparseRows, engine_for, rows_of, some_rows
-from assay.engines.rows import ArrayRows
+from assay.engines import Marked, Rows, engine_for, pick_rows, some_rows, targets_of
 from assay.labels import Labels
 from assay.numerics import Array
 from assay.tables.description.schema import Schema
 from assay.tables.encoding import Encoding
 from assay.tables.encoding.expand import Groups
 from assay.tables.encoding.statistics import Statistics, statistics_of
-from assay.tables.table_rows import TableRows, encode
+from assay.tables.table_rows import encode
 
 Found = TypeVar("Found")
 
@@ -36,13 +35,7 @@ class TableData:
     @classmethod
     def of(cls, schema: Schema, rows: Rows, classes: bool, known: Array | None = None) -> TableData:
         """Read the targets; `classes`: they are labels, and `known` ones count among them whether they occur or not."""
-        if isinstance(rows, ArrayRows | SparseRows):
-            y, w = rows.y, rows.w
-            assert y is not None
-        else:
-            pieces = [part.load() for part in rows.targets()]
-            y = np.concatenate([p.y for p in pieces if p.y is not None])
-            w = np.concatenate([p.w for p in pieces if p.w is not None]) if rows.has_weight else None
+        y, w = targets_of(rows)
         found = np.unique(y) if known is None else np.union1d(known, y)
         return cls(schema, rows, y, w, Labels.of(found) if classes else None)
 
@@ -51,7 +44,7 @@ class TableData:
 
     @property
     def in_memory(self) -> bool:
-        return isinstance(self.rows, ArrayRows | SparseRows)
+        return self.rows.resident
 
     @cached_property
     def classes(self) -> Array | None:
@@ -88,16 +81,13 @@ class TableData:
 
     def pick(self, which: Array) -> Rows:
         """Some rows by their numbers, not encoded; repeated numbers (of a bootstrap) need a table in memory."""
-        if isinstance(self.rows, ArrayRows):
-            return PickedRows(self.rows, which)
-        if isinstance(self.rows, SparseRows):
-            y, w = (None if a is None else a[which] for a in (self.rows.y, self.rows.w))
-            return rows_of(self.rows.X[which], y, w, like=self.rows)
+        if self.rows.resident:
+            return pick_rows(self.rows, which)
         return some_rows(self.rows, Marked(self._mask(which)))
 
     def encoded(self, encoding: Encoding, which: Array) -> Rows:
         """Some rows by their numbers, encoded."""
-        if isinstance(self.rows, TableRows):  # encoded as they are read, then picked
+        if not self.rows.resident:  # encoded as they are read, then picked
             return some_rows(encode(self.rows, encoding), Marked(self._mask(which)))
         picked: Rows = encode(self.pick(which), encoding)
         return picked

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.engines import Rows
+from assay.engines import Rows, targets_of
 from assay.engines.split import held_out_mask, keys_of, unit_interval
 from assay.errors import DataError, ParameterError
 from assay.numerics import Array
@@ -35,9 +35,7 @@ def held_out_rows(source: Source, table: Rows, split: Mapping[str, Any]) -> Arra
 
 def rows_of_fit(table: Rows, held_out: Array | None) -> tuple[Array | None, Array | None]:
     """Masks of the rows of a fit and of those held out; None: all, and none. Rows of weight 0 are in neither, as good as absent."""
-    w = None
-    if table.has_weight:
-        w = np.concatenate([block.w for block in (part.load() for part in table.targets()) if block.w is not None])
+    w = targets_of(table)[1] if table.has_weight else None
     if w is None or (w > 0).all():
         return (None, None) if held_out is None else (~held_out, held_out)
     return (w > 0, None) if held_out is None else (~held_out & (w > 0), held_out & (w > 0))

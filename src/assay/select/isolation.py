@@ -21,7 +21,7 @@ from functools import partial
 from multiprocessing.connection import wait
 from typing import Any
 
-from assay.errors import ParameterError, tell
+from assay.errors import ParameterError, warn
 from assay.select.child import attempt, private_bytes
 from assay.select.running import TICK, OnEvent, Outcome, Running, Task
 
@@ -50,7 +50,7 @@ def run_tasks(
     if len({task.key for task in tasks}) < len(tasks):
         raise ParameterError("Two tasks have the same key: give each its own, the outcomes go by it.")
     if memory is not None and workers and private_bytes() is None:
-        tell("The memory cap is not watched: this system does not tell how much memory a process uses.", UserWarning)
+        warn("The memory cap is not watched: this system does not tell how much memory a process uses.", UserWarning)
     if workers == 0:
         return _run_here(tasks, deadline, on_event or _nothing)
     return _Watch(tasks, workers, timeout, memory, deadline, on_event or _nothing).outcomes()

@@ -34,7 +34,6 @@ class RawRows:
         """These rows of the table, each once, in the table's order."""
         numbers = np.unique(which)
         rows = data.pick(numbers).in_memory()
-        assert isinstance(rows, ArrayRows | SparseRows)
         return cls(numbers, rows.X, data)
 
     def __len__(self) -> int:

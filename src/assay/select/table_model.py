@@ -190,7 +190,7 @@ def sides(opened: Rows, encoding: Encoding, mask: Array | None) -> tuple[Rows, R
 def _encoded(opened: Rows, encoding: Encoding, mask: Array | None) -> Rows:
     if mask is None:
         return encode(opened, encoding)  # type: ignore[no-any-return]
-    if isinstance(opened, TableRows):  # not in memory: encoded as they are read, then picked
+    if not opened.resident:  # encoded as they are read, then picked
         return some_rows(encode(opened, encoding), Marked(mask))
     return encode(some_rows(opened, Marked(mask)), encoding)  # type: ignore[no-any-return]
 

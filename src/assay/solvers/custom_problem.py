@@ -82,7 +82,7 @@ class _Probe:
 
 def refuse_unsendable(engine: Engine, loss: CustomSurrogate) -> None:
     """Raise where the functions of the loss do not reach the workers of a cluster."""
-    if engine.name != "cluster":
+    if engine.shares_memory:
         return
     try:
         list(engine.map(_Probe(loss), [0]))

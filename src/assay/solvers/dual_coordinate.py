@@ -22,7 +22,6 @@ import numpy as np
 from assay.engines import Block
 from assay.engines.csr import SparseMatrix, stack
 from assay.engines.rows import Part
-from assay.engines.sparse import SparseRows
 from assay.errors import ParameterError
 from assay.numerics import Array, Floats
 from assay.risk.intercepts import slack
@@ -103,7 +102,8 @@ def _pose(problem: Problem, size: int) -> _Dual:
     from assay.loops.dual_coordinate import row_squares
 
     blocks = list(problem.engine.map(partial(_load, problem.prepare), problem.rows.blocks()))
-    X = problem.rows.X if isinstance(problem.rows, SparseRows) else stack([as_sparse(block.X) for block in blocks])
+    rows = problem.rows
+    X = rows.X if rows.sparse and rows.resident else stack([as_sparse(block.X) for block in blocks])
     t = np.concatenate([block.y for block in blocks if block.y is not None])
     c = np.concatenate([np.ones(len(block.X)) if block.w is None else block.w for block in blocks])
     hinge, l2 = problem.loss.name == "hinge", problem.penalty.l2

@@ -1,25 +1,55 @@
-"""What each solver asks of the loss, the penalty and the rows; a mismatch is refused by name, with what to take instead."""
+"""The solvers by name: what each asks of the loss, the penalty and the rows, and how it is called.
+
+A mismatch is refused by name, with what to take instead. A new solver is its module and an entry here.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 from assay.errors import ParameterError, nearest
+from assay.numerics import Floats
 from assay.risk.penalties import Penalty
 from assay.risk.surrogates import Surrogate
+from assay.solvers.iterate import Iterate
+from assay.solvers.problem import WIDE_SPARSE, Look
 
 QUADRATIC, ANY, SOME, NONE, RIDGE = "quadratic", "any", "some", "none", "ridge"
 SOFTMAX = "softmax"
 FEW_COLUMNS = 300  # a Newton step costs as much as some sweeps up to here
 MOST_COLUMNS = 2000  # of dense rows, for the hinge: dual coordinates go slowly where columns are correlated
-FEW_SPARSE_COLUMNS = 256  # sparse rows of more columns have no Hessian
 FEW_WEIGHTS = 1500  # of all classes together, for one Hessian over them
+
+
+class SolverArgs(NamedTuple):
+    """What every solver is given: a problem and the name of its loss, where to begin and when to end, and what is known already.
+
+    `look`: the look at `start`; `gram`: the products of all columns, as `Posed` has them; `eta`: the speed of plain descent.
+    """
+
+    problem: Any
+    loss: str
+    start: Floats
+    tol: float
+    max_iter: int
+    look: Look | None = None
+    gram: Floats | None = None
+    eta: float | str = "auto"
+
+    @property
+    def usual(self) -> tuple[Any, Floats, float, int]:
+        """What solvers take first."""
+        return self.problem, self.start, self.tol, self.max_iter
+
+
+Solve = Callable[[SolverArgs], Iterator[Iterate]]
 
 
 class Solver(NamedTuple):
     """`losses` it takes and `why` these; `penalty`: quadratic (l2 or none), any, ridge (l2 > 0) or none at all.
 
-    `hessian`: it needs that of all columns, which sparse rows of many columns do not give.
+    `hessian`: it needs that of all columns, which sparse rows of many columns do not give. `solve` is None where the model has it.
     """
 
     name: str
@@ -27,37 +57,101 @@ class Solver(NamedTuple):
     penalty: str
     why: str
     hessian: bool = False
+    solve: Solve | None = None
 
 
 SMOOTH = ("log", "softmax", "squared hinge", "squared", "huber")
+CURVED = ("log", "squared hinge", "squared", "huber", "custom with curvature")
 KINKED = ("hinge", "perceptron")
 CUSTOM = ("custom", "custom with curvature")
-NEEDS: dict[str, Solver] = {
-    s.name: s
-    for s in (
-        Solver(
-            "newton",
-            ("log", "squared hinge", "squared", "huber", "custom with curvature"),
-            QUADRATIC,
-            "slope and curvature",
-            True,
-        ),
-        Solver("lbfgs", (*SMOOTH, *CUSTOM), QUADRATIC, "a continuous slope"),
-        Solver("proximal-newton", SMOOTH, SOME, "slope and curvature"),
-        Solver("proximal-gradient", (*SMOOTH, *CUSTOM), SOME, "a continuous slope"),
-        Solver("gd", (*SMOOTH, *CUSTOM), QUADRATIC, "a continuous slope"),
-        Solver(
-            "subgradient",
-            (*KINKED, "log", "squared hinge", "squared", "huber", *CUSTOM, "custom with a kink"),
-            ANY,
-            "a slope on either side",
-        ),
-        Solver("smoothing", ("hinge",), ANY, "the hinge, which it smooths", True),
-        Solver("dual-coordinate", ("hinge", "squared hinge"), RIDGE, "a conjugate with bounds on each row's dual"),
-        Solver("hard-margin", ("hinge", "squared hinge"), NONE, "constraints tz ≥ 1 in place of a loss"),
-        Solver("pgd", ("hinge", "squared hinge"), NONE, "constraints tz ≥ 1 in place of a loss"),
-    )
+NEEDS: dict[str, Solver] = {}
+
+
+def solver(
+    name: str, losses: tuple[str, ...], penalty: str, why: str, *, hessian: bool = False
+) -> Callable[[Solve], Solve]:
+    """Register the function below under a name; it loads the solver's module only when it is called."""
+
+    def register(solve: Solve) -> Solve:
+        NEEDS[name] = Solver(name, losses, penalty, why, hessian, solve)
+        return solve
+
+    return register
+
+
+@solver("newton", CURVED, QUADRATIC, "slope and curvature", hessian=True)
+def _newton(args: SolverArgs) -> Iterator[Iterate]:
+    from assay.solvers.narrowing import narrowing
+    from assay.solvers.newton import newton
+
+    return narrowing(newton, *args.usual) if args.loss == "huber" else newton(*args.usual, args.look)
+
+
+@solver("lbfgs", (*SMOOTH, *CUSTOM), QUADRATIC, "a continuous slope")
+def _lbfgs(args: SolverArgs) -> Iterator[Iterate]:
+    from assay.solvers.lbfgs import lbfgs
+    from assay.solvers.preconditioner import preconditioner
+
+    return lbfgs(*args.usual, preconditioner(args.problem, args.gram))
+
+
+@solver("proximal-newton", SMOOTH, SOME, "slope and curvature")
+def _proximal_newton(args: SolverArgs) -> Iterator[Iterate]:
+    from assay.solvers.narrowing import narrowing
+    from assay.solvers.proximal_newton import proximal_newton
+
+    return narrowing(proximal_newton, *args.usual) if args.loss == "huber" else proximal_newton(*args.usual, args.look)
+
+
+@solver("proximal-gradient", (*SMOOTH, *CUSTOM), SOME, "a continuous slope")
+def _proximal_gradient(args: SolverArgs) -> Iterator[Iterate]:
+    from assay.solvers.proximal_gradient import proximal_gradient
+
+    return proximal_gradient(*args.usual)
+
+
+@solver("gd", (*SMOOTH, *CUSTOM), QUADRATIC, "a continuous slope")
+def _gradient_descent(args: SolverArgs) -> Iterator[Iterate]:
+    from assay.solvers.plain_descent import gradient_descent
+
+    return gradient_descent(*args.usual, args.eta)
+
+
+@solver("subgradient", (*KINKED, *CURVED, "custom", "custom with a kink"), ANY, "a slope on either side")
+def _subgradient_descent(args: SolverArgs) -> Iterator[Iterate]:
+    from assay.solvers.mistake_descent import mistake_descent
+    from assay.solvers.plain_descent import subgradient_descent
+
+    if args.loss == "perceptron":
+        return mistake_descent(args.problem, args.start, args.max_iter, args.eta)
+    return subgradient_descent(*args.usual, args.eta)
+
+
+@solver("smoothing", ("hinge",), ANY, "the hinge, which it smooths", hessian=True)
+def _smoothing(args: SolverArgs) -> Iterator[Iterate]:
+    from assay.solvers.smoothing import smoothing
+
+    return smoothing(*args.usual, args.look)
+
+
+@solver("dual-coordinate", ("hinge", "squared hinge"), RIDGE, "a conjugate with bounds on each row's dual")
+def _dual_coordinate(args: SolverArgs) -> Iterator[Iterate]:
+    from assay.solvers.dual_answer import dual_coordinate_answer
+
+    return dual_coordinate_answer(*args.usual)
+
+
+NEEDS |= {
+    name: Solver(name, ("hinge", "squared hinge"), NONE, "constraints tz ≥ 1 in place of a loss")
+    for name in ("hard-margin", "pgd")
 }
+
+
+def solve(name: str, args: SolverArgs) -> Iterator[Iterate]:
+    """The states that the solver of this name passes through; `check` has found that it can."""
+    run = NEEDS[name].solve
+    assert run is not None
+    return run(args)
 
 
 def check(solver: str, loss: Surrogate | str | None, penalty: Penalty, d: int = 0, sparse: bool = False) -> None:
@@ -65,7 +159,7 @@ def check(solver: str, loss: Surrogate | str | None, penalty: Penalty, d: int = 
     needs = NEEDS.get(solver)
     if needs is None:
         raise ParameterError(f"There is no solver {solver!r}. {nearest(solver, ['auto', *NEEDS])}")
-    name = _name(loss)
+    name = loss_name(loss)
     instead = _instead(name, penalty, d, sparse)
     if name not in needs.losses:
         raise ParameterError(f"solver={solver!r} needs {needs.why}, which loss={name!r} does not have. {instead}")
@@ -77,16 +171,16 @@ def check(solver: str, loss: Surrogate | str | None, penalty: Penalty, d: int = 
             NONE: "no penalty with a strength: it is C=inf, ½‖w‖² under constraints",
         }[needs.penalty]
         raise ParameterError(f"solver={solver!r} needs {wants}. {instead}")
-    if needs.hessian and sparse and d > FEW_SPARSE_COLUMNS:
+    if needs.hessian and sparse and d > WIDE_SPARSE:
         raise ParameterError(
-            f"solver={solver!r} needs the products of all {d} columns, which sparse rows give up to {FEW_SPARSE_COLUMNS} columns. {instead}"
+            f"solver={solver!r} needs the products of all {d} columns, which sparse rows give up to {WIDE_SPARSE} columns. {instead}"
         )
 
 
 def choose(loss: Surrogate | str | None, penalty: Penalty, d: int, sparse: bool = False, classes: int = 2) -> str:
     """The solver that solver="auto" stands for, for d columns; `classes` counts where the loss is softmax (None)."""
-    name = _name(loss)
-    hessian = d <= (FEW_SPARSE_COLUMNS if sparse else FEW_COLUMNS)
+    name = loss_name(loss)
+    hessian = d <= (WIDE_SPARSE if sparse else FEW_COLUMNS)
     if name in ("perceptron", "custom with a kink"):
         return "subgradient"
     if name == "hinge":
@@ -102,7 +196,8 @@ def choose(loss: Surrogate | str | None, penalty: Penalty, d: int, sparse: bool 
     return "newton" if name in NEEDS["newton"].losses and hessian else "lbfgs"
 
 
-def _name(loss: Surrogate | str | None) -> str:
+def loss_name(loss: Surrogate | str | None) -> str:
+    """How solvers call a loss; None is softmax."""
     if loss is None:
         return SOFTMAX
     return loss if isinstance(loss, str) else loss.name
@@ -121,7 +216,7 @@ def _suits(needs: Solver, penalty: Penalty) -> bool:
 
 
 def _instead(loss: str, penalty: Penalty, d: int, sparse: bool) -> str:
-    wide = sparse and d > FEW_SPARSE_COLUMNS
+    wide = sparse and d > WIDE_SPARSE
     able = [s.name for s in NEEDS.values() if loss in s.losses and _suits(s, penalty) and not (wide and s.hessian)]
     if not able:
         return f"No solver takes loss={loss!r} with this penalty."

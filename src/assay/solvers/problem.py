@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from assay.engines import ArrayRows, Block, Engine, Rows, block_rows, fold
+from assay.engines import Block, Engine, Rows, block_rows, fold
 from assay.engines.fold import merge_in_order
 from assay.engines.rows import cut
 from assay.engines.sparse import SparseMatrix
@@ -65,6 +65,11 @@ class Problem:
     prepare: Callable[[Block], Block] | None = None  # makes targets and weights of a block whose y are still labels
     intercept: bool = True  # otherwise b stays where it is: its slope is taken for zero
     sample: int = 1  # every how many rows one enters the Hessian of a Newton step
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of w."""
+        return self.scale.shape
 
     def fold(self, absorb: Callable[[Block], State], merge: Callable[[State, State], State]) -> State:
         """One pass over all rows, whose y are then the targets and whose w the weights: every solver reads through this."""
@@ -143,8 +148,8 @@ def fold_prepared(
     work = prepared(prepare, absorb)
     if rows.sparse:
         state = fold(engine, rows.blocks(), work, merge)
-    elif isinstance(rows, ArrayRows) and engine.group == 1:
-        state = fold(engine, rows.pieces(PIECES), work, merge)
+    elif rows.resident and engine.group == 1:
+        state = fold(engine, rows.stretches(piece_rows(rows.n_columns)), work, merge)
     else:
         state = fold(engine, rows.blocks(), partial(_by_pieces, piece_rows(rows.n_columns), work, merge), merge)
     if state is None:

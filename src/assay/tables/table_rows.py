@@ -84,7 +84,7 @@ class TableRows(Rows):
         pa.default_memory_pool().release_unused()  # what reading needed is not needed again
         return found
 
-    def anywhere(self) -> Rows:
+    def anywhere(self) -> TableRows:
         """The same rows as parts that any process can read which sees the files."""
         if not isinstance(self.source, ParquetFiles):
             return self
@@ -134,9 +134,7 @@ class EncodedRows(Rows):
         return self.table.targets()
 
     def anywhere(self) -> Rows:
-        elsewhere = self.table.anywhere()
-        assert isinstance(elsewhere, TableRows)
-        return EncodedRows(elsewhere, self.encoding)
+        return EncodedRows(self.table.anywhere(), self.encoding)
 
     def labelled_like(self, classes: Array) -> EncodedRows:
         """The same rows with targets of the kind that a fitted model's classes have."""
@@ -145,4 +143,4 @@ class EncodedRows(Rows):
 
 def encode(table: Rows, encoding: Encoding) -> Any:
     """Rows of a table, wherever they lie, encoded."""
-    return EncodedRows(table, encoding) if isinstance(table, TableRows) else encoding.rows(table)  # type: ignore[arg-type]
+    return encoding.rows(table) if table.local else EncodedRows(table, encoding)  # type: ignore[arg-type]

@@ -256,7 +256,7 @@ class KernelFeaturesModel(Learner):
 def brought_near(engine: Engine, mapped: MappedRows, most: int | None = MOST_IN_MEMORY) -> Rows:
     """Mapped rows as an array where they are computed in memory and are at most so many numbers; else they are mapped as they are read."""
     source = mapped.source
-    if engine.name != "threads" or not isinstance(source, ArrayRows):
+    if not engine.opens_in_memory or not source.resident:
         return mapped
     n = source.n_rows or 0
     if most is not None and n * mapped.n_columns > most:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from assay.engines import ArrayRows, Rows, engine_for
+from assay.engines import Rows, engine_for
 from assay.engines.blas import one_thread_blas
 from assay.errors import DataError, not_fitted
 from assay.hypotheses.kernel_features.learning import (
@@ -81,7 +81,6 @@ class KernelTransformer(Tunable):
         engine = engine_for(rows, self.n_jobs)
         with one_thread_blas():
             near = brought_near(engine, mapped, most=None).in_memory()
-        assert isinstance(near, ArrayRows)
         if not len(near.X):
             raise DataError("Found array with 0 sample(s) while a minimum of 1 is required.")
         return near.X

@@ -9,9 +9,9 @@ import numpy as np
 
 from assay.certify import Claim
 from assay.certify.same_rows import fingerprint_of
-from assay.engines import ArrayRows, Block, Engine, Rows
-from assay.errors import ConvergenceWarning, ModelFileError, ParameterError, as_seen_by_sklearn, tell
-from assay.hypotheses.classes_there import refuse_unlisted
+from assay.engines import Block, Engine, Rows
+from assay.errors import ConvergenceWarning, ModelFileError, ParameterError, as_seen_by_sklearn, warn
+from assay.hypotheses.classes_there import refuse_balanced, refuse_unlisted
 from assay.hypotheses.kernel_perceptron.claims import claims_of
 from assay.hypotheses.kernel_perceptron.look import look
 from assay.hypotheses.kernel_perceptron.parts import LAYOUT, LOOKED, PARAMS, check_parts
@@ -146,11 +146,7 @@ class KernelPerceptron(Classifier):
         `classes` lists every class that can ever occur; the first call needs it, later calls may repeat it.
         """
         refuse_unlisted(self, classes)
-        if self.class_weight == "balanced":
-            raise ParameterError(
-                "class_weight='balanced' needs all rows at once, and partial_fit sees some: give the weights as a dict, "
-                "e.g. class_weight={0: 1.0, 1: 3.0}."
-            )
+        refuse_balanced(self)
         if self.kernel == "precomputed":
             raise ParameterError(
                 "partial_fit needs the kernel's values between new rows and earlier ones, which a precomputed matrix does not hold: use fit."
@@ -163,7 +159,6 @@ class KernelPerceptron(Classifier):
         labels = self._classes_of(engine, rows, afresh, classes)
         self.class_factor_ = class_factors(self.class_weight, engine, rows, labels, whole)
         kept = rows.in_memory()
-        assert isinstance(kept, ArrayRows)
         begun = begin(self, rule, labels, kept, afresh)
         run = begun.run
         for _ in run.passes_of(int(self.max_iter)) if whole else run.one_pass(begun.old):
@@ -207,7 +202,7 @@ class KernelPerceptron(Classifier):
         advice = "Raise max_iter, or use variant='averaged'; a larger gamma (or degree) separates more."
         if self.budget is not None:
             advice = f"With a budget of {self.budget} rows that may never end: raise the budget, or take the result as it is."
-        tell(
+        warn(
             f"KernelPerceptron: {self.max_iter} {what} did not end in one without a mistake; {self.wrong_} of {self.rows_} rows are on the "
             f"wrong side. {advice}",
             as_seen_by_sklearn(ConvergenceWarning),

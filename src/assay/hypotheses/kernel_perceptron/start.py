@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from assay.engines import ArrayRows
+from assay.engines import Rows
 from assay.engines.threads import Threads
 from assay.errors import DataError, ParameterError
 from assay.hypotheses.kernel_perceptron.run import Run
@@ -44,7 +44,7 @@ def rule_of(model: KernelPerceptron) -> Rule:
     return Rule(model.order, 1.0, bool(model.shuffle), int(model.random_state or 0))
 
 
-def begin(model: KernelPerceptron, rule: Rule, labels: Labels, rows: ArrayRows, afresh: bool) -> Begun:
+def begin(model: KernelPerceptron, rule: Rule, labels: Labels, rows: Rows, afresh: bool) -> Begun:
     """The new rows in float64 after those kept so far, whose coefficients they begin with; a fresh fit chooses the kernel."""
     if rows.y is None or not len(rows.X):
         raise DataError("Found array with 0 sample(s) while a minimum of 1 is required.")

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.engines import ArrayRows, Engine, Rows, fold
+from assay.engines import Engine, Rows, fold
 from assay.engines.split import keys_of
-from assay.errors import DataConversionWarning, DataError, as_seen_by_sklearn, tell
+from assay.errors import DataConversionWarning, DataError, as_seen_by_sklearn, warn
 from assay.hypotheses.neighbours.target import merge_surveys, some, survey_block
 from assay.kernels import Kernel, check_own_kernel, check_precomputed
 from assay.labels import Labels
@@ -40,7 +40,6 @@ class Gathered(NamedTuple):
 def gather(engine: Engine, rows: Rows, labels: Labels | None, precomputed: bool) -> Gathered:
     """The rows of a fit; without labels the target is a number."""
     kept = rows.in_memory()
-    assert isinstance(kept, ArrayRows)
     if precomputed:
         check_precomputed(kept.X)
     survey = some(fold(engine, kept.blocks(), partial(survey_block, labels, rows.names), merge_surveys))
@@ -73,7 +72,7 @@ def _warn_unscaled(kernel: Kernel, rows: Gathered, names: Any) -> None:
         ", …" if len(wide) > NAMED else ""
     )
     least = int(np.flatnonzero(spread == some_spread.min())[0])
-    tell(
+    warn(
         f"The columns are in very different units: {shown} spread more than {APART:g} times as far as {called[least]} (over "
         f"{spread[least]:.3g}), which the {kernel.name} kernel hardly sees beside them. Standardise the columns, e.g. divide each by its "
         "deviation.",

@@ -138,7 +138,7 @@ class KernelMachine(LearntMachine):
 
     def _workers(self, engine: Engine) -> Threads:
         """As many threads as the engine in force has; a cluster's own do not see these rows."""
-        return Threads(engine.workers if isinstance(engine, Threads) else self.n_jobs)
+        return engine.threads(self.n_jobs)
 
     def _plan(self, workers: Threads) -> Plan:
         most = NO_LIMIT if self.max_iter == -1 else max(1, int(self.max_iter))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,7 +19,6 @@ from assay.hypotheses.kernel_svm.multi import (
     coefficients,
     machine_of,
     multipliers,
-    pairs_of,
     problem_count,
 )
 from assay.hypotheses.kernel_svm.parts import LAYOUT, PARAMS
@@ -233,16 +231,6 @@ class SVC(ClassAnswers):
     def _make_machine(self) -> Machine:
         rows, ovo = self._support_rows(), self._one_vs_one()
         return machine_of(self._kernel(), rows, self.dual_coef_, self.intercept_, self.n_support_, ovo)
-
-    @property
-    def coef_(self) -> Floats:
-        """(P, d): w of each problem of a linear kernel."""
-        self._check_linear()
-        ends = np.concatenate([[0], np.cumsum(self.n_support_)])
-        if len(self.n_support_) == 2 or not self._one_vs_one():
-            return self.dual_coef_ @ self.support_vectors_
-        parts = [self.dual_coef_[:, a:b] @ self.support_vectors_[a:b] for a, b in pairwise(ends)]
-        return np.stack([parts[i][j - 1] + parts[j][i] for i, j in pairs_of(len(parts))])
 
     # --- file -------------------------------------------------------------------------------------------------------
 

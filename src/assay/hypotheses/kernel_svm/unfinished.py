@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.errors import ConvergenceWarning, as_seen_by_sklearn, tell
+from assay.errors import ConvergenceWarning, as_seen_by_sklearn, warn
 from assay.learner.stopping import INTERRUPTED, Stopping
 
 
@@ -22,7 +22,7 @@ def warn_unfinished(model: Any, stopping: Stopping) -> None:
         why, what = f"ran out of its max_seconds={model.max_seconds:g}", "Raise max_seconds, or allow a larger tol."
     else:
         why, what = "can no longer improve", "Allow a larger tol, or standardise the columns."
-    tell(
+    warn(
         f"{type(model).__name__}: the fit {why} at a relative gap of {model.gap_.max():.3g} (tol={model.tol:g}){many}; the best found is "
         f"kept. {what}",
         as_seen_by_sklearn(ConvergenceWarning),

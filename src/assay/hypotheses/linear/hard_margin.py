@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.certify import Claim
-from assay.engines import ArrayRows, Engine, Rows
+from assay.engines import Engine, Rows
 from assay.errors import DataError
 from assay.labels import Labels, plain_labels
 from assay.numerics import Array, Floats
@@ -59,7 +59,7 @@ def projected_steps(
 ) -> Iterator[PgdStep]:
     """Projected gradient descent as the lecture notes write it, until ½‖w‖² no longer falls, or `most` steps."""
     rows = rows.at_hand()
-    if not isinstance(rows, ArrayRows) or len(rows.X) > MOST_ROWS:
+    if not rows.resident or rows.sparse or len(rows.X) > MOST_ROWS:
         raise DataError(
             f"solver='pgd' projects on one constraint a row, as the lecture notes do: it takes at most {MOST_ROWS} rows of a dense "
             "table. Use solver='auto', which finds the same answer."

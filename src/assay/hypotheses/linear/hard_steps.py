@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.engines import ArrayRows
 from assay.engines.threads import Threads
 from assay.hypotheses.linear.hard_margin import MOST_ROWS, projected_steps, solve_hard
 from assay.learner import Measure, Step
@@ -30,9 +29,7 @@ def hard_steps(model: LinearSVC, X: Any, y: Any, sample_weight: Any) -> Iterator
     for k, positive in enumerate(positives):
         answer = solve_hard(Threads(1), rows, labels, positive, fresh.fit_intercept)
         dual = answer.primal * (1.0 - answer.gap)
-        shown = fresh.solver == "pgd" or (
-            fresh.fit_intercept and isinstance(rows, ArrayRows) and len(rows.X) <= MOST_ROWS
-        )
+        shown = fresh.solver == "pgd" or (fresh.fit_intercept and not rows.sparse and len(rows.X) <= MOST_ROWS)
         states: Any = (
             projected_steps(rows, labels, positive, fresh.fit_intercept, fresh.eta, fresh.max_iter) if shown else ()
         )

@@ -15,7 +15,7 @@ import numpy as np
 
 from assay.certify import Claim
 from assay.engines import Engine, Rows
-from assay.errors import ConvergenceWarning, as_seen_by_sklearn, tell
+from assay.errors import ConvergenceWarning, as_seen_by_sklearn, warn
 from assay.hypotheses.linear.claims import gap_claim
 from assay.hypotheses.linear.freedom import count_free, effective_freedom
 from assay.hypotheses.linear.plan import Plan, about_centre, about_zero
@@ -219,7 +219,7 @@ class LinearModel(Learner):
             self.dual_values_ = np.concatenate([s.values for _, s in found])
 
     def _warn(self, plan: Plan) -> None:
-        tell(
+        warn(
             f"{type(self).__name__}: solver {self.solver_!r} stopped after {self.n_iter_} iterations at a relative gap of "
             f"{self.gap_.max():.3g} (tol={plan.tol:g}). "
             + ("Raise max_iter, or " if self.n_iter_ >= plan.max_iter else "No further fall can be seen: ")

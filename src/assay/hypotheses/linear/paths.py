@@ -113,14 +113,9 @@ def _usual(model: LinearModel, task: Task, solver: str, scale: Scale) -> Floats:
         def solve(problem: Any, w: Floats, gram: Floats | None = posed.gram) -> Iterator[Iterate]:
             return iterates(Posed(problem, gram, None), task.plan, solver, w)
 
-        tops.append(strongest(posed.problem, solve, np.zeros(_shape(posed))))
+        tops.append(strongest(posed.problem, solve, np.zeros(posed.problem.shape)))
     top = max(tops) * float(scale.strength(getattr(model, scale.name)))
     return np.asarray(scale.value(grid(top, NUMBER, WEAKEST)), dtype=np.float64)
-
-
-def _shape(posed: Posed) -> tuple[int, ...]:
-    shape: tuple[int, ...] = getattr(posed.problem, "shape", posed.problem.scale.shape)
-    return shape
 
 
 def _follow(

@@ -21,9 +21,9 @@ from assay.hypotheses.heavy_weights import refuse_heavy
 from assay.hypotheses.linear.targets import Targets
 from assay.inputs import refuse_non_finite, refuse_overflow
 from assay.numerics import Array, Floats
+from assay.solvers.problem import WIDE_SPARSE
 
 MOST_PRODUCTS = 2000  # columns up to which all products are taken
-WIDE_SPARSE = 256  # columns beyond which sparse rows stay sparse in the loops
 
 
 class Survey(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.engines import ArrayRows, Block, Engine, Rows, SparseRows, fold
+from assay.engines import Block, Engine, Rows, fold
 from assay.engines.sparse import rows_of
 from assay.inputs import as_regression_target
 from assay.labels import Labels
@@ -70,14 +70,13 @@ class Prepared:
         if not self.ready:
             return self.rows, partial(self.targets.prepare, positive)
         rows = self.rows
-        assert isinstance(rows, ArrayRows | SparseRows)
         assert rows.y is not None
         return rows_of(rows.X, as_target(rows.y, positive), rows.w, like=rows), None
 
 
 def prepare(rows: Rows, targets: Targets) -> Prepared:
     """Rows in memory are encoded once; others each time they are read."""
-    if not isinstance(rows, ArrayRows | SparseRows):
+    if not rows.resident:
         return Prepared(rows, targets, False)
     whole = Block(rows.X, rows.y, rows.w, 0)
     codes = targets.codes(whole)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from assay.engines import ArrayRows, Block, Engine, Rows
+from assay.engines import Block, Engine, Rows
 from assay.engines.threads import Threads
 from assay.errors import ModelFileError
 from assay.hypotheses.classes_there import refuse_absent, refuse_unlisted
@@ -134,7 +134,6 @@ class KNeighborsClassifier(NeighboursModel, ProbableClassifier):
         from assay.hypotheses.neighbours.learned import learn_map
 
         kept = rows.in_memory()
-        assert isinstance(kept, ArrayRows)
         X = np.asarray(kept.X, dtype=np.float64)
         there = np.ones(len(X), dtype=bool) if kept.w is None else kept.w > 0
         X, codes, w = X[there], self.codes_[there], None if kept.w is None else kept.w[there]

@@ -43,7 +43,6 @@ class KDTree:
     @cached_property
     def _rows(self) -> Floats:
         rows = as_rows(self.X).in_memory()
-        assert isinstance(rows, ArrayRows)
         X = np.ascontiguousarray(rows.X, dtype=np.float64)  # the tree keeps rows of its own
         if not len(X):
             raise DataError("Found array with 0 sample(s) while a minimum of 1 is required.")
@@ -70,7 +69,6 @@ class KDTree:
 
     def _queries(self, X: Any) -> Floats:
         rows = as_rows(X).in_memory()
-        assert isinstance(rows, ArrayRows)
         if rows.n_columns != self._rows.shape[1]:
             raise DataError(f"X has {rows.n_columns} features, but the tree has {self._rows.shape[1]}.")
         Q = np.ascontiguousarray(rows.X, dtype=np.float64)

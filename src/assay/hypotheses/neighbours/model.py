@@ -177,7 +177,7 @@ class NeighboursModel(Asking, Choosing):
     def _keep_rows(self, rows: Rows, survey: Survey) -> None:
         self._far, self._hood = None, None
         self.weights_ = survey.w
-        if isinstance(rows, ArrayRows):
+        if rows.resident:
             self.rows_ = np.array(rows.X, dtype=np.float64, order="C")  # a copy: the fit must not change with its input
         else:
             self._far = rows
@@ -189,7 +189,6 @@ class NeighboursModel(Asking, Choosing):
     def _with_more(self, rows: Rows) -> Rows:
         """The rows of the fit and these, in memory."""
         old, new = self._rows_at_hand(), rows.in_memory()
-        assert isinstance(new, ArrayRows)
         y = None if new.y is None else np.concatenate([self._target(), new.y])
         weights = [self.weights_, new.w]
         w = None
@@ -200,9 +199,7 @@ class NeighboursModel(Asking, Choosing):
     def _rows_at_hand(self) -> Floats:
         if self._far is None:
             return self.rows_
-        there = self._far.in_memory()
-        assert isinstance(there, ArrayRows)
-        return np.asarray(there.X, dtype=np.float64)
+        return np.asarray(self._far.in_memory().X, dtype=np.float64)
 
     def _geometry_for(self, engine: Engine, rows: Rows, survey: Survey) -> Geometry:
         known = plain_geometry(self, rows.n_columns, survey.low, survey.high)
@@ -286,11 +283,11 @@ class NeighboursModel(Asking, Choosing):
         """One block after another, for the search itself uses all threads; a cluster answers blocks side by side where it has the rows."""
         rows = self._rows_to_answer(X)
         engine = engine_for(rows, self.n_jobs)
-        if self._far is None and not isinstance(engine, Threads):
+        if self._far is None and not engine.shares_memory:
             yield from super()._answers(X, answer)
             return
-        if self._hood is not None and isinstance(engine, Threads):
-            self._hood.search.use(engine)  # type: ignore[union-attr]
+        if self._hood is not None and engine.shares_memory:
+            self._hood.search.use(engine.threads(self.n_jobs))  # type: ignore[union-attr]
         for part in engine.open(rows).blocks():
             with one_thread_blas():
                 answered = [answer(piece) for piece in cut(part.load(), AT_A_TIME)]

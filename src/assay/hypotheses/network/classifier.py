@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from assay.engines import Block, Engine, Rows
-from assay.errors import ModelFileError, ParameterError
-from assay.hypotheses.classes_there import refuse_absent, refuse_unlisted
+from assay.errors import ModelFileError
+from assay.hypotheses.classes_there import refuse_absent, refuse_balanced, refuse_unlisted
 from assay.hypotheses.network.model import NO_PIECES, NetworkModel, takes_pieces
 from assay.hypotheses.network.parts import LAYOUT, PARAMS
 from assay.hypotheses.network.survey import Survey
@@ -152,11 +152,7 @@ class MLPClassifier(NetworkModel, ProbableClassifier):
         `classes` lists every class that can ever occur; the first call needs it, later calls may repeat it.
         """
         refuse_unlisted(self, classes)
-        if self.class_weight == "balanced":
-            raise ParameterError(
-                "class_weight='balanced' needs all rows at once, and partial_fit sees some: give the weights as a dict, "
-                "e.g. class_weight={0: 1.0, 1: 3.0}."
-            )
+        refuse_balanced(self)
         return self._fit_in_pieces(X, y, sample_weight, classes)
 
     _partial_fit.__name__ = "partial_fit"

@@ -64,9 +64,7 @@ class Ahead(NamedTuple):
 class Epochs:
     """Mini-batches until the plan says so, or the time is over; what they come to stays in the trainer."""
 
-    def __init__(
-        self, task: Task, plan: Plan, trainer: Trainer, walk: Here | There, stopping: Stopping
-    ) -> None:
+    def __init__(self, task: Task, plan: Plan, trainer: Trainer, walk: Here | There, stopping: Stopping) -> None:
         self.task, self.plan, self.trainer, self.walk, self.stopping = task, plan, trainer, walk, stopping
         self.pace, self.seen, self.done, self.rows = Pace(plan), 0, 0, 0
         self.until = stopping.begin()

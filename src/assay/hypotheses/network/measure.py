@@ -82,10 +82,10 @@ def measure(engine: Engine, rows: Rows, task: Task, layers: list[Layer], penalty
     """Of the layers that answer standardised rows; many: rows of positive weight."""
     every, few = (max(1, -(-many // most)) for most in (MOST_ROWS, FEW_ROWS))
     numbers = packed(layers)
-    workers = engine.workers if isinstance(engine, Threads) else 1
+    workers = engine.workers or 1
     absorb = partial(_absorb, task, numbers, every, few, workers)
     sums: Sums | None
-    if isinstance(engine, Threads) and many < MANY * workers * block_rows(rows.n_columns):
+    if engine.shares_memory and many < MANY * workers * block_rows(rows.n_columns):
         sums = merge_in_order((absorb(part.load()) for part in rows.blocks()), _merge)  # threads share each block
     else:
         sums = fold(engine, rows.blocks(), absorb, _merge)

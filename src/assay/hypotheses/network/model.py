@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from assay.engines import Engine, Rows
-from assay.engines.threads import Threads
-from assay.errors import tell
+from assay.errors import warn
 from assay.hypotheses.network.beginning import earlier_layers, first_layers, standard_of
 from assay.hypotheses.network.epochs import Epoch, Epochs
 from assay.hypotheses.network.learnt import LearntNetwork
@@ -195,8 +194,7 @@ class NetworkModel(LearntNetwork):
     ) -> Epochs | WholeBatch:
         from assay.networks.training import Trainer
 
-        workers = Threads(engine.workers if isinstance(engine, Threads) else self.n_jobs)
-        trainer = Trainer(task.shape, task.loss, layers, task.dtype, workers)
+        trainer = Trainer(task.shape, task.loss, layers, task.dtype, engine.threads(self.n_jobs))
         if plan.solver == "lbfgs":
             return WholeBatch(task, plan, trainer, engine, rows, float(n), stopping)
         if going_on is not None and going_on.memory_ is not None and going_on._fitted_with["solver"] == plan.solver:
@@ -212,7 +210,7 @@ class NetworkModel(LearntNetwork):
         if self.batch_size == "auto":
             return min(USUAL_BATCH, n)
         if self.batch_size > n and not self._in_pieces and self.solver != "lbfgs":
-            tell(
+            warn(
                 f"{type(self).__name__}: batch_size={self.batch_size} is more than the {n} rows: all of them make one batch.",
                 UserWarning,
             )

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from assay.errors import ConvergenceWarning, as_seen_by_sklearn, tell
+from assay.errors import ConvergenceWarning, as_seen_by_sklearn, warn
 from assay.learner.stopping import INTERRUPTED, OUT_OF_TIME, Stopping
 from assay.learner.telling import EVERY, Say, time_left, to_stderr
 
@@ -49,7 +49,7 @@ def warn_of_what_is_left_out(model: Any) -> None:
         word for word, there in (("dropout", model.dropout > 0), ("early_stopping", model.early_stopping)) if there
     ]
     if asked:
-        tell(
+        warn(
             f"{type(model).__name__}: {' and '.join(asked)} {'are' if len(asked) > 1 else 'is'} of mini-batches and left out, as solver='lbfgs' sees all "
             "rows in every step: use solver='adam' or 'sgd', or leave it out.",
             UserWarning,
@@ -58,7 +58,7 @@ def warn_of_what_is_left_out(model: Any) -> None:
 
 def warn_of_long_steps(model: Any, halved: int, rate: float) -> None:
     """Say that steps were too long."""
-    tell(
+    warn(
         f"{type(model).__name__}: the loss grew beyond all bounds, so steps were made half as long {halved} time(s), to {rate:.2g}, each time from the last "
         f"good epoch on: lower learning_rate_init={model.learning_rate_init:g}.",
         as_seen_by_sklearn(ConvergenceWarning),
@@ -77,7 +77,7 @@ def warn_at_end(model: Any, stopping: Stopping) -> None:
     else:
         limit = f"max_fun={model.max_fun} or max_iter" if model.solver == "lbfgs" else "max_iter"
         why, what = f"stopped at {limit}={model.max_iter}", "Raise it, or allow a larger tol."
-    tell(
+    warn(
         f"{name}: the fit {why} after epoch {model.n_iter_} with the loss still falling ({model.loss_curve_[-1]:.4g}); what was found until then is "
         f"kept{f', the weights after epoch {model.best_epoch_}' if model.kept_best_ else ''}. {what}",
         as_seen_by_sklearn(ConvergenceWarning),

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from assay.engines import ArrayRows, Block, Engine, FilledRows, Part, Rows
-from assay.engines.threads import default_engine
+from assay.engines import Block, Engine, Part, Rows, load
 from assay.hypotheses.network.standard import Standard
 from assay.hypotheses.network.survey import target_of
 from assay.labels import Labels
@@ -102,9 +101,9 @@ def order_of(task: Task, epoch: int, piece: Piece, shuffles: bool) -> Order:
 
 def stays(task: Task, rows: Rows) -> bool:
     """Whether rows stay in memory as they are prepared: those that lie there anyway, and sparse ones that are not too many with their zeros."""
-    if isinstance(rows, FilledRows) and rows.n_rows is not None:
-        return rows.n_rows * int(task.shape.wide[0]) * np.dtype(task.dtype).itemsize <= MOST_FILLED
-    return isinstance(rows, ArrayRows)
+    if rows.resident or not rows.local or rows.n_rows is None:
+        return rows.resident
+    return rows.n_rows * int(task.shape.wide[0]) * np.dtype(task.dtype).itemsize <= MOST_FILLED
 
 
 class Pieces:
@@ -112,8 +111,7 @@ class Pieces:
 
     def __init__(self, engine: Engine, rows: Rows, task: Task) -> None:
         rows = rows.at_hand()
-        self._engine = default_engine() if engine.name == "cluster" else engine
-        self._rows, self._task = rows, task
+        self._engine, self._rows, self._task = engine.reader(), rows, task
         self._kept: list[Piece] | None = None
         if stays(task, rows):
             self._kept = list(self._engine.map(partial(_prepared, task), rows.blocks()))
@@ -128,13 +126,9 @@ class Pieces:
         if self._kept is not None:
             yield from self._kept
             return
-        for block in self._engine.map(_load, self._rows.blocks()):
+        for block in self._engine.map(load, self._rows.blocks()):
             yield piece_of(self._task, block)
 
 
 def _prepared(task: Task, part: Part) -> Piece:
     return piece_of(task, part.load())
-
-
-def _load(part: Part) -> Block:
-    return part.load()

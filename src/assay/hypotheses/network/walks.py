@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from assay.engines import ArrayRows, Engine, FilledRows, Part, Rows
+from assay.engines import Engine, Part, Rows
 from assay.engines.threads import Threads
 from assay.hypotheses.network.task import Piece, Pieces, Task, order_of, piece_of
 from assay.networks.plain import wrong
@@ -60,7 +60,7 @@ class Step(NamedTuple):
 
 def walk_of(engine: Engine, rows: Rows, task: Task) -> Here | There:
     """How such rows are walked through."""
-    here = engine.name != "cluster" or isinstance(rows.at_hand(), ArrayRows | FilledRows)
+    here = engine.shares_memory or rows.at_hand().local
     return Here(engine, rows, task) if here else There(engine, rows, task)
 
 

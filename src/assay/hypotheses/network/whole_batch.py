@@ -50,7 +50,7 @@ class WholeBatch:
         self.task, self.plan, self.trainer, self.engine, self.stopping = task, plan, trainer, engine, stopping
         self.rows, self.weight = engine.keep(rows), weight  # in rows of the mean weight, as pieces have them
         self.kept: list[Piece] | None = None
-        if engine.name == "threads" and stays(task, rows):
+        if engine.opens_in_memory and stays(task, rows):
             self.kept = [piece_of(task, part.load()) for part in rows.blocks()]
         self.looks, self.converged, self.halved, self.seen = 0, False, 0, 0
         self.kept_best = False  # each step is better than the one before

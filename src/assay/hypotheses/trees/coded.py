@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from assay.engines import ArrayRows, Block, Engine, Part, Rows
+from assay.engines import Block, Engine, Part, Rows
 from assay.engines.rows import settled
 from assay.engines.split import keys_of, unit_interval
 from assay.engines.threads import Threads
@@ -34,7 +33,6 @@ TOGETHER = 8  # columns turned at a time: as many as a line of the cache holds
 def exact_table(rows: Rows, found: Survey, categories: Categories, workers: Threads) -> tuple[Table, Array]:
     """Ranks of all values, and of each column of numbers the rows in their order (d, n). The rows are brought into memory."""
     at_hand = rows.in_memory()
-    assert isinstance(at_hand, ArrayRows)
     X = at_hand.X
     n, d = X.shape
     codes = np.empty((d, n), dtype=np.uint16 if n <= FEW_ROWS else np.uint32)
@@ -218,14 +216,7 @@ class _Code:
 def binned_table(engine: Engine, rows: Rows, bins: Bins, n: int) -> Table:
     """The codes of all rows, a byte a value."""
     codes = np.empty((rows.n_columns, n), dtype=np.uint8)
-    parts = rows.stretches(STRETCH) if isinstance(rows, ArrayRows) and engine.name == "threads" else rows.blocks()
+    parts = rows.stretches(STRETCH) if engine.shares_memory else rows.blocks()
     for start, part in engine.map(_Code(bins), parts):
         codes[:, start : start + part.shape[1]] = part
     return bins.table(codes)
-
-
-def target_of(rows: Rows) -> tuple[Array, Array | None]:
-    """Targets and weights of all rows."""
-    pieces: list[Any] = [part.load() for part in rows.targets()]
-    y = np.concatenate([p.y for p in pieces])
-    return y, np.concatenate([p.w for p in pieces]) if rows.has_weight else None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.engines import engine_for
+from assay.engines import engine_for, targets_of
 from assay.errors import DataError, ParameterError
 from assay.hypotheses.trees.categories import category_levels
 from assay.hypotheses.trees.explain import Explained
@@ -86,7 +86,6 @@ class ExplainedForest(Explained):
         X and y must be the rows of the fit, in their order: which of them a tree saw follows from the seed. Unlike
         `feature_importances_` it does not favour columns with many values; of columns that say the same, each looks dispensable.
         """
-        from assay.hypotheses.trees.coded import target_of
         from assay.hypotheses.trees.growing import Drawing
 
         self._check_fitted()
@@ -114,7 +113,7 @@ class ExplainedForest(Explained):
                 "These are not the rows of the fit (their fingerprint differs), so nobody knows which of them a tree did not see: give the "
                 "same rows in the same order with the same weights, or use permutation importance on held-out rows."
             )
-        truth, w = target_of(rows)
+        truth, w = targets_of(rows)
         if labels is None:
             truth = as_regression_target(truth)
         else:

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from assay.engines import Engine, Rows
+from assay.engines import Engine, Rows, targets_of
 from assay.engines.threads import Threads
 from assay.errors import DataError, ParameterError
 from assay.hypotheses.classes_there import refuse_absent
 from assay.hypotheses.heavy_weights import refuse_heavy
 from assay.hypotheses.trees.categories import Categories, category_levels
-from assay.hypotheses.trees.coded import FEW_ROWS, binned_table, exact_table, find_bins, target_of
+from assay.hypotheses.trees.coded import FEW_ROWS, binned_table, exact_table, find_bins
 from assay.hypotheses.trees.growing import Plot
 from assay.hypotheses.trees.levels import GATHERED, Soil
 from assay.hypotheses.trees.lists import lists_help
@@ -70,7 +70,7 @@ def prepare(
     categories = Categories.of(levels, found.categories)
     trend = trends_of(model.monotonic_cst, rows.names, rows.n_columns)
     _check_trends(name, trend, labels, levels, model.criterion)
-    y, w = target_of(rows)
+    y, w = targets_of(rows)
     multipliers = None if labels is None else _multipliers(model, labels, found)
     if labels is not None:
         refuse_absent(labels.classes, found.class_weight * (1.0 if multipliers is None else multipliers), whole=True)
@@ -106,9 +106,9 @@ def prepare(
 
 def spread_out(engine: Engine, codes: int, shared: bool) -> bool:
     """Whether the codes of all rows stay where the rows are: too many for memory, or of one tree on a cluster."""
-    if engine.name == "threads":
+    if engine.opens_in_memory:
         return False
-    return codes > GATHERED or (engine.name == "cluster" and not shared)
+    return codes > GATHERED or not (engine.shares_memory or shared)
 
 
 def _check_trends(name: str, trend: Array, labels: Labels | None, levels: Levels, criterion: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from assay.engines import ArrayRows, Engine, Rows
+from assay.engines import Engine, Rows
 from assay.errors import DataError, ParameterError
 from assay.hypotheses.trees.nodes import LEAF
 from assay.hypotheses.trees.values import columns_of, node_gains, node_values
@@ -80,7 +80,6 @@ def shuffled_columns(
     uncertain by.
     """
     at_hand = rows.in_memory()
-    assert isinstance(at_hand, ArrayRows)
     X, d = at_hand.X, rows.n_columns
     n = len(X)
     column = columns_of(model.feature_)

@@ -74,7 +74,7 @@ def path_of_row(model: TreeModel, x: Any) -> PathOfRow:
     """The way of one row down a single tree."""
     given = x if np.ndim(x) != 1 else [x]
     rows = model._rows_to_answer(given).in_memory()
-    X = rows.X  # type: ignore[attr-defined]
+    X = rows.X
     if len(X) != 1:
         raise DataError(f"The path of one row was asked for, but {len(X)} were given: give one, such as X[:1].")
     leaf = int(model.apply(given)[0])

@@ -26,7 +26,7 @@ def single_tree(
         entries = entries_of(ground.plot, times)
         return grow_tree(ground.plot, entries, drawing.key(number), workers, ground.order), entries
     most = levels.GATHERED
-    if engine.name == "cluster":
+    if not engine.shares_memory:
         most = min(most, n * rows.n_columns // TASKS)
     soil = ground.soil._replace(times=times)
     rules, trend = ground.plot.rules, ground.plot.table.trend

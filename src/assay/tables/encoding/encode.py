@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from assay.engines import ArrayRows, Engine, Part, PickedRows, Rows, SparseRows, block_rows
+from assay.engines import ArrayRows, Engine, Part, Rows, SparseRows
 from assay.engines.csr import SparseMatrix
 from assay.engines.threads import default_engine
 from assay.learner import Learner
@@ -187,24 +187,18 @@ class Encoding:
                 self._weighed(found.words), len(self.groups.texts)
             )
 
-    def rows(self, rows: ArrayRows | PickedRows | SparseRows) -> ArrayRows | SparseRows:
+    def rows(self, rows: Rows) -> ArrayRows | SparseRows:
         """Rows of the table in memory, encoded."""
-        if isinstance(rows, SparseRows) or self.sparse:
+        if rows.sparse or self.sparse:
             whole: Any = rows.in_memory()
             X = self(whole.X)
             if isinstance(X, SparseMatrix):
                 return SparseRows(X, whole.y, whole.w, names=self.names)
             return ArrayRows(X, whole.y, whole.w, names=self.names, categories=self.categories)
-        if isinstance(rows, PickedRows):
-            parts, dtype = rows.parts(PIECE), rows.rows.X.dtype
-            y, w = (None if a is None else a[rows.which] for a in (rows.rows.y, rows.rows.w))
-        else:
-            parts, dtype = rows.pieces(max(1, block_rows(rows.n_columns) // PIECE)), rows.X.dtype
-            y, w = rows.y, rows.w
-        out = np.empty((rows.n_rows or 0, len(self.outputs)), dtype=dtype)
-        for _ in default_engine().map(partial(self._fill, out), parts):
+        out = np.empty((rows.n_rows or 0, len(self.outputs)), dtype=rows.dtype)
+        for _ in default_engine().map(partial(self._fill, out), rows.stretches(PIECE)):
             pass
-        return ArrayRows(out, y, w, names=self.names, categories=self.categories)
+        return ArrayRows(out, rows.y, rows.w, names=self.names, categories=self.categories)
 
     def _fill(self, out: Floats, part: Part) -> None:
         block = part.load()
