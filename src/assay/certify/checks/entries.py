@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.engines import SparseMatrix
-from assay.numerics import Array, Floats
+from assay.certify.rows import Array, CsrBlock, Floats
 
 
 def entry_sums(
-    X: SparseMatrix, weight: Array, about: Floats | None, power: int, threshold: float | None
+    X: CsrBlock, weight: Array, about: Floats | None, power: int, threshold: float | None
 ) -> tuple[Floats, Floats]:
     """Σ w and Σ w (x − about)^power of each column, over the values present; with a threshold ≥ 0, x is 1 above it, else 0."""
     c, at = X.n_columns, X.indices
@@ -23,7 +22,7 @@ def entry_sums(
     return n, s
 
 
-def _weights_without(X: SparseMatrix, weight: Array, at: Array, which: Array | None = None) -> Floats:
+def _weights_without(X: CsrBlock, weight: Array, at: Array, which: Array | None = None) -> Floats:
     """For each column the weight of the rows without a kept entry (of those marked in `which`).
 
     Weights are cut into a coarse part, whose sums and differences are exact, and a fine rest: the weight of a few light
@@ -38,7 +37,7 @@ def _weights_without(X: SparseMatrix, weight: Array, at: Array, which: Array | N
     return np.where(np.bincount(at, minlength=c) < len(X), left, 0.0)
 
 
-def first_entries(X: SparseMatrix) -> Floats:
+def first_entries(X: CsrBlock) -> Floats:
     """Some value of each column: zero where a row keeps no entry, else the first entry present; NaN where there is none."""
     there = ~np.isnan(X.data)
     first = np.full(X.n_columns, np.nan)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assay.certify.claim import Claim, Verdict
-from assay.numerics import Floats
+from assay.certify.rows import Floats
 
 LOOSEST = 1e-1  # tolerance of a gap that still says something
 SAME = 1e-6  # relative: what stated values may be off by, and a tenth of the tolerance: solvers count in float32

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.certify.claim import Claim, Verdict
-from assay.engines import Rows
-from assay.numerics import Array, Floats
+from assay.certify.registry import check
+from assay.certify.rows import Array, CheckedRows, Floats
 
 EPS = float(np.finfo(np.float64).eps)
 AT_A_TIME = 1 << 21  # values of the kernel, or numbers of differences, that are held at a time
@@ -24,14 +24,13 @@ class Table(NamedTuple):
     sizes: list[int]
 
 
-def table_of(claim: Claim, rows: Rows) -> Table:
+def table_of(claim: Claim, rows: CheckedRows) -> Table:
     X, codes, weights = [], [], []
     classes = list(claim.witness["classes"])
     factor = np.asarray(claim.witness.get("factor", np.ones(len(classes))), dtype=np.float64)
     if factor.shape != (len(classes),) or len(classes) < 2 or not np.all(factor >= 0):
         raise ValueError("factors of the classes that cannot be")
-    for part in rows.blocks():
-        block = part.load()
+    for block in rows.blocks():
         if block.y is None:
             raise ValueError("the rows have no target")
         code = np.full(len(block.y), -1)
@@ -162,7 +161,8 @@ def _counted(claim: Claim, table: Table) -> tuple[Machine, Floats, Floats]:
     return machine, whole, steps
 
 
-def check_counts(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("kernel_perceptron_counts")
+def check_counts(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Look up the rows with a coefficient; each coefficient is a whole number of steps, and they add up to the mistakes."""
     t, table = claim.witness, table_of(claim, rows)
     _, count, _ = _counted(claim, table)
@@ -173,7 +173,8 @@ def check_counts(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, bool(holds), reason, float(stated), claim.kind)
 
 
-def check_values(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("kernel_perceptron_values")
+def check_values(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Add up the decision values of the stated rows, and compare them with those stated and with what the model answers."""
     t, table = claim.witness, table_of(claim, rows)
     machine = Machine.of(claim, table, "coef")
@@ -201,7 +202,8 @@ def check_values(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, bool(off <= size), reason, float(len(asked)), claim.kind)
 
 
-def check_bound(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("kernel_perceptron_bound")
+def check_bound(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Take R, ‖w‖ and the margin from all rows again, count the mistakes, and compare with the bound."""
     t, table = claim.witness, table_of(claim, rows)
     if t["kernel"] == "sigmoid":
@@ -226,7 +228,8 @@ def check_bound(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, bool(holds), reason, value, claim.kind)
 
 
-def check_errors(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("kernel_perceptron_errors")
+def check_errors(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Count the rows on the wrong side again; where they are too many to look at all, every s-th."""
     t, table = claim.witness, table_of(claim, rows)
     machine, every = Machine.of(claim, table, "coef"), int(t["every"])

@@ -8,8 +8,8 @@ import numpy as np
 
 from assay.certify.checks.kernel_perceptron import Machine, Table, table_of
 from assay.certify.claim import Claim, Verdict
-from assay.engines import Rows
-from assay.numerics import Array, Floats
+from assay.certify.registry import check
+from assay.certify.rows import Array, CheckedRows, Floats
 
 WIDEST = 1024  # rows looked at at a time
 WORD = (1 << 64) - 1
@@ -133,7 +133,8 @@ def _drawn(seed: int, count: int, n: int) -> int:
     return ((word >> 32) * n) >> 32
 
 
-def check_replay(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("kernel_perceptron_replay")
+def check_replay(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Go through the run again: the same visits, mistakes and coefficients, and their average."""
     t, table = claim.witness, table_of(claim, rows)
     if t["kernel"] == "own":

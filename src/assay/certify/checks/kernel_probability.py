@@ -14,14 +14,15 @@ from assay.certify.checks.kernel_svm import SCHEMES, support_codes, support_of
 from assay.certify.checks.kernel_values import kernel_sums
 from assay.certify.checks.neighbour_votes import table_of
 from assay.certify.claim import Claim, Verdict
-from assay.engines import Rows
-from assay.numerics import Array, Floats
+from assay.certify.registry import check
+from assay.certify.rows import Array, CheckedRows, Floats
 
 SAME = 1e-5  # of the loss: what rounding may change
 LEAST = 1e-300  # a share, as far as its logarithm goes
 
 
-def check_probabilities(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("kernel_probabilities")
+def check_probabilities(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Slopes above zero, no share above the label's, and the stated mean of −log p(y | x) over the rows."""
     w = claim.witness
     table, numbers = table_of(rows, w), np.asarray(w["calibration"], dtype=np.float64)

@@ -25,10 +25,10 @@ from assay.certify.checks.kernel_duality import (
 )
 from assay.certify.checks.kernel_values import NEGATIVE, is_positive, kernel_sums, negative_share
 from assay.certify.checks.neighbour_votes import Table, table_of
-from assay.certify.checks.once import once
 from assay.certify.claim import Claim, Verdict
-from assay.engines import Rows
-from assay.numerics import Array, Floats
+from assay.certify.once import once
+from assay.certify.registry import check
+from assay.certify.rows import Array, CheckedRows, Floats
 
 SCHEMES = ("two", "ovo", "ovr")
 
@@ -83,7 +83,7 @@ def _problems_of(scheme: str, K: int, c: int, coef: Floats, code: Array) -> tupl
     return i * (2 * K - i - 1) // 2 + j - i - 1, np.where(others > c, 1.0, -1.0), beta
 
 
-def sums_of(witness: dict[str, Any], rows: Rows) -> Sums:
+def sums_of(witness: dict[str, Any], rows: CheckedRows) -> Sums:
     """All sums, one class of rows after another."""
     table, scheme = table_of(rows, witness), witness["scheme"]
     K, coef = len(witness["classes"]), np.asarray(witness["dual_coef"], dtype=np.float64)
@@ -154,19 +154,22 @@ def _add_class(
         add_side(sums, p, int(t[k] < 0), beta[k, own], f[place], float(alpha.sum()))
 
 
-def check_gap(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("kernel_svm_gap")
+def check_gap(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Feasible multipliers, and P − D of every problem, against the tolerance."""
     if claim.kind == "proof" and is_positive(claim.witness) is False:
         return Verdict(claim.name, False, "this kernel is no product of any feature space", kind=claim.kind)
     return gap_verdict(claim, once(sums_of, claim, rows))
 
 
-def check_kkt(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("kernel_svm_kkt")
+def check_kkt(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """What is missed of complementary slackness, row by row."""
     return slackness_verdict(claim, once(sums_of, claim, rows))
 
 
-def check_margin(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("kernel_svm_margin")
+def check_margin(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """1/‖w‖ of the widest ‖w‖; of a hard margin the least distance of a row."""
     if is_positive(claim.witness) is False:
         return Verdict(claim.name, False, "this kernel is no product of any feature space", kind=claim.kind)
@@ -182,7 +185,8 @@ def check_margin(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, bool(told and claim.holds), reason, found, claim.kind)
 
 
-def check_leave_one_out(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("kernel_svm_leave_one_out")
+def check_leave_one_out(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Count the rows that may go wrong when they are left out, once the gap was found to be within the tolerance."""
     w = claim.witness
     sums, tolerance = once(sums_of, claim, rows), float(w["tolerance"])

@@ -20,12 +20,13 @@ from assay.certify.checks.kernel_duality import (
 from assay.certify.checks.kernel_svm import refuse_indefinite, support_of
 from assay.certify.checks.kernel_values import is_positive, kernel_sums
 from assay.certify.checks.neighbour_votes import table_of
-from assay.certify.checks.once import once
 from assay.certify.claim import Claim, Verdict
-from assay.engines import Rows
+from assay.certify.once import once
+from assay.certify.registry import check
+from assay.certify.rows import CheckedRows
 
 
-def sums_of(witness: dict[str, Any], rows: Rows) -> Sums:
+def sums_of(witness: dict[str, Any], rows: CheckedRows) -> Sums:
     """All sums of the one problem."""
     table = table_of(rows, witness)
     support = support_of(witness, table)
@@ -60,13 +61,15 @@ def sums_of(witness: dict[str, Any], rows: Rows) -> Sums:
     return sums
 
 
-def check_gap(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("kernel_svr_gap")
+def check_gap(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Feasible multipliers, and P − D against the tolerance."""
     if claim.kind == "proof" and is_positive(claim.witness) is False:
         return Verdict(claim.name, False, "this kernel is no product of any feature space", kind=claim.kind)
     return gap_verdict(claim, once(sums_of, claim, rows))
 
 
-def check_kkt(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("kernel_svr_kkt")
+def check_kkt(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """What is missed of complementary slackness, row by row."""
     return slackness_verdict(claim, once(sums_of, claim, rows))

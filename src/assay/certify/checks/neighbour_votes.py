@@ -11,15 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.certify.claim import Claim
-from assay.engines import Rows
-from assay.numerics import Array, Floats
+from assay.certify.rows import Array, CheckedRows, Floats, codes_of
 
 LARGEST_TOLERANCE = 1e-6
 AT_A_TIME = 1 << 22
 
 
 class Table(NamedTuple):
-    """Rows of positive weight: X, target (codes or numbers), weights, and their numbers in the whole table of n rows."""
+    """CheckedRows of positive weight: X, target (codes or numbers), weights, and their numbers in the whole table of n rows."""
 
     X: Floats
     y: Floats
@@ -28,25 +27,20 @@ class Table(NamedTuple):
     n: int
 
 
-def table_of(rows: Rows, witness: dict[str, Any]) -> Table:
-    blocks = [part.load() for part in rows.blocks()]
+def table_of(rows: CheckedRows, witness: dict[str, Any]) -> Table:
+    blocks = list(rows.blocks())
     X = np.concatenate([np.asarray(b.X, dtype=np.float64) for b in blocks])
     w = np.concatenate([np.ones(len(b.X)) if b.w is None else b.w for b in blocks])
     if any(b.y is None for b in blocks):
         raise ValueError("the rows have no target")
     y = np.concatenate([np.asarray(b.y) for b in blocks])
     there = w > 0
-    target = codes_of(y[there], witness["classes"]) if "classes" in witness else y[there].astype(np.float64)
+    target = (
+        codes_of(y[there], witness["classes"]).astype(np.float64)
+        if "classes" in witness
+        else y[there].astype(np.float64)
+    )
     return Table(X[there], target, w[there], np.flatnonzero(there), len(X))
-
-
-def codes_of(y: Array, classes: list[Any]) -> Floats:
-    codes = np.full(len(y), -1.0)
-    for k, label in enumerate(classes):
-        codes[y == label] = k
-    if (codes < 0).any():
-        raise ValueError("the rows hold classes that the witness does not know")
-    return codes
 
 
 def tolerance_of(claim: Claim) -> float:
@@ -57,7 +51,7 @@ def tolerance_of(claim: Claim) -> float:
 
 
 def mapped(X: Floats, witness: dict[str, Any]) -> Floats:
-    """Rows between which distances are norms of differences."""
+    """CheckedRows between which distances are norms of differences."""
     if "map" in witness:
         L, centred = np.asarray(witness["map"], dtype=np.float64), X - np.asarray(witness["centre"], dtype=np.float64)
         X = np.zeros((len(X), L.shape[1]))

@@ -10,7 +10,6 @@ import numpy as np
 from assay.certify.checks.neighbour_votes import (
     Table,
     answer_of,
-    codes_of,
     distances_of,
     factors_of,
     listed_for,
@@ -22,18 +21,18 @@ from assay.certify.checks.neighbour_votes import (
     winner_of,
 )
 from assay.certify.claim import Claim, Verdict
-from assay.engines import Rows
-from assay.engines.split import row_keys
-from assay.numerics import Array
+from assay.certify.draws import row_keys
+from assay.certify.registry import check
+from assay.certify.rows import Array, CheckedRows, codes_of
 
 
-def check_kept(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("neighbours_kept")
+def check_kept(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Add up columns, their sizes, targets and weights again."""
     witness, tolerance = claim.witness, tolerance_of(claim)
     n, weights, targets = 0, [], []
     plain, absolute = np.zeros(1), np.zeros(1)
-    for part in rows.blocks():
-        block = part.load()
+    for block in rows.blocks():
         if block.y is None:
             raise ValueError("the rows have no target")
         X, w = np.asarray(block.X, dtype=np.float64), np.ones(len(block.X)) if block.w is None else block.w
@@ -42,9 +41,7 @@ def check_kept(claim: Claim, rows: Rows, predict: Any) -> Verdict:
         targets.append(np.asarray(block.y))
     w, y = np.concatenate(weights), np.concatenate(targets)
     if "classes" in witness:
-        target = np.bincount(
-            codes_of(y, witness["classes"]).astype(np.int64), weights=w, minlength=len(witness["classes"])
-        )
+        target = np.bincount(codes_of(y, witness["classes"]), weights=w, minlength=len(witness["classes"]))
         size = float(w.sum())
     else:
         y = y.astype(np.float64)
@@ -60,7 +57,8 @@ def check_kept(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, bool(same and off <= tolerance), reason, float(n), claim.kind)
 
 
-def check_exact(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("neighbours_exact")
+def check_exact(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Compare every query with every row: its nearest others and its answer must be those stated."""
     witness, tolerance = claim.witness, tolerance_of(claim)
     table = table_of(rows, witness)
@@ -88,9 +86,10 @@ def check_exact(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, worst <= tolerance and off <= tolerance, reason, float(len(X)), claim.kind)
 
 
-def check_whitened(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("neighbours_whitened")
+def check_whitened(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Mean and covariance of the mapped rows, taken directly."""
-    blocks = [part.load() for part in rows.blocks()]
+    blocks = list(rows.blocks())
     X = np.concatenate([np.asarray(b.X, dtype=np.float64) for b in blocks])
     w = np.concatenate([np.ones(len(b.X)) if b.w is None else b.w for b in blocks])
     L = np.asarray(claim.witness["map"], dtype=np.float64)
@@ -103,7 +102,8 @@ def check_whitened(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, off <= claim.bound, f"mean and covariance are off by {off:.2g}", off, claim.kind)
 
 
-def check_learned(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("neighbours_learned")
+def check_learned(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """The mean chance that a soft neighbour names a left-out row rightly, from all pairs of rows."""
     witness, tolerance = claim.witness, tolerance_of(claim)
     table = table_of(rows, witness)
@@ -125,10 +125,11 @@ def _drawn(table: Table, most: int, seed: int) -> Array:
     """At most so many rows of the table by the least hashes of their numbers."""
     if len(table.X) <= most:
         return np.arange(len(table.X))
-    return np.sort(np.argpartition(row_keys(0, table.n, seed)[table.number], most)[:most])
+    return np.sort(np.argpartition(row_keys(table.n, seed)[table.number], most)[:most])
 
 
-def check_choice(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("neighbours_choice")
+def check_choice(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Leave every row out in turn and answer it with 1, 2, … neighbours."""
     witness, tolerance = claim.witness, tolerance_of(claim)
     table = table_of(rows, witness)
@@ -136,7 +137,7 @@ def check_choice(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     validated = int(witness["validated"])
     left_out = np.arange(len(table.X))
     if 0 < validated < table.n:
-        chosen = np.argpartition(row_keys(0, table.n, 0), validated)[:validated]
+        chosen = np.argpartition(row_keys(table.n, 0), validated)[:validated]
         left_out = np.flatnonzero(np.isin(table.number, chosen))
     Z = mapped(table.X, witness)
     weight = table.w.copy()
@@ -170,7 +171,8 @@ def check_choice(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, bool(off <= tolerance and right and told), reason, float(loss[k - 1]), claim.kind)
 
 
-def check_bayes(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("neighbours_bayes")
+def check_bayes(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Count the rows whose nearest other row is of another class again, and take the bracket anew."""
     witness = claim.witness
     table, K = table_of(rows, witness), len(witness["classes"])

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from assay.certify.checks.network_rows import ONE, Found, found_in
-from assay.certify.checks.once import once
 from assay.certify.claim import Claim, Verdict
-from assay.engines import Rows
+from assay.certify.once import once
+from assay.certify.registry import check
+from assay.certify.rows import CheckedRows
 
 SAME = 1e-6  # what stated means may be off by
 ROUNDING = 1e-2  # times 1 + |f|: the size that slopes are given at least, as differences of losses have rounding
@@ -30,7 +31,8 @@ def _penalty_is_possible(witness: dict[str, Any], found: Found) -> bool:
     return alpha >= 0 and batch >= 0 and _close(penalty * rows, alpha)
 
 
-def check_back_propagation(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("network_slopes")
+def check_back_propagation(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Slopes as stated lie between the differences of the losses, as they are found again."""
     found, stated = once(found_in, claim, rows), np.asarray(claim.witness["measured"], dtype=np.float64)
     (slopes, *_), (_, low, high, size) = stated[ONE:].reshape(4, -1), found.measured[ONE:].reshape(4, -1)
@@ -53,7 +55,8 @@ def check_back_propagation(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     )
 
 
-def check_loss(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("network_loss")
+def check_loss(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """The mean loss and ‖W‖² as stated; the value is the loss, of a regression twice that in the target's own unit."""
     found, w = once(found_in, claim, rows), claim.witness
     stated, due = np.asarray(w["measured"], dtype=np.float64), found.measured
@@ -66,7 +69,8 @@ def check_loss(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, bool(holds), reason, float(unit * due[1]), claim.kind)
 
 
-def check_errors(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("network_errors")
+def check_errors(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """The share of rows with another class; those whose scores are nearly equal may count or not."""
     found, w = once(found_in, claim, rows), claim.witness
     if "classes" not in w:
@@ -78,7 +82,8 @@ def check_errors(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, bool(same and told and claim.holds), reason, share, claim.kind)
 
 
-def check_gradient(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("network_gradient")
+def check_gradient(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """‖∇J‖ by back-propagation written anew, which agrees with differences."""
     found, w = once(found_in, claim, rows), claim.witness
     stated, due = np.asarray(w["measured"], dtype=np.float64), found.measured
@@ -93,7 +98,8 @@ def check_gradient(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, bool(holds), reason, float(due[5]), claim.kind)
 
 
-def check_best_epoch(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("network_best_epoch")
+def check_best_epoch(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """The best of the epochs as they were recorded."""
     w, score = claim.witness, claim.witness.get("scores")
     curve = np.asarray(w["curve"], dtype=np.float64)

@@ -11,10 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.certify.checks.neighbour_votes import codes_of
-from assay.engines import Rows
-from assay.engines.split import row_keys
-from assay.numerics import Array, Floats
+from assay.certify.draws import row_keys
+from assay.certify.rows import Array, CheckedRows, Floats, codes_of
 
 NEAR = 1e-6  # times 1 + |f|: scores that differ by less may be in another order elsewhere
 AT_ONCE = 1 << 12  # rows
@@ -121,7 +119,7 @@ def back(net: Net, way: list[tuple[Floats, Floats]], G: Floats, bias: bool) -> F
     return np.concatenate(parts)
 
 
-def found_in(witness: dict[str, Any], rows: Rows) -> Found:
+def found_in(witness: dict[str, Any], rows: CheckedRows) -> Found:
     """All that is measured, from the rows."""
     numbers, mean, scale, stated = (
         np.asarray(witness[key], dtype=np.float64) for key in ("weights", "mean", "scale", "measured")
@@ -144,8 +142,7 @@ def found_in(witness: dict[str, Any], rows: Rows) -> Found:
         raise ValueError("the outputs have biases that they should not have")
     sums = _Sums(net, _directions(len(numbers), outputs, bool(witness["output_bias"])), bool(witness["output_bias"]))
     many = 0
-    for part in rows.blocks():
-        block = part.load()
+    for block in rows.blocks():
         X, y, c = _kept(block, witness)
         many += len(y)
         for first in range(0, len(y), AT_ONCE):
@@ -160,12 +157,12 @@ def found_in(witness: dict[str, Any], rows: Rows) -> Found:
 
 
 def _kept(block: Any, witness: dict[str, Any]) -> tuple[Floats, Array, Floats]:
-    """Rows of positive weight: X, codes or standardised numbers, weights."""
+    """CheckedRows of positive weight: X, codes or standardised numbers, weights."""
     if block.y is None:
         raise ValueError("the rows have no target")
     X, c = np.asarray(block.X, dtype=np.float64), np.ones(len(block.X)) if block.w is None else block.w
     if "classes" in witness:
-        y: Array = codes_of(np.asarray(block.y), witness["classes"]).astype(np.int64)
+        y: Array = codes_of(np.asarray(block.y), witness["classes"])
     else:
         y = (np.asarray(block.y, dtype=np.float64) - float(witness["target_mean"])) / float(witness["target_scale"])
     if "class_factor" in witness:
@@ -175,7 +172,7 @@ def _kept(block: Any, witness: dict[str, Any]) -> tuple[Floats, Array, Floats]:
 
 
 def _directions(p: int, outputs: int, bias: bool) -> Floats:
-    signs = np.stack([np.where(row_keys(0, p, SEED + k) & np.uint64(1), 1.0, -1.0) for k in range(DIRECTIONS)])
+    signs = np.stack([np.where(row_keys(p, SEED + k) & np.uint64(1), 1.0, -1.0) for k in range(DIRECTIONS)])
     if not bias:
         signs[:, p - outputs :] = 0.0
     found: Floats = signs / np.sqrt((signs * signs).sum(axis=1, keepdims=True))

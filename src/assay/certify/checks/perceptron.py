@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.certify.claim import Claim, Verdict
-from assay.engines import Rows, SparseMatrix, merge_in_order
-from assay.errors import DataError
-from assay.numerics import Array, Floats
+from assay.certify.registry import check
+from assay.certify.rows import Array, CheckedRows, CsrBlock, Floats, codes_of
 
 EPS = float(np.finfo(np.float64).eps)
 KEPT = 10_000_000  # numbers of rows that are kept from pass to pass
@@ -50,7 +49,7 @@ class Plan(NamedTuple):
         return self.order.startswith("first-mistake")
 
 
-def _weights_of(claim: Claim, rows: Rows, name: str = "w") -> Floats:
+def _weights_of(claim: Claim, rows: CheckedRows, name: str = "w") -> Floats:
     """Weights (m, d + 1) of the witness, of the shape they must have."""
     w = np.asarray(claim.witness[name], dtype=np.float64)
     K = len(claim.witness["classes"])
@@ -59,7 +58,7 @@ def _weights_of(claim: Claim, rows: Rows, name: str = "w") -> Floats:
     return w
 
 
-def _plan(claim: Claim, rows: Rows) -> Plan:
+def _plan(claim: Claim, rows: CheckedRows) -> Plan:
     t = claim.witness
     factor = np.asarray(t["factor"], dtype=np.float64)
     plan = Plan(
@@ -78,20 +77,15 @@ def _plan(claim: Claim, rows: Rows) -> Plan:
     return plan
 
 
-def _parts(classes: list[Any], factor: Floats, eta: float, rows: Rows) -> Iterator[Part]:
-    for part in rows.blocks():
-        block = part.load()
+def _parts(classes: list[Any], factor: Floats, eta: float, rows: CheckedRows) -> Iterator[Part]:
+    for block in rows.blocks():
         if block.y is None:
-            raise DataError("The target is needed to check a perceptron: give verify(X, y).")
-        codes = np.full(len(block.y), -1)
-        for k, label in enumerate(classes):
-            codes[block.y == label] = k
-        if np.any(codes < 0):
-            raise DataError("the rows hold classes that the witness does not know")
+            raise ValueError("The target is needed to check a perceptron: give verify(X, y).")
+        codes = codes_of(block.y, classes)
         weights = np.ones(len(codes)) if block.w is None else block.w
         steps = eta * weights * factor[codes]
         keep = steps > 0
-        X = block.X if isinstance(block.X, SparseMatrix) else block.X.astype(np.float64, copy=False)
+        X = block.X if isinstance(block.X, CsrBlock) else block.X.astype(np.float64, copy=False)
         if not keep.all():
             X, codes, weights, steps = X[keep], codes[keep], weights[keep], steps[keep]
         yield Part(X, codes, weights * factor[codes], steps)
@@ -100,7 +94,7 @@ def _parts(classes: list[Any], factor: Floats, eta: float, rows: Rows) -> Iterat
 class Parts:
     """The parts of all blocks, as often as they are asked for."""
 
-    def __init__(self, plan: Plan, rows: Rows) -> None:
+    def __init__(self, plan: Plan, rows: CheckedRows) -> None:
         self.plan, self.rows = plan, rows
         small = rows.n_rows is not None and rows.n_rows * rows.n_columns <= KEPT
         self.kept = list(self._read()) if small else None
@@ -118,7 +112,7 @@ def _scores(X: Any, w: Floats) -> Floats:
 
 
 def _score(X: Any, b: float, w: Floats) -> Floats:
-    if isinstance(X, SparseMatrix):
+    if isinstance(X, CsrBlock):
         terms = np.split(X.data.astype(np.float64) * w[X.indices], X.indptr[1:-1])
         return np.array([np.add.accumulate(np.append(b, t))[-1] for t in terms])
     d = X.shape[1]
@@ -150,7 +144,7 @@ def _judge(S: Floats, codes: Array, zero: bool) -> tuple[Array, Array, Floats]:
 
 def _extended(X: Any, i: int, one: float) -> Floats:
     """x̃ = (1, x) of row i, or (0, x) where no intercept is fitted."""
-    row = X[i : i + 1].toarray()[0] if isinstance(X, SparseMatrix) else X[i]
+    row = X[i : i + 1].toarray()[0] if isinstance(X, CsrBlock) else X[i]
     return np.append(one, row.astype(np.float64))
 
 
@@ -222,8 +216,9 @@ class Replay:
 
     def _batch(self, parts: Parts) -> None:
         """w += the corrections of all mistakes of w; blocks are added pairwise, as a fold does."""
-        total = merge_in_order((self._corrections(part) for part in parts), _add)
-        if total is not None:
+        each = [self._corrections(part) for part in parts]
+        if each:
+            total = _pairwise(each)
             self.w = self.w + total[0]
             self.sum, self.squares = self.sum + total[1], self.squares + total[1] ** 2
             self.mistakes += total[2]
@@ -267,7 +262,15 @@ def _add(a: tuple[Floats, float, int], b: tuple[Floats, float, int]) -> tuple[Fl
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
-def _replayed(claim: Claim, rows: Rows, *, voting: bool = False) -> Replay:
+def _pairwise(each: list[tuple[Floats, float, int]]) -> tuple[Floats, float, int]:
+    """The sum, the greatest power of two of the first ones apart from the rest, and each of the two sums likewise."""
+    if len(each) == 1:
+        return each[0]
+    half = 1 << ((len(each) - 1).bit_length() - 1)
+    return _add(_pairwise(each[:half]), _pairwise(each[half:]))
+
+
+def _replayed(claim: Claim, rows: CheckedRows, *, voting: bool = False) -> Replay:
     plan = _plan(claim, rows)
     again = Replay(plan, voting=voting)
     again.run(Parts(plan, rows))
@@ -281,7 +284,8 @@ def _off(there: Floats, due: Floats) -> float:
     return float(np.abs(there - due).max(initial=0.0) / max(float(np.abs(due).max(initial=0.0)), 1e-300))
 
 
-def check_replay(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("perceptron_replay")
+def check_replay(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Go through the run again: the same visits, mistakes, weights, and average or voters."""
     t, stated = claim.witness, _weights_of(claim, rows)
     again = _replayed(claim, rows, voting="voters" in t)
@@ -297,7 +301,8 @@ def check_replay(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, bool(counts and off <= 1e-9), reason, float(again.mistakes), claim.kind)
 
 
-def check_errors(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("perceptron_errors")
+def check_errors(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Count the rows on the wrong side again."""
     w = _weights_of(claim, rows, "mean" if "mean" in claim.witness else "w")
     n, wrong, weight, wrong_weight, *_ = _looked(claim, rows, w, 0.0)
@@ -308,8 +313,8 @@ def check_errors(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, bool(holds), reason, share, claim.kind)
 
 
-def _looked(claim: Claim, rows: Rows, w: Floats, one: float) -> tuple[int, int, float, float, float, float]:
-    """Rows, mistakes, their weights, max ‖x̃‖² and the least margin of weights w."""
+def _looked(claim: Claim, rows: CheckedRows, w: Floats, one: float) -> tuple[int, int, float, float, float, float]:
+    """CheckedRows, mistakes, their weights, max ‖x̃‖² and the least margin of weights w."""
     n, wrong, weight, wrong_weight, square, least = 0, 0, 0.0, 0.0, 0.0, math.inf
     factor = np.asarray(claim.witness["factor"], dtype=np.float64)
     for part in _parts(list(claim.witness["classes"]), factor, 1.0, rows):
@@ -321,13 +326,14 @@ def _looked(claim: Claim, rows: Rows, w: Floats, one: float) -> tuple[int, int, 
                 weight + float(part.weights[at].sum()),
                 wrong_weight + float(part.weights[at][bad].sum()),
             )
-            data = X.toarray() if isinstance(X, SparseMatrix) else X
+            data = X.toarray() if isinstance(X, CsrBlock) else X
             square = max(square, float((data**2).sum(axis=1).max(initial=0.0)) + one)
             least = min(least, float(margin.min(initial=math.inf)))
     return n, wrong, weight, wrong_weight, square, least
 
 
-def check_bound(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("perceptron_bound")
+def check_bound(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Take R and γ from the rows again, count the mistakes again where that was promised, and compare with the bound."""
     t, w, plan = claim.witness, _weights_of(claim, rows), _plan(claim, rows)
     _, _, _, _, square, least = _looked(claim, rows, w, plan.one)

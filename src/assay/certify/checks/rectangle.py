@@ -14,8 +14,8 @@ import numpy as np
 from assay.certify.checks.rectangle_optimum import gain_bound, gain_of_one_column
 from assay.certify.checks.rectangle_witness import Extent, Rectangles, Seen, all_rows, blocks_of, stated_in
 from assay.certify.claim import Claim, Verdict
-from assay.engines import Rows
-from assay.numerics import Array, Floats
+from assay.certify.registry import check
+from assay.certify.rows import Array, CheckedRows, Floats
 
 TINY = float(np.finfo(np.float64).tiny)
 LOWEST = float(np.finfo(np.float64).min) / 2
@@ -33,7 +33,8 @@ def _verdict(claim: Claim, problem: str | None, reason: str, value: float | None
     return Verdict(claim.name, problem is None, reason if problem is None else problem, value, claim.kind)
 
 
-def check_tightest(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("rectangle_tightest")
+def check_tightest(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """The box of each class is taken again and must be the rectangle, side for side; other rows inside are counted."""
     stated = stated_in(claim, rows)
     boxes, problem, inside = {k: Extent(rows.n_columns) for k in stated.of}, None, 0
@@ -63,7 +64,7 @@ def check_tightest(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return _verdict(claim, problem, reason, float(inside))
 
 
-def _turns(claim: Claim, rows: Rows) -> Iterator[tuple[Rectangles, int, int | None, Seen]]:
+def _turns(claim: Claim, rows: CheckedRows) -> Iterator[tuple[Rectangles, int, int | None, Seen]]:
     """(what is stated, class, rectangle, the rows not covered before it), rectangle by rectangle and once after the last of a class."""
     stated = stated_in(claim, rows)
     everything = all_rows(stated, rows)
@@ -107,7 +108,8 @@ class _Errors:
         return max((own - self.gain[k]) / total for k, (own, total) in self.whole.items())
 
 
-def check_least_error(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("rectangle_least_error")
+def check_least_error(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """No rectangle may gain more: of one column by running sums, of two by bounds on ever smaller sets of rectangles."""
     most, errors, looked, problem = int(claim.witness["most"]), _Errors(), 0, None
     for stated, k, r, seen in _turns(claim, rows):
@@ -128,7 +130,8 @@ def check_least_error(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return _verdict(claim, problem, reason, errors.greatest())
 
 
-def check_local(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("rectangle_local")
+def check_local(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """For each rectangle and column the best interval, the other columns held, may not gain more."""
     errors, problem, tried = _Errors(), None, 0
     for stated, k, r, seen in _turns(claim, rows):
@@ -151,7 +154,8 @@ def check_local(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return _verdict(claim, problem, reason, errors.greatest())
 
 
-def check_pac(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("rectangle_pac")
+def check_pac(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Each rectangle must be the tightest and hold no other row, and ε follow from n, d and δ; the assumptions cannot be checked."""
     stated, d = stated_in(claim, rows), rows.n_columns
     delta, n, problem = float(claim.witness["delta"]), 0, None
@@ -175,7 +179,8 @@ def check_pac(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return _verdict(claim, problem, reason, 2 * d * log(2 * d / delta) / n)
 
 
-def check_answers(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("rectangle_answers")
+def check_answers(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Depths by their definition, the class of the greatest, and the weights of the classes among rows answered alike."""
     stated = stated_in(claim, rows)
     K, d = len(stated.names), rows.n_columns

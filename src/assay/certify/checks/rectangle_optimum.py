@@ -1,6 +1,6 @@
 """The greatest gain Σ g of an axis-aligned rectangle in one or two columns: a bound for sets of rectangles, halved until it is sure.
 
-A set is "lower limit of y in A, upper limit in B". Rows that every one of its rectangles has between its limits count as they are, rows
+A set is "lower limit of y in A, upper limit in B". CheckedRows that every one of its rectangles has between its limits count as they are, rows
 that only some have count where they are positive: the best interval of x for these numbers bounds the gain of all of the set.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.numerics import Array, Floats
+from assay.certify.rows import Array, Floats
 
 
 def gain_of_one_column(x: Floats, g: Array) -> int:

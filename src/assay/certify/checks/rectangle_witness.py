@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.certify.claim import Claim
-from assay.engines import Rows
-from assay.numerics import Array, Floats
+from assay.certify.rows import Array, CheckedRows, Floats
 
 
 class Seen(NamedTuple):
-    """Rows that count: X (n, d), codes (n,), whole weights u (n,); and whether a weight is rounded."""
+    """CheckedRows that count: X (n, d), codes (n,), whole weights u (n,); and whether a weight is rounded."""
 
     X: Floats
     codes: Array
@@ -43,7 +42,7 @@ class Rectangles(NamedTuple):
         return inside
 
 
-def stated_in(claim: Claim, rows: Rows) -> Rectangles:
+def stated_in(claim: Claim, rows: CheckedRows) -> Rectangles:
     """What the witness says, refused where it cannot be."""
     t = claim.witness
     lower, upper, factor = (np.asarray(t[name], dtype=np.float64) for name in ("lower", "upper", "factor"))
@@ -60,10 +59,9 @@ def stated_in(claim: Claim, rows: Rows) -> Rectangles:
     return Rectangles(list(t["classes"]), places, list(t["of"]), lower, upper, owner, factor, int(t["shift"]))
 
 
-def blocks_of(stated: Rectangles, rows: Rows) -> Iterator[Seen]:
+def blocks_of(stated: Rectangles, rows: CheckedRows) -> Iterator[Seen]:
     """The rows that count, block by block."""
-    for part in rows.blocks():
-        block = part.load()
+    for block in rows.blocks():
         if block.y is None:
             raise ValueError("the rows have no target")
         codes = np.full(len(block.y), -1)
@@ -81,7 +79,7 @@ def blocks_of(stated: Rectangles, rows: Rows) -> Iterator[Seen]:
         yield Seen(np.asarray(block.X[keep], np.float64), codes[keep], whole[keep], bool(np.any(whole != scaled)))
 
 
-def all_rows(stated: Rectangles, rows: Rows) -> Seen:
+def all_rows(stated: Rectangles, rows: CheckedRows) -> Seen:
     """All rows that count."""
     seen = list(blocks_of(stated, rows))
     X, codes, u = (np.concatenate([getattr(s, part) for s in seen]) for part in ("X", "codes", "u"))

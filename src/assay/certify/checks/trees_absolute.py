@@ -6,7 +6,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from assay.numerics import Array, Floats
+from assay.certify.rows import Array, Floats
 
 
 def running_costs(y: Floats, u: Array) -> Floats:

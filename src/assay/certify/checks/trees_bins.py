@@ -8,9 +8,8 @@ import numpy as np
 
 from assay.certify.checks.trees_walk import category_codes
 from assay.certify.checks.trees_witness import Seen, Stated
-from assay.engines import Rows
-from assay.engines.split import keys_of, unit_interval
-from assay.numerics import Array, Floats
+from assay.certify.draws import between_0_and_1, row_keys
+from assay.certify.rows import Array, CheckedRows, Floats
 
 SAMPLE = 50_000  # rows of which quantiles are taken
 GONE = 255  # the code of a missing category
@@ -25,7 +24,7 @@ class Columns(NamedTuple):
     categories: Array
 
 
-def columns_of(stated: Stated, seen: Seen, rows: Rows, bins: Any) -> Columns:
+def columns_of(stated: Stated, seen: Seen, rows: CheckedRows, bins: Any) -> Columns:
     """All columns; bins: None for ranks, else how many quantile bins there are at most."""
     d, categories = rows.n_columns, stated.levels > 0
     if bins is not None and not 2 <= int(bins) <= GONE:
@@ -56,7 +55,7 @@ def _all_edges(stated: Stated, seen: Seen, bins: int) -> list[Floats]:
     picked = np.arange(seen.n)
     if seen.n > SAMPLE:
         j = np.arange(SAMPLE)
-        picked = ((j + unit_interval(keys_of(j.astype(np.uint64), 0))) * (seen.n / SAMPLE)).astype(np.int64)
+        picked = ((j + between_0_and_1(row_keys(SAMPLE, 0))) * (seen.n / SAMPLE)).astype(np.int64)
     parts = []
     for start, X in seen.blocks():
         a, b = np.searchsorted(picked, [start, start + len(X)])

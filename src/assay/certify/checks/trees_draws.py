@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.numerics import Array
+from assay.certify.draws import GOLDEN, WORD, mixed
+from assay.certify.rows import Array
 
-STEP, TREE = 0x9E3779B97F4A7C15, 0xD1342543DE82EF95
-A, B = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-WORD = (1 << 64) - 1
+TREE = 0xD1342543DE82EF95
 AT_ONCE = 1 << 22  # draws
-
-
-def _mixed(z: Array) -> Array:
-    z = (z ^ (z >> np.uint64(30))) * A
-    z = (z ^ (z >> np.uint64(27))) * B
-    z ^= z >> np.uint64(31)
-    return z
 
 
 def _words(seed: int, tree: int, first: int, count: int) -> Array:
     """The words of the draws first … first + count − 1 of a tree."""
-    start = np.array([(seed * STEP + (tree + 1) * TREE) & WORD], dtype=np.uint64)
+    start = np.array([(seed * int(GOLDEN) + (tree + 1) * TREE) & WORD], dtype=np.uint64)
     with np.errstate(over="ignore"):
         numbers = np.arange(first + 1, first + count + 1, dtype=np.uint64)
-        return _mixed(_mixed(start) + numbers * np.uint64(STEP))
+        return mixed(mixed(start) + numbers * GOLDEN)
 
 
 def _below(words: Array, n: Array | int) -> Array:

@@ -14,13 +14,14 @@ from assay.certify.checks.trees_nodes import Held, bounds_of, held_by, medians
 from assay.certify.checks.trees_walk import leaves_of
 from assay.certify.checks.trees_witness import Seen, Stated, Tree, stated_in
 from assay.certify.claim import Claim, Verdict
-from assay.engines import Rows, rows_of
-from assay.numerics import Floats
+from assay.certify.registry import check
+from assay.certify.rows import CheckedRows, Floats
 
 EPS = float(np.finfo(np.float64).eps)
 
 
-def check_tree_leaves(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("tree_leaves")
+def check_tree_leaves(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """One tree: its leaves hold the rows that reach them, the training error is as stated, and the model answers as its leaves do."""
     stated = stated_in(claim, rows)
     seen = Seen(stated, rows, None)
@@ -37,7 +38,8 @@ def check_tree_leaves(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, problem is None, problem or reason, loss, claim.kind)
 
 
-def check_forest_leaves(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("forest_leaves")
+def check_forest_leaves(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Every tree that the witness names: draw its rows again and compare what its leaves hold."""
     t = claim.witness
     stated = stated_in(claim, rows)
@@ -117,13 +119,13 @@ def _training_loss(stated: Stated, tree: Tree, seen: Seen, held: Held) -> tuple[
     return float(held.u @ off**2) / total, slack
 
 
-def _answer_problem(stated: Stated, tree: Tree, seen: Seen, rows: Rows, predict: Any) -> str | None:
+def _answer_problem(stated: Stated, tree: Tree, seen: Seen, rows: CheckedRows, predict: Any) -> str | None:
     """Whether the model answers rows otherwise than the leaves that they reach."""
     if predict is None:
         return None
     answers = tree.table[:, 0] if stated.classes is None else np.array(stated.classes)[tree.table.argmax(axis=1)]
     due = answers[leaves_of(stated, tree, seen, np.arange(seen.n))]
     for start, X in seen.blocks():
-        if np.any(np.asarray(predict(rows_of(X, like=rows))) != due[start : start + len(X)]):
+        if np.any(np.asarray(predict(X)) != due[start : start + len(X)]):
             return "the model answers otherwise than its leaves"
     return None

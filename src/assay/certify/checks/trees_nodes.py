@@ -13,7 +13,7 @@ import numpy as np
 
 from assay.certify.checks.trees_walk import leaves_of, levels_of, up
 from assay.certify.checks.trees_witness import Seen, Stated, Tree
-from assay.numerics import Array, Floats
+from assay.certify.rows import Array, Floats
 
 EPS = float(np.finfo(np.float64).eps)
 

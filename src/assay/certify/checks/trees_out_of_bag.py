@@ -13,13 +13,14 @@ from assay.certify.checks.trees_draws import times_drawn
 from assay.certify.checks.trees_walk import leaves_of
 from assay.certify.checks.trees_witness import Seen, Stated, stated_in
 from assay.certify.claim import Claim, Verdict
-from assay.engines import Rows
-from assay.numerics import Floats
+from assay.certify.registry import check
+from assay.certify.rows import CheckedRows, Floats
 
 TOLERANCE = 1e-6
 
 
-def check_out_of_bag(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("out_of_bag")
+def check_out_of_bag(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Judge all rows again; the count of errors must be the same, a mean loss and its standard error up to rounding."""
     t = claim.witness
     stated = stated_in(claim, rows)

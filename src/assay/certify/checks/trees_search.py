@@ -13,7 +13,7 @@ import numpy as np
 
 from assay.certify.checks.trees_nodes import xlogx
 from assay.certify.checks.trees_witness import Stated
-from assay.numerics import Array, Floats
+from assay.certify.rows import Array, Floats
 
 
 class Bounds(NamedTuple):
@@ -26,7 +26,7 @@ class Bounds(NamedTuple):
 
 
 class Items(NamedTuple):
-    """Rows, or categories, of nodes 0 … G − 1: node (m,), rows (m,), weight (m,) in units, parts (m, C): of classes their weights, of
+    """CheckedRows, or categories, of nodes 0 … G − 1: node (m,), rows (m,), weight (m,) in units, parts (m, C): of classes their weights, of
     numbers Σ w (y − mean of the node) and, for Poisson, Σ w y and the rows with y > 0."""
 
     node: Array

@@ -13,8 +13,8 @@ from assay.certify.checks.trees_search import Bounds, Items, search_categories, 
 from assay.certify.checks.trees_walk import step, up
 from assay.certify.checks.trees_witness import Seen, Stated, Tree, stated_in
 from assay.certify.claim import Claim, Verdict
-from assay.engines import Rows
-from assay.numerics import Array, Floats
+from assay.certify.registry import check
+from assay.certify.rows import Array, CheckedRows, Floats
 
 
 class _Split(NamedTuple):
@@ -30,7 +30,7 @@ class _Split(NamedTuple):
     light: float  # in units of the weights
 
 
-def _opened(claim: Claim, rows: Rows) -> _Split:
+def _opened(claim: Claim, rows: CheckedRows) -> _Split:
     stated = stated_in(claim, rows)
     if len(stated.trees) != 1:
         raise ValueError(f"{len(stated.trees)} trees where one is due")
@@ -44,7 +44,8 @@ def _opened(claim: Claim, rows: Rows) -> _Split:
     )
 
 
-def check_gains(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("tree_gains")
+def check_gains(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Every split gains what is stated and leaves enough on both sides; together they gain what the leaves are purer than the root."""
     s = _opened(claim, rows)
     at, W = s.tree.splits, s.held.weight.astype(np.float64)
@@ -77,7 +78,8 @@ def _too_small(s: _Split) -> str | None:
     return f"node {children[small].min()} holds less than the settings allow"
 
 
-def check_best_splits(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("tree_best_splits")
+def check_best_splits(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Try every admissible split of the nodes that the witness names (None: of all), depth by depth."""
     s = _opened(claim, rows)
     columns = columns_of(s.stated, s.seen, rows, claim.witness["bins"])
@@ -153,7 +155,7 @@ def _best_of(s: _Split, columns: Columns, bounds: Floats, nodes: Array, row: Arr
 
 
 def _items(s: _Split, nodes: Array, row: Array, node: Array) -> tuple[Items, Floats]:
-    """Rows as items, and Σ w y of each."""
+    """CheckedRows as items, and Σ w y of each."""
     u = s.seen.whole[row]
     if s.stated.K:
         parts = np.zeros((len(row), s.stated.K), dtype=np.int64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from assay.certify.checks.trees_witness import Seen, Stated, Tree
-from assay.numerics import Array, Floats
+from assay.certify.rows import Array, Floats
 
 
 def category_codes(stated: Stated, x: Floats, column: Array) -> tuple[Array, Array]:

@@ -14,9 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.certify.claim import Claim
-from assay.engines import Rows
-from assay.labels import Labels, class_multipliers
-from assay.numerics import Array, Floats
+from assay.certify.rows import Array, CheckedRows, Floats, codes_of
 
 LARGEST_TOLERANCE = 1e-6
 KEPT = 50_000_000  # numbers of rows that are kept from pass to pass
@@ -83,7 +81,7 @@ class Stated(NamedTuple):
         return 0 if self.classes is None else len(self.classes)
 
 
-def stated_in(claim: Claim, rows: Rows) -> Stated:
+def stated_in(claim: Claim, rows: CheckedRows) -> Stated:
     """What the witness says, refused where it cannot be."""
     t, d = claim.witness, rows.n_columns
     classes, criterion, tolerance = t["classes"], str(t["criterion"]), float(t["tolerance"])
@@ -149,6 +147,31 @@ def _trees(t: dict[str, Any], d: int, width: int, sets: int) -> list[Tree]:
     return made
 
 
+def class_factors(class_weight: Any, classes: list[Any], counts: Floats) -> Floats:
+    """The factor by which each class counts; "balanced": all classes with rows weigh the same, and all together as before.
+
+    A file keeps the labels of `class_weight` as text.
+    """
+    if class_weight == "balanced":
+        there = counts > 0
+        return np.where(there, counts.sum() / there.sum() / np.where(there, counts, 1.0), 1.0)
+    factors = np.ones(len(classes))
+    for name, factor in class_weight.items():
+        named = [k for k, label in enumerate(classes) if name == label] or [
+            k for k, label in enumerate(classes) if name in _texts(label)
+        ]
+        if not named:
+            raise ValueError(f"there is no class {name!r} to weigh")
+        factors[named[0]] = factor
+    return factors
+
+
+def _texts(label: Any) -> tuple[str, ...]:
+    """How a file may write a label."""
+    whole = (str(int(label)),) if isinstance(label, float) and label.is_integer() else ()
+    return (str(label), str(label).lower(), *whole) if isinstance(label, bool) else (str(label), *whole)
+
+
 class Seen:
     """The rows that a claim speaks of: y (n,) (classes as codes, numbers less a pivot amid them), whole weights (n,) of `unit` each, and
     their columns in blocks; top: the greatest number but for its sign.
@@ -156,23 +179,22 @@ class Seen:
     `draws`: how many rows a tree sees, by which the unit of the weights is chosen.
     """
 
-    def __init__(self, stated: Stated, rows: Rows, draws: int | None) -> None:
+    def __init__(self, stated: Stated, rows: CheckedRows, draws: int | None) -> None:
         self._rows = rows
-        pieces = [part.load() for part in rows.targets()]
+        pieces = list(rows.targets())
         if not pieces or any(p.y is None for p in pieces):
             raise ValueError("there are no rows with a target")
         y: Any = np.concatenate([p.y for p in pieces if p.y is not None])
-        w = np.concatenate([p.w for p in pieces if p.w is not None]) if rows.has_weight else None
+        w = np.concatenate([p.w for p in pieces if p.w is not None]) if pieces[0].w is not None else None
         self.n = len(y)
         self.pivot, self.top = 0.0, 1.0
         if stated.classes is None:
             self.y: Array = y.astype(np.float64)
         else:
-            labels = Labels.of(np.array(stated.classes))
-            self.y = labels.encode(y).astype(np.int64)
+            self.y = codes_of(y, stated.classes)
             if stated.class_weight is not None:
                 counts = np.bincount(self.y, weights=w, minlength=stated.K).astype(np.float64)
-                factor = class_multipliers(stated.class_weight, labels.classes, counts)[self.y]
+                factor = class_factors(stated.class_weight, stated.classes, counts)[self.y]
                 w = factor if w is None else w * factor
         self.weighted = w is not None
         self.weights: Floats = np.ones(self.n) if w is None else w
@@ -192,15 +214,14 @@ class Seen:
     def _kept(self) -> list[tuple[int, Array]] | None:
         if self.n * self._rows.n_columns > KEPT:
             return None
-        return [(b.start, b.X) for b in (part.load() for part in self._rows.blocks())]
+        return [(b.start, b.X) for b in self._rows.blocks()]
 
     def blocks(self) -> Iterator[tuple[int, Array]]:
         """(number of the first row, X) block by block; kept where they are not too many."""
         if self._kept is not None:
             yield from self._kept
             return
-        for part in self._rows.blocks():
-            block = part.load()
+        for block in self._rows.blocks():
             yield block.start, block.X
 
     @cached_property
