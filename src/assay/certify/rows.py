@@ -124,3 +124,26 @@ def codes_of(y: Array, classes: list[Any]) -> Array:
     if (codes < 0).any():
         raise ValueError("the rows hold classes that the witness does not know")
     return codes
+
+
+class CountedRows(NamedTuple):
+    """All rows of positive weight: X, target (codes or numbers), weights, and their numbers in the whole table of n rows."""
+
+    X: Floats
+    y: Floats
+    w: Floats
+    number: Array
+    n: int
+
+
+def counted_rows(rows: CheckedRows, classes: list[Any] | None) -> CountedRows:
+    """The rows of positive weight as one table; classes: None for a target of numbers."""
+    blocks = list(rows.blocks())
+    X = np.concatenate([np.asarray(b.X, dtype=np.float64) for b in blocks])
+    w = np.concatenate([np.ones(len(b.X)) if b.w is None else b.w for b in blocks])
+    if any(b.y is None for b in blocks):
+        raise ValueError("the rows have no target")
+    y = np.concatenate([np.asarray(b.y) for b in blocks])
+    there = w > 0
+    target = y[there] if classes is None else codes_of(y[there], classes)
+    return CountedRows(X[there], target.astype(np.float64), w[there], np.flatnonzero(there), len(X))

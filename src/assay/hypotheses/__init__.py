@@ -86,10 +86,8 @@ CHECKS = (
     "assay.certify.checks.hard_margin",
     "assay.certify.checks.kernel_features",
     "assay.certify.checks.kernel_perceptron",
-    "assay.certify.checks.kernel_perceptron_replay",
     "assay.certify.checks.kernel_probability",
     "assay.certify.checks.kernel_svm",
-    "assay.certify.checks.kernel_svr",
     "assay.certify.checks.least_squares",
     "assay.certify.checks.linear",
     "assay.certify.checks.linear_likelihood",
@@ -100,7 +98,6 @@ CHECKS = (
     "assay.certify.checks.rectangle",
     "assay.certify.checks.separability",
     "assay.certify.checks.trees_leaves",
-    "assay.certify.checks.trees_out_of_bag",
     "assay.certify.checks.trees_splits",
 )
 checks_in(*CHECKS)

@@ -30,7 +30,7 @@ class Centre(NamedTuple):
     y: float
 
 
-class Sums(NamedTuple):
+class ResidualSums(NamedTuple):
     """slope (d,) and total: Xᵀr and Σr; squares Σr²; lengths of the columns and of y, about the means and about zero."""
 
     slope: Floats
@@ -82,7 +82,7 @@ def _witness(claim: Claim, rows: CheckedRows) -> tuple[Floats, float, float, Flo
     return w, b, alpha, root
 
 
-def _sum(rows: CheckedRows, at: Centre, coef: Floats, intercept: float) -> Sums:
+def _sum(rows: CheckedRows, at: Centre, coef: Floats, intercept: float) -> ResidualSums:
     d = rows.n_columns
     slope, squared, raw = np.zeros(d), np.zeros(d), np.zeros(d)
     total = squares = target = raw_target = 0.0
@@ -96,10 +96,10 @@ def _sum(rows: CheckedRows, at: Centre, coef: Floats, intercept: float) -> Sums:
         raw += w @ X**2
         target += float(w @ (y - at.y) ** 2)
         raw_target += float(w @ y**2)
-    return Sums(slope, total, squares, np.sqrt(squared), np.sqrt(raw), np.sqrt(target), np.sqrt(raw_target))
+    return ResidualSums(slope, total, squares, np.sqrt(squared), np.sqrt(raw), np.sqrt(target), np.sqrt(raw_target))
 
 
-def _rounding(s: Sums, n: float, coef: Floats, intercept: float) -> float:
+def _rounding(s: ResidualSums, n: float, coef: Floats, intercept: float) -> float:
     """How long the vector of rounding errors in the residuals can be, generously."""
     return 64 * EPS * float(np.abs(coef) @ s.raw_lengths + np.sqrt(n) * abs(intercept) + s.raw_target)
 

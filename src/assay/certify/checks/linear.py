@@ -45,7 +45,7 @@ class Case(NamedTuple):
     values: Array | None = None
 
 
-class Shape(NamedTuple):
+class RowMoments(NamedTuple):
     """Weights (K,) and means (K, d) of the classes (regression: one), the mean and mean square of the columns about it."""
 
     weight: Floats
@@ -78,7 +78,7 @@ def numbered_blocks(claim: Claim, rows: CheckedRows) -> Iterator[tuple[Any, Arra
         yield X, codes, weight * factor[codes], block.start
 
 
-def shape_of(claim: Claim, rows: CheckedRows, centred: bool) -> Shape:
+def shape_of(claim: Claim, rows: CheckedRows, centred: bool) -> RowMoments:
     """Two passes: the means, then the spread about them."""
     K = 1 if claim.witness["classes"] is None else len(claim.witness["classes"])
     d = rows.n_columns
@@ -103,7 +103,7 @@ def shape_of(claim: Claim, rows: CheckedRows, centred: bool) -> Shape:
             squares += c @ (X - centre) ** 2
     means = np.divide(sums, weight[:, None], out=np.zeros_like(sums), where=weight[:, None] > 0) - centre
     scale = np.sqrt(np.maximum(squares, 0.0) / n)
-    return Shape(weight, means, centre, np.where(scale > 0, scale, 1.0), target / n)
+    return RowMoments(weight, means, centre, np.where(scale > 0, scale, 1.0), target / n)
 
 
 def cases(claim: Claim, d: int) -> list[Case]:
@@ -154,7 +154,7 @@ def free_intercept(claim: Claim) -> bool:
     return bool(claim.witness["fit_intercept"]) and not float(np.asarray(claim.witness["strengths"])[2])
 
 
-class Sums(NamedTuple):
+class LossSums(NamedTuple):
     """Σcℓ, Σcℓ*(u), Σ c u (x − p) and Σ c u (the gradient (d + 1,) or (K, d + 1))."""
 
     loss: float
@@ -162,7 +162,7 @@ class Sums(NamedTuple):
     gradient: Floats
 
 
-def sums_of(claim: Claim, rows: CheckedRows, case: Case, centre: Floats) -> Sums:
+def sums_of(claim: Claim, rows: CheckedRows, case: Case, centre: Floats) -> LossSums:
     name = claim.witness["loss"]
     loss = conjugate = 0.0
     gradient = np.zeros_like(case.w)
@@ -185,7 +185,7 @@ def sums_of(claim: Claim, rows: CheckedRows, case: Case, centre: Floats) -> Sums
         gradient[..., -1] += cu.sum(axis=0)
         gradient[..., :-1] += back(X, cu).T
     gradient[..., :-1] -= np.multiply.outer(gradient[..., -1], centre)
-    return Sums(loss, conjugate, gradient)
+    return LossSums(loss, conjugate, gradient)
 
 
 def _terms(name: str, z: Floats, t: Array, width: float) -> tuple[Floats, Floats, Floats]:
@@ -194,7 +194,7 @@ def _terms(name: str, z: Floats, t: Array, width: float) -> tuple[Floats, Floats
     return loss.value(z, t, width), u, loss.conjugate(u, t, width)
 
 
-def _softmax_cost(case: Case, shape: Shape, s: Strengths, value: float, gap: float, left: Floats) -> float:
+def _softmax_cost(case: Case, shape: RowMoments, s: Strengths, value: float, gap: float, left: Floats) -> float:
     """A row of class y loses at least z_k − z_y, hence b_k − b_y ≤ F/n_y + |x̄_y·(w_k − w_y)| at a minimum; the slopes of all
     intercepts add up to zero, and Σ g_k b_k ≥ −½ Σ|g_k| · max(b_k − b_y)."""
     w = case.w[:, :-1]
@@ -212,7 +212,7 @@ def _softmax_cost(case: Case, shape: Shape, s: Strengths, value: float, gap: flo
 
 
 def _intercept_cost(
-    claim: Claim, case: Case, shape: Shape, s: Strengths, value: float, gap: float, left: Floats
+    claim: Claim, case: Case, shape: RowMoments, s: Strengths, value: float, gap: float, left: Floats
 ) -> float:
     """What the slope `left` in free intercepts costs the bound at most; `gap` is what the bound lacks without that.
 

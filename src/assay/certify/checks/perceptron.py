@@ -22,7 +22,7 @@ LANES = 8
 WIDEST = 1024  # rows whose scores are taken at a time
 
 
-class Part(NamedTuple):
+class CountedBlock(NamedTuple):
     """The rows of a block that count: X (n, d), codes, weights with their class's factor, and steps."""
 
     X: Any
@@ -31,7 +31,7 @@ class Part(NamedTuple):
     steps: Floats
 
 
-class Plan(NamedTuple):
+class StatedRun(NamedTuple):
     """What the witness says of a run."""
 
     classes: list[Any]
@@ -58,10 +58,10 @@ def _weights_of(claim: Claim, rows: CheckedRows, name: str = "w") -> Floats:
     return w
 
 
-def _plan(claim: Claim, rows: CheckedRows) -> Plan:
+def _plan(claim: Claim, rows: CheckedRows) -> StatedRun:
     t = claim.witness
     factor = np.asarray(t["factor"], dtype=np.float64)
-    plan = Plan(
+    plan = StatedRun(
         list(t["classes"]),
         factor,
         _weights_of(claim, rows, "start"),
@@ -77,7 +77,7 @@ def _plan(claim: Claim, rows: CheckedRows) -> Plan:
     return plan
 
 
-def _parts(classes: list[Any], factor: Floats, eta: float, rows: CheckedRows) -> Iterator[Part]:
+def _parts(classes: list[Any], factor: Floats, eta: float, rows: CheckedRows) -> Iterator[CountedBlock]:
     for block in rows.blocks():
         if block.y is None:
             raise ValueError("The target is needed to check a perceptron: give verify(X, y).")
@@ -88,21 +88,21 @@ def _parts(classes: list[Any], factor: Floats, eta: float, rows: CheckedRows) ->
         X = block.X if isinstance(block.X, CsrBlock) else block.X.astype(np.float64, copy=False)
         if not keep.all():
             X, codes, weights, steps = X[keep], codes[keep], weights[keep], steps[keep]
-        yield Part(X, codes, weights * factor[codes], steps)
+        yield CountedBlock(X, codes, weights * factor[codes], steps)
 
 
-class Parts:
+class CountedBlocks:
     """The parts of all blocks, as often as they are asked for."""
 
-    def __init__(self, plan: Plan, rows: CheckedRows) -> None:
+    def __init__(self, plan: StatedRun, rows: CheckedRows) -> None:
         self.plan, self.rows = plan, rows
         small = rows.n_rows is not None and rows.n_rows * rows.n_columns <= KEPT
         self.kept = list(self._read()) if small else None
 
-    def _read(self) -> Iterator[Part]:
+    def _read(self) -> Iterator[CountedBlock]:
         return _parts(self.plan.classes, self.plan.factor, self.plan.eta, self.rows)
 
-    def __iter__(self) -> Iterator[Part]:
+    def __iter__(self) -> Iterator[CountedBlock]:
         return self._read() if self.kept is None else iter(self.kept)
 
 
@@ -148,10 +148,10 @@ def _extended(X: Any, i: int, one: float) -> Floats:
     return np.append(one, row.astype(np.float64))
 
 
-class Replay:
+class PerceptronReplay:
     """The run again, correction by correction."""
 
-    def __init__(self, plan: Plan, *, voting: bool) -> None:
+    def __init__(self, plan: StatedRun, *, voting: bool) -> None:
         self.plan, self.w = plan, plan.start.copy()
         self.drift = np.zeros_like(self.w)
         self.visits = self.mistakes = 0
@@ -159,7 +159,7 @@ class Replay:
         self.voters, self.votes = [self.w.copy()], [0]
         self.voting = voting
 
-    def run(self, parts: Parts) -> None:
+    def run(self, parts: CountedBlocks) -> None:
         order = self.plan.order
         if order == "first-mistake":
             while self._search(parts):
@@ -180,7 +180,7 @@ class Replay:
         rng = np.random.default_rng([self.plan.seed, epoch, number])
         return rng.integers(0, n, n) if self.plan.order == "random" else rng.permutation(n)
 
-    def _next(self, part: Part, order: Array, t: int) -> tuple[int, int]:
+    def _next(self, part: CountedBlock, order: Array, t: int) -> tuple[int, int]:
         """(the first visit from t on at a mistake, else the number of visits; the class that wins there)."""
         width = 8
         while t < len(order):
@@ -194,7 +194,7 @@ class Replay:
             width = min(2 * width, WIDEST)
         return t, -1
 
-    def _visit(self, part: Part, order: Array) -> None:
+    def _visit(self, part: CountedBlock, order: Array) -> None:
         t, rival = self._next(part, order, 0)
         while t < len(order):
             self._correct(part, int(order[t]), rival)
@@ -202,7 +202,7 @@ class Replay:
                 raise ValueError(f"there are more mistakes than the stated {self.plan.mistakes}")
             t, rival = self._next(part, order, t + 1)
 
-    def _search(self, parts: Parts) -> bool:
+    def _search(self, parts: CountedBlocks) -> bool:
         """Look for the first mistake and correct it; False where there is none, or no correction is left."""
         for part in parts:
             order = np.arange(len(part.codes))
@@ -214,7 +214,7 @@ class Replay:
                 return left
         return False
 
-    def _batch(self, parts: Parts) -> None:
+    def _batch(self, parts: CountedBlocks) -> None:
         """w += the corrections of all mistakes of w; blocks are added pairwise, as a fold does."""
         each = [self._corrections(part) for part in parts]
         if each:
@@ -223,7 +223,7 @@ class Replay:
             self.sum, self.squares = self.sum + total[1], self.squares + total[1] ** 2
             self.mistakes += total[2]
 
-    def _corrections(self, part: Part) -> tuple[Floats, float, int]:
+    def _corrections(self, part: CountedBlock) -> tuple[Floats, float, int]:
         G, step, count, n = np.zeros_like(self.w), 0.0, 0, len(part.codes)
         for a in range(0, n, WIDEST):
             at = np.arange(a, min(n, a + WIDEST))
@@ -240,12 +240,12 @@ class Replay:
         self.visits += visits
         self.votes[-1] += visits
 
-    def _moves(self, part: Part, i: int, rival: int) -> list[tuple[int, float]]:
+    def _moves(self, part: CountedBlock, i: int, rival: int) -> list[tuple[int, float]]:
         """By how much of x̃ each row of the weights moves."""
         step, code = float(part.steps[i]), int(part.codes[i])
         return [(0, step if code == 1 else -step)] if len(self.w) == 1 else [(code, step), (rival, -step)]
 
-    def _correct(self, part: Part, i: int, rival: int) -> None:
+    def _correct(self, part: CountedBlock, i: int, rival: int) -> None:
         x, step = _extended(part.X, i, self.plan.one), float(part.steps[i])
         for k, c in self._moves(part, i, rival):
             self.w[k] += c * x
@@ -270,10 +270,10 @@ def _pairwise(each: list[tuple[Floats, float, int]]) -> tuple[Floats, float, int
     return _add(_pairwise(each[:half]), _pairwise(each[half:]))
 
 
-def _replayed(claim: Claim, rows: CheckedRows, *, voting: bool = False) -> Replay:
+def _replayed(claim: Claim, rows: CheckedRows, *, voting: bool = False) -> PerceptronReplay:
     plan = _plan(claim, rows)
-    again = Replay(plan, voting=voting)
-    again.run(Parts(plan, rows))
+    again = PerceptronReplay(plan, voting=voting)
+    again.run(CountedBlocks(plan, rows))
     return again
 
 
@@ -359,7 +359,7 @@ def check_bound(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     return Verdict(claim.name, bool(holds), reason, value, claim.kind)
 
 
-def _bound(plan: Plan, unit: Floats, R: float, gamma: float, many: bool) -> float:
+def _bound(plan: StatedRun, unit: Floats, R: float, gamma: float, many: bool) -> float:
     """R²/γ² (twice that for more than two classes); from other weights than 0, with steps ε, the root of the quadratic."""
     square = (2 if many else 1) * R * R
     if not plan.start.any():

@@ -38,7 +38,7 @@ def _tiles(rows: CheckedRows, positive: Any) -> Iterator[tuple[int, Floats, Arra
             yield block.start + a, X.astype(np.float64, copy=False), s[a : a + len(X)]
 
 
-class Seen(NamedTuple):
+class MarginsSeen(NamedTuple):
     """The least s(w·x + b), the most of |w·x + b|, whether all are surely positive, max ‖x‖, and whether both sides occur."""
 
     least: float
@@ -48,7 +48,7 @@ class Seen(NamedTuple):
     both: bool
 
 
-def _see(rows: CheckedRows, positive: Any, w: Floats, b: float) -> Seen:
+def _see(rows: CheckedRows, positive: Any, w: Floats, b: float) -> MarginsSeen:
     least, most, radius, sure, sides, doubtful = np.inf, 0.0, 0.0, True, set(), 0
     if w.shape != (rows.n_columns,):
         raise ValueError(f"{w.shape[0]} coefficients do not fit {rows.n_columns} columns")
@@ -65,7 +65,7 @@ def _see(rows: CheckedRows, positive: Any, w: Floats, b: float) -> Seen:
         size = float(np.abs(X).max()) or 1.0
         radius = max(radius, size * float(np.sqrt(((X / size) ** 2).sum(axis=1).max())))
         sides |= set(np.unique(s).tolist())
-    return Seen(least, most, sure, radius, sides == {1, -1})
+    return MarginsSeen(least, most, sure, radius, sides == {1, -1})
 
 
 def _plane(claim: Claim) -> tuple[Floats, float, float]:
@@ -95,7 +95,7 @@ def check_hyperplane(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     return Verdict(claim.name, False, reason, margin, claim.kind)
 
 
-class Named(NamedTuple):
+class NamedRows(NamedTuple):
     """The rows that a witness names: X (a, d), s (a,), and the weights."""
 
     X: Floats
@@ -103,7 +103,7 @@ class Named(NamedTuple):
     weights: Floats
 
 
-def _named(claim: Claim, rows: CheckedRows) -> Named:
+def _named(claim: Claim, rows: CheckedRows) -> NamedRows:
     numbers = np.asarray(claim.witness["rows"], dtype=np.int64)
     weights = np.asarray(claim.witness["weights"], dtype=np.float64)
     if numbers.shape != weights.shape or len(np.unique(numbers)) != len(numbers) or not len(numbers):
@@ -117,10 +117,10 @@ def _named(claim: Claim, rows: CheckedRows) -> Named:
     if len(found) < len(numbers) or any(s == 0 for _, s in found.values()):
         raise ValueError("a row of the witness is not there, or has no weight")
     picked = [found[i] for i in numbers.tolist()]
-    return Named(np.array([x for x, _ in picked]), np.array([s for _, s in picked]), weights)
+    return NamedRows(np.array([x for x, _ in picked]), np.array([s for _, s in picked]), weights)
 
 
-def _distance(named: Named, space: str) -> float:
+def _distance(named: NamedRows, space: str) -> float:
     """Half the distance of the hulls' points with these weights, made convex; not halved where all are one hull."""
     X, s, alpha = named
     if space == "affine":
@@ -250,7 +250,7 @@ def check_hulls(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
         return Verdict(claim.name, holds, reason, a, claim.kind)
     used = np.abs(named.X).max(axis=0) > 0
     scaled = named.X[:, used] / np.abs(named.X[:, used]).max(axis=0)
-    off = _distance(Named(scaled, named.s, named.weights), "linear" if through_origin else "affine")
+    off = _distance(NamedRows(scaled, named.s, named.weights), "linear" if through_origin else "affine")
     return Verdict(claim.name, off <= NEAREST, f"the hulls are {off:.3g} apart in scaled columns", off, claim.kind)
 
 
