@@ -178,7 +178,8 @@ def checker_modules():
 
 def imports_of(name):
     spec = importlib.util.find_spec(name)
-    assert spec is not None and spec.origin is not None, name
+    assert spec is not None, name
+    assert spec.origin is not None, name
     found = set()
     for node in ast.walk(ast.parse(Path(spec.origin).read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -210,7 +211,7 @@ def test_two_checkers_of_one_name_are_refused():
 def test_a_loaded_model_finds_its_checkers(tmp_path):
     import assay
 
-    claim, rows, _ = honest_claims()["tree_leaves"][0]
+    _, rows, _ = honest_claims()["tree_leaves"][0]
     assay.DecisionTreeClassifier().fit(rows.X, rows.y).save(tmp_path / "m.assay")
     np.savez(tmp_path / "rows.npz", X=rows.X, y=rows.y)
     code = (

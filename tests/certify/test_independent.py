@@ -140,7 +140,7 @@ def test_sparse_blocks_are_the_matrices_that_they_keep():
 def test_weights_of_meeting_hulls_are_solved_for_exactly():
     X, s = np.array([[0.0, 5.0], [4.0, 5.0], [1.0, 5.0]]), np.array([1, 1, -1])
     assert np.array_equal(_meeting_weights(X, s, False), [0.75, 0.25, 1.0])
-    assert _meeting_weights(X + [[0, 0], [0, 0], [0, 1]], s, False) is None
+    assert _meeting_weights(X + np.array([[0, 0], [0, 0], [0, 1]]), s, False) is None
     assert _meeting_weights(X[:, :1] - 5.0, s, False) is not None
     rng = np.random.default_rng(3)
     for n in (2, 5, 9):
