@@ -10,7 +10,7 @@ import pytest
 
 import assay
 from assay import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
-from assay.certify.checks.trees_draws import times_drawn
+from assay.certify.checks.trees_witness import times_drawn
 from assay.hypotheses.trees.claims_forest import checked_trees
 from assay.hypotheses.trees.growing import Drawing
 

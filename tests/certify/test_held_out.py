@@ -10,6 +10,7 @@ import pytest
 from assay.certify.checks.held_out import check_held_out_error, check_held_out_loss
 from assay.certify.held_out import held_out_error, held_out_loss
 from assay.certify.intervals import clopper_pearson, normal_interval
+from assay.certify.plain_rows import plain_rows
 from assay.engines import ArrayRows
 
 
@@ -22,7 +23,7 @@ def regression():
     claim = held_out_loss(
         float(losses.mean()), float(losses.std(ddof=1) / np.sqrt(len(y))), len(y), fraction=0.25, seed=0
     )
-    return claim, ArrayRows(X, y), lambda rows: rows.X[:, 0]
+    return claim, plain_rows(ArrayRows(X, y)), lambda X: X[:, 0]
 
 
 def test_the_mean_squared_error_and_its_interval_are_found_again(regression):
@@ -41,19 +42,19 @@ def test_a_false_witness_of_the_squared_error_is_refused(regression, part):
 
 @pytest.mark.parametrize("part", ["errors", "rows", "confidence", "interval"])
 def test_a_false_witness_of_the_error_rate_is_refused(part):
-    rows = ArrayRows(np.arange(100.0)[:, None], np.arange(100) % 10 == 0)
+    rows = plain_rows(ArrayRows(np.arange(100.0)[:, None], np.arange(100) % 10 == 0))
     claim = held_out_error(10, 100, fraction=0.25, seed=0)
-    assert check_held_out_error(claim, rows, lambda r: np.zeros(len(r.X), dtype=bool)).holds
+    assert check_held_out_error(claim, rows, lambda X: np.zeros(len(X), dtype=bool)).holds
     false = {"errors": 9, "rows": 99, "confidence": 0.9, "interval": claim.witness["interval"] + 0.001}
     tampered = replace(claim, witness={**claim.witness, part: false[part]})
-    assert not check_held_out_error(tampered, rows, lambda r: np.zeros(len(r.X), dtype=bool)).holds
+    assert not check_held_out_error(tampered, rows, lambda X: np.zeros(len(X), dtype=bool)).holds
 
 
 def test_rows_of_weight_zero_are_as_good_as_absent():
     y = np.arange(100) % 10 == 0
-    rows = ArrayRows(np.arange(100.0)[:, None], y, w=(~y).astype(float))
+    rows = plain_rows(ArrayRows(np.arange(100.0)[:, None], y, w=(~y).astype(float)))
     claim = held_out_error(0, 90, fraction=0.25, seed=0)
-    assert check_held_out_error(claim, rows, lambda r: np.zeros(len(r.X), dtype=bool)).holds
+    assert check_held_out_error(claim, rows, lambda X: np.zeros(len(X), dtype=bool)).holds
 
 
 def test_the_clopper_pearson_interval_agrees_with_scipy():

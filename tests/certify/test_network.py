@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from assay.certify import Certificate
-from assay.certify.checks.network_rows import back, bent, lost, net_of, through
+from assay.certify.checks.network import back, bent, lost, net_of, through
 from assay.hypotheses.network import MLPClassifier, MLPRegressor
 from assay.hypotheses.network.measure import Measured
 from assay.networks import ACTIVATIONS

@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 
-from assay.certify.checks.perceptron import Plan, _bound
+from assay.certify.checks.perceptron import StatedRun, _bound
 from assay.errors import ConvergenceWarning, DataError
 from assay.hypotheses.perceptron import Perceptron
 
@@ -93,7 +93,7 @@ def test_three_classes_have_twice_the_bound():
 
 def test_the_bound_from_other_weights_than_zero_is_the_root_of_its_quadratic():
     start, unit = np.array([[3.0, -4.0]]), np.array([[0.6, 0.8]])
-    plan = Plan([0, 1], np.ones(2), start, "cyclic", 0.5, 1.0, 0, 1, 1)
+    plan = StatedRun([0, 1], np.ones(2), start, "cyclic", 0.5, 1.0, 0, 1, 1)
     M = _bound(plan, unit, 2.0, 0.1, False)
     a = float((start * unit).sum())
     assert 0.1 * 0.5 * M + a == pytest.approx(np.sqrt(25 + 4 * 0.25 * M))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assay import RectangleClassifier
-from assay.certify.checks.rectangle_optimum import gain_bound, gain_of_one_column
+from assay.certify.checks.rectangle import gain_bound, gain_of_one_column
 
 rng = np.random.default_rng(11)
 X = np.round(rng.random((150, 2)), 2)

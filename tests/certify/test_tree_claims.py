@@ -12,7 +12,7 @@ import pytest
 
 import assay
 from assay import DecisionTreeClassifier, DecisionTreeRegressor
-from assay.certify.checks.trees_absolute import running_costs
+from assay.certify.checks.trees_splits import running_costs
 from assay.certify.checks.trees_witness import ends_of
 
 rng = np.random.default_rng(5)

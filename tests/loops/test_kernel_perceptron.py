@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from assay.certify.checks.kernel_perceptron_replay import _drawn
+from assay.certify.checks.kernel_perceptron import _drawn
 from assay.engines.threads import Threads
 from assay.hypotheses.kernel_perceptron.values import TALL, WIDE, Values
 from assay.kernels import Kernel

@@ -12,8 +12,8 @@ import scipy.sparse as sp
 from numba import njit
 
 from assay.certify.checks.perceptron import _score
+from assay.certify.rows import CsrBlock
 from assay.compiled.simd.rows import plain_score, row_add, row_score, row_square
-from assay.engines import SparseMatrix
 from assay.loops.linear_rows import Csr
 
 
@@ -39,7 +39,7 @@ def rows(kind, n, d, dtype):
     X = np.where(np.abs(X) > 0.7, X, 0).astype(dtype)
     S = sp.csr_matrix(X)
     parts = S.data, S.indices.astype(np.int32), S.indptr.astype(np.int64)
-    return X, Csr(*parts), SparseMatrix(*parts, d)
+    return X, Csr(*parts), CsrBlock(*parts, d)
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
@@ -52,7 +52,7 @@ def test_scores_are_summed_in_the_stated_order(kind, dtype, d):
     got = scores_of(A, 30, W, b, 1)
     np.testing.assert_allclose(got, X.astype(float) @ W[1] + b[1], rtol=1e-12, atol=1e-12)
     assert np.array_equal(got, [plain_score(A, i, W, b, 1) for i in range(30)])
-    wanted = checked if isinstance(checked, SparseMatrix) else checked.astype(np.float64)
+    wanted = checked if isinstance(checked, CsrBlock) else checked.astype(np.float64)
     assert np.array_equal(got, _score(wanted, float(b[1]), W[1]))
     np.testing.assert_allclose(squares_of(A, 30), (X.astype(float) ** 2).sum(axis=1), rtol=1e-12)
     before = W.copy()

@@ -10,7 +10,8 @@ from models.least_squares import problem
 
 import assay
 from assay.certify import Verdict
-from assay.certify.checks import checker
+from assay.certify.plain_rows import plain_rows
+from assay.certify.registry import checker
 from assay.engines import ArrayRows
 
 
@@ -20,7 +21,7 @@ def verdict(X, y, claim, **changes):
     changes = {k: v if isinstance(v, np.ndarray) else np.array([v]) for k, v in changes.items()}
     bad = replace(claim, witness={**claim.witness, **changes}, value=value)
     try:
-        return checker(claim.check)(bad, ArrayRows(X, y), None)
+        return checker(claim.check)(bad, plain_rows(ArrayRows(X, y)), None)
     except ValueError as error:
         return Verdict(claim.name, False, str(error))
 

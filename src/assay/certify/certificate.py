@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from assay.certify.checks import checker
 from assay.certify.claim import Claim, Verdict
 from assay.certify.compare import differs_in
+from assay.certify.plain_rows import answering, plain_rows
+from assay.certify.registry import checker
+from assay.certify.rows import CheckedRows
 from assay.certify.same_rows import OTHER_ROWS, fingerprint_of
 from assay.engines import Rows, engine_for, split_rows
 from assay.errors import AssayError
@@ -104,9 +106,10 @@ class Certificate:
         """As `verify`, where the rows of the fit and those held out have been told apart already."""
         own = self._own_claims()
         seen = seen if self.seen_as is None else self.seen_as(seen)
+        fitted = plain_rows(seen), answering(self.predict, seen)
+        rest = fitted if held_out is None else (plain_rows(held_out), answering(self.predict, held_out))
         verdicts = [
-            self._verdict(claim, own, held_out if held_out is not None and claim.check in ON_HELD_OUT else seen)
-            for claim in self.claims
+            self._verdict(claim, own, *(rest if claim.check in ON_HELD_OUT else fitted)) for claim in self.claims
         ]
         there = {claim.name for claim in self.claims}
         gone = [
@@ -134,7 +137,7 @@ class Certificate:
             reason = f"the model's parts do not fit together: {error}"
             return {"the model's own claims": Claim("the model's own claims", reason, False, "")}
 
-    def _verdict(self, claim: Claim, own: dict[str, Claim], rows: Rows) -> Verdict:
+    def _verdict(self, claim: Claim, own: dict[str, Claim], rows: CheckedRows, predict: Any) -> Verdict:
         check = checker(claim.check)
         if check is None:
             return Verdict(claim.name, False, f"no checker is known for {claim.check!r}", kind=claim.kind)
@@ -143,7 +146,7 @@ class Certificate:
             return Verdict(claim.name, False, problem, kind=claim.kind)
         try:
             with np.errstate(all="ignore"):  # numbers that make no sense fail their comparison
-                return check(claim, rows, self.predict)
+                return check(claim, rows, predict)
         except UNUSABLE as error:  # a witness that cannot even be evaluated proves nothing
             return Verdict(claim.name, False, f"the witness cannot be checked: {error}", kind=claim.kind)
 

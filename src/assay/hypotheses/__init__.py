@@ -8,6 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from assay.certify.registry import checks_in
 from assay.errors import ModelFileError, ParameterError, nearest
 
 if TYPE_CHECKING:
@@ -78,6 +79,28 @@ REGISTRY: dict[str, str] = {
     "mlp-regressor": "assay.hypotheses.network:MLPRegressor",
     "rectangle": "assay.hypotheses.rectangle:RectangleClassifier",
 }
+CHECKS = (
+    "assay.certify.checks.baseline",
+    "assay.certify.checks.custom_loss",
+    "assay.certify.checks.discriminant",
+    "assay.certify.checks.hard_margin",
+    "assay.certify.checks.kernel_features",
+    "assay.certify.checks.kernel_perceptron",
+    "assay.certify.checks.kernel_probability",
+    "assay.certify.checks.kernel_svm",
+    "assay.certify.checks.least_squares",
+    "assay.certify.checks.linear",
+    "assay.certify.checks.linear_likelihood",
+    "assay.certify.checks.naive_bayes",
+    "assay.certify.checks.neighbours",
+    "assay.certify.checks.network",
+    "assay.certify.checks.perceptron",
+    "assay.certify.checks.rectangle",
+    "assay.certify.checks.separability",
+    "assay.certify.checks.trees_leaves",
+    "assay.certify.checks.trees_splits",
+)
+checks_in(*CHECKS)
 CLASS_NAMES: dict[str, str] = {where.split(":")[1]: name for name, where in REGISTRY.items()}
 
 

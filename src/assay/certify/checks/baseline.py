@@ -12,17 +12,16 @@ from typing import Any
 import numpy as np
 
 from assay.certify.claim import Claim, Verdict
-from assay.engines import Rows
-from assay.numerics import Array
+from assay.certify.registry import check
+from assay.certify.rows import Array, CheckedRows
 
 LARGEST_TOLERANCE = 1e-6
 EPS = float(np.finfo(np.float64).eps)
 
 
-def _targets(rows: Rows) -> Iterator[tuple[Array, Array]]:
+def _targets(rows: CheckedRows) -> Iterator[tuple[Array, Array]]:
     """(y, weight) of the rows that have one."""
-    for part in rows.blocks():
-        block = part.load()
+    for block in rows.blocks():
         if block.y is None:
             raise ValueError("the rows have no target")
         w = np.ones(len(block.y)) if block.w is None else block.w
@@ -36,7 +35,8 @@ def _tolerance(claim: Claim) -> float:
     return tolerance
 
 
-def check_constant_class(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("constant_class")
+def check_constant_class(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Count the classes: their shares, the greatest, and the error of answering it always."""
     classes, tolerance = claim.witness["classes"], _tolerance(claim)
     shares = np.asarray(claim.witness["shares"], dtype=np.float64)
@@ -57,7 +57,8 @@ def check_constant_class(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, bool(holds), reason, error, claim.kind)
 
 
-def check_constant_number(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("constant_number")
+def check_constant_number(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Σ w (y − c) must vanish, and Σ w (y − c)² / Σ w be the stated error."""
     tolerance = _tolerance(claim)
     c = float(np.asarray(claim.witness["mean"]).reshape(()))

@@ -10,38 +10,37 @@ from assay.certify.checks.linear import (
     LOOSEST,
     SLACK,
     Case,
-    back,
     blocks,
     cases,
     free_intercept,
-    penalty_of,
     shape_of,
-    times,
+    strengths_of,
 )
 from assay.certify.claim import Claim, Verdict
-from assay.engines import Rows, SparseMatrix
-from assay.numerics import Array, Floats
-from assay.risk.custom_surrogate import CustomSurrogate
-from assay.risk.surrogates import PERCEPTRON
+from assay.certify.registry import check
+from assay.certify.rows import Array, CheckedRows, Floats, back, sizes, times
 
 EPS = float(np.finfo(np.float64).eps)
+STEP = 1e-5  # of the differences
+NEAR, FAINT = 1e-4, 1e-6  # how far a slope may be off: of itself, and of the greatest slope around
 
 
 def _target(case: Case, codes: Array) -> Floats:
     return np.asarray(codes if case.positive is None else np.where(codes == case.positive, 1.0, -1.0), dtype=np.float64)
 
 
-def check_custom_loss(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("custom_loss")
+def check_custom_loss(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Sum loss and slope again, compare slope and value on every row, and bound what the slope leaves to gain."""
     w = claim.witness
     loss, tolerance, box = w["loss"], float(w["tolerance"]), float(w["box"])
-    if not isinstance(loss, CustomSurrogate):
+    if not (callable(getattr(loss, "value", None)) and callable(getattr(loss, "slope", None))):
         return Verdict(claim.name, False, "the functions of the loss are not at hand", kind=claim.kind)
     if not 0 <= tolerance <= LOOSEST or claim.bound != tolerance or claim.kind != "estimate" or box < 10:
         return Verdict(claim.name, False, f"a tolerance of {tolerance:g} says nothing", kind=claim.kind)
     fitted = bool(w["fit_intercept"])
     shape = shape_of(claim, rows, free_intercept(claim))
-    penalty = penalty_of(claim, rows.n_columns, float(shape.weight.sum()))
+    penalty = strengths_of(claim, float(shape.weight.sum()))
     worst = total = 0.0
     for case in cases(claim, rows.n_columns):
         value, g = _sums(claim, rows, case, loss, shape.centre)
@@ -49,7 +48,7 @@ def check_custom_loss(claim: Claim, rows: Rows, predict: Any) -> Verdict:
             g[-1] = 0.0
         at = case.w.copy()
         at[-1] += shape.centre @ case.w[:-1]
-        rho, free = penalty.shrink(g), penalty.free
+        rho, free = penalty.into_domain(g), penalty.free(rows.n_columns)
         reach = box * float(np.abs(g) @ (np.append(1.0 / shape.scale, 1.0) * free))
         bound = rho * (value - float(at @ (g * ~free)) - reach) - penalty.conjugate(rho * g)
         F = value + penalty.value(case.w)
@@ -58,29 +57,44 @@ def check_custom_loss(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, bool(worst <= SLACK * tolerance + 1e-12), reason, worst, claim.kind)
 
 
-def _sums(claim: Claim, rows: Rows, case: Case, loss: CustomSurrogate, centre: Floats) -> tuple[float, Floats]:
+def _sums(claim: Claim, rows: CheckedRows, case: Case, loss: Any, centre: Floats) -> tuple[float, Floats]:
     """Σcℓ and Σ c u (x − p, 1); raises where slope and value of a row disagree."""
     value, g = 0.0, np.zeros_like(case.w)
     for X, codes, c in blocks(claim, rows):
         t, z = _target(case, codes), times(X, case.w[:-1]) + case.w[-1]
-        loss.check_slope(z, t)
-        u = np.asarray(loss.slope(z, t, 0.0))
-        value += float(c @ loss.value(z, t, 0.0))
+        each, u = (np.asarray(of(z, t), dtype=np.float64) for of in (loss.value, loss.slope))
+        if not np.all(each >= 0):
+            raise ValueError("the loss of a row is negative or no number")
+        _refuse_slope(loss.value, each, u, z, t)
+        value += float(c @ each)
         g[-1] += float(c @ u)
         g[:-1] += back(X, c * u)
     g[:-1] -= g[-1] * centre
     return value, g
 
 
-def check_zero_perceptron_loss(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+def _refuse_slope(value: Any, each: Floats, u: Floats, z: Floats, t: Floats) -> None:
+    """A slope of a convex function lies between its differences to the left and to the right, but for rounding."""
+    h = STEP * np.maximum(1.0, np.abs(z))
+    below, above = (np.asarray(value(at, t), dtype=np.float64) for at in (z - h, z + h))
+    left, right = (each - below) / h, (above - each) / h
+    size = np.maximum(np.maximum(np.abs(below), np.abs(above)), np.abs(each))
+    steepest = float(np.max(np.abs(u), where=np.isfinite(u), initial=0.0))
+    room = NEAR * np.abs(u) + FAINT * steepest + 16 * EPS * size / h
+    good = (u >= np.minimum(left, right) - room) & (u <= np.maximum(left, right) + room)
+    if not np.all(good | ~np.isfinite(left) | ~np.isfinite(right)):
+        raise ValueError("the slope of the loss does not agree with its value")
+
+
+@check("zero_perceptron_loss")
+def check_zero_perceptron_loss(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Every row must be on its side (sgn 0 = 1) but for what rounding can hide."""
     mistakes, worst = 0.0, 0.0
     for case in cases(claim, rows.n_columns):
         for X, codes, c in blocks(claim, rows):
             t, z = _target(case, codes), times(X, case.w[:-1]) + case.w[-1]
-            size = X.with_data(np.abs(X.data)) if isinstance(X, SparseMatrix) else np.abs(X)
-            room = (rows.n_columns + 4) * EPS * (times(size, np.abs(case.w[:-1])) + abs(case.w[-1]))
-            short = np.asarray(PERCEPTRON.value(z, t, 0.0))
+            room = (rows.n_columns + 4) * EPS * (times(sizes(X), np.abs(case.w[:-1])) + abs(case.w[-1]))
+            short = np.maximum(0.0, -t * z)
             flat = (z == 0) & (t < 0) & (room == 0)  # weights of zero put every row of t = −1 on the wrong side
             mistakes += float(c @ ((short > room) | flat))
             worst += float(c @ short)

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.certify.claim import Claim, Verdict
-from assay.engines import ArrayRows, Rows
-from assay.errors import DataError
-from assay.numerics import Array, Floats
+from assay.certify.registry import check
+from assay.certify.rows import Array, CheckedRows, Floats
 
 TOLERANCE = 1e-6
 EPS = float(np.finfo(np.float64).eps)
@@ -29,21 +28,20 @@ class Recomputed(NamedTuple):
     spread: Floats
 
 
-def _pieces(rows: Rows, classes: list[Any]) -> Iterator[tuple[int, Floats, Floats]]:
+def _pieces(rows: CheckedRows, classes: list[Any]) -> Iterator[tuple[int, Floats, Floats]]:
     """One pass over the rows: (class, its rows in a block, their weights)."""
-    for part in rows.blocks():
-        block = part.load()
+    for block in rows.blocks():
         if block.y is None:
-            raise DataError("The target is needed to check what was learnt of the classes: give verify(X, y).")
+            raise ValueError("The target is needed to check what was learnt of the classes: give verify(X, y).")
         if not np.isin(block.y, classes).all():
-            raise DataError("the rows hold classes that the witness does not know")
+            raise ValueError("the rows hold classes that the witness does not know")
         w = np.ones(len(block.X)) if block.w is None else np.asarray(block.w, dtype=np.float64)
         for k, label in enumerate(classes):
             mine = (block.y == label) & (w > 0)
             yield k, block.X[mine].astype(np.float64), w[mine]
 
 
-def _means(rows: Rows, classes: list[Any], d: int) -> tuple[Floats, Floats]:
+def _means(rows: CheckedRows, classes: list[Any], d: int) -> tuple[Floats, Floats]:
     """Weight (K,) and mean (K, d) of each class."""
     n, total, rest = np.zeros(len(classes)), np.zeros((len(classes), d)), np.zeros((len(classes), d))
     for k, X, w in _pieces(rows, classes):
@@ -56,7 +54,7 @@ def _means(rows: Rows, classes: list[Any], d: int) -> tuple[Floats, Floats]:
     return n, mean + rest / size
 
 
-def _covariances(rows: Rows, classes: list[Any], n: Floats, mean: Floats) -> Floats:
+def _covariances(rows: CheckedRows, classes: list[Any], n: Floats, mean: Floats) -> Floats:
     S = np.zeros((len(classes), mean.shape[1], mean.shape[1]))
     for k, X, w in _pieces(rows, classes):
         U = X - mean[k]
@@ -65,7 +63,7 @@ def _covariances(rows: Rows, classes: list[Any], n: Floats, mean: Floats) -> Flo
     return C
 
 
-def _ledoit_wolf(rows: Rows, classes: list[Any], n: Floats, mean: Floats, C: Floats) -> Floats:
+def _ledoit_wolf(rows: CheckedRows, classes: list[Any], n: Floats, mean: Floats, C: Floats) -> Floats:
     """Correlations shrunk towards the sphere by the amount of Ledoit and Wolf (2004)."""
     K, d = mean.shape
     diagonal = np.diagonal(C, axis1=1, axis2=2)
@@ -84,7 +82,7 @@ def _ledoit_wolf(rows: Rows, classes: list[Any], n: Floats, mean: Floats, C: Flo
     return out
 
 
-def _recompute(witness: dict[str, Any], rows: Rows) -> Recomputed:
+def _recompute(witness: dict[str, Any], rows: CheckedRows) -> Recomputed:
     """Means and covariances by the recipe in the witness."""
     classes, shrinkage = witness["classes"], witness["shrinkage"]
     d = witness["added"].shape[1]
@@ -133,8 +131,9 @@ def _groups(witness: dict[str, Any], found: Recomputed) -> list[tuple[int, Float
     return [(k, found.mean[k]) for k in range(len(found.n)) if found.n[k] > 0]
 
 
+@check("discriminant_likelihood")
 @np.errstate(all="ignore")
-def check_likelihood(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+def check_likelihood(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Priors, means and covariances against those of the rows; A(Σ + added)Aᵀ = I and log|Σ + added| = −2 log|A|."""
     w = claim.witness
     found = _recompute(w, rows)
@@ -175,21 +174,21 @@ def _means_problem(w: dict[str, Any], found: Recomputed) -> str | None:
     return None
 
 
+@check("discriminant_boundary")
 @np.errstate(all="ignore")
-def check_boundary(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+def check_boundary(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """b̃ − wᵀx + xᵀMx against log densities of the recomputed normals on every row, and its sign against `predict`."""
     w = claim.witness
     found = _recompute(w, rows)
     covariances = [found.covariance[g] + np.diag(w["added"][g]) for g in (0, len(found.covariance) - 1)]
     worst, wrong = 0.0, 0
-    for part in rows.blocks():
-        block = part.load()
+    for block in rows.blocks():
         X = block.X.astype(np.float64)
         form, size = _form(X, w)
         odds = _log_normal(X, found.mean[0], covariances[0]) - _log_normal(X, found.mean[1], covariances[1])
         odds += np.log(w["priors"][0]) - np.log(w["priors"][1])
         worst = float(np.maximum(worst, (np.abs(form - 2 * odds) / size).max()))
-        first = np.asarray(predict(ArrayRows(block.X, like=rows))) == w["classes"][0]
+        first = np.asarray(predict(block.X)) == w["classes"][0]
         wrong += int(np.sum((first != (form > 0)) & (np.abs(form) > TOLERANCE * size)))
     if wrong or not worst <= TOLERANCE:
         reason = f"the form differs from twice the log-odds by {worst:.2g} of its terms; {wrong} rows on the wrong side"
@@ -212,8 +211,9 @@ def _log_normal(X: Floats, mean: Floats, C: Floats) -> Floats:
     return value
 
 
+@check("discriminant_singular")
 @np.errstate(all="ignore")
-def check_singular(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+def check_singular(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """The rank of each covariance counted again, and no more added than lifts the smallest eigenvalue to the floor."""
     w = claim.witness
     found = _recompute(w, rows)

@@ -10,16 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from assay.certify.checks.linear import back, times
 from assay.certify.claim import Claim, Verdict
-from assay.engines import Rows, SparseMatrix
-from assay.numerics import Floats
+from assay.certify.registry import check
+from assay.certify.rows import CheckedRows, CsrBlock, Floats, back, times
 
 TOUCHING = 1e-6  # by how much rounding may let t(w·x + b) fall below 1
 LOOSEST = 1e-1
 
 
-def _witness(claim: Claim, rows: Rows) -> tuple[Floats, Floats, list[int]]:
+def _witness(claim: Claim, rows: CheckedRows) -> tuple[Floats, Floats, list[int]]:
     """coef (m, d), intercept (m,) and the class with t = 1 of each problem."""
     w = claim.witness
     coef, b = np.asarray(w["coef"], dtype=np.float64), np.asarray(w["intercept"], dtype=np.float64)
@@ -32,7 +31,7 @@ def _witness(claim: Claim, rows: Rows) -> tuple[Floats, Floats, list[int]]:
     return coef, b, positives
 
 
-def _centre(claim: Claim, rows: Rows) -> tuple[Floats, float]:
+def _centre(claim: Claim, rows: CheckedRows) -> tuple[Floats, float]:
     """The mean of the rows that count, and the length of the longest x − mean."""
     total, n, longest = np.zeros(rows.n_columns), 0, 0.0
     for X, _, counts in _blocks(claim, rows):
@@ -43,27 +42,26 @@ def _centre(claim: Claim, rows: Rows) -> tuple[Floats, float]:
     centre = total / n
     for X, _, counts in _blocks(claim, rows):
         squares = times(_squared(X), np.ones(rows.n_columns)) - 2 * times(X, centre) + centre @ centre
-        if not isinstance(X, SparseMatrix):
+        if not isinstance(X, CsrBlock):
             squares = ((X - centre) ** 2).sum(axis=1)
         longest = max(longest, float(np.sqrt(np.max(squares[counts], initial=0.0))))
     return centre, longest
 
 
 def _squared(X: Any) -> Any:
-    return X.with_data(X.data.astype(np.float64) ** 2) if isinstance(X, SparseMatrix) else X**2
+    return X.with_data(X.data.astype(np.float64) ** 2) if isinstance(X, CsrBlock) else X**2
 
 
-def _blocks(claim: Claim, rows: Rows) -> Iterator[tuple[Any, Any, Any]]:
+def _blocks(claim: Claim, rows: CheckedRows) -> Iterator[tuple[Any, Any, Any]]:
     """(X, labels, which rows count) of each block."""
-    for part in rows.blocks():
-        block = part.load()
+    for block in rows.blocks():
         if block.y is None or not np.isin(block.y, claim.witness["classes"]).all():
             raise ValueError("the rows hold classes that the witness does not know")
-        X = block.X if isinstance(block.X, SparseMatrix) else block.X.astype(np.float64, copy=False)
+        X = block.X if isinstance(block.X, CsrBlock) else block.X.astype(np.float64, copy=False)
         yield X, block.y, np.ones(len(block.y), dtype=bool) if block.w is None else block.w > 0
 
 
-def _problem(claim: Claim, rows: Rows, k: int, coef: Floats, b: float, positive: Any) -> tuple[float, float]:
+def _problem(claim: Claim, rows: CheckedRows, k: int, coef: Floats, b: float, positive: Any) -> tuple[float, float]:
     """The least t(w·x + b) of a row, and the dual value.
 
     About the mean p, no minimum has an intercept beyond 1 + max‖x − p‖·‖w‖: that is what Σ α t ≠ 0 costs.
@@ -86,7 +84,7 @@ def _problem(claim: Claim, rows: Rows, k: int, coef: Floats, b: float, positive:
             raise ValueError("a multiplier belongs to a row without weight")
         used += int(here.sum())
         sides |= set(np.unique(t[counts]))
-        pull += back(X, a * t) if isinstance(X, SparseMatrix) else (a * t) @ (X - centre)
+        pull += back(X, a * t) if isinstance(X, CsrBlock) else (a * t) @ (X - centre)
         balance += float(a @ t)
         start += len(t)
     if used != len(at) or len(sides) < 2:
@@ -98,7 +96,8 @@ def _problem(claim: Claim, rows: Rows, k: int, coef: Floats, b: float, positive:
     return least, float(alpha.sum()) - 0.5 * float(pull @ pull) - cost
 
 
-def check_hard_margin(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("hard_margin")
+def check_hard_margin(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Try the constraints and compare ½‖w‖² with the dual value."""
     coef, b, positives = _witness(claim, rows)
     tolerance = float(claim.witness["tolerance"])
@@ -117,11 +116,12 @@ def check_hard_margin(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, bool(worst <= tolerance * 1.001 + 1e-12), reason, worst, claim.kind)
 
 
-def check_leave_one_out_bound(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("leave_one_out_bound")
+def check_leave_one_out_bound(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Count the support rows, once the hard margin itself was checked."""
     tolerance = float(claim.witness["tolerance"])
     hard = check_hard_margin(Claim(**{**vars(claim), "bound": tolerance}), rows, predict)
-    n = sum(_counted(part.load()) for part in rows.blocks())
+    n = sum(_counted(block) for block in rows.blocks())
     share = len(claim.witness["dual_rows"]) / n
     same = claim.value is not None and abs(claim.value - share) <= 1e-9
     return Verdict(

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from assay.certify.claim import Claim, Verdict
 from assay.certify.compare import differs_in
-from assay.certify.held_out import held_out_error, held_out_loss
-from assay.engines import Rows, rows_of
+from assay.certify.registry import check
+from assay.certify.rows import CheckedRows
 
 TOLERANCE = 1e-6
 
@@ -37,22 +38,24 @@ def interval_is_exact(errors: int, n: int, confidence: float, low: float, high: 
     return low_good and high_good
 
 
-def _judged(rows: Rows, predict: Any) -> Iterator[tuple[Any, Any]]:
+def _judged(rows: CheckedRows, predict: Any) -> Iterator[tuple[Any, Any]]:
     """(truth, answer) block by block, for the rows that count (a row of weight 0 is as good as absent)."""
-    for part in rows.blocks():
-        block = part.load()
-        answer = predict(rows_of(block.X, like=rows))  # so that the model sees the names of the columns
+    for block in rows.blocks():
+        answer = predict(block.X)
         counts = slice(None) if block.w is None else block.w > 0
         assert block.y is not None
         yield block.y[counts], np.asarray(answer)[counts]
 
 
-def _settings(witness: dict[str, Any]) -> dict[str, Any]:
-    """What the claim depends on besides the count."""
-    return {key: witness[key] for key in ("fraction", "seed", "confidence")}
+def _due(claim: Claim, name: str, statement: str, value: float, **found: Any) -> Claim:
+    """The claim that must have been made where this was found; what else it depends on is as the witness says."""
+    w = claim.witness
+    given = {key: w[key] for key in ("confidence", "interval", "fraction", "seed")}
+    return Claim(name, statement, True, claim.check, value, float(w["interval"][1]), "estimate", {**given, **found})
 
 
-def check_held_out_error(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("held_out_error")
+def check_held_out_error(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Predict the held-out rows again, count the mistakes, and verify the interval."""
     w = claim.witness
     low, high = (float(v) for v in w["interval"])
@@ -65,7 +68,13 @@ def check_held_out_error(claim: Claim, rows: Rows, predict: Any) -> Verdict:
         return Verdict(claim.name, False, reason, errors / max(1, n), claim.kind)
     if not interval_is_exact(errors, n, float(w["confidence"]), low, high):
         return Verdict(claim.name, False, f"[{low:.4f}, {high:.4f}] is not the exact interval", errors / n, claim.kind)
-    due = held_out_error(errors, n, **_settings(w))
+    confidence = float(w["confidence"])
+    slack = math.sqrt(math.log(2 / (1 - confidence)) / (2 * n))  # 2 exp(−2nt²) = 1 − confidence (Hoeffding 1963)
+    statement = (
+        f"{errors} of {n} held-out rows wrong; true error in [{low:.4f}, {high:.4f}] with {confidence:.0%} confidence "
+        f"(Clopper-Pearson), within {slack:.4f} of the rate (Hoeffding); rows independent and alike"
+    )
+    due = _due(claim, "held-out error", statement, errors / n, rows=n, errors=errors, hoeffding=slack)
     part = differs_in(claim, due, noise=0.0)
     if part is not None:
         return Verdict(
@@ -75,7 +84,8 @@ def check_held_out_error(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, True, reason, errors / n, claim.kind)
 
 
-def check_held_out_loss(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("held_out_loss")
+def check_held_out_loss(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Predict the held-out rows again, average the squared errors, and verify standard error and interval."""
     w = claim.witness
     sums = [(math.fsum((t - a) ** 2), len(t)) for t, a in _judged(rows, predict)]
@@ -83,17 +93,22 @@ def check_held_out_loss(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     if n != w["rows"] or n < 2:
         return Verdict(claim.name, False, f"{n} rows are held out, the certificate says {w['rows']}", None, claim.kind)
     loss = math.fsum(part for part, _ in sums) / n
-    spread = math.fsum(math.fsum(((t - a) ** 2 - loss) ** 2) for t, a in _judged(rows, predict))
-    error = math.sqrt(spread / (n - 1) / n)
+    squares = math.fsum(math.fsum(((t - a) ** 2 - loss) ** 2) for t, a in _judged(rows, predict))
+    error = math.sqrt(squares / (n - 1) / n)
     scale = max(loss, error) * TOLERANCE
     if abs(loss - float(w["loss"])) > scale or abs(error - float(w["standard_error"])) > scale:
         reason = f"found {loss:.6g} ± {error:.3g}, the certificate says {w['loss']:.6g} ± {w['standard_error']:.3g}"
         return Verdict(claim.name, False, reason, loss, claim.kind)
     low, high = (float(v) for v in w["interval"])
-    share = math.erf((high - loss) / error / math.sqrt(2)) if error > 0 else float(w["confidence"])
-    if abs(share - float(w["confidence"])) > 1e-4 or abs(low - max(0.0, 2 * loss - high)) > scale:
+    stated, spread = float(w["loss"]), float(w["standard_error"])
+    reach = NormalDist().inv_cdf((1 + float(w["confidence"])) / 2) * spread
+    if not np.allclose([low, high], [max(0.0, stated - reach), stated + reach], rtol=1e-9, atol=1e-12):
         return Verdict(claim.name, False, f"[{low:.6g}, {high:.6g}] is not the normal interval", loss, claim.kind)
-    due = held_out_loss(float(w["loss"]), float(w["standard_error"]), n, **_settings(w))
+    statement = (
+        f"mean squared error {stated:.6g} on {n} held-out rows, standard error {spread:.3g}; true one in "
+        f"[{low:.6g}, {high:.6g}] with about {float(w['confidence']):.0%} confidence (normal approximation); rows independent and alike"
+    )
+    due = _due(claim, "held-out squared error", statement, stated, rows=n, loss=stated, standard_error=spread)
     part = differs_in(claim, due, noise=0.0)
     if part is not None:
         return Verdict(claim.name, False, f"the {part} is not that of {loss:.6g} ± {error:.3g}", loss, claim.kind)

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from assay.certify.checks import CHECKS, checker
 from assay.certify.claim import Claim, Verdict
-from assay.engines import Block, Part, Rows
-from assay.engines.contents import content_keys
-from assay.numerics import Array, Floats
+from assay.certify.draws import content_keys
+from assay.certify.registry import check, checker
+from assay.certify.rows import Array, CheckedRows, Floats, RowBlock
 
 OURS = ("kernel_features", "kernel_approximation")
 SAMPLE = 500
@@ -21,30 +20,28 @@ LARGEST = 1 << 22  # features in memory
 SAME = 1e-7  # of the greatest value of the kernel: what errors of the map may be off by
 
 
-def check_on_features(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("kernel_features")
+def check_on_features(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Map the rows and have the claim checked of them as of any others."""
     name = str(claim.witness["of_features"])
-    check = checker(name)
-    if check is None or name in OURS or name not in CHECKS:
+    of_rows = checker(name)
+    if of_rows is None or name in OURS:
         raise ValueError(f"{name!r} is no claim about features")
-    return check(replace(claim, check=name), FeatureRows(rows, claim.witness), predict)
+    return of_rows(replace(claim, check=name), feature_rows(rows, claim.witness), predict)
 
 
-class FeatureRows(Rows):
+def feature_rows(rows: CheckedRows, witness: dict[str, Any]) -> CheckedRows:
     """Rows mapped by a witness, block by block."""
+    width = features_of(np.zeros((1, rows.n_columns)), witness).shape[1]
+    step = max(1, LARGEST // width)
 
-    def __init__(self, rows: Rows, witness: dict[str, Any]) -> None:
-        self._rows, self._witness = rows, witness
-        self.has_target, self.has_weight = rows.has_target, rows.has_weight
-        self.n_columns = features_of(np.zeros((1, rows.n_columns)), witness).shape[1]
-
-    def blocks(self) -> Iterator[Part]:
-        for part in self._rows.blocks():
-            block = part.load()
-            step = max(1, LARGEST // self.n_columns)
+    def blocks() -> Iterator[RowBlock]:
+        for block in rows.blocks():
             for a in range(0, len(block.X), step):
                 y, w = (None if column is None else column[a : a + step] for column in (block.y, block.w))
-                yield Block(features_of(block.X[a : a + step], self._witness), y, w, block.start + a)
+                yield RowBlock(features_of(block.X[a : a + step], witness), y, w, block.start + a)
+
+    return CheckedRows(blocks, width)
 
 
 def features_of(X: Array, witness: dict[str, Any]) -> Floats:
@@ -82,11 +79,10 @@ def kernel_of(X: Floats, Z: Floats, witness: dict[str, Any]) -> Floats:
     return np.asarray(np.exp(-gamma * far))
 
 
-def drawn_again(rows: Rows, most: int, seed: int) -> Floats:
+def drawn_again(rows: CheckedRows, most: int, seed: int) -> Floats:
     """The distinct rows of least hash: every block's rows are put to those kept so far, equal ones once, and the first kept."""
     kept = np.empty((0, rows.n_columns))
-    for part in rows.blocks():
-        block = part.load()
+    for block in rows.blocks():
         X = block.X if block.w is None else block.X[block.w > 0]
         both = np.unique(np.concatenate([kept, np.asarray(X, dtype=np.float64) + 0.0]), axis=0)
         order = np.lexsort((content_keys(both, seed, np.float64), content_keys(both, seed, np.float32)))
@@ -94,7 +90,8 @@ def drawn_again(rows: Rows, most: int, seed: int) -> Floats:
     return kept
 
 
-def check_approximation(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("kernel_approximation")
+def check_approximation(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Draw the rows again, and compare map and kernel on all their pairs."""
     w = claim.witness
     landmarks = np.asarray(w.get("landmarks", np.empty((0, rows.n_columns))), dtype=np.float64)

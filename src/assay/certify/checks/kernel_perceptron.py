@@ -1,4 +1,7 @@
-"""Checks of kernel perceptron claims: rows with a coefficient are looked up, values of the kernel are taken anew, in plain NumPy."""
+"""Checks of kernel perceptron claims: rows with a coefficient are looked up, values of the kernel are taken anew, in plain NumPy.
+
+A run is gone through again: all scores are kept, and each mistake adds a row of the kernel to them.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.certify.claim import Claim, Verdict
-from assay.engines import Rows
-from assay.numerics import Array, Floats
+from assay.certify.registry import check
+from assay.certify.rows import Array, CheckedRows, Floats
 
 EPS = float(np.finfo(np.float64).eps)
 AT_A_TIME = 1 << 21  # values of the kernel, or numbers of differences, that are held at a time
 
 
-class Table(NamedTuple):
+class LabelledRows(NamedTuple):
     """The rows of the fit: X (n, d) as they come, codes, weights with their class's factor, and the sizes of the blocks in which they came."""
 
     X: Array
@@ -24,14 +27,13 @@ class Table(NamedTuple):
     sizes: list[int]
 
 
-def table_of(claim: Claim, rows: Rows) -> Table:
+def table_of(claim: Claim, rows: CheckedRows) -> LabelledRows:
     X, codes, weights = [], [], []
     classes = list(claim.witness["classes"])
     factor = np.asarray(claim.witness.get("factor", np.ones(len(classes))), dtype=np.float64)
     if factor.shape != (len(classes),) or len(classes) < 2 or not np.all(factor >= 0):
         raise ValueError("factors of the classes that cannot be")
-    for part in rows.blocks():
-        block = part.load()
+    for block in rows.blocks():
         if block.y is None:
             raise ValueError("the rows have no target")
         code = np.full(len(block.y), -1)
@@ -42,10 +44,12 @@ def table_of(claim: Claim, rows: Rows) -> Table:
         X.append(np.asarray(block.X))
         codes.append(code)
         weights.append((np.ones(len(code)) if block.w is None else block.w) * factor[code])
-    return Table(np.concatenate(X), np.concatenate(codes), np.concatenate(weights), [len(code) for code in codes])
+    return LabelledRows(
+        np.concatenate(X), np.concatenate(codes), np.concatenate(weights), [len(code) for code in codes]
+    )
 
 
-class Machine(NamedTuple):
+class StatedMachine(NamedTuple):
     """f_k(x) = Σ_j coef_kj K(x_j, x) as the witness states it, of rows that the table holds."""
 
     witness: dict[str, Any]
@@ -54,7 +58,7 @@ class Machine(NamedTuple):
     coef: Floats
 
     @classmethod
-    def of(cls, claim: Claim, table: Table, name: str) -> Machine:
+    def of(cls, claim: Claim, table: LabelledRows, name: str) -> StatedMachine:
         t = claim.witness
         support, K = np.asarray(t["support"], dtype=np.int64), len(t["classes"])
         coef = np.asarray(t[name], dtype=np.float64)
@@ -139,9 +143,9 @@ def _judge(S: Floats, codes: Array) -> tuple[Array, Floats]:
     return S.argmax(axis=1) != codes, S[at, codes] - others.max(axis=1)
 
 
-def _counted(claim: Claim, table: Table) -> tuple[Machine, Floats, Floats]:
+def _counted(claim: Claim, table: LabelledRows) -> tuple[StatedMachine, Floats, Floats]:
     """The last coefficients, the number of mistakes that each row's says, and its step; raise where it says none."""
-    machine = Machine.of(claim, table, "last")
+    machine = StatedMachine.of(claim, table, "last")
     codes, steps = table.codes[machine.support], table.weights[machine.support]
     C, at = machine.coef, np.arange(len(machine.support))
     if np.any(steps <= 0):
@@ -162,7 +166,8 @@ def _counted(claim: Claim, table: Table) -> tuple[Machine, Floats, Floats]:
     return machine, whole, steps
 
 
-def check_counts(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("kernel_perceptron_counts")
+def check_counts(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Look up the rows with a coefficient; each coefficient is a whole number of steps, and they add up to the mistakes."""
     t, table = claim.witness, table_of(claim, rows)
     _, count, _ = _counted(claim, table)
@@ -173,10 +178,11 @@ def check_counts(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, bool(holds), reason, float(stated), claim.kind)
 
 
-def check_values(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("kernel_perceptron_values")
+def check_values(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Add up the decision values of the stated rows, and compare them with those stated and with what the model answers."""
     t, table = claim.witness, table_of(claim, rows)
-    machine = Machine.of(claim, table, "coef")
+    machine = StatedMachine.of(claim, table, "coef")
     asked, values = np.asarray(t["asked"], dtype=np.int64), np.asarray(t["values"], dtype=np.float64)
     if (
         not len(asked)
@@ -201,7 +207,8 @@ def check_values(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, bool(off <= size), reason, float(len(asked)), claim.kind)
 
 
-def check_bound(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("kernel_perceptron_bound")
+def check_bound(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Take R, ‖w‖ and the margin from all rows again, count the mistakes, and compare with the bound."""
     t, table = claim.witness, table_of(claim, rows)
     if t["kernel"] == "sigmoid":
@@ -226,10 +233,11 @@ def check_bound(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, bool(holds), reason, value, claim.kind)
 
 
-def check_errors(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("kernel_perceptron_errors")
+def check_errors(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Count the rows on the wrong side again; where they are too many to look at all, every s-th."""
     t, table = claim.witness, table_of(claim, rows)
-    machine, every = Machine.of(claim, table, "coef"), int(t["every"])
+    machine, every = StatedMachine.of(claim, table, "coef"), int(t["every"])
     there = np.flatnonzero(table.weights > 0)
     weight, off = float(table.weights.sum()), machine.rounding(table.X)
     same = len(there) == t["rows"] and math.isclose(weight, float(t["weight"]), rel_tol=1e-9) and every >= 1
@@ -248,3 +256,147 @@ def check_errors(claim: Claim, rows: Rows, predict: Any) -> Verdict:
         holds = claim.kind != "proof" and abs(share - stated) <= spread
     reason = f"{int(wrong.sum())} of {len(some)} rows are on the wrong side, a share of {share:.6g} by weight"
     return Verdict(claim.name, bool(same and holds), reason, share, claim.kind)
+
+
+WIDEST = 1024  # rows looked at at a time
+WORD = (1 << 64) - 1
+
+
+class KernelReplay:
+    """Coefficients (m, n), scores (n, m) and counts, visit by visit."""
+
+    def __init__(self, claim: Claim, table: LabelledRows, machine: StatedMachine) -> None:
+        t = claim.witness
+        self.table, self.machine = table, machine
+        self.order, self.seed, self.budget = str(t["order"]), int(t["seed"]), int(t["budget"])
+        self.passes, self.stated = int(t["passes"]), int(t["mistakes"])
+        self.X = np.asarray(table.X, dtype=np.float64)
+        m, n = len(machine.coef), len(self.X)
+        self.coef, self.drift, self.S = np.zeros((m, n)), np.zeros((m, n)), np.zeros((n, m))
+        self.kept: list[int] = []
+        self.visits = self.mistakes = 0
+        if self.order not in ("cyclic", "cyclic, shuffled", "first-mistake") or self.passes < 1:
+            raise ValueError(f"there is no order {self.order!r} of {self.passes} passes")
+
+    def run(self) -> None:
+        if self.order == "first-mistake":
+            order = self._in_order(0)
+            while self._next_mistake(order, 0) < len(order) and self.mistakes < self.stated:
+                self._search(order)
+            self.visits += self._next_mistake(order, 0)
+            return
+        for epoch in range(1, self.passes + 1):
+            order, t = self._in_order(epoch), 0
+            while t < len(order):
+                ahead = self._next_mistake(order, t)
+                self.visits += ahead - t
+                if ahead < len(order):
+                    self._correct(int(order[ahead]))
+                    self.visits += 1
+                t = ahead + 1
+
+    def _in_order(self, epoch: int) -> Array:
+        """The rows of positive weight; shuffled within the blocks in which they are read."""
+        found, a = [], 0
+        for number, size in enumerate(self.table.sizes):
+            there = a + np.flatnonzero(self.table.weights[a : a + size] > 0)
+            if self.order == "cyclic, shuffled" and len(there):
+                there = there[np.random.default_rng([self.seed, epoch, number]).permutation(len(there))]
+            found.append(there)
+            a += size
+        return np.concatenate(found)
+
+    def _wins(self, S: Floats, codes: Array) -> Array:
+        """The class that wins wrongly, or −1."""
+        tie = self.order == "first-mistake"
+        if S.shape[1] == 1:
+            s = S[:, 0]
+            return np.where(((s >= 0) != (codes == 1)) | (tie & (s == 0)), 1 - codes, -1)
+        at, others = np.arange(len(S)), S.copy()
+        others[at, codes] = -np.inf
+        rival = others.argmax(axis=1)
+        ahead = S[at, codes] - others[at, rival]
+        return np.where((ahead < 0) | ((ahead == 0) & (tie | (rival < codes))), rival, -1)
+
+    def _next_mistake(self, order: Array, t: int) -> int:
+        width = 16
+        while t < len(order):
+            rows = order[t : t + width]
+            wrong = self._wins(self.S[rows], self.table.codes[rows]) >= 0
+            if wrong.any():
+                return t + int(wrong.argmax())
+            t, width = t + len(rows), min(2 * width, WIDEST)
+        return t
+
+    def _search(self, order: Array) -> None:
+        t = self._next_mistake(order, 0)
+        self.visits += t
+        self._correct(int(order[t]))
+        self.visits += 1
+
+    def _correct(self, i: int) -> None:
+        step, code = float(self.table.weights[i]), int(self.table.codes[i])
+        rival = int(self._wins(self.S[i : i + 1], self.table.codes[i : i + 1])[0])
+        if self.budget:
+            self._make_room(i)
+        change = np.zeros(len(self.coef))
+        if len(change) == 1:
+            change[0] = step if code == 1 else -step
+        else:
+            change[code], change[rival] = step, -step
+        self._add(i, change)
+        self.drift[:, i] += float(self.visits) * change
+        self.mistakes += 1
+        if self.mistakes > self.stated:
+            raise ValueError(f"there are more mistakes than the stated {self.stated}")
+
+    def _add(self, i: int, change: Floats) -> None:
+        self.coef[:, i] += change
+        one = self.machine._replace(support=np.array([i]), Z=self.X[i : i + 1])
+        self.S += one.kernel(self.X) * change
+
+    def _make_room(self, i: int) -> None:
+        if i in self.kept:
+            return
+        if len(self.kept) < self.budget:
+            self.kept.append(i)
+            return
+        place = _drawn(self.seed, self.mistakes, self.budget)
+        gone, self.kept[place] = self.kept[place], i
+        self._add(gone, -self.coef[:, gone])
+
+
+def _mixed(z: int) -> int:
+    """splitmix64's scrambling of a word."""
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & WORD
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & WORD
+    return z ^ (z >> 31)
+
+
+def _drawn(seed: int, count: int, n: int) -> int:
+    """Which of n kept rows goes at mistake number `count`."""
+    step = 0x9E3779B97F4A7C15
+    word = _mixed((_mixed((seed + step) & WORD) + count * step) & WORD)
+    return ((word >> 32) * n) >> 32
+
+
+@check("kernel_perceptron_replay")
+def check_replay(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
+    """Go through the run again: the same visits, mistakes and coefficients, and their average."""
+    t, table = claim.witness, table_of(claim, rows)
+    if t["kernel"] == "own":
+        raise ValueError("a function is no witness")
+    machine = StatedMachine.of(claim, table, "last")
+    again = KernelReplay(claim, table, machine)
+    again.run()
+    pairs = [(again.coef, machine.coef)]
+    if "coef" in t:
+        pairs.append((again.coef - again.drift / max(1, again.visits), StatedMachine.of(claim, table, "coef").coef))
+    off = 0.0
+    for there, stated in pairs:
+        due = np.zeros_like(there)
+        due[:, machine.support] = stated
+        off = max(off, float(np.abs(there - due).max()) / max(float(np.abs(due).max()), 1e-300))
+    counts = (again.visits, again.mistakes) == (t["visits"], t["mistakes"]) and claim.value == again.mistakes
+    reason = f"{again.visits} visits with {again.mistakes} mistakes again, coefficients off by {off:.3g}"
+    return Verdict(claim.name, bool(counts and off <= 1e-9), reason, float(again.mistakes), claim.kind)

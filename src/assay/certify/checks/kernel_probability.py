@@ -12,19 +12,19 @@ import numpy as np
 
 from assay.certify.checks.kernel_svm import SCHEMES, support_codes, support_of
 from assay.certify.checks.kernel_values import kernel_sums
-from assay.certify.checks.neighbour_votes import table_of
 from assay.certify.claim import Claim, Verdict
-from assay.engines import Rows
-from assay.numerics import Array, Floats
+from assay.certify.registry import check
+from assay.certify.rows import Array, CheckedRows, Floats, counted_rows
 
 SAME = 1e-5  # of the loss: what rounding may change
 LEAST = 1e-300  # a share, as far as its logarithm goes
 
 
-def check_probabilities(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("kernel_probabilities")
+def check_probabilities(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Slopes above zero, no share above the label's, and the stated mean of −log p(y | x) over the rows."""
     w = claim.witness
-    table, numbers = table_of(rows, w), np.asarray(w["calibration"], dtype=np.float64)
+    table, numbers = counted_rows(rows, w.get("classes")), np.asarray(w["calibration"], dtype=np.float64)
     scheme, K = w["scheme"], len(w["classes"])
     wanted = {"two": 2, "ovo": 2, "ovr": 1}[scheme] if scheme in SCHEMES else -1
     if numbers.shape != (wanted,) or not np.all(numbers > 0) or not np.all(np.isfinite(numbers)):

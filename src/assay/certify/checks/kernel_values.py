@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.numerics import Array, Floats
+from assay.certify.rows import Array, Floats
 
 AT_A_TIME = 1 << 22  # values in memory at a time
 TILE = 1 << 16  # of differences: they stay in the processor's cache

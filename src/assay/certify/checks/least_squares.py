@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.certify.claim import Claim, Verdict
-from assay.engines import Rows
-from assay.numerics import Array, Floats
+from assay.certify.registry import check
+from assay.certify.rows import Array, CheckedRows, Floats
 
 EPS = float(np.finfo(np.float64).eps)
 LOOSEST = 1e-2  # a tolerance beyond this proves nothing
@@ -30,7 +30,7 @@ class Centre(NamedTuple):
     y: float
 
 
-class Sums(NamedTuple):
+class ResidualSums(NamedTuple):
     """slope (d,) and total: Xᵀr and Σr; squares Σr²; lengths of the columns and of y, about the means and about zero."""
 
     slope: Floats
@@ -42,14 +42,13 @@ class Sums(NamedTuple):
     raw_target: float
 
 
-def _blocks(rows: Rows) -> Iterator[tuple[Array, Array, Array]]:
-    for part in rows.blocks():
-        block = part.load()
+def _blocks(rows: CheckedRows) -> Iterator[tuple[Array, Array, Array]]:
+    for block in rows.blocks():
         w = np.ones(len(block.X)) if block.w is None else block.w
         yield block.X.astype(np.float64, copy=False), np.asarray(block.y, dtype=np.float64), w
 
 
-def _centre(rows: Rows, about_mean: bool) -> Centre:
+def _centre(rows: CheckedRows, about_mean: bool) -> Centre:
     """Means as first row + mean distance from it, which is exact for a constant column."""
     n, first, target, sx, sy = 0.0, None, 0.0, np.zeros(rows.n_columns), 0.0
     for X, y, w in _blocks(rows):
@@ -70,7 +69,7 @@ def _one(claim: Claim, name: str) -> float:
     return float(np.asarray(claim.witness[name]).reshape(()))
 
 
-def _witness(claim: Claim, rows: Rows) -> tuple[Floats, float, float, Floats]:
+def _witness(claim: Claim, rows: CheckedRows) -> tuple[Floats, float, float, Floats]:
     """coef (d,), intercept, alpha and W (d, r), of the shapes they must have."""
     w = np.asarray(claim.witness["coef"], dtype=np.float64)
     root = np.asarray(claim.witness["inverse_root"], dtype=np.float64)
@@ -83,7 +82,7 @@ def _witness(claim: Claim, rows: Rows) -> tuple[Floats, float, float, Floats]:
     return w, b, alpha, root
 
 
-def _sum(rows: Rows, at: Centre, coef: Floats, intercept: float) -> Sums:
+def _sum(rows: CheckedRows, at: Centre, coef: Floats, intercept: float) -> ResidualSums:
     d = rows.n_columns
     slope, squared, raw = np.zeros(d), np.zeros(d), np.zeros(d)
     total = squares = target = raw_target = 0.0
@@ -97,15 +96,16 @@ def _sum(rows: Rows, at: Centre, coef: Floats, intercept: float) -> Sums:
         raw += w @ X**2
         target += float(w @ (y - at.y) ** 2)
         raw_target += float(w @ y**2)
-    return Sums(slope, total, squares, np.sqrt(squared), np.sqrt(raw), np.sqrt(target), np.sqrt(raw_target))
+    return ResidualSums(slope, total, squares, np.sqrt(squared), np.sqrt(raw), np.sqrt(target), np.sqrt(raw_target))
 
 
-def _rounding(s: Sums, n: float, coef: Floats, intercept: float) -> float:
+def _rounding(s: ResidualSums, n: float, coef: Floats, intercept: float) -> float:
     """How long the vector of rounding errors in the residuals can be, generously."""
     return 64 * EPS * float(np.abs(coef) @ s.raw_lengths + np.sqrt(n) * abs(intercept) + s.raw_target)
 
 
-def check_normal_equations(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("normal_equations")
+def check_normal_equations(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Compute the gradient again and compare each component with √(‖x_j‖² + alpha)·‖y‖."""
     coef, b, alpha, _ = _witness(claim, rows)
     tolerance = _one(claim, "tolerance")
@@ -125,7 +125,8 @@ def check_normal_equations(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, bool(value <= limit), reason, value, claim.kind)
 
 
-def check_residual_variance(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("residual_variance")
+def check_residual_variance(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Compute the mean square of the residuals again."""
     coef, b, _, _ = _witness(claim, rows)
     at = _centre(rows, bool(_one(claim, "fit_intercept")))
@@ -148,7 +149,7 @@ class Directions(NamedTuple):
     all: bool
 
 
-def _directions(claim: Claim, rows: Rows) -> Directions:
+def _directions(claim: Claim, rows: CheckedRows) -> Directions:
     coef, b, alpha, W = _witness(claim, rows)
     at = _centre(rows, bool(_one(claim, "fit_intercept")))
     s = _sum(rows, at, coef, b)
@@ -172,7 +173,8 @@ def _directions(claim: Claim, rows: Rows) -> Directions:
     return Directions(basis, lengths, float(singular[0] / singular[-1]) if len(singular) else 1.0, there, everything)
 
 
-def check_least_squares_rank(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("least_squares_rank")
+def check_least_squares_rank(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Verify that the witness's directions are there, that there are no others, and the condition number."""
     found = _directions(claim, rows)
     d, r = found.basis.shape
@@ -188,7 +190,8 @@ def check_least_squares_rank(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, False, reason, value, claim.kind)
 
 
-def check_minimum_norm(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("minimum_norm")
+def check_minimum_norm(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Verify that the coefficients lie in the span of the (centred) rows."""
     coef = _witness(claim, rows)[0]
     found = _directions(claim, rows)

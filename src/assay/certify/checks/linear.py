@@ -8,18 +8,23 @@ the slopes need not add up to zero exactly: no minimum has an intercept beyond a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from assay.certify.checks.linear_terms import (
+    Strengths,
+    farthest_target,
+    intercept_cost,
+    least_margin,
+    loss_terms,
+    mean_score,
+    softmax_terms,
+)
 from assay.certify.claim import Claim, Verdict
-from assay.engines import Rows, SparseMatrix
-from assay.numerics import Array, Floats
-from assay.risk.intercepts import class_leans, farthest, farthest_apart, lean, slack
-from assay.risk.penalties import Penalty
-from assay.risk.surrogates import Surrogate, surrogate
+from assay.certify.registry import check
+from assay.certify.rows import Array, CheckedRows, CsrBlock, Floats, back, codes_of, times
 
 LOOSEST = 1e-1
 SAME = 1e-9  # what the objective may be off by, relatively
@@ -40,7 +45,7 @@ class Case(NamedTuple):
     values: Array | None = None
 
 
-class Shape(NamedTuple):
+class RowMoments(NamedTuple):
     """Weights (K,) and means (K, d) of the classes (regression: one), the mean and mean square of the columns about it."""
 
     weight: Floats
@@ -50,54 +55,30 @@ class Shape(NamedTuple):
     target: float
 
 
-def blocks(claim: Claim, rows: Rows) -> Iterator[tuple[Any, Array, Array]]:
+def blocks(claim: Claim, rows: CheckedRows) -> Iterator[tuple[Any, Array, Array]]:
     """(X, codes or numbers, weights) of each block."""
     return (block[:3] for block in numbered_blocks(claim, rows))
 
 
-def numbered_blocks(claim: Claim, rows: Rows) -> Iterator[tuple[Any, Array, Array, int]]:
+def numbered_blocks(claim: Claim, rows: CheckedRows) -> Iterator[tuple[Any, Array, Array, int]]:
     """The same with the number of the first row."""
     w = claim.witness
     factor = np.asarray(w["class_factor"], dtype=np.float64)
     if not (np.isfinite(factor).all() and np.all(factor > 0)):
         raise ValueError("the weights of the classes are not possible")
-    for part in rows.blocks():
-        block = part.load()
+    for block in rows.blocks():
         if block.y is None:
             raise ValueError("the rows have no target")
         weight = np.ones(len(block.y)) if block.w is None else block.w
-        X = block.X if isinstance(block.X, SparseMatrix) else block.X.astype(np.float64, copy=False)
+        X = block.X if isinstance(block.X, CsrBlock) else block.X.astype(np.float64, copy=False)
         if w["classes"] is None:
             yield X, np.asarray(block.y, dtype=np.float64), weight, block.start
             continue
-        codes = np.full(len(block.y), -1)
-        for k, label in enumerate(w["classes"]):
-            codes[block.y == label] = k
-        if (codes < 0).any():
-            raise ValueError("the rows hold classes that the witness does not know")
+        codes = codes_of(block.y, w["classes"])
         yield X, codes, weight * factor[codes], block.start
 
 
-def times(X: Any, w: Floats) -> Floats:
-    """X·w for dense or sparse rows, w (d,) or (d, K)."""
-    if not isinstance(X, SparseMatrix):
-        return np.asarray(X @ w)
-    W = w if w.ndim == 2 else w[:, None]
-    out = [np.bincount(X.row_numbers(), X.data * column[X.indices], minlength=len(X)) for column in W.T]
-    return np.stack(out, axis=1) if w.ndim == 2 else out[0]
-
-
-def back(X: Any, r: Floats) -> Floats:
-    """Xᵀ·r for dense or sparse rows, r (n,) or (n, K)."""
-    if not isinstance(X, SparseMatrix):
-        return np.asarray(X.T @ r)
-    R = r if r.ndim == 2 else r[:, None]
-    rows = X.row_numbers()
-    out = [np.bincount(X.indices, X.data * column[rows], minlength=X.shape[1]) for column in R.T]
-    return np.stack(out, axis=1) if r.ndim == 2 else out[0]
-
-
-def shape_of(claim: Claim, rows: Rows, centred: bool) -> Shape:
+def shape_of(claim: Claim, rows: CheckedRows, centred: bool) -> RowMoments:
     """Two passes: the means, then the spread about them."""
     K = 1 if claim.witness["classes"] is None else len(claim.witness["classes"])
     d = rows.n_columns
@@ -116,13 +97,13 @@ def shape_of(claim: Claim, rows: Rows, centred: bool) -> Shape:
             raise ValueError("the weights of the classes do not balance these rows")
     centre = sums.sum(axis=0) / n if centred else np.zeros(d)
     for X, _, c in blocks(claim, rows):
-        if isinstance(X, SparseMatrix):
+        if isinstance(X, CsrBlock):
             squares += back(X.with_data(X.data**2), c) - 2 * centre * back(X, c) + c.sum() * centre**2
         else:
             squares += c @ (X - centre) ** 2
     means = np.divide(sums, weight[:, None], out=np.zeros_like(sums), where=weight[:, None] > 0) - centre
     scale = np.sqrt(np.maximum(squares, 0.0) / n)
-    return Shape(weight, means, centre, np.where(scale > 0, scale, 1.0), target / n)
+    return RowMoments(weight, means, centre, np.where(scale > 0, scale, 1.0), target / n)
 
 
 def cases(claim: Claim, d: int) -> list[Case]:
@@ -159,13 +140,13 @@ def _support(claim: Claim, k: int) -> tuple[Array | None, Array | None]:
     return rows, values
 
 
-def penalty_of(claim: Claim, d: int, n: float) -> Penalty:
-    """The penalty on d weights and the intercept, of rows that weigh n."""
+def strengths_of(claim: Claim, n: float) -> Strengths:
+    """The penalty on the weights and the intercept, of rows that weigh n."""
     l1, l2, bias = (float(v) for v in np.asarray(claim.witness["strengths"], dtype=np.float64))
     if not min(l1, l2, bias) >= 0:
         raise ValueError("a penalty is not possible")
     factor = n if claim.witness["per_weight"] else 1.0
-    return Penalty.of(d, l1 * factor, l2 * factor, bias)
+    return Strengths(l1 * factor, l2 * factor, bias)
 
 
 def free_intercept(claim: Claim) -> bool:
@@ -173,7 +154,7 @@ def free_intercept(claim: Claim) -> bool:
     return bool(claim.witness["fit_intercept"]) and not float(np.asarray(claim.witness["strengths"])[2])
 
 
-class Sums(NamedTuple):
+class LossSums(NamedTuple):
     """Σcℓ, Σcℓ*(u), Σ c u (x − p) and Σ c u (the gradient (d + 1,) or (K, d + 1))."""
 
     loss: float
@@ -181,44 +162,15 @@ class Sums(NamedTuple):
     gradient: Floats
 
 
-def _softmax_terms(z: Floats, codes: Array, width: float) -> tuple[Floats, Floats, Floats]:
-    """Loss, u and ℓ*(u) of each row; u + e_y are probabilities, ℓ* their negative entropy."""
-    rows = np.arange(len(z))
-    ahead = z - z[rows, codes][:, None]
-    top = ahead.max(axis=1)
-    q = np.exp(ahead - top[:, None])
-    own = q[rows, codes]
-    q[rows, codes] = 0.0
-    loss = top + np.log1p((own - 1.0) + q.sum(axis=1))  # a small loss keeps its digits: then top = 0, own = 1
-    q[rows, codes] = own
-    q /= q.sum(axis=1, keepdims=True)
-    u = q.copy()
-    u[rows, codes] -= 1.0
-    entropy = np.where(q > 0, q * np.log(np.where(q > 0, q, 1.0)), 0.0).sum(axis=1)
-    return loss, u, entropy
-
-
-def _margin_terms(loss: Surrogate) -> Callable[[Floats, Array, float], tuple[Floats, Floats, Floats]]:
-    assert loss.conjugate is not None
-    conjugate = loss.conjugate
-
-    def terms(z: Floats, t: Array, width: float) -> tuple[Floats, Floats, Floats]:
-        u = np.asarray(loss.slope(z, t, width))
-        return np.asarray(loss.value(z, t, width)), u, np.asarray(conjugate(u, t, width))
-
-    return terms
-
-
-def sums_of(claim: Claim, rows: Rows, case: Case, centre: Floats) -> Sums:
+def sums_of(claim: Claim, rows: CheckedRows, case: Case, centre: Floats) -> LossSums:
     name = claim.witness["loss"]
-    terms = _softmax_terms if name == "softmax" else _margin_terms(surrogate(name))
     loss = conjugate = 0.0
     gradient = np.zeros_like(case.w)
     for X, codes, c, start in numbered_blocks(claim, rows):
         t = codes if case.positive is None else np.where(codes == case.positive, 1.0, -1.0)
         z = times(X, case.w[..., :-1].T) + case.w[..., -1]
         if case.rows is None or case.values is None:
-            value, u, star = terms(z, t, case.width)
+            value, u, star = softmax_terms(z, t) if name == "softmax" else _terms(name, z, t, case.width)
             cu = (c * u.T).T
             conjugate += float(c @ star)
         else:
@@ -233,54 +185,80 @@ def sums_of(claim: Claim, rows: Rows, case: Case, centre: Floats) -> Sums:
         gradient[..., -1] += cu.sum(axis=0)
         gradient[..., :-1] += back(X, cu).T
     gradient[..., :-1] -= np.multiply.outer(gradient[..., -1], centre)
-    return Sums(loss, conjugate, gradient)
+    return LossSums(loss, conjugate, gradient)
 
 
-def _intercept_slack(
-    claim: Claim, case: Case, shape: Shape, penalty: Penalty, value: float, rest: float, left: Floats
-) -> float:
-    """What the slope left in free intercepts costs the bound at most; `rest` is the gap without that."""
-    name = claim.witness["loss"]
-    at = case.w
-    if name == "softmax":
-        leans = class_leans(penalty, value, shape.means, at)
+def _terms(name: str, z: Floats, t: Array, width: float) -> tuple[Floats, Floats, Floats]:
+    loss = loss_terms(name)
+    u = loss.slope(z, t, width)
+    return loss.value(z, t, width), u, loss.conjugate(u, t, width)
 
-        def apart(fall: float) -> float:
-            return farthest_apart(value, shape.weight.tolist(), [each.within(fall) for each in leans])
 
-        return slack(0.5 * float(np.abs(left - left.mean()).sum()), rest, value, apart)
-    loss = replace(surrogate(name), width=case.width)
-    inside = np.arange(len(shape.weight)) == case.positive
-    groups = [inside, ~inside] if case.positive is not None else [~inside]
-    weights = [float(shape.weight[mine].sum()) for mine in groups]
-    means = [shape.weight[mine] @ shape.means[mine] / n for mine, n in zip(groups, weights)]
-    leans = [lean(penalty, value, m, at[:-1]) for m in means]
+def _softmax_cost(case: Case, shape: RowMoments, s: Strengths, value: float, gap: float, left: Floats) -> float:
+    """A row of class y loses at least z_k − z_y, hence b_k − b_y ≤ F/n_y + |x̄_y·(w_k − w_y)| at a minimum; the slopes of all
+    intercepts add up to zero, and Σ g_k b_k ≥ −½ Σ|g_k| · max(b_k − b_y)."""
+    w = case.w[:, :-1]
 
     def far(fall: float) -> float:
-        return farthest(loss, value, shape.target, weights, [each.within(fall) for each in leans])
+        return float(
+            max(
+                value / n + mean_score(s, value, fall, mean, w[k] - w[y], pair=2) if n > 0 else np.inf
+                for y, (n, mean) in enumerate(zip(shape.weight, shape.means))
+                for k in range(len(w))
+            )
+        )
 
-    return slack(abs(float(left)), rest, value, far)
+    return intercept_cost(float(np.abs(left - left.mean()).sum()) / 2, gap, value, far)
 
 
-def check_duality_gap(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+def _intercept_cost(
+    claim: Claim, case: Case, shape: RowMoments, s: Strengths, value: float, gap: float, left: Floats
+) -> float:
+    """What the slope `left` in free intercepts costs the bound at most; `gap` is what the bound lacks without that.
+
+    The rows of a side, of weight n, lose F/n on average at most: that bounds their mean score x̄·w + b, hence b.
+    """
+    name, w = claim.witness["loss"], case.w[..., :-1]
+    if name == "softmax":
+        return _softmax_cost(case, shape, s, value, gap, left)
+    if case.positive is None:
+        off = abs(shape.target) + farthest_target(name, value / float(shape.weight.sum()), case.width)
+        mean = shape.means[0]
+        return intercept_cost(abs(float(left)), gap, value, lambda fall: off + mean_score(s, value, fall, mean, w))
+    inside = np.arange(len(shape.weight)) == case.positive
+    sides = []
+    for mine in (inside, ~inside):
+        n = float(shape.weight[mine].sum())
+        if not n > 0:  # nothing holds the intercept
+            return np.inf if left else 0.0
+        sides.append((max(0.0, -least_margin(name, value / n)), shape.weight[mine] @ shape.means[mine] / n))
+
+    def far(fall: float) -> float:
+        return max(margin + mean_score(s, value, fall, mean, w) for margin, mean in sides)
+
+    return intercept_cost(abs(float(left)), gap, value, far)
+
+
+@check("duality_gap")
+def check_duality_gap(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Sum objective and lower bound again; the relative gap of each problem must be at most the stated tolerance."""
     tolerance = float(claim.witness["tolerance"])
     free = free_intercept(claim)
     shape = shape_of(claim, rows, free)
-    penalty = penalty_of(claim, rows.n_columns, float(shape.weight.sum()))
-    if penalty.free[:-1].any():
+    penalty = strengths_of(claim, float(shape.weight.sum()))
+    if penalty.l1 == 0 == penalty.l2:
         return Verdict(claim.name, False, "weights without a penalty have no such bound", kind=claim.kind)
     worst, totals = 0.0, []
     for case in cases(claim, rows.n_columns):
         s = sums_of(claim, rows, case, shape.centre)
         value = s.loss + penalty.value(case.w)
-        rho = penalty.shrink(s.gradient)
+        rho = penalty.into_domain(s.gradient)
         g = s.gradient.copy()
         if not claim.witness["fit_intercept"]:
             g[..., -1] = 0.0
         bound = -rho * s.conjugate - penalty.conjugate(rho * g)
         if free:
-            bound -= _intercept_slack(claim, case, shape, penalty, value, value - bound, rho * g[..., -1])
+            bound -= _intercept_cost(claim, case, shape, penalty, value, value - bound, rho * g[..., -1])
         worst = float(np.maximum(worst, (value - bound) / value if value > 0 else 0.0))  # NaN stays, and is refused
         totals.append(value)
     return _verdict(claim, worst, totals, tolerance)
@@ -304,17 +282,13 @@ def _verdict(claim: Claim, worst: float, totals: list[float], tolerance: float) 
     return Verdict(claim.name, holds, reason, worst, claim.kind)
 
 
-def check_boxed_duality_gap(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("boxed_duality_gap")
+def check_boxed_duality_gap(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Without a penalty: the dual point u + ℓ''·dz of the witness's step, against all weights in the box."""
     w = claim.witness
     tolerance, box = float(w["tolerance"]), float(w["box"])
-    loss = surrogate(w["loss"])
-    if (
-        any(np.asarray(w["strengths"], dtype=np.float64))
-        or loss.conjugate is None
-        or loss.curvature is None
-        or box < 10
-    ):
+    loss = loss_terms(w["loss"])
+    if any(np.asarray(w["strengths"], dtype=np.float64)) or loss.curvature is None or box < 10:
         return Verdict(claim.name, False, "the witness is of another kind of claim", kind=claim.kind)
     fitted = bool(w["fit_intercept"])
     shape = shape_of(claim, rows, fitted)
@@ -325,7 +299,7 @@ def check_boxed_duality_gap(claim: Claim, rows: Rows, predict: Any) -> Verdict:
         for X, codes, c in blocks(claim, rows):
             t = codes if case.positive is None else np.where(codes == case.positive, 1.0, -1.0)
             z, dz = (times(X, a[:-1]) + a[-1] for a in (case.w, v))
-            u = np.asarray(loss.slope(z, t, case.width)) + np.asarray(loss.curvature(z, t, case.width)) * dz
+            u = loss.slope(z, t, case.width) + loss.curvature(z, t, case.width) * dz
             u = loss.into_domain(u, t, case.width)
             value += float(c @ loss.value(z, t, case.width))
             star += float(c @ loss.conjugate(u, t, case.width))

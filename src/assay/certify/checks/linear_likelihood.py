@@ -6,20 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from assay.certify.checks.linear import LOOSEST, blocks, cases, same_objective, shape_of, sums_of, times
+from assay.certify.checks.linear import LOOSEST, blocks, cases, same_objective, shape_of, sums_of
+from assay.certify.checks.linear_terms import loss_terms
 from assay.certify.claim import Claim, Verdict
-from assay.engines import Rows, SparseMatrix
-from assay.numerics import Floats
-from assay.risk.surrogates import surrogate
+from assay.certify.registry import check
+from assay.certify.rows import CheckedRows, CsrBlock, Floats, sizes, times
 
 EPS = float(np.finfo(np.float64).eps)
 
 
 def _dense(X: Any) -> Floats:
-    return X.toarray().astype(np.float64) if isinstance(X, SparseMatrix) else np.asarray(X)
+    return X.toarray().astype(np.float64) if isinstance(X, CsrBlock) else np.asarray(X)
 
 
-def _gram(claim: Claim, rows: Rows, centre: Floats, curvature: Any) -> Floats:
+def _gram(claim: Claim, rows: CheckedRows, centre: Floats, curvature: Any) -> Floats:
     """Σ c q (x − p, 1)(x − p, 1)ᵀ with q = curvature(X, codes)."""
     d = rows.n_columns
     G = np.zeros((d + 1, d + 1))
@@ -29,7 +29,8 @@ def _gram(claim: Claim, rows: Rows, centre: Floats, curvature: Any) -> Floats:
     return G
 
 
-def check_small_slope(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("small_slope")
+def check_small_slope(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Compute ½ gᵀ(κ G)⁺g / F again, with κ the curvature of the loss at score zero."""
     w = claim.witness
     tolerance = float(w["tolerance"])
@@ -58,7 +59,8 @@ def check_small_slope(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, bool(value <= 1.5 * tolerance + 1e-12), reason, value, claim.kind)
 
 
-def check_separating_weights(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("separating_weights")
+def check_separating_weights(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Every row of positive weight must lie on its side by more than rounding can hide."""
     w = claim.witness
     (case,) = cases(claim, rows.n_columns)
@@ -66,7 +68,7 @@ def check_separating_weights(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     worst = least = np.inf
     for X, codes, c in blocks(claim, rows):
         z = times(X, W[:, :-1].T) + W[:, -1]
-        size = times(_abs(X), np.abs(W[:, :-1]).T) + np.abs(W[:, -1])
+        size = times(sizes(X), np.abs(W[:, :-1]).T) + np.abs(W[:, -1])
         if z.shape[1] == 1:
             margins = np.where(codes == 1, 1.0, -1.0) * z[:, 0]
             doubt = size[:, 0]
@@ -83,18 +85,15 @@ def check_separating_weights(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, holds, f"the least margin of a row is {least:.6g}", least, claim.kind)
 
 
-def _abs(X: Any) -> Any:
-    return X.with_data(np.abs(X.data)) if isinstance(X, SparseMatrix) else np.abs(X)
-
-
-def check_inverse_hessian(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("inverse_hessian")
+def check_inverse_hessian(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """The stated covariance must be the inverse of the Hessian, summed again (on the directions that rows have).
 
     With (S, h, k) = (H_ww − hhᵀ/k, H_wb, H_bb) about the rows' mean p, the covariance V of w is S⁻¹, and b = b_p − p·w has
     cov(w, b) = −V(h/k + p), var(b) = 1/k + (h/k + p)ᵀV(h/k + p): so no digits are lost where p is far from zero.
     """
     w = claim.witness
-    loss = surrogate(w["loss"])
+    loss = loss_terms(w["loss"])
     (case,) = cases(claim, rows.n_columns)
     d = rows.n_columns
     C = np.asarray(w["covariance"], dtype=np.float64)
@@ -105,7 +104,7 @@ def check_inverse_hessian(claim: Claim, rows: Rows, predict: Any) -> Verdict:
 
     def curvature(X: Any, codes: Any) -> Floats:
         z = times(X, case.w[:-1]) + case.w[-1]
-        return np.asarray(bend(z, np.where(codes == case.positive, 1.0, -1.0), case.width))
+        return bend(z, np.where(codes == case.positive, 1.0, -1.0), case.width)
 
     H = _gram(claim, rows, shape.centre, curvature)
     S, V = H[:d, :d], C[:d, :d]

@@ -1,4 +1,7 @@
-"""Checks of naive Bayes claims: every parameter is computed again from the rows, by definition and in two passes."""
+"""Checks of naive Bayes claims: every parameter is computed again from the rows, by definition and in two passes.
+
+Of sparse rows sums run over the entries that are kept, and over the zeros that are not.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +10,60 @@ from typing import Any
 
 import numpy as np
 
-from assay.certify.checks.entries import entry_sums, first_entries
 from assay.certify.claim import Claim, Verdict
-from assay.engines import Rows, SparseMatrix
-from assay.numerics import Array, Floats
+from assay.certify.registry import check
+from assay.certify.rows import Array, CheckedRows, CsrBlock, Floats
+
+
+def entry_sums(
+    X: CsrBlock, weight: Array, about: Floats | None, power: int, threshold: float | None
+) -> tuple[Floats, Floats]:
+    """Σ w and Σ w (x − about)^power of each column, over the values present; with a threshold ≥ 0, x is 1 above it, else 0."""
+    c, at = X.n_columns, X.indices
+    x = X.data if threshold is None else np.where(np.isnan(X.data), np.nan, threshold < X.data)
+    middle = np.zeros(c) if about is None else about
+    row = X.row_numbers()
+    there = ~np.isnan(x)
+    terms = weight[row[there]] * (x[there] - middle[at[there]]) ** power
+    absent, n = _weights_without(X, weight, at), _weights_without(X, weight, at, ~there)
+    s: Floats = np.bincount(at[there], terms, minlength=c) + absent * (-middle) ** power
+    return n, s
+
+
+def _weights_without(X: CsrBlock, weight: Array, at: Array, which: Array | None = None) -> Floats:
+    """For each column the weight of the rows without a kept entry (of those marked in `which`).
+
+    Weights are cut into a coarse part, whose sums and differences are exact, and a fine rest: the weight of a few light
+    rows survives being the difference of two large sums. Where no row is left it is zero.
+    """
+    c, row = X.n_columns, X.row_numbers()
+    at, row = (at, row) if which is None else (at[which], row[which])
+    unit = 2.0 ** (np.ceil(np.log2(max(weight.max(initial=0.0), 1e-300))) - 26)
+    coarse = np.floor(weight / unit) * unit
+    parts = (part.sum() - np.bincount(at, part[row], minlength=c) for part in (coarse, weight - coarse))
+    left = sum(parts)
+    return np.where(np.bincount(at, minlength=c) < len(X), left, 0.0)
+
+
+def first_entries(X: CsrBlock) -> Floats:
+    """Some value of each column: zero where a row keeps no entry, else the first entry present; NaN where there is none."""
+    there = ~np.isnan(X.data)
+    first = np.full(X.n_columns, np.nan)
+    first[X.indices[there][::-1]] = X.data[there][::-1]
+    return np.where(np.bincount(X.indices, minlength=X.n_columns) < len(X), 0.0, first)
+
 
 LARGEST_TOLERANCE = 1e-6
 
 
-def _parts(claim: Claim, rows: Rows) -> Iterator[tuple[int, Any, Array]]:
+def _parts(claim: Claim, rows: CheckedRows) -> Iterator[tuple[int, Any, Array]]:
     """(class number, values (m, c), weights (m,)) of every class in every block; the claim's columns, class weights applied.
 
     The values are an array or, of sparse rows, a sparse matrix.
     """
     w = claim.witness
     columns = w.get("columns")
-    for part in rows.blocks():
-        block = part.load()
+    for block in rows.blocks():
         if block.y is None:
             raise ValueError("the rows have no target")
         if not np.isin(block.y, w["classes"]).all():
@@ -36,7 +76,7 @@ def _parts(claim: Claim, rows: Rows) -> Iterator[tuple[int, Any, Array]]:
 
 
 def _columns(X: Any, columns: Array) -> Any:
-    if not isinstance(X, SparseMatrix):
+    if not isinstance(X, CsrBlock):
         return X[:, columns].astype(np.float64)
     kept = X.columns(columns)
     return kept.with_data(kept.data.astype(np.float64))
@@ -57,7 +97,8 @@ def _verdict(claim: Claim, found: Any, due: Any, scale: Any, what: str) -> Verdi
     return Verdict(claim.name, bool(holds), reason, error, claim.kind)
 
 
-def check_priors(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("naive_bayes_priors")
+def check_priors(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Count the classes."""
     w = claim.witness
     K = len(w["classes"])
@@ -71,13 +112,13 @@ def check_priors(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return _verdict(claim, given, due, np.maximum(due, 1e-300), "the priors")
 
 
-def _class_sums(claim: Claim, rows: Rows, about: Floats | None = None, power: int = 1) -> tuple[Floats, Floats]:
+def _class_sums(claim: Claim, rows: CheckedRows, about: Floats | None = None, power: int = 1) -> tuple[Floats, Floats]:
     """Σ w and Σ w (x − about)^power over the values present, (K, c)."""
     K, c = len(claim.witness["classes"]), len(claim.witness["columns"])
     threshold = claim.witness.get("threshold")
     n, s = np.zeros((K, c)), np.zeros((K, c))
     for k, X, weight in _parts(claim, rows):
-        if isinstance(X, SparseMatrix):
+        if isinstance(X, CsrBlock):
             more = entry_sums(X, weight, None if about is None else about[k], power, threshold)
             n[k], s[k] = n[k] + more[0], s[k] + more[1]
             continue
@@ -90,11 +131,11 @@ def _class_sums(claim: Claim, rows: Rows, about: Floats | None = None, power: in
     return n, s
 
 
-def _first_values(claim: Claim, rows: Rows) -> Floats:
+def _first_values(claim: Claim, rows: CheckedRows) -> Floats:
     """Some value of each class and column (K, c); zero where there is none."""
     first = np.full((len(claim.witness["classes"]), len(claim.witness["columns"])), np.nan)
     for k, X, _ in _parts(claim, rows):
-        if isinstance(X, SparseMatrix):
+        if isinstance(X, CsrBlock):
             first[k] = np.where(np.isnan(first[k]), first_entries(X), first[k])
             continue
         for j in np.flatnonzero(np.isnan(first[k]) & ~np.isnan(X).all(axis=0)):
@@ -102,7 +143,7 @@ def _first_values(claim: Claim, rows: Rows) -> Floats:
     return np.where(np.isnan(first), 0.0, first)
 
 
-def _moments(claim: Claim, rows: Rows) -> tuple[Floats, Floats, Floats]:
+def _moments(claim: Claim, rows: CheckedRows) -> tuple[Floats, Floats, Floats]:
     """Weight, mean and mean squared deviation (K, c): the mean is found first and corrected by a second pass.
 
     Means are counted from a value of the class, so that they are exact where a column never varies.
@@ -116,7 +157,8 @@ def _moments(claim: Claim, rows: Rows) -> tuple[Floats, Floats, Floats]:
     return n, mean + shift, np.maximum(v, 0.0)
 
 
-def check_gaussian(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("naive_bayes_gaussian")
+def check_gaussian(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Means and variances by definition; ε from the variance of whole columns."""
     w = claim.witness
     n, mean, v = _moments(claim, rows)
@@ -136,7 +178,8 @@ def check_gaussian(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return _verdict(claim, w["var"], var, var, "variances") if verdict.holds else verdict
 
 
-def check_bernoulli(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("naive_bayes_bernoulli")
+def check_bernoulli(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """The smoothed share of ones."""
     n, s = _class_sums(claim, rows)
     alpha = np.asarray(claim.witness["alpha"])
@@ -145,7 +188,8 @@ def check_bernoulli(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return _verdict(claim, claim.witness["p"], due, due, "probabilities")
 
 
-def check_poisson(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("naive_bayes_poisson")
+def check_poisson(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """The smoothed mean count."""
     n, s = _class_sums(claim, rows)
     alpha = np.asarray(claim.witness["alpha"])
@@ -154,7 +198,8 @@ def check_poisson(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return _verdict(claim, claim.witness["rate"], due, due, "rates")
 
 
-def check_multinomial(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("naive_bayes_multinomial")
+def check_multinomial(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """The smoothed share of each column in the class's total."""
     s = _class_sums(claim, rows)[1] + np.asarray(claim.witness["alpha"])
     total = s.sum(axis=1, keepdims=True)
@@ -162,13 +207,14 @@ def check_multinomial(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return _verdict(claim, claim.witness["theta"], due, due, "probabilities")
 
 
-def check_categorical(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("naive_bayes_categorical")
+def check_categorical(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """The smoothed share of each category, column by column."""
     w = claim.witness
     offsets, alpha = np.asarray(w["offsets"]), np.asarray(w["alpha"])
     counts = np.zeros((len(w["classes"]), int(offsets[-1])))
     for k, X, weight in _parts(claim, rows):
-        if isinstance(X, SparseMatrix):
+        if isinstance(X, CsrBlock):
             raise ValueError("sparse rows have no categories: convert them with X.toarray()")
         X = np.floor(X) if w["cut"] else X
         for j in range(X.shape[1]):
@@ -185,7 +231,8 @@ def check_categorical(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return _verdict(claim, w["p"], due, due, "probabilities")
 
 
-def check_smoothing(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("naive_bayes_smoothing")
+def check_smoothing(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """That exactly the named class-column pairs have a variance that smoothing changed noticeably."""
     w = claim.witness
     n, _, v = _moments(claim, rows)

@@ -1,39 +1,161 @@
-"""Checks of nearest neighbours: every row is compared with every query."""
+"""Checks of nearest neighbours: every row is compared with every query, distances by the formula of the metric, votes counted one by one.
+
+The neighbours are the rows least in (distance, row number). A row of weight w has w votes; the k nearest votes count.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.certify.checks.neighbour_votes import (
-    Table,
-    answer_of,
-    codes_of,
-    distances_of,
-    factors_of,
-    listed_for,
-    mapped,
-    reduced_of,
-    summed,
-    table_of,
-    tolerance_of,
-    winner_of,
-)
 from assay.certify.claim import Claim, Verdict
-from assay.engines import Rows
-from assay.engines.split import row_keys
-from assay.numerics import Array
+from assay.certify.draws import row_keys
+from assay.certify.registry import check
+from assay.certify.rows import Array, CheckedRows, CountedRows, Floats, codes_of, counted_rows
+
+LARGEST_TOLERANCE = 1e-6
+AT_A_TIME = 1 << 22
 
 
-def check_kept(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+def tolerance_of(claim: Claim) -> float:
+    tolerance = float(claim.witness["tolerance"])
+    if not 0 < tolerance <= LARGEST_TOLERANCE:
+        raise ValueError(f"a tolerance of {tolerance:g} proves nothing")
+    return tolerance
+
+
+def mapped(X: Floats, witness: dict[str, Any]) -> Floats:
+    """Rows between which distances are norms of differences."""
+    if "map" in witness:
+        L, centred = np.asarray(witness["map"], dtype=np.float64), X - np.asarray(witness["centre"], dtype=np.float64)
+        X = np.zeros((len(X), L.shape[1]))
+        for j in range(L.shape[0]):
+            X += centred[:, j : j + 1] * L[j]
+    if witness["metric"] == "cosine":
+        length = np.zeros(len(X))
+        for j in range(X.shape[1]):
+            length += X[:, j] ** 2
+        X = X / np.sqrt(length)[:, None]
+    return X
+
+
+def reduced_of(Z: Floats, q: Floats, witness: dict[str, Any]) -> tuple[Floats, float]:
+    """What orders all mapped rows by their distance from one mapped query, and the factor by which differences were multiplied."""
+    metric = witness["metric"]
+    t = np.abs(Z - q)
+    if metric == "hamming":
+        return (t != 0).sum(axis=1).astype(np.float64), 1.0
+    if metric == "chebyshev":
+        return np.asarray(t.max(axis=1)), 1.0
+    if metric == "manhattan":
+        return summed(t), 1.0
+    if metric == "minkowski":
+        p = float(witness["p"])
+        return summed(np.array([[math.pow(x, p) for x in row] for row in t.tolist()])), 1.0
+    if metric not in ("euclidean", "cosine", "mahalanobis", "quadratic", "learned"):
+        raise ValueError(f"there is no metric {metric!r}")
+    top = float(t.max(initial=0.0)) or 1.0  # squares of differences of any size
+    scale = 2.0 ** -math.floor(math.log2(top)) if top > 1e140 or top < 1e-140 else 1.0
+    return summed((t * scale) ** 2), scale
+
+
+def distances_of(Z: Floats, q: Floats, witness: dict[str, Any]) -> Floats:
+    """Of one mapped query and all mapped rows."""
+    r, scale = reduced_of(Z, q, witness)
+    metric = witness["metric"]
+    if metric == "hamming":
+        return np.asarray(r / Z.shape[1])
+    if metric == "cosine":
+        return np.asarray(0.5 * r)
+    if metric in ("chebyshev", "manhattan"):
+        return r
+    if metric == "minkowski":
+        return np.asarray(r ** (1 / float(witness["p"])))
+    return np.asarray(np.sqrt(r) / scale)
+
+
+def summed(t: Floats) -> Floats:
+    total = np.zeros(len(t))
+    for j in range(t.shape[1]):
+        total += t[:, j]
+    return total
+
+
+class Listed(NamedTuple):
+    """The other rows in the order of their distance: what orders them, distances, targets, votes."""
+
+    r: Floats
+    distance: Floats
+    y: Floats
+    votes: Floats
+
+
+def listed_for(table: CountedRows, Z: Floats, q: Floats, out: int, most: int, witness: dict[str, Any]) -> Listed:
+    """The nearest rows of one query, with at least `most` votes; row `out` of the table has one vote less."""
+    r, distance = reduced_of(Z, q, witness)[0], distances_of(Z, q, witness)
+    w = table.w.copy()
+    w[out] = max(0.0, w[out] - 1.0)
+    r = np.where(w > 0, r, np.inf)
+    many = min(len(w), 2 * most + 2)
+    while True:
+        near = np.flatnonzero(r <= np.partition(r, many - 1)[many - 1])
+        near = near[np.argsort(r[near], kind="stable")]
+        if many == len(w) or float(w[near].sum()) >= most:
+            near = near[w[near] > 0]
+            return Listed(r[near], distance[near], table.y[near], w[near])
+        many = min(len(w), 2 * many)
+
+
+def factors_of(listed: Listed, witness: dict[str, Any]) -> Floats:
+    """What a vote of each listed row counts."""
+    factor = np.ones(len(listed.y))
+    if witness["by_distance"]:
+        d = listed.distance
+        factor = (d == 0).astype(np.float64) if d[0] == 0 else d[0] / d
+    if "class_factor" in witness:
+        factor = factor * np.asarray(witness["class_factor"], dtype=np.float64)[listed.y.astype(np.int64)]
+    return factor
+
+
+def answer_of(listed: Listed, factor: Floats, k: int, witness: dict[str, Any]) -> Floats:
+    """Votes of each class, or the mean number, of the first k votes."""
+    left, K = float(k), len(witness.get("classes", ()))
+    total, votes = np.zeros(max(1, K)), 0.0
+    for y, w, f in zip(listed.y.tolist(), listed.votes.tolist(), factor.tolist()):
+        if left <= 0:
+            break
+        v = min(left, w) * f
+        left -= min(left, w)
+        total[int(y) if K else 0] += v if K else v * y
+        votes += v
+    return total if K else total / votes
+
+
+def winner_of(total: Floats, listed: Listed, k: int) -> int:
+    """The class of most votes; of equal ones that whose nearest voter is nearest, then the lowest."""
+    best = np.flatnonzero(total == total.max())
+    if len(best) == 1:
+        return int(best[0])
+    first = {int(c): np.inf for c in best}
+    left = float(k)
+    for d, y, w in zip(listed.r.tolist(), listed.y.tolist(), listed.votes.tolist()):
+        if left <= 0:
+            break
+        left -= w
+        if int(y) in first:
+            first[int(y)] = min(first[int(y)], d)
+    return min(first, key=lambda c: (first[c], c))
+
+
+@check("neighbours_kept")
+def check_kept(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Add up columns, their sizes, targets and weights again."""
     witness, tolerance = claim.witness, tolerance_of(claim)
     n, weights, targets = 0, [], []
     plain, absolute = np.zeros(1), np.zeros(1)
-    for part in rows.blocks():
-        block = part.load()
+    for block in rows.blocks():
         if block.y is None:
             raise ValueError("the rows have no target")
         X, w = np.asarray(block.X, dtype=np.float64), np.ones(len(block.X)) if block.w is None else block.w
@@ -42,9 +164,7 @@ def check_kept(claim: Claim, rows: Rows, predict: Any) -> Verdict:
         targets.append(np.asarray(block.y))
     w, y = np.concatenate(weights), np.concatenate(targets)
     if "classes" in witness:
-        target = np.bincount(
-            codes_of(y, witness["classes"]).astype(np.int64), weights=w, minlength=len(witness["classes"])
-        )
+        target = np.bincount(codes_of(y, witness["classes"]), weights=w, minlength=len(witness["classes"]))
         size = float(w.sum())
     else:
         y = y.astype(np.float64)
@@ -60,10 +180,11 @@ def check_kept(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, bool(same and off <= tolerance), reason, float(n), claim.kind)
 
 
-def check_exact(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("neighbours_exact")
+def check_exact(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Compare every query with every row: its nearest others and its answer must be those stated."""
     witness, tolerance = claim.witness, tolerance_of(claim)
-    table = table_of(rows, witness)
+    table = counted_rows(rows, witness.get("classes"))
     X, stated = (np.asarray(witness[name], dtype=np.float64) for name in ("queries", "distances"))
     answers, k = np.asarray(witness["answers"], dtype=np.float64), int(witness["k"])
     if len(X) < 1 or claim.value != len(X) or not len(X) == len(stated) == len(answers):
@@ -88,9 +209,10 @@ def check_exact(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, worst <= tolerance and off <= tolerance, reason, float(len(X)), claim.kind)
 
 
-def check_whitened(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("neighbours_whitened")
+def check_whitened(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Mean and covariance of the mapped rows, taken directly."""
-    blocks = [part.load() for part in rows.blocks()]
+    blocks = list(rows.blocks())
     X = np.concatenate([np.asarray(b.X, dtype=np.float64) for b in blocks])
     w = np.concatenate([np.ones(len(b.X)) if b.w is None else b.w for b in blocks])
     L = np.asarray(claim.witness["map"], dtype=np.float64)
@@ -103,10 +225,11 @@ def check_whitened(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, off <= claim.bound, f"mean and covariance are off by {off:.2g}", off, claim.kind)
 
 
-def check_learned(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("neighbours_learned")
+def check_learned(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """The mean chance that a soft neighbour names a left-out row rightly, from all pairs of rows."""
     witness, tolerance = claim.witness, tolerance_of(claim)
-    table = table_of(rows, witness)
+    table = counted_rows(rows, witness.get("classes"))
     Z = mapped(table.X, {**witness, "metric": "learned"})
     chance = 0.0
     for i in range(len(Z)):
@@ -121,22 +244,23 @@ def check_learned(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, bool(holds), reason, chance, claim.kind)
 
 
-def _drawn(table: Table, most: int, seed: int) -> Array:
+def _drawn(table: CountedRows, most: int, seed: int) -> Array:
     """At most so many rows of the table by the least hashes of their numbers."""
     if len(table.X) <= most:
         return np.arange(len(table.X))
-    return np.sort(np.argpartition(row_keys(0, table.n, seed)[table.number], most)[:most])
+    return np.sort(np.argpartition(row_keys(table.n, seed)[table.number], most)[:most])
 
 
-def check_choice(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("neighbours_choice")
+def check_choice(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Leave every row out in turn and answer it with 1, 2, … neighbours."""
     witness, tolerance = claim.witness, tolerance_of(claim)
-    table = table_of(rows, witness)
+    table = counted_rows(rows, witness.get("classes"))
     stated, k = np.asarray(witness["loss"], dtype=np.float64), int(witness["k"])
     validated = int(witness["validated"])
     left_out = np.arange(len(table.X))
     if 0 < validated < table.n:
-        chosen = np.argpartition(row_keys(0, table.n, 0), validated)[:validated]
+        chosen = np.argpartition(row_keys(table.n, 0), validated)[:validated]
         left_out = np.flatnonzero(np.isin(table.number, chosen))
     Z = mapped(table.X, witness)
     weight = table.w.copy()
@@ -170,10 +294,11 @@ def check_choice(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, bool(off <= tolerance and right and told), reason, float(loss[k - 1]), claim.kind)
 
 
-def check_bayes(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("neighbours_bayes")
+def check_bayes(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Count the rows whose nearest other row is of another class again, and take the bracket anew."""
     witness = claim.witness
-    table, K = table_of(rows, witness), len(witness["classes"])
+    table, K = counted_rows(rows, witness.get("classes")), len(witness["classes"])
     Z, wrong = mapped(table.X, witness), 0
     asked = _drawn(table, int(witness["most"]), int(witness["seed"]))
     for i in asked.tolist():

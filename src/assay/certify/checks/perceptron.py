@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.certify.claim import Claim, Verdict
-from assay.engines import Rows, SparseMatrix, merge_in_order
-from assay.errors import DataError
-from assay.numerics import Array, Floats
+from assay.certify.registry import check
+from assay.certify.rows import Array, CheckedRows, CsrBlock, Floats, codes_of
 
 EPS = float(np.finfo(np.float64).eps)
 KEPT = 10_000_000  # numbers of rows that are kept from pass to pass
@@ -23,7 +22,7 @@ LANES = 8
 WIDEST = 1024  # rows whose scores are taken at a time
 
 
-class Part(NamedTuple):
+class CountedBlock(NamedTuple):
     """The rows of a block that count: X (n, d), codes, weights with their class's factor, and steps."""
 
     X: Any
@@ -32,7 +31,7 @@ class Part(NamedTuple):
     steps: Floats
 
 
-class Plan(NamedTuple):
+class StatedRun(NamedTuple):
     """What the witness says of a run."""
 
     classes: list[Any]
@@ -50,7 +49,7 @@ class Plan(NamedTuple):
         return self.order.startswith("first-mistake")
 
 
-def _weights_of(claim: Claim, rows: Rows, name: str = "w") -> Floats:
+def _weights_of(claim: Claim, rows: CheckedRows, name: str = "w") -> Floats:
     """Weights (m, d + 1) of the witness, of the shape they must have."""
     w = np.asarray(claim.witness[name], dtype=np.float64)
     K = len(claim.witness["classes"])
@@ -59,10 +58,10 @@ def _weights_of(claim: Claim, rows: Rows, name: str = "w") -> Floats:
     return w
 
 
-def _plan(claim: Claim, rows: Rows) -> Plan:
+def _plan(claim: Claim, rows: CheckedRows) -> StatedRun:
     t = claim.witness
     factor = np.asarray(t["factor"], dtype=np.float64)
-    plan = Plan(
+    plan = StatedRun(
         list(t["classes"]),
         factor,
         _weights_of(claim, rows, "start"),
@@ -78,37 +77,32 @@ def _plan(claim: Claim, rows: Rows) -> Plan:
     return plan
 
 
-def _parts(classes: list[Any], factor: Floats, eta: float, rows: Rows) -> Iterator[Part]:
-    for part in rows.blocks():
-        block = part.load()
+def _parts(classes: list[Any], factor: Floats, eta: float, rows: CheckedRows) -> Iterator[CountedBlock]:
+    for block in rows.blocks():
         if block.y is None:
-            raise DataError("The target is needed to check a perceptron: give verify(X, y).")
-        codes = np.full(len(block.y), -1)
-        for k, label in enumerate(classes):
-            codes[block.y == label] = k
-        if np.any(codes < 0):
-            raise DataError("the rows hold classes that the witness does not know")
+            raise ValueError("The target is needed to check a perceptron: give verify(X, y).")
+        codes = codes_of(block.y, classes)
         weights = np.ones(len(codes)) if block.w is None else block.w
         steps = eta * weights * factor[codes]
         keep = steps > 0
-        X = block.X if isinstance(block.X, SparseMatrix) else block.X.astype(np.float64, copy=False)
+        X = block.X if isinstance(block.X, CsrBlock) else block.X.astype(np.float64, copy=False)
         if not keep.all():
             X, codes, weights, steps = X[keep], codes[keep], weights[keep], steps[keep]
-        yield Part(X, codes, weights * factor[codes], steps)
+        yield CountedBlock(X, codes, weights * factor[codes], steps)
 
 
-class Parts:
+class CountedBlocks:
     """The parts of all blocks, as often as they are asked for."""
 
-    def __init__(self, plan: Plan, rows: Rows) -> None:
+    def __init__(self, plan: StatedRun, rows: CheckedRows) -> None:
         self.plan, self.rows = plan, rows
         small = rows.n_rows is not None and rows.n_rows * rows.n_columns <= KEPT
         self.kept = list(self._read()) if small else None
 
-    def _read(self) -> Iterator[Part]:
+    def _read(self) -> Iterator[CountedBlock]:
         return _parts(self.plan.classes, self.plan.factor, self.plan.eta, self.rows)
 
-    def __iter__(self) -> Iterator[Part]:
+    def __iter__(self) -> Iterator[CountedBlock]:
         return self._read() if self.kept is None else iter(self.kept)
 
 
@@ -118,7 +112,7 @@ def _scores(X: Any, w: Floats) -> Floats:
 
 
 def _score(X: Any, b: float, w: Floats) -> Floats:
-    if isinstance(X, SparseMatrix):
+    if isinstance(X, CsrBlock):
         terms = np.split(X.data.astype(np.float64) * w[X.indices], X.indptr[1:-1])
         return np.array([np.add.accumulate(np.append(b, t))[-1] for t in terms])
     d = X.shape[1]
@@ -150,14 +144,14 @@ def _judge(S: Floats, codes: Array, zero: bool) -> tuple[Array, Array, Floats]:
 
 def _extended(X: Any, i: int, one: float) -> Floats:
     """x̃ = (1, x) of row i, or (0, x) where no intercept is fitted."""
-    row = X[i : i + 1].toarray()[0] if isinstance(X, SparseMatrix) else X[i]
+    row = X[i : i + 1].toarray()[0] if isinstance(X, CsrBlock) else X[i]
     return np.append(one, row.astype(np.float64))
 
 
-class Replay:
+class PerceptronReplay:
     """The run again, correction by correction."""
 
-    def __init__(self, plan: Plan, *, voting: bool) -> None:
+    def __init__(self, plan: StatedRun, *, voting: bool) -> None:
         self.plan, self.w = plan, plan.start.copy()
         self.drift = np.zeros_like(self.w)
         self.visits = self.mistakes = 0
@@ -165,7 +159,7 @@ class Replay:
         self.voters, self.votes = [self.w.copy()], [0]
         self.voting = voting
 
-    def run(self, parts: Parts) -> None:
+    def run(self, parts: CountedBlocks) -> None:
         order = self.plan.order
         if order == "first-mistake":
             while self._search(parts):
@@ -186,7 +180,7 @@ class Replay:
         rng = np.random.default_rng([self.plan.seed, epoch, number])
         return rng.integers(0, n, n) if self.plan.order == "random" else rng.permutation(n)
 
-    def _next(self, part: Part, order: Array, t: int) -> tuple[int, int]:
+    def _next(self, part: CountedBlock, order: Array, t: int) -> tuple[int, int]:
         """(the first visit from t on at a mistake, else the number of visits; the class that wins there)."""
         width = 8
         while t < len(order):
@@ -200,7 +194,7 @@ class Replay:
             width = min(2 * width, WIDEST)
         return t, -1
 
-    def _visit(self, part: Part, order: Array) -> None:
+    def _visit(self, part: CountedBlock, order: Array) -> None:
         t, rival = self._next(part, order, 0)
         while t < len(order):
             self._correct(part, int(order[t]), rival)
@@ -208,7 +202,7 @@ class Replay:
                 raise ValueError(f"there are more mistakes than the stated {self.plan.mistakes}")
             t, rival = self._next(part, order, t + 1)
 
-    def _search(self, parts: Parts) -> bool:
+    def _search(self, parts: CountedBlocks) -> bool:
         """Look for the first mistake and correct it; False where there is none, or no correction is left."""
         for part in parts:
             order = np.arange(len(part.codes))
@@ -220,15 +214,16 @@ class Replay:
                 return left
         return False
 
-    def _batch(self, parts: Parts) -> None:
+    def _batch(self, parts: CountedBlocks) -> None:
         """w += the corrections of all mistakes of w; blocks are added pairwise, as a fold does."""
-        total = merge_in_order((self._corrections(part) for part in parts), _add)
-        if total is not None:
+        each = [self._corrections(part) for part in parts]
+        if each:
+            total = _pairwise(each)
             self.w = self.w + total[0]
             self.sum, self.squares = self.sum + total[1], self.squares + total[1] ** 2
             self.mistakes += total[2]
 
-    def _corrections(self, part: Part) -> tuple[Floats, float, int]:
+    def _corrections(self, part: CountedBlock) -> tuple[Floats, float, int]:
         G, step, count, n = np.zeros_like(self.w), 0.0, 0, len(part.codes)
         for a in range(0, n, WIDEST):
             at = np.arange(a, min(n, a + WIDEST))
@@ -245,12 +240,12 @@ class Replay:
         self.visits += visits
         self.votes[-1] += visits
 
-    def _moves(self, part: Part, i: int, rival: int) -> list[tuple[int, float]]:
+    def _moves(self, part: CountedBlock, i: int, rival: int) -> list[tuple[int, float]]:
         """By how much of x̃ each row of the weights moves."""
         step, code = float(part.steps[i]), int(part.codes[i])
         return [(0, step if code == 1 else -step)] if len(self.w) == 1 else [(code, step), (rival, -step)]
 
-    def _correct(self, part: Part, i: int, rival: int) -> None:
+    def _correct(self, part: CountedBlock, i: int, rival: int) -> None:
         x, step = _extended(part.X, i, self.plan.one), float(part.steps[i])
         for k, c in self._moves(part, i, rival):
             self.w[k] += c * x
@@ -267,10 +262,18 @@ def _add(a: tuple[Floats, float, int], b: tuple[Floats, float, int]) -> tuple[Fl
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
-def _replayed(claim: Claim, rows: Rows, *, voting: bool = False) -> Replay:
+def _pairwise(each: list[tuple[Floats, float, int]]) -> tuple[Floats, float, int]:
+    """The sum, the greatest power of two of the first ones apart from the rest, and each of the two sums likewise."""
+    if len(each) == 1:
+        return each[0]
+    half = 1 << ((len(each) - 1).bit_length() - 1)
+    return _add(_pairwise(each[:half]), _pairwise(each[half:]))
+
+
+def _replayed(claim: Claim, rows: CheckedRows, *, voting: bool = False) -> PerceptronReplay:
     plan = _plan(claim, rows)
-    again = Replay(plan, voting=voting)
-    again.run(Parts(plan, rows))
+    again = PerceptronReplay(plan, voting=voting)
+    again.run(CountedBlocks(plan, rows))
     return again
 
 
@@ -281,7 +284,8 @@ def _off(there: Floats, due: Floats) -> float:
     return float(np.abs(there - due).max(initial=0.0) / max(float(np.abs(due).max(initial=0.0)), 1e-300))
 
 
-def check_replay(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("perceptron_replay")
+def check_replay(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Go through the run again: the same visits, mistakes, weights, and average or voters."""
     t, stated = claim.witness, _weights_of(claim, rows)
     again = _replayed(claim, rows, voting="voters" in t)
@@ -297,7 +301,8 @@ def check_replay(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, bool(counts and off <= 1e-9), reason, float(again.mistakes), claim.kind)
 
 
-def check_errors(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("perceptron_errors")
+def check_errors(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Count the rows on the wrong side again."""
     w = _weights_of(claim, rows, "mean" if "mean" in claim.witness else "w")
     n, wrong, weight, wrong_weight, *_ = _looked(claim, rows, w, 0.0)
@@ -308,8 +313,8 @@ def check_errors(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, bool(holds), reason, share, claim.kind)
 
 
-def _looked(claim: Claim, rows: Rows, w: Floats, one: float) -> tuple[int, int, float, float, float, float]:
-    """Rows, mistakes, their weights, max ‖x̃‖² and the least margin of weights w."""
+def _looked(claim: Claim, rows: CheckedRows, w: Floats, one: float) -> tuple[int, int, float, float, float, float]:
+    """CheckedRows, mistakes, their weights, max ‖x̃‖² and the least margin of weights w."""
     n, wrong, weight, wrong_weight, square, least = 0, 0, 0.0, 0.0, 0.0, math.inf
     factor = np.asarray(claim.witness["factor"], dtype=np.float64)
     for part in _parts(list(claim.witness["classes"]), factor, 1.0, rows):
@@ -321,13 +326,14 @@ def _looked(claim: Claim, rows: Rows, w: Floats, one: float) -> tuple[int, int, 
                 weight + float(part.weights[at].sum()),
                 wrong_weight + float(part.weights[at][bad].sum()),
             )
-            data = X.toarray() if isinstance(X, SparseMatrix) else X
+            data = X.toarray() if isinstance(X, CsrBlock) else X
             square = max(square, float((data**2).sum(axis=1).max(initial=0.0)) + one)
             least = min(least, float(margin.min(initial=math.inf)))
     return n, wrong, weight, wrong_weight, square, least
 
 
-def check_bound(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("perceptron_bound")
+def check_bound(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Take R and γ from the rows again, count the mistakes again where that was promised, and compare with the bound."""
     t, w, plan = claim.witness, _weights_of(claim, rows), _plan(claim, rows)
     _, _, _, _, square, least = _looked(claim, rows, w, plan.one)
@@ -353,7 +359,7 @@ def check_bound(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, bool(holds), reason, value, claim.kind)
 
 
-def _bound(plan: Plan, unit: Floats, R: float, gamma: float, many: bool) -> float:
+def _bound(plan: StatedRun, unit: Floats, R: float, gamma: float, many: bool) -> float:
     """R²/γ² (twice that for more than two classes); from other weights than 0, with steps ε, the root of the quadratic."""
     square = (2 if many else 1) * R * R
     if not plan.start.any():

@@ -1,21 +1,182 @@
 """Checks of rectangles in plain NumPy: boxes, gains and answers are taken again from the rows, in whole numbers, without rounding.
 
-That a side which holds no row of the class can be moved in without loss is all that optimality uses; see `rectangle_optimum`.
+That a side which holds no row of the class can be moved in without loss is all that optimality uses.
+
+The greatest gain Σ g of an axis-aligned rectangle in one or two columns is bounded for sets of rectangles, halved until it is sure.
+A set is "lower limit of y in A, upper limit in B". Rows that every one of its rectangles has between its limits count as they are, rows
+that only some have count where they are positive: the best interval of x for these numbers bounds the gain of all of the set.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from math import isclose, log
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.certify.checks.rectangle_optimum import gain_bound, gain_of_one_column
-from assay.certify.checks.rectangle_witness import Extent, Rectangles, Seen, all_rows, blocks_of, stated_in
 from assay.certify.claim import Claim, Verdict
-from assay.engines import Rows
-from assay.numerics import Array, Floats
+from assay.certify.registry import check
+from assay.certify.rows import Array, CheckedRows, Floats
+
+
+class WholeRows(NamedTuple):
+    """Rows that count: X (n, d), codes (n,), whole weights u (n,); and whether a weight is rounded."""
+
+    X: Floats
+    codes: Array
+    u: Array
+    rounded: bool
+
+
+class Rectangles(NamedTuple):
+    """What the witness says: the classes' names and factors, those that have rectangles, and the rectangles."""
+
+    names: list[Any]
+    places: list[int]
+    of: list[int]
+    lower: Floats
+    upper: Floats
+    owner: Array
+    factor: Floats
+    shift: int
+
+    def mine(self, k: int) -> Array:
+        """The numbers of the rectangles of class k."""
+        return np.flatnonzero(self.owner == k)
+
+    def holds(self, r: int, X: Floats) -> Array:
+        """Which rows lie in rectangle r."""
+        inside: Array = ((self.lower[r] <= X) & (self.upper[r] >= X)).all(axis=1)
+        return inside
+
+
+def stated_in(claim: Claim, rows: CheckedRows) -> Rectangles:
+    """What the witness says, refused where it cannot be."""
+    t = claim.witness
+    lower, upper, factor = (np.asarray(t[name], dtype=np.float64) for name in ("lower", "upper", "factor"))
+    owner, places = np.asarray(t["owner"], dtype=np.int64), [int(k) for k in t["places"]]
+    K, d = len(t["classes"]), rows.n_columns
+    if lower.shape != (len(owner), d) or upper.shape != lower.shape or factor.shape != (K,) or K < 2:
+        raise ValueError("rectangles and classes of the witness do not fit together")
+    if places not in ([[0], [1]] if K == 2 else [list(range(K))]):
+        raise ValueError(f"classes {places} of {K} cannot be those with rectangles")
+    if not (np.all(lower <= upper) and np.all(np.diff(owner) >= 0) and set(owner.tolist()) <= set(places)):
+        raise ValueError("a rectangle of the witness is empty or of no class")
+    if not (np.all(np.isfinite(factor)) and np.all(factor >= 0) and set(t["of"]) <= set(places)):
+        raise ValueError("factors or classes that cannot be")
+    return Rectangles(list(t["classes"]), places, list(t["of"]), lower, upper, owner, factor, int(t["shift"]))
+
+
+def blocks_of(stated: Rectangles, rows: CheckedRows) -> Iterator[WholeRows]:
+    """The rows that count, block by block."""
+    for block in rows.blocks():
+        if block.y is None:
+            raise ValueError("the rows have no target")
+        codes = np.full(len(block.y), -1)
+        for k, label in enumerate(stated.names):
+            codes[block.y == label] = k
+        if np.any(codes < 0):
+            raise ValueError("the rows hold classes that the witness does not know")
+        w = stated.factor[codes] if block.w is None else stated.factor[codes] * block.w
+        scaled = np.ldexp(w, stated.shift)
+        u = np.where(scaled > 0, np.maximum(np.rint(scaled), 1), 0)
+        if u.sum() >= 2.0**62:
+            raise ValueError("weights so large that they cannot be summed as whole numbers")
+        keep = u > 0
+        whole = u.astype(np.int64)
+        yield WholeRows(np.asarray(block.X[keep], np.float64), codes[keep], whole[keep], bool(np.any(whole != scaled)))
+
+
+def all_rows(stated: Rectangles, rows: CheckedRows) -> WholeRows:
+    """All rows that count."""
+    seen = list(blocks_of(stated, rows))
+    X, codes, u = (np.concatenate([getattr(s, part) for s in seen]) for part in ("X", "codes", "u"))
+    return WholeRows(X, codes, u, any(s.rounded for s in seen))
+
+
+class Extent:
+    """The box of some rows, as they pass by: low, high (d,)."""
+
+    def __init__(self, d: int) -> None:
+        self.low, self.high = np.full(d, np.inf), np.full(d, -np.inf)
+
+    def add(self, X: Floats) -> None:
+        """Widen the box to hold the rows X."""
+        self.low = np.minimum(self.low, X.min(axis=0, initial=np.inf))
+        self.high = np.maximum(self.high, X.max(axis=0, initial=-np.inf))
+
+    def is_box(self, lower: Floats, upper: Floats) -> bool:
+        """Whether these are its sides, to the last digit."""
+        return np.array_equal(self.low, lower) and np.array_equal(self.high, upper)
+
+
+def gain_of_one_column(x: Floats, g: Array) -> int:
+    """max over intervals of Σ g of the values inside, 0 for none: a difference of two running sums, the greater one later."""
+    order = np.argsort(x, kind="stable")
+    return _best(x[order], g[order])
+
+
+def _best(x: Array, g: Array) -> int:
+    """As above, of sorted values."""
+    if not len(x):
+        return 0
+    sums = np.cumsum(g)
+    last = np.append(np.flatnonzero(x[1:] != x[:-1]), len(x) - 1)  # the last row of each value
+    after = sums[last]
+    before = np.concatenate([[0], after[:-1]])
+    return max(0, int((after - np.minimum.accumulate(before)).max()))
+
+
+def gain_bound(X: Floats, g: Array, claimed: int) -> tuple[int, int]:
+    """(`claimed` where no rectangle gains more, else a gain that one has; the number of sets that were bounded).
+
+    X (n, d) with d ≤ 2. Only limits at values of rows of positive gain need be tried.
+    """
+    if X.shape[1] == 1:
+        return max(claimed, gain_of_one_column(X[:, 0], g)), 1
+    if X.shape[1] != 2:
+        raise ValueError("the greatest gain can be proved for one or two columns")
+    own = g > 0
+    if not own.any():
+        return max(claimed, 0), 1
+    y = int(len(np.unique(X[own, 0])) > len(np.unique(X[own, 1])))  # the column with fewer limits to try
+    limits = np.unique(X[own, y])
+    there = (X[:, y] >= limits[0]) & (X[:, y] <= limits[-1])
+    order = np.argsort(X[there, 1 - y], kind="stable")
+    x, heights, g = (a[there][order] for a in (X[:, 1 - y], X[:, y], g))
+    x = np.unique(x, return_inverse=True)[1]
+    # twice the place of the limit at or below each row's height, plus one in a gap: limits are at even places
+    place = 2 * np.searchsorted(limits, heights, side="right") - 2
+    place += limits[place // 2] < heights
+    return _halve(x, place, g, len(limits), claimed)
+
+
+def _halve(x: Array, place: Array, g: Array, n: int, claimed: int) -> tuple[int, int]:
+    """Depth first: a set is dropped once its bound is no more than `claimed`; a single rectangle's bound is its gain."""
+    looked = 0
+    stack = [(0, n - 1, 0, n - 1, x, place, g)]
+    while stack:
+        a0, a1, b0, b1, x, place, g = stack.pop()
+        near = (place >= 2 * a0) & (place <= 2 * b1)
+        if not near.all():
+            x, place, g = x[near], place[near], g[near]
+        looked += 1
+        sure = (place >= 2 * a1) & (place <= 2 * b0)
+        bound = _best(x, np.where(sure, g, np.maximum(g, 0)))
+        if bound <= claimed:
+            continue
+        if a0 == a1 and b0 == b1:
+            return bound, looked
+        if a1 - a0 >= b1 - b0:
+            middle = (a0 + a1) // 2
+            halves = [(a0, middle, b0, b1), (middle + 1, a1, max(b0, middle + 1), b1)]
+        else:
+            middle = (b0 + b1) // 2
+            halves = [(a0, min(a1, middle), b0, middle), (a0, a1, middle + 1, b1)]
+        stack += [(*half, x, place, g) for half in halves if half[0] <= half[1] and half[2] <= half[3]]
+    return claimed, looked
+
 
 TINY = float(np.finfo(np.float64).tiny)
 LOWEST = float(np.finfo(np.float64).min) / 2
@@ -33,7 +194,8 @@ def _verdict(claim: Claim, problem: str | None, reason: str, value: float | None
     return Verdict(claim.name, problem is None, reason if problem is None else problem, value, claim.kind)
 
 
-def check_tightest(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("rectangle_tightest")
+def check_tightest(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """The box of each class is taken again and must be the rectangle, side for side; other rows inside are counted."""
     stated = stated_in(claim, rows)
     boxes, problem, inside = {k: Extent(rows.n_columns) for k in stated.of}, None, 0
@@ -63,7 +225,7 @@ def check_tightest(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return _verdict(claim, problem, reason, float(inside))
 
 
-def _turns(claim: Claim, rows: Rows) -> Iterator[tuple[Rectangles, int, int | None, Seen]]:
+def _turns(claim: Claim, rows: CheckedRows) -> Iterator[tuple[Rectangles, int, int | None, WholeRows]]:
     """(what is stated, class, rectangle, the rows not covered before it), rectangle by rectangle and once after the last of a class."""
     stated = stated_in(claim, rows)
     everything = all_rows(stated, rows)
@@ -72,11 +234,11 @@ def _turns(claim: Claim, rows: Rows) -> Iterator[tuple[Rectangles, int, int | No
         for r in stated.mine(k).tolist():
             yield stated, k, r, seen
             left = ~stated.holds(r, seen.X)
-            seen = Seen(seen.X[left], seen.codes[left], seen.u[left], seen.rounded)
+            seen = WholeRows(seen.X[left], seen.codes[left], seen.u[left], seen.rounded)
         yield stated, k, None, seen
 
 
-def _gain_problem(claim: Claim, stated: Rectangles, k: int, r: int, seen: Seen) -> tuple[str | None, int]:
+def _gain_problem(claim: Claim, stated: Rectangles, k: int, r: int, seen: WholeRows) -> tuple[str | None, int]:
     """What is wrong with rectangle r: its gain, or a side on which no row of its class lies; and its gain."""
     inside = stated.holds(r, seen.X)
     own = inside & (seen.codes == k)
@@ -99,7 +261,7 @@ class _Errors:
         self.gain: dict[int, int] = {}
         self.whole: dict[int, tuple[int, int]] = {}
 
-    def add(self, k: int, gain: int, seen: Seen) -> None:
+    def add(self, k: int, gain: int, seen: WholeRows) -> None:
         self.whole.setdefault(k, (int(seen.u[seen.codes == k].sum()), int(seen.u.sum())))
         self.gain[k] = self.gain.get(k, 0) + gain
 
@@ -107,7 +269,8 @@ class _Errors:
         return max((own - self.gain[k]) / total for k, (own, total) in self.whole.items())
 
 
-def check_least_error(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("rectangle_least_error")
+def check_least_error(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """No rectangle may gain more: of one column by running sums, of two by bounds on ever smaller sets of rectangles."""
     most, errors, looked, problem = int(claim.witness["most"]), _Errors(), 0, None
     for stated, k, r, seen in _turns(claim, rows):
@@ -128,7 +291,8 @@ def check_least_error(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return _verdict(claim, problem, reason, errors.greatest())
 
 
-def check_local(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("rectangle_local")
+def check_local(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """For each rectangle and column the best interval, the other columns held, may not gain more."""
     errors, problem, tried = _Errors(), None, 0
     for stated, k, r, seen in _turns(claim, rows):
@@ -151,7 +315,8 @@ def check_local(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return _verdict(claim, problem, reason, errors.greatest())
 
 
-def check_pac(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("rectangle_pac")
+def check_pac(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Each rectangle must be the tightest and hold no other row, and ε follow from n, d and δ; the assumptions cannot be checked."""
     stated, d = stated_in(claim, rows), rows.n_columns
     delta, n, problem = float(claim.witness["delta"]), 0, None
@@ -175,7 +340,8 @@ def check_pac(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return _verdict(claim, problem, reason, 2 * d * log(2 * d / delta) / n)
 
 
-def check_answers(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("rectangle_answers")
+def check_answers(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Depths by their definition, the class of the greatest, and the weights of the classes among rows answered alike."""
     stated = stated_in(claim, rows)
     K, d = len(stated.names), rows.n_columns

@@ -2,20 +2,21 @@
 
 s = +1 for rows of the class `positive`, −1 for all others; a row of weight 0 does not count. That s(w·x + b) > 0 is proved
 by the error bound of a sum of products, row by row, and in rational arithmetic for the few rows that are nearer than that;
-that hulls meet, by solving for their weights again (assay.exact).
+that hulls meet, by solving for their weights again: with a bound on the error, or in whole numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
+from math import lcm
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay import exact
 from assay.certify.claim import Claim, Verdict
-from assay.engines import Rows, SparseMatrix
-from assay.numerics import Array, Floats
+from assay.certify.registry import check
+from assay.certify.rows import Array, CheckedRows, CsrBlock, Floats
 
 EPS = float(np.finfo(np.float64).eps)
 LEAST = float(np.finfo(np.float64).smallest_subnormal)
@@ -23,21 +24,21 @@ CLOSE = 1e-9  # what a stated margin, radius or distance may be off by
 ROUGHEST = 1e-2  # where rounding may hide more of a margin than this, nothing is proved
 LOOSEST = 1e-2  # a gap beyond this proves nothing
 NEAREST = 1e-11  # hulls this near, against their rows, count as meeting where no proof is claimed
+LARGEST = 102  # equations up to which whole numbers take a few seconds
 FEW = 4096  # rows a tile; also the most that are left to rational arithmetic
 
 
-def _tiles(rows: Rows, positive: Any) -> Iterator[tuple[int, Floats, Array]]:
+def _tiles(rows: CheckedRows, positive: Any) -> Iterator[tuple[int, Floats, Array]]:
     """(number of the first row, X, s) a tile, X dense."""
-    for part in rows.blocks():
-        block = part.load()
+    for block in rows.blocks():
         s = np.where(np.asarray(block.y) == positive, 1, -1)
         s = s if block.w is None else np.where(block.w > 0, s, 0)
         for a in range(0, len(s), FEW if rows.sparse else max(FEW, len(s))):
-            X = block.X[a : a + FEW].toarray() if isinstance(block.X, SparseMatrix) else block.X
+            X = block.X[a : a + FEW].toarray() if isinstance(block.X, CsrBlock) else block.X
             yield block.start + a, X.astype(np.float64, copy=False), s[a : a + len(X)]
 
 
-class Seen(NamedTuple):
+class MarginsSeen(NamedTuple):
     """The least s(w·x + b), the most of |w·x + b|, whether all are surely positive, max ‖x‖, and whether both sides occur."""
 
     least: float
@@ -47,7 +48,7 @@ class Seen(NamedTuple):
     both: bool
 
 
-def _see(rows: Rows, positive: Any, w: Floats, b: float) -> Seen:
+def _see(rows: CheckedRows, positive: Any, w: Floats, b: float) -> MarginsSeen:
     least, most, radius, sure, sides, doubtful = np.inf, 0.0, 0.0, True, set(), 0
     if w.shape != (rows.n_columns,):
         raise ValueError(f"{w.shape[0]} coefficients do not fit {rows.n_columns} columns")
@@ -59,12 +60,12 @@ def _see(rows: Rows, positive: Any, w: Floats, b: float) -> Seen:
         bound = (len(w) + 3) * (EPS * (np.abs(X) @ np.abs(w) + abs(b)) + LEAST)
         doubt = np.flatnonzero(~(values > bound))
         doubtful += len(doubt)
-        sure = sure and doubtful <= FEW and all(s[i] * exact.value_at(X[i], w, b) > 0 for i in doubt)
+        sure = sure and doubtful <= FEW and all(s[i] * _value_at(X[i], w, b) > 0 for i in doubt)
         least, most = min(least, float(values.min())), max(most, float(np.abs(values).max()))
         size = float(np.abs(X).max()) or 1.0
         radius = max(radius, size * float(np.sqrt(((X / size) ** 2).sum(axis=1).max())))
         sides |= set(np.unique(s).tolist())
-    return Seen(least, most, sure, radius, sides == {1, -1})
+    return MarginsSeen(least, most, sure, radius, sides == {1, -1})
 
 
 def _plane(claim: Claim) -> tuple[Floats, float, float]:
@@ -76,7 +77,8 @@ def _plane(claim: Claim) -> tuple[Floats, float, float]:
     return w, b, float(np.hypot(length, b)) if claim.witness["space"] == "augmented" else length
 
 
-def check_hyperplane(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("separability_hyperplane")
+def check_hyperplane(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Every row lies on its side, by the stated margin at least."""
     w, b, length = _plane(claim)
     seen = _see(rows, claim.witness["positive"], w, b)
@@ -93,7 +95,7 @@ def check_hyperplane(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, False, reason, margin, claim.kind)
 
 
-class Named(NamedTuple):
+class NamedRows(NamedTuple):
     """The rows that a witness names: X (a, d), s (a,), and the weights."""
 
     X: Floats
@@ -101,7 +103,7 @@ class Named(NamedTuple):
     weights: Floats
 
 
-def _named(claim: Claim, rows: Rows) -> Named:
+def _named(claim: Claim, rows: CheckedRows) -> NamedRows:
     numbers = np.asarray(claim.witness["rows"], dtype=np.int64)
     weights = np.asarray(claim.witness["weights"], dtype=np.float64)
     if numbers.shape != weights.shape or len(np.unique(numbers)) != len(numbers) or not len(numbers):
@@ -115,10 +117,10 @@ def _named(claim: Claim, rows: Rows) -> Named:
     if len(found) < len(numbers) or any(s == 0 for _, s in found.values()):
         raise ValueError("a row of the witness is not there, or has no weight")
     picked = [found[i] for i in numbers.tolist()]
-    return Named(np.array([x for x, _ in picked]), np.array([s for _, s in picked]), weights)
+    return NamedRows(np.array([x for x, _ in picked]), np.array([s for _, s in picked]), weights)
 
 
-def _distance(named: Named, space: str) -> float:
+def _distance(named: NamedRows, space: str) -> float:
     """Half the distance of the hulls' points with these weights, made convex; not halved where all are one hull."""
     X, s, alpha = named
     if space == "affine":
@@ -135,7 +137,8 @@ def _distance(named: Named, space: str) -> float:
     return length / 2 if space == "affine" else length
 
 
-def check_margin(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("separability_margin")
+def check_margin(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """No hyperplane has a margin beyond that of the witness by more than the stated gap: the hulls are no further apart."""
     space = claim.witness["space"]
     if space not in ("affine", "augmented", "linear"):
@@ -155,7 +158,81 @@ def check_margin(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, bool(holds), reason, gap, claim.kind)
 
 
-def check_hulls(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+def _value_at(x: Floats, w: Floats, b: float) -> Fraction:
+    """w·x + b without rounding: floats are fractions."""
+    return sum((Fraction(u) * Fraction(v) for u, v in zip(x.tolist(), w.tolist())), Fraction(b))
+
+
+def _meeting_weights(X: Floats, s: Array, through_origin: bool) -> Floats | None:
+    """The one α ≥ 0 with Σ α s x = 0 and Σα₊ = Σα₋ = 1 (through the origin: Σα = 1), where exactly one is proved; else None."""
+    heads = [np.ones(len(s))] if through_origin else [(s == 1) * 1.0, (s == -1) * 1.0]
+    balance = [column for column in (X * s[:, None]).T if column.any()]
+    if not through_origin:  # with Σ α s = 0 a column that does not vary holds anyway
+        balance = [column for column in balance if np.ptp(column * s) > 0]
+    M = np.array([*heads, *balance])
+    e = np.append(np.ones(len(heads)), np.zeros(len(balance)))
+    alpha = _bounded_solution(M, e)
+    if alpha is None and len(s) <= LARGEST:
+        alpha = _whole_solution(M, e)
+    return alpha if alpha is not None and np.all(alpha >= 0) else None
+
+
+def _bounded_solution(M: Floats, e: Floats) -> Floats | None:
+    """α with Mα = e to rounding, where M is square and its solution surely positive.
+
+    With R ≈ M⁻¹ and ‖I − RM‖ ≤ ½ M is regular and |α − M⁻¹e| ≤ 2‖R(e − Mα)‖ (Neumann's series; Rump 1999), where everything
+    is charged with its own rounding. Equations are scaled by powers of two, which rounds nothing.
+    """
+    n = len(M)
+    power = -np.frexp(np.abs(M).max(axis=1))[1]
+    A, c = np.ldexp(M, power[:, None]), np.ldexp(e, power)
+    if M.shape != (n, n) or not np.array_equal(np.ldexp(A, -power[:, None]), M) or np.linalg.cond(A) > 1 / EPS:
+        return None
+    R = np.linalg.inv(A)
+    alpha: Floats = R @ c
+    rounding = (n + 4) * EPS
+    apart = np.abs(np.eye(n) - R @ A) + rounding * (np.abs(R) @ np.abs(A) + np.eye(n))
+    left = np.abs(c - A @ alpha) + rounding * (np.abs(A) @ np.abs(alpha) + np.abs(c))
+    if not apart.sum(axis=1).max() * (1 + rounding) <= 0.5:
+        return None
+    off = 2 * (np.abs(R) @ left).max() * (1 + rounding)
+    return alpha if np.all(alpha > off) else None
+
+
+def _whole_solution(M: Floats, e: Floats) -> Floats | None:
+    """The solution of Mα = e, where there is exactly one, rounded: elimination in whole numbers (Bareiss 1968).
+
+    Every equation is multiplied by what makes it whole; each division by the pivot before leaves no remainder.
+    """
+    rows = []
+    for equation in np.column_stack([M, e]).tolist():
+        fractions = [Fraction(v) for v in equation]
+        below = lcm(*(f.denominator for f in fractions))
+        rows.append([int(f * below) for f in fractions])
+    unknowns, before = M.shape[1], 1
+    for k in range(unknowns):
+        found = next((i for i in range(k, len(rows)) if rows[i][k]), None)
+        if found is None:
+            return None
+        rows[k], rows[found] = rows[found], rows[k]
+        top, p = rows[k], rows[k][k]
+        for i in range(k + 1, len(rows)):
+            q = rows[i][k]
+            rows[i] = [(p * a - q * b) // before for a, b in zip(rows[i], top)]
+        before = p
+    if any(row[-1] for row in rows[unknowns:]):
+        return None
+    alpha = [Fraction(0)] * unknowns
+    for k in reversed(range(unknowns)):
+        known = sum((rows[k][j] * alpha[j] for j in range(k + 1, unknowns)), Fraction(0))
+        alpha[k] = (rows[k][-1] - known) / rows[k][k]
+    if min(alpha) < 0:
+        return None
+    return np.array([float(a) for a in alpha])
+
+
+@check("separability_hulls")
+def check_hulls(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """At most d + 2 rows have convex weights with which the two sides have a point in common."""
     named = _named(claim, rows)
     through_origin = claim.witness["space"] == "linear"
@@ -164,7 +241,7 @@ def check_hulls(claim: Claim, rows: Rows, predict: Any) -> Verdict:
         return Verdict(claim.name, False, f"{a} rows are more than are needed", a, claim.kind)
     if not through_origin and set(named.s.tolist()) != {1, -1}:
         return Verdict(claim.name, False, "the rows are all of one side", a, claim.kind)
-    alpha = exact.meeting_weights(named.X, named.s, through_origin)
+    alpha = _meeting_weights(named.X, named.s, through_origin)
     if claim.kind == "proof":
         holds = alpha is not None and bool(
             np.allclose(alpha / alpha.sum(), named.weights / named.weights.sum(), atol=1e-6)
@@ -173,11 +250,12 @@ def check_hulls(claim: Claim, rows: Rows, predict: Any) -> Verdict:
         return Verdict(claim.name, holds, reason, a, claim.kind)
     used = np.abs(named.X).max(axis=0) > 0
     scaled = named.X[:, used] / np.abs(named.X[:, used]).max(axis=0)
-    off = _distance(Named(scaled, named.s, named.weights), "linear" if through_origin else "affine")
+    off = _distance(NamedRows(scaled, named.s, named.weights), "linear" if through_origin else "affine")
     return Verdict(claim.name, off <= NEAREST, f"the hulls are {off:.3g} apart in scaled columns", off, claim.kind)
 
 
-def check_bound(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("separability_bound")
+def check_bound(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """R̃²/γ̃² with x̃ = (1, x) and the witness's hyperplane."""
     w, b, length = _plane(claim)
     seen = _see(rows, claim.witness["positive"], w, b)
@@ -189,7 +267,8 @@ def check_bound(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, bool(holds), f"(1 + max‖x‖²)/γ̃² = {bound:.8g}, stated {stated:.8g}", bound, claim.kind)
 
 
-def check_weak(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("separability_weak")
+def check_weak(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """No row lies on the wrong side but for rounding, and some lie clearly on the right one."""
     w, b, length = _plane(claim)
     seen = _see(rows, claim.witness["positive"], w, b)

@@ -6,11 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.certify.checks.trees_walk import category_codes
-from assay.certify.checks.trees_witness import Seen, Stated
-from assay.engines import Rows
-from assay.engines.split import keys_of, unit_interval
-from assay.numerics import Array, Floats
+from assay.certify.checks.trees_witness import Stated, TreeRows, category_codes
+from assay.certify.draws import between_0_and_1, row_keys
+from assay.certify.rows import Array, CheckedRows, Floats
 
 SAMPLE = 50_000  # rows of which quantiles are taken
 GONE = 255  # the code of a missing category
@@ -25,7 +23,7 @@ class Columns(NamedTuple):
     categories: Array
 
 
-def columns_of(stated: Stated, seen: Seen, rows: Rows, bins: Any) -> Columns:
+def columns_of(stated: Stated, seen: TreeRows, rows: CheckedRows, bins: Any) -> Columns:
     """All columns; bins: None for ranks, else how many quantile bins there are at most."""
     d, categories = rows.n_columns, stated.levels > 0
     if bins is not None and not 2 <= int(bins) <= GONE:
@@ -51,12 +49,12 @@ def columns_of(stated: Stated, seen: Seen, rows: Rows, bins: Any) -> Columns:
     return Columns(codes, missing, [np.argsort(c, kind="stable") for c in codes], categories)
 
 
-def _all_edges(stated: Stated, seen: Seen, bins: int) -> list[Floats]:
+def _all_edges(stated: Stated, seen: TreeRows, bins: int) -> list[Floats]:
     """The edges of each column's bins, from a sample of the rows that is drawn again: one of every n / SAMPLE."""
     picked = np.arange(seen.n)
     if seen.n > SAMPLE:
         j = np.arange(SAMPLE)
-        picked = ((j + unit_interval(keys_of(j.astype(np.uint64), 0))) * (seen.n / SAMPLE)).astype(np.int64)
+        picked = ((j + between_0_and_1(row_keys(SAMPLE, 0))) * (seen.n / SAMPLE)).astype(np.int64)
     parts = []
     for start, X in seen.blocks():
         a, b = np.searchsorted(picked, [start, start + len(X)])

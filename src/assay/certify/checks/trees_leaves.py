@@ -1,29 +1,32 @@
 """Checks of leaves: the rows that a tree saw are sent down it again, and every leaf must hold what reaches it.
 
-Of a forest the rows that each tree saw are drawn again from (seed, tree) alone.
+Of a forest the rows that each tree saw are drawn again from (seed, tree) alone; for the
+out-of-bag error each row is judged again by the trees that did not see it.
 """
 
 from __future__ import annotations
 
+from math import sqrt
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
-from assay.certify.checks.trees_draws import times_drawn
-from assay.certify.checks.trees_nodes import Held, bounds_of, held_by, medians
-from assay.certify.checks.trees_walk import leaves_of
-from assay.certify.checks.trees_witness import Seen, Stated, Tree, stated_in
+from assay.certify.checks.held_out import interval_is_exact
+from assay.certify.checks.trees_nodes import NodeContents, bounds_of, held_by, medians
+from assay.certify.checks.trees_witness import Stated, StatedTree, TreeRows, leaves_of, stated_in, times_drawn
 from assay.certify.claim import Claim, Verdict
-from assay.engines import Rows, rows_of
-from assay.numerics import Floats
+from assay.certify.registry import check
+from assay.certify.rows import CheckedRows, Floats
 
 EPS = float(np.finfo(np.float64).eps)
 
 
-def check_tree_leaves(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("tree_leaves")
+def check_tree_leaves(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """One tree: its leaves hold the rows that reach them, the training error is as stated, and the model answers as its leaves do."""
     stated = stated_in(claim, rows)
-    seen = Seen(stated, rows, None)
+    seen = TreeRows(stated, rows, None)
     if len(stated.trees) != 1:
         raise ValueError(f"{len(stated.trees)} trees where one is due")
     tree = stated.trees[0]
@@ -37,12 +40,13 @@ def check_tree_leaves(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, problem is None, problem or reason, loss, claim.kind)
 
 
-def check_forest_leaves(claim: Claim, rows: Rows, predict: Any) -> Verdict:
+@check("forest_leaves")
+def check_forest_leaves(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Every tree that the witness names: draw its rows again and compare what its leaves hold."""
     t = claim.witness
     stated = stated_in(claim, rows)
     draws = None if t["draws"] is None else int(t["draws"])
-    seen = Seen(stated, rows, draws)
+    seen = TreeRows(stated, rows, draws)
     numbers = [int(k) for k in t["trees"]]
     if not numbers or claim.value != float(len(numbers)) or len(set(numbers)) != len(numbers):
         raise ValueError("trees that are not those of the claim")
@@ -63,7 +67,7 @@ def check_forest_leaves(claim: Claim, rows: Rows, predict: Any) -> Verdict:
     return Verdict(claim.name, True, reason, float(len(numbers)), claim.kind)
 
 
-def _leaf_problem(stated: Stated, tree: Tree, seen: Seen, held: Held) -> str | None:
+def _leaf_problem(stated: Stated, tree: StatedTree, seen: TreeRows, held: NodeContents) -> str | None:
     """What is wrong with the leaves of a tree, or None."""
     leaf = tree.leaves
     weight = held.weight[leaf] * seen.unit
@@ -95,7 +99,7 @@ def _few(numbers: Floats) -> str:
     return "[" + ", ".join(f"{x:.9g}" for x in numbers[:8].tolist()) + (", …]" if len(numbers) > 8 else "]")
 
 
-def _due_numbers(stated: Stated, tree: Tree, seen: Seen, held: Held) -> tuple[Floats, Floats]:
+def _due_numbers(stated: Stated, tree: StatedTree, seen: TreeRows, held: NodeContents) -> tuple[Floats, Floats]:
     """Of every leaf the mean (or median) of its rows, and how far rounding may put it."""
     leaf = tree.leaves
     scale = seen.top if stated.criterion == "poisson" else seen.scale
@@ -106,7 +110,7 @@ def _due_numbers(stated: Stated, tree: Tree, seen: Seen, held: Held) -> tuple[Fl
     return held.mean[leaf], allowed
 
 
-def _training_loss(stated: Stated, tree: Tree, seen: Seen, held: Held) -> tuple[float, float]:
+def _training_loss(stated: Stated, tree: StatedTree, seen: TreeRows, held: NodeContents) -> tuple[float, float]:
     """(the share of the weight that is answered wrongly, or the mean squared error; how far rounding may put it)."""
     total = float(held.weight[0])
     if stated.K:
@@ -117,13 +121,78 @@ def _training_loss(stated: Stated, tree: Tree, seen: Seen, held: Held) -> tuple[
     return float(held.u @ off**2) / total, slack
 
 
-def _answer_problem(stated: Stated, tree: Tree, seen: Seen, rows: Rows, predict: Any) -> str | None:
+def _answer_problem(stated: Stated, tree: StatedTree, seen: TreeRows, rows: CheckedRows, predict: Any) -> str | None:
     """Whether the model answers rows otherwise than the leaves that they reach."""
     if predict is None:
         return None
     answers = tree.table[:, 0] if stated.classes is None else np.array(stated.classes)[tree.table.argmax(axis=1)]
     due = answers[leaves_of(stated, tree, seen, np.arange(seen.n))]
     for start, X in seen.blocks():
-        if np.any(np.asarray(predict(rows_of(X, like=rows))) != due[start : start + len(X)]):
+        if np.any(np.asarray(predict(X)) != due[start : start + len(X)]):
             return "the model answers otherwise than its leaves"
     return None
+
+
+TOLERANCE = 1e-6
+
+
+@check("out_of_bag")
+def check_out_of_bag(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
+    """Judge all rows again; the count of errors must be the same, a mean loss and its standard error up to rounding."""
+    t = claim.witness
+    stated = stated_in(claim, rows)
+    if t["draws"] is None:
+        raise ValueError("trees that saw all rows")
+    seen = TreeRows(stated, rows, int(t["draws"]))
+    lost, w = _losses(stated, seen, int(t["seed"]), int(t["draws"]), bool(t["replace"]))
+    if not len(lost):
+        raise ValueError("every row was seen by all trees")
+    loss = float(np.average(lost, weights=w))
+    error = sqrt(float(np.average((lost - loss) ** 2, weights=w)) * float((w * w).sum())) / float(w.sum())
+    problem = _problem(claim, seen, lost, loss, error)
+    what = (
+        f"{int(lost.sum())} of {len(lost)} rows wrong"
+        if stated.K
+        else f"mean squared error {loss:.6g} of {len(lost)} rows"
+    )
+    return Verdict(
+        claim.name, problem is None, problem or f"{what} again, by the trees that did not see them", loss, claim.kind
+    )
+
+
+def _losses(stated: Stated, seen: TreeRows, seed: int, draws: int, replace: bool) -> tuple[Floats, Floats]:
+    """(loss, weight) of each row that some tree did not see: zero-one of the mean of the leaves' shares, or squared."""
+    sums, count = np.zeros((seen.n, max(1, stated.K))), np.zeros(seen.n, dtype=np.int64)
+    for k, tree in enumerate(stated.trees):
+        spared = np.flatnonzero(times_drawn(seed, k, seen.n, draws, replace, seen.counted) == 0)
+        answers = tree.table / tree.table.sum(axis=1, keepdims=True) if stated.K else tree.table[:, :1]
+        sums[spared] += answers[leaves_of(stated, tree, seen, spared)]
+        count[spared] += 1
+    there = (count > 0) & (seen.weights > 0)
+    if stated.K:
+        return (sums[there].argmax(axis=1) != seen.y[there]).astype(np.float64), seen.weights[there]
+    lost: Floats = (sums[there, 0] / count[there] - (seen.y[there] + seen.pivot)) ** 2
+    return lost, seen.weights[there]
+
+
+def _problem(claim: Claim, seen: TreeRows, lost: Floats, loss: float, error: float) -> str | None:
+    t = claim.witness
+    low, high = (float(end) for end in t["interval"])
+    confidence, near = float(t["confidence"]), TOLERANCE * max(loss, error)
+    if t["rows"] != len(lost) or t["weighted"] != seen.weighted:
+        return f"{len(lost)} rows are judged (with weights: {seen.weighted}), the certificate says {t['rows']} ({t['weighted']})"
+    if claim.value is None or not abs(claim.value - loss) <= near:
+        return f"found an error of {loss:.9g}, not what is claimed"
+    if not 0.5 <= confidence < 1 or claim.bound != high:
+        return f"a confidence of {confidence:g} and a bound of {claim.bound} that cannot be"
+    if t["classes"] is not None and not seen.weighted:
+        exact = interval_is_exact(int(lost.sum()), len(lost), confidence, low, high)
+        return None if exact else f"[{low:.6g}, {high:.6g}] is not the exact interval"
+    reach = NormalDist().inv_cdf((1 + confidence) / 2) * error
+    top = min(1.0, loss + reach) if t["classes"] is not None else loss + reach
+    good = abs(low - max(0.0, loss - reach)) <= near and abs(high - top) <= near
+    return (
+        None
+        if good and abs(float(t["standard_error"]) - error) <= near
+        else f"[{low:.6g}, {high:.6g}] is not the normal interval"
+    )

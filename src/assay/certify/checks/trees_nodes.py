@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.certify.checks.trees_walk import leaves_of, levels_of, up
-from assay.certify.checks.trees_witness import Seen, Stated, Tree
-from assay.numerics import Array, Floats
+from assay.certify.checks.trees_witness import Stated, StatedTree, TreeRows, leaves_of, levels_of, up
+from assay.certify.rows import Array, Floats
 
 EPS = float(np.finfo(np.float64).eps)
 
 
-class Held(NamedTuple):
+class NodeContents(NamedTuple):
     """row, leaf (m,): the rows that the tree saw and the number of the leaf that each reaches, u (m,): their whole weights, times how
     often each was drawn. Of all nodes: rows (N,) with repetition, weight (N,), classes (N, K) in whole units (empty for numbers), mean
     (N,) of the numbers, or of being the second of two classes. levels: the nodes by depth."""
@@ -33,7 +32,7 @@ class Held(NamedTuple):
     levels: list[Array]
 
 
-def held_by(stated: Stated, tree: Tree, seen: Seen, times: Array) -> Held:
+def held_by(stated: Stated, tree: StatedTree, seen: TreeRows, times: Array) -> NodeContents:
     """Send the rows that the tree saw, each so many times, down to its leaves, and add up what the nodes hold."""
     row = np.flatnonzero((times > 0) & (seen.whole > 0))
     leaf, L = leaves_of(stated, tree, seen, row), len(tree.table)
@@ -49,12 +48,12 @@ def held_by(stated: Stated, tree: Tree, seen: Seen, times: Array) -> Held:
         np.add.at(cells, leaf * stated.K + seen.y[row], u)
         classes = up(tree, levels, cells.reshape(L, stated.K))
         second = classes[:, 1] / W if stated.K == 2 else np.zeros(len(W))
-        return Held(row, leaf, u, rows, W, classes, second, levels)
+        return NodeContents(row, leaf, u, rows, W, classes, second, levels)
     mean = _means(tree, levels, leaf, u.astype(np.float64), seen.y[row], W)
-    return Held(row, leaf, u, rows, W, np.zeros((0, 0), np.int64), mean, levels)
+    return NodeContents(row, leaf, u, rows, W, np.zeros((0, 0), np.int64), mean, levels)
 
 
-def _means(tree: Tree, levels: list[Array], leaf: Array, u: Floats, y: Floats, W: Array) -> Floats:
+def _means(tree: StatedTree, levels: list[Array], leaf: Array, u: Floats, y: Floats, W: Array) -> Floats:
     """Means of all nodes: of leaves as one of their rows plus the mean distance from it, of others from their children."""
     near = np.zeros(len(tree.table))
     near[leaf] = y
@@ -67,7 +66,7 @@ def _means(tree: Tree, levels: list[Array], leaf: Array, u: Floats, y: Floats, W
     return mean
 
 
-def bounds_of(stated: Stated, tree: Tree, held: Held) -> Floats:
+def bounds_of(stated: Stated, tree: StatedTree, held: NodeContents) -> Floats:
     """The least and the greatest answer (N, 2) of each node: a split on a column with a trend parts those of its children halfway
     between their answers."""
     bounds = np.tile([-np.inf, np.inf], (len(tree.column), 1))
@@ -109,7 +108,7 @@ def _costs(group: Array, y: Floats, u: Array, groups: int) -> Floats:
     return cost
 
 
-def gains_of(stated: Stated, tree: Tree, held: Held, y: Floats) -> Floats:
+def gains_of(stated: Stated, tree: StatedTree, held: NodeContents, y: Floats) -> Floats:
     """The gain of every split, in their order; y: the targets of the rows that the tree saw."""
     s = tree.splits
     left, right = s + 1, tree.right[s]
@@ -135,7 +134,7 @@ def class_impurity(share: Floats, criterion: str) -> Floats:
     return out
 
 
-def _absolute_impurities(tree: Tree, held: Held, y: Floats) -> Floats:
+def _absolute_impurities(tree: StatedTree, held: NodeContents, y: Floats) -> Floats:
     """u of all nodes, level by level: a row is in one node of each depth that it passes."""
     parent = np.full(len(tree.column), -1)
     parent[tree.splits + 1] = parent[tree.right[tree.splits]] = tree.splits
@@ -151,7 +150,7 @@ def _absolute_impurities(tree: Tree, held: Held, y: Floats) -> Floats:
     return u
 
 
-def leaf_impurity(stated: Stated, tree: Tree, held: Held, y: Floats) -> tuple[float, float]:
+def leaf_impurity(stated: Stated, tree: StatedTree, held: NodeContents, y: Floats) -> tuple[float, float]:
     """(u of all rows, Σ over leaves of their share times u), straight from the rows where the criterion adds up over them."""
     W, leaf = held.weight.astype(np.float64), tree.leaves
     if stated.K or stated.criterion == "poisson":
@@ -164,7 +163,7 @@ def leaf_impurity(stated: Stated, tree: Tree, held: Held, y: Floats) -> tuple[fl
     return float(held.u @ (y - held.mean[0]) ** 2 / W[0]), float(held.u @ (y - own) ** 2 / W[0])
 
 
-def slack_of(stated: Stated, seen: Seen, held: Held) -> Floats:
+def slack_of(stated: Stated, seen: TreeRows, held: NodeContents) -> Floats:
     """How far rounding may put the gain at each node: the tolerance, times the criterion's scale, times rows · heaviest / weight."""
     far = (
         64 * EPS * seen.top if stated.criterion == "absolute_error" else 0.0

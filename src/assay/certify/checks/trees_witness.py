@@ -2,6 +2,8 @@
 
 Weights are counted in whole numbers of a power of two so small that all of them together just fit 62 bits, as trees are grown:
 sums over rows are then exact in whatever order they are taken, and a row of less than half a unit counts as absent.
+
+Rows walk down a tree all a step at a time. Which rows a tree of a forest saw is drawn again: splitmix64 (Steele, Lea and Flood 2014) of (seed, tree, number of the draw).
 """
 
 from __future__ import annotations
@@ -14,9 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.certify.claim import Claim
-from assay.engines import Rows
-from assay.labels import Labels, class_multipliers
-from assay.numerics import Array, Floats
+from assay.certify.draws import GOLDEN, WORD, mixed
+from assay.certify.rows import Array, CheckedRows, Floats, codes_of
 
 LARGEST_TOLERANCE = 1e-6
 KEPT = 50_000_000  # numbers of rows that are kept from pass to pass
@@ -26,7 +27,7 @@ OF_CLASSES = ("gini", "entropy", "log_loss")
 OF_NUMBERS = ("squared_error", "absolute_error", "poisson")
 
 
-class Tree(NamedTuple):
+class StatedTree(NamedTuple):
     """A tree in preorder, one entry a node: column (−1: leaf), threshold, number of the set of categories (−1: by threshold), whether
     missing values go to the left, the children, and the number of the leaf; of the leaves their rows of the table (L, C)."""
 
@@ -66,7 +67,7 @@ def ends_of(is_leaf: Array) -> Array:
 class Stated(NamedTuple):
     """Trees and how they came about, as the witness says; levels (d,): categories of each column, first: where its codes begin."""
 
-    trees: list[Tree]
+    trees: list[StatedTree]
     sets: Array
     levels: Array
     first: Array
@@ -83,7 +84,7 @@ class Stated(NamedTuple):
         return 0 if self.classes is None else len(self.classes)
 
 
-def stated_in(claim: Claim, rows: Rows) -> Stated:
+def stated_in(claim: Claim, rows: CheckedRows) -> Stated:
     """What the witness says, refused where it cannot be."""
     t, d = claim.witness, rows.n_columns
     classes, criterion, tolerance = t["classes"], str(t["criterion"]), float(t["tolerance"])
@@ -109,7 +110,7 @@ def stated_in(claim: Claim, rows: Rows) -> Stated:
     return Stated(trees, sets, levels, first, code, classes, t["class_weight"], criterion, trend, tolerance)
 
 
-def _trees(t: dict[str, Any], d: int, width: int, sets: int) -> list[Tree]:
+def _trees(t: dict[str, Any], d: int, width: int, sets: int) -> list[StatedTree]:
     feature, cut, missing = (np.asarray(t[key]) for key in ("feature", "cut", "missing_left"))
     leaf, nodes, table = (
         np.asarray(t["leaf"]).astype(np.int64),
@@ -145,34 +146,58 @@ def _trees(t: dict[str, Any], d: int, width: int, sets: int) -> list[Tree]:
         own = slice(a, b)
         number = np.cumsum(is_leaf[own]) - 1
         rows = table[leaf[leaves[a] : leaves[b]]]
-        made.append(Tree(column[own], wide[own], by_set[own], to_left[own], right[own] - a, number, rows))
+        made.append(StatedTree(column[own], wide[own], by_set[own], to_left[own], right[own] - a, number, rows))
     return made
 
 
-class Seen:
+def class_factors(class_weight: Any, classes: list[Any], counts: Floats) -> Floats:
+    """The factor by which each class counts; "balanced": all classes with rows weigh the same, and all together as before.
+
+    A file keeps the labels of `class_weight` as text.
+    """
+    if class_weight == "balanced":
+        there = counts > 0
+        return np.where(there, counts.sum() / there.sum() / np.where(there, counts, 1.0), 1.0)
+    factors = np.ones(len(classes))
+    for name, factor in class_weight.items():
+        named = [k for k, label in enumerate(classes) if name == label] or [
+            k for k, label in enumerate(classes) if name in _texts(label)
+        ]
+        if not named:
+            raise ValueError(f"there is no class {name!r} to weigh")
+        factors[named[0]] = factor
+    return factors
+
+
+def _texts(label: Any) -> tuple[str, ...]:
+    """How a file may write a label."""
+    whole = (str(int(label)),) if isinstance(label, float) and label.is_integer() else ()
+    return (str(label), str(label).lower(), *whole) if isinstance(label, bool) else (str(label), *whole)
+
+
+class TreeRows:
     """The rows that a claim speaks of: y (n,) (classes as codes, numbers less a pivot amid them), whole weights (n,) of `unit` each, and
     their columns in blocks; top: the greatest number but for its sign.
 
     `draws`: how many rows a tree sees, by which the unit of the weights is chosen.
     """
 
-    def __init__(self, stated: Stated, rows: Rows, draws: int | None) -> None:
+    def __init__(self, stated: Stated, rows: CheckedRows, draws: int | None) -> None:
         self._rows = rows
-        pieces = [part.load() for part in rows.targets()]
+        pieces = list(rows.targets())
         if not pieces or any(p.y is None for p in pieces):
             raise ValueError("there are no rows with a target")
         y: Any = np.concatenate([p.y for p in pieces if p.y is not None])
-        w = np.concatenate([p.w for p in pieces if p.w is not None]) if rows.has_weight else None
+        w = np.concatenate([p.w for p in pieces if p.w is not None]) if pieces[0].w is not None else None
         self.n = len(y)
         self.pivot, self.top = 0.0, 1.0
         if stated.classes is None:
             self.y: Array = y.astype(np.float64)
         else:
-            labels = Labels.of(np.array(stated.classes))
-            self.y = labels.encode(y).astype(np.int64)
+            self.y = codes_of(y, stated.classes)
             if stated.class_weight is not None:
                 counts = np.bincount(self.y, weights=w, minlength=stated.K).astype(np.float64)
-                factor = class_multipliers(stated.class_weight, labels.classes, counts)[self.y]
+                factor = class_factors(stated.class_weight, stated.classes, counts)[self.y]
                 w = factor if w is None else w * factor
         self.weighted = w is not None
         self.weights: Floats = np.ones(self.n) if w is None else w
@@ -192,15 +217,14 @@ class Seen:
     def _kept(self) -> list[tuple[int, Array]] | None:
         if self.n * self._rows.n_columns > KEPT:
             return None
-        return [(b.start, b.X) for b in (part.load() for part in self._rows.blocks())]
+        return [(b.start, b.X) for b in self._rows.blocks()]
 
     def blocks(self) -> Iterator[tuple[int, Array]]:
         """(number of the first row, X) block by block; kept where they are not too many."""
         if self._kept is not None:
             yield from self._kept
             return
-        for part in self._rows.blocks():
-            block = part.load()
+        for block in self._rows.blocks():
             yield block.start, block.X
 
     @cached_property
@@ -214,3 +238,112 @@ class Seen:
 
 def _unit(greatest: float, draws: int) -> float:
     return ldexp(1.0, max(frexp(greatest)[1] + int(draws).bit_length() - BITS, LEAST))
+
+
+def category_codes(stated: Stated, x: Floats, column: Array) -> tuple[Array, Array]:
+    """The codes of categories x of their columns, and which of them are known."""
+    with np.errstate(invalid="ignore"):
+        known = (x >= 0) & (x < stated.levels[column])
+    at = stated.first[column] + np.where(known, x, 0).astype(np.int64)
+    return stated.code[np.minimum(at, len(stated.code) - 1)], known
+
+
+def goes_left(stated: Stated, tree: StatedTree, X: Array, rows: Array, node: Array) -> Array:
+    """Whether each of the rows goes to the left at its node, none of which is a leaf."""
+    column = tree.column[node]
+    x = X[rows, column].astype(np.float64)
+    left: Array = (x <= tree.cut[node]) | (np.isnan(x) & tree.missing_left[node])
+    sets = np.flatnonzero(tree.by_set[node] >= 0)
+    if len(sets):
+        at = node[sets]
+        code, known = category_codes(stated, x[sets], column[sets])
+        word = stated.sets[tree.by_set[at], code >> 6] >> (code & 63).astype(np.uint64)
+        left[sets] = np.where(known, (word & np.uint64(1)) != 0, tree.missing_left[at])
+    return left
+
+
+def step(stated: Stated, tree: StatedTree, X: Array, rows: Array, node: Array) -> Array:
+    """The nodes that rows of X (numbers `rows`) come to from their nodes."""
+    return np.where(goes_left(stated, tree, X, rows, node), node + 1, tree.right[node])
+
+
+def leaves_of(stated: Stated, tree: StatedTree, seen: TreeRows, wanted: Array) -> Array:
+    """The number of the leaf that each of the wanted rows (numbers, in order) reaches."""
+    out = np.empty(len(wanted), dtype=np.int64)
+    for start, X in seen.blocks():
+        a, b = np.searchsorted(wanted, [start, start + len(X)])
+        out[a:b] = tree.number[_down(stated, tree, X, wanted[a:b] - start)]
+    return out
+
+
+def _down(stated: Stated, tree: StatedTree, X: Array, rows: Array) -> Array:
+    """The leaf where each of the rows ends."""
+    end = np.zeros(len(rows), dtype=np.int64)
+    going = np.arange(len(rows)) if tree.column[0] >= 0 else np.zeros(0, np.int64)
+    at = np.zeros(len(going), dtype=np.int64)
+    while len(going):
+        at = step(stated, tree, X, rows[going], at)
+        on = tree.column[at] >= 0
+        end[going[~on]] = at[~on]
+        going, at = going[on], at[on]
+    return end
+
+
+def levels_of(tree: StatedTree) -> list[Array]:
+    """The nodes of each depth, from the root on."""
+    found, here = [], np.zeros(1, dtype=np.int64)
+    while len(here):
+        found.append(here)
+        split = here[tree.column[here] >= 0]
+        here = np.concatenate([split + 1, tree.right[split]])
+    return found
+
+
+def up(tree: StatedTree, levels: list[Array], of_leaves: Array) -> Array:
+    """Sums of all nodes (N, …) from those of the leaves (L, …)."""
+    sums = np.zeros((len(tree.column), *of_leaves.shape[1:]), dtype=of_leaves.dtype)
+    sums[tree.leaves] = of_leaves
+    for here in reversed(levels):
+        split = here[tree.column[here] >= 0]
+        sums[split] = sums[split + 1] + sums[tree.right[split]]
+    return sums
+
+
+TREE = 0xD1342543DE82EF95
+AT_ONCE = 1 << 22  # draws
+
+
+def _words(seed: int, tree: int, first: int, count: int) -> Array:
+    """The words of the draws first … first + count − 1 of a tree."""
+    start = np.array([(seed * int(GOLDEN) + (tree + 1) * TREE) & WORD], dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        numbers = np.arange(first + 1, first + count + 1, dtype=np.uint64)
+        return mixed(mixed(start) + numbers * GOLDEN)
+
+
+def _below(words: Array, n: Array | int) -> Array:
+    """Numbers 0 … n − 1 of random words."""
+    with np.errstate(over="ignore"):
+        return (((words >> np.uint64(32)) * np.asarray(n, dtype=np.uint64)) >> np.uint64(32)).astype(np.int64)
+
+
+def times_drawn(seed: int, tree: int, n: int, draws: int | None, replace: bool, counted: Array | None = None) -> Array:
+    """How often each of n rows was drawn, of the `counted` ones (None: of all); once each where nothing is drawn (None)."""
+    if draws is None:
+        return np.ones(n, dtype=np.int64)
+    if counted is not None and len(counted) < n:
+        times = np.zeros(n, dtype=np.int64)
+        times[counted] = times_drawn(seed, tree, len(counted), draws, replace)
+        return times
+    times = np.zeros(n, dtype=np.int64)
+    if replace:
+        for a in range(0, draws, AT_ONCE):
+            times += np.bincount(_below(_words(seed, tree, a, min(AT_ONCE, draws - a)), n), minlength=n)
+        return times
+    left, drawn = draws, []
+    for i, number in enumerate(_below(_words(seed, tree, 0, n), np.arange(n, 0, -1)).tolist()):
+        if number < left:
+            drawn.append(i)
+            left -= 1
+    times[drawn] = 1
+    return times

@@ -10,14 +10,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from assay.certify.claim import Claim
-from assay.engines import Rows
+from assay.certify.rows import CheckedRows
 
 Made = TypeVar("Made")
 
-_known: WeakKeyDictionary[Rows, tuple[bytes, Any]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[CheckedRows, tuple[bytes, Any]] = WeakKeyDictionary()
 
 
-def once(make: Callable[[dict[str, Any], Rows], Made], claim: Claim, rows: Rows) -> Made:
+def once(make: Callable[[dict[str, Any], CheckedRows], Made], claim: Claim, rows: CheckedRows) -> Made:
     """make(witness, rows), or what it gave for the same witness and rows the last time."""
     mark = _mark(claim.witness)
     known = _known.get(rows)

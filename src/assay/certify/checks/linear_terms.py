@@ -1,0 +1,201 @@
+"""Losses, penalties and bounds on intercepts for the checks of linear models, written from their definitions.
+
+A loss ℓ(z) of a score z where the truth is t (±1, or a number), its slope and curvature in z, and its conjugate
+ℓ*(u) = max_z uz − ℓ(z), infinite outside its domain (the table of Shalev-Shwartz and Zhang, JMLR 2013).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from assay.certify.rows import Array, Floats
+
+ROUNDS = 6
+
+
+class LossTerms(NamedTuple):
+    """ℓ, ℓ', ℓ'' (None: there is none), ℓ* and the nearest u in the domain of ℓ*, each of (z or u, t, width)."""
+
+    value: Callable[[Floats, Array, float], Floats]
+    slope: Callable[[Floats, Array, float], Floats]
+    curvature: Callable[[Floats, Array, float], Floats] | None
+    conjugate: Callable[[Floats, Array, float], Floats]
+    into_domain: Callable[[Floats, Array, float], Floats]
+
+
+def loss_terms(name: Any) -> LossTerms:
+    """The terms of a loss by its name."""
+    if name not in LOSSES:
+        raise ValueError(f"there is no loss {name!r}")
+    return LOSSES[name]
+
+
+def _where(inside: Array, value: Floats) -> Floats:
+    return np.where(inside, value, np.inf)
+
+
+def _sigmoid(m: Floats) -> Floats:
+    """1/(1 + e^−m) = exp(−log(1 + e^−m))."""
+    return np.exp(-np.logaddexp(0.0, -m))
+
+
+def _entropy(a: Floats) -> Floats:
+    """a log a + (1 − a) log(1 − a), 0 log 0 = 0."""
+    parts = [np.where(p > 0, p * np.log(np.where(p > 0, p, 1.0)), 0.0) for p in (a, 1.0 - a)]
+    return np.add(*parts)
+
+
+def _log_conjugate(u: Floats, t: Array, h: float) -> Floats:
+    a = -t * u
+    return _where((a >= 0) & (a <= 1), _entropy(np.clip(a, 0.0, 1.0)))
+
+
+def _hinge_conjugate(u: Floats, t: Array, h: float) -> Floats:
+    a = -t * u
+    return _where((a >= 0) & (a <= 1), -a)
+
+
+def _squared_hinge_conjugate(u: Floats, t: Array, h: float) -> Floats:
+    a = -t * u
+    return _where(a >= 0, a**2 / 4 - a)
+
+
+def _huber(z: Floats, t: Array, h: float) -> Floats:
+    r: Floats = np.abs(z - t)
+    return np.where(r <= h, r**2 / 2, h * (r - h / 2))
+
+
+def _to_unit(u: Floats, t: Array, h: float) -> Floats:
+    return np.asarray(-t * np.clip(-t * u, 0.0, 1.0))
+
+
+LOSSES = {
+    "log": LossTerms(
+        lambda z, t, h: np.logaddexp(0.0, -t * z),
+        lambda z, t, h: -t * _sigmoid(-t * z),
+        lambda z, t, h: _sigmoid(z) * _sigmoid(-z),
+        _log_conjugate,
+        _to_unit,
+    ),
+    "hinge": LossTerms(  # the slope is that of a hinge smoothed over h: any u in [−1, 0]·t gives a bound
+        lambda z, t, h: np.maximum(0.0, 1.0 - t * z),
+        lambda z, t, h: -t * np.clip((1.0 - t * z) / h, 0.0, 1.0),
+        None,
+        _hinge_conjugate,
+        _to_unit,
+    ),
+    "squared hinge": LossTerms(
+        lambda z, t, h: np.maximum(0.0, 1.0 - t * z) ** 2,
+        lambda z, t, h: -2.0 * t * np.maximum(0.0, 1.0 - t * z),
+        lambda z, t, h: 2.0 * (t * z < 1.0),
+        _squared_hinge_conjugate,
+        lambda u, t, h: -t * np.maximum(-t * u, 0.0),
+    ),
+    "squared": LossTerms(
+        lambda z, t, h: (z - t) ** 2 / 2,
+        lambda z, t, h: z - t,
+        lambda z, t, h: np.ones(z.shape),
+        lambda u, t, h: u**2 / 2 + u * t,
+        lambda u, t, h: u,
+    ),
+    "huber": LossTerms(
+        _huber,
+        lambda z, t, h: np.clip(z - t, -h, h),
+        lambda z, t, h: (np.abs(z - t) <= h).astype(np.float64),
+        lambda u, t, h: _where(np.abs(u) <= h, u**2 / 2 + u * t),
+        lambda u, t, h: np.clip(u, -h, h),
+    ),
+}
+
+
+def softmax_terms(z: Floats, codes: Array) -> tuple[Floats, Floats, Floats]:
+    """Loss, u and ℓ*(u) of each row; u + e_y are probabilities, ℓ* their negative entropy."""
+    rows = np.arange(len(z))
+    ahead = z - z[rows, codes][:, None]
+    top = ahead.max(axis=1)
+    q = np.exp(ahead - top[:, None])
+    own = q[rows, codes]
+    q[rows, codes] = 0.0
+    loss = top + np.log1p((own - 1.0) + q.sum(axis=1))  # a small loss keeps its digits: then top = 0, own = 1
+    q[rows, codes] = own
+    q /= q.sum(axis=1, keepdims=True)
+    u = q.copy()
+    u[rows, codes] -= 1.0
+    entropy = np.where(q > 0, q * np.log(np.where(q > 0, q, 1.0)), 0.0).sum(axis=1)
+    return loss, u, entropy
+
+
+class Strengths(NamedTuple):
+    """Ω(w, b) = l1 Σ|w_j| + ½ l2 Σ w_j² + ½ bias b²; weights (…, d + 1) end with the intercept."""
+
+    l1: float
+    l2: float
+    bias: float
+
+    def value(self, w: Floats) -> float:
+        """Ω(w, b)."""
+        inner, b = w[..., :-1], w[..., -1]
+        return float(self.l1 * np.abs(inner).sum() + self.l2 * (inner**2).sum() / 2 + self.bias * (b**2).sum() / 2)
+
+    def into_domain(self, g: Floats) -> float:
+        """The largest ρ ≤ 1 with Ω*(ρg) finite: without l2, |ρg_j| ≤ l1 is needed."""
+        most = float(np.abs(g[..., :-1]).max(initial=0.0))
+        return self.l1 / most if self.l2 == 0 < self.l1 < most else 1.0
+
+    def conjugate(self, g: Floats) -> float:
+        """Ω*(g) = Σ (|g_j| − l1)₊²/2l2 + g_b²/2bias for g in its domain, where what has no l2 adds nothing."""
+        beyond = np.maximum(np.abs(g[..., :-1]) - self.l1, 0.0)
+        inner = float((beyond**2).sum()) / (2 * self.l2) if self.l2 > 0 else 0.0
+        return inner + (float((g[..., -1] ** 2).sum()) / (2 * self.bias) if self.bias > 0 else 0.0)
+
+    def free(self, d: int) -> Array:
+        """Which of d weights and the intercept have no penalty."""
+        return np.append(np.full(d, self.l1 == 0 and self.l2 == 0), self.bias == 0)
+
+
+def intercept_cost(slope: float, gap: float, value: float, far: Callable[[float], float]) -> float:
+    """What a bound loses by Σ c u = `slope` ≠ 0 in a free intercept: |slope|·|b*|, for −Σ c u b* is left in it.
+
+    `far(fall)` bounds |b*| of a minimum that is lower than `value` by `fall` at most. The fall is at most `value`, as the
+    objective is never negative; and at most the gap with the cost that was found, so that each round finds a lesser one.
+    """
+    if slope == 0:
+        return 0.0
+    fall = value
+    cost = slope * far(fall)
+    for _ in range(ROUNDS):
+        fall = float(np.minimum(fall, max(gap, 0.0) + cost))
+        cost = slope * far(fall)
+    return cost
+
+
+def mean_score(s: Strengths, value: float, fall: float, mean: Floats, w: Floats, pair: int = 1) -> float:
+    """A bound on |x̄·w*| at a minimum no more than `fall` below F(w) = `value`; `pair` = 2: w is the difference of two weights.
+
+    By Ω(w*) ≤ F: ‖w*‖₁ ≤ F/l1 and ½l2‖w*‖² ≤ F. By strong convexity: ½l2‖w − w*‖² ≤ F(w) − F(w*) ≤ fall. A difference of two
+    vectors has at most twice the square of both together.
+    """
+    length, bounds = float(np.linalg.norm(mean)), [np.inf]
+    if s.l1 > 0:
+        bounds.append(float(np.abs(mean).max(initial=0.0)) * value / s.l1)
+    if s.l2 > 0:
+        bounds.append(length * np.sqrt(2 * pair * value / s.l2))
+        bounds.append(abs(float(mean @ w)) + length * np.sqrt(2 * pair * fall / s.l2))
+    return float(np.min(bounds))
+
+
+def least_margin(name: str, mean_loss: float) -> float:
+    """The least m̄ of rows that lose `mean_loss` on average at most: ℓ(m̄) ≤ mean of ℓ(m), by Jensen's inequality."""
+    if name == "log":  # log(1 + e^−m) = L
+        return float(-np.log(np.expm1(mean_loss))) if mean_loss < 700 else -mean_loss
+    if name not in ("hinge", "squared hinge"):
+        raise ValueError(f"there is no loss {name!r} of margins")
+    return 1.0 - mean_loss if name == "hinge" else 1.0 - float(np.sqrt(mean_loss))
+
+
+def farthest_target(name: str, mean_loss: float, width: float) -> float:
+    """The most |z̄ − t̄| of rows that lose `mean_loss` on average at most: r²/2 = L, or h|r| − h²/2 ≤ L for Huber's loss."""
+    return mean_loss / width + width / 2 if name == "huber" else float(np.sqrt(2 * mean_loss))

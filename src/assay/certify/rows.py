@@ -1,0 +1,149 @@
+"""What a checker reads: blocks of plain arrays. Nothing that fits a model uses this page, so that no fault of theirs is shared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Floats = NDArray[Any]  # float64 or float32
+
+
+@dataclass(frozen=True, eq=False)
+class CsrBlock:
+    """Sparse rows: X[i, indices[a:b]] = data[a:b] with a, b = indptr[i], indptr[i + 1]; every other entry is zero."""
+
+    data: Array
+    indices: Array
+    indptr: Array
+    n_columns: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.indptr) - 1, self.n_columns
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    def __getitem__(self, rows: slice | Array) -> CsrBlock:
+        """Some rows, by a slice, a mask or their numbers."""
+        at = np.arange(len(self))[rows]
+        length = self.indptr[at + 1] - self.indptr[at]
+        indptr = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
+        kept = np.arange(indptr[-1]) + np.repeat(self.indptr[at] - indptr[:-1], length)
+        return CsrBlock(self.data[kept], self.indices[kept], indptr, self.n_columns)
+
+    def row_numbers(self) -> Array:
+        """The row of each kept entry."""
+        return np.repeat(np.arange(len(self)), np.diff(self.indptr))
+
+    def with_data(self, data: Array) -> CsrBlock:
+        """Other numbers in the same places."""
+        return CsrBlock(data, self.indices, self.indptr, self.n_columns)
+
+    def columns(self, wanted: Array) -> CsrBlock:
+        """The columns `wanted` (rising numbers) alone, numbered anew."""
+        place = np.full(self.n_columns, -1)
+        place[wanted] = np.arange(len(wanted))
+        at = place[self.indices]
+        length = np.bincount(self.row_numbers()[at >= 0], minlength=len(self))
+        indptr = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
+        return CsrBlock(self.data[at >= 0], at[at >= 0], indptr, len(wanted))
+
+    def toarray(self) -> Array:
+        """All entries, zeros too."""
+        dense = np.zeros(self.shape, dtype=self.data.dtype)
+        dense[self.row_numbers(), self.indices] = self.data
+        return dense
+
+
+class RowBlock(NamedTuple):
+    """Some consecutive rows: X (m, d), an array or a `CsrBlock`; y (m,), w (m,); the first row's number."""
+
+    X: Any
+    y: Array | None
+    w: Array | None
+    start: int
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedRows:
+    """The rows that a claim speaks of. `read()` gives all blocks in order, as often as it is called.
+
+    `read_targets` gives targets and weights alone, where that is cheaper.
+    """
+
+    read: Callable[[], Iterator[RowBlock]]
+    n_columns: int
+    n_rows: int | None = None
+    sparse: bool = False
+    read_targets: Callable[[], Iterator[RowBlock]] | None = None
+
+    def blocks(self) -> Iterator[RowBlock]:
+        """All blocks in order."""
+        return self.read()
+
+    def targets(self) -> Iterator[RowBlock]:
+        """Targets and weights, in pieces of any length."""
+        return self.read() if self.read_targets is None else self.read_targets()
+
+
+def times(X: Any, w: Floats) -> Floats:
+    """X·w for dense or sparse rows, w (d,) or (d, K)."""
+    if not isinstance(X, CsrBlock):
+        return np.asarray(X @ w)
+    W = w if w.ndim == 2 else w[:, None]
+    out = [np.bincount(X.row_numbers(), X.data * column[X.indices], minlength=len(X)) for column in W.T]
+    return np.stack(out, axis=1) if w.ndim == 2 else out[0]
+
+
+def back(X: Any, r: Floats) -> Floats:
+    """Xᵀ·r for dense or sparse rows, r (n,) or (n, K)."""
+    if not isinstance(X, CsrBlock):
+        return np.asarray(X.T @ r)
+    R = r if r.ndim == 2 else r[:, None]
+    rows = X.row_numbers()
+    out = [np.bincount(X.indices, X.data * column[rows], minlength=X.shape[1]) for column in R.T]
+    return np.stack(out, axis=1) if r.ndim == 2 else out[0]
+
+
+def sizes(X: Any) -> Any:
+    """|x| of every entry."""
+    return X.with_data(np.abs(X.data)) if isinstance(X, CsrBlock) else np.abs(X)
+
+
+def codes_of(y: Array, classes: list[Any]) -> Array:
+    """The number of each label among the classes; a label that is none of them is refused."""
+    codes = np.full(len(y), -1)
+    for k, label in enumerate(classes):
+        codes[y == label] = k
+    if (codes < 0).any():
+        raise ValueError("the rows hold classes that the witness does not know")
+    return codes
+
+
+class CountedRows(NamedTuple):
+    """All rows of positive weight: X, target (codes or numbers), weights, and their numbers in the whole table of n rows."""
+
+    X: Floats
+    y: Floats
+    w: Floats
+    number: Array
+    n: int
+
+
+def counted_rows(rows: CheckedRows, classes: list[Any] | None) -> CountedRows:
+    """The rows of positive weight as one table; classes: None for a target of numbers."""
+    blocks = list(rows.blocks())
+    X = np.concatenate([np.asarray(b.X, dtype=np.float64) for b in blocks])
+    w = np.concatenate([np.ones(len(b.X)) if b.w is None else b.w for b in blocks])
+    if any(b.y is None for b in blocks):
+        raise ValueError("the rows have no target")
+    y = np.concatenate([np.asarray(b.y) for b in blocks])
+    there = w > 0
+    target = y[there] if classes is None else codes_of(y[there], classes)
+    return CountedRows(X[there], target.astype(np.float64), w[there], np.flatnonzero(there), len(X))
