@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from assay.server.bodies import Body, Stock
-from assay.server.refusal import Refusal
+from assay.server.replies import Refusal
 from tests.server.running import Running, read_all, serving
 
 ROW = b'[{"age": 41, "income": 1, "member": true, "plan": "pro"}]'
@@ -87,8 +87,8 @@ def test_an_old_client_gets_its_connection_closed_unless_it_asks(server: Running
         (b"GET /v2 HTTP/1.1\r\n\r\n", 400),  # no Host
         (b"GET /v2 HTTP/9.9\r\nHost: x\r\n\r\n", 400),
         (b"GET /v2 HTTP/1.1\r\nHost: x\r\nUpgrade: h2c\r\nConnection: Upgrade, close\r\n\r\n", 200),  # it may be left aside
-        (b"CONNECT a:1 HTTP/1.1\r\nHost: x\r\n\r\n", 404),
-        (b"CONNECT a:1 HTTP/1.1\r\nHost: x\r\nContent-Length: 40\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\nGET /v2 HTTP/1.1\r\nHost: x\r\n\r\n", 404),
+        (b"CONNECT a:1 HTTP/1.1\r\nHost: x\r\n\r\n", 400),
+        (b"CONNECT a:1 HTTP/1.1\r\nHost: x\r\nContent-Length: 40\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\nGET /v2 HTTP/1.1\r\nHost: x\r\n\r\n", 400),
         (b"GET /v2 HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n", 400),
         (b"POST /models/linear/predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 501),
         (b"POST /models/linear/predict HTTP/1.0\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),

@@ -14,8 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.server.expected import NotPlain
-from assay.server.quick_rows import PIECE
+from assay.server.decoding import PIECE, NotPlain
 from assay.server.served import Served
 from assay.tables.bodies import source_of_columns
 from tests.server.conftest import COLUMNS, customers
