@@ -46,6 +46,7 @@ class Held(SimpleNamespace):
 async def _sent(*arrivals: bytes) -> bytes:
     """What goes out where the first arrival is begun with before the others come."""
     held, sent, transport = Held(), bytearray(), Mock()
+    transport.writelines = lambda parts: sent.extend(b"".join(parts))
     transport.write, transport.is_closing.return_value = sent.extend, False
     transport.get_extra_info.return_value = None
     config = uvicorn.Config(held, http=LimitedProtocol, interface="asgi3", ws="none", log_config=None)

@@ -17,8 +17,8 @@ import pytest
 
 from assay.cli.app import run
 from tests.server.running import LIMIT, Running, serving
-from tests.server.test_life import wait_until
 from tests.server.test_life import model as model_file
+from tests.server.test_life import wait_until
 
 ROWS = [[1.0, 2.0, 3.0]]
 

@@ -66,6 +66,7 @@ class Admission:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="assay-serve")
         self._waiting: deque[tuple[Work, asyncio.Future[Reply]]] = deque()
         self._scheduled = False
+        self._drained = 0.0
 
     def soon(self, work: Work) -> asyncio.Future[Reply]:
         """Answer a small request in the event loop; the caller has asked `light.admit()`."""
@@ -73,13 +74,14 @@ class Admission:
         answer = self._loop.create_future()
         self._waiting.append((work, answer))
         if not self._scheduled:
-            self._scheduled = True
+            self._scheduled, self._drained = True, perf_counter()
             self._loop.call_soon(self._drain)
         return answer
 
     def _drain(self) -> None:
-        start = perf_counter()
-        until = start + SLICE
+        """Answer for a while; what else the event loop did meanwhile, such as refusing, counts as time that answers take."""
+        now, start = perf_counter(), self._drained
+        until = now + min(max(SLICE, now - start), SHORT)  # at least half of the time is for answers
         waiting, lane = self._waiting, self.light
         while waiting and start < until:
             work, answer = waiting.popleft()
@@ -88,7 +90,7 @@ class Admission:
             lane.over()
             lane.took(end - start)
             start = end
-        self._scheduled = bool(waiting)
+        self._drained, self._scheduled = start, bool(waiting)
         if waiting:
             self._loop.call_soon(self._drain)
 

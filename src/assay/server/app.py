@@ -157,7 +157,7 @@ class Service:
         if length > self.settings.max_bytes:
             raise too_large(self.settings.max_bytes)
         if route.endpoint.method == "POST":
-            body_form(request)
+            request.form = body_form(request)
             answer_form(request)
             if length > LIGHT and not self.admission.heavy.admit():
                 raise too_busy()
@@ -169,8 +169,7 @@ class Service:
         assert request.route is not None
         served = self.catalogue.find(request.route.model, request.route.version)
         request.model = served.name
-        form = body_form(request)
-        small = request.body.size <= LIGHT and form in EASY and b"content-encoding" not in request.headers
+        small = request.body.size <= LIGHT and request.form in EASY and b"content-encoding" not in request.headers
         light = small and served.seconds < SLOW
         if not (self.admission.light if light else self.admission.heavy).admit():
             raise too_busy()
@@ -180,7 +179,7 @@ class Service:
                 return NOBODY
             start = perf_counter()
             try:
-                reply = self._compute(served, request, form)
+                reply = self._compute(served, request)
             except BaseException as error:
                 reply = self._refused(request, error)
             if small:
@@ -201,16 +200,16 @@ class Service:
             text = f"The answer took longer than {limit:g} seconds: send fewer rows at a time."
             raise Refusal(503, text, RETRY, last=True) from None
 
-    def _compute(self, served: Served, request: Request, form: str) -> Reply:
+    def _compute(self, served: Served, request: Request) -> Reply:
         body = self._plain_body(request)
         try:
             if not body.size:
                 raise Refusal(400, "The body is empty: send rows, or tensors.")
-            if form == "tensors":
+            if request.form == "tensors":
                 header_length = request.headers.get(HEADER_LENGTH.encode())
                 return infer(served, body.whole(), header_length, self.settings.max_rows)
             wanted = wanted_of(served, request)
-            return predict(served, body, form, answer_form(request), wanted, self.settings.max_rows)
+            return predict(served, body, request.form, answer_form(request), wanted, self.settings.max_rows)
         except msgspec.DecodeError as error:
             at = re.search(r"\(byte ([0-9]+)\)", str(error))
             if at and NO_NUMBER.match(body.whole(), max(0, int(at[1]) - 1)):

@@ -13,7 +13,7 @@ from assay.server.request import Request
 from assay.server.schemas import ListedModel, Live, ModelReady, Models, Ready, ServerMetadata
 
 if TYPE_CHECKING:
-    from assay.server.service import Service
+    from assay.server.app import Service
 
 EXTENSIONS = ["binary_tensor_data"]
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"

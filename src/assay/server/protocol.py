@@ -38,6 +38,8 @@ class LimitedProtocol(HttpToolsProtocol):
         self._deaf = self._ended = self._stopping = False
         self._running: RequestResponseCycle | None = None
         self._again = b""
+        self._answer_head = b""
+        self._head_sent = False
         self._fresh()
 
     def _fresh(self) -> None:
@@ -48,7 +50,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self.write, self.is_closing = transport.write, transport.is_closing
+        self.is_closing = transport.is_closing
         if len(self.connections) > self._settings.max_connections:
             self.refuse(Refusal(503, "There are too many connections: try again in a second.", RETRY, last=True))
 
@@ -196,15 +198,33 @@ class LimitedProtocol(HttpToolsProtocol):
         self.cycle.keep_alive = self.cycle.more_body = False
         self.cycle.message_event.set()
 
+    def write(self, data: bytes) -> None:
+        """Send; the head of an answer waits for what follows it: one call of the system for both."""
+        head, self._answer_head = self._answer_head, b""
+        if head:
+            self.transport.writelines((head, data))
+        elif self._running is not None and self._running.response_started and not self._head_sent:
+            self._answer_head, self._head_sent = data, True
+        else:
+            self.transport.write(data)
+
     def on_response_complete(self) -> None:
+        self._flush()
+        self._head_sent = False
         self._answered = monotonic()
         self._running = self.pipeline[-1][0] if self.pipeline else None
         super().on_response_complete()
         if self._ended and self._running is None:
             self.close()
 
+    def _flush(self) -> None:
+        if self._answer_head:  # of an answer without a body
+            self.transport.write(self._answer_head)
+            self._answer_head = b""
+
     def close(self) -> None:
         """Close once the answer is out; a sender in the middle of a body is read to its end for a moment."""
+        self._flush()
         self._leaving = monotonic()
         self.pipeline.clear()
         unread = (self._deaf or self._head_done) and not self._ended

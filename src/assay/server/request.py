@@ -32,6 +32,7 @@ class Request:
     started: float
     headers: dict[bytes, bytes] = field(default_factory=dict)
     route: Route | None = None
+    form: str = ""  # of the body
     model: str = ""
     aside: bool = False  # a thread has its body
 

@@ -109,11 +109,15 @@ def serve(
                 connection.transport.abort()
             service.stopping = server.should_exit = True
 
+        def orphaned() -> None:
+            loop.remove_reader(parent)
+            stop()
+
         loop.set_exception_handler(lambda _, what: log.tell("error", error=str(what.get("exception", what["message"]))))
         for number in signals:
             loop.add_signal_handler(number, stop)
         if parent is not None:
-            loop.add_reader(parent, lambda: (loop.remove_reader(parent), stop()))
+            loop.add_reader(parent, orphaned)
         await _until_stopped(service, server, listeners)
 
     try:
