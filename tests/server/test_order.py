@@ -22,8 +22,8 @@ def ask(name: str) -> bytes:
 class Held(SimpleNamespace):
     """An application that answers when it is told to, with the path or the words of a refusal."""
 
-    def __init__(self) -> None:
-        super().__init__(settings=ServerSettings(), asked=[])
+    def __init__(self, most: int) -> None:
+        super().__init__(settings=ServerSettings(max_connections=most), asked=[])
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         told = asyncio.Event()
@@ -43,9 +43,9 @@ class Held(SimpleNamespace):
                 self.asked.pop(0).set()
 
 
-async def _sent(*arrivals: bytes) -> bytes:
+async def _sent(*arrivals: bytes, most: int = 9) -> bytes:
     """What goes out where the first arrival is begun with before the others come."""
-    held, sent, transport = Held(), bytearray(), Mock()
+    held, sent, transport = Held(most), bytearray(), Mock()
     transport.writelines = lambda parts: sent.extend(b"".join(parts))
     transport.write, transport.is_closing.return_value = sent.extend, False
     transport.get_extra_info.return_value = None
@@ -59,9 +59,9 @@ async def _sent(*arrivals: bytes) -> bytes:
     return bytes(sent)
 
 
-def sent(*arrivals: bytes) -> bytes:
+def sent(*arrivals: bytes, **how: int) -> bytes:
     with ThreadPoolExecutor(1) as elsewhere:  # this thread may have a loop already, of a browser
-        return elsewhere.submit(asyncio.run, _sent(*arrivals)).result()
+        return elsewhere.submit(asyncio.run, _sent(*arrivals, **how)).result()
 
 
 def test_no_request_overtakes_one_that_waits() -> None:
@@ -75,3 +75,9 @@ def test_the_refusal_of_a_bad_request_waits_for_the_answers_before_it() -> None:
     places = [found.index(words) for words in (b"/first", b"/second", b"is not HTTP/1.1")]
     assert places == sorted(places)
     assert b"/third" not in found
+
+
+def test_one_connection_too_many_is_told_so_and_not_read() -> None:
+    found = sent(ask("first"), most=0)
+    assert b"too many connections" in found
+    assert b"/first" not in found

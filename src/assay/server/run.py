@@ -140,7 +140,7 @@ def _server(service: Service, ready: Callable[[], None]) -> Any:
 
     from assay.server.protocol import IDLE, LimitedProtocol
 
-    class Server(uvicorn.Server):
+    class SignallessServer(uvicorn.Server):
         def capture_signals(self) -> Any:
             return nullcontext()
 
@@ -162,7 +162,7 @@ def _server(service: Service, ready: Callable[[], None]) -> Any:
         if isinstance(error, ssl.SSLError):
             why = f"no PEM file of a certificate with its key, without a password: {error.reason or why}"
         raise AssayError(f"--certfile {settings.certfile!r} cannot be used ({why.lower()}).") from None
-    server = Server(config)
+    server = SignallessServer(config)
     service.connections = server.server_state.connections
     return server
 
@@ -182,12 +182,12 @@ async def _until_stopped(service: Service, server: Any, listeners: list[socket.s
 def _told_of_warnings(log: AccessLog) -> Iterator[None]:
     """Warnings, and errors of the server itself, as lines of JSON like all others."""
 
-    class Handler(logging.Handler):
+    class TellingHandler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             error = record.exc_info[1] if record.exc_info else None
             log.tell("error", error=record.getMessage().strip() + (f": {error!r}" if error else ""))
 
-    handler, logger = Handler(), logging.getLogger("uvicorn")
+    handler, logger = TellingHandler(), logging.getLogger("uvicorn")
     logger.addHandler(handler)
     logger.propagate = False
     try:

@@ -8,10 +8,13 @@ import socket
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from assay.errors import AssayError
 from assay.server.app import ServerSettings
@@ -25,21 +28,21 @@ def supervise(
     path: Path, settings: ServerSettings, listeners: list[socket.socket], ready: Callable[[list[str]], None]
 ) -> None:
     """Serve by `settings.workers` processes until SIGTERM or SIGINT; a second signal waits for nobody."""
-    supervisor = Supervisor(path, settings, listeners)
-    before = {number: signal.signal(number, supervisor.stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    workers = ServerWorkers(path, settings, listeners)
+    before = {number: signal.signal(number, workers.stop) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
-        ready(supervisor.start())
-        supervisor.watch()
+        ready(workers.start())
+        workers.watch()
     except AssayError:
-        if not supervisor.stopping:
+        if not workers.stopping:
             raise
     finally:
-        supervisor.end()
+        workers.end()
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
-class Worker:
+class ServerWorker:
     """A process that serves; it says when it does (the names of its models) or why it cannot, and ends when its pipe does."""
 
     def __init__(self, number: int, path: Path, settings: ServerSettings, listeners: list[socket.socket]) -> None:
@@ -59,21 +62,38 @@ class Worker:
             raise found
         return found  # type: ignore[no-any-return]
 
+    def end(self) -> str:
+        """Why it ended, as far as it said so."""
+        found = None
+        self.process.join()
+        with suppress(EOFError, OSError):
+            while self.pipe.poll():
+                found = self.pipe.recv()
+        self.pipe.close()
+        return str(found).strip() if isinstance(found, Exception) else f"exit code {self.process.exitcode}"
 
-class Supervisor:
+
+class ServerWorkers:
     """The workers of one address."""
 
     def __init__(self, path: Path, settings: ServerSettings, listeners: list[socket.socket]) -> None:
         threads = max(1, settings.threads // settings.workers)
         self._arguments = path, replace(settings, threads=threads), listeners
-        self._workers: list[Worker] = []
+        self._workers: list[ServerWorker] = []
         self.stopping = False
 
     def start(self) -> list[str]:
         """The names of the models, once all workers serve."""
-        self._workers = [Worker(number, *self._arguments) for number in range(1, self._arguments[1].workers + 1)]
+        for number in range(1, self._arguments[1].workers + 1):
+            self._begin(number)
         names = [worker.names() for worker in self._workers]
         return names[0]
+
+    def _begin(self, number: int) -> None:
+        worker = ServerWorker(number, *self._arguments)
+        self._workers.append(worker)
+        if self.stopping:  # since a moment ago
+            worker.process.terminate()
 
     def stop(self, *_: Any) -> None:
         """Tell all workers; told twice they wait for nobody."""
@@ -86,20 +106,19 @@ class Supervisor:
         while self._workers:
             ended = wait([worker.process.sentinel for worker in self._workers])
             for worker in [w for w in self._workers if w.process.sentinel in ended]:
-                worker.process.join()
-                worker.pipe.close()
+                why = worker.end()
                 self._workers.remove(worker)
                 if not self.stopping:
-                    print(f'{{"event":"worker died","worker":{worker.number}}}', file=sys.stderr, flush=True)
+                    line = {"event": "worker died", "worker": worker.number, "error": why}
+                    print(msgspec.json.encode(line).decode(), file=sys.stderr, flush=True)
                     time.sleep(PAUSE)
                 if not self.stopping:
-                    self._workers.append(Worker(worker.number, *self._arguments))
+                    self._begin(worker.number)
 
     def end(self) -> None:
         for worker in self._workers:
             worker.process.kill()
-            worker.process.join()
-            worker.pipe.close()
+            worker.end()
 
 
 def _work(
