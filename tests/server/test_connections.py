@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from assay.server.bodies import Body, Stock
-from assay.server.refusal import Refusal
+from assay.server.replies import Refusal
 from tests.server.running import Running, read_all, serving
 
 ROW = b'[{"age": 41, "income": 1, "member": true, "plan": "pro"}]'
@@ -76,7 +76,7 @@ def test_an_old_client_gets_its_connection_closed_unless_it_asks(server: Running
     with server.connect() as connection:
         for _ in range(2):
             connection.sendall(b"GET /v2 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
-            assert b"keep-alive" in connection.recv(65536)
+            assert b"connection: keep-alive" in connection.recv(65536)
 
 
 @pytest.mark.parametrize(
@@ -87,8 +87,8 @@ def test_an_old_client_gets_its_connection_closed_unless_it_asks(server: Running
         (b"GET /v2 HTTP/1.1\r\n\r\n", 400),  # no Host
         (b"GET /v2 HTTP/9.9\r\nHost: x\r\n\r\n", 400),
         (b"GET /v2 HTTP/1.1\r\nHost: x\r\nUpgrade: h2c\r\nConnection: Upgrade, close\r\n\r\n", 200),  # it may be left aside
-        (b"CONNECT a:1 HTTP/1.1\r\nHost: x\r\n\r\n", 404),
-        (b"CONNECT a:1 HTTP/1.1\r\nHost: x\r\nContent-Length: 40\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\nGET /v2 HTTP/1.1\r\nHost: x\r\n\r\n", 404),
+        (b"CONNECT a:1 HTTP/1.1\r\nHost: x\r\n\r\n", 400),
+        (b"CONNECT a:1 HTTP/1.1\r\nHost: x\r\nContent-Length: 40\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\nGET /v2 HTTP/1.1\r\nHost: x\r\n\r\n", 400),
         (b"GET /v2 HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n", 400),
         (b"POST /models/linear/predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 501),
         (b"POST /models/linear/predict HTTP/1.0\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
@@ -99,6 +99,12 @@ def test_an_old_client_gets_its_connection_closed_unless_it_asks(server: Running
         (b"POST /models/linear/predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99999999999\r\n\r\n", 413),
         (b"POST /models/linear/predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
         (b"POST /models/linear/predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400),
+        (b"POST /models/linear/predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\n[1]\n", 400),
+        (b"POST /models/linear/predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: +3\r\n\r\n[1]", 400),
+        (b"POST /models/linear/predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding : chunked\r\n\r\n0\r\n\r\n", 400),
+        (b"POST /models/linear/predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n", 400),
+        (b"GET /v2 HTTP/1.1\r\nHost: x\r\n Folded: y\r\n\r\n", 400),
+        (b"GET /v2 HTTP/1.1\r\nHost: x\r\nA: b\0c\r\n\r\n", 400),
         (b"DELETE /models/linear/predict HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 405),
     ],
 )  # fmt: skip

@@ -16,7 +16,7 @@ import pytest
 from assay.errors import TooLargeError
 from assay.server.bodies import Body
 from assay.server.predict import predict
-from assay.server.refusal import refusal_of
+from assay.server.replies import refusal_of
 from assay.server.served import Served
 from assay.tables.sources.arrow_messages import held_by
 from tests.server.conftest import customers

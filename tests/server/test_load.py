@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.server.gate import LONGER, SHORT, Lane
+from assay.server.admission import LONGER, SHORT, Lane
 from tests.server.conftest import customers
 from tests.server.running import Running, serving
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import Unsatisfiable
 
-from assay.server.places import place_of
+from assay.server.routes import route_of
 from tests.server.running import Running, serving
 
 
@@ -26,7 +26,7 @@ def test_the_document_is_valid_openapi_3_1(server: Running) -> None:
 def test_every_path_of_the_document_is_there_and_the_methods_agree(server: Running) -> None:
     document = server.ask("/openapi.json").json()
     for path, operations in document["paths"].items():
-        place = place_of(path.encode())
+        place = route_of(path.encode())
         assert place is not None, path
         assert [place.endpoint.method.lower()] == list(operations)
 

@@ -30,6 +30,9 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 @click.option(
     "--jobs", type=click.IntRange(min=1), help="Threads for large requests (default: all this process may use)."
 )
+@click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Processes that answer.")
+@click.option("--certfile", type=click.Path(exists=True, dir_okay=False), help="Certificate (PEM): answer over TLS.")
+@click.option("--keyfile", type=click.Path(exists=True, dir_okay=False), help="Its key, if not in the same file.")
 @speaking("serve")
 def command(
     models: str,
@@ -41,6 +44,9 @@ def command(
     timeout: float,
     queue: int,
     jobs: int | None,
+    workers: int,
+    certfile: str | None,
+    keyfile: str | None,
     shell: Shell,
 ) -> None:
     """Answer requests with the model of a file, or with all models (*.assay) of a folder.
@@ -54,8 +60,8 @@ def command(
     curl localhost:8080/predict -H 'content-type: application/json' -d '[{"age": 41, "plan": "basic"}]'
     """
     from assay.engines.threads import worker_count
+    from assay.server.app import ServerSettings
     from assay.server.run import run
-    from assay.server.settings import Settings
 
     path = Path(models)
     if not path.exists():
@@ -64,9 +70,11 @@ def command(
         )
     if token == "":
         raise click.UsageError("--token is empty: give a secret, or leave it out.")
+    if keyfile is not None and certfile is None:
+        raise click.UsageError("--keyfile needs --certfile: give the certificate too.")
     if token is None and host not in LOOPBACK:
         shell.note(f"anyone who reaches {host} can ask: give --token SECRET to let in those who know it")
-    settings = Settings(
+    settings = ServerSettings(
         host=host,
         port=port,
         token=token,
@@ -76,6 +84,9 @@ def command(
         queue=queue,
         threads=jobs or worker_count(),
         access_log=not shell.quiet,
+        workers=workers,
+        certfile=certfile,
+        keyfile=keyfile,
     )
 
     def started(url: str, names: list[str]) -> None:

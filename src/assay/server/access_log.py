@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections import deque
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,6 +16,7 @@ import msgspec
 
 EVERY = 0.1  # seconds
 MOST = 50_000  # lines held
+WHOLE = 4096  # bytes that a pipe takes in one piece: lines of several processes do not mix
 
 
 class AccessLog:
@@ -58,13 +60,25 @@ class AccessLog:
         if self._lost:
             lines.append(self._encode({"event": "log lines lost", "count": self._lost}))
             self._lost = 0
-        if lines:
-            try:
-                sys.stderr.buffer.write(b"\n".join(lines) + b"\n")
+        try:
+            for piece in _pieces(lines):
+                sys.stderr.buffer.write(piece)
                 sys.stderr.buffer.flush()
-            except (OSError, ValueError):  # nobody listens any more
-                self._requests = False
+        except (OSError, ValueError):  # nobody listens any more
+            self._requests = False
 
     def close(self) -> None:
         self._over.set()
         self._thread.join(timeout=1.0)
+
+
+def _pieces(lines: list[bytes]) -> Iterator[bytes]:
+    """Whole lines, as many at a time as a pipe takes in one piece."""
+    piece = b""
+    for line in lines:
+        if piece and len(piece) + len(line) >= WHOLE:
+            yield piece
+            piece = b""
+        piece += line + b"\n"
+    if piece:
+        yield piece

@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.engines import Rows
 from assay.numerics import Array
-from assay.server.refusal import Refusal
+from assay.server.replies import Refusal
 
 Answer = dict[str, Array]
 KNOWN = ("label", "value", "probabilities", "decision", "abstained", "neighbours", "distances")

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any
 
-from assay.server.refusal import RETRY, Refusal
+from assay.server.replies import RETRY, Refusal
 
 IN_MEMORY = 8 << 20
 PIECE = 1 << 16

@@ -11,12 +11,11 @@ import numpy as np
 from assay.engines import Rows
 from assay.numerics import Array
 from assay.server.answers import Wanted
-from assay.server.expected import Expected
-from assay.server.refusal import Refusal
-from assay.server.reply import Reply
+from assay.server.decoding import Expected
+from assay.server.replies import Refusal, Reply
+from assay.server.schemas import InferAnswer, InferRequest, InputTensor, read_infer
 from assay.server.served import Served
 from assay.server.tensors import output_tensor, values_of, values_of_bytes
-from assay.server.wire import InferAnswer, InferRequest, InputTensor, read_infer
 
 HEADER_LENGTH = "inference-header-content-length"
 _encode = msgspec.json.Encoder().encode

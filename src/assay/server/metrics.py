@@ -12,9 +12,10 @@ BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0,
 
 
 class Metrics:
-    """Requests by path, method and status; seconds; rows; refusals; models; memory."""
+    """Requests by path, method and status; seconds; rows; refusals; models; memory. Of several `worker` processes each counts its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, worker: int | None = None) -> None:
+        self._worker = worker
         self.requests: Counter[tuple[str, str, int]] = Counter()
         self.rows: Counter[str] = Counter()
         self.reloads: Counter[str] = Counter()
@@ -54,7 +55,17 @@ class Metrics:
         }
         for name, value in gauges.items():
             lines += [f"# TYPE {name} gauge", f"{name} {value:g}" if value != int(value) else f"{name} {int(value)}"]
+        if self._worker is not None:
+            lines = [_labelled(line, f'worker="{self._worker}"') for line in lines]
         return ("\n".join(lines) + "\n").encode()
+
+
+def _labelled(line: str, label: str) -> str:
+    """A line with one more label."""
+    if line.startswith("#"):
+        return line
+    name, brace, rest = line.partition("{")
+    return f"{name}{{{label},{rest}" if brace else line.replace(" ", f"{{{label}}} ", 1)
 
 
 def _histogram(endpoint: str, total: float, counts: list[int]) -> list[str]:

@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 
 from assay._version import __version__
-from assay.server import wire
+from assay.server import schemas
 from assay.server.predict import FORMS
 
 REF = "#/components/schemas/{name}"
 TYPES = (
-    wire.InferRequest, wire.InferAnswer, wire.ErrorAnswer, wire.Problem, wire.ServerMetadata, wire.Live, wire.Ready,
-    wire.ModelReady, wire.ModelMetadata, wire.Models, wire.CertificateAnswer,
+    schemas.InferRequest, schemas.InferAnswer, schemas.ErrorAnswer, schemas.Problem, schemas.ServerMetadata, schemas.Live, schemas.Ready,
+    schemas.ModelReady, schemas.ModelMetadata, schemas.Models, schemas.CertificateAnswer,
 )  # fmt: skip
 ERRORS = {
     400: "the request cannot be read, or does not fit the model",
@@ -72,7 +72,9 @@ def _json(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _errors(path: str, *codes: int) -> dict[str, Any]:
     v2 = path.startswith("/v2")
-    content = _json(_ref(wire.ErrorAnswer)) if v2 else {"application/problem+json": {"schema": _ref(wire.Problem)}}
+    content = (
+        _json(_ref(schemas.ErrorAnswer)) if v2 else {"application/problem+json": {"schema": _ref(schemas.Problem)}}
+    )
     return {str(code): {"description": ERRORS[code], "content": content} for code in codes}
 
 
@@ -128,34 +130,40 @@ def _named(path: str) -> list[Any]:
 def _paths() -> dict[str, Any]:
     found: dict[str, Any] = {}
     page = {
-        "/v2": ("server", "Who answers", wire.ServerMetadata),
-        "/v2/health/live": ("live", "Whether the server runs", wire.Live),
-        "/v2/health/ready": ("ready", "Whether it answers", wire.Ready),
-        "/models": ("models", "All models", wire.Models),
+        "/v2": ("server", "Who answers", schemas.ServerMetadata),
+        "/v2/health/live": ("live", "Whether the server runs", schemas.Live),
+        "/v2/health/ready": ("ready", "Whether it answers", schemas.Ready),
+        "/models": ("models", "All models", schemas.Models),
     }
     for path, (name, summary, kind) in page.items():
         found[path] = _get(name, path, summary, _json(_ref(kind)), 401, 431)
     found["/v2/health/ready"]["get"]["responses"]["503"] = {
         "description": "it is stopping",
-        "content": _json(_ref(wire.Ready)),
+        "content": _json(_ref(schemas.Ready)),
     }
     for tail, of in (("", ""), ("/versions/{version}", "_version")):
         path = "/v2/models/{model}" + tail
         found[path] = _get(
-            f"model{of}", path, "What a model takes and gives", _json(_ref(wire.ModelMetadata)), 401, 404, 431
+            f"model{of}", path, "What a model takes and gives", _json(_ref(schemas.ModelMetadata)), 401, 404, 431
         )
         found[f"{path}/ready"] = _get(
-            f"model{of}_ready", path, "Whether a model answers", _json(_ref(wire.ModelReady)), 401, 404, 431
+            f"model{of}_ready", path, "Whether a model answers", _json(_ref(schemas.ModelReady)), 401, 404, 431
         )
         octets = {"application/octet-stream": {"schema": BINARY}}
-        body, answer = ({**_json(_ref(kind)), **octets} for kind in (wire.InferRequest, wire.InferAnswer))
+        body, answer = ({**_json(_ref(kind)), **octets} for kind in (schemas.InferRequest, schemas.InferAnswer))
         found[f"{path}/infer"] = _post(f"infer{of}", path, "Tensors to tensors", body, answer, [HEADER_SIZE])
     tables = {kind: {"schema": BINARY} for kind in FORMS if kind != "application/json"}
     for path, of in (("", ""), ("/models/{model}", "_model"), ("/models/{model}/versions/{version}", "_version")):
         rows, answers = {**_json(ROWS), **tables}, {**_json(ANSWER_ROWS), **tables}
         found[f"{path}/predict"] = _post(f"predict{of}", path, "Rows to answers", rows, answers, WISHES)
         found[f"{path}/certificate"] = _get(
-            f"certificate{of}", path, "What is proved about a model", _json(_ref(wire.CertificateAnswer)), 401, 404, 431
+            f"certificate{of}",
+            path,
+            "What is proved about a model",
+            _json(_ref(schemas.CertificateAnswer)),
+            401,
+            404,
+            431,
         )
     found["/metrics"] = _get(
         "metrics", "/metrics", "Counts for Prometheus", {"text/plain": {"schema": {"type": "string"}}}, 401, 431

@@ -8,12 +8,12 @@ import msgspec
 
 from assay._version import __version__
 from assay.server.openapi import document
-from assay.server.reply import Reply
+from assay.server.replies import Reply
 from assay.server.request import Request
-from assay.server.wire import ListedModel, Live, ModelReady, Models, Ready, ServerMetadata
+from assay.server.schemas import ListedModel, Live, ModelReady, Models, Ready, ServerMetadata
 
 if TYPE_CHECKING:
-    from assay.server.service import Service
+    from assay.server.app import Service
 
 EXTENSIONS = ["binary_tensor_data"]
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
@@ -22,8 +22,8 @@ _encode = msgspec.json.Encoder().encode
 
 def page(service: Service, request: Request) -> Reply:
     """The answer to a GET."""
-    assert request.place is not None
-    endpoint, name, version = request.place
+    assert request.route is not None
+    endpoint, name, version = request.route
     catalogue = service.catalogue
     match endpoint.name:
         case "live":
@@ -56,10 +56,10 @@ def _listed(service: Service, name: str) -> ListedModel:
 
 
 def _gauges(service: Service) -> dict[str, float]:
-    gate = service.gate
+    admission = service.admission
     return {
         "assay_connections": len(service.connections),
-        "assay_requests_light": gate.light.count,
-        "assay_requests_heavy": gate.heavy.count,
+        "assay_requests_light": admission.light.count,
+        "assay_requests_heavy": admission.heavy.count,
         "assay_models": len(service.catalogue.names()),
     }

@@ -15,9 +15,8 @@ from assay.errors import DataError
 from assay.numerics import Array
 from assay.server.answers import Answer, Wanted
 from assay.server.bodies import Body, answer_file
-from assay.server.expected import NotPlain, plain_name
-from assay.server.refusal import Refusal, refusal_of
-from assay.server.reply import Reply
+from assay.server.decoding import NotPlain, plain_name
+from assay.server.replies import Refusal, Reply, refusal_of
 from assay.server.served import Served
 
 FORMS = {

@@ -1,13 +1,15 @@
-"""A request as it has arrived."""
+"""A request as the application sees it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any
 from urllib.parse import parse_qs
 
 from assay.server.bodies import Body
-from assay.server.places import Place
-from assay.server.refusal import Refusal
+from assay.server.replies import Refusal
+from assay.server.routes import Route
 
 FORM = "application/x-www-form-urlencoded"
 
@@ -16,21 +18,38 @@ FORM = "application/x-www-form-urlencoded"
 class Request:
     """Method, path, headers (names in lower case) and body.
 
-    `refused`: it will not be answered, whatever follows; `given_up`: nobody waits for its answer any more.
+    `state` is what the connection tells: `began`, when the first byte came; `refusal`, why the rest will not be read; `gone`: nobody
+    waits for the answer any more.
     """
 
     method: str
     path: bytes
     query: bytes
-    headers: dict[bytes, bytes]
+    state: dict[str, Any]
     body: Body
+    client: str
+    http_1_0: bool
     started: float
-    http_1_0: bool = False
-    keep: bool = True
-    place: Place | None = None
-    refused: Refusal | None = None
+    headers: dict[bytes, bytes] = field(default_factory=dict)
+    route: Route | None = None
+    form: str = ""  # of the body
     model: str = ""
-    given_up: bool = False
+    aside: bool = False  # a thread has its body
+
+    @classmethod
+    def of(cls, scope: Any, body: Body) -> Request:
+        """The request of an ASGI scope; its headers are not looked at yet."""
+        client, state = scope["client"], scope["state"]
+        return cls(
+            scope["method"],
+            scope["raw_path"],
+            scope["query_string"],
+            state,
+            body,
+            client[0] if client else "",
+            scope["http_version"] == "1.0",
+            state.get("began") or monotonic(),
+        )
 
     def content_type(self) -> str:
         """What the body says it is, without parameters. A form is JSON: `curl -d` says so of all that it is not told of."""
@@ -48,3 +67,16 @@ class Request:
                 400, "The address has parameters that cannot be read: write them as ?name=value&name=value."
             ) from None
         return {name: values[-1] for name, values in found.items()}
+
+
+def joined_headers(pairs: list[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+    """Headers by name; those that come twice are joined, but for Host, of which there may be one."""
+    found = dict(pairs)
+    if len(found) == len(pairs):
+        return found
+    found = {}
+    for name, value in pairs:
+        if name == b"host" and name in found:
+            raise Refusal(400, "The request has more than one header Host.", last=True)
+        found[name] = found[name] + b", " + value if name in found else value
+    return found

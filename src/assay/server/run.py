@@ -4,42 +4,198 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
+import os
 import signal
+import socket
+import ssl
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from time import monotonic
+from typing import TYPE_CHECKING, Any
 
 from assay.errors import AssayError, MissingExtraError
-from assay.server.settings import Settings
+
+if TYPE_CHECKING:
+    from assay.server.access_log import AccessLog
+    from assay.server.app import ServerSettings, Service
 
 WATCH = 1.0  # seconds between two looks at the model files
 SWEEP = 0.5  # seconds between two looks at the connections
-LAST_CALL = 0.3  # seconds in which connections that stand idle may still ask, once the service is stopping
 SWITCH = 0.0005  # seconds after which a thread with a large request lets the event loop go on
 KEPT = 32_000_000  # bytes, just below the most that the C library may be taught
+BACKLOG = 512
+
+Started = Callable[[str, list[str]], None]
 
 
-def run(path: Path, settings: Settings, started: Callable[[str, list[str]], None]) -> None:
+def run(path: Path, settings: ServerSettings, started: Started) -> None:
     """Serve until SIGTERM or SIGINT; `started(url, models)` is called once requests are answered."""
     try:
         import httptools  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("Serving needs httptools: pip install 'assay[serve]'.") from None
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError(f"Serving needs {error.name}: pip install 'assay[serve]'.") from None
+    listeners = listening(settings)
+    scheme = "http" if settings.certfile is None else "https"
+    host, port = listeners[0].getsockname()[:2]
+    url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+    try:
+        if settings.workers > 1:
+            from assay.server.workers import supervise
+
+            supervise(path, settings, listeners, lambda names: started(url, names))
+        else:
+            signals = (signal.SIGTERM, signal.SIGINT)
+            serve(path, settings, listeners, lambda names: started(url, names), signals)
+    finally:
+        for listener in listeners:
+            listener.close()
+
+
+def listening(settings: ServerSettings) -> list[socket.socket]:
+    """Sockets at every address of the host, with one port."""
+    found: list[socket.socket] = []
+    port = settings.port
+    try:
+        for family, kind, proto, _, address in socket.getaddrinfo(
+            settings.host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        ):
+            listener = socket.socket(family, kind, proto)  # with its protocol, or asyncio leaves Nagle's delay on
+            found.append(listener)
+            if os.name == "posix":
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            listener.bind((address[0], port, *address[2:]))
+            port = listener.getsockname()[1]
+            listener.listen(BACKLOG)
+    except OSError as error:
+        for listener in found:
+            listener.close()
+        where, why = f"{settings.host}:{port}", (error.strerror or str(error)).lower()
+        text = f"The service cannot listen at {where} ({why}): choose another --port (0: any that is free) or --host."
+        raise AssayError(text) from None
+    return found
+
+
+def serve(
+    path: Path,
+    settings: ServerSettings,
+    listeners: list[socket.socket],
+    ready: Callable[[list[str]], None],
+    signals: tuple[signal.Signals, ...],
+    worker: int | None = None,
+    parent: Any = None,
+) -> None:
+    """Serve in this process. Of several `worker` processes each ends when the pipe to its `parent` does."""
     from assay.server.access_log import AccessLog
+    from assay.server.app import Service
     from assay.server.catalogue import Catalogue
 
     log = AccessLog(settings.access_log)
+
+    async def life() -> None:
+        loop = asyncio.get_running_loop()
+        service = Service(catalogue, settings, log, loop, worker)
+        server = _server(service, lambda: ready(catalogue.names()))
+
+        def stop() -> None:
+            server.force_exit = server.should_exit
+            for connection in list(service.connections) if server.force_exit else ():
+                connection.transport.abort()
+            service.stopping = server.should_exit = True
+
+        def orphaned() -> None:
+            loop.remove_reader(parent)
+            stop()
+
+        loop.set_exception_handler(lambda _, what: log.tell("error", error=str(what.get("exception", what["message"]))))
+        for number in signals:
+            loop.add_signal_handler(number, stop)
+        if parent is not None:
+            loop.add_reader(parent, orphaned)
+        await _until_stopped(service, server, listeners)
+
     try:
         catalogue = Catalogue(path, log.tell)
+        for name in catalogue.names():
+            catalogue.find(name).warm()
         sys.setswitchinterval(SWITCH)
         _keep_freed_memory()
-        with warnings.catch_warnings(), asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            warnings.showwarning = lambda message, *_: log.tell("warning", text=str(message))  # a line of JSON, as all
-            runner.run(_serve(catalogue, settings, log, started))
+        with _told_of_warnings(log), asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            gc.collect()
+            gc.freeze()  # what is there now stays: the collector need not look at it again
+            runner.run(life())
     finally:
         log.close()
+
+
+def _server(service: Service, ready: Callable[[], None]) -> Any:
+    """uvicorn with the service, and its protocol with our limits; it leaves signals to whoever runs it."""
+    import uvicorn
+
+    from assay.server.protocol import IDLE, LimitedProtocol
+
+    class SignallessServer(uvicorn.Server):
+        def capture_signals(self) -> Any:
+            return nullcontext()
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            ready()
+
+    settings = service.settings
+    config = uvicorn.Config(
+        service, http=LimitedProtocol, ws="none", lifespan="off", interface="asgi3", log_config=None, log_level="error",
+        access_log=False, proxy_headers=False, server_header=False, backlog=BACKLOG, timeout_keep_alive=int(IDLE),
+        timeout_graceful_shutdown=settings.timeout,  # type: ignore[arg-type]
+        ssl_certfile=settings.certfile, ssl_keyfile=settings.keyfile, ssl_keyfile_password="",
+    )  # fmt: skip
+    try:
+        config.load()
+    except (OSError, ValueError) as error:  # of ssl too
+        why = error.strerror or str(error) if isinstance(error, OSError) else str(error)
+        if isinstance(error, ssl.SSLError):
+            why = f"no PEM file of a certificate with its key, without a password: {error.reason or why}"
+        raise AssayError(f"--certfile {settings.certfile!r} cannot be used ({why.lower()}).") from None
+    server = SignallessServer(config)
+    service.connections = server.server_state.connections
+    return server
+
+
+async def _until_stopped(service: Service, server: Any, listeners: list[socket.socket]) -> None:
+    loop = asyncio.get_running_loop()
+    watching = [loop.create_task(_watch(service)), loop.create_task(_sweep(service))]
+    try:
+        await server.serve(sockets=listeners)
+    finally:
+        for task in watching:
+            task.cancel()
+        service.admission.close()
+
+
+@contextmanager
+def _told_of_warnings(log: AccessLog) -> Iterator[None]:
+    """Warnings, and errors of the server itself, as lines of JSON like all others."""
+
+    class TellingHandler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            error = record.exc_info[1] if record.exc_info else None
+            log.tell("error", error=record.getMessage().strip() + (f": {error!r}" if error else ""))
+
+    handler, logger = TellingHandler(), logging.getLogger("uvicorn")
+    logger.addHandler(handler)
+    logger.propagate = False
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_: log.tell("warning", text=str(message))
+            yield
+    finally:
+        logger.removeHandler(handler)
 
 
 def _keep_freed_memory() -> None:
@@ -62,41 +218,7 @@ def _loop_factory() -> Any:
     return uvloop.new_event_loop
 
 
-async def _serve(catalogue: Any, settings: Settings, log: Any, started: Callable[[str, list[str]], None]) -> None:
-    from assay.server.connection import Connection
-    from assay.server.service import Service
-
-    loop = asyncio.get_running_loop()
-    service = Service(catalogue, settings, log, loop)
-    stop, at_once = asyncio.Event(), asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, lambda: (at_once if stop.is_set() else stop).set())
-    try:
-        server = await loop.create_server(lambda: Connection(service), settings.host, settings.port, backlog=512)
-    except OSError as error:
-        raise AssayError(_cannot_listen(settings, error)) from None
-    for name in catalogue.names():
-        catalogue.find(name).warm()
-    gc.collect()
-    gc.freeze()  # what is there now stays: the collector need not look at it again
-    host, port = server.sockets[0].getsockname()[:2]
-    started(f"http://{f'[{host}]' if ':' in host else host}:{port}", catalogue.names())
-    watching = [loop.create_task(_watch(service)), loop.create_task(_sweep(service))]
-    await stop.wait()
-    server.close()
-    await _drained(service, at_once)
-    for task in watching:
-        task.cancel()
-    service.gate.close()
-
-
-def _cannot_listen(settings: Settings, error: OSError) -> str:
-    where = f"{settings.host}:{settings.port}"
-    why = (error.strerror or str(error)).lower()
-    return f"The service cannot listen at {where} ({why}): choose another --port (0: any that is free) or --host."
-
-
-async def _watch(service: Any) -> None:
+async def _watch(service: Service) -> None:
     """Look for new, replaced and removed model files."""
     loop = asyncio.get_running_loop()
     catalogue, told = service.catalogue, ""
@@ -114,22 +236,10 @@ async def _watch(service: Any) -> None:
                 service.log.tell("models not looked at", error=told)
 
 
-async def _sweep(service: Any) -> None:
+async def _sweep(service: Service) -> None:
+    """End what takes too long."""
     while True:
         await asyncio.sleep(SWEEP)
-        now = service.now()
+        now = monotonic()
         for connection in list(service.connections):
             connection.check(now)
-
-
-async def _drained(service: Any, at_once: asyncio.Event) -> None:
-    """Wait until what is under way is answered, no longer than a request may take, nor after a second signal."""
-    service.stopping = True
-    began = service.now()
-    until = began + service.settings.timeout
-    while service.connections and service.now() < until and not at_once.is_set():
-        await asyncio.sleep(0.02)
-        if service.now() - began > LAST_CALL:
-            for connection in list(service.connections):
-                if connection.idle:
-                    connection.close()

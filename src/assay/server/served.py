@@ -15,9 +15,8 @@ from assay.engines.csr import SparseMatrix
 from assay.numerics import Array
 from assay.select.loading import load
 from assay.server.answers import Answer, Wanted, answers, check_wanted, possible_outputs
-from assay.server.expected import DATATYPES, expected_columns
-from assay.server.quick_rows import QuickRows
-from assay.server.wire import CertificateAnswer, ClaimAnswer, ModelMetadata, TensorMetadata
+from assay.server.decoding import DATATYPES, RowDecoder, expected_columns
+from assay.server.schemas import CertificateAnswer, ClaimAnswer, ModelMetadata, TensorMetadata
 
 SHOWN_LEVELS = 100
 LABELS = {"i": "INT64", "u": "UINT64", "b": "BOOL", "f": "FP64"}
@@ -34,7 +33,7 @@ class Served:
         self.encoding = getattr(self.model, "encoding_", None)
         self.learner = self.model if self.encoding is None else self.model.model_
         self.columns = expected_columns(self.model)
-        self.read_json = QuickRows(self.columns)
+        self.read_json = RowDecoder(self.columns)
         self.outputs = possible_outputs(self.learner)
         self.usual = Wanted(self.outputs[:1])
         self.classes: list[Any] = self.learner.classes_.tolist() if hasattr(self.learner, "classes_") else []

@@ -13,8 +13,8 @@ import numpy as np
 from msgspec import UNSET
 
 from assay.numerics import Array
-from assay.server.refusal import Refusal
-from assay.server.wire import InputTensor, OutputTensor
+from assay.server.replies import Refusal
+from assay.server.schemas import InputTensor, OutputTensor
 
 NUMBERS: dict[str, Any] = {
     "BOOL": np.bool_, "FP16": np.float16, "FP32": np.float32, "FP64": np.float64,

@@ -1,19 +1,33 @@
-"""What the service answers instead of a result, and how: `{"error": …}` under /v2, problem details (RFC 9457) elsewhere."""
+"""What goes back: answers, and refusals (`{"error": …}` under /v2, problem details by RFC 9457 elsewhere)."""
 
 from __future__ import annotations
 
 import errno
+from dataclasses import dataclass
 from http import HTTPStatus
+from typing import Any
 
 import msgspec
 
 from assay.errors import AssayError, DataError, ParameterError, TooLargeError
-from assay.server.reply import Reply
-from assay.server.wire import ErrorAnswer, Problem
+from assay.server.schemas import ErrorAnswer, Problem
 
 RETRY = (("retry-after", "1"),)
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE)
 _encode = msgspec.json.Encoder().encode
+
+
+@dataclass(slots=True)
+class Reply:
+    """An answer. `body` is bytes, or a file that is sent from its start; `rows`: how many were answered, for the log."""
+
+    body: Any
+    kind: str = "application/json"
+    status: int = 200
+    headers: tuple[tuple[str, str], ...] = ()
+    rows: int = 0
+    last: bool = False  # the connection ends with it
+    size: int = -1  # of a file
 
 
 class Refusal(Exception):

@@ -13,9 +13,8 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from time import perf_counter
-from typing import Any
 
-from assay.server.refusal import RETRY, Refusal
+from assay.server.replies import RETRY, Refusal, Reply
 
 SHORT = 0.010  # seconds that more than `queue` requests may wait,
 LONGER = 0.025  # or so many where nobody waited
@@ -24,8 +23,7 @@ SLICE = 0.002  # seconds of work between two looks at the sockets
 SLOW = 0.005  # seconds from which a small request is a large one
 MOST = 64  # times `queue` that ever wait
 
-Work = Callable[[], Any]
-Done = Callable[[Any], None]
+Work = Callable[[], Reply]
 
 
 def too_busy() -> Refusal:
@@ -59,65 +57,74 @@ class Lane:
         self.seconds += 0.05 * (seconds - self.seconds)
 
 
-class Gate:
+class Admission:
     """The two lanes."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, queue: int, threads: int) -> None:
         self._loop = loop
         self.light, self.heavy = Lane(queue, 1), Lane(queue, threads)
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="assay-serve")
-        self._waiting: deque[tuple[Work, Done]] = deque()
+        self._waiting: deque[tuple[Work, asyncio.Future[Reply]]] = deque()
         self._scheduled = False
+        self._drained = 0.0
 
-    def soon(self, work: Work, done: Done) -> None:
+    def soon(self, work: Work) -> asyncio.Future[Reply]:
         """Answer a small request in the event loop; the caller has asked `light.admit()`."""
         self.light.count += 1
-        self._waiting.append((work, done))
+        answer = self._loop.create_future()
+        self._waiting.append((work, answer))
         if not self._scheduled:
-            self._scheduled = True
+            self._scheduled, self._drained = True, perf_counter()
             self._loop.call_soon(self._drain)
+        return answer
 
     def _drain(self) -> None:
-        start = perf_counter()
-        until = start + SLICE
+        """Answer for a while; what else the event loop did meanwhile, such as refusing, counts as time that answers take."""
+        now, start = perf_counter(), self._drained
+        until = now + min(max(SLICE, now - start), SHORT)  # at least half of the time is for answers
         waiting, lane = self._waiting, self.light
         while waiting and start < until:
-            work, done = waiting.popleft()
-            done(work())
+            work, answer = waiting.popleft()
+            _give(answer, work())
             end = perf_counter()
             lane.over()
             lane.took(end - start)
             start = end
-        self._scheduled = bool(waiting)
+        self._drained, self._scheduled = start, bool(waiting)
         if waiting:
             self._loop.call_soon(self._drain)
 
-    def aside(self, work: Work, done: Done) -> None:
-        """Answer a large request in a thread; the caller has asked `heavy.admit()`."""
+    def aside(self, work: Work, after: Callable[[], None]) -> asyncio.Future[Reply]:
+        """Answer a large request in a thread; the caller has asked `heavy.admit()`. `after` is called when the work is over."""
         self.heavy.count += 1
+        answer = self._loop.create_future()
 
-        def timed() -> tuple[Any, float]:
+        def timed() -> tuple[Reply, float]:
             start = perf_counter()
             return work(), perf_counter() - start
 
-        def finished(future: Future[tuple[Any, float]]) -> None:
+        def over(reply: Reply, seconds: float) -> None:
+            self.heavy.over()
+            self.heavy.took(seconds)
+            after()
+            _give(answer, reply)
+
+        def finished(future: Future[tuple[Reply, float]]) -> None:
             if future.cancelled():
                 return
-            found = future.result()
             with suppress(RuntimeError):  # the loop is closed: it was given up, and nobody waits for it any more
-                self._loop.call_soon_threadsafe(self._over, found, done)
+                self._loop.call_soon_threadsafe(over, *future.result())
 
         self._pool.submit(timed).add_done_callback(finished)
-
-    def _over(self, found: tuple[Any, float], done: Done) -> None:
-        reply, seconds = found
-        self.heavy.over()
-        self.heavy.took(seconds)
-        done(reply)
-
-    @property
-    def under_way(self) -> int:
-        return self.light.count + self.heavy.count
+        return answer
 
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _give(answer: asyncio.Future[Reply], reply: Reply) -> None:
+    """Hand over a reply, unless it has been given up."""
+    if not answer.done():
+        answer.set_result(reply)
+    elif reply.size >= 0:
+        reply.body.close()

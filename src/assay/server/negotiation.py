@@ -1,10 +1,10 @@
-"""What a request wants: the form of its body, the form of the answer, and which outputs."""
+"""Content negotiation: the form of its body, the form of the answer, and which outputs."""
 
 from __future__ import annotations
 
 from assay.server.answers import KNOWN, Wanted
 from assay.server.predict import FORMS
-from assay.server.refusal import Refusal
+from assay.server.replies import Refusal
 from assay.server.request import Request
 from assay.server.served import Served
 
@@ -14,12 +14,12 @@ PARAMETERS = ("outputs", "threshold", "n_neighbors")
 
 def body_form(request: Request) -> str:
     """How the body is to be read, by its Content-Type; raises 415 for what cannot be read."""
-    assert request.place is not None
+    assert request.route is not None
     packed = request.headers.get(b"content-encoding", b"identity").lower()
     if packed not in PACKINGS:
         raise Refusal(415, "A body may be packed by gzip, and by nothing else.", (("accept-encoding", "gzip"),))
     kind = request.content_type()
-    if request.place.endpoint.name == "infer":
+    if request.route.endpoint.name == "infer":
         if kind in ("", "application/json", "application/octet-stream"):
             return "tensors"
         raise Refusal(
@@ -34,10 +34,10 @@ def body_form(request: Request) -> str:
 def answer_form(request: Request) -> str | None:
     """The form that Accept asks for; None: that of the body."""
     accept = request.headers.get(b"accept")
-    if not accept or accept == b"*/*" or request.place is None or request.place.endpoint.name == "infer":
+    if not accept or accept == b"*/*" or request.route is None or request.route.endpoint.name == "infer":
         return None
-    wishes = [_wish(part) for part in accept.decode("latin-1").split(",")]
-    for kind, share in sorted(wishes, key=lambda wish: -wish[1]):
+    accepted = [_accepted(part) for part in accept.decode("latin-1").split(",")]
+    for kind, share in sorted(accepted, key=lambda one: -one[1]):
         if share <= 0:
             continue
         if kind == "*/*":
@@ -50,7 +50,7 @@ def answer_form(request: Request) -> str | None:
     raise Refusal(406, f"Answers are given as {', '.join(FORMS)}: ask for one of these in Accept.")
 
 
-def _wish(part: str) -> tuple[str, float]:
+def _accepted(part: str) -> tuple[str, float]:
     kind, *parameters = (piece.strip().lower() for piece in part.split(";"))
     share = next((p[2:] for p in parameters if p.startswith("q=")), "1")
     try:

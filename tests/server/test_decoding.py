@@ -14,8 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.server.expected import NotPlain
-from assay.server.quick_rows import PIECE
+from assay.server.decoding import PIECE, Expected, NotPlain, RowDecoder
 from assay.server.served import Served
 from assay.tables.bodies import source_of_columns
 from tests.server.conftest import COLUMNS, customers
@@ -60,6 +59,56 @@ def test_many_rows_get_the_same_bits_either_way_and_in_every_form(served: Served
     np.testing.assert_array_equal(
         served.learner.predict_proba(served.rows(X)), served.learner.predict_proba(long_way(served, rows))
     )
+
+
+PLAIN_COLUMNS = (Expected("a", "number"), Expected("b é", "number"), Expected("c", "boolean"))
+FINITE = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**70), 2**70)
+PLAIN_ROW = st.tuples(st.none() | FINITE, st.none() | FINITE, st.none() | st.booleans())
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    rows=st.lists(PLAIN_ROW, min_size=1, max_size=4),
+    gap=st.sampled_from(["", " ", "\n\t"]),
+    times=st.sampled_from([1, 2000]),
+)
+def test_numbers_are_read_to_the_last_bit_in_every_form_and_length(rows: list[Any], gap: str, times: int) -> None:
+    wanted = np.array([[np.nan if v is None else float(v) for v in row] for row in rows] * times)
+    objects = [dict(zip((c.name for c in PLAIN_COLUMNS), row)) for row in rows] * times
+    read = RowDecoder(PLAIN_COLUMNS)
+    for data in (rows * times, objects, [dict(reversed(row.items())) for row in objects]):
+        body = json.dumps(data, separators=(f"{gap},{gap}", f"{gap}:{gap}")).encode() + gap.encode()
+        found, _ = read(body)
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize(
+    "digits",
+    ["18446744073709551616", "36893488147419103232", "0.18446744073709551616", "1" * 25, "1e5", "1E-7", "-0", "0.0"],
+)
+def test_more_digits_than_a_word_holds_are_not_taken_for_another_number(digits: str) -> None:
+    assert RowDecoder(PLAIN_COLUMNS)(f"[[{digits}, 1, true]]".encode())[0][0, 0] == float(digits)
+
+
+WRONG = ["01", "1.", ".5", "+1", "1.e5", "1e", "1e+", "-", "--1", "nul", "NaN", "Infinity", "1e999", "0x1", '"1"', "[1]", "{}", "", "1 2", "true", "1,", "\x00"]  # fmt: skip
+
+
+@pytest.mark.parametrize("token", WRONG)
+def test_what_is_no_number_is_never_read_as_one(token: str) -> None:
+    many = "[1, 2, false], " * 6000
+    for body in (f"[[{token}, 1, true]]", f"[{many}[1, {token}, true], [1, 2, false]]", f"[[1, 2, true], [1, {token}"):
+        with pytest.raises((NotPlain, msgspec.DecodeError)):
+            RowDecoder(PLAIN_COLUMNS)(body.encode())
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["", "[", "[]", "[[]]", "[[1, 2, true]", "[[1, 2, true],]", "[[1, 2, true]] 3", "[[1, 2, true, 4]]", "[[1, 2]]", "[[1, 2, 1]]", "[[1, 2, tru]]", "[[1, 2, true] [1, 2, true]]"],
+)  # fmt: skip
+def test_what_is_no_table_is_never_read_as_one(body: str) -> None:
+    for padded in (body, body.replace("[[", "[" + "[1, 2, true], " * 6000 + "[", 1)):
+        with pytest.raises((NotPlain, msgspec.DecodeError)):
+            RowDecoder(PLAIN_COLUMNS)(padded.encode())
 
 
 def test_text_that_looks_like_the_end_of_a_row_does_not_cut_a_body(models: Path) -> None:

@@ -39,7 +39,7 @@ ENDPOINTS = (
 )
 
 
-class Place(NamedTuple):
+class Route(NamedTuple):
     """An endpoint, and the model that the path names."""
 
     endpoint: Endpoint
@@ -47,17 +47,17 @@ class Place(NamedTuple):
     version: str | None
 
 
-def place_of(path: bytes) -> Place | None:
+def route_of(path: bytes) -> Route | None:
     """What a path asks for; None where there is no such path."""
-    return _place(path) if len(path) <= LONGEST else None
+    return _route(path) if len(path) <= LONGEST else None
 
 
 @lru_cache(maxsize=1024)
-def _place(path: bytes) -> Place | None:
+def _route(path: bytes) -> Route | None:
     text = path.decode("latin-1")
     for endpoint in ENDPOINTS:
         if match := endpoint.pattern.fullmatch(text):
             named = match.groupdict()
             model, version = (None if (v := named.get(k)) is None else unquote(v) for k in ("model", "version"))
-            return Place(endpoint, model, version)
+            return Route(endpoint, model, version)
     return None
