@@ -84,7 +84,7 @@ def _parameter(name: str, where: str, schema: dict[str, Any], text: str) -> dict
 
 MODEL = _parameter("model", "path", {"type": "string", "minLength": 1}, "the name of the model")
 VERSION = _parameter("version", "path", {"type": "string", "minLength": 1}, "a version of the model")
-WISHES = [
+QUERY = [
     _parameter("outputs", "query", {"type": "string"}, "outputs with commas between, such as label,probabilities"),
     _parameter(
         "threshold", "query", {"type": "number", "exclusiveMinimum": 0, "maximum": 1}, "abstain below this probability"
@@ -105,7 +105,7 @@ def _get(name: str, path: str, summary: str, content: dict[str, Any], *codes: in
 
 
 def _post(
-    name: str, path: str, summary: str, body: dict[str, Any], answer: dict[str, Any], wishes: list[Any]
+    name: str, path: str, summary: str, body: dict[str, Any], answer: dict[str, Any], query: list[Any]
 ) -> dict[str, Any]:
     codes = (
         (400, 401, 404, 408, 413, 415, 431, 503)
@@ -116,7 +116,7 @@ def _post(
         "post": {
             "operationId": name,
             "summary": summary,
-            "parameters": _named(path) + wishes,
+            "parameters": _named(path) + query,
             "requestBody": {"required": True, "content": body},
             "responses": {"200": {"description": "the answer", "content": answer}, **_errors(path, *codes)},
         }
@@ -155,7 +155,7 @@ def _paths() -> dict[str, Any]:
     tables = {kind: {"schema": BINARY} for kind in FORMS if kind != "application/json"}
     for path, of in (("", ""), ("/models/{model}", "_model"), ("/models/{model}/versions/{version}", "_version")):
         rows, answers = {**_json(ROWS), **tables}, {**_json(ANSWER_ROWS), **tables}
-        found[f"{path}/predict"] = _post(f"predict{of}", path, "Rows to answers", rows, answers, WISHES)
+        found[f"{path}/predict"] = _post(f"predict{of}", path, "Rows to answers", rows, answers, QUERY)
         found[f"{path}/certificate"] = _get(
             f"certificate{of}",
             path,

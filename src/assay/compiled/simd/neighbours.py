@@ -94,22 +94,12 @@ near_hamming, near_manhattan, near_euclidean, near_chebyshev = (
 
 @intrinsic
 def _may_be_near(
-    typingctx: Any,
-    a: Any,
-    at: Any,
-    b: Any,
-    asked: Any,
-    d: Any,
-    alpha: Any,
-    row: Any,
-    beta: Any,
-    i: Any,
-    out: Any,
-    to: Any,
-    step: Any,
+    typingctx: Any, rows: Any, row: Any, queries: Any, i: Any, d: Any, out: Any, to: Any, step: Any
 ) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        a, at, b, asked, d, alpha, row, beta, i, out, to, step = args
+        rows, row, queries, i, d, out, to, step = args
+        (a, alpha), (b, beta) = ([builder.extract_value(laid, field) for field in range(2)] for laid in (rows, queries))
+        at, asked = builder.mul(row, d), builder.mul(i, d)
         sums = [v.variable(builder, v.same(ir.VectorType(SINGLE, PANEL), 0.0)) for _ in range(ASKED)]
         with cgutils.for_range(builder, d) as loop:
             x = v.load(builder, a, builder.add(at, builder.mul(loop.index, word(PANEL))), PANEL)
@@ -127,24 +117,23 @@ def _may_be_near(
         return context.get_dummy_value()
 
     whole = types.int64
-    return types.void(a, whole, b, whole, whole, alpha, whole, beta, whole, out, whole, whole), generate
+    return types.void(rows, whole, queries, whole, whole, out, whole, whole), generate
 
 
-def _plain_may_be_near(
-    a: Any, at: int, b: Any, asked: int, d: int, alpha: Any, row: int, beta: Any, i: int, out: Any, to: int, step: int
-) -> None:
+def _plain_may_be_near(rows: Any, row: int, queries: Any, i: int, d: int, out: Any, to: int, step: int) -> None:
+    (a, alpha), (b, beta) = rows, queries
     for q in range(ASKED):
         mask = 0
         for k in range(PANEL):
             total = np.float32(0)
             for j in range(d):
-                total += a[at + PANEL * j + k] * b[asked + ASKED * j + q]
+                total += a[row * d + PANEL * j + k] * b[i * d + ASKED * j + q]
             mask |= int(not total - alpha[row + k] < beta[i + q]) << k
         out[to + q * step] = mask
 
 
-# may_be_near(a, at, b, asked, d, alpha, row, beta, i, out, to, step): for the panel a[at:] and the group b[asked:], bit k of out[to + q step]: not
-# a_k·b_q − alpha[row + k] < beta[i + q]
+# may_be_near(rows, row, queries, i, d, out, to, step): for the panel that begins at row `row` of rows = (panels, alpha) and the group that begins at query
+# i of queries = (groups, beta), bit k of out[to + q step]: not a_k·b_q − alpha[row + k] < beta[i + q]
 may_be_near = _plain_may_be_near if config.DISABLE_JIT else _may_be_near
 
 

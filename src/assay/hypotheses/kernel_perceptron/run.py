@@ -155,10 +155,9 @@ class Run:
         if loops.first_mistake(S, codes, self.rule.zero, 0, B)[0] < B:
             done = done._replace(scores=np.empty_like(S))
             here, G = self._places(rows), self.values.block(rows, rows)
-            _, size = loops.visit_within(
-                S, G, codes, steps, self.rule.zero, rows, self.rule.seed, self.mistakes, kept, size, coef, K, here,
-                done.scores, done.rivals, done.gone,
-            )  # fmt: skip
+            chunk, log = loops.ChunkRows(S, G, codes, steps, rows, here), loops.VisitLog(*done[1:])
+            budget, rule = loops.KeptRows(kept, coef, K), self.rule
+            _, size = loops.visit_within(chunk, budget, size, rule.zero, rule.seed, self.mistakes, log)
             self._count(done)
             self.beta[:, self.kept] = 0.0
             self.kept = kept[:size].copy()

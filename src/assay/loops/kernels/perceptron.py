@@ -6,6 +6,8 @@ class of several. At a mistake of row r every S_k gets its new coefficient times
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from assay.compiled import jit
@@ -79,15 +81,40 @@ def visit(S, G, codes, steps, zero, scores, rivals):  # type: ignore[no-untyped-
                 S[rival] -= steps[r] * G[r]
 
 
-@jit
-def visit_within(  # type: ignore[no-untyped-def]
-    S, G, codes, steps, zero, rows, seed, count, kept, size, coef, K, places, scores, rivals, gone
-):
-    """As `visit`, with room for len(kept) rows: where all are taken, a row drawn at random makes room for a new one.
+class ChunkRows(NamedTuple):
+    """Scores S and kernel values G of a chunk, codes and steps (B,), the numbers of its rows, and places (B,): where in `kept` each of them is, or −1."""
 
-    kept (b,): numbers of the first `size` kept rows; coef (m, b); K (b, B): their kernel values with the chunk; places (B,): where in `kept`
-    each row of the chunk is, or −1; gone (B,): the row that had to go, or −1; count: the mistakes before. Returns (mistakes, size) after.
-    """
+    S: Any
+    G: Any
+    codes: Any
+    steps: Any
+    rows: Any
+    places: Any
+
+
+class KeptRows(NamedTuple):
+    """kept (b,): numbers of the kept rows; coef (m, b); K (b, B): their kernel values with the chunk."""
+
+    kept: Any
+    coef: Any
+    K: Any
+
+
+class VisitLog(NamedTuple):
+    """Scores (m, B) at each visit, rivals (B,): the class that won wrongly, or −1; gone (B,): the row that had to go, or −1."""
+
+    scores: Any
+    rivals: Any
+    gone: Any
+
+
+@jit
+def visit_within(chunk, budget, size, zero, seed, count, log):  # type: ignore[no-untyped-def]
+    """As `visit`, with room for len(kept) rows, `size` of them taken: where all are, a row drawn at random makes room for a new one. count: the
+    mistakes before. Returns (mistakes, size) after."""
+    S, G, codes, steps, rows, places = chunk
+    kept, coef, K = budget
+    scores, rivals, gone = log
     two = S.shape[0] == 1
     owner = np.full(kept.shape[0], -1)  # the row of the chunk at each place
     for r in range(places.shape[0]):

@@ -17,15 +17,8 @@ def rule_out(a, b, alpha, beta, first, stop, out):  # type: ignore[no-untyped-de
     """out (queries, stop − first) uint32: bit k of [i, p] is 0 where row k of panel first + p of a (panels, d, PANEL) is too far from query i
     of b (groups, d, ASKED)."""
     d, step = a.shape[1], stop - first
-    rows, queries, halves, cuts, to = (
-        data_pointer(a),
-        data_pointer(b),
-        data_pointer(alpha),
-        data_pointer(beta),
-        data_pointer(out),
-    )
+    rows, queries, to = (data_pointer(a), data_pointer(alpha)), (data_pointer(b), data_pointer(beta)), data_pointer(out)
     for g in range(b.shape[0]):
         for p in range(step):
-            at = first + p
             i = g * ASKED
-            may_be_near(rows, at * PANEL * d, queries, i * d, d, halves, at * PANEL, cuts, i, to, i * step + p, step)
+            may_be_near(rows, (first + p) * PANEL, queries, i, d, to, i * step + p, step)
