@@ -16,20 +16,20 @@ import numpy as np
 from assay.engines import Block
 from assay.errors import DataError, ParameterError
 from assay.hypotheses.gram import Gram
-from assay.learner import Learner
+from assay.learner import Learner, attribute
 from assay.numerics import Array, Floats
 
 
 class Inference(Learner):
     """Standard errors, tests and intervals of a fitted `LinearRegression`."""
 
-    fit_intercept: bool
-    coef_: Floats
-    intercept_: float
-    sigma2_: float
-    rank_: int
-    inverse_root_: Floats
-    _state: Gram
+    fit_intercept: bool = attribute()
+    coef_: Floats = attribute()
+    intercept_: float = attribute()
+    sigma2_: float = attribute()
+    rank_: int = attribute()
+    inverse_root_: Floats = attribute()
+    _state: Gram = attribute()
 
     @property
     def degrees_of_freedom_(self) -> float:

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from assay.errors import ParameterError
-from assay.learner import Learner
+from assay.learner import Learner, attribute
 from assay.numerics import Array, Floats
 
 
 class Likelihood(Learner):
     """Standard errors, tests and intervals of an unpenalised fit for two classes."""
 
-    coef_: Floats
-    intercept_: Floats
-    covariance_: Floats
+    coef_: Floats = attribute()
+    intercept_: Floats = attribute()
+    covariance_: Floats = attribute()
 
     def _covariance(self) -> Floats:
         self._check_fitted()
