@@ -110,12 +110,12 @@ class QuadraticDiscriminantAnalysis(NormalClassifier):
 
     @property
     def rotations_(self) -> list[Floats]:
-        """The principal axes of each class, as columns, by falling variance."""
+        """The principal axes of each class, as columns, by falling variance: an array (d, r) a class."""
         return [V for _, V in self._axes()]
 
     @property
     def scalings_(self) -> list[Floats]:
-        """The variance of each class along its principal axes."""
+        """The variance of each class along its principal axes: an array (r,) a class."""
         return [v for v, _ in self._axes()]
 
     def _axes(self) -> list[tuple[Floats, Floats]]:
@@ -199,8 +199,10 @@ class LinearDiscriminantAnalysis(NormalClassifier):
         ),
     }
 
-    coef_: Floats = attribute("the weights of the linear scores: one row for two classes, else one a class")
-    intercept_: Floats = attribute("the constant of each row of `coef_`")
+    coef_: Floats = attribute(
+        "the weights of the linear scores: one row for two classes, else one a class; of shape (m, n_features)"
+    )
+    intercept_: Floats = attribute("the constant of each row of `coef_`, of shape (m,)")
     xbar_: Floats = attribute("the mean of all rows, from which transform counts, of shape (n_features,)")
     scalings_: Floats = attribute()
     explained_variance_ratio_: Floats = attribute()

@@ -49,7 +49,9 @@ BOUNDED = 200  # iterations of a search: targets far from any line make Huber's 
 
 
 class ERM(LabelsOrNumbers):
-    """Any loss with any penalty, by any solver that can take both.
+    """Any loss with any penalty, by any solver that can take both. Shape: repeated fold.
+
+        min_{w, b}  (1/Σc) Σ_i c_i ℓ(t_i, w·x_i + b) + lam·Ω(w),      Ω: ‖w‖², ‖w‖₁, or l1_ratio·‖w‖₁ + (1 − l1_ratio)·‖w‖²
 
     A classifier for the losses of labels ("log", "softmax", "hinge", "squared_hinge", "perceptron"), a regressor for
     "squared", (z − t)², and "huber"; `assay.surrogate(value, slope)` makes a loss of your own. More than two classes:

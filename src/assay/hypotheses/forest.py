@@ -16,6 +16,8 @@ from assay.hypotheses.trees.settings import BOOTSTRAP
 class RandomForestClassifier(ClassForest):
     """Many trees, each grown from other rows and other columns, that vote.
 
+        p(k | x) = 1/T Σ_t (share of class k in leaf C_t(x)),   tree t grown from m rows drawn with replacement by (seed, t)
+
     Certificate
     -----------
     Each tree was grown from the rows that (seed, number of the tree) draw, and its leaves hold what these rows say; the out-of-
@@ -38,6 +40,8 @@ class RandomForestClassifier(ClassForest):
 
 class ExtraTreesClassifier(ClassForest):
     """A forest whose thresholds are drawn at random; each tree sees all rows unless told otherwise.
+
+        p(k | x) = 1/T Σ_t (share of class k in leaf C_t(x)),   each split the best of one random threshold a column
 
     Certificate
     -----------
@@ -65,6 +69,8 @@ class ExtraTreesClassifier(ClassForest):
 class RandomForestRegressor(NumberForest):
     """The mean of many trees, each grown from other rows.
 
+        h(x) = 1/T Σ_t (mean of y in leaf C_t(x)),   tree t grown from m rows drawn with replacement by (seed, t)
+
     Certificate
     -----------
     Each tree was grown from the rows that (seed, number of the tree) draw, and its leaves hold what these rows say; the out-of-
@@ -87,6 +93,8 @@ class RandomForestRegressor(NumberForest):
 
 class ExtraTreesRegressor(NumberForest):
     """A forest of numbers whose thresholds are drawn at random.
+
+        h(x) = 1/T Σ_t (mean of y in leaf C_t(x)),   each split the best of one random threshold a column
 
     Certificate
     -----------

@@ -45,7 +45,9 @@ SOLVERS = (
 
 
 class LinearSVC(PathOverC, LinearClassifier):
-    """A hyperplane with the widest margin, where rows inside the margin cost C each.
+    """A hyperplane with the widest margin, where rows inside the margin cost C each. Shape: repeated fold.
+
+        min_{w, b}  ½‖w‖² + C·Σ_i c_i ℓ(t_i (w·x_i + b)),      hinge max(0, 1 − m)  or squared hinge max(0, 1 − m)²
 
     The intercept is free; with a number for `intercept_scaling` it is penalised as liblinear does, ½(b / scaling)². More than
     two classes: each against the rest. `tol` is the relative duality gap.
@@ -68,7 +70,10 @@ class LinearSVC(PathOverC, LinearClassifier):
     """
 
     name = "linear-svc"
-    layout: ClassVar[Layout] = {**LAYOUT, "rows_": Fact(int, low=0, optional=True, doc="of C=inf: the rows of the fit")}
+    layout: ClassVar[Layout] = {
+        **LAYOUT,
+        "rows_": Fact(int, low=0, optional=True, doc="of C=inf: the number of rows of the fit"),
+    }
     penalty: str = param(
         "what keeps the weights small: ½‖w‖², or ‖w‖₁, which sets many of them to zero",
         default="l2",

@@ -55,7 +55,10 @@ WARNINGS = {
 
 
 class LogisticRegression(Likelihood, PathOverC, LinearClassifier, BayesClassifier):
-    """Logistic regression for two classes, softmax regression for more.
+    """Logistic regression for two classes, softmax regression for more. Shape: repeated fold.
+
+        P(y = 1 | x) = 1 / (1 + e^−(w·x + b)),   of more classes  P(y = k | x) = e^(z_k) / Σ_l e^(z_l),  z_k = w_k·x + b_k
+        min_{w, b}  −Σ_i c_i log P(y_i | x_i) + (1/C)·(l1_ratio·‖w‖₁ + (1 − l1_ratio)·½‖w‖²)
 
     `C=inf` (or `penalty=None`) fits the maximum likelihood, with `std_errors_`, `conf_int` and `summary`. Where the classes
     are separable that does not exist: a warning says so, `separable_` is True, and the weights are those of the widest
@@ -106,7 +109,7 @@ class LogisticRegression(Likelihood, PathOverC, LinearClassifier, BayesClassifie
         "covariance_": Tensor(
             ("e", "e"),
             optional=True,
-            doc="without penalty: the estimated covariance of the weights (w_1, …, w_d, b), of more classes of each in turn",
+            doc="of two classes without penalty: the estimated covariance of the weights (w_1, …, w_d, b)",
         ),
     }
     penalty: str | None = param(

@@ -78,14 +78,17 @@ class NormalClassifier(OneFoldClassifier):
     statistics = ClassScatter
     _merge = staticmethod(merge_scatter)
 
-    priors: Any = attribute()
+    # in the order of the constructors, which type checkers read from here
+    solver: str = attribute()
     shrinkage: Any = attribute()
+    priors: Any = attribute()
+    n_components: int | None = attribute()
+    store_covariance: bool = attribute()
+    tol: float = attribute()
+    reg_param: float = attribute(default=0.0)
     covariance: str = attribute()
     unbiased: bool = attribute()
-    tol: float = attribute()
     class_weight: Any = attribute()
-    reg_param: float = attribute(default=0.0)
-    solver: str = attribute()
 
     means_: Floats = attribute("the mean of each class, of shape (n_classes, n_features)")
     priors_: Floats = attribute()

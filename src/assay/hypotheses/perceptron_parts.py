@@ -39,14 +39,14 @@ LAYOUT: Mapping[str, Tensor | Fact] = {
     ),
     "sparse_": Fact(bool, doc="whether the rows were sparse"),
     "step_sum_": Fact(float, low=0, doc="the sum of the lengths of all corrections' steps"),
-    "step_squares_": Fact(float, low=0, doc="the sum of their squares"),
+    "step_squares_": Fact(float, low=0, doc="the sum of the squares of these lengths"),
     "radius_": Fact(
         float, low=0, optional=True, doc="R, the greatest length of a row with its 1 in front; absent after partial_fit"
     ),
     "least_margin_": Fact(
         float, optional=True, doc="the least t·⟨w, x̃⟩ over all rows; positive where all are answered rightly"
     ),
-    "rows_": Fact(int, low=0, optional=True, doc="the rows of positive weight"),
+    "rows_": Fact(int, low=0, optional=True, doc="the number of rows of positive weight"),
     "weight_": Fact(float, low=0, optional=True, doc="the total weight of these rows"),
     "wrong_": Fact(int, low=0, optional=True, doc="the rows of the fit that are answered wrongly at the end"),
     "wrong_weight_": Fact(float, low=0, optional=True, doc="the weight of the rows that are answered wrongly"),

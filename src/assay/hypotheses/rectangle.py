@@ -105,7 +105,7 @@ class RectangleClassifier(BayesClassifier):
         "owner_": Tensor(("R",), dtype="<i8", low=0, doc="the class of each rectangle, as a place in `classes_`"),
         "unit_": Tensor(("d",), low=0, doc="the range of each column in the fit, the unit of depths"),
         "class_factor_": Tensor(("K",), low=0, doc="the factor of each class's rows, from class_weight"),
-        "class_rows_": Tensor(("K",), dtype="<i8", low=0, doc="the rows of each class"),
+        "class_rows_": Tensor(("K",), dtype="<i8", low=0, doc="the number of rows of each class"),
         "won_": Tensor(
             ("R",),
             dtype="<i8",
@@ -127,7 +127,7 @@ class RectangleClassifier(BayesClassifier):
             str, many=True, doc="how the rectangles of each class were found: 'tightest', 'exact' or 'search'"
         ),
         "shift_": Fact(int, doc="weights are counted in units of 2^−shift_, so that their sums are exact"),
-        "rows_": Fact(int, low=1, doc="the rows of positive weight"),
+        "rows_": Fact(int, low=1, doc="the number of rows of positive weight"),
         "rounded_": Fact(bool, doc="whether weights had to be rounded to these units"),
     }
 

@@ -120,6 +120,9 @@ class _OneTree(ExplainedTree):
 class DecisionTreeClassifier(_OneTree, TreeClassifier):
     """A tree of questions about single columns, whose leaves answer with the classes of the rows that reached them.
 
+        h(x) = the class of most weight in the leaf C(x);   splits maximise  u(C) − (p_L u(C_L) + p_R u(C_R)),
+        u(C) = 1 − Σ_k p_k²  (gini)  or  −Σ_k p_k log p_k  (entropy)
+
     Certificate
     -----------
     The leaves hold what the rows that reach them say, each split gains as much as is stated, and no threshold that the settings
@@ -174,6 +177,8 @@ class DecisionTreeClassifier(_OneTree, TreeClassifier):
 
 class DecisionTreeRegressor(_OneTree, TreeRegressor):
     """A tree of questions about single columns, whose leaves answer with the mean (or median) of the rows that reached them.
+
+        h(x) = the mean of y in the leaf C(x);   splits maximise  u(C) − (p_L u(C_L) + p_R u(C_R)),   u(C) = the variance of y in C
 
     Certificate
     -----------

@@ -21,7 +21,7 @@ class Classifier(Learner):
 
     _kind = "classifier"
 
-    classes_: Array = attribute("the labels, in ascending order")
+    classes_: Array = attribute("the labels, in ascending order; of shape (n_classes,)")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit on rows X and labels y (or on `assay.rows`)."""

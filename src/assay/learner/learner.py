@@ -47,7 +47,9 @@ class Learner(Tunable):
 
     n_jobs: int | None = attribute()
     n_features_in_: int = attribute("the number of columns of the rows of the fit")
-    feature_names_in_: Array = attribute("the names of the columns, where the rows of the fit had names")
+    feature_names_in_: Array = attribute(
+        "the names of the columns, where the rows of the fit had names; of shape (n_features,)"
+    )
     classes_: Array = attribute()
 
     # --- taking part in a comparison --------------------------------------------------------------------------------

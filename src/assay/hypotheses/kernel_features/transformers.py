@@ -43,7 +43,9 @@ class KernelTransformer(Tunable):
     n_jobs: int | None = attribute()
     random_state: int = attribute()
     n_features_in_: int = attribute("the number of columns of the rows of the fit")
-    feature_names_in_: Array = attribute("the names of the columns, where the rows of the fit had names")
+    feature_names_in_: Array = attribute(
+        "the names of the columns, where the rows of the fit had names; of shape (n_features,)"
+    )
     gamma_: float = attribute("the γ of the kernel that was used")
     approximation_error_: MapError = attribute(
         "how far φ(x)·φ(z) is from K(x, z): `rms`, `max`, `trace`, and the `rows` whose pairs were compared"

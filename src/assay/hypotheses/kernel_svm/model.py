@@ -202,7 +202,7 @@ class KernelMachine(LearntMachine):
 
     @property
     def shape_fit_(self) -> tuple[int, int]:
-        """Rows and columns of the fit."""
+        """The numbers of rows and columns of the fit."""
         self._check_fitted()
         return (self.rows_, self.n_features_in_)
 

@@ -68,7 +68,7 @@ LAYOUT: Layout = {
         ("m",), low=0, optional=True, doc="the sample weights of the support vectors; None where all are 1"
     ),
     "gamma_": Fact(float, low=0, doc="the γ of the kernel that was used"),
-    "rows_": Fact(int, low=1, doc="the rows of the fit"),
-    "n_rows_": Fact(int, low=1, doc="the rows of the fit whose weight is positive"),
+    "rows_": Fact(int, low=1, doc="the number of rows of the fit"),
+    "n_rows_": Fact(int, low=1, doc="the number of rows of the fit whose weight is positive"),
     "converged_": Fact(bool, doc="whether every problem reached tol"),
 }

@@ -129,7 +129,7 @@ class SVR(KernelMachine, Regressor):
 
     @property
     def n_support_(self) -> Array:
-        """The number of support rows."""
+        """The number of support vectors, (1,)."""
         self._check_fitted()
         return np.array([len(self.support_)])
 

@@ -67,14 +67,14 @@ LAYOUT: Layout = {
         optional=True,
         doc="of a hinge loss: the numbers of the rows near the margin, whose multipliers prove the gap",
     ),
-    "dual_values_": Tensor(("q",), low=0, optional=True, doc="the multipliers of these rows"),
+    "dual_values_": Tensor(("q",), low=0, optional=True, doc="of a hinge loss: the multipliers of these rows"),
     "freedom_": Fact(
         float,
         low=0,
         optional=True,
         doc="the effective number of free weights, for Occam's rule; absent where the weights ≠ 0 are counted",
     ),
-    "n_iter_": Fact(int, low=0, doc="the iterations of the solver"),
+    "n_iter_": Fact(int, low=0, doc="the iterations that the solver took"),
     "converged_": Fact(bool, doc="whether the gap reached tol"),
     "solver_": Fact(str, doc="the solver that was used, which 'auto' chose"),
 }

@@ -13,7 +13,9 @@ from assay.params import CLASS_WEIGHT, N_JOBS, Range, param
 
 
 class BernoulliNB(CountedModel):
-    """Naive Bayes with a coin a class and column: p_kj = (S_kj + α) / (N_kj + 2α). Shape: one fold.
+    """Naive Bayes with a coin a class and column. Shape: one fold.
+
+        log p(k | x) = log π_k + Σ_j [ x_j log p_kj + (1 − x_j) log(1 − p_kj) ] + const,    p_kj = (S_kj + α) / (N_kj + 2α)
 
     `binarize`: values above it are ones; None: the columns hold 0 and 1 already.
 

@@ -16,9 +16,9 @@ from assay.params import N_JOBS, Free, param
 
 
 class CategoricalNB(CountedModel):
-    """Naive Bayes with a table of probabilities a class and column: (N_kjc + α) / (N_kj + α·C_j).
+    """Naive Bayes with a table of probabilities a class and column. Shape: one fold.
 
-    Shape: one fold.
+        log p(k | x) = log π_k + Σ_j log p_kj(x_j) + const,    p_kj(c) = (N_kjc + α) / (N_kj + α·C_j)
 
     Columns hold the numbers 0 … C_j − 1 of their categories, or text in a frame. `min_categories`: C_j is at least that.
     A category that the fit never saw is left out of the product, as a missing value is. Fractions are cut off, with a
@@ -69,7 +69,7 @@ class CategoricalNB(CountedModel):
 
     @property
     def n_categories_(self) -> Array:
-        """The number of categories of each column."""
+        """The number of categories of each column, (d,)."""
         return np.diff(self.category_offsets_)
 
     @property

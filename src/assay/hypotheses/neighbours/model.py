@@ -135,12 +135,12 @@ class NeighboursModel(Asking, Choosing):
 
     @property
     def effective_metric_(self) -> str:
-        """The metric by its name."""
+        """The name of the metric that was used."""
         return self.metric
 
     @property
     def n_samples_fit_(self) -> int:
-        """The rows of the fit."""
+        """The number of rows of the fit."""
         return self._rows_of_fit()
 
     # --- learning ---------------------------------------------------------------------------------------------------

@@ -118,13 +118,13 @@ class LearntNetwork(ClaimsWhenAsked):
 
     @property
     def n_layers_(self) -> int:
-        """Layers of units, inputs and outputs among them."""
+        """The number of layers of units, inputs and outputs among them."""
         self._check_fitted()
         return len(self._shape().widths)
 
     @property
     def n_outputs_(self) -> int:
-        """Units of the last layer."""
+        """The number of units of the last layer."""
         self._check_fitted()
         return self._shape().widths[-1]
 

@@ -88,14 +88,14 @@ LAYOUT: Layout = {
     "measured_": Tensor(
         (MEASURES,), optional=True, doc="what the certificate states of loss, slopes and gradient, in one array"
     ),
-    "batch_": Fact(int, low=1, doc="the rows of a mini-batch"),
+    "batch_": Fact(int, low=1, doc="the number of rows of a mini-batch"),
     "t_": Fact(int, low=0, doc="the rows seen so far, over all epochs"),
-    "rows_": Fact(int, low=1, doc="the rows of positive weight"),
+    "rows_": Fact(int, low=1, doc="the number of rows of positive weight"),
     "weight_": Fact(float, low=0, doc="the total weight of the rows"),
     "converged_": Fact(bool, doc="whether the fit ended by itself, and not at a limit"),
     "whole_": Fact(bool, doc="whether one fit saw all rows; False after partial_fit"),
     "memory_": Tensor(
         ("q",), optional=True, doc="the optimiser's momentum, from which partial_fit goes on; None with solver='lbfgs'"
     ),
-    "batches_": Fact(int, low=0, doc="the mini-batches so far"),
+    "batches_": Fact(int, low=0, doc="the number of mini-batches so far"),
 }
