@@ -120,11 +120,9 @@ class Baseline(_Constant, OneFoldClassifier):
     name = "baseline"
     statistics = ClassCounts
     layout: ClassVar[Layout] = {
-        "class_prior_": Tensor(
-            ("K",), low=0, high=1, doc="the share of each class, which is the answer's probability for every row"
-        ),
+        "class_prior_": Tensor(("K",), low=0, high=1, doc="the share of each class, which is the answer's probability for every row"),
         "state.class_count": Tensor(("K",), low=0),
-    }
+    }  # fmt: skip
     _merge = staticmethod(_merge_classes)
 
     class_prior_: Floats = attribute()

@@ -194,10 +194,8 @@ class LinearDiscriminantAnalysis(NormalClassifier):
     layout: ClassVar[Layout] = {
         **state_layout(groups=1),
         "scalings_": Tensor(("d", "r"), doc="the directions that part the classes best, one a column, for transform"),
-        "explained_variance_ratio_": Tensor(
-            ("q",), low=0, high=1 + 1e-9, doc="the share of the variance between classes along each direction"
-        ),
-    }
+        "explained_variance_ratio_": Tensor(("q",), low=0, high=1 + 1e-9, doc="the share of the variance between classes along each direction"),
+    }  # fmt: skip
 
     coef_: Floats = attribute(
         "the weights of the linear scores: one row for two classes, else one a class; of shape (m, n_features)"

@@ -80,17 +80,9 @@ class ERM(LabelsOrNumbers):
     name = "erm"
     layout: ClassVar[Layout] = {
         **LAYOUT,
-        "margin_": Fact(
-            float,
-            optional=True,
-            doc="of separable classes without penalty: the least margin of the weights over all rows",
-        ),
-        "step_": Tensor(
-            ("m", "e"),
-            optional=True,
-            doc="without penalty: Newton's next step (w, b), which proves how near the optimum is",
-        ),
-    }
+        "margin_": Fact(float, optional=True, doc="of separable classes without penalty: the least margin of the weights over all rows"),
+        "step_": Tensor(("m", "e"), optional=True, doc="without penalty: Newton's next step (w, b), which proves how near the optimum is"),
+    }  # fmt: skip
     loss: str | CustomSurrogate = param(
         "what a score costs; 'zero-one' can be measured but not minimised",
         default="log",

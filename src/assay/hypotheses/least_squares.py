@@ -59,17 +59,11 @@ RANDOM_STATE = param("seed of the first weights of solver='gd'", default=0, chec
 _LAYOUT: dict[str, Tensor | Fact] = {
     "coef_": Tensor(("d",), doc="the weight w of each column"),
     "intercept_": Fact(float, doc="the constant b; 0 with fit_intercept=False"),
-    "sigma2_": Fact(
-        float, low=0, doc="the mean square of the residuals, the maximum-likelihood estimate of their variance"
-    ),
+    "sigma2_": Fact(float, low=0, doc="the mean square of the residuals, the maximum-likelihood estimate of their variance"),
     "rank_": Fact(int, low=0, doc="the rank of the system that was solved"),
     "condition_": Fact(float, low=1, doc="the condition number of the system, with columns of length one"),
-    "singular_": Tensor(
-        ("d",), low=0, doc="the singular values of the columns, about their means where an intercept is fitted"
-    ),
-    "inverse_root_": Tensor(
-        ("d", "r"), doc="a matrix whose product with its transpose is the (pseudo-)inverse of the system"
-    ),
+    "singular_": Tensor(("d",), low=0, doc="the singular values of the columns, about their means where an intercept is fitted"),
+    "inverse_root_": Tensor(("d", "r"), doc="a matrix whose product with its transpose is the (pseudo-)inverse of the system"),
     "cut_": Fact(float, low=0, doc="eigenvalues below this count as zero"),
     "off_by_": Fact(float, low=0, doc="how far the normal equations are from holding, relative to their scale"),
     "n_iter_": Fact(int, low=1, doc="the refinements of the solution, or the steps of solver='gd'"),
@@ -80,7 +74,7 @@ _LAYOUT: dict[str, Tensor | Fact] = {
     "state.cross": Tensor(("d",)),
     "state.target_mean": Tensor((1,)),
     "state.target_scatter": Tensor((1,), low=0),
-}
+}  # fmt: skip
 
 TOO_WIDE = "the words of a text are thousands of columns, and the normal equations have a number for each pair of them"
 

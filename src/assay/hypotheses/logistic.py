@@ -86,32 +86,13 @@ class LogisticRegression(Likelihood, PathOverC, LinearClassifier, BayesClassifie
     name = "logistic-regression"
     layout: ClassVar[Layout] = {
         **LAYOUT,
-        "separable_": Fact(
-            bool, doc="whether the classes are separable, so that the maximum likelihood does not exist"
-        ),
-        "margin_": Fact(
-            float, optional=True, doc="of separable classes: the least margin of the weights over all rows"
-        ),
-        "direction_": Tensor(
-            ("e",), optional=True, doc="(w, b) along which the likelihood never falls; absent where there is none"
-        ),
-        "away_": Fact(
-            int,
-            low=0,
-            optional=True,
-            doc="the class that the direction takes away from the others, as a place in `classes_`",
-        ),
-        "step_": Tensor(
-            ("m", "e"),
-            optional=True,
-            doc="without penalty: Newton's next step (w, b), which proves how near the optimum is",
-        ),
-        "covariance_": Tensor(
-            ("e", "e"),
-            optional=True,
-            doc="of two classes without penalty: the estimated covariance of the weights (w_1, …, w_d, b)",
-        ),
-    }
+        "separable_": Fact(bool, doc="whether the classes are separable, so that the maximum likelihood does not exist"),
+        "margin_": Fact(float, optional=True, doc="of separable classes: the least margin of the weights over all rows"),
+        "direction_": Tensor(("e",), optional=True, doc="(w, b) along which the likelihood never falls; absent where there is none"),
+        "away_": Fact(int, low=0, optional=True, doc="the class that the direction takes away from the others, as a place in `classes_`"),
+        "step_": Tensor(("m", "e"), optional=True, doc="without penalty: Newton's next step (w, b), which proves how near the optimum is"),
+        "covariance_": Tensor(("e", "e"), optional=True, doc="of two classes without penalty: the estimated covariance of the weights (w_1, …, w_d, b)"),
+    }  # fmt: skip
     penalty: str | None = param(
         "'auto': by C and l1_ratio; the other words are scikit-learn's of old",
         default="auto",

@@ -22,36 +22,26 @@ LAYOUT: Mapping[str, Tensor | Fact] = {
     "intercept_": Tensor(("m",), doc="the bias b of each row of `coef_`"),
     "class_factor_": Tensor(("K",), low=0, doc="the factor of each class's rows, from class_weight"),
     "start_": Tensor(("m", "e"), doc="the first weights (b, w_1, …, w_d), e = d + 1 numbers"),
-    "last_": Tensor(
-        ("m", "e"), optional=True, doc="of variant='averaged': the last weights, from which partial_fit goes on"
-    ),
+    "last_": Tensor(("m", "e"), optional=True, doc="of variant='averaged': the last weights, from which partial_fit goes on"),
     "drift_": Tensor(("m", "e"), optional=True, doc="of variant='averaged': the sum from which the average is made"),
     "voters_": Tensor(("V", "m", "e"), optional=True, doc="of variant='voted': all V weights there were"),
-    "votes_": Tensor(
-        ("V",), dtype="<i8", low=0, optional=True, doc="of variant='voted': how many visits each of them survived"
-    ),
+    "votes_": Tensor(("V",), dtype="<i8", low=0, optional=True, doc="of variant='voted': how many visits each of them survived"),
     "n_iter_": Fact(int, low=0, doc="the passes over the rows (order='first-mistake': searches)"),
     "t_": Fact(int, low=0, doc="the rows visited so far, over all passes"),
     "mistakes_": Fact(int, low=0, doc="the mistakes made on the way, each of which changed the weights"),
     "converged_": Fact(bool, doc="whether the last pass made no more mistakes than tol allows"),
-    "history_": Fact(
-        str, doc="'fit' for one fit of all rows, 'pieces' where partial_fit brought all rows, 'mixed' for both"
-    ),
+    "history_": Fact(str, doc="'fit' for one fit of all rows, 'pieces' where partial_fit brought all rows, 'mixed' for both"),
     "sparse_": Fact(bool, doc="whether the rows were sparse"),
     "step_sum_": Fact(float, low=0, doc="the sum of the lengths of all corrections' steps"),
     "step_squares_": Fact(float, low=0, doc="the sum of the squares of these lengths"),
-    "radius_": Fact(
-        float, low=0, optional=True, doc="R, the greatest length of a row with its 1 in front; absent after partial_fit"
-    ),
-    "least_margin_": Fact(
-        float, optional=True, doc="the least t·⟨w, x̃⟩ over all rows; positive where all are answered rightly"
-    ),
+    "radius_": Fact(float, low=0, optional=True, doc="R, the greatest length of a row with its 1 in front; absent after partial_fit"),
+    "least_margin_": Fact(float, optional=True, doc="the least t·⟨w, x̃⟩ over all rows; positive where all are answered rightly"),
     "rows_": Fact(int, low=0, optional=True, doc="the number of rows of positive weight"),
     "weight_": Fact(float, low=0, optional=True, doc="the total weight of these rows"),
     "wrong_": Fact(int, low=0, optional=True, doc="the rows of the fit that are answered wrongly at the end"),
     "wrong_weight_": Fact(float, low=0, optional=True, doc="the weight of the rows that are answered wrongly"),
     **SEPARATION_LAYOUT,
-}
+}  # fmt: skip
 
 
 def check_parts(model: Perceptron) -> None:

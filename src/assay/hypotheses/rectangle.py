@@ -106,30 +106,16 @@ class RectangleClassifier(BayesClassifier):
         "unit_": Tensor(("d",), low=0, doc="the range of each column in the fit, the unit of depths"),
         "class_factor_": Tensor(("K",), low=0, doc="the factor of each class's rows, from class_weight"),
         "class_rows_": Tensor(("K",), dtype="<i8", low=0, doc="the number of rows of each class"),
-        "won_": Tensor(
-            ("R",),
-            dtype="<i8",
-            low=0,
-            doc="the weight of the class's own rows that each rectangle gained, in units of 2^−shift_",
-        ),
-        "lost_": Tensor(
-            ("R",), dtype="<i8", low=0, doc="the weight of other rows that each rectangle holds, in units of 2^−shift_"
-        ),
+        "won_": Tensor(("R",), dtype="<i8", low=0, doc="the weight of the class's own rows that each rectangle gained, in units of 2^−shift_"),
+        "lost_": Tensor(("R",), dtype="<i8", low=0, doc="the weight of other rows that each rectangle holds, in units of 2^−shift_"),
         "won_rows_": Tensor(("R",), dtype="<i8", low=0, doc="the class's own rows that each rectangle gained"),
         "lost_rows_": Tensor(("R",), dtype="<i8", low=0, doc="the rows of other classes that each rectangle holds"),
-        "cells_": Tensor(
-            ("K", "K"),
-            dtype="<i8",
-            low=0,
-            doc="the weight of the rows answered as class i that are of class j, in units of 2^−shift_",
-        ),
-        "methods_": Fact(
-            str, many=True, doc="how the rectangles of each class were found: 'tightest', 'exact' or 'search'"
-        ),
+        "cells_": Tensor(("K", "K"), dtype="<i8", low=0, doc="the weight of the rows answered as class i that are of class j, in units of 2^−shift_"),
+        "methods_": Fact(str, many=True, doc="how the rectangles of each class were found: 'tightest', 'exact' or 'search'"),
         "shift_": Fact(int, doc="weights are counted in units of 2^−shift_, so that their sums are exact"),
         "rows_": Fact(int, low=1, doc="the number of rows of positive weight"),
         "rounded_": Fact(bool, doc="whether weights had to be rounded to these units"),
-    }
+    }  # fmt: skip
 
     lower_: Floats = attribute()
     upper_: Floats = attribute()

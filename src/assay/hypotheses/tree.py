@@ -46,13 +46,8 @@ if TYPE_CHECKING:
 PARTS: Layout = {
     **EVIDENCE,
     "alpha_": Fact(float, low=0, optional=True, doc="of ccp_alpha='cv': the alpha that cross-validation chose"),
-    "pruning_curve_": Tensor(
-        ("g", 3),
-        low=0,
-        optional=True,
-        doc="of ccp_alpha='cv': alphas, the cross-validated risk at each, and its standard error",
-    ),
-}
+    "pruning_curve_": Tensor(("g", 3), low=0, optional=True, doc="of ccp_alpha='cv': alphas, the cross-validated risk at each, and its standard error"),
+}  # fmt: skip
 LEAVES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)  # of one tree, cut again and again
 
 

@@ -1,6 +1,6 @@
 """What classifiers and regressors share: fitting on rows, answering block by block, certificate and file.
 
-A model declares its hyper-parameters (`params`), the look of what it learns (`layout`), and says how it learns from rows
+A model declares its hyper-parameters (`param`), the look of what it learns (`layout`), and says how it learns from rows
 (`_learn`) and what it answers for a block (`_scores` or `_values`); everything else is here, once.
 """
 

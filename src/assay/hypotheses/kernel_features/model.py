@@ -38,28 +38,16 @@ MOST_IN_MEMORY = 1 << 26  # features that are kept; where there are more, rows i
 
 MAP_LAYOUT: Layout = {
     "gamma_": Fact(float, low=0, doc="the γ of the kernel that was used"),
-    "landmarks_": Tensor(
-        ("l", "d"), optional=True, doc="of features='nystroem': the l rows at which kernels are evaluated"
-    ),
-    "map_": Tensor(
-        ("l", "D"),
-        optional=True,
-        doc="of features='nystroem': the matrix that turns the kernels at the landmarks into D features",
-    ),
-    "frequencies_": Tensor(
-        ("d", "D"), optional=True, doc="of features='fourier': the frequency of each of the D waves"
-    ),
+    "landmarks_": Tensor(("l", "d"), optional=True, doc="of features='nystroem': the l rows at which kernels are evaluated"),
+    "map_": Tensor(("l", "D"), optional=True, doc="of features='nystroem': the matrix that turns the kernels at the landmarks into D features"),
+    "frequencies_": Tensor(("d", "D"), optional=True, doc="of features='fourier': the frequency of each of the D waves"),
     "offset_": Tensor(("D",), optional=True, doc="of features='fourier': the phase of each wave"),
-    "centre_": Tensor(
-        ("d",),
-        optional=True,
-        doc="the point from which rows are counted, which the kernel does not notice but digits do",
-    ),
+    "centre_": Tensor(("d",), optional=True, doc="the point from which rows are counted, which the kernel does not notice but digits do"),
     "error_rms_": Fact(float, low=0, doc="the root mean square of φ(x)·φ(z) − K(x, z) over pairs of rows"),
     "error_max_": Fact(float, low=0, doc="the greatest |φ(x)·φ(z) − K(x, z)| over pairs of rows"),
     "error_trace_": Fact(float, doc="the mean of K(x, x) − |φ(x)|² over rows"),
     "error_rows_": Fact(int, low=1, doc="the rows whose pairs the errors of the approximation were measured on"),
-}
+}  # fmt: skip
 OURS = {"coef_": "feature_coef_"}  # `coef_` would be taken for weights of the columns
 THEIRS = {ours: theirs for theirs, ours in OURS.items()}
 PARTS = {"nystroem": ("landmarks_", "map_"), "fourier": ("frequencies_", "offset_", "centre_")}

@@ -16,22 +16,14 @@ if TYPE_CHECKING:
     from assay.hypotheses.kernel_perceptron.model import KernelPerceptron
 
 LAYOUT: Mapping[str, Tensor | Fact] = {
-    "support_": Tensor(
-        ("s",), dtype="<i8", low=0, doc="the numbers of the rows that have a coefficient; s is how many there are"
-    ),
-    "support_vectors_": Tensor(
-        ("s", "e"), doc="the rows that have a coefficient; without columns for kernel='precomputed'"
-    ),
+    "support_": Tensor(("s",), dtype="<i8", low=0, doc="the numbers of the rows that have a coefficient; s is how many there are"),
+    "support_vectors_": Tensor(("s", "e"), doc="the rows that have a coefficient; without columns for kernel='precomputed'"),
     "dual_coef_": Tensor(("p", "s"), doc="the coefficients that answer: one row for two classes, else one a class"),
-    "last_coef_": Tensor(
-        ("p", "s"), optional=True, doc="of variant='averaged': the last coefficients, from which partial_fit goes on"
-    ),
+    "last_coef_": Tensor(("p", "s"), optional=True, doc="of variant='averaged': the last coefficients, from which partial_fit goes on"),
     "drift_": Tensor(("p", "s"), optional=True, doc="of variant='averaged': the sum from which the average is made"),
     "class_factor_": Tensor(("K",), low=0, doc="the factor of each class's rows, from class_weight"),
     "gamma_": Fact(float, low=0, doc="the γ of the kernel that was used"),
-    "centre_": Tensor(
-        ("d",), optional=True, doc="the point that is taken from every row, where that keeps products small"
-    ),
+    "centre_": Tensor(("d",), optional=True, doc="the point that is taken from every row, where that keeps products small"),
     "n_iter_": Fact(int, low=0, doc="the passes over the rows (order='first-mistake': searches)"),
     "t_": Fact(int, low=0, doc="the rows visited so far, over all passes"),
     "mistakes_": Fact(int, low=0, doc="the mistakes made on the way, each of which changed a coefficient"),
@@ -41,18 +33,10 @@ LAYOUT: Mapping[str, Tensor | Fact] = {
     "history_": Fact(str, doc="'fit' for one fit of all rows, 'pieces' where partial_fit brought rows"),
     "step_sum_": Fact(float, low=0, doc="the sum of all corrections' weights"),
     "step_squares_": Fact(float, low=0, doc="the sum of the squares of all corrections' weights"),
-    "asked_": Tensor(
-        ("q",),
-        dtype="<i8",
-        low=0,
-        optional=True,
-        doc="the numbers of some rows whose decision values the certificate states",
-    ),
+    "asked_": Tensor(("q",), dtype="<i8", low=0, optional=True, doc="the numbers of some rows whose decision values the certificate states"),
     "asked_values_": Tensor(("q", "p"), optional=True, doc="the decision values at these rows"),
     "radius_": Fact(float, low=0, optional=True, doc="R, the greatest length of a row in feature space"),
-    "least_margin_": Fact(
-        float, optional=True, doc="the least t·f(x) over all rows; positive where all are answered rightly"
-    ),
+    "least_margin_": Fact(float, optional=True, doc="the least t·f(x) over all rows; positive where all are answered rightly"),
     "norm_": Fact(float, low=0, optional=True, doc="the length of the weights in feature space"),
     "rounding_": Fact(float, low=0, optional=True, doc="how far rounding can have moved a decision value"),
     "certain_": Fact(bool, optional=True, doc="whether no outcome of a visit hung on rounding"),
@@ -60,7 +44,7 @@ LAYOUT: Mapping[str, Tensor | Fact] = {
     "weight_": Fact(float, low=0, optional=True, doc="the total weight of these rows"),
     "wrong_": Fact(int, low=0, optional=True, doc="the rows of the fit that are answered wrongly at the end"),
     "wrong_weight_": Fact(float, low=0, optional=True, doc="the weight of the rows that are answered wrongly"),
-}
+}  # fmt: skip
 LOOKED = (
     *("radius_", "least_margin_", "norm_", "rounding_", "certain_"),
     *("rows_", "weight_", "wrong_", "wrong_weight_", "asked_", "asked_values_"),

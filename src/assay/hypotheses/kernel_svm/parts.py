@@ -40,35 +40,18 @@ MAX_SECONDS = param(
 WARM_START = param("begin at the multipliers of the fit before", default=False)
 VERBOSE = param("say a line a second on standard error: gap, support rows, time left", default=False)
 LAYOUT: Layout = {
-    "support_": Tensor(
-        ("m",),
-        dtype="<i8",
-        low=0,
-        doc="the numbers of the support vectors among the rows of the fit; m is how many there are",
-    ),
-    "support_vectors_": Tensor(
-        ("m", "c"), doc="the support vectors, one a row; without columns (c = 0) for kernel='precomputed'"
-    ),
-    "dual_coef_": Tensor(
-        ("R", "m"),
-        doc="the coefficients β of the support vectors, in rows as scikit-learn has them: one for two classes or a number, K − 1 for more classes, K for multi_class='ovr'",
-    ),
+    "support_": Tensor(("m",), dtype="<i8", low=0, doc="the numbers of the support vectors among the rows of the fit; m is how many there are"),
+    "support_vectors_": Tensor(("m", "c"), doc="the support vectors, one a row; without columns (c = 0) for kernel='precomputed'"),
+    "dual_coef_": Tensor(("R", "m"), doc="the coefficients β of the support vectors, in rows as scikit-learn has them: one for two classes or a number, K − 1 for more classes, K for multi_class='ovr'"),
     "intercept_": Tensor(("P",), doc="the constant b of each of the P problems"),
     "objective_": Tensor(("P",), finite=False, doc="the primal objective of each problem, which the fit makes small"),
     "dual_objective_": Tensor(("P",), doc="the dual objective of each problem, below which no primal objective can be"),
-    "gap_": Tensor(
-        ("P",),
-        low=0,
-        finite=False,
-        doc="the relative duality gap of each problem: the objective is at most this share above the least there is",
-    ),
+    "gap_": Tensor(("P",), low=0, finite=False, doc="the relative duality gap of each problem: the objective is at most this share above the least there is"),
     "n_iter_": Tensor(("P",), dtype="<i8", low=1, doc="the working sets that each problem took"),
     "upper_": Tensor(("U",), low=0, finite=False, doc="the most that a row may weigh, C"),
-    "weights_": Tensor(
-        ("m",), low=0, optional=True, doc="the sample weights of the support vectors; None where all are 1"
-    ),
+    "weights_": Tensor(("m",), low=0, optional=True, doc="the sample weights of the support vectors; None where all are 1"),
     "gamma_": Fact(float, low=0, doc="the γ of the kernel that was used"),
     "rows_": Fact(int, low=1, doc="the number of rows of the fit"),
     "n_rows_": Fact(int, low=1, doc="the number of rows of the fit whose weight is positive"),
     "converged_": Fact(bool, doc="whether every problem reached tol"),
-}
+}  # fmt: skip

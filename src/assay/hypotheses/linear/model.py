@@ -33,51 +33,21 @@ from assay.solvers.iterate import Iterate, Support, last
 from assay.solvers.needs import check, choose
 
 LAYOUT: Layout = {
-    "coef_": Tensor(
-        ("m", "d"), doc="the weights w of the columns: one row for two classes or a number, else one a class"
-    ),
+    "coef_": Tensor(("m", "d"), doc="the weights w of the columns: one row for two classes or a number, else one a class"),
     "intercept_": Tensor(("m",), doc="the constant b of each row of `coef_`"),
     "multipliers_": Tensor(("K",), low=0, doc="the factor of each class's rows, from class_weight; ones for a number"),
     "weight_": Fact(float, low=0, doc="the total weight of the rows of the fit"),
-    "objective_": Tensor(
-        ("p",),
-        low=0,
-        doc="the objective at the weights, one of each problem: softmax is one, each class against the rest is one each",
-    ),
-    "gap_": Tensor(
-        ("p",),
-        low=0,
-        finite=False,
-        doc="the relative duality gap of each objective: it is at most this share above the least there is",
-    ),
-    "width_": Tensor(
-        ("p",), doc="where a loss with a corner was smoothed: the width of the smoothing at the end; else 0"
-    ),
-    "dual_problem_": Tensor(
-        ("q",),
-        dtype="<i8",
-        low=0,
-        optional=True,
-        doc="of a hinge loss: the problem that each multiplier below belongs to; absent where none are needed as a proof",
-    ),
-    "dual_rows_": Tensor(
-        ("q",),
-        dtype="<i8",
-        low=0,
-        optional=True,
-        doc="of a hinge loss: the numbers of the rows near the margin, whose multipliers prove the gap",
-    ),
+    "objective_": Tensor(("p",), low=0, doc="the objective at the weights, one of each problem: softmax is one, each class against the rest is one each"),
+    "gap_": Tensor(("p",), low=0, finite=False, doc="the relative duality gap of each objective: it is at most this share above the least there is"),
+    "width_": Tensor(("p",), doc="where a loss with a corner was smoothed: the width of the smoothing at the end; else 0"),
+    "dual_problem_": Tensor(("q",), dtype="<i8", low=0, optional=True, doc="of a hinge loss: the problem that each multiplier below belongs to; absent where none are needed as a proof"),
+    "dual_rows_": Tensor(("q",), dtype="<i8", low=0, optional=True, doc="of a hinge loss: the numbers of the rows near the margin, whose multipliers prove the gap"),
     "dual_values_": Tensor(("q",), low=0, optional=True, doc="of a hinge loss: the multipliers of these rows"),
-    "freedom_": Fact(
-        float,
-        low=0,
-        optional=True,
-        doc="the effective number of free weights, for Occam's rule; absent where the weights ≠ 0 are counted",
-    ),
+    "freedom_": Fact(float, low=0, optional=True, doc="the effective number of free weights, for Occam's rule; absent where the weights ≠ 0 are counted"),
     "n_iter_": Fact(int, low=0, doc="the iterations that the solver took"),
     "converged_": Fact(bool, doc="whether the gap reached tol"),
     "solver_": Fact(str, doc="the solver that was used, which 'auto' chose"),
-}
+}  # fmt: skip
 
 
 class Task(NamedTuple):

@@ -59,28 +59,13 @@ class NaiveBayesModel(OneFoldClassifier):
         "class_factor_": Tensor(("K",), low=0, doc="the factor of each class's rows, from class_weight"),
         "class_prior_": Tensor(("K",), low=0, high=1, doc="the probability π of each class"),
         "theta_": Tensor(("K", "dg"), doc="the mean of each class in each gaussian column"),
-        "var_": Tensor(
-            ("K", "dg"), low=gaussian.SMALLEST, doc="the variance of each class in each gaussian column, epsilon_ added"
-        ),
-        "epsilon_": Fact(
-            float, low=0, doc="what was added to every variance: var_smoothing times the largest variance of a column"
-        ),
-        "bernoulli_prob_": Tensor(
-            ("K", "db"), low=0, high=1, doc="the probability of a one of each class in each bernoulli column"
-        ),
+        "var_": Tensor(("K", "dg"), low=gaussian.SMALLEST, doc="the variance of each class in each gaussian column, epsilon_ added"),
+        "epsilon_": Fact(float, low=0, doc="what was added to every variance: var_smoothing times the largest variance of a column"),
+        "bernoulli_prob_": Tensor(("K", "db"), low=0, high=1, doc="the probability of a one of each class in each bernoulli column"),
         "poisson_rate_": Tensor(("K", "dp"), low=0, doc="the mean count of each class in each poisson column"),
-        "multinomial_prob_": Tensor(
-            ("K", "dm"), low=0, high=1, doc="the share of each multinomial column in the counts of each class"
-        ),
-        "category_prob_": Tensor(
-            ("K", "T"),
-            low=0,
-            high=1,
-            doc="the probability of each category of each class, the categories of all categorical columns side by side",
-        ),
-        "category_offsets_": Tensor(
-            ("c",), dtype="<i8", low=0, doc="where the categories of each categorical column begin in `category_prob_`"
-        ),
+        "multinomial_prob_": Tensor(("K", "dm"), low=0, high=1, doc="the share of each multinomial column in the counts of each class"),
+        "category_prob_": Tensor(("K", "T"), low=0, high=1, doc="the probability of each category of each class, the categories of all categorical columns side by side"),
+        "category_offsets_": Tensor(("c",), dtype="<i8", low=0, doc="where the categories of each categorical column begin in `category_prob_`"),
         "state.class_count": Tensor(("K",), low=0),
         "state.gaussian_count": Tensor(("K", "dg"), low=0),
         "state.gaussian_mean": Tensor(("K", "dg")),
@@ -93,7 +78,7 @@ class NaiveBayesModel(OneFoldClassifier):
         "state.multinomial_sum": Tensor(("K", "dm"), low=0),
         "state.category_counts": Tensor(("K", "T0"), low=0),
         "state.category_offsets": Tensor(("c",), dtype="<i8", low=0),
-    }
+    }  # fmt: skip
     class_weight: Any = attribute(default=None)
     discrete: ClassVar[bool] = False  # loses much of what numbers say, as scikit-learn's tag `poor_score` has it
     _merge = staticmethod(merge)

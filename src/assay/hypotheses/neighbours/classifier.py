@@ -84,15 +84,10 @@ class KNeighborsClassifier(NeighboursModel, ProbableClassifier):
     class_weight: Any = CLASS_WEIGHT
     layout: ClassVar[Layout] = {
         **NeighboursModel.layout,
-        "objective_": Tensor(
-            ("S",),
-            low=0,
-            optional=True,
-            doc="of metric='learned': the soft leave-one-out error before and after each step; else None",
-        ),
+        "objective_": Tensor(("S",), low=0, optional=True, doc="of metric='learned': the soft leave-one-out error before and after each step; else None"),
         "codes_": Tensor(("n",), dtype="<i8", low=0, doc="the class of each row of the fit, as a place in `classes_`"),
         "class_factor_": Tensor(("K",), low=0, doc="the factor of each class's rows, from class_weight"),
-    }
+    }  # fmt: skip
 
     objective_: Floats | None = attribute()
     codes_: Array = attribute()

@@ -65,16 +65,10 @@ VALIDATION_ROWS = param(
 GEOMETRY_LAYOUT: Layout = {
     "rows_": Tensor(("n", "d"), doc="the rows of the fit, among which neighbours are found"),
     "weights_": Tensor(("n",), low=0, optional=True, doc="the votes of each row; None where all are 1"),
-    "map_": Tensor(
-        ("d", "r"),
-        optional=True,
-        doc="the matrix L of a metric ‖Lᵀ(x − z)‖, such as a Mahalanobis or learned one; None for other metrics",
-    ),
-    "centre_": Tensor(
-        ("d",), optional=True, doc="the point that is taken from rows before `map_`; None where there is none"
-    ),
+    "map_": Tensor(("d", "r"), optional=True, doc="the matrix L of a metric ‖Lᵀ(x − z)‖, such as a Mahalanobis or learned one; None for other metrics"),
+    "centre_": Tensor(("d",), optional=True, doc="the point that is taken from rows before `map_`; None where there is none"),
     "scale_": Fact(float, low=0, doc="a power of two that columns are taken times, so that no distance overflows"),
-}
+}  # fmt: skip
 
 
 class NeighboursModel(Asking, Choosing):
@@ -83,13 +77,8 @@ class NeighboursModel(Asking, Choosing):
     layout: ClassVar[Layout] = {
         **GEOMETRY_LAYOUT,
         "n_neighbors_": Fact(int, low=1, doc="the neighbours that answer: n_neighbors, or what 'auto' chose"),
-        "leave_one_out_": Tensor(
-            ("T",),
-            low=0,
-            optional=True,
-            doc="of n_neighbors='auto': the leave-one-out error of 1, 2, … neighbours; else None",
-        ),
-    }
+        "leave_one_out_": Tensor(("T",), low=0, optional=True, doc="of n_neighbors='auto': the leave-one-out error of 1, 2, … neighbours; else None"),
+    }  # fmt: skip
 
     n_neighbors: int | str = attribute()
     weights: str = attribute()

@@ -76,19 +76,10 @@ class MLPClassifier(NetworkModel, ProbableClassifier):
     n_jobs: int | None = N_JOBS
     layout: ClassVar[Layout] = {
         **LAYOUT,
-        "zero_one_curve_": Tensor(
-            ("e",), low=0, high=1, doc="the share of wrong answers in each of the e epochs, as seen before each step"
-        ),
-        "error_": Fact(
-            float,
-            low=0,
-            optional=True,
-            doc="the share of the rows of the fit that are answered wrongly; None after partial_fit",
-        ),
-        "class_factor_": Tensor(
-            ("K",), low=0, optional=True, doc="the factor of each class's rows, from class_weight; None where all are 1"
-        ),
-    }
+        "zero_one_curve_": Tensor(("e",), low=0, high=1, doc="the share of wrong answers in each of the e epochs, as seen before each step"),
+        "error_": Fact(float, low=0, optional=True, doc="the share of the rows of the fit that are answered wrongly; None after partial_fit"),
+        "class_factor_": Tensor(("K",), low=0, optional=True, doc="the factor of each class's rows, from class_weight; None where all are 1"),
+    }  # fmt: skip
 
     zero_one_curve_: Floats = attribute()
     error_: float | None = attribute()

@@ -64,38 +64,21 @@ MAX_SECONDS = param(
 LAYOUT: Layout = {
     "weights_": Tensor(("p",), doc="all weights and biases in one array of p numbers, for standardised columns"),
     "mean_": Tensor(("d",), doc="the mean of each column, taken from it inside; zeros with standardize=False"),
-    "scale_": Tensor(
-        ("d",), low=0, doc="the deviation of each column, by which it is divided inside; ones with standardize=False"
-    ),
+    "scale_": Tensor(("d",), low=0, doc="the deviation of each column, by which it is divided inside; ones with standardize=False"),
     "loss_curve_": Tensor(("e",), low=0, doc="the mean loss in each of the e epochs, as seen before each step"),
-    "validation_scores_": Tensor(
-        ("e",), optional=True, doc="of early_stopping: the score of the rows held out after each epoch; else None"
-    ),
+    "validation_scores_": Tensor(("e",), optional=True, doc="of early_stopping: the score of the rows held out after each epoch; else None"),
     "n_iter_": Fact(int, low=1, doc="the epochs of the fit (solver='lbfgs': steps)"),
     "best_epoch_": Fact(int, low=1, doc="the epoch of least loss, or of the best score of the rows held out"),
-    "kept_best_": Fact(
-        bool,
-        optional=True,
-        doc="True where a fit that was ended has the weights of its best epoch, and not of the last; else None",
-    ),
+    "kept_best_": Fact(bool, optional=True, doc="True where a fit that was ended has the weights of its best epoch, and not of the last; else None"),
     "best_loss_": Fact(float, low=0, optional=True, doc="the least loss of all epochs"),
-    "loss_": Fact(
-        float,
-        low=0,
-        optional=True,
-        doc="the mean loss on the rows of the fit with the final weights; None after partial_fit",
-    ),
-    "measured_": Tensor(
-        (MEASURES,), optional=True, doc="what the certificate states of loss, slopes and gradient, in one array"
-    ),
+    "loss_": Fact(float, low=0, optional=True, doc="the mean loss on the rows of the fit with the final weights; None after partial_fit"),
+    "measured_": Tensor((MEASURES,), optional=True, doc="what the certificate states of loss, slopes and gradient, in one array"),
     "batch_": Fact(int, low=1, doc="the number of rows of a mini-batch"),
     "t_": Fact(int, low=0, doc="the rows seen so far, over all epochs"),
     "rows_": Fact(int, low=1, doc="the number of rows of positive weight"),
     "weight_": Fact(float, low=0, doc="the total weight of the rows"),
     "converged_": Fact(bool, doc="whether the fit ended by itself, and not at a limit"),
     "whole_": Fact(bool, doc="whether one fit saw all rows; False after partial_fit"),
-    "memory_": Tensor(
-        ("q",), optional=True, doc="the optimiser's momentum, from which partial_fit goes on; None with solver='lbfgs'"
-    ),
+    "memory_": Tensor(("q",), optional=True, doc="the optimiser's momentum, from which partial_fit goes on; None with solver='lbfgs'"),
     "batches_": Fact(int, low=0, doc="the number of mini-batches so far"),
-}
+}  # fmt: skip

@@ -53,10 +53,8 @@ class MLPRegressor(NetworkModel, Regressor):
     layout: ClassVar[Layout] = {
         **LAYOUT,
         "target_mean_": Fact(float, doc="the mean of the target, taken from it inside; 0 with standardize=False"),
-        "target_scale_": Fact(
-            float, low=0, doc="the deviation of the target, by which it is divided inside; 1 with standardize=False"
-        ),
-    }
+        "target_scale_": Fact(float, low=0, doc="the deviation of the target, by which it is divided inside; 1 with standardize=False"),
+    }  # fmt: skip
 
     target_mean_: float = attribute()
     target_scale_: float = attribute()

@@ -66,22 +66,13 @@ GROUP, LEAST, ENOUGH = 20, 60, 1000  # trees added at a time, at least, at most 
 PARTS: Layout = {
     "weight_": Fact(float, low=0, doc="the total weight of the rows of the fit"),
     "rows_": Fact(int, low=1, doc="the number of rows of the fit"),
-    "oob_loss_": Fact(
-        float,
-        low=0,
-        optional=True,
-        doc="the out-of-bag error: of rows judged only by trees that did not see them; absent where no row was left out",
-    ),
-    "oob_error_of_loss_": Fact(
-        float, low=0, optional=True, doc="the standard error of the out-of-bag error, were rows judged independently"
-    ),
+    "oob_loss_": Fact(float, low=0, optional=True, doc="the out-of-bag error: of rows judged only by trees that did not see them; absent where no row was left out"),
+    "oob_error_of_loss_": Fact(float, low=0, optional=True, doc="the standard error of the out-of-bag error, were rows judged independently"),
     "oob_rows_": Fact(int, low=0, optional=True, doc="the number of rows that some tree did not see"),
-    "oob_curve_": Tensor(
-        ("g", 2), low=0, optional=True, doc="of n_estimators='auto': numbers of trees and the out-of-bag error at each"
-    ),
+    "oob_curve_": Tensor(("g", 2), low=0, optional=True, doc="of n_estimators='auto': numbers of trees and the out-of-bag error at each"),
     "gain_": Tensor(("S",), optional=True, doc="what each split gained, where the leaves do not tell; else None"),
     **OF_FORESTS,
-}
+}  # fmt: skip
 
 
 FEW_ROWS = 1000  # below, a search for the size of leaves costs more than it brings

@@ -24,36 +24,16 @@ if TYPE_CHECKING:
     from assay.hypotheses.trees.ground import Ground
 
 LAYOUT: Layout = {
-    "feature_": Tensor(
-        ("N",),
-        dtype="<i4",
-        doc="of each of the N nodes of all trees the column that it asks about; −1: a leaf, −2 − j: categories of column j",
-    ),
+    "feature_": Tensor(("N",), dtype="<i4", doc="of each of the N nodes of all trees the column that it asks about; −1: a leaf, −2 − j: categories of column j"),
     "cut_": Tensor(("S",), finite=False, doc="the threshold of each split: rows up to it go left"),
     "missing_left_": Tensor(("S",), dtype="|u1", high=1, doc="1 for each split that sends missing values left"),
     "leaf_": Tensor(("L",), dtype="<u4", doc="of each leaf the row of `table_` that it answers with"),
-    "sets_": Tensor(
-        ("Q", 4),
-        dtype="<u8",
-        optional=True,
-        doc="of each split by categories the set of those that go left, as 256 bits; None without such splits",
-    ),
+    "sets_": Tensor(("Q", 4), dtype="<u8", optional=True, doc="of each split by categories the set of those that go left, as 256 bits; None without such splits"),
     "nodes_": Tensor(("T",), dtype="<i8", low=1, doc="the number of nodes of each tree"),
-    "category_code_": Tensor(
-        ("c",),
-        dtype="|u1",
-        optional=True,
-        doc="the codes that the categories of all columns have inside the trees; None without categories",
-    ),
-    "missing_columns_": Tensor(
-        ("d",),
-        dtype="|u1",
-        high=1,
-        optional=True,
-        doc="1 for each column that had missing values at the fit; None where none had",
-    ),
+    "category_code_": Tensor(("c",), dtype="|u1", optional=True, doc="the codes that the categories of all columns have inside the trees; None without categories"),
+    "missing_columns_": Tensor(("d",), dtype="|u1", high=1, optional=True, doc="1 for each column that had missing values at the fit; None where none had"),
     "table_": Tensor(("R", "C"), doc="what leaves hold"),
-}
+}  # fmt: skip
 Made = TypeVar("Made")
 NO_SETS = np.zeros((0, 4), dtype=np.uint64)
 
@@ -215,13 +195,8 @@ class TreeClassifier(TreeModel, ProbableClassifier):
 
     layout: ClassVar[Layout] = {
         **LAYOUT,
-        "table_": Tensor(
-            ("R", "K"),
-            low=0,
-            high=1e200,
-            doc="what leaves hold: the weight of each class among the rows that reached them",
-        ),
-    }
+        "table_": Tensor(("R", "K"), low=0, high=1e200, doc="what leaves hold: the weight of each class among the rows that reached them"),
+    }  # fmt: skip
 
     @property
     def _shares(self) -> Floats:
