@@ -70,23 +70,13 @@ class QuadraticDiscriminantAnalysis(NormalClassifier):
     """
 
     name = "qda"
-    solver: str = param(
-        "accepted for scikit-learn's sake; the answer is the same", default="svd", check=Choice(("svd", "eigen"))
-    )
+    solver: str = param("accepted for scikit-learn's sake; the answer is the same", default="svd", check=Choice(("svd", "eigen")))  # fmt: skip
     shrinkage: float | str | None = SHRINKAGE
     priors: Any = PRIORS
-    reg_param: float = param(
-        "regularisation r: (1 − r)·Σ_k + r·I takes the place of each covariance Σ_k",
-        default=0.0,
-        check=Range(low=0, high=1),
-    )
+    reg_param: float = param("regularisation r: (1 − r)·Σ_k + r·I takes the place of each covariance Σ_k", default=0.0, check=Range(low=0, high=1))  # fmt: skip
     store_covariance: bool = STORE_COVARIANCE
     tol: float = TOL
-    covariance: str = param(
-        "the form of the covariances: one a class, one for all, uncorrelated columns, or round",
-        default="full",
-        check=Choice(("full", "tied", "diagonal", "isotropic")),
-    )
+    covariance: str = param("the form of the covariances: one a class, one for all, uncorrelated columns, or round", default="full", check=Choice(("full", "tied", "diagonal", "isotropic")))  # fmt: skip
     unbiased: bool = UNBIASED
     class_weight: Any = CLASS_WEIGHT
     n_jobs: int | None = N_JOBS
@@ -159,35 +149,12 @@ class LinearDiscriminantAnalysis(NormalClassifier):
         kw_only=False,
         check=Choice(("svd", "lsqr", "eigen")),
     )
-    shrinkage: float | str | None = param(
-        "pull covariances towards a multiple of I; 'auto': by Ledoit and Wolf",
-        default=None,
-        kw_only=False,
-        check=Range(low=0, high=1, words=(None, "auto")),
-    )
-    priors: Any = param(
-        "probabilities of the classes; None: their shares of the rows",
-        default=None,
-        kw_only=False,
-        check=CLASS_PROBABILITIES,
-    )
-    n_components: int | None = param(
-        "directions that transform keeps; None: all",
-        default=None,
-        kw_only=False,
-        check=Range(int, low=1, words=(None,)),
-    )
-    store_covariance: bool = param(
-        "accepted for scikit-learn's sake: covariance_ is always there", default=False, kw_only=False
-    )
-    tol: float = param(
-        "eigenvalues of the correlations up to tol² count as zero", default=1e-4, kw_only=False, check=Range(low=0)
-    )
-    covariance: str = param(
-        "the form of the common covariance: any, uncorrelated columns, or round",
-        default="tied",
-        check=Choice(("tied", "diagonal", "isotropic")),
-    )
+    shrinkage: float | str | None = param("pull covariances towards a multiple of I; 'auto': by Ledoit and Wolf", default=None, kw_only=False, check=Range(low=0, high=1, words=(None, "auto")))  # fmt: skip
+    priors: Any = param("probabilities of the classes; None: their shares of the rows", default=None, kw_only=False, check=CLASS_PROBABILITIES)  # fmt: skip
+    n_components: int | None = param("directions that transform keeps; None: all", default=None, kw_only=False, check=Range(int, low=1, words=(None,)))  # fmt: skip
+    store_covariance: bool = param("accepted for scikit-learn's sake: covariance_ is always there", default=False, kw_only=False)  # fmt: skip
+    tol: float = param("eigenvalues of the correlations up to tol² count as zero", default=1e-4, kw_only=False, check=Range(low=0))  # fmt: skip
+    covariance: str = param("the form of the common covariance: any, uncorrelated columns, or round", default="tied", check=Choice(("tied", "diagonal", "isotropic")))  # fmt: skip
     unbiased: bool = UNBIASED
     class_weight: Any = CLASS_WEIGHT
     n_jobs: int | None = N_JOBS
@@ -197,9 +164,7 @@ class LinearDiscriminantAnalysis(NormalClassifier):
         "explained_variance_ratio_": Tensor(("q",), low=0, high=1 + 1e-9, doc="the share of the variance between classes along each direction"),
     }  # fmt: skip
 
-    coef_: Floats = attribute(
-        "the weights of the linear scores: one row for two classes, else one a class; of shape (m, n_features)"
-    )
+    coef_: Floats = attribute("the weights of the linear scores: one row for two classes, else one a class; of shape (m, n_features)")  # fmt: skip
     intercept_: Floats = attribute("the constant of each row of `coef_`, of shape (m,)")
     xbar_: Floats = attribute("the mean of all rows, from which transform counts, of shape (n_features,)")
     scalings_: Floats = attribute()

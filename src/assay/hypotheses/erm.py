@@ -99,38 +99,15 @@ class ERM(LabelsOrNumbers):
         kw_only=False,
         check=Choice(("l2", "l1", "elasticnet"), words=(None,)),
     )
-    solver: str = param(
-        "how the minimum is found; 'gd' and 'subgradient' are the lecture notes'",
-        default="auto",
-        kw_only=False,
-        check=Choice(SOLVERS),
-    )
-    lam: float = param(
-        "λ, the strength of the penalty against the mean loss",
-        default=1e-2,
-        check=Range(low=0, high=np.inf, open_high=True),
-    )
-    l1_ratio: float = param(
-        "ρ, the share of ‖w‖₁ in penalty='elasticnet'; the rest is ‖w‖²", default=0.5, check=Range(low=0, high=1)
-    )
-    delta: float = param(
-        "of loss='huber': the error beyond which the loss grows no faster than a straight line",
-        default=1.35,
-        check=Range(low=0, open_low=True, high=np.inf, open_high=True),
-    )
+    solver: str = param("how the minimum is found; 'gd' and 'subgradient' are the lecture notes'", default="auto", kw_only=False, check=Choice(SOLVERS))  # fmt: skip
+    lam: float = param("λ, the strength of the penalty against the mean loss", default=1e-2, check=Range(low=0, high=np.inf, open_high=True))  # fmt: skip
+    l1_ratio: float = param("ρ, the share of ‖w‖₁ in penalty='elasticnet'; the rest is ‖w‖²", default=0.5, check=Range(low=0, high=1))  # fmt: skip
+    delta: float = param("of loss='huber': the error beyond which the loss grows no faster than a straight line", default=1.35, check=Range(low=0, open_low=True, high=np.inf, open_high=True))  # fmt: skip
     fit_intercept: bool = param("fit b as well; otherwise b = 0", default=True)
     tol: float = param("relative duality gap at which the fit is done", default=1e-6, check=Range(low=0))
-    max_iter: int = param(
-        "most iterations of the solver; a fit that ends there warns", default=1000, check=Range(int, low=1)
-    )
-    eta: float | str = param(
-        "learning speed of 'gd' and 'subgradient'; 'auto': safe",
-        default="auto",
-        check=Range(low=0, open_low=True, words=("auto",)),
-    )
-    init: Any = param(
-        "first weights (b, w_1, …, w_d); softmax: a row a class", default=None, check=Free("numbers", words=(None,))
-    )
+    max_iter: int = param("most iterations of the solver; a fit that ends there warns", default=1000, check=Range(int, low=1))  # fmt: skip
+    eta: float | str = param("learning speed of 'gd' and 'subgradient'; 'auto': safe", default="auto", check=Range(low=0, open_low=True, words=("auto",)))  # fmt: skip
+    init: Any = param("first weights (b, w_1, …, w_d); softmax: a row a class", default=None, check=Free("numbers", words=(None,)))  # fmt: skip
     class_weight: Any = CLASS_WEIGHT
     warm_start: bool = param("begin at the weights of the fit before", default=False)
     n_jobs: int | None = N_JOBS

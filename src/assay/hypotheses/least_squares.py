@@ -36,25 +36,11 @@ from assay.store import Record
 
 FIT_INTERCEPT = param("fit b as well; otherwise b = 0", default=True)
 COPY_X = param("accepted for scikit-learn's sake; X is never changed", default=True)
-TOL = param(
-    "solver='gd' stops where the normal equations are off by at most this, relative to their scale",
-    default=1e-6,
-    check=Range(low=0),
-)
-SOLVER = param(
-    "normal equations, or gradient descent as in the lecture notes", default="normal", check=Choice(("normal", "gd"))
-)
-ETA = param(
-    "learning speed of solver='gd'; 'auto': as large as is safe",
-    default="auto",
-    check=Range(low=0, open_low=True, words=("auto",)),
-)
+TOL = param("solver='gd' stops where the normal equations are off by at most this, relative to their scale", default=1e-6, check=Range(low=0))  # fmt: skip
+SOLVER = param("normal equations, or gradient descent as in the lecture notes", default="normal", check=Choice(("normal", "gd")))  # fmt: skip
+ETA = param("learning speed of solver='gd'; 'auto': as large as is safe", default="auto", check=Range(low=0, open_low=True, words=("auto",)))  # fmt: skip
 MAX_ITER = param("most iterations of solver='gd'", default=10_000, check=Range(int, low=1))
-INIT = param(
-    "first weights (b, w_1, …, w_d) of solver='gd'; None: random, close to zero",
-    default=None,
-    check=Free("d + 1 numbers", words=(None,)),
-)
+INIT = param("first weights (b, w_1, …, w_d) of solver='gd'; None: random, close to zero", default=None, check=Free("d + 1 numbers", words=(None,)))  # fmt: skip
 RANDOM_STATE = param("seed of the first weights of solver='gd'", default=0, check=Range(int, low=0))
 _LAYOUT: dict[str, Tensor | Fact] = {
     "coef_": Tensor(("d",), doc="the weight w of each column"),
@@ -330,9 +316,7 @@ class Ridge(LeastSquares):
     """
 
     name = "ridge"
-    alpha: float = param(
-        "strength of the penalty on the length of the weights", default=1.0, kw_only=False, check=Range(low=0)
-    )
+    alpha: float = param("strength of the penalty on the length of the weights", default=1.0, kw_only=False, check=Range(low=0))  # fmt: skip
     fit_intercept: bool = FIT_INTERCEPT
     copy_X: bool = COPY_X
     max_iter: int = MAX_ITER

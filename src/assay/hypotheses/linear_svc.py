@@ -74,46 +74,20 @@ class LinearSVC(PathOverC, LinearClassifier):
         **LAYOUT,
         "rows_": Fact(int, low=0, optional=True, doc="of C=inf: the number of rows of the fit"),
     }
-    penalty: str = param(
-        "what keeps the weights small: ½‖w‖², or ‖w‖₁, which sets many of them to zero",
-        default="l2",
-        kw_only=False,
-        check=Choice(("l2", "l1")),
-    )
-    loss: str = param(
-        "what a row inside the margin costs: its distance from the margin, or the square of it",
-        default="squared_hinge",
-        kw_only=False,
-        check=Choice(("squared_hinge", "hinge")),
-    )
+    penalty: str = param("what keeps the weights small: ½‖w‖², or ‖w‖₁, which sets many of them to zero", default="l2", kw_only=False, check=Choice(("l2", "l1")))  # fmt: skip
+    loss: str = param("what a row inside the margin costs: its distance from the margin, or the square of it", default="squared_hinge", kw_only=False, check=Choice(("squared_hinge", "hinge")))  # fmt: skip
     C: float = param("cost of a row; inf: the hard margin", default=1.0, check=Range(low=0, open_low=True))
     tol: float = param("relative duality gap at which the fit is done", default=1e-6, check=Range(low=0))
-    solver: str = param(
-        "how the minimum is found; 'pgd' is projected gradient descent as in the lecture notes (C=inf)",
-        default="auto",
-        check=Choice((*SOLVERS, "pgd")),
-    )
-    dual: bool | str = param(
-        "accepted for scikit-learn's sake; the solver chooses", default="auto", check=Flag(words=("auto",))
-    )
+    solver: str = param("how the minimum is found; 'pgd' is projected gradient descent as in the lecture notes (C=inf)", default="auto", check=Choice((*SOLVERS, "pgd")))  # fmt: skip
+    dual: bool | str = param("accepted for scikit-learn's sake; the solver chooses", default="auto", check=Flag(words=("auto",)))  # fmt: skip
     multi_class: str = param("more than two classes: each against the rest", default="ovr", check=Choice(("ovr",)))
     fit_intercept: bool = param("fit b as well; otherwise b = 0", default=True)
-    intercept_scaling: float | None = param(
-        "None: b is free; a number: ½(b / it)² is added", default=None, check=Range(low=0, open_low=True, words=(None,))
-    )
+    intercept_scaling: float | None = param("None: b is free; a number: ½(b / it)² is added", default=None, check=Range(low=0, open_low=True, words=(None,)))  # fmt: skip
     class_weight: Any = CLASS_WEIGHT
-    max_iter: int = param(
-        "most iterations of the solver; a fit that ends there warns", default=1000, check=Range(int, low=1)
-    )
-    eta: float = param(
-        "learning speed of solver='pgd': how far a step goes along the slope",
-        default=0.5,
-        check=Range(low=0, high=2, open_low=True, open_high=True),
-    )
+    max_iter: int = param("most iterations of the solver; a fit that ends there warns", default=1000, check=Range(int, low=1))  # fmt: skip
+    eta: float = param("learning speed of solver='pgd': how far a step goes along the slope", default=0.5, check=Range(low=0, high=2, open_low=True, open_high=True))  # fmt: skip
     warm_start: bool = param("begin at the weights of the fit before", default=False)
-    random_state: int | None = param(
-        "accepted for scikit-learn's sake; nothing is random", default=None, check=Range(int, low=0, words=(None,))
-    )
+    random_state: int | None = param("accepted for scikit-learn's sake; nothing is random", default=None, check=Range(int, low=0, words=(None,)))  # fmt: skip
     verbose: int = param("accepted for scikit-learn's sake; it changes nothing", default=0, check=Range(int, low=0))
     n_jobs: int | None = N_JOBS
 

@@ -93,45 +93,20 @@ class LogisticRegression(Likelihood, PathOverC, LinearClassifier, BayesClassifie
         "step_": Tensor(("m", "e"), optional=True, doc="without penalty: Newton's next step (w, b), which proves how near the optimum is"),
         "covariance_": Tensor(("e", "e"), optional=True, doc="of two classes without penalty: the estimated covariance of the weights (w_1, …, w_d, b)"),
     }  # fmt: skip
-    penalty: str | None = param(
-        "'auto': by C and l1_ratio; the other words are scikit-learn's of old",
-        default="auto",
-        kw_only=False,
-        check=Choice(("auto", "l2", "l1", "elasticnet"), words=(None,)),
-    )
-    C: float = param(
-        "one over the strength of the penalty; inf: no penalty", default=1.0, check=Range(low=0, open_low=True)
-    )
-    l1_ratio: float | None = param(
-        "share of ‖w‖₁ in the penalty; the rest is ½‖w‖²", default=0.0, check=Range(low=0, high=1, words=(None,))
-    )
+    penalty: str | None = param("'auto': by C and l1_ratio; the other words are scikit-learn's of old", default="auto", kw_only=False, check=Choice(("auto", "l2", "l1", "elasticnet"), words=(None,)))  # fmt: skip
+    C: float = param("one over the strength of the penalty; inf: no penalty", default=1.0, check=Range(low=0, open_low=True))  # fmt: skip
+    l1_ratio: float | None = param("share of ‖w‖₁ in the penalty; the rest is ½‖w‖²", default=0.0, check=Range(low=0, high=1, words=(None,)))  # fmt: skip
     tol: float = param("relative duality gap at which the fit is done", default=1e-6, check=Range(low=0))
     fit_intercept: bool = param("fit b as well; otherwise b = 0", default=True)
-    solver: str = param(
-        "how the minimum is found; 'gd' is gradient descent as in the notes",
-        default="auto",
-        check=Choice((*OURS, *THEIRS)),
-    )
-    max_iter: int = param(
-        "most iterations of the solver; a fit that ends there warns", default=1000, check=Range(int, low=1)
-    )
-    eta: float | str = param(
-        "learning speed of solver='gd'; 'auto': as large as is safe",
-        default="auto",
-        check=Range(low=0, open_low=True, words=("auto",)),
-    )
-    init: Any = param(
-        "first weights (b, w_1, …, w_d), a row a class; None: zeros", default=None, check=Free("numbers", words=(None,))
-    )
+    solver: str = param("how the minimum is found; 'gd' is gradient descent as in the notes", default="auto", check=Choice((*OURS, *THEIRS)))  # fmt: skip
+    max_iter: int = param("most iterations of the solver; a fit that ends there warns", default=1000, check=Range(int, low=1))  # fmt: skip
+    eta: float | str = param("learning speed of solver='gd'; 'auto': as large as is safe", default="auto", check=Range(low=0, open_low=True, words=("auto",)))  # fmt: skip
+    init: Any = param("first weights (b, w_1, …, w_d), a row a class; None: zeros", default=None, check=Free("numbers", words=(None,)))  # fmt: skip
     class_weight: Any = CLASS_WEIGHT
     warm_start: bool = param("begin at the weights of the fit before", default=False)
     dual: bool = param("accepted for scikit-learn's sake; it changes nothing", default=False)
-    intercept_scaling: float = param(
-        "accepted for scikit-learn's sake; b is never penalised", default=1.0, check=Range(low=0, open_low=True)
-    )
-    random_state: int | None = param(
-        "accepted for scikit-learn's sake; nothing is random", default=None, check=Range(int, low=0, words=(None,))
-    )
+    intercept_scaling: float = param("accepted for scikit-learn's sake; b is never penalised", default=1.0, check=Range(low=0, open_low=True))  # fmt: skip
+    random_state: int | None = param("accepted for scikit-learn's sake; nothing is random", default=None, check=Range(int, low=0, words=(None,)))  # fmt: skip
     verbose: int = param("accepted for scikit-learn's sake; it changes nothing", default=0, check=Range(int, low=0))
     n_jobs: int | None = N_JOBS
 

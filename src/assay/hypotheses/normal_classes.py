@@ -42,11 +42,7 @@ def _are_priors(value: Any) -> bool:
 
 CLASS_PROBABILITIES = Free("a list of non-negative numbers, one a class", words=(None,), check=_are_priors)
 PRIORS = param("probabilities of the classes; None: their shares of the rows", default=None, check=CLASS_PROBABILITIES)
-SHRINKAGE = param(
-    "pull covariances towards a multiple of I; 'auto': by Ledoit and Wolf",
-    default=None,
-    check=Range(low=0, high=1, words=(None, "auto")),
-)
+SHRINKAGE = param("pull covariances towards a multiple of I; 'auto': by Ledoit and Wolf", default=None, check=Range(low=0, high=1, words=(None, "auto")))  # fmt: skip
 STORE_COVARIANCE = param("accepted for scikit-learn's sake: covariance_ is always there", default=False)
 TOL = param("eigenvalues of the correlations up to tol² count as zero", default=1e-4, check=Range(low=0))
 UNBIASED = param("divide by N_k − 1 (one covariance for all: N − K) instead of N_k (N)", default=False)
@@ -88,9 +84,7 @@ class NormalClassifier(OneFoldClassifier):
 
     means_: Floats = attribute("the mean of each class, of shape (n_classes, n_features)")
     priors_: Floats = attribute()
-    covariance_: Floats = attribute(
-        "the covariance of each class, of shape (n_classes, n_features, n_features), or the common one, of shape (n_features, n_features)"
-    )
+    covariance_: Floats = attribute("the covariance of each class, of shape (n_classes, n_features, n_features), or the common one, of shape (n_features, n_features)")  # fmt: skip
     whiten_: Floats = attribute()
     log_det_: Floats = attribute()
     rank_: Array = attribute()

@@ -88,15 +88,9 @@ class RectangleClassifier(BayesClassifier):
         check=Choice(("auto", "tightest", "exact", "search")),
     )
     n_rectangles: int = param("most rectangles of a class, found one after another", default=1, check=Range(int, low=1))
-    pos_label: Any = param(
-        "of two classes the one that lies in rectangles; None: the greater", default=None, check=Label()
-    )
-    n_init: int = param(
-        "starts of a search: the tightest rectangle and random ones", default=4, check=Range(int, low=1)
-    )
-    random_state: int | None = param(
-        "seed of the random starts; None: 0", default=0, check=Range(int, low=0, words=(None,))
-    )
+    pos_label: Any = param("of two classes the one that lies in rectangles; None: the greater", default=None, check=Label())  # fmt: skip
+    n_init: int = param("starts of a search: the tightest rectangle and random ones", default=4, check=Range(int, low=1))  # fmt: skip
+    random_state: int | None = param("seed of the random starts; None: 0", default=0, check=Range(int, low=0, words=(None,)))  # fmt: skip
     class_weight: Any = CLASS_WEIGHT
     n_jobs: int | None = N_JOBS
     layout: ClassVar[Layout] = {

@@ -136,11 +136,7 @@ class DecisionTreeClassifier(_OneTree, TreeClassifier):
 
     name = "decision-tree"
     layout: ClassVar[Layout] = {**TreeClassifier.layout, **PARTS}
-    criterion: str = param(
-        "impurity u; 'entropy' is that of the lecture notes",
-        default="gini",
-        check=Choice(("gini", "entropy", "log_loss")),
-    )
+    criterion: str = param("impurity u; 'entropy' is that of the lecture notes", default="gini", check=Choice(("gini", "entropy", "log_loss")))  # fmt: skip
     splitter: str = SPLITTER
     max_depth: int | None = MAX_DEPTH
     min_samples_split: Any = MIN_SAMPLES_SPLIT
@@ -193,11 +189,7 @@ class DecisionTreeRegressor(_OneTree, TreeRegressor):
 
     name = "tree-regressor"
     layout: ClassVar[Layout] = {**TreeRegressor.layout, **PARTS}
-    criterion: str = param(
-        "the error that a split makes small: squared, absolute, or the Poisson deviance",
-        default="squared_error",
-        check=Choice(("squared_error", "absolute_error", "poisson")),
-    )
+    criterion: str = param("the error that a split makes small: squared, absolute, or the Poisson deviance", default="squared_error", check=Choice(("squared_error", "absolute_error", "poisson")))  # fmt: skip
     splitter: str = SPLITTER
     max_depth: int | None = MAX_DEPTH
     min_samples_split: Any = MIN_SAMPLES_SPLIT

@@ -50,12 +50,12 @@ class LazyDoc:
     """The docstring of a class, completed when it is first read."""
 
     def __init__(self, written: str) -> None:
-        self._written = written
+        self.written = written  # as it stands in the file
         self._whole: str | None = None
 
     def __get__(self, instance: Any, owner: type) -> str:
         if self._whole is None:
-            self._whole = _complete(owner, inspect.cleandoc(self._written))
+            self._whole = _complete(owner, inspect.cleandoc(self.written))
         return self._whole
 
 

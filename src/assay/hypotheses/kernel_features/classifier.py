@@ -58,27 +58,14 @@ class KernelFeaturesClassifier(KernelFeaturesModel, BayesClassifier):
     name = "kernel-features"
     step_word = "iteration"
     layout: ClassVar[Layout] = layout_with(LogisticRegression, LinearSVC)
-    features: str = param(
-        "how kernels become features: kernels at landmarks, or random waves",
-        default="nystroem",
-        kw_only=False,
-        check=Choice(("nystroem", "fourier")),
-    )
+    features: str = param("how kernels become features: kernels at landmarks, or random waves", default="nystroem", kw_only=False, check=Choice(("nystroem", "fourier")))  # fmt: skip
     kernel: str = KERNEL
     gamma: float | str = GAMMA
     degree: int = DEGREE
     coef0: float = COEF0
     n_components: int = N_COMPONENTS
-    loss: str = param(
-        "what a row costs by its score; only 'logistic' has probabilities",
-        default="logistic",
-        check=Choice(("logistic", "hinge", "squared_hinge")),
-    )
-    C: float = param(
-        "cost of a row; one over the strength of the penalty",
-        default=1.0,
-        check=Range(low=0, open_low=True, high=math.inf, open_high=True),
-    )
+    loss: str = param("what a row costs by its score; only 'logistic' has probabilities", default="logistic", check=Choice(("logistic", "hinge", "squared_hinge")))  # fmt: skip
+    C: float = param("cost of a row; one over the strength of the penalty", default=1.0, check=Range(low=0, open_low=True, high=math.inf, open_high=True))  # fmt: skip
     tol: float = param("relative duality gap at which the fit is done", default=1e-6, check=Range(low=0))
     random_state: int = SEED
     class_weight: Any = CLASS_WEIGHT

@@ -46,22 +46,13 @@ class KernelFeaturesRegressor(KernelFeaturesModel, Regressor):
     name = "features-regressor"
     step_word = "block"
     layout: ClassVar[Layout] = layout_with(Ridge)
-    features: str = param(
-        "how kernels become features: kernels at landmarks, or random waves",
-        default="nystroem",
-        kw_only=False,
-        check=Choice(("nystroem", "fourier")),
-    )
+    features: str = param("how kernels become features: kernels at landmarks, or random waves", default="nystroem", kw_only=False, check=Choice(("nystroem", "fourier")))  # fmt: skip
     kernel: str = KERNEL
     gamma: float | str = GAMMA
     degree: int = DEGREE
     coef0: float = COEF0
     n_components: int = N_COMPONENTS
-    alpha: float = param(
-        "strength of the penalty on the length of the weights",
-        default=1.0,
-        check=Range(low=0, open_low=True, high=math.inf, open_high=True),
-    )
+    alpha: float = param("strength of the penalty on the length of the weights", default=1.0, check=Range(low=0, open_low=True, high=math.inf, open_high=True))  # fmt: skip
     random_state: int = SEED
     n_jobs: int | None = N_JOBS
 

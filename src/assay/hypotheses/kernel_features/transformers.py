@@ -43,13 +43,9 @@ class KernelTransformer(Tunable):
     n_jobs: int | None = attribute()
     random_state: int = attribute()
     n_features_in_: int = attribute("the number of columns of the rows of the fit")
-    feature_names_in_: Array = attribute(
-        "the names of the columns, where the rows of the fit had names; of shape (n_features,)"
-    )
+    feature_names_in_: Array = attribute("the names of the columns, where the rows of the fit had names; of shape (n_features,)")  # fmt: skip
     gamma_: float = attribute("the γ of the kernel that was used")
-    approximation_error_: MapError = attribute(
-        "how far φ(x)·φ(z) is from K(x, z): `rms`, `max`, `trace`, and the `rows` whose pairs were compared"
-    )
+    approximation_error_: MapError = attribute("how far φ(x)·φ(z) is from K(x, z): `rms`, `max`, `trace`, and the `rows` whose pairs were compared")  # fmt: skip
     _map: KernelMap = attribute()
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -146,12 +142,7 @@ class Nystroem(KernelTransformer):
     """
 
     _features = "nystroem"
-    kernel: str = param(
-        "the kernel K(x, z): exp(−γ‖x − z‖²), exp(−γ‖x − z‖₁), (γ x·z + coef0)^degree, x·z or 1 + x·z",
-        default="rbf",
-        kw_only=False,
-        check=Choice(KERNEL_NAMES),
-    )
+    kernel: str = param("the kernel K(x, z): exp(−γ‖x − z‖²), exp(−γ‖x − z‖₁), (γ x·z + coef0)^degree, x·z or 1 + x·z", default="rbf", kw_only=False, check=Choice(KERNEL_NAMES))  # fmt: skip
     gamma: float | str = GAMMA
     degree: int = DEGREE
     coef0: float = COEF0
@@ -186,9 +177,7 @@ class RandomFourier(KernelTransformer):
     """
 
     _features = "fourier"
-    kernel: str = param(
-        "the kernel K(x, z): exp(−γ‖x − z‖²) or exp(−γ‖x − z‖₁)", default="rbf", check=Choice(SHIFT_INVARIANT)
-    )
+    kernel: str = param("the kernel K(x, z): exp(−γ‖x − z‖²) or exp(−γ‖x − z‖₁)", default="rbf", check=Choice(SHIFT_INVARIANT))  # fmt: skip
     gamma: float | str = GAMMA
     n_components: int = N_COMPONENTS
     random_state: int = SEED
@@ -196,6 +185,4 @@ class RandomFourier(KernelTransformer):
 
     frequencies_: Floats = attribute("the frequency ω of each wave, of shape (n_features, n_components)")
     offset_: Floats = attribute("the phase of each wave, of shape (n_components,)")
-    centre_: Floats = attribute(
-        "the point from which rows are counted, which the kernel does not notice but digits do; of shape (n_features,)"
-    )
+    centre_: Floats = attribute("the point from which rows are counted, which the kernel does not notice but digits do; of shape (n_features,)")  # fmt: skip

@@ -71,42 +71,20 @@ class KernelPerceptron(Classifier):
     step_word = "visit"
     ends_by_itself = False  # rows that nothing separates never end it
     depends_on_order = True
-    kernel: Any = param(
-        "the kernel function; 'affine' makes it the perceptron",
-        default="rbf",
-        check=Free("a function f(X, Z) of two arrays of rows", words=KERNELS, check=callable),
-    )
+    kernel: Any = param("the kernel function; 'affine' makes it the perceptron", default="rbf", check=Free("a function f(X, Z) of two arrays of rows", words=KERNELS, check=callable))  # fmt: skip
     gamma: float | str = param(
         "γ of rbf, laplacian, poly and sigmoid; 'scale': 1/(columns · variance), 'auto': 1/columns, 'median': by the median distance",
         default="scale",
         check=Range(low=0, open_low=True, open_high=True, words=("scale", "auto", "median")),
     )
     degree: float = param("the power of kernel='poly'", default=3, check=Range(low=0, open_high=True))
-    coef0: float = param(
-        "the constant of kernel='poly' and 'sigmoid'",
-        default=0.0,
-        check=Range(low=-math.inf, high=math.inf, open_low=True, open_high=True),
-    )
+    coef0: float = param("the constant of kernel='poly' and 'sigmoid'", default=0.0, check=Range(low=-math.inf, high=math.inf, open_low=True, open_high=True))  # fmt: skip
     order: str = param("which row is visited next", default="cyclic", check=Choice(("cyclic", "first-mistake")))
-    max_iter: int = param(
-        "most passes over the rows (order='first-mistake': most searches)", default=1000, check=Range(int, low=1)
-    )
-    variant: str = param(
-        "answer with the last coefficients, or their average over all visits",
-        default="last",
-        check=Choice(("last", "averaged")),
-    )
-    budget: int | None = param(
-        "most rows with a coefficient; where they are full, one drawn at random goes",
-        default=None,
-        check=Range(int, low=1, words=(None,)),
-    )
+    max_iter: int = param("most passes over the rows (order='first-mistake': most searches)", default=1000, check=Range(int, low=1))  # fmt: skip
+    variant: str = param("answer with the last coefficients, or their average over all visits", default="last", check=Choice(("last", "averaged")))  # fmt: skip
+    budget: int | None = param("most rows with a coefficient; where they are full, one drawn at random goes", default=None, check=Range(int, low=1, words=(None,)))  # fmt: skip
     shuffle: bool = param("order='cyclic': visit the rows of a block in a new random order in each pass", default=False)
-    random_state: int | None = param(
-        "seed of shuffles and of what a budget drops; None: 0",
-        default=0,
-        check=Range(int, low=0, high=2**63, open_high=True, words=(None,)),
-    )
+    random_state: int | None = param("seed of shuffles and of what a budget drops; None: 0", default=0, check=Range(int, low=0, high=2**63, open_high=True, words=(None,)))  # fmt: skip
     class_weight: Any = CLASS_WEIGHT
     n_jobs: int | None = N_JOBS
     layout: ClassVar[Layout] = LAYOUT

@@ -9,11 +9,7 @@ from assay.params import Choice, Free, Range, param
 
 GAMMA_KERNELS = ("poly", "rbf", "laplacian", "sigmoid")
 
-KERNEL = param(
-    "the kernel K(x, z), the product of two rows in feature space",
-    default="rbf",
-    check=Free("a function f(X, Z) of yours", words=KERNELS, check=callable),
-)
+KERNEL = param("the kernel K(x, z), the product of two rows in feature space", default="rbf", check=Free("a function f(X, Z) of yours", words=KERNELS, check=callable))  # fmt: skip
 DEGREE = param("the power of kernel='poly'", default=3, check=Range(low=0, open_high=True))
 GAMMA = param(
     "how fast the kernel falls: 'scale' is 1 / (columns · variance), 'auto' 1 / columns, 'median' by the median distance",
@@ -22,21 +18,11 @@ GAMMA = param(
 )
 COEF0 = param("the constant of kernel='poly' and 'sigmoid'", default=0.0, check=Range())
 TOL = param("relative duality gap at which the fit is done", default=1e-4, check=Range(low=0, open_low=True))
-SOLVER = param(
-    "working sets, or quadratic programming as in the lecture notes (few rows)", default="smo", check=Choice(SOLVERS)
-)
+SOLVER = param("working sets, or quadratic programming as in the lecture notes (few rows)", default="smo", check=Choice(SOLVERS))  # fmt: skip
 SHRINKING = param("accepted for scikit-learn's sake: rows that cannot change are always left out", default=True)
-CACHE_SIZE = param(
-    "memory for kernel values in MB; more saves computing them again",
-    default=200,
-    check=Range(low=0, open_low=True, open_high=True),
-)
+CACHE_SIZE = param("memory for kernel values in MB; more saves computing them again", default=200, check=Range(low=0, open_low=True, open_high=True))  # fmt: skip
 MAX_ITER = param("most working sets a problem; -1: no limit", default=-1, check=Range(int, low=-1))
-MAX_SECONDS = param(
-    "the fit ends then with the best found; None: no limit",
-    default=None,
-    check=Range(low=0, open_low=True, words=(None,)),
-)
+MAX_SECONDS = param("the fit ends then with the best found; None: no limit", default=None, check=Range(low=0, open_low=True, words=(None,)))  # fmt: skip
 WARM_START = param("begin at the multipliers of the fit before", default=False)
 VERBOSE = param("say a line a second on standard error: gap, support rows, time left", default=False)
 LAYOUT: Layout = {

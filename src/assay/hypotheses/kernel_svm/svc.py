@@ -83,11 +83,7 @@ class SVC(ClassAnswers):
     """
 
     name = "svc"
-    C: float = param(
-        "the most that one row may weigh; inf: no row may be inside the margin",
-        default=1.0,
-        check=Range(low=0, open_low=True),
-    )
+    C: float = param("the most that one row may weigh; inf: no row may be inside the margin", default=1.0, check=Range(low=0, open_low=True))  # fmt: skip
     kernel: Any = KERNEL
     degree: float = DEGREE
     gamma: Any = GAMMA
@@ -99,21 +95,11 @@ class SVC(ClassAnswers):
     class_weight: Any = CLASS_WEIGHT
     verbose: bool = VERBOSE
     max_iter: int = MAX_ITER
-    decision_function_shape: str = param(
-        "what decision_function gives for more than two classes: a number a class, or one a pair",
-        default="ovr",
-        check=Choice(("ovr", "ovo")),
-    )
-    break_ties: bool = param(
-        "of classes with equally many votes the one of greater decision values, not the lowest", default=False
-    )
-    random_state: int | None = param(
-        "accepted for scikit-learn's sake; nothing is random", default=None, check=Range(int, low=0, words=(None,))
-    )
+    decision_function_shape: str = param("what decision_function gives for more than two classes: a number a class, or one a pair", default="ovr", check=Choice(("ovr", "ovo")))  # fmt: skip
+    break_ties: bool = param("of classes with equally many votes the one of greater decision values, not the lowest", default=False)  # fmt: skip
+    random_state: int | None = param("accepted for scikit-learn's sake; nothing is random", default=None, check=Range(int, low=0, words=(None,)))  # fmt: skip
     solver: str = SOLVER
-    multi_class: str = param(
-        "more than two classes: each against each, or against the rest", default="ovo", check=Choice(("ovo", "ovr"))
-    )
+    multi_class: str = param("more than two classes: each against each, or against the rest", default="ovo", check=Choice(("ovo", "ovr")))  # fmt: skip
     max_seconds: float | None = MAX_SECONDS
     warm_start: bool = WARM_START
     n_jobs: int | None = N_JOBS

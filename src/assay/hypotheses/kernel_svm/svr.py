@@ -69,14 +69,8 @@ class SVR(KernelMachine, Regressor):
     gamma: Any = GAMMA
     coef0: float = COEF0
     tol: float = TOL
-    C: float = param(
-        "the most that one row may weigh, so what an error beyond epsilon costs a unit",
-        default=1.0,
-        check=Range(low=0, open_low=True, open_high=True),
-    )
-    epsilon: float = param(
-        "half the width of the tube: errors up to this cost nothing", default=0.1, check=Range(low=0, open_high=True)
-    )
+    C: float = param("the most that one row may weigh, so what an error beyond epsilon costs a unit", default=1.0, check=Range(low=0, open_low=True, open_high=True))  # fmt: skip
+    epsilon: float = param("half the width of the tube: errors up to this cost nothing", default=0.1, check=Range(low=0, open_high=True))  # fmt: skip
     shrinking: bool = SHRINKING
     cache_size: float = CACHE_SIZE
     verbose: bool = VERBOSE

@@ -38,9 +38,7 @@ class BernoulliNB(CountedModel):
     family = "bernoulli"
     alpha: Any = ALPHAS
     force_alpha: bool = FORCE_ALPHA
-    binarize: float | None = param(
-        "values above it count as one; None: columns hold 0 and 1", default=0.0, check=Range(low=0, words=(None,))
-    )
+    binarize: float | None = param("values above it count as one; None: columns hold 0 and 1", default=0.0, check=Range(low=0, words=(None,)))  # fmt: skip
     fit_prior: bool = FIT_PRIOR
     class_prior: Any = PRIORS
     class_weight: Any = CLASS_WEIGHT

@@ -27,16 +27,8 @@ def are_whole(value: Any) -> bool:
     return not isinstance(value, bool) and array.dtype.kind in "iu" and array.ndim <= 1 and bool(np.all(array >= 1))
 
 
-PRIORS = param(
-    "probabilities of the classes; None: as frequent as in the rows",
-    default=None,
-    check=Free("a list with a probability for each class", words=(None,), check=are_numbers),
-)
-ALPHA = param(
-    "smoothing: this many further occurrences of everything; 0 is plain maximum likelihood",
-    default=1.0,
-    check=Range(low=0),
-)
+PRIORS = param("probabilities of the classes; None: as frequent as in the rows", default=None, check=Free("a list with a probability for each class", words=(None,), check=are_numbers))  # fmt: skip
+ALPHA = param("smoothing: this many further occurrences of everything; 0 is plain maximum likelihood", default=1.0, check=Range(low=0))  # fmt: skip
 ALPHAS = param(
     "smoothing: this many further occurrences of everything; 0 is plain maximum likelihood",
     default=1.0,
@@ -44,8 +36,6 @@ ALPHAS = param(
         "a number ≥ 0, or a list with one for each column", check=lambda value: is_amount(value) or are_numbers(value)
     ),
 )
-VAR_SMOOTHING = param(
-    "share of the largest column variance that is added to every variance", default=1e-9, check=Range(low=0)
-)
+VAR_SMOOTHING = param("share of the largest column variance that is added to every variance", default=1e-9, check=Range(low=0))  # fmt: skip
 FORCE_ALPHA = param("use alpha as it is; otherwise at least 1e-10", default=True)
 FIT_PRIOR = param("learn the priors from the rows; otherwise all classes are equally likely", default=True)

@@ -58,28 +58,17 @@ class KNeighborsClassifier(NeighboursModel, ProbableClassifier):
     """
 
     name = "knn"
-    n_neighbors: int | str = param(
-        "how many neighbours answer; 'auto': by leave-one-out",
-        default=5,
-        kw_only=False,
-        check=Range(int, low=1, words=("auto",)),
-    )
+    n_neighbors: int | str = param("how many neighbours answer; 'auto': by leave-one-out", default=5, kw_only=False, check=Range(int, low=1, words=("auto",)))  # fmt: skip
     weights: str = WEIGHTS
     algorithm: str = ALGORITHM
     leaf_size: int = LEAF_SIZE
     p: float = P
-    metric: str = param(
-        "the distance by which rows are near or far", default="minkowski", check=Choice((*METRICS, "learned"))
-    )
+    metric: str = param("the distance by which rows are near or far", default="minkowski", check=Choice((*METRICS, "learned")))  # fmt: skip
     metric_params: Any = METRIC_PARAMS
     n_jobs: int | None = N_JOBS
     rule: str = RULE
     validation_rows: int | None = VALIDATION_ROWS
-    rank: int | str = param(
-        "of metric='learned': W is full, diagonal, or of so low a rank",
-        default="full",
-        check=Range(int, low=1, words=("full", "diagonal")),
-    )
+    rank: int | str = param("of metric='learned': W is full, diagonal, or of so low a rank", default="full", check=Range(int, low=1, words=("full", "diagonal")))  # fmt: skip
     metric_steps: int = param("of metric='learned': steps of L-BFGS at most", default=50, check=Range(int, low=0))
     class_weight: Any = CLASS_WEIGHT
     layout: ClassVar[Layout] = {

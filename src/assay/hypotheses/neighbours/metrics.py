@@ -38,16 +38,8 @@ def _matrices(value: Any) -> bool:
 
 
 METRIC = param("the distance by which rows are near or far", default="minkowski", check=Choice(METRICS))
-P = param(
-    "the power of the Minkowski distance: 1 Manhattan, 2 Euclidean, inf Chebyshev",
-    default=2,
-    check=Range(low=0, open_low=True),
-)
-METRIC_PARAMS = param(
-    "V or VI (its inverse) of metric='mahalanobis', W of metric='quadratic'",
-    default=None,
-    check=Free("a dict such as {'W': matrix}", words=(None,), check=_matrices),
-)
+P = param("the power of the Minkowski distance: 1 Manhattan, 2 Euclidean, inf Chebyshev", default=2, check=Range(low=0, open_low=True))  # fmt: skip
+METRIC_PARAMS = param("V or VI (its inverse) of metric='mahalanobis', W of metric='quadratic'", default=None, check=Free("a dict such as {'W': matrix}", words=(None,), check=_matrices))  # fmt: skip
 
 
 def check_metric(model: Metric, d: int) -> None:

@@ -41,27 +41,11 @@ from assay.store import Record
 PAIRS = 3e11  # rows · rows · (columns + 16) up to which a comparison tries brute force: a minute or so
 FEW_COLUMNS = 6  # in so few columns a tree finds neighbours among any number of rows
 
-ALGORITHM = param(
-    "how neighbours are found; all find the same, 'auto' measures which is faster",
-    default="auto",
-    check=Choice(("auto", "kd_tree", "brute")),
-)
+ALGORITHM = param("how neighbours are found; all find the same, 'auto' measures which is faster", default="auto", check=Choice(("auto", "kd_tree", "brute")))  # fmt: skip
 LEAF_SIZE = param("accepted for scikit-learn's sake: leaves hold 16 rows at most", default=30, check=Range(int, low=1))
-WEIGHTS = param(
-    "every neighbour counts alike, or in inverse proportion to its distance",
-    default="uniform",
-    check=Choice(("uniform", "distance")),
-)
-RULE = param(
-    "of n_neighbors='auto': the least leave-one-out error, or the most neighbours within one standard error of it",
-    default="best",
-    check=Choice(("best", "one-se")),
-)
-VALIDATION_ROWS = param(
-    "of n_neighbors='auto': rows that are left out in turn, drawn evenly; None: all",
-    default=None,
-    check=Range(int, low=2, words=(None,)),
-)
+WEIGHTS = param("every neighbour counts alike, or in inverse proportion to its distance", default="uniform", check=Choice(("uniform", "distance")))  # fmt: skip
+RULE = param("of n_neighbors='auto': the least leave-one-out error, or the most neighbours within one standard error of it", default="best", check=Choice(("best", "one-se")))  # fmt: skip
+VALIDATION_ROWS = param("of n_neighbors='auto': rows that are left out in turn, drawn evenly; None: all", default=None, check=Range(int, low=2, words=(None,)))  # fmt: skip
 GEOMETRY_LAYOUT: Layout = {
     "rows_": Tensor(("n", "d"), doc="the rows of the fit, among which neighbours are found"),
     "weights_": Tensor(("n",), low=0, optional=True, doc="the votes of each row; None where all are 1"),

@@ -38,12 +38,8 @@ class NearestNeighbors(NeighboursModel):
     """
 
     _kind = "neighbours"
-    n_neighbors: int = param(
-        "neighbours that are listed unless a call says otherwise", default=5, check=Range(int, low=1)
-    )
-    radius: float = param(
-        "distance up to which neighbours are listed unless a call says otherwise", default=1.0, check=Range(low=0)
-    )
+    n_neighbors: int = param("neighbours that are listed unless a call says otherwise", default=5, check=Range(int, low=1))  # fmt: skip
+    radius: float = param("distance up to which neighbours are listed unless a call says otherwise", default=1.0, check=Range(low=0))  # fmt: skip
     algorithm: str = ALGORITHM
     leaf_size: int = LEAF_SIZE
     metric: str = METRIC

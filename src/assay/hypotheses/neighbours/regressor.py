@@ -47,12 +47,7 @@ class KNeighborsRegressor(NeighboursModel, Regressor):
         "y_": Tensor(("n",), doc="the targets of the rows of the fit"),
     }
 
-    n_neighbors: int | str = param(
-        "how many neighbours answer; 'auto': by leave-one-out",
-        default=5,
-        kw_only=False,
-        check=Range(int, low=1, words=("auto",)),
-    )
+    n_neighbors: int | str = param("how many neighbours answer; 'auto': by leave-one-out", default=5, kw_only=False, check=Range(int, low=1, words=("auto",)))  # fmt: skip
     weights: str = WEIGHTS
     algorithm: str = ALGORITHM
     leaf_size: int = LEAF_SIZE

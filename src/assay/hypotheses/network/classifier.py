@@ -64,9 +64,7 @@ class MLPClassifier(NetworkModel, ProbableClassifier):
     """
 
     name = "mlp"
-    loss: str = param(
-        "what a row costs; only 'log' has probabilities", default="log", check=Choice(("log", "hinge", "squared"))
-    )
+    loss: str = param("what a row costs; only 'log' has probabilities", default="log", check=Choice(("log", "hinge", "squared")))  # fmt: skip
     dropout: float = DROPOUT
     dtype: str = DTYPE
     output_bias: bool = OUTPUT_BIAS

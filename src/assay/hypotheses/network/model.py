@@ -67,74 +67,27 @@ class NetworkModel(LearntNetwork):
         kw_only=False,
         check=Sizes("a list of whole numbers ≥ 1, one a layer, such as (20, 10)", check=are_sizes),
     )
-    activation: str = param(
-        "the function φ that a hidden unit applies to its weighted sum",
-        default="relu",
-        kw_only=False,
-        check=Choice(ACTIVATIONS),
-    )
-    solver: str = param(
-        "mini-batches by Adam or plain descent; or all rows at once (small data)",
-        default="adam",
-        check=Choice(("adam", "sgd", "lbfgs")),
-    )
-    alpha: float = param(
-        "strength of ½‖W‖², of the weights of standardised columns",
-        default=1e-4,
-        check=Range(low=0, high=math.inf, open_high=True),
-    )
-    batch_size: Any = param(
-        "rows of a mini-batch; 'auto': 200, or all where they are fewer",
-        default="auto",
-        check=Range(int, low=1, words=("auto",)),
-    )
-    learning_rate: str = param(
-        "of solver='sgd': as given, falling with the rows seen, or a fifth whenever the loss stays",
-        default="constant",
-        check=Choice(("constant", "invscaling", "adaptive")),
-    )
-    learning_rate_init: float = param(
-        "how far a step goes at first", default=1e-3, check=Range(low=0, open_low=True, high=math.inf, open_high=True)
-    )
+    activation: str = param("the function φ that a hidden unit applies to its weighted sum", default="relu", kw_only=False, check=Choice(ACTIVATIONS))  # fmt: skip
+    solver: str = param("mini-batches by Adam or plain descent; or all rows at once (small data)", default="adam", check=Choice(("adam", "sgd", "lbfgs")))  # fmt: skip
+    alpha: float = param("strength of ½‖W‖², of the weights of standardised columns", default=1e-4, check=Range(low=0, high=math.inf, open_high=True))  # fmt: skip
+    batch_size: Any = param("rows of a mini-batch; 'auto': 200, or all where they are fewer", default="auto", check=Range(int, low=1, words=("auto",)))  # fmt: skip
+    learning_rate: str = param("of solver='sgd': as given, falling with the rows seen, or a fifth whenever the loss stays", default="constant", check=Choice(("constant", "invscaling", "adaptive")))  # fmt: skip
+    learning_rate_init: float = param("how far a step goes at first", default=1e-3, check=Range(low=0, open_low=True, high=math.inf, open_high=True))  # fmt: skip
     power_t: float = param("of learning_rate='invscaling': rate / (rows seen)^power_t", default=0.5, check=Range())
     max_iter: int = param("most epochs (solver='lbfgs': steps)", default=200, check=Range(int, low=1))
     shuffle: bool = param("visit the rows of each block in a new order in each epoch", default=True)
-    random_state: int | None = param(
-        "seed of first weights, orders and dropout; None: 0", default=None, check=Range(int, low=0, words=(None,))
-    )
-    tol: float = param(
-        "a loss that falls by less for n_iter_no_change epochs ends the fit (lbfgs: the greatest slope)",
-        default=1e-4,
-        check=Range(low=0),
-    )
+    random_state: int | None = param("seed of first weights, orders and dropout; None: 0", default=None, check=Range(int, low=0, words=(None,)))  # fmt: skip
+    tol: float = param("a loss that falls by less for n_iter_no_change epochs ends the fit (lbfgs: the greatest slope)", default=1e-4, check=Range(low=0))  # fmt: skip
     verbose: bool = param("say a line a second on standard error: epoch, loss, time left", default=False)
     warm_start: bool = param("begin at the weights of the fit before", default=False)
-    momentum: float = param(
-        "of solver='sgd': share of the last step that is kept", default=0.9, check=Range(low=0, high=1)
-    )
+    momentum: float = param("of solver='sgd': share of the last step that is kept", default=0.9, check=Range(low=0, high=1))  # fmt: skip
     nesterovs_momentum: bool = param("of solver='sgd': look ahead by the momentum", default=True)
-    early_stopping: bool = param(
-        "hold rows out, end when they are answered no better, and keep the best epoch's weights", default=False
-    )
-    validation_fraction: float = param(
-        "of early_stopping: the share of rows held out",
-        default=0.1,
-        check=Range(low=0, open_low=True, high=1, open_high=True),
-    )
-    beta_1: float = param(
-        "of solver='adam': memory of the mean slope", default=0.9, check=Range(low=0, high=1, open_high=True)
-    )
-    beta_2: float = param(
-        "of solver='adam': memory of the mean squared slope", default=0.999, check=Range(low=0, high=1, open_high=True)
-    )
-    epsilon: float = param(
-        "of solver='adam': added to the root of the mean squared slope",
-        default=1e-8,
-        check=Range(low=0, open_low=True, high=math.inf, open_high=True),
-    )
-    n_iter_no_change: int = param(
-        "epochs without improvement after which the fit ends", default=10, check=Range(int, low=1)
-    )
+    early_stopping: bool = param("hold rows out, end when they are answered no better, and keep the best epoch's weights", default=False)  # fmt: skip
+    validation_fraction: float = param("of early_stopping: the share of rows held out", default=0.1, check=Range(low=0, open_low=True, high=1, open_high=True))  # fmt: skip
+    beta_1: float = param("of solver='adam': memory of the mean slope", default=0.9, check=Range(low=0, high=1, open_high=True))  # fmt: skip
+    beta_2: float = param("of solver='adam': memory of the mean squared slope", default=0.999, check=Range(low=0, high=1, open_high=True))  # fmt: skip
+    epsilon: float = param("of solver='adam': added to the root of the mean squared slope", default=1e-8, check=Range(low=0, open_low=True, high=math.inf, open_high=True))  # fmt: skip
+    n_iter_no_change: int = param("epochs without improvement after which the fit ends", default=10, check=Range(int, low=1))  # fmt: skip
     max_fun: int = param("of solver='lbfgs': most looks at all rows", default=15_000, check=Range(int, low=1))
 
     dtype: str = attribute()

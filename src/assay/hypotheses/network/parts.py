@@ -46,21 +46,11 @@ class Sizes(Free):
         )
 
 
-DROPOUT = param(
-    "of mini-batches: share of hidden units left out by chance in each",
-    default=0.0,
-    check=Range(low=0, high=1, open_high=True),
-)
-DTYPE = param(
-    "numbers of mini-batches; solver='lbfgs' is always float64", default="float32", check=Choice(("float32", "float64"))
-)
+DROPOUT = param("of mini-batches: share of hidden units left out by chance in each", default=0.0, check=Range(low=0, high=1, open_high=True))  # fmt: skip
+DTYPE = param("numbers of mini-batches; solver='lbfgs' is always float64", default="float32", check=Choice(("float32", "float64")))  # fmt: skip
 OUTPUT_BIAS = param("whether the outputs have biases; the lecture notes' network has none", default=True)
 STANDARDIZE = param("bring columns (and a number to predict) to mean 0 and deviation 1 inside", default=True)
-MAX_SECONDS = param(
-    "the fit ends then with what it has; None: no limit",
-    default=None,
-    check=Range(low=0, open_low=True, high=math.inf, open_high=True, words=(None,)),
-)
+MAX_SECONDS = param("the fit ends then with what it has; None: no limit", default=None, check=Range(low=0, open_low=True, high=math.inf, open_high=True, words=(None,)))  # fmt: skip
 LAYOUT: Layout = {
     "weights_": Tensor(("p",), doc="all weights and biases in one array of p numbers, for standardised columns"),
     "mean_": Tensor(("d",), doc="the mean of each column, taken from it inside; zeros with standardize=False"),

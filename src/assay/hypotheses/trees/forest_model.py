@@ -236,26 +236,11 @@ class ClassForest(Forest, TreeClassifier):
     """Forests of classes."""
 
     layout: ClassVar[Layout] = {**TreeClassifier.layout, **PARTS}
-    n_estimators: int | str = param(
-        "the number of trees; 'auto': until the out-of-bag error no longer falls",
-        default=100,
-        kw_only=False,
-        check=TREES,
-    )
-    criterion: str = param(
-        "impurity u; 'entropy' is that of the lecture notes",
-        default="gini",
-        check=Choice(("gini", "entropy", "log_loss")),
-    )
-    oob_decision_function_: Floats = attribute(
-        "the probabilities of each class for each row, from the trees that did not see the row; of shape (n_rows, n_classes)"
-    )
+    n_estimators: int | str = param("the number of trees; 'auto': until the out-of-bag error no longer falls", default=100, kw_only=False, check=TREES)  # fmt: skip
+    criterion: str = param("impurity u; 'entropy' is that of the lecture notes", default="gini", check=Choice(("gini", "entropy", "log_loss")))  # fmt: skip
+    oob_decision_function_: Floats = attribute("the probabilities of each class for each row, from the trees that did not see the row; of shape (n_rows, n_classes)")  # fmt: skip
     oob_score_: float = attribute("the out-of-bag accuracy, 1 − oob_loss_")
-    voting: str = param(
-        "mean of the leaves' shares, or the share of trees as in the lecture notes",
-        default="soft",
-        check=Choice(("soft", "majority")),
-    )
+    voting: str = param("mean of the leaves' shares, or the share of trees as in the lecture notes", default="soft", check=Choice(("soft", "majority")))  # fmt: skip
     max_depth: int | None = MAX_DEPTH
     min_samples_split: Any = MIN_SAMPLES_SPLIT
     min_samples_leaf: Any = MIN_SAMPLES_LEAF
@@ -299,17 +284,8 @@ class NumberForest(Forest, TreeRegressor):
     """Forests of numbers."""
 
     layout: ClassVar[Layout] = {**TreeRegressor.layout, **PARTS, **QUANTILES}
-    n_estimators: int | str = param(
-        "the number of trees; 'auto': until the out-of-bag error no longer falls",
-        default=100,
-        kw_only=False,
-        check=TREES,
-    )
-    criterion: str = param(
-        "the error that a split makes small: squared, absolute, or the Poisson deviance",
-        default="squared_error",
-        check=Choice(("squared_error", "absolute_error", "poisson")),
-    )
+    n_estimators: int | str = param("the number of trees; 'auto': until the out-of-bag error no longer falls", default=100, kw_only=False, check=TREES)  # fmt: skip
+    criterion: str = param("the error that a split makes small: squared, absolute, or the Poisson deviance", default="squared_error", check=Choice(("squared_error", "absolute_error", "poisson")))  # fmt: skip
     max_depth: int | None = MAX_DEPTH
     min_samples_split: Any = MIN_SAMPLES_SPLIT
     min_samples_leaf: Any = MIN_SAMPLES_LEAF
@@ -328,9 +304,7 @@ class NumberForest(Forest, TreeRegressor):
     monotonic_cst: Any = MONOTONIC_CST
     bins: Any = BINS
     categorical_features: Any = CATEGORICAL_FEATURES
-    oob_prediction_: Floats = attribute(
-        "the answer for each row from the trees that did not see it, of shape (n_rows,)"
-    )
+    oob_prediction_: Floats = attribute("the answer for each row from the trees that did not see it, of shape (n_rows,)")  # fmt: skip
     oob_score_: float = attribute("R² of the out-of-bag answers")
     quantiles: bool = param("keep which rows are in which leaf, for predict_quantiles", default=False)
 

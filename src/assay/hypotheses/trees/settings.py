@@ -43,33 +43,13 @@ def _columns(value: Any) -> bool:
     return plain and all(isinstance(v, str | Integral) for v in value)
 
 
-MAX_DEPTH = param(
-    "most splits on the way to a leaf; None: no limit", default=None, check=Range(int, low=1, words=(None,))
-)
-MIN_SAMPLES_SPLIT = param(
-    "least rows of a node that is split; smaller nodes become leaves",
-    default=2,
-    check=Free("a whole number ≥ 2, or a share in (0, 1]", check=_count_or_share(2)),
-)
-MIN_SAMPLES_LEAF = param(
-    "least rows of a leaf: splits that would leave fewer on a side are not made",
-    default=1,
-    check=Free("a whole number ≥ 1, or a share in (0, 1]", check=_count_or_share(1)),
-)
-MIN_WEIGHT_FRACTION_LEAF = param(
-    "least share of the weight of all rows in a leaf", default=0.0, check=Range(low=0, high=0.5)
-)
-MAX_FEATURES = param(
-    "columns that are tried at a node; None: all",
-    default="sqrt",
-    check=Free("a whole number ≥ 1, or a share in (0, 1]", words=("sqrt", "log2", None), check=_count_or_share(1)),
-)
-MAX_LEAF_NODES = param(
-    "most leaves: the splits that gain most are kept", default=None, check=Range(int, low=2, words=(None,))
-)
-MIN_IMPURITY_DECREASE = param(
-    "least gain of a split, times the node's share of the weight", default=0.0, check=Range(low=0)
-)
+MAX_DEPTH = param("most splits on the way to a leaf; None: no limit", default=None, check=Range(int, low=1, words=(None,)))  # fmt: skip
+MIN_SAMPLES_SPLIT = param("least rows of a node that is split; smaller nodes become leaves", default=2, check=Free("a whole number ≥ 2, or a share in (0, 1]", check=_count_or_share(2)))  # fmt: skip
+MIN_SAMPLES_LEAF = param("least rows of a leaf: splits that would leave fewer on a side are not made", default=1, check=Free("a whole number ≥ 1, or a share in (0, 1]", check=_count_or_share(1)))  # fmt: skip
+MIN_WEIGHT_FRACTION_LEAF = param("least share of the weight of all rows in a leaf", default=0.0, check=Range(low=0, high=0.5))  # fmt: skip
+MAX_FEATURES = param("columns that are tried at a node; None: all", default="sqrt", check=Free("a whole number ≥ 1, or a share in (0, 1]", words=("sqrt", "log2", None), check=_count_or_share(1)))  # fmt: skip
+MAX_LEAF_NODES = param("most leaves: the splits that gain most are kept", default=None, check=Range(int, low=2, words=(None,)))  # fmt: skip
+MIN_IMPURITY_DECREASE = param("least gain of a split, times the node's share of the weight", default=0.0, check=Range(low=0))  # fmt: skip
 BINS = param(
     "'exact': all thresholds are tried; a number: those between so many quantile bins; 'auto': exact up to 65 024 rows",
     default="auto",
@@ -87,14 +67,8 @@ MONOTONIC_CST = param(
 )
 RANDOM_STATE = param("seed of what is drawn at random; None: 0", default=None, check=Range(int, low=0, words=(None,)))
 CCP_ALPHA = param("prune splits that gain less than this for each leaf", default=0.0, check=Range(low=0))
-PRUNING_ALPHA = param(
-    "prune splits that gain less than this for each leaf; 'cv': chosen by cross-validation",
-    default=0.0,
-    check=Range(low=0, words=("cv",)),
-)
-FOLDS = param(
-    "parts into which ccp_alpha='cv' cuts the rows, to leave out each in turn", default=5, check=Range(int, low=2)
-)
+PRUNING_ALPHA = param("prune splits that gain less than this for each leaf; 'cv': chosen by cross-validation", default=0.0, check=Range(low=0, words=("cv",)))  # fmt: skip
+FOLDS = param("parts into which ccp_alpha='cv' cuts the rows, to leave out each in turn", default=5, check=Range(int, low=2))  # fmt: skip
 SPLITTER = param("the best threshold of each column, or a random one", default="best", check=Choice(("best", "random")))
 BOOTSTRAP = param("draw each tree's rows with replacement; otherwise without", default=True)
 MOST_TREES = 100_000
