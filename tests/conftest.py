@@ -28,18 +28,14 @@ settings.load_profile("assay")
 
 def pytest_collection_modifyitems(items):
     """Sections that are written into docstrings move their examples: failures tell the lines of the file all the same."""
-    for item in items:
-        if isinstance(item, pytest.DoctestItem):
-            test = item.dtest
-            cls = test.globs.get(test.name.rpartition(".")[2])
-            doc = vars(cls).get("__doc__") if isinstance(cls, type) else None
-            if hasattr(doc, "written"):
-                added = test.docstring[: test.docstring.index(">>>")].count("\n") - doc.written[
-                    : doc.written.index(">>>")
-                ].count("\n")
-                test.docstring = doc.written
-                for example in test.examples:
-                    example.lineno -= added
+    for test in (item.dtest for item in items if isinstance(item, pytest.DoctestItem)):
+        cls = test.globs.get(test.name.rpartition(".")[2])
+        doc = vars(cls).get("__doc__") if isinstance(cls, type) else None
+        if hasattr(doc, "written"):
+            whole, written = (text.partition(">>>")[0].count("\n") for text in (test.docstring, doc.written))
+            test.docstring = doc.written
+            for example in test.examples:
+                example.lineno -= whole - written
 
 
 @pytest.fixture(scope="session")
