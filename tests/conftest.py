@@ -26,6 +26,18 @@ settings.register_profile(
 settings.load_profile("assay")
 
 
+def pytest_collection_modifyitems(items):
+    """Sections that are written into docstrings move their examples: failures tell the lines of the file all the same."""
+    for test in (item.dtest for item in items if isinstance(item, pytest.DoctestItem)):
+        cls = test.globs.get(test.name.rpartition(".")[2])
+        doc = vars(cls).get("__doc__") if isinstance(cls, type) else None
+        if hasattr(doc, "written"):
+            whole, written = (text.partition(">>>")[0].count("\n") for text in (test.docstring, doc.written))
+            test.docstring = doc.written
+            for example in test.examples:
+                example.lineno -= whole - written
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """The folder of real data, which is no part of the project."""

@@ -6,8 +6,7 @@ import faulthandler
 import os
 import signal
 import time
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -15,17 +14,14 @@ from assay.hypotheses import REGISTRY
 from assay.hypotheses.baseline import Baseline
 from assay.learner.prospect import Features, Prospect
 from assay.numerics import Array, Floats
-from assay.params import Param, Range
+from assay.params import Range, param
 
 
 class Guess(Baseline):
     """Labels drawn by lot from the row's numbers and a salt; the search looks for the luckiest of 40 salts."""
 
     name = "guess"
-    params: ClassVar[Mapping[str, Param]] = {**Baseline.params, "salt": Range(doc="which lot", kind=int, low=0)}
-
-    def __init__(self, *, salt: int = 0, n_jobs: int | None = None) -> None:
-        self.salt, self.n_jobs = salt, n_jobs
+    salt: int = param("which lot is drawn", default=0, check=Range(int, low=0))
 
     @classmethod
     def prospect(cls, kind: str, features: Features) -> Prospect | None:

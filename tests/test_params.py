@@ -1,8 +1,11 @@
-"""Hyper-parameter tables: what they accept, how they say what they do not, and how a word of the shell is read."""
+"""Hyper-parameters: what they accept, how they say what they do not, how a word of the shell is read, and the constructors they make."""
 
 from __future__ import annotations
 
+import copy
+import inspect
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -12,7 +15,9 @@ from hypothesis import strategies as st
 
 import assay
 from assay.errors import ParameterError
-from assay.params import CLASS_WEIGHT, N_JOBS, Choice, Flag, Free, Range
+from assay.learner import attribute
+from assay.learner.tunable import Tunable
+from assay.params import CLASS_WEIGHT, N_JOBS, Choice, Flag, Free, Range, defaults, param
 
 SHARE = Range(low=0, high=1, open_low=True, words=("auto",), doc="a share")
 COUNT = Range(kind=int, low=1, words=(None,), doc="a count")
@@ -91,8 +96,8 @@ def test_words_of_the_shell_are_read(param, text, value):
 @pytest.mark.parametrize("case", CASES, ids=IDS)
 def test_a_bad_value_is_named_with_what_would_do(case):
     X, y = case.rows()
-    for name, param in case.cls.params.items():
-        if param.accepts(object()):
+    for name, table in case.cls.params.items():
+        if table.accepts(object()):
             continue
         with pytest.raises(ParameterError, match=rf"{case.cls.__name__}: {name}=.* is not possible: it must be"):
             case.model(**{name: object()}).fit(X, y)
@@ -110,3 +115,107 @@ def test_the_repr_shows_what_differs_from_the_default():
     assert repr(assay.GaussianNB()) == "GaussianNB()"
     assert repr(assay.GaussianNB(n_jobs=2)) == "GaussianNB(n_jobs=2)"
     assert repr(assay.GaussianNB(priors=np.array([0.5, 0.5]))) == "GaussianNB(priors=array([0.5, 0.5]))"
+
+
+class Dial(Tunable):
+    """Something with two hyper-parameters."""
+
+    size: int = param("how large it is", default=3, kw_only=False, check=Range(int, low=1))
+    loud: bool = param("whether it is heard", default=False)
+    turns_: int = attribute("how often it was turned")
+    _before: int = attribute(default=7)
+
+
+class BrightDial(Dial):
+    """One more, and another default."""
+
+    colour: str = param("what it looks like", default="red", check=Choice(("red", "green")))
+    size: int = param("how large it is", default=5, kw_only=False, check=Range(int, low=1))
+
+
+def test_a_line_a_parameter_makes_the_constructor_and_its_signature():
+    assert str(inspect.signature(Dial)) == "(size: 'int' = 3, *, loud: 'bool' = False) -> None"
+    assert Dial(4, loud=True).get_params() == {"size": 4, "loud": True}
+    assert Dial().get_params() == defaults(Dial) == {"size": 3, "loud": False}
+    assert not hasattr(Dial(), "turns_")
+    assert Dial()._before == 7
+    assert isinstance(Dial.params["loud"], Flag)
+
+
+def test_parameters_of_the_class_above_come_first_and_keep_their_place():
+    assert list(BrightDial.params) == ["size", "loud", "colour"]
+    assert BrightDial().get_params() == {"size": 5, "loud": False, "colour": "red"}
+    assert Dial().size == 3
+
+
+@pytest.mark.parametrize(
+    ("args", "given", "why"),
+    [
+        ((1, True), {}, "takes 1 arguments by position but 2 were given"),
+        ((1,), {"size": 2}, "multiple values for argument 'size'"),
+        ((), {"sise": 2}, "unexpected keyword argument 'sise'"),
+    ],
+)
+def test_wrong_arguments_are_refused_as_python_would(args, given, why):
+    with pytest.raises(TypeError, match=why):
+        Dial(*args, **given)
+
+
+def test_a_parameter_that_is_no_flag_needs_a_check():
+    with pytest.raises(TypeError, match="needs a check"):
+        param("how large it is", default=3)
+
+
+def test_a_constructor_of_ones_own_is_left_alone():
+    class Loud(Dial):
+        def __init__(self, size=9):
+            super().__init__(size, loud=True)
+
+    assert Loud().get_params() == {"size": 9}
+    assert Loud().loud
+
+
+@pytest.mark.parametrize("case", CASES, ids=IDS)
+def test_models_are_copied_pickled_and_cloned_with_their_parameters(case):
+    from sklearn.base import clone
+
+    model = case.model(n_jobs=1)
+    for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model)), clone(model)):
+        assert type(other) is type(model)
+        assert vars(other) == vars(model) == {**defaults(case.cls), **case.params, "n_jobs": 1}
+
+
+NOT_OURS = {
+    "LinearDiscriminantAnalysis": ["covariance_estimator"],
+    "MLPRegressor": ["loss"],
+}  # hidden_layer_sizes comes first in both networks
+
+
+def test_what_scikit_learn_takes_by_position_so_do_we():
+    from sklearn.utils import all_estimators
+
+    theirs = {name: cls for name, cls in all_estimators() if hasattr(assay, name)}
+    assert len(theirs) > 20
+    for name, cls in theirs.items():
+        expected = [p for p in by_position(cls) if p not in NOT_OURS.get(name, [])]
+        assert by_position(getattr(assay, name)) == expected, name
+
+
+@pytest.mark.parametrize("case", CASES, ids=IDS)
+def test_type_checkers_see_the_parameters_in_the_order_of_the_signature(case):
+    lines = dict.fromkeys(name for base in reversed(case.cls.__mro__) for name in inspect.get_annotations(base))
+    expected = by_position(case.cls)
+    assert [name for name in lines if name in expected] == expected
+
+
+def by_position(cls):
+    kinds = {name: p.kind for name, p in inspect.signature(cls).parameters.items()}
+    return [name for name, kind in kinds.items() if kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
+
+
+def test_the_first_parameter_by_position():
+    assert assay.RandomForestClassifier(7).n_estimators == 7
+    assert assay.KNeighborsClassifier(3).n_neighbors == 3
+    assert assay.MLPClassifier((4,), "tanh").activation == "tanh"
+    with pytest.raises(TypeError, match="by position"):
+        assay.SVC(1.0)

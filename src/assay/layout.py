@@ -19,7 +19,7 @@ from assay.numerics import Array
 
 @dataclass(frozen=True)
 class Tensor:
-    """A learnt array: dimensions, type, and the range of its values."""
+    """A learnt array: dimensions, type, the range of its values, and what it is (`doc`, for public ones)."""
 
     dims: tuple[str | int, ...]
     dtype: str = "<f8"
@@ -27,16 +27,18 @@ class Tensor:
     high: float = math.inf
     finite: bool = True
     optional: bool = False
+    doc: str = ""
 
 
 @dataclass(frozen=True)
 class Fact:
-    """A learnt value that is no array: a number, a word, or a flat list of such (`many`)."""
+    """A learnt value that is no array: a number, a word, or a flat list of such (`many`); `doc` says what it is."""
 
     kind: type
     many: bool = False
     low: float = -math.inf
     optional: bool = False
+    doc: str = ""
 
 
 Layout = Mapping[str, Tensor | Fact]

@@ -1,6 +1,6 @@
-"""Hyper-parameter tables: declared once a model; validation, CLI flags, forms and documentation read them.
+"""Hyper-parameters: each is one line of its model's class; constructor, validation, CLI flags, forms and documentation read it.
 
-The default of a parameter stands in the model's `__init__`, as scikit-learn's protocol asks; everything else here.
+C: float = param("one over the strength of the penalty; inf: none", default=1.0, check=Range(low=0, open_low=True))
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import inspect
 import math
 import numbers
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -29,8 +29,10 @@ def _as_float(value: Any) -> float:
 class Param:
     """What all kinds of hyper-parameter share. `words` are strings (or None) allowed besides the plain values."""
 
-    doc: str
+    doc: str = ""
     words: tuple[Any, ...] = ()
+    default: Any = None
+    kw_only: bool = True
 
     def accepts(self, value: Any) -> bool:
         raise NotImplementedError
@@ -51,11 +53,12 @@ class Param:
         return " or ".join([plain, *(repr(w) for w in self.words)])
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Range(Param):
     """A number between `low` and `high`; `open_low`/`open_high` exclude the ends."""
 
     kind: type = float
+    _: KW_ONLY
     low: float = -math.inf
     high: float = math.inf
     open_low: bool = False
@@ -89,7 +92,7 @@ class Range(Param):
             return text
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Choice(Param):
     """One of a few words."""
 
@@ -119,7 +122,7 @@ class Flag(Param):
         return self._word(text, known.get(text.lower(), text))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Free(Param):
     """Anything that `check` accepts, such as an array of priors; `what` says in words what that is."""
 
@@ -146,14 +149,31 @@ class Free(Param):
             return text
 
 
-N_JOBS = Range(kind=int, low=-1, words=(None,), doc="threads to use; None: all that this process may use")
-CLASS_WEIGHT = Free(
-    doc="weights of the classes; 'balanced' makes every class count the same",
-    what="a dict {class: weight ≥ 0}",
-    words=(None, "balanced"),
-    check=lambda value: (
-        isinstance(value, Mapping)
-        and all(isinstance(v, numbers.Real) and 0 <= _as_float(v) < math.inf for v in value.values())
+def param(doc: str, *, default: Any, kw_only: bool = True, check: Param | None = None) -> Any:
+    """A hyper-parameter, as a class declares it: what it means, its default, and what it may be (`check`; True or False needs none).
+
+    `kw_only=False`: it may be given by position. Type checkers read `default` and `kw_only` (`typing.dataclass_transform`).
+    """
+    if check is None:
+        if not isinstance(default, bool):
+            raise TypeError(f"A hyper-parameter whose default is {default!r} needs a check, such as Range(low=0).")
+        check = Flag()
+    return replace(check, doc=doc, default=default, kw_only=kw_only)
+
+
+N_JOBS = param(
+    "threads to use; None: all that this process may use", default=None, check=Range(int, low=-1, words=(None,))
+)
+CLASS_WEIGHT = param(
+    "weights of the classes; 'balanced' makes every class count the same",
+    default=None,
+    check=Free(
+        "a dict {class: weight ≥ 0}",
+        words=(None, "balanced"),
+        check=lambda value: (
+            isinstance(value, Mapping)
+            and all(isinstance(v, numbers.Real) and 0 <= _as_float(v) < math.inf for v in value.values())
+        ),
     ),
 )
 

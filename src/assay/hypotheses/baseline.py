@@ -8,7 +8,7 @@ Both read the target alone; the columns may hold anything but infinities.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -23,10 +23,10 @@ from assay.hypotheses.one_fold import OneFold, OneFoldClassifier
 from assay.inputs import as_regression_target, refuse_non_finite
 from assay.labels import Labels, plain_labels
 from assay.layout import Layout
-from assay.learner import Fact, Regressor, Tensor
+from assay.learner import Fact, Regressor, Tensor, attribute
 from assay.learner.prospect import Features, Prospect
 from assay.numerics import Array, Floats, safe_log
-from assay.params import N_JOBS, Param
+from assay.params import N_JOBS
 from assay.store import Record
 
 TOLERANCE = 1e-8
@@ -81,10 +81,7 @@ class _Constant(OneFold):
     takes_missing = True
     takes_sparse = True
     takes_categories = True
-    params: ClassVar[Mapping[str, Param]] = {"n_jobs": N_JOBS}
-
-    def __init__(self, *, n_jobs: int | None = None) -> None:
-        self.n_jobs = n_jobs
+    n_jobs: int | None = N_JOBS
 
     @classmethod
     def prospect(cls, kind: str, features: Features) -> Prospect | None:
@@ -105,6 +102,16 @@ class Baseline(_Constant, OneFoldClassifier):
 
         h(x) = argmax_k N_k,     p(k | x) = N_k / N        (of classes equally frequent the first)
 
+    Certificate
+    -----------
+    No other constant answer is wrong on less of the weight of the rows.
+
+    See Also
+    --------
+    BaselineRegressor : the same for a number.
+
+    Examples
+    --------
     >>> model = Baseline().fit([[1], [2], [3]], ["ham", "spam", "ham"])
     >>> model.predict([[9]]).tolist(), model.predict_proba([[9]]).round(3).tolist()
     (['ham'], [[0.667, 0.333]])
@@ -113,12 +120,12 @@ class Baseline(_Constant, OneFoldClassifier):
     name = "baseline"
     statistics = ClassCounts
     layout: ClassVar[Layout] = {
-        "class_prior_": Tensor(("K",), low=0, high=1),
+        "class_prior_": Tensor(("K",), low=0, high=1, doc="the share of each class, which is the answer's probability for every row"),
         "state.class_count": Tensor(("K",), low=0),
-    }
+    }  # fmt: skip
     _merge = staticmethod(_merge_classes)
 
-    class_prior_: Floats
+    class_prior_: Floats = attribute()
 
     def _absorber(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> Callable[[Block], Any]:
         return partial(_absorb_classes, self._classes_of(engine, rows, afresh, classes), rows.names)
@@ -170,6 +177,16 @@ class BaselineRegressor(_Constant, Regressor):
 
         h(x) = ȳ = 1/N Σ w_i y_i
 
+    Certificate
+    -----------
+    No other constant answer has a smaller mean square error on the rows.
+
+    See Also
+    --------
+    Baseline : the same for classes.
+
+    Examples
+    --------
     >>> BaselineRegressor().fit([[1], [2], [3]], [1.0, 2.0, 6.0]).predict([[9]])
     array([3.])
     """
@@ -177,16 +194,16 @@ class BaselineRegressor(_Constant, Regressor):
     name = "baseline-regressor"
     statistics = TargetMoments
     layout: ClassVar[Layout] = {
-        "mean_": Tensor((1,)),
-        "sigma2_": Fact(float, low=0),
+        "mean_": Tensor((1,), doc="the mean of the target, the answer for every row"),
+        "sigma2_": Fact(float, low=0, doc="the mean square error of that answer"),
         "state.n": Tensor((1, 1), low=0),
         "state.mean": Tensor((1, 1)),
         "state.m2": Tensor((1, 1), low=0),
     }
     _merge = staticmethod(_merge_numbers)
 
-    mean_: Floats
-    sigma2_: float
+    mean_: Floats = attribute()
+    sigma2_: float = attribute()
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Absorb more rows, as if they had been there from the start."""

@@ -6,21 +6,29 @@ class of largest p(x|k) π_k is chosen. Unequal covariances give a quadratic bou
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
 from assay.engines import Block
 from assay.errors import ParameterError
-from assay.hypotheses.normal_classes import SHARED_PARAMS, NormalClassifier, state_layout
+from assay.hypotheses.normal_classes import (
+    CLASS_PROBABILITIES,
+    PRIORS,
+    SHRINKAGE,
+    STORE_COVARIANCE,
+    TOL,
+    UNBIASED,
+    NormalClassifier,
+    state_layout,
+)
 from assay.hypotheses.scatter import ClassScatter
 from assay.inputs import refuse_non_finite
 from assay.layout import Layout
-from assay.learner import Tensor
+from assay.learner import Tensor, attribute
 from assay.learner.prospect import Features, Prospect
 from assay.numerics import Array, Floats
-from assay.params import Choice, Param, Range
+from assay.params import CLASS_WEIGHT, N_JOBS, Choice, Range, param
 
 TOO_WIDE = "the words of a text are thousands of columns, and a covariance has a number for each pair of them"
 MOST_COLUMNS = 2000
@@ -43,6 +51,18 @@ class QuadraticDiscriminantAnalysis(NormalClassifier):
     A singular covariance gets the least ridge that cures it, and the certificate says so. `solver` is accepted for
     scikit-learn's sake: there is one way here.
 
+    Certificate
+    -----------
+    Priors, means and covariances are the closed-form estimates of the rows; where a covariance is singular, which one, its rank
+    and what was added.
+
+    See Also
+    --------
+    LinearDiscriminantAnalysis : one covariance for all classes, and a linear boundary.
+    GaussianNB : columns that are independent given the class.
+
+    Examples
+    --------
     >>> X = [[-1, -1], [-2, -1], [-3, -2], [1, 1], [2, 1], [3, 2]]
     >>> model = QuadraticDiscriminantAnalysis().fit(X, ["a", "a", "a", "b", "b", "b"])
     >>> model.predict([[-0.8, -1]]).tolist(), model.means_.tolist()
@@ -50,38 +70,17 @@ class QuadraticDiscriminantAnalysis(NormalClassifier):
     """
 
     name = "qda"
-    params: ClassVar[Mapping[str, Param]] = {
-        "solver": Choice(options=("svd", "eigen"), doc="scikit-learn's word; the answer is the same"),
-        "covariance": Choice(options=("full", "tied", "diagonal", "isotropic"), doc="the form of the covariances"),
-        "reg_param": Range(low=0, high=1, doc="(1 − r)·Σ_k + r·I takes the place of Σ_k"),
-        **SHARED_PARAMS,
-    }
+    solver: str = param("accepted for scikit-learn's sake; the answer is the same", default="svd", check=Choice(("svd", "eigen")))  # fmt: skip
+    shrinkage: float | str | None = SHRINKAGE
+    priors: Any = PRIORS
+    reg_param: float = param("regularisation r: (1 − r)·Σ_k + r·I takes the place of each covariance Σ_k", default=0.0, check=Range(low=0, high=1))  # fmt: skip
+    store_covariance: bool = STORE_COVARIANCE
+    tol: float = TOL
+    covariance: str = param("the form of the covariances: one a class, one for all, uncorrelated columns, or round", default="full", check=Choice(("full", "tied", "diagonal", "isotropic")))  # fmt: skip
+    unbiased: bool = UNBIASED
+    class_weight: Any = CLASS_WEIGHT
+    n_jobs: int | None = N_JOBS
     layout = state_layout(groups="G")
-
-    def __init__(
-        self,
-        *,
-        solver: str = "svd",
-        shrinkage: float | str | None = None,
-        priors: Any = None,
-        reg_param: float = 0.0,
-        store_covariance: bool = False,
-        tol: float = 1e-4,
-        covariance: str = "full",
-        unbiased: bool = False,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.solver = solver
-        self.shrinkage = shrinkage
-        self.priors = priors
-        self.reg_param = reg_param
-        self.store_covariance = store_covariance
-        self.tol = tol
-        self.covariance = covariance
-        self.unbiased = unbiased
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
 
     @classmethod
     def prospect(cls, kind: str, features: Features) -> Prospect | None:
@@ -101,12 +100,12 @@ class QuadraticDiscriminantAnalysis(NormalClassifier):
 
     @property
     def rotations_(self) -> list[Floats]:
-        """The principal axes of each class, as columns, by falling variance."""
+        """The principal axes of each class, as columns, by falling variance: an array (d, r) a class."""
         return [V for _, V in self._axes()]
 
     @property
     def scalings_(self) -> list[Floats]:
-        """The variance of each class along its principal axes."""
+        """The variance of each class along its principal axes: an array (r,) a class."""
         return [v for v, _ in self._axes()]
 
     def _axes(self) -> list[tuple[Floats, Floats]]:
@@ -125,6 +124,18 @@ class LinearDiscriminantAnalysis(NormalClassifier):
     the directions that part the classes best (Fisher, 1936). The solvers are scikit-learn's words and differ as there only
     in how given `priors` count: 'svd' pools the classes' scatter by their rows, 'lsqr' and 'eigen' by the priors.
 
+    Certificate
+    -----------
+    Priors, means and covariances are the closed-form estimates of the rows; where a covariance is singular, which one, its rank
+    and what was added.
+
+    See Also
+    --------
+    QuadraticDiscriminantAnalysis : a covariance for each class.
+    LogisticRegression : a linear boundary without normal densities.
+
+    Examples
+    --------
     >>> X = [[-1, -1], [-2, -1], [-3, -2], [1, 1], [2, 1], [3, 2]]
     >>> model = LinearDiscriminantAnalysis().fit(X, [1, 1, 1, 2, 2, 2])
     >>> model.predict([[-0.8, -1]]).tolist(), model.boundary().M.tolist()
@@ -132,44 +143,32 @@ class LinearDiscriminantAnalysis(NormalClassifier):
     """
 
     name = "lda"
-    params: ClassVar[Mapping[str, Param]] = {
-        "solver": Choice(options=("svd", "lsqr", "eigen"), doc="how given priors count in the common covariance"),
-        "covariance": Choice(options=("tied", "diagonal", "isotropic"), doc="the form of the common covariance"),
-        "n_components": Range(kind=int, low=1, words=(None,), doc="directions that transform keeps; None: all"),
-        **SHARED_PARAMS,
-    }
+    solver: str = param(
+        "how given priors count in the common covariance: 'svd' weighs classes by their rows, the others by their priors",
+        default="svd",
+        kw_only=False,
+        check=Choice(("svd", "lsqr", "eigen")),
+    )
+    shrinkage: float | str | None = param("pull covariances towards a multiple of I; 'auto': by Ledoit and Wolf", default=None, kw_only=False, check=Range(low=0, high=1, words=(None, "auto")))  # fmt: skip
+    priors: Any = param("probabilities of the classes; None: their shares of the rows", default=None, kw_only=False, check=CLASS_PROBABILITIES)  # fmt: skip
+    n_components: int | None = param("directions that transform keeps; None: all", default=None, kw_only=False, check=Range(int, low=1, words=(None,)))  # fmt: skip
+    store_covariance: bool = param("accepted for scikit-learn's sake: covariance_ is always there", default=False, kw_only=False)  # fmt: skip
+    tol: float = param("eigenvalues of the correlations up to tol² count as zero", default=1e-4, kw_only=False, check=Range(low=0))  # fmt: skip
+    covariance: str = param("the form of the common covariance: any, uncorrelated columns, or round", default="tied", check=Choice(("tied", "diagonal", "isotropic")))  # fmt: skip
+    unbiased: bool = UNBIASED
+    class_weight: Any = CLASS_WEIGHT
+    n_jobs: int | None = N_JOBS
     layout: ClassVar[Layout] = {
         **state_layout(groups=1),
-        "scalings_": Tensor(("d", "r")),
-        "explained_variance_ratio_": Tensor(("q",), low=0, high=1 + 1e-9),
-    }
+        "scalings_": Tensor(("d", "r"), doc="the directions that part the classes best, one a column, for transform"),
+        "explained_variance_ratio_": Tensor(("q",), low=0, high=1 + 1e-9, doc="the share of the variance between classes along each direction"),
+    }  # fmt: skip
 
-    scalings_: Floats
-    explained_variance_ratio_: Floats
-
-    def __init__(
-        self,
-        solver: str = "svd",
-        shrinkage: float | str | None = None,
-        priors: Any = None,
-        n_components: int | None = None,
-        store_covariance: bool = False,
-        tol: float = 1e-4,
-        covariance: str = "tied",
-        unbiased: bool = False,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.solver = solver
-        self.shrinkage = shrinkage
-        self.priors = priors
-        self.n_components = n_components
-        self.store_covariance = store_covariance
-        self.tol = tol
-        self.covariance = covariance
-        self.unbiased = unbiased
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
+    coef_: Floats = attribute("the weights of the linear scores: one row for two classes, else one a class; of shape (m, n_features)")  # fmt: skip
+    intercept_: Floats = attribute("the constant of each row of `coef_`, of shape (m,)")
+    xbar_: Floats = attribute("the mean of all rows, from which transform counts, of shape (n_features,)")
+    scalings_: Floats = attribute()
+    explained_variance_ratio_: Floats = attribute()
 
     @classmethod
     def prospect(cls, kind: str, features: Features) -> Prospect | None:

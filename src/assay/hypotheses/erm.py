@@ -31,7 +31,7 @@ from assay.layout import Layout
 from assay.learner import Fact, Tensor
 from assay.learner.prospect import Features, Prospect
 from assay.numerics import Floats
-from assay.params import CLASS_WEIGHT, N_JOBS, Choice, Flag, Free, Param, Range
+from assay.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, param
 from assay.risk.custom_surrogate import CustomSurrogate
 from assay.risk.surrogates import HUBER, REGRESSION, Surrogate, surrogate
 from assay.solvers.custom_problem import refuse_unsendable
@@ -49,7 +49,9 @@ BOUNDED = 200  # iterations of a search: targets far from any line make Huber's 
 
 
 class ERM(LabelsOrNumbers):
-    """Any loss with any penalty, by any solver that can take both.
+    """Any loss with any penalty, by any solver that can take both. Shape: repeated fold.
+
+        min_{w, b}  (1/Σc) Σ_i c_i ℓ(t_i, w·x_i + b) + lam·Ω(w),      Ω: ‖w‖², ‖w‖₁, or l1_ratio·‖w‖₁ + (1 − l1_ratio)·‖w‖²
 
     A classifier for the losses of labels ("log", "softmax", "hinge", "squared_hinge", "perceptron"), a regressor for
     "squared", (z − t)², and "huber"; `assay.surrogate(value, slope)` makes a loss of your own. More than two classes:
@@ -57,6 +59,19 @@ class ERM(LabelsOrNumbers):
     (`assay.empirical_risk`) but not minimised. "perceptron" is the notes' batch perceptron: its risk is least at w = 0,
     so it ends at the first weights without a mistake, and takes no penalty.
 
+    Certificate
+    -----------
+    The objective is at most a share of tol above the least value there is, by a dual bound (losses of your own: by their slopes);
+    of the perceptron's loss, that no mistake is left.
+
+    See Also
+    --------
+    LogisticRegression : the log loss, with standard errors.
+    LinearSVC : the hinge losses.
+    Ridge : squared errors with a quadratic penalty, in closed form.
+
+    Examples
+    --------
     >>> model = ERM("hinge", lam=0.1).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     >>> model.predict([[0.5], [2.5]]), round(model.risk_, 6)
     (array([0, 1]), 0.34375)
@@ -65,67 +80,37 @@ class ERM(LabelsOrNumbers):
     name = "erm"
     layout: ClassVar[Layout] = {
         **LAYOUT,
-        "margin_": Fact(float, optional=True),
-        "step_": Tensor(("m", "e"), optional=True),
-    }
-    params: ClassVar[Mapping[str, Param]] = {
-        "loss": Free(
-            doc="what a score costs; 'zero-one' can be measured but not minimised",
-            what="a loss made by assay.surrogate(value, slope)",
+        "margin_": Fact(float, optional=True, doc="of separable classes without penalty: the least margin of the weights over all rows"),
+        "step_": Tensor(("m", "e"), optional=True, doc="without penalty: Newton's next step (w, b), which proves how near the optimum is"),
+    }  # fmt: skip
+    loss: str | CustomSurrogate = param(
+        "what a score costs; 'zero-one' can be measured but not minimised",
+        default="log",
+        kw_only=False,
+        check=Free(
+            "a loss made by assay.surrogate(value, slope)",
             words=(*LOSSES, "zero-one"),
             check=lambda given: isinstance(given, CustomSurrogate),
         ),
-        "penalty": Choice(options=("l2", "l1", "elasticnet"), words=(None,), doc="‖w‖², ‖w‖₁, both, or None"),
-        "solver": Choice(
-            options=SOLVERS, doc="how the minimum is found; 'gd' and 'subgradient' are the lecture notes'"
-        ),
-        "lam": Range(low=0, high=np.inf, open_high=True, doc="λ, the strength of the penalty against the mean loss"),
-        "l1_ratio": Range(low=0, high=1, doc="ρ, the share of ‖w‖₁ in penalty='elasticnet'; the rest is ‖w‖²"),
-        "delta": Range(low=0, open_low=True, high=np.inf, open_high=True, doc="where Huber's loss turns straight"),
-        "fit_intercept": Flag(doc="fit b as well; otherwise b = 0"),
-        "tol": Range(low=0, doc="relative duality gap at which the fit is done"),
-        "max_iter": Range(kind=int, low=1, doc="most iterations"),
-        "eta": Range(
-            low=0, open_low=True, words=("auto",), doc="learning speed of 'gd' and 'subgradient'; 'auto': safe"
-        ),
-        "init": Free(doc="first weights (b, w_1, …, w_d); softmax: a row a class", what="numbers", words=(None,)),
-        "class_weight": CLASS_WEIGHT,
-        "warm_start": Flag(doc="begin at the weights of the fit before"),
-        "n_jobs": N_JOBS,
-    }
-
-    def __init__(
-        self,
-        loss: str | CustomSurrogate = "log",
-        penalty: str | None = "l2",
-        solver: str = "auto",
-        *,
-        lam: float = 1e-2,
-        l1_ratio: float = 0.5,
-        delta: float = 1.35,
-        fit_intercept: bool = True,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        eta: float | str = "auto",
-        init: Any = None,
-        class_weight: Any = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.loss = loss
-        self.penalty = penalty
-        self.solver = solver
-        self.lam = lam
-        self.l1_ratio = l1_ratio
-        self.delta = delta
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.eta = eta
-        self.init = init
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
+    )
+    penalty: str | None = param(
+        "what keeps the weights small: ‖w‖², ‖w‖₁ (which sets many to zero), both, or nothing",
+        default="l2",
+        kw_only=False,
+        check=Choice(("l2", "l1", "elasticnet"), words=(None,)),
+    )
+    solver: str = param("how the minimum is found; 'gd' and 'subgradient' are the lecture notes'", default="auto", kw_only=False, check=Choice(SOLVERS))  # fmt: skip
+    lam: float = param("λ, the strength of the penalty against the mean loss", default=1e-2, check=Range(low=0, high=np.inf, open_high=True))  # fmt: skip
+    l1_ratio: float = param("ρ, the share of ‖w‖₁ in penalty='elasticnet'; the rest is ‖w‖²", default=0.5, check=Range(low=0, high=1))  # fmt: skip
+    delta: float = param("of loss='huber': the error beyond which the loss grows no faster than a straight line", default=1.35, check=Range(low=0, open_low=True, high=np.inf, open_high=True))  # fmt: skip
+    fit_intercept: bool = param("fit b as well; otherwise b = 0", default=True)
+    tol: float = param("relative duality gap at which the fit is done", default=1e-6, check=Range(low=0))
+    max_iter: int = param("most iterations of the solver; a fit that ends there warns", default=1000, check=Range(int, low=1))  # fmt: skip
+    eta: float | str = param("learning speed of 'gd' and 'subgradient'; 'auto': safe", default="auto", check=Range(low=0, open_low=True, words=("auto",)))  # fmt: skip
+    init: Any = param("first weights (b, w_1, …, w_d); softmax: a row a class", default=None, check=Free("numbers", words=(None,)))  # fmt: skip
+    class_weight: Any = CLASS_WEIGHT
+    warm_start: bool = param("begin at the weights of the fit before", default=False)
+    n_jobs: int | None = N_JOBS
 
     @classmethod
     def kind_of(cls, params: Mapping[str, Any]) -> str:
@@ -268,7 +253,7 @@ class ERM(LabelsOrNumbers):
 
     @property
     def empirical_risk_(self) -> float:
-        """R_n alone."""
+        """R_n, the mean loss without the penalty."""
         self._check_fitted()
         lam, share = strength_of(self._fitted_with)
         size = share * float(np.abs(self.coef_).sum()) + (1.0 - share) * float((self.coef_**2).sum())

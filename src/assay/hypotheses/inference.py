@@ -16,20 +16,20 @@ import numpy as np
 from assay.engines import Block
 from assay.errors import DataError, ParameterError
 from assay.hypotheses.gram import Gram
-from assay.learner import Learner
+from assay.learner import Learner, attribute
 from assay.numerics import Array, Floats
 
 
 class Inference(Learner):
     """Standard errors, tests and intervals of a fitted `LinearRegression`."""
 
-    fit_intercept: bool
-    coef_: Floats
-    intercept_: float
-    sigma2_: float
-    rank_: int
-    inverse_root_: Floats
-    _state: Gram
+    fit_intercept: bool = attribute()
+    coef_: Floats = attribute()
+    intercept_: float = attribute()
+    sigma2_: float = attribute()
+    rank_: int = attribute()
+    inverse_root_: Floats = attribute()
+    _state: Gram = attribute()
 
     @property
     def degrees_of_freedom_(self) -> float:
@@ -45,7 +45,7 @@ class Inference(Learner):
 
     @property
     def std_errors_(self) -> Floats:
-        """Standard errors of `coef_`."""
+        """Standard errors of `coef_`, (d,)."""
         s2 = self.residual_variance_
         out: Floats = np.sqrt(s2 * (self.inverse_root_**2).sum(axis=1))
         out[~self._determined()] = np.nan
@@ -73,14 +73,14 @@ class Inference(Learner):
 
     @property
     def t_values_(self) -> Floats:
-        """coef_ / std_errors_: the statistic of the test that a coefficient is zero."""
+        """coef_ / std_errors_: the statistic of the test that a coefficient is zero, (d,)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             out: Floats = self.coef_ / self.std_errors_
         return out
 
     @property
     def p_values_(self) -> Floats:
-        """The probability of so large a t by chance, were the coefficient zero (two-sided)."""
+        """The probability of so large a t by chance, were the coefficient zero (two-sided), (d,)."""
         return np.asarray(self._p(self.t_values_))
 
     def _p(self, t: Any) -> Any:

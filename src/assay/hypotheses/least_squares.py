@@ -13,7 +13,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -24,54 +24,43 @@ from assay.hypotheses.gram import Gram, absorb_gram, merge_gram, tile_rows
 from assay.hypotheses.inference import Inference
 from assay.hypotheses.least_squares_claims import TOLERANCE, Evidence, claims_of
 from assay.hypotheses.one_fold import OneFold
-from assay.learner import Fact, Regressor, Step, Tensor
+from assay.learner import Fact, Regressor, Step, Tensor, attribute
 from assay.learner.prospect import Features, Prospect
 from assay.learner.step import shown_of, some_of
 from assay.numerics import Array, Floats
-from assay.params import N_JOBS, Choice, Flag, Free, Param, Range
+from assay.params import N_JOBS, Choice, Free, Range, param
 from assay.solvers import gradient_descent as gd
 from assay.solvers.normal_equations import solve
 from assay.solvers.system import Fit, Passes, System
 from assay.store import Record
 
-_PARAMS: dict[str, Param] = {
-    "fit_intercept": Flag(doc="fit b as well; otherwise b = 0"),
-    "copy_X": Flag(doc="accepted for scikit-learn's sake; X is never changed"),
-    "tol": Range(
-        low=0, doc="solver='gd' stops where the normal equations are off by at most this, relative to their scale"
-    ),
-    "solver": Choice(options=("normal", "gd"), doc="normal equations, or gradient descent as in the lecture notes"),
-    "eta": Range(
-        low=0, open_low=True, words=("auto",), doc="learning speed of solver='gd'; 'auto': as large as is safe"
-    ),
-    "max_iter": Range(kind=int, low=1, doc="most iterations of solver='gd'"),
-    "init": Free(
-        doc="first weights (b, w_1, …, w_d) of solver='gd'; None: random, close to zero",
-        what="d + 1 numbers",
-        words=(None,),
-    ),
-    "random_state": Range(kind=int, low=0, doc="seed of the first weights of solver='gd'"),
-    "n_jobs": N_JOBS,
-}
+FIT_INTERCEPT = param("fit b as well; otherwise b = 0", default=True)
+COPY_X = param("accepted for scikit-learn's sake; X is never changed", default=True)
+TOL = param("solver='gd' stops where the normal equations are off by at most this, relative to their scale", default=1e-6, check=Range(low=0))  # fmt: skip
+SOLVER = param("normal equations, or gradient descent as in the lecture notes", default="normal", check=Choice(("normal", "gd")))  # fmt: skip
+ETA = param("learning speed of solver='gd'; 'auto': as large as is safe", default="auto", check=Range(low=0, open_low=True, words=("auto",)))  # fmt: skip
+MAX_ITER = param("most iterations of solver='gd'", default=10_000, check=Range(int, low=1))
+INIT = param("first weights (b, w_1, …, w_d) of solver='gd'; None: random, close to zero", default=None, check=Free("d + 1 numbers", words=(None,)))  # fmt: skip
+RANDOM_STATE = param("seed of the first weights of solver='gd'", default=0, check=Range(int, low=0))
 _LAYOUT: dict[str, Tensor | Fact] = {
-    "coef_": Tensor(("d",)),
-    "intercept_": Fact(float),
-    "sigma2_": Fact(float, low=0),
-    "rank_": Fact(int, low=0),
-    "condition_": Fact(float, low=1),
-    "singular_": Tensor(("d",), low=0),
-    "inverse_root_": Tensor(("d", "r")),
-    "cut_": Fact(float, low=0),
-    "off_by_": Fact(float, low=0),
-    "n_iter_": Fact(int, low=1),
-    "converged_": Fact(bool),
+    "coef_": Tensor(("d",), doc="the weight w of each column"),
+    "intercept_": Fact(float, doc="the constant b; 0 with fit_intercept=False"),
+    "sigma2_": Fact(float, low=0, doc="the mean square of the residuals, the maximum-likelihood estimate of their variance"),
+    "rank_": Fact(int, low=0, doc="the rank of the system that was solved"),
+    "condition_": Fact(float, low=1, doc="the condition number of the system, with columns of length one"),
+    "singular_": Tensor(("d",), low=0, doc="the singular values of the columns, about their means where an intercept is fitted"),
+    "inverse_root_": Tensor(("d", "r"), doc="a matrix whose product with its transpose is the (pseudo-)inverse of the system"),
+    "cut_": Fact(float, low=0, doc="eigenvalues below this count as zero"),
+    "off_by_": Fact(float, low=0, doc="how far the normal equations are from holding, relative to their scale"),
+    "n_iter_": Fact(int, low=1, doc="the refinements of the solution, or the steps of solver='gd'"),
+    "converged_": Fact(bool, doc="whether the solution is as accurate as was asked for"),
     "state.n": Tensor((1,), low=0),
     "state.mean": Tensor(("d",)),
     "state.scatter": Tensor(("d", "d")),
     "state.cross": Tensor(("d",)),
     "state.target_mean": Tensor((1,)),
     "state.target_scatter": Tensor((1,), low=0),
-}
+}  # fmt: skip
 
 TOO_WIDE = "the words of a text are thousands of columns, and the normal equations have a number for each pair of them"
 
@@ -83,16 +72,16 @@ class LeastSquares(OneFold, Regressor):
     layout = _LAYOUT
     _merge = staticmethod(merge_gram)
 
-    alpha: float
-    fit_intercept: bool
-    tol: float
-    solver: str
-    eta: float | str
-    max_iter: int
-    init: Any
-    random_state: int
-    coef_: Floats
-    intercept_: float
+    alpha: float = attribute()
+    fit_intercept: bool = attribute()
+    tol: float = attribute()
+    solver: str = attribute()
+    eta: float | str = attribute()
+    max_iter: int = attribute()
+    init: Any = attribute()
+    random_state: int = attribute()
+    coef_: Floats = attribute()
+    intercept_: float = attribute()
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Absorb more rows, as if they had been there from the start (but without refinement from the rows)."""
@@ -252,7 +241,21 @@ class LinearRegression(Inference, LeastSquares):
 
     Where columns depend on each other, w is the shortest of all solutions. `std_errors_`, `t_values_`, `p_values_`,
     `conf_int`, `summary` and `predict_interval` suppose independent normal errors of equal variance; a row of weight n
-    counts as n rows. The oaks of Wisconsin, age against diameter:
+    counts as n rows.
+
+    Certificate
+    -----------
+    The normal equations hold to rounding, so that w and b are a minimum; rank, condition number and σ² are as stated; where
+    columns depend on each other, w is the shortest solution.
+
+    See Also
+    --------
+    Ridge : with a penalty on the length of w.
+    ERM : other losses and penalties.
+
+    Examples
+    --------
+    The oaks of Wisconsin, age against diameter:
 
     >>> age = [97, 93, 88, 81, 75, 57, 52, 45, 28, 15, 12, 11]
     >>> dbh = [12.5, 12.5, 8.0, 9.5, 16.5, 11.0, 10.5, 9.0, 6.0, 1.5, 1.0, 1.0]
@@ -262,36 +265,17 @@ class LinearRegression(Inference, LeastSquares):
     """
 
     name = "linear-regression"
-    params: ClassVar[Mapping[str, Param]] = {
-        **_PARAMS,
-        "positive": Flag(doc="not supported: coefficients of either sign are fitted"),
-    }
+    fit_intercept: bool = FIT_INTERCEPT
+    copy_X: bool = COPY_X
+    tol: float = TOL
+    n_jobs: int | None = N_JOBS
+    positive: bool = param("not supported: coefficients of either sign are fitted", default=False)
+    solver: str = SOLVER
+    eta: float | str = ETA
+    max_iter: int = MAX_ITER
+    init: Any = INIT
+    random_state: int = RANDOM_STATE
     alpha = 0.0
-
-    def __init__(
-        self,
-        *,
-        fit_intercept: bool = True,
-        copy_X: bool = True,
-        tol: float = 1e-6,
-        n_jobs: int | None = None,
-        positive: bool = False,
-        solver: str = "normal",
-        eta: float | str = "auto",
-        max_iter: int = 10_000,
-        init: Any = None,
-        random_state: int = 0,
-    ) -> None:
-        self.fit_intercept = fit_intercept
-        self.copy_X = copy_X
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.positive = positive
-        self.solver = solver
-        self.eta = eta
-        self.max_iter = max_iter
-        self.init = init
-        self.random_state = random_state
 
     @classmethod
     def prospect(cls, kind: str, features: Features) -> Prospect | None:
@@ -315,37 +299,33 @@ class Ridge(LeastSquares):
 
     The intercept b is not penalised. `rank_` and `condition_` are those of XᵀX + alpha·I, which is what is solved with.
 
+    Certificate
+    -----------
+    The normal equations with the penalty hold to rounding, so that w and b are the minimum; rank, condition number and σ² are as
+    stated.
+
+    See Also
+    --------
+    LinearRegression : without penalty, with standard errors.
+    KernelFeaturesRegressor : the same in the features of a kernel.
+
+    Examples
+    --------
     >>> Ridge(alpha=2.0).fit([[-1.0], [0.0], [1.0]], [-2.0, 0.0, 2.0]).coef_
     array([1.])
     """
 
     name = "ridge"
-    params: ClassVar[Mapping[str, Param]] = {"alpha": Range(low=0, doc="strength of the penalty"), **_PARAMS}
-
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        fit_intercept: bool = True,
-        copy_X: bool = True,
-        max_iter: int = 10_000,
-        tol: float = 1e-6,
-        solver: str = "normal",
-        eta: float | str = "auto",
-        init: Any = None,
-        random_state: int = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.copy_X = copy_X
-        self.max_iter = max_iter
-        self.tol = tol
-        self.solver = solver
-        self.eta = eta
-        self.init = init
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    alpha: float = param("strength of the penalty on the length of the weights", default=1.0, kw_only=False, check=Range(low=0))  # fmt: skip
+    fit_intercept: bool = FIT_INTERCEPT
+    copy_X: bool = COPY_X
+    max_iter: int = MAX_ITER
+    tol: float = TOL
+    solver: str = SOLVER
+    eta: float | str = ETA
+    init: Any = INIT
+    random_state: int = RANDOM_STATE
+    n_jobs: int | None = N_JOBS
 
     @classmethod
     def prospect(cls, kind: str, features: Features) -> Prospect | None:

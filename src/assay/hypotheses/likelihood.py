@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from assay.errors import ParameterError
-from assay.learner import Learner
+from assay.learner import Learner, attribute
 from assay.numerics import Array, Floats
 
 
 class Likelihood(Learner):
     """Standard errors, tests and intervals of an unpenalised fit for two classes."""
 
-    coef_: Floats
-    intercept_: Floats
-    covariance_: Floats
+    coef_: Floats = attribute()
+    intercept_: Floats = attribute()
+    covariance_: Floats = attribute()
 
     def _covariance(self) -> Floats:
         self._check_fitted()
@@ -33,7 +33,7 @@ class Likelihood(Learner):
 
     @property
     def std_errors_(self) -> Floats:
-        """Standard errors of `coef_`, of its shape; NaN where dependent columns leave a coefficient undetermined."""
+        """Standard errors of `coef_`, of shape (1, d); NaN where dependent columns leave a coefficient undetermined."""
         out: Floats = np.sqrt(np.diag(self._covariance())[:-1])[None, :]
         return np.where(out > 0, out, np.nan)
 
@@ -45,13 +45,13 @@ class Likelihood(Learner):
 
     @property
     def z_values_(self) -> Floats:
-        """coef_ / std_errors_: the statistic of the test that a coefficient is zero."""
+        """coef_ / std_errors_: the statistic of the test that a coefficient is zero, (1, d)."""
         out: Floats = self.coef_ / self.std_errors_
         return out
 
     @property
     def p_values_(self) -> Floats:
-        """The probability of so large a z by chance, were the coefficient zero (two-sided)."""
+        """The probability of so large a z by chance, were the coefficient zero (two-sided), (1, d)."""
         return _p(self.z_values_)
 
     def conf_int(self, level: float = 0.95) -> Floats:

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,7 +28,7 @@ from assay.layout import Layout
 from assay.learner import Fact, Step
 from assay.learner.prospect import Features, Prospect
 from assay.learner.step import some_of
-from assay.params import CLASS_WEIGHT, N_JOBS, Choice, Flag, Param, Range
+from assay.params import CLASS_WEIGHT, N_JOBS, Choice, Flag, Range, param
 from assay.risk.surrogates import surrogate
 from assay.solvers.iterate import Support
 
@@ -45,79 +45,51 @@ SOLVERS = (
 
 
 class LinearSVC(PathOverC, LinearClassifier):
-    """A hyperplane with the widest margin, where rows inside the margin cost C each.
+    """A hyperplane with the widest margin, where rows inside the margin cost C each. Shape: repeated fold.
+
+        min_{w, b}  ½‖w‖² + C·Σ_i c_i ℓ(t_i (w·x_i + b)),      hinge max(0, 1 − m)  or squared hinge max(0, 1 − m)²
 
     The intercept is free; with a number for `intercept_scaling` it is penalised as liblinear does, ½(b / scaling)². More than
     two classes: each against the rest. `tol` is the relative duality gap.
 
+    Certificate
+    -----------
+    The objective is at most a share of tol above the least value there is, by a dual bound; of the hard margin also the margin,
+    and the leave-one-out error that the support rows bound.
+
+    See Also
+    --------
+    SVC : the same with kernels.
+    LogisticRegression : a loss with probabilities.
+    ERM : any loss with any penalty.
+
+    Examples
+    --------
     >>> LinearSVC(C=1.0).fit([[0.0], [1.0], [9.0], [10.0]], [0, 0, 1, 1]).predict([[2.0], [7.0]])
     array([0, 1])
     """
 
     name = "linear-svc"
-    layout: ClassVar[Layout] = {**LAYOUT, "rows_": Fact(int, low=0, optional=True)}
-    params: ClassVar[Mapping[str, Param]] = {
-        "penalty": Choice(options=("l2", "l1"), doc="½‖w‖², or ‖w‖₁"),
-        "loss": Choice(options=("squared_hinge", "hinge"), doc="what a row inside the margin costs"),
-        "C": Range(low=0, open_low=True, doc="cost of a row; inf: the hard margin"),
-        "tol": Range(low=0, doc="relative duality gap at which the fit is done"),
-        "solver": Choice(
-            options=(*SOLVERS, "pgd"),
-            doc="how the minimum is found; 'pgd' is projected gradient descent as in the lecture notes (C=inf)",
-        ),
-        "dual": Flag(doc="accepted for scikit-learn's sake; the solver chooses", words=("auto",)),
-        "multi_class": Choice(options=("ovr",), doc="more than two classes: each against the rest"),
-        "fit_intercept": Flag(doc="fit b as well; otherwise b = 0"),
-        "intercept_scaling": Range(
-            low=0, open_low=True, words=(None,), doc="None: b is free; a number: ½(b / it)² is added"
-        ),
-        "class_weight": CLASS_WEIGHT,
-        "max_iter": Range(kind=int, low=1, doc="most iterations"),
-        "eta": Range(low=0, high=2, open_low=True, open_high=True, doc="learning speed of solver='pgd'"),
-        "warm_start": Flag(doc="begin at the weights of the fit before"),
-        "random_state": Range(
-            kind=int, low=0, words=(None,), doc="accepted for scikit-learn's sake; nothing is random"
-        ),
-        "verbose": Range(kind=int, low=0, doc="accepted for scikit-learn's sake"),
-        "n_jobs": N_JOBS,
+    layout: ClassVar[Layout] = {
+        **LAYOUT,
+        "rows_": Fact(int, low=0, optional=True, doc="of C=inf: the number of rows of the fit"),
     }
-
-    def __init__(
-        self,
-        penalty: str = "l2",
-        loss: str = "squared_hinge",
-        *,
-        C: float = 1.0,
-        tol: float = 1e-6,
-        solver: str = "auto",
-        dual: bool | str = "auto",
-        multi_class: str = "ovr",
-        fit_intercept: bool = True,
-        intercept_scaling: float | None = None,
-        class_weight: Any = None,
-        max_iter: int = 1000,
-        eta: float = 0.5,
-        warm_start: bool = False,
-        random_state: int | None = None,
-        verbose: int = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.penalty = penalty
-        self.loss = loss
-        self.C = C
-        self.tol = tol
-        self.solver = solver
-        self.dual = dual
-        self.multi_class = multi_class
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.max_iter = max_iter
-        self.eta = eta
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
-        self.n_jobs = n_jobs
+    penalty: str = param("what keeps the weights small: ½‖w‖², or ‖w‖₁, which sets many of them to zero", default="l2", kw_only=False, check=Choice(("l2", "l1")))  # fmt: skip
+    loss: str = param("what a row inside the margin costs: its distance from the margin, or the square of it", default="squared_hinge", kw_only=False, check=Choice(("squared_hinge", "hinge")))  # fmt: skip
+    C: float = param("cost of a row; inf: the hard margin", default=1.0, check=Range(low=0, open_low=True))
+    tol: float = param("relative duality gap at which the fit is done", default=1e-6, check=Range(low=0))
+    solver: str = param("how the minimum is found; 'pgd' is projected gradient descent as in the lecture notes (C=inf)", default="auto", check=Choice((*SOLVERS, "pgd")))  # fmt: skip
+    dual: bool | str = param("accepted for scikit-learn's sake; the solver chooses", default="auto", check=Flag(words=("auto",)))  # fmt: skip
+    multi_class: str = param("more than two classes: each against the rest", default="ovr", check=Choice(("ovr",)))
+    fit_intercept: bool = param("fit b as well; otherwise b = 0", default=True)
+    intercept_scaling: float | None = param("None: b is free; a number: ½(b / it)² is added", default=None, check=Range(low=0, open_low=True, words=(None,)))  # fmt: skip
+    class_weight: Any = CLASS_WEIGHT
+    max_iter: int = param("most iterations of the solver; a fit that ends there warns", default=1000, check=Range(int, low=1))  # fmt: skip
+    eta: float = param("learning speed of solver='pgd': how far a step goes along the slope", default=0.5, check=Range(low=0, high=2, open_low=True, open_high=True))  # fmt: skip
+    warm_start: bool = param("begin at the weights of the fit before", default=False)
+    random_state: int | None = param("accepted for scikit-learn's sake; nothing is random", default=None, check=Range(int, low=0, words=(None,)))  # fmt: skip
+    verbose: int = param("accepted for scikit-learn's sake; it changes nothing", default=0, check=Range(int, low=0))
+    n_jobs: int | None = N_JOBS
 
     @classmethod
     def prospect(cls, kind: str, features: Features) -> Prospect | None:

@@ -9,7 +9,6 @@ With y ∈ {0, 1} the likelihood is p^y (1 − p)^(1 − y): the same function, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -36,7 +35,7 @@ from assay.layout import Layout
 from assay.learner import BayesClassifier, Fact, Tensor
 from assay.learner.prospect import Features, Prospect
 from assay.numerics import Floats
-from assay.params import CLASS_WEIGHT, N_JOBS, Choice, Flag, Free, Param, Range
+from assay.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, param
 from assay.risk.surrogates import LOG
 from assay.solvers.iterate import Iterate
 from assay.solvers.problem import Problem
@@ -56,13 +55,29 @@ WARNINGS = {
 
 
 class LogisticRegression(Likelihood, PathOverC, LinearClassifier, BayesClassifier):
-    """Logistic regression for two classes, softmax regression for more.
+    """Logistic regression for two classes, softmax regression for more. Shape: repeated fold.
+
+        P(y = 1 | x) = 1 / (1 + e^−(w·x + b)),   of more classes  P(y = k | x) = e^(z_k) / Σ_l e^(z_l),  z_k = w_k·x + b_k
+        min_{w, b}  −Σ_i c_i log P(y_i | x_i) + (1/C)·(l1_ratio·‖w‖₁ + (1 − l1_ratio)·½‖w‖²)
 
     `C=inf` (or `penalty=None`) fits the maximum likelihood, with `std_errors_`, `conf_int` and `summary`. Where the classes
     are separable that does not exist: a warning says so, `separable_` is True, and the weights are those of the widest
     margin, the direction in which the likelihood grows for ever. Where the classes only touch, a warning says so as well;
     `direction_` (w, b) is then the direction in which the likelihood never falls.
 
+    Certificate
+    -----------
+    The objective is at most a share of tol above the least value there is, by a dual bound; without penalty also the covariance
+    of the weights, or, where the maximum likelihood does not exist, a direction in which it never falls.
+
+    See Also
+    --------
+    LinearSVC : another loss, without probabilities.
+    ERM : any loss with any penalty.
+    LinearDiscriminantAnalysis : a linear boundary from normal densities.
+
+    Examples
+    --------
     >>> model = LogisticRegression().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     >>> model.predict_proba([[1.5]]).round(6)
     array([[0.5, 0.5]])
@@ -71,78 +86,29 @@ class LogisticRegression(Likelihood, PathOverC, LinearClassifier, BayesClassifie
     name = "logistic-regression"
     layout: ClassVar[Layout] = {
         **LAYOUT,
-        "separable_": Fact(bool),
-        "margin_": Fact(float, optional=True),
-        "direction_": Tensor(("e",), optional=True),
-        "away_": Fact(int, low=0, optional=True),
-        "step_": Tensor(("m", "e"), optional=True),
-        "covariance_": Tensor(("e", "e"), optional=True),
-    }
-    params: ClassVar[Mapping[str, Param]] = {
-        "penalty": Choice(
-            options=("auto", "l2", "l1", "elasticnet"),
-            words=(None,),
-            doc="'auto': by C and l1_ratio; the other words are scikit-learn's of old",
-        ),
-        "C": Range(low=0, open_low=True, doc="one over the strength of the penalty; inf: no penalty"),
-        "l1_ratio": Range(low=0, high=1, words=(None,), doc="share of ‖w‖₁ in the penalty; the rest is ½‖w‖²"),
-        "tol": Range(low=0, doc="relative duality gap at which the fit is done"),
-        "fit_intercept": Flag(doc="fit b as well; otherwise b = 0"),
-        "solver": Choice(
-            options=(*OURS, *THEIRS), doc="how the minimum is found; 'gd' is gradient descent as in the notes"
-        ),
-        "max_iter": Range(kind=int, low=1, doc="most iterations"),
-        "eta": Range(
-            low=0, open_low=True, words=("auto",), doc="learning speed of solver='gd'; 'auto': as large as is safe"
-        ),
-        "init": Free(doc="first weights (b, w_1, …, w_d), a row a class; None: zeros", what="numbers", words=(None,)),
-        "class_weight": CLASS_WEIGHT,
-        "warm_start": Flag(doc="begin at the weights of the fit before"),
-        "dual": Flag(doc="accepted for scikit-learn's sake"),
-        "intercept_scaling": Range(low=0, open_low=True, doc="accepted for scikit-learn's sake; b is never penalised"),
-        "random_state": Range(
-            kind=int, low=0, words=(None,), doc="accepted for scikit-learn's sake; nothing is random"
-        ),
-        "verbose": Range(kind=int, low=0, doc="accepted for scikit-learn's sake"),
-        "n_jobs": N_JOBS,
-    }
-
-    def __init__(
-        self,
-        penalty: str | None = "auto",
-        *,
-        C: float = 1.0,
-        l1_ratio: float | None = 0.0,
-        tol: float = 1e-6,
-        fit_intercept: bool = True,
-        solver: str = "auto",
-        max_iter: int = 1000,
-        eta: float | str = "auto",
-        init: Any = None,
-        class_weight: Any = None,
-        warm_start: bool = False,
-        dual: bool = False,
-        intercept_scaling: float = 1.0,
-        random_state: int | None = None,
-        verbose: int = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.penalty = penalty
-        self.C = C
-        self.l1_ratio = l1_ratio
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.max_iter = max_iter
-        self.eta = eta
-        self.init = init
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.dual = dual
-        self.intercept_scaling = intercept_scaling
-        self.random_state = random_state
-        self.verbose = verbose
-        self.n_jobs = n_jobs
+        "separable_": Fact(bool, doc="whether the classes are separable, so that the maximum likelihood does not exist"),
+        "margin_": Fact(float, optional=True, doc="of separable classes: the least margin of the weights over all rows"),
+        "direction_": Tensor(("e",), optional=True, doc="(w, b) along which the likelihood never falls; absent where there is none"),
+        "away_": Fact(int, low=0, optional=True, doc="the class that the direction takes away from the others, as a place in `classes_`"),
+        "step_": Tensor(("m", "e"), optional=True, doc="without penalty: Newton's next step (w, b), which proves how near the optimum is"),
+        "covariance_": Tensor(("e", "e"), optional=True, doc="of two classes without penalty: the estimated covariance of the weights (w_1, …, w_d, b)"),
+    }  # fmt: skip
+    penalty: str | None = param("'auto': by C and l1_ratio; the other words are scikit-learn's of old", default="auto", kw_only=False, check=Choice(("auto", "l2", "l1", "elasticnet"), words=(None,)))  # fmt: skip
+    C: float = param("one over the strength of the penalty; inf: no penalty", default=1.0, check=Range(low=0, open_low=True))  # fmt: skip
+    l1_ratio: float | None = param("share of ‖w‖₁ in the penalty; the rest is ½‖w‖²", default=0.0, check=Range(low=0, high=1, words=(None,)))  # fmt: skip
+    tol: float = param("relative duality gap at which the fit is done", default=1e-6, check=Range(low=0))
+    fit_intercept: bool = param("fit b as well; otherwise b = 0", default=True)
+    solver: str = param("how the minimum is found; 'gd' is gradient descent as in the notes", default="auto", check=Choice((*OURS, *THEIRS)))  # fmt: skip
+    max_iter: int = param("most iterations of the solver; a fit that ends there warns", default=1000, check=Range(int, low=1))  # fmt: skip
+    eta: float | str = param("learning speed of solver='gd'; 'auto': as large as is safe", default="auto", check=Range(low=0, open_low=True, words=("auto",)))  # fmt: skip
+    init: Any = param("first weights (b, w_1, …, w_d), a row a class; None: zeros", default=None, check=Free("numbers", words=(None,)))  # fmt: skip
+    class_weight: Any = CLASS_WEIGHT
+    warm_start: bool = param("begin at the weights of the fit before", default=False)
+    dual: bool = param("accepted for scikit-learn's sake; it changes nothing", default=False)
+    intercept_scaling: float = param("accepted for scikit-learn's sake; b is never penalised", default=1.0, check=Range(low=0, open_low=True))  # fmt: skip
+    random_state: int | None = param("accepted for scikit-learn's sake; nothing is random", default=None, check=Range(int, low=0, words=(None,)))  # fmt: skip
+    verbose: int = param("accepted for scikit-learn's sake; it changes nothing", default=0, check=Range(int, low=0))
+    n_jobs: int | None = N_JOBS
 
     @classmethod
     def prospect(cls, kind: str, features: Features) -> Prospect | None:

@@ -26,9 +26,9 @@ from assay.hypotheses.normal_scores import fold_linear, fold_quadratic, linear_s
 from assay.hypotheses.one_fold import OneFoldClassifier
 from assay.hypotheses.scatter import ClassScatter, absorb_scatter, merge_scatter
 from assay.labels import class_multipliers
-from assay.learner import Tensor
+from assay.learner import Tensor, attribute
 from assay.numerics import Array, Floats, safe_log, whitener
-from assay.params import CLASS_WEIGHT, N_JOBS, Flag, Free, Range
+from assay.params import Free, Range, param
 from assay.store import Record
 
 
@@ -40,38 +40,28 @@ def _are_priors(value: Any) -> bool:
     return priors.ndim == 1 and bool(np.all(np.isfinite(priors)) and np.all(priors >= 0) and priors.sum() > 0)
 
 
-SHARED_PARAMS = {
-    "priors": Free(
-        doc="probabilities of the classes; None: their shares of the rows",
-        what="a list of non-negative numbers, one a class",
-        words=(None,),
-        check=_are_priors,
-    ),
-    "shrinkage": Range(
-        low=0, high=1, words=(None, "auto"), doc="pull covariances towards a multiple of I; 'auto': by Ledoit and Wolf"
-    ),
-    "store_covariance": Flag(doc="accepted for scikit-learn's sake: covariance_ is always there"),
-    "tol": Range(low=0, doc="eigenvalues of the correlations up to tol² count as zero"),
-    "unbiased": Flag(doc="divide by N_k − 1 (one covariance for all: N − K) instead of N_k (N)"),
-    "class_weight": CLASS_WEIGHT,
-    "n_jobs": N_JOBS,
-}
+CLASS_PROBABILITIES = Free("a list of non-negative numbers, one a class", words=(None,), check=_are_priors)
+PRIORS = param("probabilities of the classes; None: their shares of the rows", default=None, check=CLASS_PROBABILITIES)
+SHRINKAGE = param("pull covariances towards a multiple of I; 'auto': by Ledoit and Wolf", default=None, check=Range(low=0, high=1, words=(None, "auto")))  # fmt: skip
+STORE_COVARIANCE = param("accepted for scikit-learn's sake: covariance_ is always there", default=False)
+TOL = param("eigenvalues of the correlations up to tol² count as zero", default=1e-4, check=Range(low=0))
+UNBIASED = param("divide by N_k − 1 (one covariance for all: N − K) instead of N_k (N)", default=False)
 
 
 def state_layout(*, groups: str | int) -> dict[str, Tensor]:
     """The learnt arrays; `groups` is the number of covariances."""
     return {
-        "priors_": Tensor(("K",), low=0, high=1),
-        "whiten_": Tensor((groups, "d", "d")),
-        "log_det_": Tensor((groups,)),
-        "rank_": Tensor((groups,), dtype="<i8", low=0),
-        "added_": Tensor((groups, "d"), low=0),
+        "priors_": Tensor(("K",), low=0, high=1, doc="the probability π of each class"),
+        "whiten_": Tensor((groups, "d", "d"), doc="of each covariance a matrix A with AᵀA = Σ⁻¹"),
+        "log_det_": Tensor((groups,), doc="the logarithm of the determinant of each covariance"),
+        "rank_": Tensor((groups,), dtype="<i8", low=0, doc="the rank of each covariance before anything was added"),
+        "added_": Tensor((groups, "d"), low=0, doc="what was added to the variance of each column to cure a singular covariance; mostly zeros"),
         "state.class_count": Tensor(("K",), low=0),
         "state.mean": Tensor(("K", "d")),
         "state.scatter": Tensor(("K", "d", "d")),
         "state.third": Tensor(("K", "d", "d"), optional=True),
         "state.fourth": Tensor(("K", "d", "d"), optional=True),
-    }
+    }  # fmt: skip
 
 
 class NormalClassifier(OneFoldClassifier):
@@ -80,22 +70,25 @@ class NormalClassifier(OneFoldClassifier):
     statistics = ClassScatter
     _merge = staticmethod(merge_scatter)
 
-    priors: Any
-    shrinkage: Any
-    covariance: str
-    unbiased: bool
-    tol: float
-    class_weight: Any
-    reg_param: float = 0.0
-    solver: str
+    # in the order of the constructors, which type checkers read from here
+    solver: str = attribute()
+    shrinkage: Any = attribute()
+    priors: Any = attribute()
+    n_components: int | None = attribute()
+    store_covariance: bool = attribute()
+    tol: float = attribute()
+    reg_param: float = attribute(default=0.0)
+    covariance: str = attribute()
+    unbiased: bool = attribute()
+    class_weight: Any = attribute()
 
-    means_: Floats
-    priors_: Floats
-    covariance_: Floats
-    whiten_: Floats
-    log_det_: Floats
-    rank_: Array
-    added_: Floats
+    means_: Floats = attribute("the mean of each class, of shape (n_classes, n_features)")
+    priors_: Floats = attribute()
+    covariance_: Floats = attribute("the covariance of each class, of shape (n_classes, n_features, n_features), or the common one, of shape (n_features, n_features)")  # fmt: skip
+    whiten_: Floats = attribute()
+    log_det_: Floats = attribute()
+    rank_: Array = attribute()
+    added_: Floats = attribute()
 
     @property
     def _tied(self) -> bool:

@@ -16,16 +16,17 @@ from assay.hypotheses.linear.freedom import count_free
 from assay.hypotheses.perceptron_answers import linear_scores, mean_weights, vote
 from assay.hypotheses.perceptron_claims import Evidence, claims_of
 from assay.hypotheses.perceptron_look import MarkAhead, class_factors, look
-from assay.hypotheses.perceptron_parts import LAYOUT, PARAMS, check_parts
+from assay.hypotheses.perceptron_parts import LAYOUT, check_parts
 from assay.hypotheses.perceptron_run import Run, run_passes
 from assay.hypotheses.perceptron_separation import kept, separation_claims_of, warn_unfinished
 from assay.hypotheses.perceptron_start import begin, rule_of
 from assay.inputs import as_rows, check_features
 from assay.labels import Labels
-from assay.learner import Classifier, Step
+from assay.learner import Classifier, Step, attribute
 from assay.learner.prospect import Features, Prospect
 from assay.learner.step import checked, shown_of, some_of
 from assay.numerics import Array, Floats
+from assay.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, param
 from assay.store import Record
 
 CHEAP = 2_000_000  # numbers in a table that is small enough to ask for a separator after every fit that found none
@@ -54,7 +55,21 @@ class Perceptron(Classifier):
     with the last weights, "averaged" with their average over all visits, "voted" with the vote of all weights there were, each
     with as many votes as it survived visits (at most `max_voters`; `coef_` are then the last). A weight of a row (or class)
     multiplies its step, as in scikit-learn; rows of weight 0 are not visited. Only for "batch" is a row of weight n the same as
-    n rows. `partial_fit` visits new rows once, in order (batch: one step). The example of the notes:
+    n rows. `partial_fit` visits new rows once, in order (batch: one step).
+
+    Certificate
+    -----------
+    The visits, made again from the stated start, give these weights with as many mistakes; where all rows are answered rightly,
+    no more mistakes than (R/γ)²; whether any weights could separate the classes, with a witness either way.
+
+    See Also
+    --------
+    KernelPerceptron : the same in the feature space of a kernel.
+    LinearSVC : the separator of widest margin.
+
+    Examples
+    --------
+    The example of the notes:
 
     >>> model = Perceptron(init=[0, -1, 1]).fit([[2, -1], [2, 1], [1, 3]], [1, 1, 0])
     >>> model.intercept_, model.coef_, model.mistakes_
@@ -64,42 +79,24 @@ class Perceptron(Classifier):
     name = "perceptron"
     takes_sparse = True
     ends_by_itself = False  # rows that nothing separates never end it
-    params = PARAMS
+    order: str = param("which row is visited next", default="cyclic", check=Choice(("cyclic", "random", "first-mistake", "batch")))  # fmt: skip
+    eta0: float = param("the step ε of a correction, by which the row is taken times", default=1.0, check=Range(low=0, open_low=True, open_high=True))  # fmt: skip
+    init: Any = param("first weights, bias first: (b, w_1, …, w_d), for K > 2 classes K such rows; None: zeros", default=None, check=Free("d + 1 numbers (K rows of them)", words=(None,)))  # fmt: skip
+    max_iter: int = param("most passes over the rows (order='first-mistake': most searches)", default=1000, check=Range(int, low=1))  # fmt: skip
+    tol: float | None = param("stop once a pass has at most this share of mistakes; None: at none", default=None, check=Range(low=0, high=1, words=(None,)))  # fmt: skip
+    fit_intercept: bool = param("fit b as well; otherwise b = 0 and x̃ = x", default=True)
+    variant: str = param("which of the weights under way give the answer", default="last", check=Choice(("last", "averaged", "voted")))  # fmt: skip
+    shuffle: bool = param("order='cyclic': visit the rows of a block in a new random order in each pass", default=False)
+    max_voters: int = param("most weight vectors that variant='voted' may keep", default=10_000, check=Range(int, low=1))  # fmt: skip
+    random_state: int | None = param("seed of draws and shuffles; None: 0", default=0, check=Range(int, low=0, words=(None,)))  # fmt: skip
+    class_weight: Any = CLASS_WEIGHT
+    n_jobs: int | None = N_JOBS
     layout = LAYOUT
     step_word = "visit"
 
-    def __init__(
-        self,
-        *,
-        order: str = "cyclic",
-        eta0: float = 1.0,
-        init: Any = None,
-        max_iter: int = 1000,
-        tol: float | None = None,
-        fit_intercept: bool = True,
-        variant: str = "last",
-        shuffle: bool = False,
-        max_voters: int = 10_000,
-        random_state: int | None = 0,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.order = order
-        self.eta0 = eta0
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.variant = variant
-        self.shuffle = shuffle
-        self.max_voters = max_voters
-        self.random_state = random_state
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-
-    coef_: Floats
-    intercept_: Floats
-    start_: Floats
+    coef_: Floats = attribute()
+    intercept_: Floats = attribute()
+    start_: Floats = attribute()
 
     @classmethod
     def prospect(cls, kind: str, features: Features) -> Prospect | None:

@@ -13,56 +13,35 @@ from assay.hypotheses.perceptron_separation import SEPARATION_LAYOUT
 from assay.hypotheses.perceptron_start import given_start
 from assay.labels import class_multipliers
 from assay.learner import Fact, Tensor
-from assay.params import CLASS_WEIGHT, N_JOBS, Choice, Flag, Free, Param, Range
 
 if TYPE_CHECKING:
     from assay.hypotheses.perceptron import Perceptron
 
-PARAMS: Mapping[str, Param] = {
-    "order": Choice(options=("cyclic", "random", "first-mistake", "batch"), doc="which row is visited next"),
-    "eta0": Range(low=0, open_low=True, open_high=True, doc="the step ε of a correction"),
-    "init": Free(
-        doc="first weights, bias first: (b, w_1, …, w_d), for K > 2 classes K such rows; None: zeros",
-        what="d + 1 numbers (K rows of them)",
-        words=(None,),
-    ),
-    "max_iter": Range(kind=int, low=1, doc="most passes over the rows (order='first-mistake': most searches)"),
-    "tol": Range(
-        low=0, high=1, words=(None,), doc="stop once a pass has at most this share of mistakes; None: at none"
-    ),
-    "fit_intercept": Flag(doc="fit b as well; otherwise b = 0 and x̃ = x"),
-    "variant": Choice(options=("last", "averaged", "voted"), doc="which of the weights under way give the answer"),
-    "shuffle": Flag(doc="order='cyclic': visit the rows of a block in a new random order in each pass"),
-    "max_voters": Range(kind=int, low=1, doc="most weight vectors that variant='voted' may keep"),
-    "random_state": Range(kind=int, low=0, words=(None,), doc="seed of draws and shuffles; None: 0"),
-    "class_weight": CLASS_WEIGHT,
-    "n_jobs": N_JOBS,
-}
 LAYOUT: Mapping[str, Tensor | Fact] = {
-    "coef_": Tensor(("m", "d")),
-    "intercept_": Tensor(("m",)),
-    "class_factor_": Tensor(("K",), low=0),
-    "start_": Tensor(("m", "e")),
-    "last_": Tensor(("m", "e"), optional=True),
-    "drift_": Tensor(("m", "e"), optional=True),
-    "voters_": Tensor(("V", "m", "e"), optional=True),
-    "votes_": Tensor(("V",), dtype="<i8", low=0, optional=True),
-    "n_iter_": Fact(int, low=0),
-    "t_": Fact(int, low=0),
-    "mistakes_": Fact(int, low=0),
-    "converged_": Fact(bool),
-    "history_": Fact(str),
-    "sparse_": Fact(bool),
-    "step_sum_": Fact(float, low=0),
-    "step_squares_": Fact(float, low=0),
-    "radius_": Fact(float, low=0, optional=True),
-    "least_margin_": Fact(float, optional=True),
-    "rows_": Fact(int, low=0, optional=True),
-    "weight_": Fact(float, low=0, optional=True),
-    "wrong_": Fact(int, low=0, optional=True),
-    "wrong_weight_": Fact(float, low=0, optional=True),
+    "coef_": Tensor(("m", "d"), doc="the weights w of the columns: one row for two classes, else one a class"),
+    "intercept_": Tensor(("m",), doc="the bias b of each row of `coef_`"),
+    "class_factor_": Tensor(("K",), low=0, doc="the factor of each class's rows, from class_weight"),
+    "start_": Tensor(("m", "e"), doc="the first weights (b, w_1, …, w_d), e = d + 1 numbers"),
+    "last_": Tensor(("m", "e"), optional=True, doc="of variant='averaged': the last weights, from which partial_fit goes on"),
+    "drift_": Tensor(("m", "e"), optional=True, doc="of variant='averaged': the sum from which the average is made"),
+    "voters_": Tensor(("V", "m", "e"), optional=True, doc="of variant='voted': all V weights there were"),
+    "votes_": Tensor(("V",), dtype="<i8", low=0, optional=True, doc="of variant='voted': how many visits each of them survived"),
+    "n_iter_": Fact(int, low=0, doc="the passes over the rows (order='first-mistake': searches)"),
+    "t_": Fact(int, low=0, doc="the rows visited so far, over all passes"),
+    "mistakes_": Fact(int, low=0, doc="the mistakes made on the way, each of which changed the weights"),
+    "converged_": Fact(bool, doc="whether the last pass made no more mistakes than tol allows"),
+    "history_": Fact(str, doc="'fit' for one fit of all rows, 'pieces' where partial_fit brought all rows, 'mixed' for both"),
+    "sparse_": Fact(bool, doc="whether the rows were sparse"),
+    "step_sum_": Fact(float, low=0, doc="the sum of the lengths of all corrections' steps"),
+    "step_squares_": Fact(float, low=0, doc="the sum of the squares of these lengths"),
+    "radius_": Fact(float, low=0, optional=True, doc="R, the greatest length of a row with its 1 in front; absent after partial_fit"),
+    "least_margin_": Fact(float, optional=True, doc="the least t·⟨w, x̃⟩ over all rows; positive where all are answered rightly"),
+    "rows_": Fact(int, low=0, optional=True, doc="the number of rows of positive weight"),
+    "weight_": Fact(float, low=0, optional=True, doc="the total weight of these rows"),
+    "wrong_": Fact(int, low=0, optional=True, doc="the rows of the fit that are answered wrongly at the end"),
+    "wrong_weight_": Fact(float, low=0, optional=True, doc="the weight of the rows that are answered wrongly"),
     **SEPARATION_LAYOUT,
-}
+}  # fmt: skip
 
 
 def check_parts(model: Perceptron) -> None:

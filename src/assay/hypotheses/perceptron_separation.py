@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 ANSWERS = {True: "yes", False: "no", None: "undecided"}
 SEPARATION_LAYOUT: dict[str, Tensor | Fact] = {
-    "separable_": Fact(str, optional=True),
-    "separator_": Tensor(("e",), optional=True),
-    "greatest_margin_": Fact(float, low=0, optional=True),
-    "margin_limit_": Fact(float, low=0, optional=True),
-    "separation_radius_": Fact(float, low=0, optional=True),
-    "support_": Tensor(("h",), dtype="<i8", low=0, optional=True),
-    "support_sides_": Tensor(("h",), dtype="<i8", low=-1, high=1, optional=True),
-    "support_weights_": Tensor(("h",), low=0, high=1, optional=True),
-    "exactly_": Fact(bool, optional=True),
-    "weakly_": Fact(bool, optional=True),
-}
+    "separable_": Fact(str, optional=True, doc="whether any weights are right on all rows: 'yes', 'no' or 'undecided'; absent where nobody asked"),
+    "separator_": Tensor(("e",), optional=True, doc="(b, w) that is right on all rows, or comes nearest to it"),
+    "greatest_margin_": Fact(float, low=0, optional=True, doc="the margin of `separator_`: the least distance of a row from its hyperplane"),
+    "margin_limit_": Fact(float, low=0, optional=True, doc="no separator has a greater margin than this"),
+    "separation_radius_": Fact(float, low=0, optional=True, doc="R, the greatest length of a row, as in the bound (R / margin)²"),
+    "support_": Tensor(("h",), dtype="<i8", low=0, optional=True, doc="the numbers of the rows that prove the answer"),
+    "support_sides_": Tensor(("h",), dtype="<i8", low=-1, high=1, optional=True, doc="the side, +1 or −1, of each of these rows"),
+    "support_weights_": Tensor(("h",), low=0, high=1, optional=True, doc="their convex weights: the hulls of both sides meet there, or are nearest"),
+    "exactly_": Fact(bool, optional=True, doc="whether the answer was proved with exact arithmetic"),
+    "weakly_": Fact(bool, optional=True, doc="whether a hyperplane has the classes on its two sides, with rows on it; None where it was not asked"),
+}  # fmt: skip
 
 
 def kept(found: Separation) -> dict[str, Any]:

@@ -27,11 +27,11 @@ from assay.hypotheses.rectangle_rows import (
 from assay.hypotheses.rectangle_search import Found
 from assay.labels import class_multipliers
 from assay.layout import Layout
-from assay.learner import BayesClassifier, Fact, Step, Tensor
+from assay.learner import BayesClassifier, Fact, Step, Tensor, attribute
 from assay.learner.prospect import Features, Prospect
 from assay.learner.step import some_of
 from assay.numerics import Array, Floats
-from assay.params import CLASS_WEIGHT, N_JOBS, Choice, Param, Range
+from assay.params import CLASS_WEIGHT, N_JOBS, Choice, Range, param
 from assay.store import Record
 
 SEARCHED = 100_000_000  # rows · columns · classes · rectangles up to which a comparison tries them: ten seconds or so
@@ -61,6 +61,18 @@ class RectangleClassifier(BayesClassifier):
     a side the least positive number), < 0 outside. `predict_proba` has the shares of the classes among the rows of the fit
     that are answered alike, each class's weight plus 1 (Laplace); the rectangle decides, so its class need not be the most probable.
 
+    Certificate
+    -----------
+    Tightest: no smaller rectangle holds all rows of the class; exact: no rectangle has a smaller empirical error; search: no
+    single column can be improved; the answers' error and probabilities.
+
+    See Also
+    --------
+    DecisionTreeClassifier : boxes in numbers, found by splitting.
+    NaiveBayes : each column by itself, with probabilities.
+
+    Examples
+    --------
     >>> papayas = [[0.4, 0.5], [0.6, 0.8], [0.5, 0.6], [0.1, 0.9], [0.9, 0.5]]
     >>> model = RectangleClassifier().fit(papayas, ["tasty", "tasty", "tasty", "not", "not"])
     >>> model.lower_, model.upper_, model.predict([[0.45, 0.7], [0.45, 0.2]]).tolist()
@@ -69,70 +81,51 @@ class RectangleClassifier(BayesClassifier):
 
     name = "rectangle"
     step_word = "change"
-    params: ClassVar[Mapping[str, Param]] = {
-        "method": Choice(
-            options=("auto", "tightest", "exact", "search"),
-            doc="the tightest rectangle, the one of least error (at most two columns), or one that no single column improves",
-        ),
-        "n_rectangles": Range(kind=int, low=1, doc="most rectangles of a class, found one after another"),
-        "pos_label": Label(doc="of two classes the one that lies in rectangles; None: the greater"),
-        "n_init": Range(kind=int, low=1, doc="starts of a search: the tightest rectangle and random ones"),
-        "random_state": Range(kind=int, low=0, words=(None,), doc="seed of the random starts; None: 0"),
-        "class_weight": CLASS_WEIGHT,
-        "n_jobs": N_JOBS,
-    }
+    method: str = param(
+        "the tightest rectangle, the one of least error (at most two columns), or one that no single column improves",
+        default="auto",
+        kw_only=False,
+        check=Choice(("auto", "tightest", "exact", "search")),
+    )
+    n_rectangles: int = param("most rectangles of a class, found one after another", default=1, check=Range(int, low=1))
+    pos_label: Any = param("of two classes the one that lies in rectangles; None: the greater", default=None, check=Label())  # fmt: skip
+    n_init: int = param("starts of a search: the tightest rectangle and random ones", default=4, check=Range(int, low=1))  # fmt: skip
+    random_state: int | None = param("seed of the random starts; None: 0", default=0, check=Range(int, low=0, words=(None,)))  # fmt: skip
+    class_weight: Any = CLASS_WEIGHT
+    n_jobs: int | None = N_JOBS
     layout: ClassVar[Layout] = {
-        "lower_": Tensor(("R", "d")),
-        "upper_": Tensor(("R", "d")),
-        "owner_": Tensor(("R",), dtype="<i8", low=0),
-        "unit_": Tensor(("d",), low=0),
-        "class_factor_": Tensor(("K",), low=0),
-        "class_rows_": Tensor(("K",), dtype="<i8", low=0),
-        "won_": Tensor(("R",), dtype="<i8", low=0),
-        "lost_": Tensor(("R",), dtype="<i8", low=0),
-        "won_rows_": Tensor(("R",), dtype="<i8", low=0),
-        "lost_rows_": Tensor(("R",), dtype="<i8", low=0),
-        "cells_": Tensor(("K", "K"), dtype="<i8", low=0),
-        "methods_": Fact(str, many=True),
-        "shift_": Fact(int),
-        "rows_": Fact(int, low=1),
-        "rounded_": Fact(bool),
-    }
+        "lower_": Tensor(("R", "d"), doc="the lower limit of each of the R rectangles in each column"),
+        "upper_": Tensor(("R", "d"), doc="the upper limit of each of the R rectangles in each column"),
+        "owner_": Tensor(("R",), dtype="<i8", low=0, doc="the class of each rectangle, as a place in `classes_`"),
+        "unit_": Tensor(("d",), low=0, doc="the range of each column in the fit, the unit of depths"),
+        "class_factor_": Tensor(("K",), low=0, doc="the factor of each class's rows, from class_weight"),
+        "class_rows_": Tensor(("K",), dtype="<i8", low=0, doc="the number of rows of each class"),
+        "won_": Tensor(("R",), dtype="<i8", low=0, doc="the weight of the class's own rows that each rectangle gained, in units of 2^−shift_"),
+        "lost_": Tensor(("R",), dtype="<i8", low=0, doc="the weight of other rows that each rectangle holds, in units of 2^−shift_"),
+        "won_rows_": Tensor(("R",), dtype="<i8", low=0, doc="the class's own rows that each rectangle gained"),
+        "lost_rows_": Tensor(("R",), dtype="<i8", low=0, doc="the rows of other classes that each rectangle holds"),
+        "cells_": Tensor(("K", "K"), dtype="<i8", low=0, doc="the weight of the rows answered as class i that are of class j, in units of 2^−shift_"),
+        "methods_": Fact(str, many=True, doc="how the rectangles of each class were found: 'tightest', 'exact' or 'search'"),
+        "shift_": Fact(int, doc="weights are counted in units of 2^−shift_, so that their sums are exact"),
+        "rows_": Fact(int, low=1, doc="the number of rows of positive weight"),
+        "rounded_": Fact(bool, doc="whether weights had to be rounded to these units"),
+    }  # fmt: skip
 
-    def __init__(
-        self,
-        method: str = "auto",
-        *,
-        n_rectangles: int = 1,
-        pos_label: Any = None,
-        n_init: int = 4,
-        random_state: int | None = 0,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.method = method
-        self.n_rectangles = n_rectangles
-        self.pos_label = pos_label
-        self.n_init = n_init
-        self.random_state = random_state
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-
-    lower_: Floats
-    upper_: Floats
-    owner_: Array
-    unit_: Floats
-    class_factor_: Floats
-    class_rows_: Array
-    won_: Array
-    lost_: Array
-    won_rows_: Array
-    lost_rows_: Array
-    cells_: Array
-    methods_: list[str]
-    shift_: int
-    rows_: int
-    rounded_: bool
+    lower_: Floats = attribute()
+    upper_: Floats = attribute()
+    owner_: Array = attribute()
+    unit_: Floats = attribute()
+    class_factor_: Floats = attribute()
+    class_rows_: Array = attribute()
+    won_: Array = attribute()
+    lost_: Array = attribute()
+    won_rows_: Array = attribute()
+    lost_rows_: Array = attribute()
+    cells_: Array = attribute()
+    methods_: list[str] = attribute()
+    shift_: int = attribute()
+    rows_: int = attribute()
+    rounded_: bool = attribute()
 
     @classmethod
     def prospect(cls, kind: str, features: Features) -> Prospect | None:
@@ -225,7 +218,7 @@ class RectangleClassifier(BayesClassifier):
         self.lower_ = np.array([box.lower for _, box in flat], dtype=np.float64).reshape(len(flat), d)
         self.upper_ = np.array([box.upper for _, box in flat], dtype=np.float64).reshape(len(flat), d)
 
-    _shared: Shared | None = None
+    _shared: Shared | None = attribute(default=None)
 
     def fit_each(self, X: Any, settings: Sequence[Mapping[str, Any]]) -> Iterator[Self]:
         """A model for each of the settings, bit for bit as `fit` makes it; those that differ in n_rectangles alone share one search."""

@@ -6,6 +6,7 @@ h(x) = label(C(x)),   splits maximise   u(C) − (p_L u(C_L) + p_R u(C_R)),   u(
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from assay.certify import Claim
@@ -14,13 +15,29 @@ from assay.engines.threads import Threads
 from assay.hypotheses.trees.evidence import EVIDENCE
 from assay.hypotheses.trees.explain import ExplainedTree
 from assay.hypotheses.trees.model import TreeClassifier, TreeRegressor
-from assay.hypotheses.trees.settings import CUT, SHARED, SPLITTER, TOO_WIDE
+from assay.hypotheses.trees.settings import (
+    BINS,
+    CATEGORICAL_FEATURES,
+    FOLDS,
+    MAX_DEPTH,
+    MAX_FEATURES,
+    MAX_LEAF_NODES,
+    MIN_IMPURITY_DECREASE,
+    MIN_SAMPLES_LEAF,
+    MIN_SAMPLES_SPLIT,
+    MIN_WEIGHT_FRACTION_LEAF,
+    MONOTONIC_CST,
+    PRUNING_ALPHA,
+    RANDOM_STATE,
+    SPLITTER,
+    TOO_WIDE,
+)
 from assay.layout import Fact, Layout
-from assay.learner import Step, Tensor
+from assay.learner import Step, Tensor, attribute
 from assay.learner.prospect import Features, Prospect
 from assay.learner.step import shown_of, some_of
 from assay.numerics import Floats
-from assay.params import CLASS_WEIGHT, Choice, Param
+from assay.params import CLASS_WEIGHT, N_JOBS, Choice, param
 
 if TYPE_CHECKING:
     from assay.hypotheses.trees.pruning import PruningPath
@@ -28,22 +45,22 @@ if TYPE_CHECKING:
 
 PARTS: Layout = {
     **EVIDENCE,
-    "alpha_": Fact(float, low=0, optional=True),
-    "pruning_curve_": Tensor(("g", 3), low=0, optional=True),
-}
+    "alpha_": Fact(float, low=0, optional=True, doc="of ccp_alpha='cv': the alpha that cross-validation chose"),
+    "pruning_curve_": Tensor(("g", 3), low=0, optional=True, doc="of ccp_alpha='cv': alphas, the cross-validated risk at each, and its standard error"),
+}  # fmt: skip
 LEAVES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)  # of one tree, cut again and again
 
 
 class _OneTree(ExplainedTree):
     """Growing a single tree."""
 
-    max_depth: int | None
-    max_leaf_nodes: int | None
-    ccp_alpha: float | str
-    folds: int
-    alpha_: float
-    pruning_curve_: Floats  # of each alpha the cross-validated risk and its standard error
-    _shared: Shared | None = None  # what `fit_each` lets settings have in common
+    max_depth: int | None = attribute()
+    max_leaf_nodes: int | None = attribute()
+    ccp_alpha: float | str = attribute()
+    folds: int = attribute()
+    alpha_: float = attribute()
+    pruning_curve_: Floats = attribute()
+    _shared: Shared | None = attribute(default=None)  # what `fit_each` lets settings have in common
     step_word = "split"
 
     def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
@@ -98,60 +115,44 @@ class _OneTree(ExplainedTree):
 class DecisionTreeClassifier(_OneTree, TreeClassifier):
     """A tree of questions about single columns, whose leaves answer with the classes of the rows that reached them.
 
+        h(x) = the class of most weight in the leaf C(x);   splits maximise  u(C) − (p_L u(C_L) + p_R u(C_R)),
+        u(C) = 1 − Σ_k p_k²  (gini)  or  −Σ_k p_k log p_k  (entropy)
+
+    Certificate
+    -----------
+    The leaves hold what the rows that reach them say, each split gains as much as is stated, and no threshold that the settings
+    allow gains more (at all splits, or at a sample of many).
+
+    See Also
+    --------
+    RandomForestClassifier : the mean of many trees.
+    DecisionTreeRegressor : the same for a number.
+
+    Examples
+    --------
     >>> DecisionTreeClassifier().fit([[0.0], [1.0], [2.0]], ["a", "b", "a"]).predict([[0.2], [1.1]]).tolist()
     ['a', 'b']
     """
 
     name = "decision-tree"
     layout: ClassVar[Layout] = {**TreeClassifier.layout, **PARTS}
-    params: ClassVar[Mapping[str, Param]] = {
-        "criterion": Choice(
-            options=("gini", "entropy", "log_loss"), doc="impurity u; 'entropy' is that of the lecture notes"
-        ),
-        "splitter": SPLITTER,
-        **SHARED,
-        **CUT,
-        "class_weight": CLASS_WEIGHT,
-    }
-
-    def __init__(
-        self,
-        *,
-        criterion: str = "gini",
-        splitter: str = "best",
-        max_depth: int | None = None,
-        min_samples_split: Any = 2,
-        min_samples_leaf: Any = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: Any = None,
-        random_state: int | None = None,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        class_weight: Any = None,
-        ccp_alpha: float | str = 0.0,
-        folds: int = 5,
-        monotonic_cst: Any = None,
-        bins: Any = "auto",
-        categorical_features: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.criterion = criterion
-        self.splitter = splitter
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.random_state = random_state
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.class_weight = class_weight
-        self.ccp_alpha = ccp_alpha
-        self.folds = folds
-        self.monotonic_cst = monotonic_cst
-        self.bins = bins
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
+    criterion: str = param("impurity u; 'entropy' is that of the lecture notes", default="gini", check=Choice(("gini", "entropy", "log_loss")))  # fmt: skip
+    splitter: str = SPLITTER
+    max_depth: int | None = MAX_DEPTH
+    min_samples_split: Any = MIN_SAMPLES_SPLIT
+    min_samples_leaf: Any = MIN_SAMPLES_LEAF
+    min_weight_fraction_leaf: float = MIN_WEIGHT_FRACTION_LEAF
+    max_features: Any = replace(MAX_FEATURES, default=None)
+    random_state: int | None = RANDOM_STATE
+    max_leaf_nodes: int | None = MAX_LEAF_NODES
+    min_impurity_decrease: float = MIN_IMPURITY_DECREASE
+    class_weight: Any = CLASS_WEIGHT
+    ccp_alpha: float | str = PRUNING_ALPHA
+    folds: int = FOLDS
+    monotonic_cst: Any = MONOTONIC_CST
+    bins: Any = BINS
+    categorical_features: Any = CATEGORICAL_FEATURES
+    n_jobs: int | None = N_JOBS
 
     @classmethod
     def prospect(cls, kind: str, features: Features) -> Prospect | None:
@@ -168,55 +169,42 @@ class DecisionTreeClassifier(_OneTree, TreeClassifier):
 class DecisionTreeRegressor(_OneTree, TreeRegressor):
     """A tree of questions about single columns, whose leaves answer with the mean (or median) of the rows that reached them.
 
+        h(x) = the mean of y in the leaf C(x);   splits maximise  u(C) − (p_L u(C_L) + p_R u(C_R)),   u(C) = the variance of y in C
+
+    Certificate
+    -----------
+    The leaves hold what the rows that reach them say, each split gains as much as is stated, and no threshold that the settings
+    allow gains more (at all splits, or at a sample of many).
+
+    See Also
+    --------
+    RandomForestRegressor : the mean of many trees.
+    DecisionTreeClassifier : the same for classes.
+
+    Examples
+    --------
     >>> DecisionTreeRegressor(max_depth=1).fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 9.0]).predict([[0.2], [5.0]]).tolist()
     [2.0, 9.0]
     """
 
     name = "tree-regressor"
     layout: ClassVar[Layout] = {**TreeRegressor.layout, **PARTS}
-    params: ClassVar[Mapping[str, Param]] = {
-        "criterion": Choice(options=("squared_error", "absolute_error", "poisson"), doc="what a split makes small"),
-        "splitter": SPLITTER,
-        **SHARED,
-        **CUT,
-    }
-
-    def __init__(
-        self,
-        *,
-        criterion: str = "squared_error",
-        splitter: str = "best",
-        max_depth: int | None = None,
-        min_samples_split: Any = 2,
-        min_samples_leaf: Any = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: Any = None,
-        random_state: int | None = None,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        ccp_alpha: float | str = 0.0,
-        folds: int = 5,
-        monotonic_cst: Any = None,
-        bins: Any = "auto",
-        categorical_features: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.criterion = criterion
-        self.splitter = splitter
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.random_state = random_state
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.ccp_alpha = ccp_alpha
-        self.folds = folds
-        self.monotonic_cst = monotonic_cst
-        self.bins = bins
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
+    criterion: str = param("the error that a split makes small: squared, absolute, or the Poisson deviance", default="squared_error", check=Choice(("squared_error", "absolute_error", "poisson")))  # fmt: skip
+    splitter: str = SPLITTER
+    max_depth: int | None = MAX_DEPTH
+    min_samples_split: Any = MIN_SAMPLES_SPLIT
+    min_samples_leaf: Any = MIN_SAMPLES_LEAF
+    min_weight_fraction_leaf: float = MIN_WEIGHT_FRACTION_LEAF
+    max_features: Any = replace(MAX_FEATURES, default=None)
+    random_state: int | None = RANDOM_STATE
+    max_leaf_nodes: int | None = MAX_LEAF_NODES
+    min_impurity_decrease: float = MIN_IMPURITY_DECREASE
+    ccp_alpha: float | str = PRUNING_ALPHA
+    folds: int = FOLDS
+    monotonic_cst: Any = MONOTONIC_CST
+    bins: Any = BINS
+    categorical_features: Any = CATEGORICAL_FEATURES
+    n_jobs: int | None = N_JOBS
 
     @classmethod
     def prospect(cls, kind: str, features: Features) -> Prospect | None:

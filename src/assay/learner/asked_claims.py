@@ -5,13 +5,14 @@ from __future__ import annotations
 from copy import copy
 
 from assay.certify import Claim
+from assay.learner.docstrings import attribute
 from assay.learner.learner import Learner
 
 
 class ClaimsWhenAsked(Learner):
     """A fit sets `_made` to None; `_make_claims` makes them of what was learnt."""
 
-    _made: tuple[Claim, ...] | None = ()
+    _made: tuple[Claim, ...] | None = attribute(default=())
 
     @property  # type: ignore[override]
     def _claims(self) -> tuple[Claim, ...]:

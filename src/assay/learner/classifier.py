@@ -11,6 +11,7 @@ from assay.engines import Block, Engine, Rows
 from assay.errors import DataError, OneClassError
 from assay.inputs import refuse_non_finite, refuse_overflow
 from assay.labels import Labels, find_classes
+from assay.learner.docstrings import attribute
 from assay.learner.learner import Learner
 from assay.numerics import Array, Floats, log_softmax, safe_log
 
@@ -19,6 +20,8 @@ class Classifier(Learner):
     """A model of classes. Subclasses give `_scores(X)`: a number for each row and class, the largest wins."""
 
     _kind = "classifier"
+
+    classes_: Array = attribute("the labels, in ascending order; of shape (n_classes,)")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit on rows X and labels y (or on `assay.rows`)."""

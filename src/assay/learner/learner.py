@@ -1,6 +1,6 @@
 """What classifiers and regressors share: fitting on rows, answering block by block, certificate and file.
 
-A model declares its hyper-parameters (`params`), the look of what it learns (`layout`), and says how it learns from rows
+A model declares its hyper-parameters (`param`), the look of what it learns (`layout`), and says how it learns from rows
 (`_learn`) and what it answers for a block (`_scores` or `_values`); everything else is here, once.
 """
 
@@ -22,6 +22,7 @@ from assay.errors import DataError, not_fitted
 from assay.inputs import as_column, as_rows, check_features
 from assay.layout import Layout
 from assay.learner.at_step import model_at
+from assay.learner.docstrings import attribute
 from assay.learner.portable import model_of, record_of
 from assay.learner.prospect import Features, Prospect
 from assay.learner.step import Step
@@ -44,10 +45,12 @@ class Learner(Tunable):
 
     slow_rows: ClassVar[int | None] = None  # so many rows take long enough to answer to be a task of their own
 
-    n_jobs: int | None
-    n_features_in_: int
-    feature_names_in_: Array
-    classes_: Array
+    n_jobs: int | None = attribute()
+    n_features_in_: int = attribute("the number of columns of the rows of the fit")
+    feature_names_in_: Array = attribute(
+        "the names of the columns, where the rows of the fit had names; of shape (n_features,)"
+    )
+    classes_: Array = attribute()
 
     # --- taking part in a comparison --------------------------------------------------------------------------------
 
@@ -100,7 +103,7 @@ class Learner(Tunable):
         """The rows with all their zeros, where the model needs them."""
         return FilledRows(rows, type(self).__name__) if rows.sparse and self.fills_sparse else rows
 
-    _fitted_with: Mapping[str, Any]  # the hyper-parameters of the fit, whatever set_params did since
+    _fitted_with: Mapping[str, Any] = attribute()  # the hyper-parameters of the fit, whatever set_params did since
 
     def _check_target(self, rows: Rows) -> None:
         if not rows.has_target:
@@ -299,7 +302,7 @@ class Learner(Tunable):
             return getattr(self._state, name[6:])
         return getattr(self, name, None)
 
-    _state: Any = None
+    _state: Any = attribute(default=None)
 
     def _restore(self, record: Record) -> None:
         self.n_features_in_ = record.n_features

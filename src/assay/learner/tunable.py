@@ -2,21 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+import inspect
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, Self, dataclass_transform
 
-from assay.params import Param, check_names, defaults
+from assay.learner.docstrings import Attribute, LazyDoc, attribute
+from assay.params import Param, check_names, defaults, param
 
 
+@dataclass_transform(kw_only_default=True, field_specifiers=(param, attribute))
 class Tunable:
-    """Something with hyper-parameters, declared in the table `params`; their defaults stand in `__init__`."""
+    """Something with hyper-parameters, each declared by one line `name: type = param(…)` of its class or of a class above it.
 
-    params: ClassVar[Mapping[str, Param]] = {}
+    From these lines come the table `params`, the constructor with its signature, and the section Parameters of the docstring. Those of
+    the classes above come first; one that is declared again keeps its place.
+    """
+
+    params: ClassVar[Mapping[str, Param]] = MappingProxyType({})
+    attributes: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {}
+    )  # sentences of learnt attributes that are not in the layout
     takes_missing: ClassVar[bool] = False
     takes_sparse: ClassVar[bool] = False  # scipy's sparse matrices stay sparse
     fills_sparse: ClassVar[bool] = False  # it takes them, and fills their zeros in block by block
     positive_only: ClassVar[bool] = False
     _kind: ClassVar[str]
+    _declares: ClassVar[tuple[Mapping[str, Param], Mapping[str, str]]]  # of this class alone
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        own = dict(vars(cls))
+        declared = {name: value for name, value in own.items() if isinstance(value, Param)}
+        other = {name: value for name, value in own.items() if isinstance(value, Attribute)}
+        for name in (*declared, *other):
+            delattr(cls, name)
+        for name, value in other.items():
+            if value.has_default:
+                setattr(cls, name, value.default)
+        sentences = {name: value.doc for name, value in other.items() if value.doc}
+        cls._declares = declared, sentences
+        above = [vars(base)["_declares"] for base in reversed(cls.__mro__) if "_declares" in vars(base)]
+        cls.params = MappingProxyType({name: p for params, _ in above for name, p in params.items()})
+        cls.attributes = MappingProxyType({name: doc for _, docs in above for name, doc in docs.items()})
+        if "__init__" not in own:
+            setattr(cls, "__init__", _constructor(cls))  # noqa: B010
+        if own.get("__doc__"):
+            setattr(cls, "__doc__", LazyDoc(own["__doc__"]))  # noqa: B010
 
     @classmethod
     def kind_of(cls, params: Mapping[str, Any]) -> str:
@@ -63,3 +95,48 @@ def _same(a: Any, b: Any) -> bool:
         return bool(a is b or a == b)
     except ValueError:
         return False
+
+
+def _constructor(cls: type[Tunable]) -> Callable[..., None]:
+    """An `__init__` that sets every hyper-parameter, to what is given or to its default."""
+    usual = {name: p.default for name, p in cls.params.items()}
+    by_place = tuple(name for name, p in cls.params.items() if not p.kw_only)
+
+    def __init__(self: Tunable, *args: Any, **given: Any) -> None:
+        values = self.__dict__
+        values.update(usual)
+        if args:
+            values.update(_placed(self, by_place, args, given))
+        if given:
+            if not given.keys() <= usual.keys():
+                unknown = next(name for name in given if name not in usual)
+                raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument {unknown!r}")
+            values.update(given)
+
+    __init__.__qualname__, __init__.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
+    setattr(__init__, "__signature__", _signature(cls))  # noqa: B010
+    return __init__
+
+
+def _placed(model: Tunable, names: tuple[str, ...], args: tuple[Any, ...], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments given by position, by name."""
+    where = f"{type(model).__name__}.__init__()"
+    if len(args) > len(names):
+        raise TypeError(
+            f"{where} takes {len(names)} arguments by position but {len(args)} were given: name the others."
+        )
+    placed = dict(zip(names, args))
+    for name in placed.keys() & given.keys():
+        raise TypeError(f"{where} got multiple values for argument {name!r}")
+    return placed
+
+
+def _signature(cls: type[Tunable]) -> inspect.Signature:
+    """By position what may be so, the rest by name."""
+    types = {k: v for base in reversed(cls.__mro__) for k, v in inspect.get_annotations(base).items()}
+    found = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+    for kw_only in (False, True):
+        kind = inspect.Parameter.KEYWORD_ONLY if kw_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
+        some = ((name, p.default) for name, p in cls.params.items() if p.kw_only is kw_only)
+        found += [inspect.Parameter(name, kind, default=usual, annotation=types[name]) for name, usual in some]
+    return inspect.Signature(found, return_annotation=None)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
 from assay.engines import Block, Engine, Rows
-from assay.hypotheses.kernel_features.learning import KERNEL_PARAMS
+from assay.hypotheses.kernel_features.learning import COEF0, DEGREE, GAMMA, KERNEL, N_COMPONENTS, SEED
 from assay.hypotheses.kernel_features.model import KernelFeaturesModel, layout_with
 from assay.hypotheses.kernel_features.prospects import classifier_prospect
 from assay.hypotheses.linear.classifier import LinearClassifier
@@ -17,13 +16,11 @@ from assay.hypotheses.linear_svc import LinearSVC
 from assay.hypotheses.logistic import LogisticRegression
 from assay.labels import Labels
 from assay.layout import Layout
-from assay.learner import BayesClassifier
+from assay.learner import BayesClassifier, attribute
 from assay.learner.available import OnlyIf
 from assay.learner.prospect import Features, Prospect
 from assay.numerics import Array, Floats
-from assay.params import CLASS_WEIGHT, N_JOBS, Choice, Param, Range
-
-FEATURES = Choice(options=("nystroem", "fourier"), doc="kernels at landmarks, or random waves")
+from assay.params import CLASS_WEIGHT, N_JOBS, Choice, Range, param
 
 WHY = "only loss='logistic' has probabilities"
 
@@ -35,9 +32,24 @@ def _is_logistic(model: Any) -> bool:
 class KernelFeaturesClassifier(KernelFeaturesModel, BayesClassifier):
     """Logistic regression or a linear SVM in features φ with φ(x)·φ(z) ≈ K(x, z). Shape: repeated fold.
 
+        min_{w, b}  ½‖w‖² + C Σ_i c_i ℓ(t_i (w·φ(x_i) + b)),      ℓ(m) = log(1 + e^−m),  max(0, 1 − m)  or  max(0, 1 − m)²
+
     What a kernel machine would do, at the price of a linear model: rows may be streamed or lie on a cluster. `loss="logistic"` has
     probabilities; "hinge" and "squared_hinge" are support vector machines. `approximation_error_` says how far φ(x)·φ(z) is from K.
 
+    Certificate
+    -----------
+    The objective in the features is at most a share of tol above the least value there is, by a dual bound; how far φ(x)·φ(z) is
+    from K(x, z) on pairs of rows (estimate).
+
+    See Also
+    --------
+    SVC : the kernel itself, for tables of some ten thousand rows.
+    Nystroem : the features of landmarks alone.
+    RandomFourier : the features of random waves alone.
+
+    Examples
+    --------
     >>> X, y = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], [0, 0, 1, 1]
     >>> KernelFeaturesClassifier(gamma=1.0, C=10.0).fit(X, y).predict(X)
     array([0, 0, 1, 1])
@@ -46,52 +58,20 @@ class KernelFeaturesClassifier(KernelFeaturesModel, BayesClassifier):
     name = "kernel-features"
     step_word = "iteration"
     layout: ClassVar[Layout] = layout_with(LogisticRegression, LinearSVC)
-    params: ClassVar[Mapping[str, Param]] = {
-        "features": FEATURES,
-        **KERNEL_PARAMS,
-        "loss": Choice(options=("logistic", "hinge", "squared_hinge"), doc="what a row costs"),
-        "C": Range(
-            low=0,
-            open_low=True,
-            high=math.inf,
-            open_high=True,
-            doc="cost of a row; one over the strength of the penalty",
-        ),
-        "tol": Range(low=0, doc="relative duality gap at which the fit is done"),
-        "class_weight": CLASS_WEIGHT,
-        "n_jobs": N_JOBS,
-    }
+    features: str = param("how kernels become features: kernels at landmarks, or random waves", default="nystroem", kw_only=False, check=Choice(("nystroem", "fourier")))  # fmt: skip
+    kernel: str = KERNEL
+    gamma: float | str = GAMMA
+    degree: int = DEGREE
+    coef0: float = COEF0
+    n_components: int = N_COMPONENTS
+    loss: str = param("what a row costs by its score; only 'logistic' has probabilities", default="logistic", check=Choice(("logistic", "hinge", "squared_hinge")))  # fmt: skip
+    C: float = param("cost of a row; one over the strength of the penalty", default=1.0, check=Range(low=0, open_low=True, high=math.inf, open_high=True))  # fmt: skip
+    tol: float = param("relative duality gap at which the fit is done", default=1e-6, check=Range(low=0))
+    random_state: int = SEED
+    class_weight: Any = CLASS_WEIGHT
+    n_jobs: int | None = N_JOBS
 
-    intercept_: Floats
-
-    def __init__(
-        self,
-        features: str = "nystroem",
-        *,
-        kernel: str = "rbf",
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        n_components: int = 100,
-        loss: str = "logistic",
-        C: float = 1.0,
-        tol: float = 1e-6,
-        random_state: int = 0,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.features = features
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_components = n_components
-        self.loss = loss
-        self.C = C
-        self.tol = tol
-        self.random_state = random_state
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
+    intercept_: Floats = attribute()
 
     @classmethod
     def prospect(cls, kind: str, features: Features) -> Prospect | None:
@@ -123,7 +103,7 @@ class KernelFeaturesClassifier(KernelFeaturesModel, BayesClassifier):
         Z = self._checked_scores(block)
         return Z[:, 1] - Z[:, 0] if len(self.classes_) == 2 else Z
 
-    predict_proba: Any = OnlyIf(BayesClassifier.predict_proba, _is_logistic, WHY)
-    predict_log_proba: Any = OnlyIf(BayesClassifier.predict_log_proba, _is_logistic, WHY)
-    predict_proba_blocks: Any = OnlyIf(BayesClassifier.predict_proba_blocks, _is_logistic, WHY)
-    predict_both_blocks: Any = OnlyIf(BayesClassifier.predict_both_blocks, _is_logistic, WHY)
+    predict_proba: ClassVar[Any] = OnlyIf(BayesClassifier.predict_proba, _is_logistic, WHY)
+    predict_log_proba: ClassVar[Any] = OnlyIf(BayesClassifier.predict_log_proba, _is_logistic, WHY)
+    predict_proba_blocks: ClassVar[Any] = OnlyIf(BayesClassifier.predict_proba_blocks, _is_logistic, WHY)
+    predict_both_blocks: ClassVar[Any] = OnlyIf(BayesClassifier.predict_both_blocks, _is_logistic, WHY)

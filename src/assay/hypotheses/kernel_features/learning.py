@@ -18,34 +18,22 @@ from assay.inputs import refuse_non_finite
 from assay.kernels import Kernel, resolve
 from assay.labels import Labels
 from assay.numerics import Floats
-from assay.params import Choice, Param, Range
+from assay.params import Choice, Range, param
 
 SAMPLE = 500  # rows between all pairs of which map and kernel are compared
 SHIFT_INVARIANT = ("rbf", "laplacian")
 KERNEL_NAMES = ("rbf", "laplacian", "poly", "linear", "affine")
 
-GAMMA = Range(
-    low=0,
-    open_low=True,
-    high=math.inf,
-    open_high=True,
-    words=("scale", "auto", "median"),
-    doc="γ of the kernel; 'scale': 1 / (d · variance of all entries), 'auto': 1 / d, 'median': by the median distance between rows",
+GAMMA = param(
+    "γ of the kernel; 'scale': 1 / (d · variance of all entries), 'auto': 1 / d, 'median': by the median distance between rows",
+    default="scale",
+    check=Range(low=0, open_low=True, high=math.inf, open_high=True, words=("scale", "auto", "median")),
 )
-N_COMPONENTS = Range(kind=int, low=1, high=1 << 14, doc="features; landmarks are at most the distinct rows there are")
-SEED = Range(kind=int, low=0, high=2**63, doc="seed of the landmarks or frequencies")
-KERNEL_PARAMS: dict[str, Param] = {
-    "kernel": Choice(
-        options=KERNEL_NAMES, doc="exp(−γ‖x − z‖²), exp(−γ‖x − z‖₁), (γ x·z + coef0)^degree, x·z or 1 + x·z"
-    ),
-    "gamma": GAMMA,
-    "degree": Range(
-        kind=int, low=1, high=100, doc="of kernel='poly': a whole number, or K were no product of features"
-    ),
-    "coef0": Range(low=0, high=math.inf, open_high=True, doc="of kernel='poly': at least 0, or K were none either"),
-    "n_components": N_COMPONENTS,
-    "random_state": SEED,
-}
+N_COMPONENTS = param("the number of features; landmarks are at most the distinct rows there are", default=100, check=Range(int, low=1, high=1 << 14))  # fmt: skip
+SEED = param("seed of the landmarks or frequencies", default=0, check=Range(int, low=0, high=2**63))
+KERNEL = param("the kernel K(x, z): exp(−γ‖x − z‖²), exp(−γ‖x − z‖₁), (γ x·z + coef0)^degree, x·z or 1 + x·z", default="rbf", check=Choice(KERNEL_NAMES))  # fmt: skip
+DEGREE = param("the power of kernel='poly': a whole number, or K were no product of features", default=3, check=Range(int, low=1, high=100))  # fmt: skip
+COEF0 = param("the constant of kernel='poly': at least 0, or K were no product of features", default=1.0, check=Range(low=0, high=math.inf, open_high=True))  # fmt: skip
 
 
 @dataclass(frozen=True)

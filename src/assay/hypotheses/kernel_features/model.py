@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -28,27 +28,26 @@ from assay.inputs import refuse_non_finite
 from assay.kernels import Kernel
 from assay.labels import Labels
 from assay.layout import Layout
-from assay.learner import Fact, Learner, Step, Tensor
+from assay.learner import Fact, Learner, Step, Tensor, attribute
 from assay.learner.at_step import answering
 from assay.learner.beginning import fresh_and_rows
 from assay.numerics import Array, Floats
-from assay.params import Param
 from assay.store import Record
 
 MOST_IN_MEMORY = 1 << 26  # features that are kept; where there are more, rows in memory are mapped again in every pass
 
 MAP_LAYOUT: Layout = {
-    "gamma_": Fact(float, low=0),
-    "landmarks_": Tensor(("l", "d"), optional=True),
-    "map_": Tensor(("l", "D"), optional=True),
-    "frequencies_": Tensor(("d", "D"), optional=True),
-    "offset_": Tensor(("D",), optional=True),
-    "centre_": Tensor(("d",), optional=True),
-    "error_rms_": Fact(float, low=0),
-    "error_max_": Fact(float, low=0),
-    "error_trace_": Fact(float),
-    "error_rows_": Fact(int, low=1),
-}
+    "gamma_": Fact(float, low=0, doc="the γ of the kernel that was used"),
+    "landmarks_": Tensor(("l", "d"), optional=True, doc="of features='nystroem': the l rows at which kernels are evaluated"),
+    "map_": Tensor(("l", "D"), optional=True, doc="of features='nystroem': the matrix that turns the kernels at the landmarks into D features"),
+    "frequencies_": Tensor(("d", "D"), optional=True, doc="of features='fourier': the frequency of each of the D waves"),
+    "offset_": Tensor(("D",), optional=True, doc="of features='fourier': the phase of each wave"),
+    "centre_": Tensor(("d",), optional=True, doc="the point from which rows are counted, which the kernel does not notice but digits do"),
+    "error_rms_": Fact(float, low=0, doc="the root mean square of φ(x)·φ(z) − K(x, z) over pairs of rows"),
+    "error_max_": Fact(float, low=0, doc="the greatest |φ(x)·φ(z) − K(x, z)| over pairs of rows"),
+    "error_trace_": Fact(float, doc="the mean of K(x, x) − |φ(x)|² over rows"),
+    "error_rows_": Fact(int, low=1, doc="the rows whose pairs the errors of the approximation were measured on"),
+}  # fmt: skip
 OURS = {"coef_": "feature_coef_"}  # `coef_` would be taken for weights of the columns
 THEIRS = {ours: theirs for theirs, ours in OURS.items()}
 PARTS = {"nystroem": ("landmarks_", "map_"), "fourier": ("frequencies_", "offset_", "centre_")}
@@ -90,25 +89,23 @@ class Shared:
 class KernelFeaturesModel(Learner):
     """What the classifier and the regressor share. Subclasses give the linear model, `_linear`."""
 
-    params: ClassVar[Mapping[str, Param]]
+    features: str = attribute()
+    kernel: str = attribute()
+    gamma: Any = attribute()
+    degree: int = attribute()
+    coef0: float = attribute()
+    n_components: int = attribute()
+    random_state: int = attribute()
 
-    features: str
-    kernel: str
-    gamma: Any
-    degree: int
-    coef0: float
-    n_components: int
-    random_state: int
+    gamma_: float = attribute()
+    error_rms_: float = attribute()
+    error_max_: float = attribute()
+    error_trace_: float = attribute()
+    error_rows_: int = attribute()
+    feature_coef_: Floats = attribute()
 
-    gamma_: float
-    error_rms_: float
-    error_max_: float
-    error_trace_: float
-    error_rows_: int
-    feature_coef_: Floats
-
-    _map: KernelMap
-    _shared: Shared | None = None
+    _map: KernelMap = attribute()
+    _shared: Shared | None = attribute(default=None)
 
     def _linear(self) -> Learner:
         """The linear model with this one's hyper-parameters, not fitted."""

@@ -5,7 +5,6 @@ Rows of a file or a cluster are mapped where they are read, so that what is fitt
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,8 +13,12 @@ from assay.engines import Rows, engine_for
 from assay.engines.blas import one_thread_blas
 from assay.errors import DataError, not_fitted
 from assay.hypotheses.kernel_features.learning import (
+    COEF0,
+    DEGREE,
     GAMMA,
-    KERNEL_PARAMS,
+    KERNEL_NAMES,
+    N_COMPONENTS,
+    SEED,
     SHIFT_INVARIANT,
     MapError,
     Wish,
@@ -25,9 +28,10 @@ from assay.hypotheses.kernel_features.learning import (
 from assay.hypotheses.kernel_features.maps import KernelMap
 from assay.hypotheses.kernel_features.model import brought_near
 from assay.inputs import as_rows, check_features
+from assay.learner import attribute
 from assay.learner.tunable import Tunable
 from assay.numerics import Array, Floats
-from assay.params import N_JOBS, Choice, Param, check_params
+from assay.params import N_JOBS, Choice, check_params, param
 
 
 class KernelTransformer(Tunable):
@@ -36,13 +40,13 @@ class KernelTransformer(Tunable):
     _kind = "transformer"
     _features: ClassVar[str]
 
-    n_jobs: int | None
-    random_state: int
-    n_features_in_: int
-    feature_names_in_: Array
-    gamma_: float
-    approximation_error_: MapError
-    _map: KernelMap
+    n_jobs: int | None = attribute()
+    random_state: int = attribute()
+    n_features_in_: int = attribute("the number of columns of the rows of the fit")
+    feature_names_in_: Array = attribute("the names of the columns, where the rows of the fit had names; of shape (n_features,)")  # fmt: skip
+    gamma_: float = attribute("the γ of the kernel that was used")
+    approximation_error_: MapError = attribute("how far φ(x)·φ(z) is from K(x, z): `rms`, `max`, `trace`, and the `rows` whose pairs were compared")  # fmt: skip
+    _map: KernelMap = attribute()
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn the map from rows X (or `assay.rows`); y is ignored, and of a weight only whether it is zero and what it adds to γ."""
@@ -120,35 +124,33 @@ class Nystroem(KernelTransformer):
     `approximation_error_`: root mean square and greatest |K(x, z) − φ(x)·φ(z)| over pairs of other rows, and the mean of
     K(x, x) − |φ(x)|², which is never negative.
 
+    Certificate
+    -----------
+    None: `approximation_error_` says how far φ(x)·φ(z) is from K(x, z) on pairs of rows.
+
+    See Also
+    --------
+    RandomFourier : random waves instead of landmarks.
+    KernelFeaturesClassifier : features and a linear classifier in one.
+
+    Examples
+    --------
     >>> F = Nystroem(gamma=1.0, n_components=3).fit_transform([[0.0], [1.0], [2.0]])
     >>> (F @ F.T).round(4).tolist()
     [[1.0, 0.3679, 0.0183], [0.3679, 1.0, 0.3679], [0.0183, 0.3679, 1.0]]
     """
 
     _features = "nystroem"
-    params: ClassVar[Mapping[str, Param]] = {**KERNEL_PARAMS, "n_jobs": N_JOBS}
+    kernel: str = param("the kernel K(x, z): exp(−γ‖x − z‖²), exp(−γ‖x − z‖₁), (γ x·z + coef0)^degree, x·z or 1 + x·z", default="rbf", kw_only=False, check=Choice(KERNEL_NAMES))  # fmt: skip
+    gamma: float | str = GAMMA
+    degree: int = DEGREE
+    coef0: float = COEF0
+    n_components: int = N_COMPONENTS
+    random_state: int = SEED
+    n_jobs: int | None = N_JOBS
 
-    landmarks_: Floats
-    map_: Floats
-
-    def __init__(
-        self,
-        kernel: str = "rbf",
-        *,
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        n_components: int = 100,
-        random_state: int = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_components = n_components
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    landmarks_: Floats = attribute("the l rows of the fit at which kernels are evaluated, of shape (l, n_features)")
+    map_: Floats = attribute("the matrix that turns kernels at the landmarks into features, of shape (l, n_components)")
 
 
 class RandomFourier(KernelTransformer):
@@ -157,35 +159,29 @@ class RandomFourier(KernelTransformer):
     Frequencies of the rbf kernel are normal, those of the Laplacian kernel Cauchy. The error falls with one over the root of n_components,
     whatever the rows are.
 
+    Certificate
+    -----------
+    None: `approximation_error_` says how far φ(x)·φ(z) is from K(x, z) on pairs of rows.
+
+    See Also
+    --------
+    Nystroem : landmarks instead of random waves.
+    KernelFeaturesClassifier : features and a linear classifier in one.
+
+    Examples
+    --------
     >>> F = RandomFourier(gamma=0.5, n_components=4000).fit_transform([[0.0], [1.0]])
     >>> float(round(F[0] @ F[0], 6)), bool(abs(F[0] @ F[1] - 0.6065) < 0.05)
     (1.0, True)
     """
 
     _features = "fourier"
-    params: ClassVar[Mapping[str, Param]] = {
-        "kernel": Choice(options=SHIFT_INVARIANT, doc="exp(−γ‖x − z‖²) or exp(−γ‖x − z‖₁)"),
-        "gamma": GAMMA,
-        "n_components": KERNEL_PARAMS["n_components"],
-        "random_state": KERNEL_PARAMS["random_state"],
-        "n_jobs": N_JOBS,
-    }
+    kernel: str = param("the kernel K(x, z): exp(−γ‖x − z‖²) or exp(−γ‖x − z‖₁)", default="rbf", check=Choice(SHIFT_INVARIANT))  # fmt: skip
+    gamma: float | str = GAMMA
+    n_components: int = N_COMPONENTS
+    random_state: int = SEED
+    n_jobs: int | None = N_JOBS
 
-    frequencies_: Floats
-    offset_: Floats
-    centre_: Floats
-
-    def __init__(
-        self,
-        *,
-        kernel: str = "rbf",
-        gamma: float | str = "scale",
-        n_components: int = 100,
-        random_state: int = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.n_components = n_components
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    frequencies_: Floats = attribute("the frequency ω of each wave, of shape (n_features, n_components)")
+    offset_: Floats = attribute("the phase of each wave, of shape (n_components,)")
+    centre_: Floats = attribute("the point from which rows are counted, which the kernel does not notice but digits do; of shape (n_features,)")  # fmt: skip

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,18 +15,18 @@ from assay.errors import ConvergenceWarning, ModelFileError, ParameterError, as_
 from assay.hypotheses.classes_there import refuse_balanced, refuse_unlisted
 from assay.hypotheses.kernel_perceptron.claims import claims_of
 from assay.hypotheses.kernel_perceptron.look import look
-from assay.hypotheses.kernel_perceptron.parts import LAYOUT, LOOKED, PARAMS, check_parts
+from assay.hypotheses.kernel_perceptron.parts import LAYOUT, LOOKED, check_parts
 from assay.hypotheses.kernel_perceptron.start import Begun, begin, rule_of
 from assay.hypotheses.perceptron_answers import mean_weights
 from assay.hypotheses.perceptron_look import class_factors
 from assay.inputs import refuse_non_finite
-from assay.kernels import Expansion, Kernel
+from assay.kernels import KERNELS, Expansion, Kernel
 from assay.layout import Layout
-from assay.learner import Classifier, Step
+from assay.learner import Classifier, Step, attribute
 from assay.learner.prospect import Features, Prospect
 from assay.learner.step import checked, shown_of, some_of
 from assay.numerics import Array, Floats
-from assay.params import Param
+from assay.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, param
 from assay.store import Record
 
 PAIRS = 3e10  # rows · rows · (columns + 16) up to which a comparison tries it: some seconds
@@ -49,6 +50,18 @@ class KernelPerceptron(Classifier):
     `kernel`: "linear", "affine", "poly", "rbf", "laplacian", "sigmoid", "precomputed" (fit on K(x_i, x_j), answer K(x, x_i)), or a function
     f(X, Z) of yours. `partial_fit` visits new rows once, in order. Exclusive or, which no line can do:
 
+    Certificate
+    -----------
+    The visits, made again, give these coefficients with as many mistakes; the coefficients give the stated decision values; where
+    all rows are answered rightly, no more mistakes than (R/γ)².
+
+    See Also
+    --------
+    Perceptron : the same for the columns as they are.
+    SVC : the widest margin in the same feature space.
+
+    Examples
+    --------
     >>> model = KernelPerceptron(gamma=1.0).fit([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
     >>> model.predict([[0.1, 0.9], [0.9, 0.9]]), model.dual_coef_, model.mistakes_
     (array([1, 0]), array([[-1.,  1.,  1., -1.]]), 4)
@@ -58,57 +71,43 @@ class KernelPerceptron(Classifier):
     step_word = "visit"
     ends_by_itself = False  # rows that nothing separates never end it
     depends_on_order = True
-    params: ClassVar[Mapping[str, Param]] = PARAMS
+    kernel: Any = param("the kernel function; 'affine' makes it the perceptron", default="rbf", check=Free("a function f(X, Z) of two arrays of rows", words=KERNELS, check=callable))  # fmt: skip
+    gamma: float | str = param(
+        "γ of rbf, laplacian, poly and sigmoid; 'scale': 1/(columns · variance), 'auto': 1/columns, 'median': by the median distance",
+        default="scale",
+        check=Range(low=0, open_low=True, open_high=True, words=("scale", "auto", "median")),
+    )
+    degree: float = param("the power of kernel='poly'", default=3, check=Range(low=0, open_high=True))
+    coef0: float = param("the constant of kernel='poly' and 'sigmoid'", default=0.0, check=Range(low=-math.inf, high=math.inf, open_low=True, open_high=True))  # fmt: skip
+    order: str = param("which row is visited next", default="cyclic", check=Choice(("cyclic", "first-mistake")))
+    max_iter: int = param("most passes over the rows (order='first-mistake': most searches)", default=1000, check=Range(int, low=1))  # fmt: skip
+    variant: str = param("answer with the last coefficients, or their average over all visits", default="last", check=Choice(("last", "averaged")))  # fmt: skip
+    budget: int | None = param("most rows with a coefficient; where they are full, one drawn at random goes", default=None, check=Range(int, low=1, words=(None,)))  # fmt: skip
+    shuffle: bool = param("order='cyclic': visit the rows of a block in a new random order in each pass", default=False)
+    random_state: int | None = param("seed of shuffles and of what a budget drops; None: 0", default=0, check=Range(int, low=0, high=2**63, open_high=True, words=(None,)))  # fmt: skip
+    class_weight: Any = CLASS_WEIGHT
+    n_jobs: int | None = N_JOBS
     layout: ClassVar[Layout] = LAYOUT
     slow_rows = 1024
 
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        gamma: float | str = "scale",
-        degree: float = 3,
-        coef0: float = 0.0,
-        order: str = "cyclic",
-        max_iter: int = 1000,
-        variant: str = "last",
-        budget: int | None = None,
-        shuffle: bool = False,
-        random_state: int | None = 0,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.order = order
-        self.max_iter = max_iter
-        self.variant = variant
-        self.budget = budget
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-
-    support_: Array
-    support_vectors_: Floats
-    dual_coef_: Floats
-    last_coef_: Floats
-    drift_: Floats
-    gamma_: float
-    centre_: Floats
-    seen_: int
-    t_: int
-    mistakes_: int
-    dropped_: int
-    step_sum_: float
-    step_squares_: float
-    asked_: Array
-    rows_: int
-    weight_: float
-    wrong_: int
-    history_: str
+    support_: Array = attribute()
+    support_vectors_: Floats = attribute()
+    dual_coef_: Floats = attribute()
+    last_coef_: Floats = attribute()
+    drift_: Floats = attribute()
+    gamma_: float = attribute()
+    centre_: Floats = attribute()
+    seen_: int = attribute()
+    t_: int = attribute()
+    mistakes_: int = attribute()
+    dropped_: int = attribute()
+    step_sum_: float = attribute()
+    step_squares_: float = attribute()
+    asked_: Array = attribute()
+    rows_: int = attribute()
+    weight_: float = attribute()
+    wrong_: int = attribute()
+    history_: str = attribute()
 
     @classmethod
     def prospect(cls, kind: str, features: Features) -> Prospect | None:
@@ -252,7 +251,7 @@ class KernelPerceptron(Classifier):
         centre = getattr(self, "centre_", None)
         return Kernel(with_["kernel"], self.gamma_, float(with_["degree"]), float(with_["coef0"]), centre=centre)
 
-    _f: Expansion
+    _f: Expansion = attribute()
 
     def _expand(self) -> None:
         """Make the function that answers."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -10,83 +9,42 @@ import numpy as np
 
 from assay.errors import ModelFileError
 from assay.hypotheses.perceptron_answers import mean_weights
-from assay.kernels import KERNELS
 from assay.labels import class_multipliers
 from assay.learner import Fact, Tensor
-from assay.params import CLASS_WEIGHT, N_JOBS, Choice, Flag, Free, Param, Range
 
 if TYPE_CHECKING:
     from assay.hypotheses.kernel_perceptron.model import KernelPerceptron
 
-PARAMS: Mapping[str, Param] = {
-    "kernel": Free(
-        doc="the kernel function; 'affine' makes it the perceptron",
-        what="a function f(X, Z) of two arrays of rows",
-        words=KERNELS,
-        check=callable,
-    ),
-    "gamma": Range(
-        low=0,
-        open_low=True,
-        open_high=True,
-        words=("scale", "auto", "median"),
-        doc="γ of rbf, laplacian, poly and sigmoid; 'scale': 1/(columns · variance), 'auto': 1/columns, 'median': by the median distance",
-    ),
-    "degree": Range(low=0, open_high=True, doc="the power of poly"),
-    "coef0": Range(low=-math.inf, high=math.inf, open_low=True, open_high=True, doc="the constant of poly and sigmoid"),
-    "order": Choice(options=("cyclic", "first-mistake"), doc="which row is visited next"),
-    "max_iter": Range(kind=int, low=1, doc="most passes over the rows (order='first-mistake': most searches)"),
-    "variant": Choice(
-        options=("last", "averaged"), doc="answer with the last coefficients, or their average over all visits"
-    ),
-    "budget": Range(
-        kind=int,
-        low=1,
-        words=(None,),
-        doc="most rows with a coefficient; where they are full, one drawn at random goes",
-    ),
-    "shuffle": Flag(doc="order='cyclic': visit the rows of a block in a new random order in each pass"),
-    "random_state": Range(
-        kind=int,
-        low=0,
-        high=2**63,
-        open_high=True,
-        words=(None,),
-        doc="seed of shuffles and of what a budget drops; None: 0",
-    ),
-    "class_weight": CLASS_WEIGHT,
-    "n_jobs": N_JOBS,
-}
 LAYOUT: Mapping[str, Tensor | Fact] = {
-    "support_": Tensor(("s",), dtype="<i8", low=0),
-    "support_vectors_": Tensor(("s", "e")),
-    "dual_coef_": Tensor(("p", "s")),
-    "last_coef_": Tensor(("p", "s"), optional=True),
-    "drift_": Tensor(("p", "s"), optional=True),
-    "class_factor_": Tensor(("K",), low=0),
-    "gamma_": Fact(float, low=0),
-    "centre_": Tensor(("d",), optional=True),
-    "n_iter_": Fact(int, low=0),
-    "t_": Fact(int, low=0),
-    "mistakes_": Fact(int, low=0),
-    "dropped_": Fact(int, low=0),
-    "seen_": Fact(int, low=0),
-    "converged_": Fact(bool),
-    "history_": Fact(str),
-    "step_sum_": Fact(float, low=0),
-    "step_squares_": Fact(float, low=0),
-    "asked_": Tensor(("q",), dtype="<i8", low=0, optional=True),
-    "asked_values_": Tensor(("q", "p"), optional=True),
-    "radius_": Fact(float, low=0, optional=True),
-    "least_margin_": Fact(float, optional=True),
-    "norm_": Fact(float, low=0, optional=True),
-    "rounding_": Fact(float, low=0, optional=True),
-    "certain_": Fact(bool, optional=True),
-    "rows_": Fact(int, low=0, optional=True),
-    "weight_": Fact(float, low=0, optional=True),
-    "wrong_": Fact(int, low=0, optional=True),
-    "wrong_weight_": Fact(float, low=0, optional=True),
-}
+    "support_": Tensor(("s",), dtype="<i8", low=0, doc="the numbers of the rows that have a coefficient; s is how many there are"),
+    "support_vectors_": Tensor(("s", "e"), doc="the rows that have a coefficient; without columns for kernel='precomputed'"),
+    "dual_coef_": Tensor(("p", "s"), doc="the coefficients that answer: one row for two classes, else one a class"),
+    "last_coef_": Tensor(("p", "s"), optional=True, doc="of variant='averaged': the last coefficients, from which partial_fit goes on"),
+    "drift_": Tensor(("p", "s"), optional=True, doc="of variant='averaged': the sum from which the average is made"),
+    "class_factor_": Tensor(("K",), low=0, doc="the factor of each class's rows, from class_weight"),
+    "gamma_": Fact(float, low=0, doc="the γ of the kernel that was used"),
+    "centre_": Tensor(("d",), optional=True, doc="the point that is taken from every row, where that keeps products small"),
+    "n_iter_": Fact(int, low=0, doc="the passes over the rows (order='first-mistake': searches)"),
+    "t_": Fact(int, low=0, doc="the rows visited so far, over all passes"),
+    "mistakes_": Fact(int, low=0, doc="the mistakes made on the way, each of which changed a coefficient"),
+    "dropped_": Fact(int, low=0, doc="the coefficients that went because the budget was full"),
+    "seen_": Fact(int, low=0, doc="the number of rows of all fits so far"),
+    "converged_": Fact(bool, doc="whether the last pass made no mistake"),
+    "history_": Fact(str, doc="'fit' for one fit of all rows, 'pieces' where partial_fit brought rows"),
+    "step_sum_": Fact(float, low=0, doc="the sum of all corrections' weights"),
+    "step_squares_": Fact(float, low=0, doc="the sum of the squares of all corrections' weights"),
+    "asked_": Tensor(("q",), dtype="<i8", low=0, optional=True, doc="the numbers of some rows whose decision values the certificate states"),
+    "asked_values_": Tensor(("q", "p"), optional=True, doc="the decision values at these rows"),
+    "radius_": Fact(float, low=0, optional=True, doc="R, the greatest length of a row in feature space"),
+    "least_margin_": Fact(float, optional=True, doc="the least t·f(x) over all rows; positive where all are answered rightly"),
+    "norm_": Fact(float, low=0, optional=True, doc="the length of the weights in feature space"),
+    "rounding_": Fact(float, low=0, optional=True, doc="how far rounding can have moved a decision value"),
+    "certain_": Fact(bool, optional=True, doc="whether no outcome of a visit hung on rounding"),
+    "rows_": Fact(int, low=0, optional=True, doc="the number of rows of positive weight"),
+    "weight_": Fact(float, low=0, optional=True, doc="the total weight of these rows"),
+    "wrong_": Fact(int, low=0, optional=True, doc="the rows of the fit that are answered wrongly at the end"),
+    "wrong_weight_": Fact(float, low=0, optional=True, doc="the weight of the rows that are answered wrongly"),
+}  # fmt: skip
 LOOKED = (
     *("radius_", "least_margin_", "norm_", "rounding_", "certain_"),
     *("rows_", "weight_", "wrong_", "wrong_weight_", "asked_", "asked_values_"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from assay.engines import Block
 from assay.hypotheses.kernel_svm.model import KernelMachine
 from assay.hypotheses.kernel_svm.multi import pairs_of, vote_scores, votes
 from assay.hypotheses.kernel_svm.probability import coupled, label_first, many_shares, two_shares
+from assay.learner import attribute
 from assay.learner.available import OnlyIf
 from assay.learner.classifier import ProbableClassifier
 from assay.numerics import Array, Floats
@@ -21,9 +22,9 @@ WITHOUT = "probabilities need probability=True at the fit"
 class ClassAnswers(KernelMachine, ProbableClassifier):
     """A classifier that answers by `_decision(block)`, a number for each row and problem."""
 
-    calibration_: Floats | None
-    loss_: float | None
-    n_support_: Array
+    calibration_: Floats | None = attribute()
+    loss_: float | None = attribute()
+    n_support_: Array = attribute()
 
     def _one_vs_one(self) -> bool:
         return bool(self._fitted_with["multi_class"] == "ovo")
@@ -76,10 +77,10 @@ class ClassAnswers(KernelMachine, ProbableClassifier):
     def _has_probabilities(self) -> bool:
         return bool(getattr(self, "_fitted_with", self.get_params())["probability"])
 
-    predict_proba: Any = OnlyIf(ProbableClassifier.predict_proba, _has_probabilities, WITHOUT)
-    predict_log_proba: Any = OnlyIf(ProbableClassifier.predict_log_proba, _has_probabilities, WITHOUT)
-    predict_proba_blocks: Any = OnlyIf(ProbableClassifier.predict_proba_blocks, _has_probabilities, WITHOUT)
-    predict_both_blocks: Any = OnlyIf(ProbableClassifier.predict_both_blocks, _has_probabilities, WITHOUT)
+    predict_proba: ClassVar[Any] = OnlyIf(ProbableClassifier.predict_proba, _has_probabilities, WITHOUT)
+    predict_log_proba: ClassVar[Any] = OnlyIf(ProbableClassifier.predict_log_proba, _has_probabilities, WITHOUT)
+    predict_proba_blocks: ClassVar[Any] = OnlyIf(ProbableClassifier.predict_proba_blocks, _has_probabilities, WITHOUT)
+    predict_both_blocks: ClassVar[Any] = OnlyIf(ProbableClassifier.predict_both_blocks, _has_probabilities, WITHOUT)
 
     @property
     def coef_(self) -> Floats:

@@ -9,6 +9,7 @@ import numpy as np
 from assay.errors import ModelFileError
 from assay.hypotheses.kernel_svm.parts import GAMMA_KERNELS
 from assay.kernels import Kernel
+from assay.learner import attribute
 from assay.learner.asked_claims import ClaimsWhenAsked
 from assay.numerics import Array, Floats
 from assay.store import Record
@@ -17,22 +18,22 @@ from assay.store import Record
 class LearntMachine(ClaimsWhenAsked):
     """f(x) = Σ β_i K(x_i, x) + b of each problem."""
 
-    kernel: Any
+    kernel: Any = attribute()
 
-    support_: Array
-    support_vectors_: Floats
-    dual_coef_: Floats
-    intercept_: Floats
-    objective_: Floats
-    dual_objective_: Floats
-    gap_: Floats
-    n_iter_: Array
-    upper_: Floats
-    weights_: Floats | None
-    gamma_: float
-    rows_: int
-    n_rows_: int
-    converged_: bool
+    support_: Array = attribute()
+    support_vectors_: Floats = attribute()
+    dual_coef_: Floats = attribute()
+    intercept_: Floats = attribute()
+    objective_: Floats = attribute()
+    dual_objective_: Floats = attribute()
+    gap_: Floats = attribute()
+    n_iter_: Array = attribute()
+    upper_: Floats = attribute()
+    weights_: Floats | None = attribute()
+    gamma_: float = attribute()
+    rows_: int = attribute()
+    n_rows_: int = attribute()
+    converged_: bool = attribute()
 
     def _kernel(self) -> Kernel:
         """The kernel function of the fit."""

@@ -19,7 +19,7 @@ from assay.hypotheses.kernel_svm.unfinished import warn_unfinished
 from assay.inputs import refuse_non_finite
 from assay.kernels import Kernel, resolve
 from assay.labels import Labels
-from assay.learner import Step
+from assay.learner import Step, attribute
 from assay.learner.prospect import Features
 from assay.learner.step import some_of
 from assay.learner.stopping import Stopping
@@ -35,22 +35,22 @@ class KernelMachine(LearntMachine):
     slow_rows: ClassVar[int | None] = 1024
     step_word = "working set"
 
-    C: float
-    kernel: Any
-    degree: float
-    gamma: Any
-    coef0: float
-    tol: float
-    solver: str
-    cache_size: float
-    max_iter: int
-    max_seconds: float | None
-    warm_start: bool
-    verbose: bool
+    C: float = attribute()
+    kernel: Any = attribute()
+    degree: float = attribute()
+    gamma: Any = attribute()
+    coef0: float = attribute()
+    tol: float = attribute()
+    solver: str = attribute()
+    cache_size: float = attribute()
+    max_iter: int = attribute()
+    max_seconds: float | None = attribute()
+    warm_start: bool = attribute()
+    verbose: bool = attribute()
 
-    on_progress: Callable[[str], None] | None = None  # hears a line a second or so of a long fit
-    _machine: Machine | None = None
-    _before: Any = None  # the fit to begin at
+    on_progress: Callable[[str], None] | None = attribute(default=None)  # hears a line a second or so of a long fit
+    _machine: Machine | None = attribute(default=None)
+    _before: Any = attribute(default=None)  # the fit to begin at
 
     # --- taking part in a comparison --------------------------------------------------------------------------------
 
@@ -202,7 +202,7 @@ class KernelMachine(LearntMachine):
 
     @property
     def shape_fit_(self) -> tuple[int, int]:
-        """Rows and columns of the fit."""
+        """The numbers of rows and columns of the fit."""
         self._check_fitted()
         return (self.rows_, self.n_features_in_)
 

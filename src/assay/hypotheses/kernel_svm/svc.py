@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +20,21 @@ from assay.hypotheses.kernel_svm.multi import (
     multipliers,
     problem_count,
 )
-from assay.hypotheses.kernel_svm.parts import LAYOUT, PARAMS
+from assay.hypotheses.kernel_svm.parts import (
+    CACHE_SIZE,
+    COEF0,
+    DEGREE,
+    GAMMA,
+    KERNEL,
+    LAYOUT,
+    MAX_ITER,
+    MAX_SECONDS,
+    SHRINKING,
+    SOLVER,
+    TOL,
+    VERBOSE,
+    WARM_START,
+)
 from assay.hypotheses.kernel_svm.solving import Plan, Solved, Task, feasible
 from assay.kernels import Kernel
 from assay.labels import Labels, class_multipliers, plain_labels
@@ -30,7 +43,7 @@ from assay.learner import Fact, Tensor
 from assay.learner.prospect import Features, Prospect
 from assay.learner.stopping import Stopping
 from assay.numerics import Floats
-from assay.params import CLASS_WEIGHT, Choice, Flag, Param, Range
+from assay.params import CLASS_WEIGHT, N_JOBS, Choice, Range, param
 from assay.store import Record
 
 
@@ -49,75 +62,52 @@ class SVC(ClassAnswers):
     decision values with `break_ties`), or each against the rest ("ovr"). With `probability` two slopes (more classes: a temperature) turn
     decision values into shares of which the greatest is always the label's.
 
+    Certificate
+    -----------
+    The multipliers are feasible, the objective is at most a share of tol above the least possible, and the KKT conditions hold to
+    that; the margin 1/‖w‖; of the hard margin the leave-one-out error that the support vectors bound.
+
+    See Also
+    --------
+    LinearSVC : linear, for tables of any length.
+    KernelFeaturesClassifier : approximate kernels, for tables of any length.
+    SVR : the same for a number.
+
+    Examples
+    --------
     >>> model = SVC(C=1.0).fit([[0.0], [1.0], [9.0], [10.0]], ["a", "a", "b", "b"])
     >>> model.predict([[2.0], [7.0]]).tolist(), model.n_support_.tolist()
     (['a', 'b'], [2, 2])
     """
 
     name = "svc"
-    params: ClassVar[Mapping[str, Param]] = {
-        **PARAMS,
-        "probability": Flag(doc="fit probabilities as well, by five more fits on four fifths of the rows"),
-        "multi_class": Choice(options=("ovo", "ovr"), doc="more than two classes: each against each, or against the rest"),
-        "decision_function_shape": Choice(
-            options=("ovr", "ovo"), doc="decision_function of more than two classes: a number a class, or one a pair"
-        ),
-        "break_ties": Flag(doc="of classes with equally many votes the one of greater decision values, not the lowest"),
-        "class_weight": CLASS_WEIGHT,
-        "random_state": Range(kind=int, low=0, words=(None,), doc="accepted for scikit-learn's sake; nothing is random"),
-    }  # fmt: skip
+    C: float = param("the most that one row may weigh; inf: no row may be inside the margin", default=1.0, check=Range(low=0, open_low=True))  # fmt: skip
+    kernel: Any = KERNEL
+    degree: float = DEGREE
+    gamma: Any = GAMMA
+    coef0: float = COEF0
+    shrinking: bool = SHRINKING
+    probability: bool = param("fit probabilities as well, by five more fits on four fifths of the rows", default=False)
+    tol: float = TOL
+    cache_size: float = CACHE_SIZE
+    class_weight: Any = CLASS_WEIGHT
+    verbose: bool = VERBOSE
+    max_iter: int = MAX_ITER
+    decision_function_shape: str = param("what decision_function gives for more than two classes: a number a class, or one a pair", default="ovr", check=Choice(("ovr", "ovo")))  # fmt: skip
+    break_ties: bool = param("of classes with equally many votes the one of greater decision values, not the lowest", default=False)  # fmt: skip
+    random_state: int | None = param("accepted for scikit-learn's sake; nothing is random", default=None, check=Range(int, low=0, words=(None,)))  # fmt: skip
+    solver: str = SOLVER
+    multi_class: str = param("more than two classes: each against each, or against the rest", default="ovo", check=Choice(("ovo", "ovr")))  # fmt: skip
+    max_seconds: float | None = MAX_SECONDS
+    warm_start: bool = WARM_START
+    n_jobs: int | None = N_JOBS
     layout: ClassVar[Layout] = {
         **LAYOUT,
-        "upper_": Tensor(("K",), low=0, finite=False),
-        "n_support_": Tensor(("K",), dtype="<i8", low=0),
-        "calibration_": Tensor(("S",), low=0, optional=True),
-        "loss_": Fact(float, low=0, optional=True),
-    }
-
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        kernel: Any = "rbf",
-        degree: float = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        probability: bool = False,
-        tol: float = 1e-4,
-        cache_size: float = 200,
-        class_weight: Any = None,
-        verbose: bool = False,
-        max_iter: int = -1,
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        random_state: int | None = None,
-        solver: str = "smo",
-        multi_class: str = "ovo",
-        max_seconds: float | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.solver = solver
-        self.multi_class = multi_class
-        self.max_seconds = max_seconds
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
+        "upper_": Tensor(("K",), low=0, finite=False, doc="the most that a row of each class may weigh: C times the factor from class_weight"),
+        "n_support_": Tensor(("K",), dtype="<i8", low=0, doc="the number of support vectors of each class"),
+        "calibration_": Tensor(("S",), low=0, optional=True, doc="with probability=True the slopes (or the temperature) that turn decision values into probabilities, else None"),
+        "loss_": Fact(float, low=0, optional=True, doc="with probability=True the mean log loss of the probabilities on the rows of the fit, else None"),
+    }  # fmt: skip
 
     @classmethod
     def prospect(cls, kind: str, features: Features) -> Prospect | None:

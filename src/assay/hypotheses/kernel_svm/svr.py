@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,14 +12,28 @@ from assay.errors import ModelFileError
 from assay.hypotheses.kernel_svm.gathered import Gathered, refuse_overflowing_bounds
 from assay.hypotheses.kernel_svm.model import KernelMachine
 from assay.hypotheses.kernel_svm.multi import Machine
-from assay.hypotheses.kernel_svm.parts import LAYOUT, PARAMS
+from assay.hypotheses.kernel_svm.parts import (
+    CACHE_SIZE,
+    COEF0,
+    DEGREE,
+    GAMMA,
+    KERNEL,
+    LAYOUT,
+    MAX_ITER,
+    MAX_SECONDS,
+    SHRINKING,
+    SOLVER,
+    TOL,
+    VERBOSE,
+    WARM_START,
+)
 from assay.hypotheses.kernel_svm.solving import Solved, Task, feasible
 from assay.kernels import Expansion, Kernel
 from assay.layout import Layout
 from assay.learner import Regressor
 from assay.learner.prospect import Features, Prospect
 from assay.numerics import Array, Floats
-from assay.params import Param, Range
+from assay.params import N_JOBS, Range, param
 from assay.solvers.dual.problem import numbers_problem
 from assay.store import Record
 
@@ -33,53 +46,40 @@ class SVR(KernelMachine, Regressor):
 
     `tol` is the relative duality gap. The kernels, and what ends a fit early, are those of `SVC`.
 
+    Certificate
+    -----------
+    The multipliers are feasible, the objective is at most a share of tol above the least possible, and the KKT conditions hold to
+    that.
+
+    See Also
+    --------
+    SVC : the same for classes.
+    KernelFeaturesRegressor : approximate kernels, for tables of any length.
+
+    Examples
+    --------
     >>> model = SVR(kernel="linear", C=100.0, epsilon=0.1, tol=1e-6).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
     >>> model.predict([[3.0]]).round(2), model.support_
     (array([2.8]), array([0, 2]))
     """
 
     name = "svr"
-    params: ClassVar[Mapping[str, Param]] = {
-        **PARAMS,
-        "C": Range(low=0, open_low=True, open_high=True, doc="the most that one row may weigh"),
-        "epsilon": Range(low=0, open_high=True, doc="errors up to this cost nothing"),
-    }
+    kernel: Any = KERNEL
+    degree: float = DEGREE
+    gamma: Any = GAMMA
+    coef0: float = COEF0
+    tol: float = TOL
+    C: float = param("the most that one row may weigh, so what an error beyond epsilon costs a unit", default=1.0, check=Range(low=0, open_low=True, open_high=True))  # fmt: skip
+    epsilon: float = param("half the width of the tube: errors up to this cost nothing", default=0.1, check=Range(low=0, open_high=True))  # fmt: skip
+    shrinking: bool = SHRINKING
+    cache_size: float = CACHE_SIZE
+    verbose: bool = VERBOSE
+    max_iter: int = MAX_ITER
+    solver: str = SOLVER
+    max_seconds: float | None = MAX_SECONDS
+    warm_start: bool = WARM_START
+    n_jobs: int | None = N_JOBS
     layout: ClassVar[Layout] = LAYOUT
-
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        degree: float = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-4,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        shrinking: bool = True,
-        cache_size: float = 200,
-        verbose: bool = False,
-        max_iter: int = -1,
-        solver: str = "smo",
-        max_seconds: float | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.C = C
-        self.epsilon = epsilon
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.solver = solver
-        self.max_seconds = max_seconds
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
 
     @classmethod
     def prospect(cls, kind: str, features: Features) -> Prospect | None:
@@ -123,7 +123,7 @@ class SVR(KernelMachine, Regressor):
 
     @property
     def n_support_(self) -> Array:
-        """The number of support rows."""
+        """The number of support vectors, (1,)."""
         self._check_fitted()
         return np.array([len(self.support_)])
 

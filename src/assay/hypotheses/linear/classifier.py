@@ -13,14 +13,14 @@ from assay.hypotheses.linear.scores import linear_scores
 from assay.hypotheses.linear.survey import Survey
 from assay.hypotheses.linear.targets import Targets, class_counts
 from assay.labels import class_multipliers, plain_labels
-from assay.learner import Classifier
+from assay.learner import Classifier, attribute
 from assay.numerics import Array, Floats
 
 
 class LinearClassifier(LinearModel, Classifier):
     """The sign of w·x + b for two classes, else the class with the greatest w_k·x + b_k."""
 
-    class_weight: Any
+    class_weight: Any = attribute()
 
     def _targets(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> Targets:
         labels = self._classes_of(engine, rows, afresh, classes)

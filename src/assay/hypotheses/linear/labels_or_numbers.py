@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from assay.hypotheses.linear.classifier import LinearClassifier
 from assay.hypotheses.linear.regression import LinearRegressor
 from assay.hypotheses.linear.survey import Survey
 from assay.hypotheses.linear.targets import Targets
-from assay.learner import Classifier, Regressor
+from assay.learner import Classifier, Regressor, attribute
 from assay.learner.available import OnlyIf
 from assay.numerics import Array, log_softmax
 
@@ -23,7 +23,7 @@ WITH_PROBABILITIES = ("log", "softmax")
 class LabelsOrNumbers(LinearClassifier, LinearRegressor):
     """A classifier or a regressor as `kind_of` says of its hyper-parameters, once fitted of those of the fit."""
 
-    loss: Any
+    loss: Any = attribute()
 
     def _params_in_force(self) -> Mapping[str, Any]:
         return self._fitted_with if hasattr(self, "coef_") and hasattr(self, "_fitted_with") else self.get_params()
@@ -83,11 +83,15 @@ class LabelsOrNumbers(LinearClassifier, LinearRegressor):
         codes = np.searchsorted(self.classes_, self._predict_block(block))
         return np.column_stack([codes, np.exp(self._log_proba_block(block))])
 
-    decision_function: Any = OnlyIf(LinearClassifier.decision_function, _classifies, "a regression only predicts")
-    predict_proba: Any = OnlyIf(_predict_proba, _has_probabilities, "only 'log' and 'softmax' have probabilities")
-    predict_log_proba: Any = OnlyIf(
+    decision_function: ClassVar[Any] = OnlyIf(
+        LinearClassifier.decision_function, _classifies, "a regression only predicts"
+    )
+    predict_proba: ClassVar[Any] = OnlyIf(
+        _predict_proba, _has_probabilities, "only 'log' and 'softmax' have probabilities"
+    )
+    predict_log_proba: ClassVar[Any] = OnlyIf(
         _predict_log_proba, _has_probabilities, "only 'log' and 'softmax' have probabilities"
     )
-    predict_both_blocks: Any = OnlyIf(
+    predict_both_blocks: ClassVar[Any] = OnlyIf(
         _predict_both_blocks, _has_probabilities, "only 'log' and 'softmax' have probabilities"
     )

@@ -25,7 +25,7 @@ from assay.hypotheses.linear.survey import Survey, survey
 from assay.hypotheses.linear.targets import Prepared, Targets, prepare
 from assay.hypotheses.linear.trail import Start, Trail
 from assay.layout import Layout
-from assay.learner import Fact, Learner, Step, Tensor
+from assay.learner import Fact, Learner, Step, Tensor, attribute
 from assay.learner.step import some_of
 from assay.numerics import Floats
 from assay.risk.surrogates import MARGIN
@@ -33,21 +33,21 @@ from assay.solvers.iterate import Iterate, Support, last
 from assay.solvers.needs import check, choose
 
 LAYOUT: Layout = {
-    "coef_": Tensor(("m", "d")),
-    "intercept_": Tensor(("m",)),
-    "multipliers_": Tensor(("K",), low=0),
-    "weight_": Fact(float, low=0),
-    "objective_": Tensor(("p",), low=0),
-    "gap_": Tensor(("p",), low=0, finite=False),
-    "width_": Tensor(("p",)),
-    "dual_problem_": Tensor(("q",), dtype="<i8", low=0, optional=True),
-    "dual_rows_": Tensor(("q",), dtype="<i8", low=0, optional=True),
-    "dual_values_": Tensor(("q",), low=0, optional=True),
-    "freedom_": Fact(float, low=0, optional=True),
-    "n_iter_": Fact(int, low=0),
-    "converged_": Fact(bool),
-    "solver_": Fact(str),
-}
+    "coef_": Tensor(("m", "d"), doc="the weights w of the columns: one row for two classes or a number, else one a class"),
+    "intercept_": Tensor(("m",), doc="the constant b of each row of `coef_`"),
+    "multipliers_": Tensor(("K",), low=0, doc="the factor of each class's rows, from class_weight; ones for a number"),
+    "weight_": Fact(float, low=0, doc="the total weight of the rows of the fit"),
+    "objective_": Tensor(("p",), low=0, doc="the objective at the weights, one of each problem: softmax is one, each class against the rest is one each"),
+    "gap_": Tensor(("p",), low=0, finite=False, doc="the relative duality gap of each objective: it is at most this share above the least there is"),
+    "width_": Tensor(("p",), doc="where a loss with a corner was smoothed: the width of the smoothing at the end; else 0"),
+    "dual_problem_": Tensor(("q",), dtype="<i8", low=0, optional=True, doc="of a hinge loss: the problem that each multiplier below belongs to; absent where none are needed as a proof"),
+    "dual_rows_": Tensor(("q",), dtype="<i8", low=0, optional=True, doc="of a hinge loss: the numbers of the rows near the margin, whose multipliers prove the gap"),
+    "dual_values_": Tensor(("q",), low=0, optional=True, doc="of a hinge loss: the multipliers of these rows"),
+    "freedom_": Fact(float, low=0, optional=True, doc="the effective number of free weights, for Occam's rule; absent where the weights ≠ 0 are counted"),
+    "n_iter_": Fact(int, low=0, doc="the iterations that the solver took"),
+    "converged_": Fact(bool, doc="whether the gap reached tol"),
+    "solver_": Fact(str, doc="the solver that was used, which 'auto' chose"),
+}  # fmt: skip
 
 
 class Task(NamedTuple):
@@ -74,19 +74,19 @@ class LinearModel(Learner):
     layout = LAYOUT
     takes_sparse = True
 
-    warm_start: bool = False
-    class_weight: Any = None
-    _trail: Trail | None = None
-    coef_: Floats
-    intercept_: Floats
-    objective_: Floats
-    gap_: Floats
-    width_: Floats
-    converged_: bool
-    n_iter_: int
-    solver_: str
-    weight_: float
-    multipliers_: Floats
+    warm_start: bool = attribute(default=False)
+    class_weight: Any = attribute(default=None)
+    _trail: Trail | None = attribute(default=None)
+    coef_: Floats = attribute()
+    intercept_: Floats = attribute()
+    objective_: Floats = attribute()
+    gap_: Floats = attribute()
+    width_: Floats = attribute()
+    converged_: bool = attribute()
+    n_iter_: int = attribute()
+    solver_: str = attribute()
+    weight_: float = attribute()
+    multipliers_: Floats = attribute()
 
     def _plan(self, n_classes: int) -> Plan:
         """What is made small, and how; `n_classes` is 0 for regression."""

@@ -2,53 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from assay.hypotheses.naive_bayes.counted import LESS_AND_LESS, CountedModel
 from assay.hypotheses.naive_bayes.model import Settings
 from assay.hypotheses.naive_bayes.params import ALPHAS, FIT_PRIOR, FORCE_ALPHA, PRIORS
 from assay.learner.prospect import Features, Prospect
 from assay.numerics import Floats, safe_log
-from assay.params import CLASS_WEIGHT, N_JOBS, Range
+from assay.params import CLASS_WEIGHT, N_JOBS, Range, param
 
 
 class BernoulliNB(CountedModel):
-    """Naive Bayes with a coin a class and column: p_kj = (S_kj + α) / (N_kj + 2α). Shape: one fold.
+    """Naive Bayes with a coin a class and column. Shape: one fold.
+
+        log p(k | x) = log π_k + Σ_j [ x_j log p_kj + (1 − x_j) log(1 − p_kj) ] + const,    p_kj = (S_kj + α) / (N_kj + 2α)
 
     `binarize`: values above it are ones; None: the columns hold 0 and 1 already.
 
+    Certificate
+    -----------
+    Priors and densities are the closed-form (smoothed) maximum likelihood of the rows, made anew from them.
+
+    See Also
+    --------
+    NaiveBayes : a density of its own for each column.
+    MultinomialNB : counts instead of ones and zeros.
+
+    Examples
+    --------
     >>> BernoulliNB().fit([[0, 1], [0, 1], [1, 0], [1, 1]], [0, 0, 1, 1]).predict([[1, 0]])
     array([1])
     """
 
     name = "bernoulli-nb"
     family = "bernoulli"
-    params: ClassVar = {
-        "alpha": ALPHAS,
-        "force_alpha": FORCE_ALPHA,
-        "binarize": Range(low=0, words=(None,), doc="values above it count as one; None: columns hold 0 and 1"),
-        "fit_prior": FIT_PRIOR,
-        "class_prior": PRIORS,
-        "class_weight": CLASS_WEIGHT,
-        "n_jobs": N_JOBS,
-    }
-
-    def __init__(
-        self,
-        *,
-        alpha: Any = 1.0,
-        force_alpha: bool = True,
-        binarize: float | None = 0.0,
-        fit_prior: bool = True,
-        class_prior: Any = None,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            alpha=alpha, force_alpha=force_alpha, fit_prior=fit_prior, class_prior=class_prior, n_jobs=n_jobs
-        )
-        self.binarize = binarize
-        self.class_weight = class_weight
+    alpha: Any = ALPHAS
+    force_alpha: bool = FORCE_ALPHA
+    binarize: float | None = param("values above it count as one; None: columns hold 0 and 1", default=0.0, check=Range(low=0, words=(None,)))  # fmt: skip
+    fit_prior: bool = FIT_PRIOR
+    class_prior: Any = PRIORS
+    class_weight: Any = CLASS_WEIGHT
+    n_jobs: int | None = N_JOBS
 
     @classmethod
     def _prospect(cls, features: Features) -> Prospect:
@@ -66,6 +60,6 @@ class BernoulliNB(CountedModel):
 
     @property
     def feature_log_prob_(self) -> Floats:
-        """log p_kj."""
+        """log p_kj, the logarithm of the probability of a one, (K, d)."""
         log_prob: Floats = safe_log(self.bernoulli_prob_)
         return log_prob

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from assay.hypotheses.naive_bayes.model import NaiveBayesModel, Settings
 from assay.hypotheses.naive_bayes.params import ALPHA, PRIORS, VAR_SMOOTHING
 from assay.learner.prospect import Features, Prospect
 from assay.numerics import Floats
-from assay.params import CLASS_WEIGHT, N_JOBS, Free
+from assay.params import CLASS_WEIGHT, N_JOBS, Free, param
 
 
 class NaiveBayes(NaiveBayesModel):
@@ -31,6 +31,19 @@ class NaiveBayes(NaiveBayesModel):
     A category that the fit never saw is left out of the product, as a missing value is; so is, where all columns are "auto",
     a value that the chosen density cannot have (a 2 where the fit saw but 0 and 1).
 
+    Certificate
+    -----------
+    Priors and densities are the closed-form (smoothed) maximum likelihood of the rows, made anew from them.
+
+    See Also
+    --------
+    GaussianNB : all columns normal.
+    BernoulliNB : all columns ones and zeros.
+    MultinomialNB : all columns counts from one urn.
+    CategoricalNB : all columns categories.
+
+    Examples
+    --------
     >>> X = [[0, 1.5], [1, 2.5], [1, 7.5], [1, 9.5]]
     >>> model = NaiveBayes().fit(X, ["a", "a", "b", "b"])
     >>> model.columns_
@@ -41,36 +54,17 @@ class NaiveBayes(NaiveBayesModel):
 
     name = "naive-bayes"
     takes_categories = True
-    params: ClassVar = {
-        "columns": Free(
-            words=("auto", *FAMILIES),
-            what="a dict {column name or number: density}",
-            doc="the density of each column",
-            check=is_choice,
-        ),
-        "alpha": ALPHA,
-        "var_smoothing": VAR_SMOOTHING,
-        "priors": PRIORS,
-        "class_weight": CLASS_WEIGHT,
-        "n_jobs": N_JOBS,
-    }
-
-    def __init__(
-        self,
-        columns: Any = "auto",
-        *,
-        alpha: float = 1.0,
-        var_smoothing: float = 1e-9,
-        priors: Any = None,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.columns = columns
-        self.alpha = alpha
-        self.var_smoothing = var_smoothing
-        self.priors = priors
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
+    columns: Any = param(
+        "the density of each column given the class: one word for all, or a dict; 'auto': by its values",
+        default="auto",
+        kw_only=False,
+        check=Free("a dict {column name or number: density}", words=("auto", *FAMILIES), check=is_choice),
+    )
+    alpha: float = ALPHA
+    var_smoothing: float = VAR_SMOOTHING
+    priors: Any = PRIORS
+    class_weight: Any = CLASS_WEIGHT
+    n_jobs: int | None = N_JOBS
 
     @classmethod
     def _prospect(cls, features: Features) -> Prospect:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -12,18 +12,29 @@ from assay.hypotheses.naive_bayes.model import Settings
 from assay.hypotheses.naive_bayes.params import ALPHA, FIT_PRIOR, FORCE_ALPHA, PRIORS, are_whole
 from assay.learner.prospect import Features, Prospect
 from assay.numerics import Array, Floats, safe_log
-from assay.params import N_JOBS, Free
+from assay.params import N_JOBS, Free, param
 
 
 class CategoricalNB(CountedModel):
-    """Naive Bayes with a table of probabilities a class and column: (N_kjc + α) / (N_kj + α·C_j).
+    """Naive Bayes with a table of probabilities a class and column. Shape: one fold.
 
-    Shape: one fold.
+        log p(k | x) = log π_k + Σ_j log p_kj(x_j) + const,    p_kj(c) = (N_kjc + α) / (N_kj + α·C_j)
 
     Columns hold the numbers 0 … C_j − 1 of their categories, or text in a frame. `min_categories`: C_j is at least that.
     A category that the fit never saw is left out of the product, as a missing value is. Fractions are cut off, with a
     warning. For class weights use NaiveBayes("categorical", class_weight=...).
 
+    Certificate
+    -----------
+    Priors and densities are the closed-form (smoothed) maximum likelihood of the rows, made anew from them.
+
+    See Also
+    --------
+    NaiveBayes : categories and numbers side by side, with class weights.
+    DecisionTreeClassifier : takes categories as they are, too.
+
+    Examples
+    --------
     >>> CategoricalNB().fit([[0, 2], [0, 1], [1, 0], [1, 1]], [0, 0, 1, 1]).predict([[1, 7]])
     array([1])
     """
@@ -33,31 +44,16 @@ class CategoricalNB(CountedModel):
     family = "categorical"
     positive_only = True
     takes_categories = True
-    params: ClassVar = {
-        "alpha": ALPHA,
-        "force_alpha": FORCE_ALPHA,
-        "fit_prior": FIT_PRIOR,
-        "class_prior": PRIORS,
-        "min_categories": Free(
-            words=(None,), what="a whole number ≥ 1 or one a column", doc="least number of categories", check=are_whole
-        ),
-        "n_jobs": N_JOBS,
-    }
-
-    def __init__(
-        self,
-        *,
-        alpha: float = 1.0,
-        force_alpha: bool = True,
-        fit_prior: bool = True,
-        class_prior: Any = None,
-        min_categories: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            alpha=alpha, force_alpha=force_alpha, fit_prior=fit_prior, class_prior=class_prior, n_jobs=n_jobs
-        )
-        self.min_categories = min_categories
+    alpha: float = ALPHA
+    force_alpha: bool = FORCE_ALPHA
+    fit_prior: bool = FIT_PRIOR
+    class_prior: Any = PRIORS
+    min_categories: Any = param(
+        "least number of categories of a column, so that those not seen have a probability",
+        default=None,
+        check=Free("a whole number ≥ 1 or one a column", words=(None,), check=are_whole),
+    )
+    n_jobs: int | None = N_JOBS
 
     @classmethod
     def _prospect(cls, features: Features) -> Prospect:
@@ -73,7 +69,7 @@ class CategoricalNB(CountedModel):
 
     @property
     def n_categories_(self) -> Array:
-        """The number of categories of each column."""
+        """The number of categories of each column, (d,)."""
         return np.diff(self.category_offsets_)
 
     @property
@@ -84,5 +80,5 @@ class CategoricalNB(CountedModel):
 
     @property
     def feature_log_prob_(self) -> list[Floats]:
-        """log of the probabilities, one array (K, C_j) a column."""
+        """The logarithm of the probabilities, one array (K, C_j) a column."""
         return Tables(self.category_prob_, self.category_offsets_).by_column(safe_log(self.category_prob_))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from assay.hypotheses.naive_bayes.model import NaiveBayesModel, Settings
+from assay.learner import attribute
 
 LESS_AND_LESS = tuple({"alpha": alpha} for alpha in (10.0, 1.0, 0.1))  # smoothing, as a search goes through it
 
@@ -15,20 +16,10 @@ class CountedModel(NaiveBayesModel):
     family: ClassVar[str]
     discrete = True
 
-    def __init__(
-        self,
-        *,
-        alpha: Any = 1.0,
-        force_alpha: bool = True,
-        fit_prior: bool = True,
-        class_prior: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
-        self.n_jobs = n_jobs
+    alpha: Any = attribute()
+    force_alpha: bool = attribute()
+    fit_prior: bool = attribute()
+    class_prior: Any = attribute()
 
     def _settings(self) -> Settings:
         return Settings(self.family, self.class_prior, self.fit_prior, self.alpha, self.force_alpha)

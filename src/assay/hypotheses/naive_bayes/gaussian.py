@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from assay.hypotheses.naive_bayes.model import NaiveBayesModel, Settings
 from assay.hypotheses.naive_bayes.params import PRIORS, VAR_SMOOTHING
@@ -17,25 +17,26 @@ class GaussianNB(NaiveBayesModel):
 
     `theta_` are the means, `var_` the variances (1/N) plus `epsilon_` = var_smoothing · (largest variance of a column).
 
+    Certificate
+    -----------
+    Priors and densities are the closed-form (smoothed) maximum likelihood of the rows, made anew from them.
+
+    See Also
+    --------
+    NaiveBayes : a density of its own for each column.
+    QuadraticDiscriminantAnalysis : normal densities whose columns may depend on each other.
+
+    Examples
+    --------
     >>> GaussianNB().fit([[0.], [1.], [9.], [10.]], [0, 0, 1, 1]).predict([[2.]])
     array([0])
     """
 
     name = "gaussian-nb"
-    params: ClassVar = {
-        "priors": PRIORS,
-        "var_smoothing": VAR_SMOOTHING,
-        "class_weight": CLASS_WEIGHT,
-        "n_jobs": N_JOBS,
-    }
-
-    def __init__(
-        self, *, priors: Any = None, var_smoothing: float = 1e-9, class_weight: Any = None, n_jobs: int | None = None
-    ) -> None:
-        self.priors = priors
-        self.var_smoothing = var_smoothing
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
+    priors: Any = PRIORS
+    var_smoothing: float = VAR_SMOOTHING
+    class_weight: Any = CLASS_WEIGHT
+    n_jobs: int | None = N_JOBS
 
     @classmethod
     def _prospect(cls, features: Features) -> Prospect:

@@ -26,7 +26,7 @@ from assay.hypotheses.densities.statistics import Plan, Statistics, absorb, merg
 from assay.hypotheses.heavy_weights import refuse_heavy
 from assay.hypotheses.one_fold import OneFoldClassifier
 from assay.labels import class_multipliers
-from assay.learner import Fact, Tensor
+from assay.learner import Fact, Tensor, attribute
 from assay.learner.prospect import Features, Prospect
 from assay.numerics import Array, Floats, safe_log
 from assay.store import Record
@@ -55,17 +55,17 @@ class NaiveBayesModel(OneFoldClassifier):
     takes_sparse = True
     statistics = Statistics
     layout: ClassVar = {
-        "columns_": Fact(str, many=True),
-        "class_factor_": Tensor(("K",), low=0),
-        "class_prior_": Tensor(("K",), low=0, high=1),
-        "theta_": Tensor(("K", "dg")),
-        "var_": Tensor(("K", "dg"), low=gaussian.SMALLEST),
-        "epsilon_": Fact(float, low=0),
-        "bernoulli_prob_": Tensor(("K", "db"), low=0, high=1),
-        "poisson_rate_": Tensor(("K", "dp"), low=0),
-        "multinomial_prob_": Tensor(("K", "dm"), low=0, high=1),
-        "category_prob_": Tensor(("K", "T"), low=0, high=1),
-        "category_offsets_": Tensor(("c",), dtype="<i8", low=0),
+        "columns_": Fact(str, many=True, doc="the density of each column, as given or as the rule chose it"),
+        "class_factor_": Tensor(("K",), low=0, doc="the factor of each class's rows, from class_weight"),
+        "class_prior_": Tensor(("K",), low=0, high=1, doc="the probability π of each class"),
+        "theta_": Tensor(("K", "dg"), doc="the mean of each class in each gaussian column"),
+        "var_": Tensor(("K", "dg"), low=gaussian.SMALLEST, doc="the variance of each class in each gaussian column, epsilon_ added"),
+        "epsilon_": Fact(float, low=0, doc="what was added to every variance: var_smoothing times the largest variance of a column"),
+        "bernoulli_prob_": Tensor(("K", "db"), low=0, high=1, doc="the probability of a one of each class in each bernoulli column"),
+        "poisson_rate_": Tensor(("K", "dp"), low=0, doc="the mean count of each class in each poisson column"),
+        "multinomial_prob_": Tensor(("K", "dm"), low=0, high=1, doc="the share of each multinomial column in the counts of each class"),
+        "category_prob_": Tensor(("K", "T"), low=0, high=1, doc="the probability of each category of each class, the categories of all categorical columns side by side"),
+        "category_offsets_": Tensor(("c",), dtype="<i8", low=0, doc="where the categories of each categorical column begin in `category_prob_`"),
         "state.class_count": Tensor(("K",), low=0),
         "state.gaussian_count": Tensor(("K", "dg"), low=0),
         "state.gaussian_mean": Tensor(("K", "dg")),
@@ -78,8 +78,8 @@ class NaiveBayesModel(OneFoldClassifier):
         "state.multinomial_sum": Tensor(("K", "dm"), low=0),
         "state.category_counts": Tensor(("K", "T0"), low=0),
         "state.category_offsets": Tensor(("c",), dtype="<i8", low=0),
-    }
-    class_weight: Any = None
+    }  # fmt: skip
+    class_weight: Any = attribute(default=None)
     discrete: ClassVar[bool] = False  # loses much of what numbers say, as scikit-learn's tag `poor_score` has it
     _merge = staticmethod(merge)
 
@@ -249,13 +249,13 @@ class NaiveBayesModel(OneFoldClassifier):
 
     @property
     def class_count_(self) -> Floats:
-        """The weight of the rows of each class."""
+        """The weight of the rows of each class, (K,)."""
         count: Floats = self.class_factor_ * self._state.class_count
         return count
 
     @property
     def class_log_prior_(self) -> Floats:
-        """log of the priors."""
+        """The logarithm of the priors, (K,)."""
         log_prior: Floats = safe_log(self.class_prior_)
         return log_prior
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any
 
 from assay.hypotheses.naive_bayes.counted import LESS_AND_LESS, CountedModel
 from assay.hypotheses.naive_bayes.params import ALPHAS, FIT_PRIOR, FORCE_ALPHA, PRIORS
@@ -20,6 +20,17 @@ class MultinomialNB(CountedModel):
 
     Counts may be fractions (tf-idf) but not negative. For class weights use NaiveBayes("multinomial", class_weight=...).
 
+    Certificate
+    -----------
+    Priors and densities are the closed-form (smoothed) maximum likelihood of the rows, made anew from them.
+
+    See Also
+    --------
+    NaiveBayes : a density of its own for each column, with class weights.
+    BernoulliNB : ones and zeros instead of counts.
+
+    Examples
+    --------
     >>> MultinomialNB().fit([[2, 0, 1], [3, 0, 0], [0, 2, 1], [0, 1, 1]], [0, 0, 1, 1]).predict([[1, 0, 1]])
     array([0])
     """
@@ -27,13 +38,11 @@ class MultinomialNB(CountedModel):
     name = "multinomial-nb"
     family = "multinomial"
     positive_only = True
-    params: ClassVar = {
-        "alpha": ALPHAS,
-        "force_alpha": FORCE_ALPHA,
-        "fit_prior": FIT_PRIOR,
-        "class_prior": PRIORS,
-        "n_jobs": N_JOBS,
-    }
+    alpha: Any = ALPHAS
+    force_alpha: bool = FORCE_ALPHA
+    fit_prior: bool = FIT_PRIOR
+    class_prior: Any = PRIORS
+    n_jobs: int | None = N_JOBS
 
     @classmethod
     def _prospect(cls, features: Features) -> Prospect:
@@ -51,6 +60,6 @@ class MultinomialNB(CountedModel):
 
     @property
     def feature_log_prob_(self) -> Floats:
-        """log θ_kj."""
+        """log θ_kj, the logarithm of each column's share of the counts, (K, d)."""
         log_prob: Floats = safe_log(self.multinomial_prob_)
         return log_prob

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.params import Flag, Free, Range
+from assay.params import Free, Range, param
 
 
 def are_numbers(value: Any) -> bool:
@@ -27,18 +27,15 @@ def are_whole(value: Any) -> bool:
     return not isinstance(value, bool) and array.dtype.kind in "iu" and array.ndim <= 1 and bool(np.all(array >= 1))
 
 
-PRIORS = Free(
-    words=(None,),
-    what="a list with a probability for each class",
-    doc="priors; None: as frequent as in the rows",
-    check=are_numbers,
+PRIORS = param("probabilities of the classes; None: as frequent as in the rows", default=None, check=Free("a list with a probability for each class", words=(None,), check=are_numbers))  # fmt: skip
+ALPHA = param("smoothing: this many further occurrences of everything; 0 is plain maximum likelihood", default=1.0, check=Range(low=0))  # fmt: skip
+ALPHAS = param(
+    "smoothing: this many further occurrences of everything; 0 is plain maximum likelihood",
+    default=1.0,
+    check=Free(
+        "a number ≥ 0, or a list with one for each column", check=lambda value: is_amount(value) or are_numbers(value)
+    ),
 )
-ALPHA = Range(low=0, doc="smoothing: this many further occurrences of everything; 0 is plain maximum likelihood")
-ALPHAS = Free(
-    what="a number ≥ 0, or a list with one for each column",
-    doc="smoothing: this many further occurrences of everything; 0 is plain maximum likelihood",
-    check=lambda value: is_amount(value) or are_numbers(value),
-)
-VAR_SMOOTHING = Range(low=0, doc="share of the largest column variance that is added to every variance")
-FORCE_ALPHA = Flag(doc="use alpha as it is; otherwise at least 1e-10")
-FIT_PRIOR = Flag(doc="learn the priors from the rows; otherwise all classes are equally likely")
+VAR_SMOOTHING = param("share of the largest column variance that is added to every variance", default=1e-9, check=Range(low=0))  # fmt: skip
+FORCE_ALPHA = param("use alpha as it is; otherwise at least 1e-10", default=True)
+FIT_PRIOR = param("learn the priors from the rows; otherwise all classes are equally likely", default=True)

@@ -13,7 +13,7 @@ from assay.engines import Rows
 from assay.engines.split import row_keys
 from assay.hypotheses.neighbours.leave_one_out import Curve, most_neighbours
 from assay.hypotheses.neighbours.neighbourhood import Neighbourhood
-from assay.learner import Learner
+from assay.learner import Learner, attribute
 from assay.numerics import Array, Floats
 from assay.params import check_params
 
@@ -21,14 +21,14 @@ from assay.params import check_params
 class Choosing(Learner):
     """n_neighbors="auto" of a model that can say its leave-one-out losses (`_curves`)."""
 
-    n_neighbors: int | str
-    weights: str
-    rule: str
-    validation_rows: int | None
-    n_neighbors_: int
-    leave_one_out_: Floats | None
-    _hood: Neighbourhood | None
-    _made: Any  # claims, None: still to be made
+    n_neighbors: int | str = attribute()
+    weights: str = attribute()
+    rule: str = attribute()
+    validation_rows: int | None = attribute()
+    n_neighbors_: int = attribute()
+    leave_one_out_: Floats | None = attribute()
+    _hood: Neighbourhood | None = attribute()
+    _made: Any = attribute()  # claims, None: still to be made
 
     def _rows_of_fit(self) -> int:
         raise NotImplementedError
@@ -41,8 +41,8 @@ class Choosing(Learner):
         self._found = dict(zip(ways, found))
         self._take(self._found)
 
-    _ways: tuple[bool, ...] = ()  # the ways of counting whose curves are found together
-    _found: Mapping[bool, Curve] = MappingProxyType({})
+    _ways: tuple[bool, ...] = attribute(default=())  # the ways of counting whose curves are found together
+    _found: Mapping[bool, Curve] = attribute(default=MappingProxyType({}))
 
     def _take(self, found: Mapping[bool, Curve]) -> None:
         """The number of neighbours that the curve of this way of counting chooses."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,18 +12,18 @@ from assay.engines.threads import Threads
 from assay.errors import ModelFileError
 from assay.hypotheses.classes_there import refuse_absent, refuse_unlisted
 from assay.hypotheses.neighbours.leave_one_out import Curve, class_curves
-from assay.hypotheses.neighbours.metrics import METRICS
-from assay.hypotheses.neighbours.model import NeighboursModel
+from assay.hypotheses.neighbours.metrics import METRIC_PARAMS, METRICS, P
+from assay.hypotheses.neighbours.model import ALGORITHM, LEAF_SIZE, RULE, VALIDATION_ROWS, WEIGHTS, NeighboursModel
 from assay.hypotheses.neighbours.neighbourhood import Neighbourhood
 from assay.hypotheses.neighbours.target import Survey
 from assay.labels import Labels, class_multipliers
 from assay.layout import Layout
-from assay.learner import Tensor
+from assay.learner import Tensor, attribute
 from assay.learner.classifier import ProbableClassifier
 from assay.neighbours.geometry import Geometry
 from assay.neighbours.votes import Voters, tally, winners
 from assay.numerics import Array, Floats
-from assay.params import CLASS_WEIGHT, Choice, Param, Range
+from assay.params import CLASS_WEIGHT, N_JOBS, Choice, Range, param
 from assay.store import Record
 
 
@@ -39,6 +39,18 @@ class KNeighborsClassifier(NeighboursModel, ProbableClassifier):
     `metric_params={"V": Σ}` or {"VI": Σ⁻¹}); "quadratic", √((x − z)ᵀ W (x − z)) with `metric_params={"W": W}`; "learned", the W that
     makes the soft leave-one-out error least (`rank`, `metric_steps`).
 
+    Certificate
+    -----------
+    The neighbours of rows drawn from the fit are just those that comparing with every row gives; the leave-one-out error of
+    n_neighbors='auto' is the least; a bracket of the least error that any classifier can reach (estimate, Cover and Hart).
+
+    See Also
+    --------
+    KNeighborsRegressor : the same for a number.
+    NearestNeighbors : the neighbours alone.
+
+    Examples
+    --------
     >>> X, y = [[0.0], [1.0], [2.0], [8.0], [9.0], [10.0]], ["low"] * 3 + ["high"] * 3
     >>> model = KNeighborsClassifier(n_neighbors=3).fit(X, y)
     >>> model.predict([[1.4], [7.0]]).tolist(), model.kneighbors([[1.4]], 2)[1].tolist()
@@ -46,61 +58,29 @@ class KNeighborsClassifier(NeighboursModel, ProbableClassifier):
     """
 
     name = "knn"
-    params: ClassVar[Mapping[str, Param]] = {
-        **NeighboursModel.params,
-        "metric": Choice(options=(*METRICS, "learned"), doc="how far rows are apart"),
-        "rank": Range(
-            kind=int,
-            low=1,
-            words=("full", "diagonal"),
-            doc="of metric='learned': W is full, diagonal, or of so low a rank",
-        ),
-        "metric_steps": Range(kind=int, low=0, doc="of metric='learned': steps of L-BFGS at most"),
-        "class_weight": CLASS_WEIGHT,
-    }
+    n_neighbors: int | str = param("how many neighbours answer; 'auto': by leave-one-out", default=5, kw_only=False, check=Range(int, low=1, words=("auto",)))  # fmt: skip
+    weights: str = WEIGHTS
+    algorithm: str = ALGORITHM
+    leaf_size: int = LEAF_SIZE
+    p: float = P
+    metric: str = param("the distance by which rows are near or far", default="minkowski", check=Choice((*METRICS, "learned")))  # fmt: skip
+    metric_params: Any = METRIC_PARAMS
+    n_jobs: int | None = N_JOBS
+    rule: str = RULE
+    validation_rows: int | None = VALIDATION_ROWS
+    rank: int | str = param("of metric='learned': W is full, diagonal, or of so low a rank", default="full", check=Range(int, low=1, words=("full", "diagonal")))  # fmt: skip
+    metric_steps: int = param("of metric='learned': steps of L-BFGS at most", default=50, check=Range(int, low=0))
+    class_weight: Any = CLASS_WEIGHT
     layout: ClassVar[Layout] = {
         **NeighboursModel.layout,
-        "objective_": Tensor(("S",), low=0, optional=True),
-        "codes_": Tensor(("n",), dtype="<i8", low=0),
-        "class_factor_": Tensor(("K",), low=0),
-    }
+        "objective_": Tensor(("S",), low=0, optional=True, doc="of metric='learned': the soft leave-one-out error before and after each step; else None"),
+        "codes_": Tensor(("n",), dtype="<i8", low=0, doc="the class of each row of the fit, as a place in `classes_`"),
+        "class_factor_": Tensor(("K",), low=0, doc="the factor of each class's rows, from class_weight"),
+    }  # fmt: skip
 
-    def __init__(
-        self,
-        n_neighbors: int | str = 5,
-        *,
-        weights: str = "uniform",
-        algorithm: str = "auto",
-        leaf_size: int = 30,
-        p: float = 2,
-        metric: str = "minkowski",
-        metric_params: Any = None,
-        n_jobs: int | None = None,
-        rule: str = "best",
-        validation_rows: int | None = None,
-        rank: int | str = "full",
-        metric_steps: int = 50,
-        class_weight: Any = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.p = p
-        self.metric = metric
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
-        self.rule = rule
-        self.validation_rows = validation_rows
-        self.rank = rank
-        self.metric_steps = metric_steps
-        self.class_weight = class_weight
-
-    rank: int | str
-    metric_steps: int
-    objective_: Floats | None
-    codes_: Array
-    class_factor_: Floats
+    objective_: Floats | None = attribute()
+    codes_: Array = attribute()
+    class_factor_: Floats = attribute()
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add rows, as if they had been there from the start.
@@ -150,7 +130,7 @@ class KNeighborsClassifier(NeighboursModel, ProbableClassifier):
         self.objective_ = np.array(found.history)
         return Geometry(2.0, found.map, centre)
 
-    _each: Any = None  # called with each state of a learned metric
+    _each: Any = attribute(default=None)  # called with each state of a learned metric
 
     def _watch(self, fit: Callable[[], Any]) -> list[dict[str, Any]]:
         seen: list[dict[str, Any]] = []

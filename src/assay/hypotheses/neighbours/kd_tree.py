@@ -25,6 +25,27 @@ class KDTree:
 
     Every quadratic metric ("mahalanobis", "quadratic") is a linear map and then Euclidean, so the tree serves it as well.
 
+    Parameters
+    ----------
+    X : rows
+        The rows among which neighbours are found; the tree keeps a copy.
+    leaf_size : int, default=16
+        Accepted for scikit-learn's sake: leaves hold 16 rows at most.
+    metric : str, default='minkowski'
+        The distance by which rows are near or far, as in `NearestNeighbors`, but for "hamming", which has no boxes.
+    p : float, default=2
+        The power of the Minkowski distance, at least 1: 1 Manhattan, 2 Euclidean, inf Chebyshev.
+    metric_params : dict or None, default=None
+        V or VI (its inverse) of metric='mahalanobis', W of metric='quadratic'.
+    n_jobs : int or None, default=None
+        Threads to use; None: all that this process may use.
+
+    See Also
+    --------
+    NearestNeighbors : neighbours by every metric, with a tree where it pays.
+
+    Examples
+    --------
     >>> tree = KDTree([[0.0, 0.0], [0.0, 1.0], [5.0, 5.0]])
     >>> tree.query([[0.0, 0.8]], k=2)[1].tolist(), tree.count([[0.0, 0.8]], 1.0).tolist()
     ([[1, 0]], [2])

@@ -15,7 +15,7 @@ from assay.hypotheses.scatter import ClassScatter, absorb_scatter, merge_scatter
 from assay.labels import Labels
 from assay.neighbours.geometry import NORMS, Geometry, root_of
 from assay.numerics import Floats
-from assay.params import Choice, Free, Param, Range
+from assay.params import Choice, Free, Range, param
 
 METRICS = ("minkowski", *NORMS, "mahalanobis", "quadratic")
 MATRICES = {"mahalanobis": ("V", "VI"), "quadratic": ("W",)}
@@ -37,18 +37,9 @@ def _matrices(value: Any) -> bool:
     return isinstance(value, Mapping) and all(isinstance(k, str) for k in value)
 
 
-METRIC_PARAMS: dict[str, Param] = {
-    "metric": Choice(options=METRICS, doc="how far rows are apart"),
-    "p": Range(
-        low=0, open_low=True, doc="the power of the Minkowski distance: 1 Manhattan, 2 Euclidean, inf Chebyshev"
-    ),
-    "metric_params": Free(
-        doc="V or VI (its inverse) of metric='mahalanobis', W of metric='quadratic'",
-        what="a dict such as {'W': matrix}",
-        words=(None,),
-        check=_matrices,
-    ),
-}
+METRIC = param("the distance by which rows are near or far", default="minkowski", check=Choice(METRICS))
+P = param("the power of the Minkowski distance: 1 Manhattan, 2 Euclidean, inf Chebyshev", default=2, check=Range(low=0, open_low=True))  # fmt: skip
+METRIC_PARAMS = param("V or VI (its inverse) of metric='mahalanobis', W of metric='quadratic'", default=None, check=Free("a dict such as {'W': matrix}", words=(None,), check=_matrices))  # fmt: skip
 
 
 def check_metric(model: Metric, d: int) -> None:

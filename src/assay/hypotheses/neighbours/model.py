@@ -6,7 +6,7 @@ A fit keeps rows that are in memory, and of rows that are read as a stream or li
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, ClassVar
 
@@ -21,7 +21,7 @@ from assay.errors import ModelFileError
 from assay.hypotheses.neighbours.asking import AT_A_TIME, Asking
 from assay.hypotheses.neighbours.choosing import Choosing
 from assay.hypotheses.neighbours.claims import claims_of
-from assay.hypotheses.neighbours.metrics import METRIC_PARAMS, check_metric, mahalanobis, plain_geometry
+from assay.hypotheses.neighbours.metrics import check_metric, mahalanobis, plain_geometry
 from assay.hypotheses.neighbours.neighbourhood import (
     Neighbourhood,
     neighbourhood_in_memory,
@@ -30,82 +30,60 @@ from assay.hypotheses.neighbours.neighbourhood import (
 from assay.hypotheses.neighbours.target import Survey, merge_surveys, some, survey_block
 from assay.labels import Labels
 from assay.layout import Layout
-from assay.learner import Fact, Step, Tensor
+from assay.learner import Fact, Step, Tensor, attribute
 from assay.learner.prospect import Features, Prospect
 from assay.learner.step import some_of
 from assay.neighbours.geometry import NORMS, Geometry
 from assay.numerics import Array, Floats
-from assay.params import N_JOBS, Choice, Param, Range
+from assay.params import Choice, Range, param
 from assay.store import Record
 
 PAIRS = 3e11  # rows · rows · (columns + 16) up to which a comparison tries brute force: a minute or so
 FEW_COLUMNS = 6  # in so few columns a tree finds neighbours among any number of rows
 
-SEARCH_PARAMS: dict[str, Param] = {
-    "algorithm": Choice(
-        options=("auto", "kd_tree", "brute"),
-        doc="how neighbours are found; all find the same, 'auto' measures which is faster",
-    ),
-    "leaf_size": Range(kind=int, low=1, doc="accepted for scikit-learn's sake: leaves hold 16 rows at most"),
-    **METRIC_PARAMS,
-    "n_jobs": N_JOBS,
-}
-NEIGHBOUR_PARAMS: dict[str, Param] = {
-    "n_neighbors": Range(kind=int, low=1, words=("auto",), doc="how many neighbours answer; 'auto': by leave-one-out"),
-    "weights": Choice(
-        options=("uniform", "distance"), doc="every neighbour counts alike, or in inverse proportion to its distance"
-    ),
-    **SEARCH_PARAMS,
-    "rule": Choice(
-        options=("best", "one-se"),
-        doc="of n_neighbors='auto': the least leave-one-out error, or the most neighbours within one standard error of it",
-    ),
-    "validation_rows": Range(
-        kind=int,
-        low=2,
-        words=(None,),
-        doc="of n_neighbors='auto': rows that are left out in turn, drawn evenly; None: all",
-    ),
-}
+ALGORITHM = param("how neighbours are found; all find the same, 'auto' measures which is faster", default="auto", check=Choice(("auto", "kd_tree", "brute")))  # fmt: skip
+LEAF_SIZE = param("accepted for scikit-learn's sake: leaves hold 16 rows at most", default=30, check=Range(int, low=1))
+WEIGHTS = param("every neighbour counts alike, or in inverse proportion to its distance", default="uniform", check=Choice(("uniform", "distance")))  # fmt: skip
+RULE = param("of n_neighbors='auto': the least leave-one-out error, or the most neighbours within one standard error of it", default="best", check=Choice(("best", "one-se")))  # fmt: skip
+VALIDATION_ROWS = param("of n_neighbors='auto': rows that are left out in turn, drawn evenly; None: all", default=None, check=Range(int, low=2, words=(None,)))  # fmt: skip
 GEOMETRY_LAYOUT: Layout = {
-    "rows_": Tensor(("n", "d")),
-    "weights_": Tensor(("n",), low=0, optional=True),
-    "map_": Tensor(("d", "r"), optional=True),
-    "centre_": Tensor(("d",), optional=True),
-    "scale_": Fact(float, low=0),
-}
+    "rows_": Tensor(("n", "d"), doc="the rows of the fit, among which neighbours are found"),
+    "weights_": Tensor(("n",), low=0, optional=True, doc="the votes of each row; None where all are 1"),
+    "map_": Tensor(("d", "r"), optional=True, doc="the matrix L of a metric ‖Lᵀ(x − z)‖, such as a Mahalanobis or learned one; None for other metrics"),
+    "centre_": Tensor(("d",), optional=True, doc="the point that is taken from rows before `map_`; None where there is none"),
+    "scale_": Fact(float, low=0, doc="a power of two that columns are taken times, so that no distance overflows"),
+}  # fmt: skip
 
 
 class NeighboursModel(Asking, Choosing):
     """Keep the rows, answer from the nearest. Subclasses say what the neighbours' targets make of a query."""
 
-    params: ClassVar[Mapping[str, Param]] = NEIGHBOUR_PARAMS
     layout: ClassVar[Layout] = {
         **GEOMETRY_LAYOUT,
-        "n_neighbors_": Fact(int, low=1),
-        "leave_one_out_": Tensor(("T",), low=0, optional=True),
-    }
+        "n_neighbors_": Fact(int, low=1, doc="the neighbours that answer: n_neighbors, or what 'auto' chose"),
+        "leave_one_out_": Tensor(("T",), low=0, optional=True, doc="of n_neighbors='auto': the leave-one-out error of 1, 2, … neighbours; else None"),
+    }  # fmt: skip
 
-    n_neighbors: int | str
-    weights: str
-    algorithm: str
-    leaf_size: int
-    metric: str
-    p: float
-    metric_params: Any
-    rule: str
-    validation_rows: int | None
+    n_neighbors: int | str = attribute()
+    weights: str = attribute()
+    algorithm: str = attribute()
+    leaf_size: int = attribute()
+    metric: str = attribute()
+    p: float = attribute()
+    metric_params: Any = attribute()
+    rule: str = attribute()
+    validation_rows: int | None = attribute()
 
-    rows_: Floats
-    weights_: Floats | None
-    map_: Floats | None
-    centre_: Floats | None
-    scale_: float
-    n_neighbors_: int
-    leave_one_out_: Floats | None
+    rows_: Floats = attribute()
+    weights_: Floats | None = attribute()
+    map_: Floats | None = attribute()
+    centre_: Floats | None = attribute()
+    scale_: float = attribute()
+    n_neighbors_: int = attribute()
+    leave_one_out_: Floats | None = attribute()
 
-    _far: Rows | None = None  # the rows of the fit where they are not in memory
-    _hood: Neighbourhood | None = None
+    _far: Rows | None = attribute(default=None)  # the rows of the fit where they are not in memory
+    _hood: Neighbourhood | None = attribute(default=None)
     step_word = "look"
 
     # --- taking part in a comparison --------------------------------------------------------------------------------
@@ -130,12 +108,12 @@ class NeighboursModel(Asking, Choosing):
 
     @property
     def effective_metric_(self) -> str:
-        """The metric by its name."""
+        """The name of the metric that was used."""
         return self.metric
 
     @property
     def n_samples_fit_(self) -> int:
-        """The rows of the fit."""
+        """The number of rows of the fit."""
         return self._rows_of_fit()
 
     # --- learning ---------------------------------------------------------------------------------------------------
@@ -212,7 +190,7 @@ class NeighboursModel(Asking, Choosing):
         norm = float(self.p) if self.metric == "minkowski" else NORMS.get(self.metric, 2.0)
         return Geometry(norm, self.map_, self.centre_, self.metric == "cosine", self.scale_)
 
-    _made: tuple[Claim, ...] | None = ()
+    _made: tuple[Claim, ...] | None = attribute(default=())
 
     @property  # type: ignore[override]
     def _claims(self) -> tuple[Claim, ...]:

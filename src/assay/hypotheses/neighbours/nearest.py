@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, NoReturn, Self
+from typing import Any, NoReturn, Self
 
 from assay.certify import Claim
 from assay.engines import Rows, engine_for
 from assay.engines.blas import one_thread_blas
-from assay.hypotheses.neighbours.model import SEARCH_PARAMS, NeighboursModel
+from assay.hypotheses.neighbours.metrics import METRIC, METRIC_PARAMS, P
+from assay.hypotheses.neighbours.model import ALGORITHM, LEAF_SIZE, NeighboursModel
 from assay.hypotheses.neighbours.target import Survey
 from assay.inputs import as_rows
+from assay.learner import attribute
 from assay.numerics import Array, Floats
-from assay.params import Param, Range, check_params
+from assay.params import N_JOBS, Range, check_params, param
 
 
 class NearestNeighbors(NeighboursModel):
@@ -20,40 +21,33 @@ class NearestNeighbors(NeighboursModel):
 
     Metrics are those of `KNeighborsClassifier`, but for "learned".
 
+    Certificate
+    -----------
+    None: nothing is learnt but the rows; `kneighbors` is exact for every metric and algorithm.
+
+    See Also
+    --------
+    KNeighborsClassifier : the class of the nearest rows.
+    KDTree : the tree that finds them.
+
+    Examples
+    --------
     >>> near = NearestNeighbors(n_neighbors=2).fit([[0.0, 0.0], [0.0, 1.0], [5.0, 5.0]])
     >>> near.kneighbors([[0.0, 0.8]])[1].tolist(), near.radius_neighbors([[0.0, 0.8]], 0.5)[1][0].tolist()
     ([[1, 0]], [1])
     """
 
     _kind = "neighbours"
-    params: ClassVar[Mapping[str, Param]] = {
-        "n_neighbors": Range(kind=int, low=1, doc="neighbours that are listed unless a call says otherwise"),
-        "radius": Range(low=0, doc="distance up to which neighbours are listed unless a call says otherwise"),
-        **SEARCH_PARAMS,
-    }
+    n_neighbors: int = param("neighbours that are listed unless a call says otherwise", default=5, check=Range(int, low=1))  # fmt: skip
+    radius: float = param("distance up to which neighbours are listed unless a call says otherwise", default=1.0, check=Range(low=0))  # fmt: skip
+    algorithm: str = ALGORITHM
+    leaf_size: int = LEAF_SIZE
+    metric: str = METRIC
+    p: float = P
+    metric_params: Any = METRIC_PARAMS
+    n_jobs: int | None = N_JOBS
 
-    def __init__(
-        self,
-        *,
-        n_neighbors: int = 5,
-        radius: float = 1.0,
-        algorithm: str = "auto",
-        leaf_size: int = 30,
-        metric: str = "minkowski",
-        p: float = 2,
-        metric_params: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
-
-    _number_: Floats
+    _number_: Floats = attribute()
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Keep the rows X; y is ignored."""

@@ -6,13 +6,15 @@ from typing import Any, ClassVar, Self
 
 from assay.engines import Block, Rows
 from assay.hypotheses.neighbours.leave_one_out import Curve, number_curves
-from assay.hypotheses.neighbours.model import NeighboursModel
+from assay.hypotheses.neighbours.metrics import METRIC, METRIC_PARAMS, P
+from assay.hypotheses.neighbours.model import ALGORITHM, LEAF_SIZE, RULE, VALIDATION_ROWS, WEIGHTS, NeighboursModel
 from assay.hypotheses.neighbours.neighbourhood import Neighbourhood
 from assay.hypotheses.neighbours.target import Survey
 from assay.layout import Layout
-from assay.learner import Regressor, Tensor
+from assay.learner import Regressor, Tensor, attribute
 from assay.neighbours.votes import mean_value
 from assay.numerics import Array, Floats
+from assay.params import N_JOBS, Range, param
 
 
 class KNeighborsRegressor(NeighboursModel, Regressor):
@@ -22,40 +24,41 @@ class KNeighborsRegressor(NeighboursModel, Regressor):
 
     Metrics, weights and `n_neighbors="auto"` are those of `KNeighborsClassifier`, but for "learned", which needs classes.
 
+    Certificate
+    -----------
+    The neighbours of rows drawn from the fit are just those that comparing with every row gives; the leave-one-out error of
+    n_neighbors='auto' is the least.
+
+    See Also
+    --------
+    KNeighborsClassifier : the same for classes.
+    NearestNeighbors : the neighbours alone.
+
+    Examples
+    --------
     >>> model = KNeighborsRegressor(n_neighbors=2).fit([[0.0], [1.0], [5.0]], [0.0, 1.0, 9.0])
     >>> model.predict([[0.4], [3.5]])
     array([0.5, 5. ])
     """
 
     name = "knn-regressor"
-    layout: ClassVar[Layout] = {**NeighboursModel.layout, "y_": Tensor(("n",))}
+    layout: ClassVar[Layout] = {
+        **NeighboursModel.layout,
+        "y_": Tensor(("n",), doc="the targets of the rows of the fit"),
+    }
 
-    def __init__(
-        self,
-        n_neighbors: int | str = 5,
-        *,
-        weights: str = "uniform",
-        algorithm: str = "auto",
-        leaf_size: int = 30,
-        p: float = 2,
-        metric: str = "minkowski",
-        metric_params: Any = None,
-        n_jobs: int | None = None,
-        rule: str = "best",
-        validation_rows: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.p = p
-        self.metric = metric
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
-        self.rule = rule
-        self.validation_rows = validation_rows
+    n_neighbors: int | str = param("how many neighbours answer; 'auto': by leave-one-out", default=5, kw_only=False, check=Range(int, low=1, words=("auto",)))  # fmt: skip
+    weights: str = WEIGHTS
+    algorithm: str = ALGORITHM
+    leaf_size: int = LEAF_SIZE
+    p: float = P
+    metric: str = METRIC
+    metric_params: Any = METRIC_PARAMS
+    n_jobs: int | None = N_JOBS
+    rule: str = RULE
+    validation_rows: int | None = VALIDATION_ROWS
 
-    y_: Floats
+    y_: Floats = attribute()
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Add rows, as if they had been there from the start."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,16 +10,16 @@ from assay.engines import Block, Engine, Rows
 from assay.errors import ModelFileError
 from assay.hypotheses.classes_there import refuse_absent, refuse_balanced, refuse_unlisted
 from assay.hypotheses.network.model import NO_PIECES, NetworkModel, takes_pieces
-from assay.hypotheses.network.parts import LAYOUT, PARAMS
+from assay.hypotheses.network.parts import DROPOUT, DTYPE, LAYOUT, MAX_SECONDS, OUTPUT_BIAS, STANDARDIZE
 from assay.hypotheses.network.survey import Survey
 from assay.labels import Labels, class_multipliers
 from assay.layout import Layout
-from assay.learner import Fact, Tensor
+from assay.learner import Fact, Tensor, attribute
 from assay.learner.available import OnlyIf
 from assay.learner.classifier import ProbableClassifier
 from assay.networks.plain import activated
 from assay.numerics import Array, Floats, log_softmax
-from assay.params import CLASS_WEIGHT, Choice, Param
+from assay.params import CLASS_WEIGHT, N_JOBS, Choice, param
 from assay.store import Record
 
 
@@ -45,6 +44,18 @@ class MLPClassifier(NetworkModel, ProbableClassifier):
     `max_seconds` end a fit with what it has. A weight of a row multiplies its loss; rows of weight 0 are in no batch. `partial_fit`
     goes through more rows once, standardised as the first ones were. Sparse rows are filled in with their zeros block by block.
 
+    Certificate
+    -----------
+    Back-propagation agrees with finite differences; training loss, training error and the length of the gradient are as stated.
+    Nothing is claimed about a least loss: the objective is not convex.
+
+    See Also
+    --------
+    MLPRegressor : the same for a number.
+    LogisticRegression : a network without hidden units.
+
+    Examples
+    --------
     >>> X, y = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], ["same", "same", "other", "other"]
     >>> model = MLPClassifier((8,), activation="tanh", solver="lbfgs").fit(X, y)
     >>> model.predict(X).tolist(), [W.shape for W in model.coefs_]
@@ -52,93 +63,28 @@ class MLPClassifier(NetworkModel, ProbableClassifier):
     """
 
     name = "mlp"
-    params: ClassVar[Mapping[str, Param]] = {
-        **PARAMS,
-        "loss": Choice(options=("log", "hinge", "squared"), doc="what a row costs; only 'log' has probabilities"),
-        "class_weight": CLASS_WEIGHT,
-    }
+    loss: str = param("what a row costs; only 'log' has probabilities", default="log", check=Choice(("log", "hinge", "squared")))  # fmt: skip
+    dropout: float = DROPOUT
+    dtype: str = DTYPE
+    output_bias: bool = OUTPUT_BIAS
+    standardize: bool = STANDARDIZE
+    class_weight: Any = CLASS_WEIGHT
+    max_seconds: float | None = MAX_SECONDS
+    n_jobs: int | None = N_JOBS
     layout: ClassVar[Layout] = {
         **LAYOUT,
-        "zero_one_curve_": Tensor(("e",), low=0, high=1),
-        "error_": Fact(float, low=0, optional=True),
-        "class_factor_": Tensor(("K",), low=0, optional=True),
-    }
+        "zero_one_curve_": Tensor(("e",), low=0, high=1, doc="the share of wrong answers in each of the e epochs, as seen before each step"),
+        "error_": Fact(float, low=0, optional=True, doc="the share of the rows of the fit that are answered wrongly; None after partial_fit"),
+        "class_factor_": Tensor(("K",), low=0, optional=True, doc="the factor of each class's rows, from class_weight; None where all are 1"),
+    }  # fmt: skip
 
-    loss: str
-    zero_one_curve_: Floats
-    error_: float | None
-    class_factor_: Floats | None
-
-    def __init__(
-        self,
-        hidden_layer_sizes: Any = (100,),
-        activation: str = "relu",
-        *,
-        solver: str = "adam",
-        alpha: float = 1e-4,
-        batch_size: Any = "auto",
-        learning_rate: str = "constant",
-        learning_rate_init: float = 1e-3,
-        power_t: float = 0.5,
-        max_iter: int = 200,
-        shuffle: bool = True,
-        random_state: int | None = None,
-        tol: float = 1e-4,
-        verbose: bool = False,
-        warm_start: bool = False,
-        momentum: float = 0.9,
-        nesterovs_momentum: bool = True,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        beta_1: float = 0.9,
-        beta_2: float = 0.999,
-        epsilon: float = 1e-8,
-        n_iter_no_change: int = 10,
-        max_fun: int = 15_000,
-        loss: str = "log",
-        dropout: float = 0.0,
-        dtype: str = "float32",
-        output_bias: bool = True,
-        standardize: bool = True,
-        class_weight: Any = None,
-        max_seconds: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.activation = activation
-        self.solver = solver
-        self.alpha = alpha
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.learning_rate_init = learning_rate_init
-        self.power_t = power_t
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.tol = tol
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.momentum = momentum
-        self.nesterovs_momentum = nesterovs_momentum
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.beta_1 = beta_1
-        self.beta_2 = beta_2
-        self.epsilon = epsilon
-        self.n_iter_no_change = n_iter_no_change
-        self.max_fun = max_fun
-        self.loss = loss
-        self.dropout = dropout
-        self.dtype = dtype
-        self.output_bias = output_bias
-        self.standardize = standardize
-        self.class_weight = class_weight
-        self.max_seconds = max_seconds
-        self.n_jobs = n_jobs
+    zero_one_curve_: Floats = attribute()
+    error_: float | None = attribute()
+    class_factor_: Floats | None = attribute()
 
     @property
     def out_activation_(self) -> str:
-        """What makes shares of the scores."""
+        """The function that makes probabilities of the scores."""
         self._check_fitted()
         if not _has_probabilities(self):
             return "identity"

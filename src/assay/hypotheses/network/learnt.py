@@ -16,6 +16,7 @@ from assay.hypotheses.network.parts import LAYOUT
 from assay.hypotheses.network.standard import Standard, count, unpacked
 from assay.inputs import refuse_non_finite, refuse_overflow
 from assay.layout import Layout
+from assay.learner import attribute
 from assay.learner.asked_claims import ClaimsWhenAsked
 from assay.networks import Layer, Shape
 from assay.numerics import Floats
@@ -28,29 +29,29 @@ class LearntNetwork(ClaimsWhenAsked):
     layout: ClassVar[Layout] = LAYOUT
     slow_rows: ClassVar[int | None] = 4096
 
-    solver: str
+    solver: str = attribute()
 
-    weights_: Floats
-    mean_: Floats
-    scale_: Floats
-    loss_curve_: Floats
-    validation_scores_: Floats | None
-    n_iter_: int
-    best_epoch_: int
-    kept_best_: bool | None
-    best_loss_: float | None
-    loss_: float | None
-    measured_: Floats | None
-    batch_: int
-    t_: int
-    rows_: int
-    weight_: float
-    converged_: bool
-    whole_: bool
-    memory_: Floats | None
-    batches_: int
+    weights_: Floats = attribute()
+    mean_: Floats = attribute()
+    scale_: Floats = attribute()
+    loss_curve_: Floats = attribute()
+    validation_scores_: Floats | None = attribute()
+    n_iter_: int = attribute()
+    best_epoch_: int = attribute()
+    kept_best_: bool | None = attribute()
+    best_loss_: float | None = attribute()
+    loss_: float | None = attribute()
+    measured_: Floats | None = attribute()
+    batch_: int = attribute()
+    t_: int = attribute()
+    rows_: int = attribute()
+    weight_: float = attribute()
+    converged_: bool = attribute()
+    whole_: bool = attribute()
+    memory_: Floats | None = attribute()
+    batches_: int = attribute()
 
-    _net: Net | None = None
+    _net: Net | None = attribute(default=None)
 
     # --- what subclasses say ----------------------------------------------------------------------------------------
 
@@ -117,13 +118,13 @@ class LearntNetwork(ClaimsWhenAsked):
 
     @property
     def n_layers_(self) -> int:
-        """Layers of units, inputs and outputs among them."""
+        """The number of layers of units, inputs and outputs among them."""
         self._check_fitted()
         return len(self._shape().widths)
 
     @property
     def n_outputs_(self) -> int:
-        """Units of the last layer."""
+        """The number of units of the last layer."""
         self._check_fitted()
         return self._shape().widths[-1]
 

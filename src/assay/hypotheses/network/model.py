@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from assay.hypotheses.network.beginning import earlier_layers, first_layers, sta
 from assay.hypotheses.network.epochs import Epoch, Epochs
 from assay.hypotheses.network.learnt import LearntNetwork
 from assay.hypotheses.network.measure import measure
-from assay.hypotheses.network.parts import PARAMS
+from assay.hypotheses.network.parts import Sizes, are_sizes
 from assay.hypotheses.network.plan import Plan
 from assay.hypotheses.network.saying import Progress, warn_at_end, warn_of_long_steps, warn_of_what_is_left_out
 from assay.hypotheses.network.standard import Standard, count, packed, unpacked
@@ -24,13 +25,13 @@ from assay.hypotheses.network.task import Task
 from assay.hypotheses.network.walks import walk_of
 from assay.hypotheses.network.whole_batch import WholeBatch
 from assay.labels import Labels
-from assay.learner import Step
+from assay.learner import Step, attribute
 from assay.learner.prospect import Features, Prospect
 from assay.learner.step import shown_of, some_of
 from assay.learner.stopping import Stopping
-from assay.networks import Layer
+from assay.networks import ACTIVATIONS, Layer
 from assay.numerics import Floats
-from assay.params import Param
+from assay.params import Choice, Range, param
 
 USUAL_BATCH = 200
 NO_PIECES = "solver='lbfgs' needs all rows at once: use solver='adam' or 'sgd'"
@@ -56,30 +57,45 @@ class Work:
 class NetworkModel(LearntNetwork):
     """A network and how it learns: one epoch of mini-batches after another, or all rows at once."""
 
-    params: ClassVar[Mapping[str, Param]] = PARAMS
     takes_sparse, fills_sparse = True, True
     ends_by_itself = False  # an epoch more may always make the loss less
 
-    hidden_layer_sizes: Any
-    activation: str
-    solver: str
-    alpha: float
-    batch_size: Any
-    max_iter: int
-    max_fun: int
-    learning_rate_init: float
-    early_stopping: bool
-    validation_fraction: float
-    random_state: int | None
-    warm_start: bool
-    verbose: bool
-    dtype: str
-    output_bias: bool
-    standardize: bool
-    max_seconds: float | None
+    hidden_layer_sizes: Any = param(
+        "units of each hidden layer; none: a linear model",
+        default=(100,),
+        kw_only=False,
+        check=Sizes("a list of whole numbers ≥ 1, one a layer, such as (20, 10)", check=are_sizes),
+    )
+    activation: str = param("the function φ that a hidden unit applies to its weighted sum", default="relu", kw_only=False, check=Choice(ACTIVATIONS))  # fmt: skip
+    solver: str = param("mini-batches by Adam or plain descent; or all rows at once (small data)", default="adam", check=Choice(("adam", "sgd", "lbfgs")))  # fmt: skip
+    alpha: float = param("strength of ½‖W‖², of the weights of standardised columns", default=1e-4, check=Range(low=0, high=math.inf, open_high=True))  # fmt: skip
+    batch_size: Any = param("rows of a mini-batch; 'auto': 200, or all where they are fewer", default="auto", check=Range(int, low=1, words=("auto",)))  # fmt: skip
+    learning_rate: str = param("of solver='sgd': as given, falling with the rows seen, or a fifth whenever the loss stays", default="constant", check=Choice(("constant", "invscaling", "adaptive")))  # fmt: skip
+    learning_rate_init: float = param("how far a step goes at first", default=1e-3, check=Range(low=0, open_low=True, high=math.inf, open_high=True))  # fmt: skip
+    power_t: float = param("of learning_rate='invscaling': rate / (rows seen)^power_t", default=0.5, check=Range())
+    max_iter: int = param("most epochs (solver='lbfgs': steps)", default=200, check=Range(int, low=1))
+    shuffle: bool = param("visit the rows of each block in a new order in each epoch", default=True)
+    random_state: int | None = param("seed of first weights, orders and dropout; None: 0", default=None, check=Range(int, low=0, words=(None,)))  # fmt: skip
+    tol: float = param("a loss that falls by less for n_iter_no_change epochs ends the fit (lbfgs: the greatest slope)", default=1e-4, check=Range(low=0))  # fmt: skip
+    verbose: bool = param("say a line a second on standard error: epoch, loss, time left", default=False)
+    warm_start: bool = param("begin at the weights of the fit before", default=False)
+    momentum: float = param("of solver='sgd': share of the last step that is kept", default=0.9, check=Range(low=0, high=1))  # fmt: skip
+    nesterovs_momentum: bool = param("of solver='sgd': look ahead by the momentum", default=True)
+    early_stopping: bool = param("hold rows out, end when they are answered no better, and keep the best epoch's weights", default=False)  # fmt: skip
+    validation_fraction: float = param("of early_stopping: the share of rows held out", default=0.1, check=Range(low=0, open_low=True, high=1, open_high=True))  # fmt: skip
+    beta_1: float = param("of solver='adam': memory of the mean slope", default=0.9, check=Range(low=0, high=1, open_high=True))  # fmt: skip
+    beta_2: float = param("of solver='adam': memory of the mean squared slope", default=0.999, check=Range(low=0, high=1, open_high=True))  # fmt: skip
+    epsilon: float = param("of solver='adam': added to the root of the mean squared slope", default=1e-8, check=Range(low=0, open_low=True, high=math.inf, open_high=True))  # fmt: skip
+    n_iter_no_change: int = param("epochs without improvement after which the fit ends", default=10, check=Range(int, low=1))  # fmt: skip
+    max_fun: int = param("of solver='lbfgs': most looks at all rows", default=15_000, check=Range(int, low=1))
 
-    on_progress: Callable[[str], None] | None = None  # hears a line a second or so of a long fit
-    _before: Any = None  # the fit to go on with
+    dtype: str = attribute()
+    output_bias: bool = attribute()
+    standardize: bool = attribute()
+    max_seconds: float | None = attribute()
+
+    on_progress: Callable[[str], None] | None = attribute(default=None)  # hears a line a second or so of a long fit
+    _before: Any = attribute(default=None)  # the fit to go on with
     _in_pieces = False
     step_word = "epoch"
 

@@ -25,7 +25,7 @@ class Explained(TreeModel):
 
     @property
     def feature_importances_(self) -> Floats:
-        """Of each column the share of its splits in all that splits gained (mean over trees), adding up to one, as in scikit-learn.
+        """Of each column the share of its splits in all that splits gained (mean over trees), adding up to one, as in scikit-learn; (d,).
 
         It is biased: it is counted on the training rows, so a column of noise with many values gains too, the more so in deep trees,
         and of columns that say the same one may get all. To judge columns use `oob_importance` of forests, or permutation

@@ -16,6 +16,7 @@ from assay.hypotheses.trees.shape import TreeShape
 from assay.hypotheses.trees.survey import survey
 from assay.inputs import as_regression_target, as_rows
 from assay.labels import Labels, class_multipliers
+from assay.learner import attribute
 from assay.numerics import Array
 from assay.params import defaults
 
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 class ExplainedForest(Explained):
     """What a forest tells."""
 
-    random_splits: bool = False
-    rows_: int
+    random_splits: bool = attribute(default=False)
+    rows_: int = attribute()
 
     def tree(self, number: int) -> _OneTree:
         """Tree `number` of the forest as a decision tree of its own, which answers, draws and explains itself."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from copy import deepcopy
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -27,13 +28,33 @@ from assay.hypotheses.trees.quantiles import (
     more_members,
     quantiles_at,
 )
-from assay.hypotheses.trees.settings import FOREST, SHARED, TOO_WIDE
+from assay.hypotheses.trees.settings import (
+    BINS,
+    BOOTSTRAP,
+    CATEGORICAL_FEATURES,
+    CCP_ALPHA,
+    MAX_DEPTH,
+    MAX_FEATURES,
+    MAX_LEAF_NODES,
+    MAX_SAMPLES,
+    MIN_IMPURITY_DECREASE,
+    MIN_SAMPLES_LEAF,
+    MIN_SAMPLES_SPLIT,
+    MIN_WEIGHT_FRACTION_LEAF,
+    MONOTONIC_CST,
+    OOB_SCORE,
+    RANDOM_STATE,
+    TOO_WIDE,
+    TREES,
+    VERBOSE,
+    WARM_START,
+)
 from assay.layout import Fact, Layout, Tensor
-from assay.learner import Step
+from assay.learner import Step, attribute
 from assay.learner.prospect import Features, Prospect
 from assay.learner.step import shown_of, some_of
 from assay.numerics import Array, Floats
-from assay.params import CLASS_WEIGHT, Choice, Flag, Param
+from assay.params import CLASS_WEIGHT, N_JOBS, Choice, param
 from assay.store import Record
 
 if TYPE_CHECKING:
@@ -43,15 +64,15 @@ if TYPE_CHECKING:
 
 GROUP, LEAST, ENOUGH = 20, 60, 1000  # trees added at a time, at least, at most where their number is "auto"
 PARTS: Layout = {
-    "weight_": Fact(float, low=0),
-    "rows_": Fact(int, low=1),
-    "oob_loss_": Fact(float, low=0, optional=True),
-    "oob_error_of_loss_": Fact(float, low=0, optional=True),
-    "oob_rows_": Fact(int, low=0, optional=True),
-    "oob_curve_": Tensor(("g", 2), low=0, optional=True),
-    "gain_": Tensor(("S",), optional=True),  # what each split gained, where its leaves do not tell
+    "weight_": Fact(float, low=0, doc="the total weight of the rows of the fit"),
+    "rows_": Fact(int, low=1, doc="the number of rows of the fit"),
+    "oob_loss_": Fact(float, low=0, optional=True, doc="the out-of-bag error: of rows judged only by trees that did not see them; absent where no row was left out"),
+    "oob_error_of_loss_": Fact(float, low=0, optional=True, doc="the standard error of the out-of-bag error, were rows judged independently"),
+    "oob_rows_": Fact(int, low=0, optional=True, doc="the number of rows that some tree did not see"),
+    "oob_curve_": Tensor(("g", 2), low=0, optional=True, doc="of n_estimators='auto': numbers of trees and the out-of-bag error at each"),
+    "gain_": Tensor(("S",), optional=True, doc="what each split gained, where the leaves do not tell; else None"),
     **OF_FORESTS,
-}
+}  # fmt: skip
 
 
 FEW_ROWS = 1000  # below, a search for the size of leaves costs more than it brings
@@ -84,15 +105,15 @@ class Forest(ExplainedForest):
     slow_rows = 2500
     step_word = "tree"
 
-    n_estimators: int | str
-    criterion: str
-    bootstrap: bool
-    max_samples: Any
-    oob_score: bool
-    warm_start: bool
-    max_leaf_nodes: int | None
-    ccp_alpha: float
-    quantiles: bool = False
+    n_estimators: int | str = attribute()
+    criterion: str = attribute()
+    bootstrap: bool = attribute()
+    max_samples: Any = attribute()
+    oob_score: bool = attribute()
+    warm_start: bool = attribute()
+    max_leaf_nodes: int | None = attribute()
+    ccp_alpha: float = attribute()
+    quantiles: bool = attribute(default=False)
 
     @property
     def depends_on_order(self) -> bool:
@@ -215,19 +236,30 @@ class ClassForest(Forest, TreeClassifier):
     """Forests of classes."""
 
     layout: ClassVar[Layout] = {**TreeClassifier.layout, **PARTS}
-    params: ClassVar[Mapping[str, Param]] = {
-        **FOREST,
-        "criterion": Choice(
-            options=("gini", "entropy", "log_loss"), doc="impurity u; 'entropy' is that of the lecture notes"
-        ),
-        "voting": Choice(
-            options=("soft", "majority"),
-            doc="mean of the leaves' shares, or the share of trees as in the lecture notes",
-        ),
-        **SHARED,
-        "class_weight": CLASS_WEIGHT,
-    }
-    voting: str
+    n_estimators: int | str = param("the number of trees; 'auto': until the out-of-bag error no longer falls", default=100, kw_only=False, check=TREES)  # fmt: skip
+    criterion: str = param("impurity u; 'entropy' is that of the lecture notes", default="gini", check=Choice(("gini", "entropy", "log_loss")))  # fmt: skip
+    oob_decision_function_: Floats = attribute("the probabilities of each class for each row, from the trees that did not see the row; of shape (n_rows, n_classes)")  # fmt: skip
+    oob_score_: float = attribute("the out-of-bag accuracy, 1 − oob_loss_")
+    voting: str = param("mean of the leaves' shares, or the share of trees as in the lecture notes", default="soft", check=Choice(("soft", "majority")))  # fmt: skip
+    max_depth: int | None = MAX_DEPTH
+    min_samples_split: Any = MIN_SAMPLES_SPLIT
+    min_samples_leaf: Any = MIN_SAMPLES_LEAF
+    min_weight_fraction_leaf: float = MIN_WEIGHT_FRACTION_LEAF
+    max_features: Any = MAX_FEATURES
+    max_leaf_nodes: int | None = MAX_LEAF_NODES
+    min_impurity_decrease: float = MIN_IMPURITY_DECREASE
+    bootstrap: bool = BOOTSTRAP
+    oob_score: bool = OOB_SCORE
+    n_jobs: int | None = N_JOBS
+    random_state: int | None = RANDOM_STATE
+    verbose: int = VERBOSE
+    warm_start: bool = WARM_START
+    class_weight: Any = CLASS_WEIGHT
+    ccp_alpha: float = CCP_ALPHA
+    max_samples: Any = MAX_SAMPLES
+    monotonic_cst: Any = MONOTONIC_CST
+    bins: Any = BINS
+    categorical_features: Any = CATEGORICAL_FEATURES
 
     def _keep_answers(self, bag: Bagged) -> None:
         self.oob_decision_function_ = bag.answers()
@@ -252,12 +284,29 @@ class NumberForest(Forest, TreeRegressor):
     """Forests of numbers."""
 
     layout: ClassVar[Layout] = {**TreeRegressor.layout, **PARTS, **QUANTILES}
-    params: ClassVar[Mapping[str, Param]] = {
-        **FOREST,
-        "criterion": Choice(options=("squared_error", "absolute_error", "poisson"), doc="what a split makes small"),
-        **SHARED,
-        "quantiles": Flag(doc="keep which rows are in which leaf, for predict_quantiles"),
-    }
+    n_estimators: int | str = param("the number of trees; 'auto': until the out-of-bag error no longer falls", default=100, kw_only=False, check=TREES)  # fmt: skip
+    criterion: str = param("the error that a split makes small: squared, absolute, or the Poisson deviance", default="squared_error", check=Choice(("squared_error", "absolute_error", "poisson")))  # fmt: skip
+    max_depth: int | None = MAX_DEPTH
+    min_samples_split: Any = MIN_SAMPLES_SPLIT
+    min_samples_leaf: Any = MIN_SAMPLES_LEAF
+    min_weight_fraction_leaf: float = MIN_WEIGHT_FRACTION_LEAF
+    max_features: Any = replace(MAX_FEATURES, default=1.0)
+    max_leaf_nodes: int | None = MAX_LEAF_NODES
+    min_impurity_decrease: float = MIN_IMPURITY_DECREASE
+    bootstrap: bool = BOOTSTRAP
+    oob_score: bool = OOB_SCORE
+    n_jobs: int | None = N_JOBS
+    random_state: int | None = RANDOM_STATE
+    verbose: int = VERBOSE
+    warm_start: bool = WARM_START
+    ccp_alpha: float = CCP_ALPHA
+    max_samples: Any = MAX_SAMPLES
+    monotonic_cst: Any = MONOTONIC_CST
+    bins: Any = BINS
+    categorical_features: Any = CATEGORICAL_FEATURES
+    oob_prediction_: Floats = attribute("the answer for each row from the trees that did not see it, of shape (n_rows,)")  # fmt: skip
+    oob_score_: float = attribute("R² of the out-of-bag answers")
+    quantiles: bool = param("keep which rows are in which leaf, for predict_quantiles", default=False)
 
     def _keep_members(self, bag: Bagged, ground: Ground) -> None:
         before = self._members()

@@ -15,7 +15,7 @@ from assay.hypotheses.trees.walking import Walker
 from assay.inputs import refuse_non_finite
 from assay.labels import Labels
 from assay.layout import Layout
-from assay.learner import Learner, Regressor, Tensor
+from assay.learner import Learner, Regressor, Tensor, attribute
 from assay.learner.classifier import ProbableClassifier
 from assay.numerics import Array, Floats
 from assay.store import Record
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from assay.hypotheses.trees.ground import Ground
 
 LAYOUT: Layout = {
-    "feature_": Tensor(("N",), dtype="<i4"),
-    "cut_": Tensor(("S",), finite=False),
-    "missing_left_": Tensor(("S",), dtype="|u1", high=1),
-    "leaf_": Tensor(("L",), dtype="<u4"),
-    "sets_": Tensor(("Q", 4), dtype="<u8", optional=True),
-    "nodes_": Tensor(("T",), dtype="<i8", low=1),
-    "category_code_": Tensor(("c",), dtype="|u1", optional=True),
-    "missing_columns_": Tensor(("d",), dtype="|u1", high=1, optional=True),
-    "table_": Tensor(("R", "C")),
-}
+    "feature_": Tensor(("N",), dtype="<i4", doc="of each of the N nodes of all trees the column that it asks about; −1: a leaf, −2 − j: categories of column j"),
+    "cut_": Tensor(("S",), finite=False, doc="the threshold of each split: rows up to it go left"),
+    "missing_left_": Tensor(("S",), dtype="|u1", high=1, doc="1 for each split that sends missing values left"),
+    "leaf_": Tensor(("L",), dtype="<u4", doc="of each leaf the row of `table_` that it answers with"),
+    "sets_": Tensor(("Q", 4), dtype="<u8", optional=True, doc="of each split by categories the set of those that go left, as 256 bits; None without such splits"),
+    "nodes_": Tensor(("T",), dtype="<i8", low=1, doc="the number of nodes of each tree"),
+    "category_code_": Tensor(("c",), dtype="|u1", optional=True, doc="the codes that the categories of all columns have inside the trees; None without categories"),
+    "missing_columns_": Tensor(("d",), dtype="|u1", high=1, optional=True, doc="1 for each column that had missing values at the fit; None where none had"),
+    "table_": Tensor(("R", "C"), doc="what leaves hold"),
+}  # fmt: skip
 Made = TypeVar("Made")
 NO_SETS = np.zeros((0, 4), dtype=np.uint64)
 
@@ -58,18 +58,18 @@ class TreeModel(Learner):
     takes_missing = True
     takes_categories = True
 
-    feature_: Array
-    cut_: Floats
-    missing_left_: Array
-    leaf_: Array
-    sets_: Array | None
-    nodes_: Array
-    table_: Floats
-    category_code_: Array | None
-    missing_columns_: Array | None  # 1 where values were missing at the fit
+    feature_: Array = attribute()
+    cut_: Floats = attribute()
+    missing_left_: Array = attribute()
+    leaf_: Array = attribute()
+    sets_: Array | None = attribute()
+    nodes_: Array = attribute()
+    table_: Floats = attribute()
+    category_code_: Array | None = attribute()
+    missing_columns_: Array | None = attribute()
 
-    categorical_features: Any
-    random_state: int | None
+    categorical_features: Any = attribute()
+    random_state: int | None = attribute()
 
     def _keep_trees(self, trees: Trees, ground: Ground) -> None:
         self._keep_parts(trees)
@@ -84,7 +84,9 @@ class TreeModel(Learner):
     def _keep_parts(self, trees: Trees) -> None:
         vars(self).update(parts_of(trees))
 
-    _made: dict[str, Any]  # from the learnt parts, when first needed; no attributes, which answering must not add
+    _made: dict[str, Any] = (
+        attribute()
+    )  # from the learnt parts, when first needed; no attributes, which answering must not add
 
     def _drop_caches(self) -> None:
         self._made = {}
@@ -191,7 +193,10 @@ class TreeModel(Learner):
 class TreeClassifier(TreeModel, ProbableClassifier):
     """Trees whose leaves hold the weight of each class."""
 
-    layout: ClassVar[Layout] = {**LAYOUT, "table_": Tensor(("R", "K"), low=0, high=1e200)}
+    layout: ClassVar[Layout] = {
+        **LAYOUT,
+        "table_": Tensor(("R", "K"), low=0, high=1e200, doc="what leaves hold: the weight of each class among the rows that reached them"),
+    }  # fmt: skip
 
     @property
     def _shares(self) -> Floats:
@@ -233,7 +238,10 @@ class TreeClassifier(TreeModel, ProbableClassifier):
 class TreeRegressor(TreeModel, Regressor):
     """Trees whose leaves hold an answer and the weight of their rows."""
 
-    layout: ClassVar[Layout] = {**LAYOUT, "table_": Tensor(("R", 2))}
+    layout: ClassVar[Layout] = {
+        **LAYOUT,
+        "table_": Tensor(("R", 2), doc="what leaves hold: weight and answer of the rows that reached them"),
+    }
     class_weight: ClassVar[None] = None
 
     def _check_table(self) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from assay.errors import ParameterError
 from assay.numerics import Array
-from assay.params import N_JOBS, Choice, Flag, Free, Param, Range
+from assay.params import Choice, Free, Range, param
 
 UNLIMITED = 1 << 40
 TOO_WIDE = "the words of a text are thousands of sparse columns, and trees take dense ones"
@@ -43,78 +43,48 @@ def _columns(value: Any) -> bool:
     return plain and all(isinstance(v, str | Integral) for v in value)
 
 
-SHARED: Mapping[str, Param] = {
-    "max_depth": Range(kind=int, low=1, words=(None,), doc="most splits on the way to a leaf; None: no limit"),
-    "min_samples_split": Free(
-        what="a whole number ≥ 2, or a share in (0, 1]",
-        check=_count_or_share(2),
-        doc="least rows of a node that is split",
-    ),
-    "min_samples_leaf": Free(
-        what="a whole number ≥ 1, or a share in (0, 1]", check=_count_or_share(1), doc="least rows of a leaf"
-    ),
-    "min_weight_fraction_leaf": Range(low=0, high=0.5, doc="least share of the weight in a leaf"),
-    "max_features": Free(
-        what="a whole number ≥ 1, or a share in (0, 1]",
-        words=("sqrt", "log2", None),
-        check=_count_or_share(1),
-        doc="columns that are tried at a node; None: all",
-    ),
-    "max_leaf_nodes": Range(kind=int, low=2, words=(None,), doc="most leaves: the splits that gain most are kept"),
-    "min_impurity_decrease": Range(low=0, doc="least gain of a split, times the node's share of the weight"),
-    "bins": Range(
-        kind=int,
-        low=2,
-        high=255,
-        words=("auto", "exact"),
-        doc="'exact': all thresholds are tried; a number: those between so many quantile bins; 'auto': exact up to 65 024 rows",
-    ),
-    "categorical_features": Free(
-        what="a list of columns, by name or number",
-        words=(None,),
-        check=_columns,
-        doc="columns of whole numbers 0 … 254 that name categories; columns of text always do",
-    ),
-    "monotonic_cst": Free(
-        what="a list with 1, 0 or −1 for each column, or a dict {column: 1 or −1}",
-        words=(None,),
-        check=_trends,
-        doc="columns with which the answer must not fall (1) or not rise (−1)",
-    ),
-    "random_state": Range(kind=int, low=0, words=(None,), doc="seed of what is drawn at random; None: 0"),
-    "ccp_alpha": Range(low=0, doc="prune splits that gain less than this for each leaf"),
-    "n_jobs": N_JOBS,
-}
-CUT: Mapping[str, Param] = {
-    "ccp_alpha": Range(
-        low=0,
-        words=("cv",),
-        doc="prune splits that gain less than this for each leaf; 'cv': chosen by cross-validation",
-    ),
-    "folds": Range(kind=int, low=2, doc="folds of ccp_alpha='cv'"),
-}
-SPLITTER = Choice(options=("best", "random"), doc="the best threshold of each column, or a random one")
-BOOTSTRAP = Flag(doc="draw each tree's rows with replacement; otherwise without")
+MAX_DEPTH = param("most splits on the way to a leaf; None: no limit", default=None, check=Range(int, low=1, words=(None,)))  # fmt: skip
+MIN_SAMPLES_SPLIT = param("least rows of a node that is split; smaller nodes become leaves", default=2, check=Free("a whole number ≥ 2, or a share in (0, 1]", check=_count_or_share(2)))  # fmt: skip
+MIN_SAMPLES_LEAF = param("least rows of a leaf: splits that would leave fewer on a side are not made", default=1, check=Free("a whole number ≥ 1, or a share in (0, 1]", check=_count_or_share(1)))  # fmt: skip
+MIN_WEIGHT_FRACTION_LEAF = param("least share of the weight of all rows in a leaf", default=0.0, check=Range(low=0, high=0.5))  # fmt: skip
+MAX_FEATURES = param("columns that are tried at a node; None: all", default="sqrt", check=Free("a whole number ≥ 1, or a share in (0, 1]", words=("sqrt", "log2", None), check=_count_or_share(1)))  # fmt: skip
+MAX_LEAF_NODES = param("most leaves: the splits that gain most are kept", default=None, check=Range(int, low=2, words=(None,)))  # fmt: skip
+MIN_IMPURITY_DECREASE = param("least gain of a split, times the node's share of the weight", default=0.0, check=Range(low=0))  # fmt: skip
+BINS = param(
+    "'exact': all thresholds are tried; a number: those between so many quantile bins; 'auto': exact up to 65 024 rows",
+    default="auto",
+    check=Range(int, low=2, high=255, words=("auto", "exact")),
+)
+CATEGORICAL_FEATURES = param(
+    "columns of whole numbers 0 … 254 that name categories; columns of text always do",
+    default=None,
+    check=Free("a list of columns, by name or number", words=(None,), check=_columns),
+)
+MONOTONIC_CST = param(
+    "columns with which the answer must not fall (1) or not rise (−1)",
+    default=None,
+    check=Free("a list with 1, 0 or −1 for each column, or a dict {column: 1 or −1}", words=(None,), check=_trends),
+)
+RANDOM_STATE = param("seed of what is drawn at random; None: 0", default=None, check=Range(int, low=0, words=(None,)))
+CCP_ALPHA = param("prune splits that gain less than this for each leaf", default=0.0, check=Range(low=0))
+PRUNING_ALPHA = param("prune splits that gain less than this for each leaf; 'cv': chosen by cross-validation", default=0.0, check=Range(low=0, words=("cv",)))  # fmt: skip
+FOLDS = param("parts into which ccp_alpha='cv' cuts the rows, to leave out each in turn", default=5, check=Range(int, low=2))  # fmt: skip
+SPLITTER = param("the best threshold of each column, or a random one", default="best", check=Choice(("best", "random")))
+BOOTSTRAP = param("draw each tree's rows with replacement; otherwise without", default=True)
 MOST_TREES = 100_000
-FOREST: Mapping[str, Param] = {
-    "n_estimators": Range(
-        kind=int,
-        low=1,
-        high=MOST_TREES,
-        words=("auto",),
-        doc="trees; 'auto': until the out-of-bag error no longer falls",
-    ),
-    "bootstrap": BOOTSTRAP,
-    "max_samples": Free(
-        what="a whole number ≥ 1, or a share > 0",
+TREES = Range(int, low=1, high=MOST_TREES, words=("auto",))
+MAX_SAMPLES = param(
+    "m, the rows drawn for each tree; None: as many as there are",
+    default=None,
+    check=Free(
+        "a whole number ≥ 1, or a share > 0",
         words=(None,),
         check=lambda v: isinstance(v, int | float | np.number) and not isinstance(v, bool) and bool(0 < v < np.inf),
-        doc="m, the rows drawn for each tree; None: as many as there are",
     ),
-    "oob_score": Flag(doc="judge each row by the trees that did not see it"),
-    "warm_start": Flag(doc="keep the trees of the fit before and add to them"),
-    "verbose": Range(kind=int, low=0, doc="accepted for scikit-learn's sake"),
-}
+)
+OOB_SCORE = param("judge each row by the trees that did not see it", default=True)
+WARM_START = param("keep the trees of the fit before and add to them", default=False)
+VERBOSE = param("accepted for scikit-learn's sake; it changes nothing", default=0, check=Range(int, low=0))
 
 
 def columns_asked(asked: Any, d: int, name: str) -> int:
