@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -82,3 +83,14 @@ def server():
         pytest.skip(message)
     with postgres.running(programs) as running:
         yield running
+
+
+def _children() -> set[str]:
+    return set(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())
+
+
+@pytest.fixture
+def children_left() -> Callable[[], set[str]]:
+    """A function that tells which processes this one has started since the test began and not seen end; browsers of other tests do not count."""
+    before = _children()
+    return lambda: _children() - before

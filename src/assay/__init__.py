@@ -8,6 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from assay import select as _select
 from assay._version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -92,6 +93,15 @@ _ELSEWHERE = {
     "schema": "assay.tables.description.describe",
 }
 _FOLDERS = ("assess", "plots", "report")
+
+
+def _write_report(comparison: Any, path: Any) -> None:
+    from assay.report import write_report
+
+    write_report(comparison, path)
+
+
+_select.write_report = _write_report  # what `Comparison.report` calls
 
 
 def __getattr__(name: str) -> Any:

@@ -133,12 +133,12 @@ def test_a_budget_is_kept(monkeypatch, table):
 
 def test_an_interrupt_during_the_rungs_ends_the_comparison(monkeypatch, table):
     """Nothing is finished then that could be kept."""
+    from assay.processes.supervisor import Outcome
     from assay.select import budget
-    from assay.select.running import Outcome
 
     def interrupted(tasks, **_):
         yield from (Outcome(task.key, "interrupted", None, "Stopped by SIGTERM.") for task in tasks)
 
-    monkeypatch.setattr(budget, "run_tasks", interrupted)
+    monkeypatch.setattr(budget, "run_jobs", interrupted)
     with pytest.raises(KeyboardInterrupt, match="SIGTERM"):
         compare(table, "y", models=["baseline", "lda"], budget=30.0)

@@ -111,7 +111,7 @@ def command(
         fitted, measured = fit_and_measure(model, wants, source, schema, _present(split), facts)
     save(fitted, out)
     _report(shell, fitted, {"model": name, "data": masked(data), "target": target, "out": out, **measured})
-    ended = fitted.model_._provenance.get("ended")
+    ended = fitted.model_.provenance_.get("ended")
     if ended in ENDED:
         shell.note(f"the fit was ended ({ended}): the model holds the best of what was found until then")
         return ENDED[ended]

@@ -147,6 +147,23 @@ class Learner(Tunable):
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else tuple(names)
 
+    # --- what others may ask of a fit ---------------------------------------------------------------------------------
+
+    @property
+    def provenance_(self) -> Mapping[str, Any]:
+        """Where the fit comes from: the fingerprint of its rows, the target, the split, and why it ended early if it did."""
+        return self._provenance
+
+    @property
+    def fitted_params_(self) -> Mapping[str, Any]:
+        """The hyper-parameters of the fit, whatever `set_params` did since."""
+        return self._fitted_with
+
+    @property
+    def categories_(self) -> tuple[tuple[str, ...] | None, ...] | None:
+        """The categories of each column at the fit, None for a column of numbers; None where all are numbers."""
+        return self._categories
+
     # --- states on the way --------------------------------------------------------------------------------------------
 
     step_word: ClassVar[str] = "rows"  # what one step of `steps` is, with the default hyper-parameters

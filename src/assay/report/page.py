@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from assay.engines.threads import worker_count
+from assay.processes.supervisor import Job, run_jobs
 from assay.report.look import CSS
 from assay.report.markup import Html, anchor, el, items, join
 from assay.report.model import model_section
@@ -13,7 +14,6 @@ from assay.report.reproduce import reproduce_section
 from assay.report.wording import alone, place
 from assay.select.comparison import Comparison
 from assay.select.details import details
-from assay.select.isolation import Task, run_tasks
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
@@ -50,8 +50,8 @@ def model_pages(comparison: Comparison) -> list[Html]:
     workers = min(worker_count(), len(names))
     if workers < 2:
         return [_model_page(comparison, name) for name in names]
-    tasks = [Task(name, partial(_model_page, comparison, name), 1) for name in names]
-    found = {outcome.key: outcome for outcome in run_tasks(tasks, workers=workers)}
+    jobs = [Job(name, partial(_model_page, comparison, name), 1) for name in names]
+    found = {outcome.key: outcome for outcome in run_jobs(jobs, workers=workers)}
     if any(outcome.state == "interrupted" for outcome in found.values()):
         raise KeyboardInterrupt
     done = {

@@ -20,9 +20,9 @@ from assay.engines import engine_for
 from assay.engines.threads import worker_count
 from assay.errors import DataError
 from assay.numerics import Array, Floats
+from assay.processes.supervisor import Job, run_jobs
 from assay.select.entrants import Entrant
 from assay.select.halving import kept
-from assay.select.isolation import Task, run_tasks
 from assay.select.row_losses import Answers, row_losses
 from assay.select.splits import Resampling, Split, make_splits
 from assay.select.trial import learnable, learnt, quietly
@@ -126,8 +126,8 @@ def _rung_split(work: Work, common: Array, share: float) -> Split | None:
 def _after_rung(
     entrants: list[Entrant], work: Work, split: Split, share: float, limits: Mapping[str, Any]
 ) -> tuple[list[Entrant], list[tuple[str, str]]]:
-    tasks = [Task(e.name, Rung(work, e, e.settings(), split), 1) for e in entrants]
-    outcomes = {o.key: o for o in run_tasks(tasks, **limits)}
+    jobs = [Job(e.name, Rung(work, e, e.settings(), split), 1) for e in entrants]
+    outcomes = {o.key: o for o in run_jobs(jobs, **limits)}
     stopped = [o.message for o in outcomes.values() if o.state == "interrupted"]
     if stopped:  # nothing is finished yet that could be kept
         raise KeyboardInterrupt(stopped[0])

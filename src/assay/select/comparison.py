@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from assay import select
 from assay.assess import BayesBracket, PairedTest, Score, Worry
 from assay.errors import ParameterError, nearest
 from assay.numerics import Array, Floats
@@ -193,9 +194,7 @@ class Comparison:
 
     def report(self, path: str | Path) -> None:
         """Write the report: one HTML file that needs nothing else."""
-        from importlib import import_module
-
-        import_module("assay.report").write_report(self, path)  # the report stands above this layer
+        select.write_report(self, path)
 
     def ranking(self) -> list[dict[str, Any]]:
         """One dict a model, the best first; a frame library makes a table of it."""

@@ -107,7 +107,7 @@ def recount(model: TableModel, claim: Claim, engine: Engine, raw: Rows) -> tuple
     w = claim.witness
     if w["loss"] != ("zero-one" if hasattr(model.model_, "classes_") else "squared"):
         return False, f"the loss {w['loss']!r} is not that of such a claim"
-    if model.model_._provenance.get("split") is not None:
+    if model.model_.provenance_.get("split") is not None:
         return False, "rows were held out, so the model is not fitted on all of them"
     if w["resampling"] not in REMADE:
         return False, f"folds of the kind {w['resampling']!r} cannot be made again"
@@ -130,7 +130,7 @@ def recount(model: TableModel, claim: Claim, engine: Engine, raw: Rows) -> tuple
         return False, "the settings searched and those fixed contradict each other"
     setting = _chosen(entrant, table, table.everything, plan.seed, searched)
     due_params = {**defaults(type(model.model_)), **searched.fixed, **setting}
-    if any(v != due_params[k] for k, v in model.model_._fitted_with.items() if k != "n_jobs"):
+    if any(v != due_params[k] for k, v in model.model_.fitted_params_.items() if k != "n_jobs"):
         return False, "the search on all rows does not lead to the settings of the model"
     for number, split in enumerate(splits):
         wrong = _wrong_fold(entrant, table, split, plan.seed, searched, w, number)

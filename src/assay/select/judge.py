@@ -192,7 +192,7 @@ def _bracket(found: Comparison) -> Any:
 
 def _fingerprint(found: Comparison) -> str | None:
     done = [e.model for e in found.done if e.model is not None]
-    return str(done[0].model_._provenance.get("fingerprint", "")) if done else None
+    return str(done[0].model_.provenance_.get("fingerprint", "")) if done else None
 
 
 def _sentences(found: Comparison) -> list[str]:

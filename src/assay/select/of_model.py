@@ -78,7 +78,7 @@ def _entry(model: TableModel, found: TableData, split: Split, loss: str) -> Entr
         seen = Answers.for_loss(model.model_, found.encoded(model.encoding_, split.train), found.classes, loss)
         train_risk = float(row_losses(loss, found, split.train, seen).mean())
     usual = defaults(type(model.model_))
-    changed = {k: v for k, v in model.model_._fitted_with.items() if k != "n_jobs" and v != usual[k]}
+    changed = {k: v for k, v in model.model_.fitted_params_.items() if k != "n_jobs" and v != usual[k]}
     trial = Trial(
         setting=changed,
         search=None,
@@ -97,7 +97,7 @@ def _entry(model: TableModel, found: TableData, split: Split, loss: str) -> Entr
 def _split(model: TableModel, table: TableRows, found: TableData) -> tuple[Split, str]:
     """Rows of the fit and rows to judge on, and what the latter are."""
     everything, nothing = found.everything, np.empty(0, dtype=np.int64)
-    stated = model.model_._provenance.get("split")
+    stated = model.model_.provenance_.get("split")
     if len(found) == model.schema_.n_rows:
         mask = held_out_of(stated, table)
         seen, held_out = rows_of_fit(found.rows, mask)
@@ -115,4 +115,4 @@ def _are_those_of_the_fit(model: TableModel, found: TableData, rows: Array) -> b
         mark = fingerprint_of(found.encoded(model.encoding_, rows), getattr(model.model_, "classes_", None))
     except UNUSABLE:
         return False
-    return mark == model.model_._provenance.get("fingerprint")
+    return mark == model.model_.provenance_.get("fingerprint")

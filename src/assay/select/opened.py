@@ -62,9 +62,9 @@ def opened_table(source: Source, schema: Schema, task: str | None, weight: str |
 
 def chosen_engine(rows: TableRows, schema: Schema) -> Engine:
     """The engine in force; without one, memory where the table takes little of it, else a stream."""
-    from assay.engines.engine import _in_force, engine
+    from assay.engines.engine import engine, in_force
 
-    if _in_force.get() is not None:
+    if in_force() is not None:
         return engine_for(rows)
     size = 8.0 * schema.n_rows * len(schema.used)
     return engine("threads" if size <= SHARE_OF_MEMORY * machine_memory() else "stream")

@@ -61,7 +61,7 @@ class TableModel:
 
     @property
     def target(self) -> str | None:
-        target: str | None = self.model_._provenance.get("target")
+        target: str | None = self.model_.provenance_.get("target")
         return target if target is not None or self.schema_.target is None else self.schema_.target.name
 
     def __getattr__(self, name: str) -> Any:
@@ -133,7 +133,7 @@ class TableModel:
         table = self.table(data, y, sample_weight, labelled=True)
         engine = engine_for(table, self.model_.n_jobs)
         opened = engine.open(table)
-        mask = held_out_of(self.model_._provenance.get("split"), table)
+        mask = held_out_of(self.model_.provenance_.get("split"), table)
         seen, held_out = sides(opened, self.encoding_, mask)
         inner = self.model_.certificate_.verdicts(seen, held_out)
         raw = seen_rows(opened, mask)
@@ -143,7 +143,7 @@ class TableModel:
     def certify(self, data: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
         """Add the claims that are too dear for every fit."""
         table = self.table(data, y, sample_weight, labelled=True)
-        mask = held_out_of(self.model_._provenance.get("split"), table)
+        mask = held_out_of(self.model_.provenance_.get("split"), table)
         self.model_.certify(sides(engine_for(table).open(table), self.encoding_, mask)[0])
         return self.certificate_
 
@@ -167,7 +167,7 @@ class TableModel:
         own = tuple(Claim(**c) for c in record.claims if c["check"] in TABLE_CHECKS)
         inner = replace(record, claims=[c for c in record.claims if c["check"] not in TABLE_CHECKS], encoding=None)
         model = model_of_record(inner)
-        if record.names is None or tuple(record.names) != encoding.names or model._categories != encoding.categories:
+        if record.names is None or tuple(record.names) != encoding.names or model.categories_ != encoding.categories:
             raise ModelFileError("The model file's encoding does not lead to the columns of its model.")
         if encoding.wants.missing > model.takes_missing or encoding.wants.sparse > model.takes_sparse:
             raise ModelFileError("The model file's encoding leaves to its model what that model cannot take.")

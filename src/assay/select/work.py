@@ -17,11 +17,11 @@ from assay.engines import engine_for
 from assay.engines.threads import worker_count
 from assay.hypotheses.one_fold import OneFold
 from assay.numerics import Array
+from assay.processes.supervisor import Job, Outcome, run_jobs
 from assay.select.comparison import Entry
 from assay.select.cross_validated import cross_validated_claim
 from assay.select.data import TableData
 from assay.select.entrants import Entrant
-from assay.select.isolation import Outcome, Task, run_tasks
 from assay.select.question import Question, split_facts
 from assay.select.row_losses import row_losses
 from assay.select.splits import Split
@@ -142,10 +142,10 @@ def run_all(
     # side by side the longest first, so that none is left alone at the end; else the quickest, so that an early end leaves some
     longest_first = side_by_side > 1 and deadline is None
     ordered = sorted(taking_part, key=_length, reverse=longest_first)
-    tasks = [Task(e.name, partial(work, e), threads) for e in ordered]
+    jobs = [Job(e.name, partial(work, e), threads) for e in ordered]
     found: dict[str, Outcome] = {}
-    for outcome in run_tasks(
-        tasks, workers=side_by_side, timeout=timeout, memory=memory, deadline=deadline, on_event=tell
+    for outcome in run_jobs(
+        jobs, workers=side_by_side, timeout=timeout, memory=memory, deadline=deadline, on_event=tell
     ):
         found[outcome.key] = outcome
         tell(outcome.key, ("ended", outcome.state, outcome.message, outcome.seconds, _risk(outcome)))

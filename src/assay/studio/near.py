@@ -111,7 +111,7 @@ def _neighbours(scene: Scene, model: TableModel, rows: Any, at: Array) -> tuple[
 
 def _radius(scene: Scene, model: TableModel, at: Array, r: float) -> list[Message]:
     """The points of the plane as far from the pointer as the farthest neighbour: distances grow evenly along a direction."""
-    hood = model.model_._neighbourhood()  # type: ignore[attr-defined]
+    hood = model.model_.neighbourhood()  # type: ignore[attr-defined]
     geometry = hood.geometry
     if geometry.unit or geometry.norm == HAMMING or scene.on.levels != (None, None) or r <= 0:
         return []

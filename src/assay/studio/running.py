@@ -106,7 +106,7 @@ async def _until_ended(
     finally:
         server.should_exit = True
         await asyncio.wait({serving}, timeout=3)
-        await studio.pool.rest()
+        studio.pool.stop()
 
 
 async def _open(studio: Studio, start: Place) -> None:

@@ -1,4 +1,4 @@
-"""The life of a worker: it takes one request after another from its connection and tells what it does.
+"""The life of a worker: it does one request after another and tells what it does, until the server closes its end.
 
 A message that comes while it works means that nobody listens any more: it stops at the next one it would tell.
 """
@@ -6,59 +6,51 @@ A message that comes while it works means that nobody listens any more: it stops
 from __future__ import annotations
 
 import os
-import traceback
+import sys
+from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
 
 import msgspec
 
-from assay.errors import AssayError
-from assay.studio.protocol import BROKEN, END, REFUSED, STOP, TOLD, Task
+from assay.errors import DataError
+from assay.processes.child import Teller, Unheard, attempt
+from assay.processes.messages import Finish, receive
+from assay.studio.protocol import Task
 from assay.studio.shelf import Shelf
 from assay.studio.verbs import VERBS
 
 
-class Stopped(Exception):
-    """Nobody listens any more."""
-
-
-def work(connection: Connection) -> None:
-    """Until the other end is closed."""
+def serve(server: Connection, loaded: int) -> None:
+    """Say who it is and how much was loaded when it was forked; then work until the other end is closed."""
+    teller = Teller(server)
+    teller((os.getpid(), loaded))
     while True:
-        try:
-            head = connection.recv_bytes()
-            if head == STOP:  # meant for work that has ended in the meantime
-                continue
-            body = connection.recv_bytes()
-        except (EOFError, OSError):
-            return
-        try:
-            _do(connection, msgspec.json.decode(head, type=Task), body)
-            connection.send_bytes(END)
-        except (BrokenPipeError, ConnectionError, EOFError):
-            return
+        request = receive(server)
+        if request is not None:  # else it was meant for work that has ended in the meantime
+            teller.finish(_finish(teller, *request))
 
 
-def _do(connection: Connection, task: Task, body: bytes) -> None:
+def _finish(teller: Teller, task: Task, body: bytes) -> Finish:
+    try:
+        finish = attempt(partial(_do, task, body), teller)
+    except Unheard:
+        return Finish("interrupted")
+    if not finish.traceback:
+        return finish
+    if os.environ.get("ASSAY_DEBUG", "") not in ("", "0"):
+        sys.stderr.write(finish.traceback)
+    return finish._replace(message=f"unexpected {finish.message} (ASSAY_DEBUG=1 shows where)")
+
+
+def _do(task: Task, body: bytes, teller: Teller) -> None:
     try:
         for message in VERBS[task.verb].run(body, task.place, Shelf(task.folder)):
-            if connection.poll():
-                raise Stopped
+            teller.check()
             if message is not None:
-                connection.send_bytes(TOLD + msgspec.json.encode(message, enc_hook=_plain))
-    except Stopped:
-        return
-    except AssayError as error:
-        connection.send_bytes(REFUSED + str(error).strip().encode("utf-8", "replace"))
+                teller(msgspec.json.encode(message, enc_hook=_plain))
     except MemoryError:
-        connection.send_bytes(REFUSED + b"The memory was not enough for this: take fewer rows.")
-    except (ConnectionError, BrokenPipeError):
-        raise
-    except Exception as error:
-        if os.environ.get("ASSAY_DEBUG", "") not in ("", "0"):
-            traceback.print_exc()
-        said = f"unexpected {type(error).__name__}: {error} (ASSAY_DEBUG=1 shows where)"
-        connection.send_bytes(BROKEN + said.encode("utf-8", "replace"))
+        raise DataError("The memory was not enough for this: take fewer rows.") from None
 
 
 def _plain(value: Any) -> Any:

@@ -24,7 +24,7 @@ AT_A_TIME = 1 << 14  # queries whose lists are held at a time
 class Asking:
     """`kneighbors`, `radius_neighbors` and their graphs, of a model with a `_hood`."""
 
-    def _neighbourhood(self) -> Neighbourhood:
+    def neighbourhood(self) -> Neighbourhood:
         raise NotImplementedError
 
     def _query_blocks(self, X: Any) -> Iterator[tuple[Block, Array | None]]:
@@ -37,14 +37,14 @@ class Asking:
     def _mapped(self, block: Block, names: Any = None) -> Floats:
         if not np.isfinite(block.X).all():
             refuse_non_finite(block.X, block.start, names)
-        return self._neighbourhood().geometry.rows(block.X)
+        return self.neighbourhood().geometry.rows(block.X)
 
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
         """The nearest rows of the fit to each row of X: distances and row numbers, (m, k) each, by (distance, row number).
 
         Without X the queries are the rows of the fit, none of which is its own neighbour.
         """
-        hood = self._neighbourhood()
+        hood = self.neighbourhood()
         k = self._usual_neighbors() if n_neighbors is None else _whole(n_neighbors)
         _check_rows(k, hood.size - (X is None))
         found = []
@@ -60,7 +60,7 @@ class Asking:
     ) -> Any:
         """The rows of the fit up to a distance of each row of X: an array of distances and one of row numbers for each, by
         (distance, row number). `sort_results` is accepted for scikit-learn's sake: results are always sorted."""
-        hood = self._neighbourhood()
+        hood = self.neighbourhood()
         start, rows, far = self._within(X, radius)
         ends = list(pairwise(start.tolist()))
         distances, numbers = np.empty(len(ends), dtype=object), np.empty(len(ends), dtype=object)
@@ -69,7 +69,7 @@ class Asking:
         return (distances, numbers) if return_distance else numbers
 
     def _within(self, X: Any, radius: float | None) -> tuple[Array, Array, Floats]:
-        hood = self._neighbourhood()
+        hood = self.neighbourhood()
         radius = getattr(self, "radius", 1.0) if radius is None else radius
         if not (isinstance(radius, float | int | np.number) and radius >= 0):
             raise ParameterError(f"radius={radius!r} is not possible: it must be a number ≥ 0.")
@@ -104,7 +104,7 @@ class Asking:
     ) -> csr_matrix:
         """The rows up to a distance as a sparse matrix (m, n): ones, or distances with mode="distance"."""
         _check_mode(mode)
-        hood = self._neighbourhood()
+        hood = self.neighbourhood()
         start, rows, far = self._within(X, radius)
         values = np.ones(len(rows)) if mode == "connectivity" else hood.geometry.distances(far, hood.columns)
         return self._graph(values, rows, start)

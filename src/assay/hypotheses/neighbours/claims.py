@@ -49,7 +49,7 @@ class _Sums(NamedTuple):
 
 def claims_of(model: NeighboursModel) -> tuple[Claim, ...]:
     """All claims of a fitted model."""
-    hood, rows, engine = model._neighbourhood(), model._kept(), model._engine()
+    hood, rows, engine = model.neighbourhood(), model._kept(), model._engine()
     how = {
         **_named(model.metric, float(model.p)),
         "k": model.n_neighbors_,

@@ -165,12 +165,12 @@ class KNeighborsClassifier(NeighboursModel, ProbableClassifier):
         return self._tallied(hood, Z, own)[0]
 
     def _predict_block(self, block: Block) -> Array:
-        labels: Array = self.classes_[winners(*self._tallied(self._neighbourhood(), self._queries(block)), self.codes_)]
+        labels: Array = self.classes_[winners(*self._tallied(self.neighbourhood(), self._queries(block)), self.codes_)]
         return labels
 
     def _proba_block(self, block: Block) -> Array:
         """Shares of the votes; where classes tie, the winner's is the next greater number, so that the greatest share is its."""
-        total, voters = self._tallied(self._neighbourhood(), self._queries(block))
+        total, voters = self._tallied(self.neighbourhood(), self._queries(block))
         votes = total.sum(axis=1, keepdims=True)
         shares: Array = np.divide(total, votes, out=np.full(total.shape, 1 / total.shape[1]), where=votes > 0)
         best = winners(total, voters, self.codes_)

@@ -104,7 +104,7 @@ class NeighboursModel(Asking, Choosing):
     def complexity(self) -> float:
         """n/k: the regions of about k rows each that have an answer of their own."""
         self._check_fitted()
-        return max(float(len(getattr(self, "classes_", (0, 0))) - 1), self._neighbourhood().total / self.n_neighbors_)
+        return max(float(len(getattr(self, "classes_", (0, 0))) - 1), self.neighbourhood().total / self.n_neighbors_)
 
     @property
     def effective_metric_(self) -> str:
@@ -129,7 +129,7 @@ class NeighboursModel(Asking, Choosing):
         self._keep_target(survey)
         self._keep_geometry(self._geometry_for(engine, rows, survey))
         self._provenance = {"fingerprint": survey.mark.hex()}
-        hood = self._neighbourhood()
+        hood = self.neighbourhood()
         if self.n_neighbors == "auto":
             self._choose(hood, rows)
         else:
@@ -140,7 +140,7 @@ class NeighboursModel(Asking, Choosing):
 
     def _check_enough(self) -> None:
         """Raise where the rows of the fit cannot answer."""
-        self._neighbourhood().check(self.n_neighbors_)
+        self.neighbourhood().check(self.n_neighbors_)
 
     def _labels(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> Labels | None:
         return None
@@ -206,7 +206,7 @@ class NeighboursModel(Asking, Choosing):
         self._made = claims
 
     def _make_claims(self) -> tuple[Claim, ...]:
-        return claims_of(self) if self.n_neighbors_ <= self._neighbourhood().total - 1 else ()
+        return claims_of(self) if self.n_neighbors_ <= self.neighbourhood().total - 1 else ()
 
     def _kept(self) -> Rows:
         """The rows of the fit, wherever they are."""
@@ -225,7 +225,7 @@ class NeighboursModel(Asking, Choosing):
 
     # --- answering --------------------------------------------------------------------------------------------------
 
-    def _neighbourhood(self) -> Neighbourhood:
+    def neighbourhood(self) -> Neighbourhood:
         self._check_fitted()
         if self._far is not None:
             engine = engine_for(self._far, self.n_jobs)

@@ -79,7 +79,7 @@ class KNeighborsRegressor(NeighboursModel, Regressor):
         return number_curves(hood, rows, self.y_, ways, k, chosen)
 
     def _predict_block(self, block: Block) -> Array:
-        hood = self._neighbourhood()
+        hood = self.neighbourhood()
         hood.check(self.n_neighbors_)
         voters = hood.voters(self._queries(block), self.n_neighbors_, self.weights == "distance")
         return mean_value(voters, self.y_)

@@ -29,7 +29,7 @@ def steps_of(model: NeighboursModel, X: Any, y: Any, sample_weight: Any, query: 
     """The states of a fit and of one query."""
     fresh, rows = fresh_and_rows(model, X, y, sample_weight)
     turning = fresh._watch(lambda: fresh.fit(rows))  # type: ignore[attr-defined]
-    hood, n, looked = fresh._neighbourhood(), len(rows.X), 0
+    hood, n, looked = fresh.neighbourhood(), len(rows.X), 0
     for number, values in enumerate(_states(fresh, hood, turning, _asked(fresh, rows, query)), 1):
         looked += len(values.get("rows", ())) if values.get("looked") else 0
         yield Step(
@@ -64,11 +64,11 @@ def _asked(model: NeighboursModel, rows: ArrayRows, query: Any) -> tuple[Floats,
     if query is None:
         there = np.arange(len(rows.X)) if rows.w is None else np.flatnonzero(rows.w > 0)
         first = int(there[0])
-        return model._neighbourhood().geometry.rows(rows.X[first : first + 1]), first
+        return model.neighbourhood().geometry.rows(rows.X[first : first + 1]), first
     q = np.asarray(query, dtype=np.float64).reshape(1, -1)
     if q.shape[1] != rows.n_columns or not np.isfinite(q).all():
         raise DataError(f"The query must be one row of {rows.n_columns} finite numbers.")
-    return model._neighbourhood().geometry.rows(q), -1
+    return model.neighbourhood().geometry.rows(q), -1
 
 
 def _states(

@@ -4,6 +4,12 @@ Whole numbers among the features are read as floats from the start, so that a co
 are no rows, but in a file of one column: there a blank line is a row whose value is missing. The rules for missing values,
 numbers, dates and truth values are those of `guessing`. A file that is not UTF-8 in its first megabytes is read as Latin
 text (Windows-1252) with a note. Threads parse pieces of the file; the rows keep their order, and few pieces are held.
+
+DuckDB's own `sniff_csv` (2.0) was measured against this on the 119 uncompressed files that tests/tables reads, with the words for missing values
+given to it. Same delimiter: 112, the other 7 are refused (UTF-16, Latin text, blank lines before the header). Same names: 109. Same
+kinds of all columns: 93 (not with decimal commas, leading zeros, infinities, blanks for missing values; yes and no become truth values).
+It takes 18 ms on 6.6 MB, the delimiter alone 0.4 ms here. All that it finds as well is the delimiter: the 17 lines of `sniff_delimiter`, which
+what it refuses would need all the same.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Isolated fits: one that is slow, greedy or crashes holds up nobody, and what is finished is never lost."""
+"""Supervised jobs: one that is slow, greedy or crashes holds up nobody, and what is finished is never lost."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from assay.engines.engine import engine_for
 from assay.engines.rows import ArrayRows
 from assay.engines.threads import worker_count
 from assay.errors import DataError, ParameterError
-from assay.select.isolation import Outcome, Task, run_tasks
+from assay.processes.supervisor import Job, Outcome, run_jobs
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="tasks here are closures, which only a fork can carry")
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="jobs here are closures, which only a fork can carry")
 
 
-def run(tasks: list[Task], workers: int = 2, **options: object) -> dict[str, Outcome]:
-    return {outcome.key: outcome for outcome in run_tasks(tasks, workers=workers, **options)}  # type: ignore[arg-type]
+def run(jobs: list[Job], workers: int = 2, **options: object) -> dict[str, Outcome]:
+    return {outcome.key: outcome for outcome in run_jobs(jobs, workers=workers, **options)}  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("workers", [0, 1, 3])
-def test_every_task_has_one_outcome_with_its_value(workers):
-    outcomes = run([Task(str(i), lambda tell, i=i: i * i) for i in range(7)], workers)
+def test_every_job_has_one_outcome_with_its_value(workers):
+    outcomes = run([Job(str(i), lambda tell, i=i: i * i) for i in range(7)], workers)
     assert {key: o.value for key, o in outcomes.items()} == {str(i): i * i for i in range(7)}
     assert {o.state for o in outcomes.values()} == {"done"}
 
 
-def test_a_task_that_sleeps_is_timed_out_while_the_others_finish(children_left):
+def test_a_job_that_sleeps_is_timed_out_while_the_others_finish(children_left):
     began = time.monotonic()
-    tasks = [Task("slow", lambda tell: time.sleep(60)), *(Task(str(i), lambda tell: "quick") for i in range(4))]
-    outcomes = list(run_tasks(tasks, workers=2, timeout=5))
+    jobs = [Job("slow", lambda tell: time.sleep(60)), *(Job(str(i), lambda tell: "quick") for i in range(4))]
+    outcomes = list(run_jobs(jobs, workers=2, timeout=5))
     assert [o.state for o in outcomes] == ["done"] * 4 + ["timeout"]
     assert "5 s" in outcomes[-1].message
     assert 5 <= outcomes[-1].seconds < 40
@@ -48,23 +48,23 @@ def test_a_task_that_sleeps_is_timed_out_while_the_others_finish(children_left):
     assert not children_left()
 
 
-def test_a_task_that_will_not_hear_sigterm_is_killed(children_left):
+def test_a_job_that_will_not_hear_sigterm_is_killed(children_left):
     def deaf(tell):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         time.sleep(60)
 
-    assert run([Task("deaf", deaf)], timeout=0.3)["deaf"].state == "timeout"
+    assert run([Job("deaf", deaf)], timeout=0.3)["deaf"].state == "timeout"
     assert not children_left()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is measured through /proc")
-def test_a_task_over_the_memory_cap_is_stopped():
+def test_a_job_over_the_memory_cap_is_stopped():
     def greedy(tell):
         held = [np.ones(5 << 17) for _ in range(60) if time.sleep(0.01) is None]  # 60 × 5 MB
         time.sleep(5)
         return len(held)
 
-    outcomes = run([Task("greedy", greedy), Task("modest", lambda tell: 1)], memory=100 << 20)
+    outcomes = run([Job("greedy", greedy), Job("modest", lambda tell: 1)], memory=100 << 20)
     assert outcomes["greedy"].state == "memory"
     assert "105 MB" in outcomes["greedy"].message
     assert outcomes["greedy"].peak_bytes > 100 << 20
@@ -79,7 +79,7 @@ def test_memory_shared_with_the_parent_does_not_count():
         time.sleep(0.3)
         return float(table.sum())
 
-    outcome = run([Task("reads", reads)], memory=100 << 20)["reads"]
+    outcome = run([Job("reads", reads)], memory=100 << 20)["reads"]
     assert (outcome.state, outcome.value) == ("done", float(40 << 20))
     assert outcome.peak_bytes < 100 << 20
 
@@ -88,17 +88,17 @@ def test_a_memory_error_is_the_state_memory():
     def too_much(tell):
         raise MemoryError
 
-    assert run([Task("m", too_much)])["m"].state == "memory"
+    assert run([Job("m", too_much)])["m"].state == "memory"
 
 
 def test_a_crash_is_an_outcome_that_names_the_signal():
-    tasks = [
-        Task("segfault", lambda tell: (faulthandler.disable(), ctypes.string_at(0))),
-        Task("exit", lambda tell: os._exit(3)),
-        Task("killed", lambda tell: os.kill(os.getpid(), signal.SIGKILL)),
-        Task("fine", lambda tell: 1),
+    jobs = [
+        Job("segfault", lambda tell: (faulthandler.disable(), ctypes.string_at(0))),
+        Job("exit", lambda tell: os._exit(3)),
+        Job("killed", lambda tell: os.kill(os.getpid(), signal.SIGKILL)),
+        Job("fine", lambda tell: 1),
     ]
-    outcomes = run(tasks)
+    outcomes = run(jobs)
     assert outcomes["segfault"].state == "failed"
     assert "SIGSEGV" in outcomes["segfault"].message
     assert "code 3" in outcomes["exit"].message
@@ -111,7 +111,7 @@ def test_an_error_is_an_outcome_with_its_text(workers):
     def refuses(tell):
         raise DataError("Column 'a' holds text.")
 
-    outcomes = run([Task("ours", refuses), Task("theirs", lambda tell: 1 / 0)], workers)
+    outcomes = run([Job("ours", refuses), Job("theirs", lambda tell: 1 / 0)], workers)
     assert (outcomes["ours"].state, outcomes["ours"].message) == ("failed", "Column 'a' holds text.")
     assert outcomes["theirs"].message == "ZeroDivisionError: division by zero"
 
@@ -125,12 +125,12 @@ def test_progress_and_warnings_arrive_as_events(workers):
         warnings.warn("be careful", UserWarning, stacklevel=1)
         tell(("step", 2))
 
-    run([Task("a", work)], workers, on_event=lambda key, event: heard.append((key, event)))
+    run([Job("a", work)], workers, on_event=lambda key, event: heard.append((key, event)))
     assert heard == [("a", ("step", 1)), ("a", ("warning", "be careful")), ("a", ("step", 2))]
 
 
 def test_a_value_that_cannot_travel_fails_with_a_reason():
-    outcome = run([Task("a", lambda tell: (np.ones(1000), lambda: 1))])["a"]
+    outcome = run([Job("a", lambda tell: (np.ones(1000), lambda: 1))])["a"]
     assert outcome.state == "failed"
     assert "cannot be brought back" in outcome.message
 
@@ -138,7 +138,7 @@ def test_a_value_that_cannot_travel_fails_with_a_reason():
 def test_large_arrays_come_back_with_the_same_bits_and_can_be_written():
     big = np.random.default_rng(0).standard_normal(50 << 17)  # 50 MB
     odd = np.arange(12).reshape(3, 4)[:, ::2]
-    outcome = run([Task("a", lambda tell: {"big": big, "odd": odd, "none": np.empty(0)})])["a"]
+    outcome = run([Job("a", lambda tell: {"big": big, "odd": odd, "none": np.empty(0)})])["a"]
     np.testing.assert_array_equal(outcome.value["big"], big)
     np.testing.assert_array_equal(outcome.value["odd"], odd)
     assert len(outcome.value["none"]) == 0
@@ -146,16 +146,16 @@ def test_large_arrays_come_back_with_the_same_bits_and_can_be_written():
 
 
 def test_after_the_deadline_nothing_begins_and_nothing_goes_on():
-    tasks = [Task("quick", lambda tell: 1), Task("slow", lambda tell: time.sleep(60)), Task("never", lambda tell: 2)]
-    outcomes = list(run_tasks(tasks, workers=1, deadline=time.monotonic() + 0.5))
+    jobs = [Job("quick", lambda tell: 1), Job("slow", lambda tell: time.sleep(60)), Job("never", lambda tell: 2)]
+    outcomes = list(run_jobs(jobs, workers=1, deadline=time.monotonic() + 0.5))
     assert {o.key: o.state for o in outcomes} == {"quick": "done", "slow": "out of time", "never": "out of time"}
-    here = list(run_tasks(tasks, workers=0, deadline=time.monotonic()))
+    here = list(run_jobs(jobs, workers=0, deadline=time.monotonic()))
     assert {o.state for o in here} == {"out of time"}
 
 
 def test_no_child_is_left_when_the_caller_stops_asking(children_left):
     before = signal.getsignal(signal.SIGINT)
-    outcomes = run_tasks([Task(str(i), lambda tell, i=i: time.sleep(60 * i)) for i in range(3)], workers=3)
+    outcomes = run_jobs([Job(str(i), lambda tell, i=i: time.sleep(60 * i)) for i in range(3)], workers=3)
     assert next(outcomes).key == "0"
     outcomes.close()
     assert not children_left()
@@ -164,21 +164,21 @@ def test_no_child_is_left_when_the_caller_stops_asking(children_left):
 
 SCRIPT = """
     import os, sys, time
-    from assay.select.isolation import Task, run_tasks
+    from assay.processes.supervisor import Job, run_jobs
     def say(line):
         os.write(1, (line + "\\n").encode())  # whole lines, whoever writes at the same time
     def slow(tell):
         say(f"child {{os.getpid()}}")
         time.sleep(60)
-    tasks = [Task("first", lambda tell: 41), Task("slow", slow), Task("waits", lambda tell: 1)]
-    for outcome in run_tasks(tasks, workers={workers}):
+    jobs = [Job("first", lambda tell: 41), Job("slow", slow), Job("waits", lambda tell: 1)]
+    for outcome in run_jobs(jobs, workers={workers}):
         say(f"{{outcome.key}} {{outcome.state}} {{outcome.value}} {{outcome.message}}")
     say("ended")
 """
 
 
 def start(workers: int) -> tuple[subprocess.Popen[str], list[str], int]:
-    """A program that runs tasks, when its first one is done and its slow one at work: the lines so far and the child's number."""
+    """A program that runs jobs, when its first one is done and its slow one at work: the lines so far and the child's number."""
     code = textwrap.dedent(SCRIPT.format(workers=workers))
     program = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, start_new_session=True)
     assert program.stdout is not None
@@ -241,24 +241,24 @@ def test_a_model_fitted_in_a_child_has_the_same_bits(threads):
         return model.coef_, model.intercept_
 
     outside = fit(None)  # its loops, thread pool and BLAS are used before the fork as well
-    outcomes = run([Task(str(i), fit, threads) for i in range(3)])
+    outcomes = run([Job(str(i), fit, threads) for i in range(3)])
     for outcome in outcomes.values():
         assert outcome.state == "done", outcome.message
         np.testing.assert_array_equal(outcome.value[0], outside[0])
         np.testing.assert_array_equal(outcome.value[1], outside[1])
 
 
-def test_a_child_uses_no_more_threads_than_its_task_may():
+def test_a_child_uses_no_more_threads_than_its_job_may():
     rows = ArrayRows(np.ones((4, 1)), None, None)
 
     def count(tell):
         return worker_count(), worker_count(-1), engine_for(rows).workers, engine_for(rows, 7).workers
 
-    assert run([Task("a", count, 1)])["a"].value == (1, 1, 1, 1)
+    assert run([Job("a", count, 1)])["a"].value == (1, 1, 1, 1)
     with assay.engine("threads", workers=5):
-        assert run([Task("a", count, 2)])["a"].value[2:] == (2, 2)
-        assert run([Task("a", count, 2)], workers=0)["a"].value[2:] == (2, 2)
-        assert run([Task("a", count)])["a"].value[2:] == (5, 5)
+        assert run([Job("a", count, 2)])["a"].value[2:] == (2, 2)
+        assert run([Job("a", count, 2)], workers=0)["a"].value[2:] == (2, 2)
+        assert run([Job("a", count)])["a"].value[2:] == (5, 5)
     assert engine_for(rows, 7).workers == 7
 
 
@@ -271,14 +271,14 @@ def test_a_fork_while_the_pool_is_at_work_leaves_the_child_able_to_work():
 
     results = pool.map(lambda A: A @ A, iter([X] * 40))
     next(results)  # the others are being worked on now
-    value = run([Task("a", product)], timeout=20)["a"].value
+    value = run([Job("a", product)], timeout=20)["a"].value
     assert value == product(None)
     results.close()
 
 
 def test_impossible_arguments_are_refused():
     with pytest.raises(ParameterError, match="-1 workers"):
-        run_tasks([], workers=-1)
+        run_jobs([], workers=-1)
     with pytest.raises(ParameterError, match="same key"):
-        run_tasks([Task("a", print), Task("a", print)], workers=1)
-    assert list(run_tasks([], workers=2)) == []
+        run_jobs([Job("a", print), Job("a", print)], workers=1)
+    assert list(run_jobs([], workers=2)) == []

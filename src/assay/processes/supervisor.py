@@ -1,0 +1,285 @@
+"""Jobs that cannot hold up each other: each in a process of its own, watched for time and memory; only its answer travels."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from assay.engines.threads import thread_limit
+from assay.errors import ParameterError, warn
+from assay.processes.child import Teller, attempt, start
+from assay.processes.memory import TICK, MemoryGauge, private_bytes
+from assay.processes.messages import Event, Finish, receive
+
+GRACE = 1.0  # seconds from SIGTERM to SIGKILL
+TIME_IS_UP = ("out of time", "The time for the whole run was up.")
+
+Tell = Callable[[Any], None]
+OnEvent = Callable[[str, Any], None]
+OnSignal = Callable[[int, Any], None]
+
+
+@dataclass(frozen=True)
+class Job:
+    """A piece of work under a name. `work(tell)` may call tell(event) as it goes on; `threads` is how many it may use."""
+
+    key: str
+    work: Callable[[Tell], Any]
+    threads: int | None = None
+
+    def __call__(self, tell: Tell) -> Any:
+        """Do the work; a warning that the filters let through becomes the event ("warning", text)."""
+        with thread_limit(self.threads) if self.threads else nullcontext(), warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_, **__: tell(("warning", str(message)))
+            return self.work(tell)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a job ended: "done", "failed", "timeout", "memory", "interrupted" or "out of time", and why.
+
+    `peak_bytes` is the most memory seen that the job had to itself; None where it was not measured.
+    """
+
+    key: str
+    state: str
+    value: Any = None
+    message: str = ""
+    seconds: float = 0.0
+    peak_bytes: int | None = None
+
+
+def run_jobs(
+    jobs: Sequence[Job],
+    *,
+    workers: int,
+    timeout: float | None = None,
+    memory: int | None = None,
+    deadline: float | None = None,
+    on_event: OnEvent = lambda key, event: None,
+) -> Iterator[Outcome]:
+    """The outcome of every job, as they finish; at most `workers` run at a time.
+
+    A job may take `timeout` seconds and `memory` bytes. At `deadline` (of time.monotonic) running jobs are stopped and no
+    more begin: "out of time". Ctrl-C or SIGTERM stops all: what is finished is yielded, the rest as "interrupted", and the
+    iterator ends normally; a second Ctrl-C does what it always does. Limits are watched while the iterator is being asked.
+    `workers=0` runs the jobs here, one after another: an error is an outcome as well, but nothing is stopped from outside,
+    neither for time nor for memory.
+    """
+    if workers < 0:
+        raise ParameterError(f"{workers} workers are not possible: give 0 (in this process) or more.")
+    if len({job.key for job in jobs}) < len(jobs):
+        raise ParameterError("Two jobs have the same key: give each its own, the outcomes go by it.")
+    if memory is not None and workers and private_bytes() is None:
+        tell("The memory cap is not watched: this system does not tell how much memory a process uses.", UserWarning)
+    supervisor = Supervisor(jobs, timeout, memory, deadline, on_event)
+    return supervisor.outcomes(workers) if workers else supervisor.outcomes_here()
+
+
+class JobProcess:
+    """A child at work on a job: what it has sent, what it uses, and how it is stopped."""
+
+    def __init__(self, job: Job) -> None:
+        self.key, self.began = job.key, time.monotonic()
+        self.connection, far_end = Pipe()
+        try:
+            self.process = start(_do, job, far_end)
+        except BaseException:
+            self.connection.close()
+            raise
+        finally:
+            far_end.close()
+        self.memory = MemoryGauge(self.process.pid)
+        self.finish: Finish | None = None
+        self.verdict: tuple[str, str] | None = None  # the state and message that it is being stopped for
+        self.kill_at = float("inf")
+
+    def receive(self, on_event: OnEvent) -> None:
+        """Take what the child has sent so far."""
+        while self.finish is None and (message := self._next()) is not None:
+            if isinstance(message, Event):
+                on_event(self.key, message.content)
+            else:
+                self.finish = message
+
+    def _next(self) -> Any:
+        try:
+            if self.connection.poll():
+                return receive(self.connection)
+        except (EOFError, OSError):  # the child has closed its end: it has crashed, or was stopped
+            self.leave(GRACE)
+        return None
+
+    def stop(self, state: str, message: str) -> None:
+        """End a child that is still at work."""
+        if self.verdict is None:
+            self.verdict, self.kill_at = (state, message), time.monotonic() + GRACE
+            self.process.terminate()
+
+    def enforce(self, timeout: float | None, memory: int | None) -> None:
+        """Hold the child to its limits."""
+        now = time.monotonic()
+        if now > self.kill_at:
+            self.process.kill()
+        elif self.verdict is None and not self.ended:
+            used = self.memory.used(memory)
+            if timeout is not None and now - self.began > timeout:
+                self.stop("timeout", f"It took longer than the {timeout:g} s that a fit may take.")
+            elif memory is not None and used > memory:
+                seen, cap = f"{self.memory.peak / 1e6:.0f} MB", f"{memory / 1e6:.0f} MB"
+                self.stop("memory", f"It used {seen} of memory, more than the {cap} that a fit may take.")
+
+    @property
+    def ended(self) -> bool:
+        return self.finish is not None or self.process.exitcode is not None
+
+    def outcome(self, on_event: OnEvent) -> Outcome:
+        """Let the child go and say how it ended."""
+        self.receive(on_event)  # a dead child's connection may hold what it wrote last
+        self.leave(GRACE)
+        if self.finish is not None:
+            state, message, seconds, value, _, peak = self.finish
+            return Outcome(self.key, state, value, message, seconds, max(self.memory.peak, peak) or None)
+        state, message = self.verdict or _crash(self.process.exitcode)
+        return Outcome(self.key, state, None, message, time.monotonic() - self.began, self.memory.peak or None)
+
+    def leave(self, grace: float) -> None:
+        """Close the connection and wait until the child is gone, killed if need be: no zombie stays."""
+        self.connection.close()
+        self.process.join(grace)
+        if self.process.exitcode is None:
+            self.process.kill()
+            self.process.join()
+
+
+def _do(job: Job, home: Connection) -> None:
+    """The life of a child that does one job."""
+    teller = Teller(home)
+    teller.finish(attempt(job, teller)._replace(peak_bytes=private_bytes() or 0))
+
+
+def _crash(exitcode: int | None) -> tuple[str, str]:
+    """The state and message for a child that ended without a word."""
+    if exitcode == -signal.SIGKILL:
+        return "memory", "Its process was killed from outside, most likely because the machine ran out of memory."
+    if exitcode is not None and exitcode < 0:
+        name = next((known.name for known in signal.Signals if known == -exitcode), f"signal {-exitcode}")
+        return "failed", f"Its process crashed ({name})."
+    return "failed", f"Its process ended with code {exitcode} before the fit was done."
+
+
+@dataclass
+class Supervisor:
+    """All jobs of one run: those that wait, those at work, and what stops them."""
+
+    jobs: Sequence[Job]
+    timeout: float | None
+    memory: int | None
+    deadline: float | None
+    on_event: OnEvent
+    stopped_by: str = ""
+
+    def __post_init__(self) -> None:
+        self.waiting, self.running = deque(self.jobs), list[JobProcess]()
+
+    def outcomes(self, workers: int) -> Iterator[Outcome]:
+        """Each job in a process of its own."""
+        with _handled(self._on_signal, signal.SIGINT, signal.SIGTERM) as self.before:
+            try:
+                while self.waiting or self.running:
+                    yield from self._turned_away()
+                    yield from self._begin(workers)
+                    wait([child.connection for child in self.running], TICK)
+                    for child in self.running:
+                        child.receive(self.on_event)
+                        child.enforce(self.timeout, self.memory)
+                    for child in [child for child in self.running if child.ended]:
+                        outcome = child.outcome(self.on_event)
+                        self.running.remove(child)
+                        yield outcome
+            finally:  # all have ended, unless the caller stopped asking or an error came up
+                for child in self.running:
+                    child.process.kill()
+                for child in self.running:
+                    child.leave(0.0)
+
+    def outcomes_here(self) -> Iterator[Outcome]:
+        """One job after another in this process."""
+        while self.waiting:
+            yield from self._turned_away()
+            if self.waiting:
+                yield self._done_here(self.waiting.popleft())
+
+    def _done_here(self, job: Job) -> Outcome:
+        began = time.monotonic()
+        try:
+            with _handled(_interrupt, signal.SIGTERM):
+                finish = attempt(job, partial(self.on_event, job.key))
+            return Outcome(job.key, finish.state, finish.value, finish.message, finish.seconds)
+        except KeyboardInterrupt as interrupt:
+            self.stopped_by = str(interrupt) or "SIGINT"
+            return Outcome(job.key, "interrupted", None, f"Stopped by {self.stopped_by}.", time.monotonic() - began)
+
+    def _on_signal(self, number: int, frame: Any) -> None:
+        """Once: remember, so that no outcome is lost half-way. Twice: as if we were not here."""
+        if not self.stopped_by:
+            self.stopped_by = signal.Signals(number).name
+        elif callable(self.before[number]):
+            self.before[number](number, frame)
+        else:
+            raise KeyboardInterrupt
+
+    def _turned_away(self) -> Iterator[Outcome]:
+        """Where the run is to end: stop the jobs at work, and begin none of those that wait."""
+        if self.stopped_by:
+            verdict = "interrupted", f"Stopped by {self.stopped_by}."
+        elif self.deadline is not None and time.monotonic() >= self.deadline:
+            verdict = TIME_IS_UP
+        else:
+            return
+        for child in self.running:
+            child.stop(*verdict)
+        while self.waiting:
+            yield Outcome(self.waiting.popleft().key, verdict[0], None, verdict[1])
+
+    def _begin(self, workers: int) -> Iterator[Outcome]:
+        while self.waiting and len(self.running) < workers:
+            job = self.waiting.popleft()
+            try:
+                self.running.append(JobProcess(job))
+            except (
+                OSError,
+                AssertionError,
+                AttributeError,
+                TypeError,
+            ) as error:  # none to be had; not picklable (spawn)
+                yield Outcome(job.key, "failed", None, f"No process could be started for it ({error}).")
+
+
+@contextmanager
+def _handled(handler: OnSignal, *numbers: int) -> Iterator[dict[int, Any]]:
+    """Within, these signals are handled so, unless they are ignored or this is not the main thread; yields those before."""
+    before: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in numbers:
+            if signal.getsignal(number) not in (signal.SIG_IGN, None):
+                before[number] = signal.signal(number, handler)
+    try:
+        yield before
+    finally:
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
+
+
+def _interrupt(number: int, frame: Any) -> None:
+    raise KeyboardInterrupt(signal.Signals(number).name)
