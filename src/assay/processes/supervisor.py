@@ -81,7 +81,7 @@ def run_jobs(
     if len({job.key for job in jobs}) < len(jobs):
         raise ParameterError("Two jobs have the same key: give each its own, the outcomes go by it.")
     if memory is not None and workers and private_bytes() is None:
-        tell("The memory cap is not watched: this system does not tell how much memory a process uses.", UserWarning)
+        warn("The memory cap is not watched: this system does not tell how much memory a process uses.", UserWarning)
     supervisor = Supervisor(jobs, timeout, memory, deadline, on_event)
     return supervisor.outcomes(workers) if workers else supervisor.outcomes_here()
 
