@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 import assay
-from assay.select.entrants import entrants
-from assay.select.trial import inner_splits
+from assay.selection.candidates import candidates
+from assay.selection.trial import inner_splits
 
 
 def write_plan(table: str, target: str, out: str) -> None:
@@ -32,14 +32,18 @@ def write_plan(table: str, target: str, out: str) -> None:
             folds[inner.test] = k
         arrays |= {f"train_{i}": train, f"test_{i}": test, f"folds_{i}": folds[train]}
     np.savez(f"{out}.npz", **arrays)
-    families, _ = entrants(data.schema, len(data.classes))
+    families, _ = candidates(data.schema, len(data.classes))
     facts = {
         "target": target,
         "rows": len(data),
         "columns": [c.name for c in data.schema.used],
         "splits": len(pairs),
         "families": {
-            e.name: {"settings": e.settings(), "categories": e.wants.categories, "scaled": e.wants.scaled}
+            e.name: {
+                "settings": e.settings(),
+                "categories": e.encoding_spec.categories,
+                "scaled": e.encoding_spec.scaled,
+            }
             for e in families
         },
     }

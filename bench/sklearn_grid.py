@@ -72,15 +72,15 @@ def params_of(family: str, setting: Mapping[str, Any], n: int) -> dict[str, Any]
     return {**setting, "n_neighbors": NEIGHBOURS} if family == "knn" else dict(setting)
 
 
-def encoding_of(X: Any, wants: Mapping[str, Any], dense: bool) -> Any:
+def encoding_of(X: Any, encoding_spec: Mapping[str, Any], dense: bool) -> Any:
     """Numbers scaled where the family wants it, missing ones filled and marked; categories one-hot, a missing one its own."""
     if isinstance(X, np.ndarray):
-        return StandardScaler() if wants["scaled"] else "passthrough"
+        return StandardScaler() if encoding_spec["scaled"] else "passthrough"
     numbers = list(X.select_dtypes("number").columns)
-    steps: list[Any] = [StandardScaler()] if wants["scaled"] else []
+    steps: list[Any] = [StandardScaler()] if encoding_spec["scaled"] else []
     if X[numbers].isna().any(axis=None):
         steps.append(SimpleImputer(add_indicator=True))
-    drop = "first" if wants["categories"] == "reference" else "if_binary"
+    drop = "first" if encoding_spec["categories"] == "reference" else "if_binary"
     one_hot = OneHotEncoder(handle_unknown="ignore", drop=drop, sparse_output=not dense)
     return ColumnTransformer(
         [
@@ -90,19 +90,21 @@ def encoding_of(X: Any, wants: Mapping[str, Any], dense: bool) -> Any:
     )
 
 
-def errors_of(family: str, wants: Mapping[str, Any], X: Any, y: Any, plan: Any, splits: int, jobs: int) -> float:
+def errors_of(
+    family: str, encoding_spec: Mapping[str, Any], X: Any, y: Any, plan: Any, splits: int, jobs: int
+) -> float:
     """Search and refit on the training rows of each split; the share of errors on all test rows."""
     wrong, tested = 0, 0
     for i in range(splits):
         train, test, folds = (plan[f"{name}_{i}"] for name in ("train", "test", "folds"))
         n = len(train) * folds.max() // (folds.max() + 1)
-        pipeline = Pipeline([("encoding", encoding_of(X, wants, family in DENSE)), ("model", model_of(family))])
+        pipeline = Pipeline([("encoding", encoding_of(X, encoding_spec, family in DENSE)), ("model", model_of(family))])
         tried = [
             {
                 f"model__{key}": value if isinstance(value, list) else [value]
                 for key, value in params_of(family, setting, n).items()
             }
-            for setting in wants["settings"]
+            for setting in encoding_spec["settings"]
         ]
         rows = _rows(X, train)
         search = (

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.hypotheses import REGISTRY, model_class
+from assay.families import REGISTRY, model_class
 
 Maker = Callable[[int, int, int], tuple[np.ndarray, np.ndarray]]
 
@@ -113,7 +113,7 @@ class Case:
     @property
     def one_fold(self) -> bool:
         """Whether the model is learnt by one fold, so that rows may come in pieces."""
-        from assay.hypotheses.one_fold import OneFold
+        from assay.estimator.one_fold import OneFold
 
         return issubclass(self.cls, OneFold)
 

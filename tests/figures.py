@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.hypotheses import model_class
+from assay.families import model_class
 from assay.studio.presets import PRESETS
 
 

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from assay.kernels import Kernel
-from assay.solvers.dual.problem import classes_problem, numbers_problem
-from assay.solvers.dual.sqp import sqp
+from assay.families.kernel.functions import Kernel
+from assay.families.kernel.svm.dual import classes_problem, numbers_problem
+from assay.families.kernel.svm.sqp import sqp
 
 
 def good_state(problem, gap):

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from assay.hypotheses import REGISTRY
-from assay.hypotheses.baseline import Baseline
-from assay.learner.prospect import Features, Prospect
+from assay.estimator.params import Range, param
+from assay.estimator.search_space import SearchSpace, TableTraits
+from assay.families import REGISTRY
+from assay.families.baseline.estimators import Baseline
 from assay.numerics import Array, Floats
-from assay.params import Range, param
 
 
 class Guess(Baseline):
@@ -24,9 +24,9 @@ class Guess(Baseline):
     salt: int = param("which lot is drawn", default=0, check=Range(int, low=0))
 
     @classmethod
-    def prospect(cls, kind: str, features: Features) -> Prospect | None:
+    def search_space(cls, kind: str, features: TableTraits) -> SearchSpace | None:
         """All salts: none is simpler than another."""
-        return Prospect(search=tuple({"salt": s} for s in range(40))) if kind == "classifier" else None
+        return SearchSpace(search=tuple({"salt": s} for s in range(40))) if kind == "classifier" else None
 
     def _scores(self, X: Array) -> Floats:
         lot = np.sin(1e4 * np.asarray(X, dtype=np.float64).sum(axis=1) + 7.3 * (self.salt + 1))

@@ -8,7 +8,7 @@ from typing import Any
 from unittest.mock import patch
 
 from assay.engines import rows
-from assay.hypotheses.trees import ground
+from assay.families.trees import training_data
 
 FEW = 1 << 13  # numbers a block
 
@@ -24,7 +24,7 @@ def small_blocks(client: Any = None) -> Iterator[None]:
     try:
         if client is not None:
             client.run(_set_block, FEW)
-        with patch.object(rows, "BLOCK_ELEMENTS", FEW), patch.object(ground, "FEW_ROWS", 1000):
+        with patch.object(rows, "BLOCK_ELEMENTS", FEW), patch.object(training_data, "FEW_ROWS", 1000):
             yield
     finally:
         if client is not None:

@@ -23,7 +23,7 @@ FASTER, LARGER = 5, 3
 SHORT = 3000  # rows of a table that takes next to no memory
 OURS = """
 import json, sys, time
-import assay, assay.select.compare
+import assay, assay.selection.compare
 import numba, scipy.linalg, scipy.special
 assay.models()
 start = time.perf_counter()

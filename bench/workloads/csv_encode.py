@@ -29,9 +29,9 @@ import numpy as np
 from assay.engines import engine
 from assay.tables.encoding import Encoding, Wants
 from assay.tables.sources.remembered import forget, remembered
-from assay.tables.description.schema import infer
+from assay.tables.schema.schema import infer
 from assay.tables.table_rows import TableRows, encode
-from assay.tables.tabled import table_source
+from assay.tables.sources.recognise import table_source
 
 def squares(part):
     X = part.load().X

@@ -19,7 +19,7 @@ from sklearnex.neighbors import NearestNeighbors as Intelex
 
 import assay
 from assay.engines.threads import Threads
-from assay.neighbours.soft import sorted_rows, value
+from assay.families.neighbours.metric_learning import sorted_rows, value
 from bench.harness import Contender, Race, Target
 
 K, QUERIES, JOBS = 5, 10_000, 2
@@ -149,7 +149,7 @@ def _learned() -> Race:
     X = rng.standard_normal((3000, 20))
     X[:, :4] += 1.2 * y[:, None] * np.array([1.0, -0.7, 0.5, 0.3])
     X = (X - X.mean(axis=0)) / X.std(axis=0)
-    from assay.hypotheses.neighbours.learned import learn_map
+    from assay.families.neighbours.metric_learning import learn_map
 
     def objective(ours: Any, theirs: Any) -> str:
         rows = sorted_rows(X, y, None)

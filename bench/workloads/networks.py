@@ -113,7 +113,7 @@ class TorchModel(NamedTuple):
 def _batches(work: Work, table: Table) -> list[np.ndarray]:
     """Our mini-batches of all epochs."""
     from assay.engines import block_rows
-    from assay.networks.training import Order
+    from assay.families.networks.training import Order
 
     found, step, n = [], block_rows(table.X.shape[1]), len(table.y)
     for epoch in range(1, work.epochs + 1):
@@ -127,12 +127,12 @@ def _batches(work: Work, table: Table) -> list[np.ndarray]:
 def torch(work: Work, table: Table) -> Callable[[], TorchModel]:
     import torch as t
 
-    from assay.hypotheses.network.beginning import START
-    from assay.networks import Shape
+    from assay.families.networks.architecture import NetworkShape
+    from assay.families.networks.initial import START
 
     t.set_num_threads(2)
     K = int(table.y.max()) + 1
-    start = Shape((table.X.shape[1], work.hidden, K)).drawn(np.random.default_rng([0, START]))
+    start = NetworkShape((table.X.shape[1], work.hidden, K)).drawn(np.random.default_rng([0, START]))
     batches = [t.from_numpy(rows) for rows in _batches(work, table)]
 
     def run() -> TorchModel:

@@ -36,7 +36,7 @@ def safe_log(x: Any) -> Any:
         return np.log(x)
 
 
-class Factor(NamedTuple):
+class WhiteningFactor(NamedTuple):
     """Σ + diag(added) = A⁻¹A⁻ᵀ: `whiten` A (d, d) maps x − μ to unit covariance; `log_det` is log|Σ + diag(added)|."""
 
     whiten: Floats
@@ -45,7 +45,7 @@ class Factor(NamedTuple):
     added: Floats
 
 
-def whitener(S: Floats, unit: Floats | None = None, tol: float = 1e-4) -> Factor:
+def whitener(S: Floats, unit: Floats | None = None, tol: float = 1e-4) -> WhiteningFactor:
     """Factor a covariance: ‖A(x − μ)‖² is its Mahalanobis form; a singular one gets the least ridge that cures it.
 
     All is measured in the columns' own units u_j = √S_jj (or `unit` where that is zero), so that it does not depend on how
@@ -67,4 +67,4 @@ def whitener(S: Floats, unit: Floats | None = None, tol: float = 1e-4) -> Factor
     ridge = 0.0 if rank == d else floor - float(lam[0])
     lam = lam + ridge
     A: Floats = V.T / np.sqrt(lam)[:, None] / u
-    return Factor(A, float(np.log(lam).sum() + 2 * np.log(u).sum()), rank, ridge * u * u)
+    return WhiteningFactor(A, float(np.log(lam).sum() + 2 * np.log(u).sum()), rank, ridge * u * u)

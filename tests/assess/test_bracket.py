@@ -12,10 +12,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
 from assay.assess import bayes_bracket
-from assay.assess.bayes_bracket import drawn_rows
-from assay.assess.neighbour import loo_1nn_error, standardised
+from assay.assess.bayes_error import drawn_rows, loo_1nn_error, standardised
 from assay.errors import DataError, OneClassError, ParameterError
-from assay.neighbours.cover_hart import least_bayes_error
+from assay.families.neighbours.leave_one_out import least_bayes_error
 
 
 def twonorm(n, d, seed=0):

@@ -10,7 +10,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.assess.means import MOST_BETS, bounded_mean, mean_interval
+from assay.assess.score import MOST_BETS, bounded_mean, mean_interval
 from assay.errors import DataError
 
 LAWS = {

@@ -11,7 +11,7 @@ import scipy.stats
 import sklearn.metrics as peer
 
 from assay.assess import classification_scores, per_class, regression_scores
-from assay.assess.auc import binary_auc
+from assay.assess.curves import binary_auc
 from assay.errors import DataError, ParameterError
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from assay.assess import bias_variance, compare_with_best
-from assay.assess.bayes_bracket import BayesBracket
+from assay.assess.bayes_error import BayesBracket
 from assay.assess.score import Score, proportion
 from assay.assess.verdict import best_possible, percent, ranking, span, train_and_test, where_it_errs
 

@@ -11,7 +11,7 @@ import scipy.stats
 
 from assay.assess import drift, overfitting, table_worries
 from assay.assess.drift import drift_worries
-from assay.assess.same_rows import equal_rows
+from assay.assess.leaks import equal_rows
 from assay.assess.score import proportion
 from assay.errors import SchemaError
 

@@ -9,11 +9,11 @@ import numpy as np
 from cases import CASES, blobs, lines, pairs
 
 import assay
+from assay.assess.measure import confusion, residuals
 from assay.certify import Claim
 from assay.certify.held_out import held_out_error, held_out_loss
-from assay.certify.measure import confusion, residuals
 from assay.engines import ArrayRows, split_rows
-from assay.hypotheses.separability import separability
+from assay.families.separability.separability import separability
 
 INF = float("inf")
 SPLIT = {"fraction": 0.25, "seed": 3}

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import assay
+from assay.assess.measure import confusion, residuals
 from assay.certify import Claim
 from assay.certify.held_out import held_out_error, held_out_loss
-from assay.certify.measure import confusion, residuals
 from assay.engines import ArrayRows, split_rows
 
 rng = np.random.default_rng(4)

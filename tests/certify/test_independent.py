@@ -8,15 +8,15 @@ import scipy.sparse as sp
 from cases import blobs, lines, pairs
 
 import assay
-from assay import labels
-from assay.certify.checks.linear_terms import LOSSES, Strengths, farthest_target, least_margin, softmax_terms
-from assay.certify.checks.separability import _bounded_solution, _meeting_weights, _whole_solution
-from assay.certify.checks.trees_witness import class_factors
 from assay.certify.draws import between_0_and_1, content_keys, row_keys
 from assay.certify.rows import CsrBlock, back, times
-from assay.engines import contents, split
-from assay.hypotheses.kernel_features import draw
-from assay.hypotheses.trees import ground
+from assay.engines import fingerprint, split
+from assay.families.kernel.features import maps
+from assay.families.linear.check.terms import LOSSES, Strengths, farthest_target, least_margin, softmax_terms
+from assay.families.separability.check import _bounded_solution, _meeting_weights, _whole_solution
+from assay.families.trees import training_data
+from assay.families.trees.check.witness import class_factors
+from assay.inputs import labels
 from assay.risk import penalties
 from assay.solvers import problem
 
@@ -43,13 +43,13 @@ def test_a_solver_that_forgets_the_intercept_is_found_out(monkeypatch):
 
 
 def test_trees_that_weigh_classes_wrongly_are_found_out(monkeypatch):
-    monkeypatch.setattr(ground, "class_multipliers", lambda weight, classes, counts: np.array([1.0, 2.0, 3.0]))
+    monkeypatch.setattr(training_data, "class_multipliers", lambda weight, classes, counts: np.array([1.0, 2.0, 3.0]))
     assert found_out(assay.DecisionTreeClassifier(class_weight="balanced"), *blobs(120, 3, 0))
 
 
 def test_landmarks_that_were_drawn_otherwise_are_found_out(monkeypatch):
     monkeypatch.setattr(
-        draw, "content_keys", lambda X, seed, dtype=np.float64: contents.content_keys(X, seed + 1, dtype)
+        maps, "content_keys", lambda X, seed, dtype=np.float64: fingerprint.content_keys(X, seed + 1, dtype)
     )
     assert found_out(assay.KernelFeaturesRegressor(n_components=20), *lines(120, 3, 0))
 
@@ -103,7 +103,7 @@ def test_draws_are_those_of_the_fit(dtype):
     X[3, 1] = -0.0
     for seed in (0, 7, (1 << 64) - 1):
         assert np.array_equal(row_keys(50, seed), split.row_keys(0, 50, seed))
-        assert np.array_equal(content_keys(X, seed, dtype), contents.content_keys(X, seed, dtype))
+        assert np.array_equal(content_keys(X, seed, dtype), fingerprint.content_keys(X, seed, dtype))
     assert np.array_equal(between_0_and_1(row_keys(50, 1)), split.unit_interval(split.row_keys(0, 50, 1)))
 
 

@@ -9,7 +9,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.certify.checks.held_out import interval_is_exact
+from assay.certify.check_held_out import interval_is_exact
 from assay.certify.intervals import clopper_pearson, hoeffding
 
 

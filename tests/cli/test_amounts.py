@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import pytest
 
-from assay.cli.amounts import MEMORY, SECONDS
+from assay.cli.options import MEMORY, SECONDS
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("90s", 90), ("1.5m", 90), ("5 min", 300), ("1h", 3600)])

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.cli.default_model import default_model
-from assay.tables.description.schema import infer
-from assay.tables.tabled import table_source
+from assay.cli.train import default_model
+from assay.tables.schema.schema import infer
+from assay.tables.sources.recognise import table_source
 
 COLUMNS = "numbers 2 (size, one), categories 1 (colour: 2 categories)"
 DENSITIES = "gaussian 1 (size), bernoulli 1 (one), categorical 1 (colour)"

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.cli.live import Board
+from assay.cli.compare import LiveTable
 
 ALIASES = [("svm", "linear-svc", ("--C", "10")), ("nb", "naive-bayes", ()), ("logistic", "logistic-regression", ())]
 
@@ -79,7 +79,7 @@ def test_verify_says_first_that_the_rows_are_others(cli, coins_model):
 
 
 def test_the_live_table_begins_with_the_reading(cli):
-    board = Board()
+    board = LiveTable()
     assert board._title(None) == "reading the table"
     board("", ("plan", ["lda"], None, 10))
     assert board._title(None).startswith("0 of 1 models")

@@ -8,8 +8,8 @@ import pytest
 
 from assay import load
 from assay.cli.app import VERBS, assay
-from assay.hypotheses import REGISTRY, model_class
-from assay.params import option_of
+from assay.estimator.params import option_of
+from assay.families import REGISTRY, model_class
 
 
 @pytest.mark.parametrize("verb", VERBS)

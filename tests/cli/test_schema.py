@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.tables.description.schema import Schema
+from assay.tables.schema.schema import Schema
 
 
 def test_the_table_names_kinds_gaps_ranges_and_the_target(cli, data_dir):

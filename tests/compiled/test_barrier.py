@@ -7,8 +7,8 @@ import threading
 import numpy as np
 import pytest
 
-from assay.compiled import jit
 from assay.compiled.barrier import APART, BROKEN, barrier, break_barrier
+from assay.compiled.decorator import jit
 from assay.compiled.simd.memory import data_pointer
 from assay.engines.threads import Threads
 

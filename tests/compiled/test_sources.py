@@ -52,7 +52,7 @@ def test_what_a_package_offers_is_a_source(tmp_path: Path):
 
 
 def test_the_compiler_asks_for_this_stamp():
-    from assay.loops.network.epoch import run_epochs
+    from assay.families.networks.loops.epoch import run_epochs
 
     file = HOME / "assay" / "loops" / "network" / "epoch.py"
     assert run_epochs._cache._cache_file._source_stamp == stamp_of(file)

@@ -14,7 +14,7 @@ from assay.engines import Block, SparseMatrix, SparseRows, rechunk, split_rows
 from assay.engines.csr import stack
 from assay.engines.fingerprint import leaf_of
 from assay.engines.sparse import SPARSE_BLOCK
-from assay.inputs.sparse import as_sparse
+from assay.inputs.rows import as_sparse
 
 
 def made(n=40, d=9, seed=0, density=0.3):

@@ -58,25 +58,25 @@ def mixed_table() -> dict[str, list]:
 
 
 def tables() -> None:
-    from assay.hypotheses import model_class
-    from assay.select.table_model import fit_table
-    from assay.tables.description.schema import infer
-    from assay.tables.encoding import Wants
+    from assay.families import model_class
+    from assay.selection.table_model import fit_table
+    from assay.tables.encoding import EncodingSpec
+    from assay.tables.schema.schema import infer
+    from assay.tables.sources.recognise import table_source
     from assay.tables.table_rows import TableRows
-    from assay.tables.tabled import table_source
 
     table = mixed_table()
-    for name, wants in (
-        ("logistic-regression", Wants("one-hot", scaled=True, sparse=True)),
-        ("lda", Wants("reference")),
-        ("naive-bayes", Wants("native", missing=True, sparse=True)),
+    for name, encoding_spec in (
+        ("logistic-regression", EncodingSpec("one-hot", scaled=True, sparse=True)),
+        ("lda", EncodingSpec("reference")),
+        ("naive-bayes", EncodingSpec("native", missing=True, sparse=True)),
     ):
         path = HERE / "tables" / f"{name}.assay"
         if path.exists():
             continue
         source = table_source(table)
         schema = infer(source, target="kind", kinds={"note": "text"})
-        model = fit_table(model_class(name)(), schema, wants, TableRows(source, schema, "kind"))
+        model = fit_table(model_class(name)(), schema, encoding_spec, TableRows(source, schema, "kind"))
         model.add_claims(target="kind")
         path.parent.mkdir(exist_ok=True)
         model.save(path)

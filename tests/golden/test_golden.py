@@ -11,7 +11,7 @@ import pytest
 from cases import answers
 
 import assay
-from assay.hypotheses import REGISTRY
+from assay.families import REGISTRY
 
 HERE = Path(__file__).resolve().parent
 spec = importlib.util.spec_from_file_location("golden_make", HERE / "make.py")

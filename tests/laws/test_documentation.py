@@ -12,9 +12,9 @@ import pytest
 from cases import CASES, IDS
 
 import assay
-from assay.hypotheses import REGISTRY, model_class
-from assay.learner.docstrings import documented
-from assay.params import defaults
+from assay.estimator.docstrings import documented
+from assay.estimator.params import defaults
+from assay.families import REGISTRY, model_class
 
 OTHERS = (assay.Nystroem, assay.RandomFourier, assay.NearestNeighbors)
 CLASSES = [*(model_class(name) for name in REGISTRY), *OTHERS]

@@ -11,7 +11,7 @@ from cases import CASES, IDS, answers, file_bytes
 import assay
 from assay.certify import Certificate
 from assay.errors import ModelFileError
-from assay.layout import Tensor
+from assay.estimator.layout import Tensor
 
 pytestmark = pytest.mark.parametrize("case", CASES, ids=IDS)
 

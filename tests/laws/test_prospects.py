@@ -9,9 +9,9 @@ import pytest
 from cases import CASES, IDS, lines, pairs
 
 import assay
-from assay.hypotheses import REGISTRY, model_class
-from assay.learner.prospect import Categories, Features, Prospect
-from assay.params import check_names, check_params
+from assay.estimator.params import check_names, check_params
+from assay.estimator.search_space import Categories, SearchSpace, TableTraits
+from assay.families import REGISTRY, model_class
 
 KINDS = ("classifier", "regressor")
 #: settings whose fits have ever more free numbers, as `complexity` counts them
@@ -19,7 +19,7 @@ GROWING = ["ridge", "logistic-regression", "linear-svc", "qda"]
 
 
 def features(kind="classifier", only_categories=False, never_negative=True, text=False, spread=1.0):
-    return Features(1000, 3 if kind == "classifier" else 0, only_categories, never_negative, text, spread)
+    return TableTraits(1000, 3 if kind == "classifier" else 0, only_categories, never_negative, text, spread)
 
 
 def every_table(kind):
@@ -31,7 +31,7 @@ def every_table(kind):
 def prospects(name):
     for kind in KINDS:
         for table in every_table(kind):
-            found = model_class(name).prospect(kind, table)
+            found = model_class(name).search_space(kind, table)
             if found is not None:
                 yield kind, table, found
 
@@ -42,45 +42,45 @@ def test_every_class_takes_part_for_its_kind_and_for_no_other(name):
     kinds = {kind for kind, _, _ in prospects(name)}
     assert kinds
     assert cls.kind_of({}) in kinds
-    for kind, _, prospect in prospects(name):
-        assert isinstance(prospect, Prospect)
-        assert all(cls.kind_of(dict(setting)) == kind for setting in prospect.search)
+    for kind, _, search_space in prospects(name):
+        assert isinstance(search_space, SearchSpace)
+        assert all(cls.kind_of(dict(setting)) == kind for setting in search_space.search)
 
 
 @pytest.mark.parametrize("name", REGISTRY)
 def test_every_setting_of_a_search_is_accepted_and_none_comes_twice(name):
     cls = model_class(name)
-    for _, _, prospect in prospects(name):
-        assert prospect.search
-        for setting in prospect.search:
+    for _, _, search_space in prospects(name):
+        assert search_space.search
+        for setting in search_space.search:
             check_names(cls, setting)
             check_params(cls(**setting))
-        assert len({repr(sorted(setting.items())) for setting in prospect.search}) == len(prospect.search)
+        assert len({repr(sorted(setting.items())) for setting in search_space.search}) == len(search_space.search)
 
 
 @pytest.mark.parametrize("name", REGISTRY)
 def test_no_class_asks_for_an_encoding_that_it_cannot_take(name):
     cls = model_class(name)
-    for _, table, prospect in prospects(name):
-        assert prospect.categories in Categories.__args__
-        assert prospect.categories != "native" or cls.takes_categories
-        if table.text and prospect.unfit is None:
+    for _, table, search_space in prospects(name):
+        assert search_space.categories in Categories.__args__
+        assert search_space.categories != "native" or cls.takes_categories
+        if table.text and search_space.unfit is None:
             assert cls.takes_sparse, "the words of a text are sparse columns"
-        if prospect.unfit is not None:
-            assert 10 < len(prospect.unfit) < 120
-            assert not prospect.unfit.endswith(".")
+        if search_space.unfit is not None:
+            assert 10 < len(search_space.unfit) < 120
+            assert not search_space.unfit.endswith(".")
 
 
 def test_some_class_of_either_kind_can_use_any_table():
     for kind in KINDS:
         for table in every_table(kind):
-            found = [model_class(name).prospect(kind, table) for name in REGISTRY]
+            found = [model_class(name).search_space(kind, table) for name in REGISTRY]
             assert sum(p is not None and p.unfit is None for p in found) >= 2, table
 
 
 def test_densities_are_only_tried_on_columns_that_they_describe():
     def unfit(name, **table):
-        return model_class(name).prospect("classifier", features(**table)).unfit
+        return model_class(name).search_space("classifier", features(**table)).unfit
 
     assert unfit("categorical-nb") is not None
     assert unfit("categorical-nb", only_categories=True) is None
@@ -97,8 +97,8 @@ def test_the_search_of_huber_is_the_same_in_any_units(scale):
     X, y = lines(300, 4, 0)
     X, y = (X - X.mean(axis=0)) / X.std(axis=0), y - y.mean()
     cls = model_class("erm")
-    reference = cls.prospect("regressor", features("regressor", spread=float(y.std())))
-    here = cls.prospect("regressor", features("regressor", spread=float(scale * y.std())))
+    reference = cls.search_space("regressor", features("regressor", spread=float(y.std())))
+    here = cls.search_space("regressor", features("regressor", spread=float(scale * y.std())))
     for one, other in zip(reference.search, here.search):
         a, b = cls(**one).fit(X, y), cls(**other).fit(X, scale * y)
         assert b.converged_
@@ -134,7 +134,7 @@ def test_a_search_goes_from_simple_to_complex(name):
     kind = cls.kind_of({})
     X, y = (pairs if kind == "classifier" else lines)(80, 6, 2)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
-    settings = cls.prospect(kind, features(kind)).search
+    settings = cls.search_space(kind, features(kind)).search
     found = [cls(**setting).fit(X, y).complexity() for setting in settings]
     assert np.all(np.diff(found) > 0), found
 

@@ -7,15 +7,15 @@ import inspect
 import pytest
 
 import assay
-from assay.hypotheses import CLASS_NAMES, REGISTRY, model_class
-from assay.learner import Learner
-from assay.params import Param, defaults
+from assay.estimator.estimator import Estimator
+from assay.estimator.params import Param, defaults
+from assay.families import CLASS_NAMES, REGISTRY, model_class
 
 
 @pytest.mark.parametrize("name", REGISTRY)
 def test_every_registered_model_can_be_imported_and_knows_its_name(name):
     cls = model_class(name)
-    assert issubclass(cls, Learner)
+    assert issubclass(cls, Estimator)
     assert cls.name == name
 
 

@@ -11,8 +11,8 @@ from cases import CASES, Case, answers, blobs, lines, pairs
 
 import assay
 from assay.errors import DataError
-from assay.hypotheses import REGISTRY
-from assay.hypotheses.one_fold import OneFold
+from assay.estimator.one_fold import OneFold
+from assay.families import REGISTRY
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

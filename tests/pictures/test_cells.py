@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import assay
-from assay.hypotheses.trees.nodes import LEAF, tree_ends
-from assay.pictures.cells import cells
+from assay.families.trees.nodes import LEAF, tree_ends
+from assay.pictures.geometry import cells
 
 SIDE = (-3.0, 3.0)
 

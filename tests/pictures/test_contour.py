@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from hypothesis.extra import numpy as arrays
 
-from assay.pictures.contour import centres, contour
+from assay.pictures.geometry import centres, contour
 
 SIDE = centres(-2.0, 2.0, 81)
 X, Y = np.meshgrid(SIDE, SIDE)

@@ -13,7 +13,7 @@ from matplotlib.image import AxesImage
 import assay
 from assay.errors import DataError, NotFittedError, ParameterError, SchemaError
 from assay.pictures.plane import plane, reach
-from assay.pictures.seen import see
+from assay.pictures.rows import see
 from assay.plots import decision_regions
 
 

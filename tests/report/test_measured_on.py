@@ -8,7 +8,7 @@ import pytest
 
 from assay import compare
 from assay.report.wording import measured_on
-from assay.select.of_model import comparison_of
+from assay.selection.model_report import comparison_of
 
 pytest.importorskip("matplotlib")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from assay.report import report_html
-from assay.select.compare import compare
+from assay.selection.compare import compare
 
 
 def test_networks_show_their_losses():

@@ -17,8 +17,8 @@ import pytest
 from assay.errors import AssayError, MissingExtraError
 from assay.report import check_possible, report_html, write_report
 from assay.report.markup import anchor
-from assay.select.compare import compare
-from assay.select.comparison import Comparison, Entry
+from assay.selection.compare import compare
+from assay.selection.comparison import Comparison, Entry
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -302,7 +302,7 @@ def test_real_tables_stay_below_three_megabytes(data_dir: Path):
 
 
 def test_every_colour_of_words_stands_out_from_every_ground_by_the_factor_that_wcag_asks_for():
-    from assay.report.look import CSS
+    from assay.report.page import CSS
 
     def luminance(colour: str) -> float:
         digits = colour.lstrip("#")
@@ -321,7 +321,7 @@ def test_every_colour_of_words_stands_out_from_every_ground_by_the_factor_that_w
 
 
 def test_a_report_on_one_saved_model_asks_how_good_it_is_and_says_on_which_rows():
-    from assay.select.of_model import comparison_of
+    from assay.selection.model_report import comparison_of
 
     train = two_columns(90)
     model = compare(train, "tree", folds=3, models=["gaussian-nb"])["gaussian-nb"].model

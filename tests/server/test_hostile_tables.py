@@ -18,7 +18,7 @@ from assay.server.bodies import Body
 from assay.server.predict import predict
 from assay.server.replies import refusal_of
 from assay.server.served import Served
-from assay.tables.sources.arrow_messages import held_by
+from assay.tables.bodies import held_by
 from tests.server.conftest import customers
 from tests.server.running import Running
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from assay.engines import ArrayRows, engine
-from assay.engines.sparse import SparseMatrix, SparseRows
+from assay.engines.csr import SparseMatrix
+from assay.engines.sparse import SparseRows
 from assay.risk.penalties import Penalty
 from assay.risk.surrogates import surrogate
 from assay.solvers.problem import Problem, Reach
@@ -49,8 +50,8 @@ def two_classes(n, d, seed=0, informative=5, noise=1.0):
 
 def worst_violation(problem, w):
     """How far w is from the conditions of a minimum: the largest part of the (sub)gradient that l1 cannot balance, by scale."""
-    look = problem.look(w)
-    g = look.gradient + problem.penalty.l2 * w
+    evaluation = problem.evaluate(w)
+    g = evaluation.gradient + problem.penalty.l2 * w
     l1 = problem.penalty.l1
     off = np.where(w != 0, np.abs(g + l1 * np.sign(w)), np.maximum(np.abs(g) - l1, 0.0))
     return float(np.max(off / np.maximum(problem.scale, 1e-300)))

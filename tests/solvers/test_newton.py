@@ -76,9 +76,9 @@ def test_without_a_penalty_the_gap_is_that_of_a_box():
     at = solve(problem)
     assert at.gap <= 1e-12
     worse = at.w + 1e-3
-    v = newton_step(problem, problem.look(worse, hessian=True), worse)
+    v = newton_step(problem, problem.evaluate(worse, hessian=True), worse)
     claimed = boxed_gap(problem, worse, v)
-    true = problem.look(worse).loss / at.objective - 1
+    true = problem.evaluate(worse).loss / at.objective - 1
     assert true * (1 - 1e-6) <= claimed < 10 * true + 1e-9
 
 
@@ -121,9 +121,9 @@ def test_a_sampled_hessian_is_that_of_one_row_in_so_many_as_often(every):
     chosen = chosen[chosen < 1000]
     A = np.column_stack([X - problem.centre, np.ones(1000)])[chosen]
     p = 1 / (1 + np.exp(-(A @ w)))
-    look = problem.look(w, hessian=every)
-    np.testing.assert_allclose(look.hessian, every * (A * (p * (1 - p))[:, None]).T @ A, rtol=1e-10, atol=1e-9)
-    np.testing.assert_array_equal(look.gradient, problem.look(w).gradient)
+    evaluation = problem.evaluate(w, hessian=every)
+    np.testing.assert_allclose(evaluation.hessian, every * (A * (p * (1 - p))[:, None]).T @ A, rtol=1e-10, atol=1e-9)
+    np.testing.assert_array_equal(evaluation.gradient, problem.evaluate(w).gradient)
 
 
 def test_weights_that_repeat_do_not_mislead_a_sampled_hessian():

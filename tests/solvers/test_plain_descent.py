@@ -8,9 +8,9 @@ from sklearn.datasets import load_iris
 from solvers.problems import make_problem, make_softmax, two_classes
 
 from assay.errors import ParameterError
+from assay.solvers.gradient_descent import gradient_descent, safe_step, subgradient_descent
 from assay.solvers.iterate import last
 from assay.solvers.newton import newton
-from assay.solvers.plain_descent import gradient_descent, safe_step, subgradient_descent
 
 
 def test_the_steps_are_those_of_note_004():
@@ -115,5 +115,5 @@ def test_the_centre_of_the_problem_does_not_show(loss):
 def test_the_automatic_step_is_below_one_over_the_curvature():
     X, t = two_classes(100, 5)
     problem = make_problem(X, t, centred=False, l2=1.0)
-    H = problem.look(np.zeros(6), hessian=True).hessian + np.diag(problem.penalty.l2)
+    H = problem.evaluate(np.zeros(6), hessian=True).hessian + np.diag(problem.penalty.l2)
     assert safe_step(problem) <= 1 / np.linalg.eigvalsh(H)[-1]

@@ -12,12 +12,17 @@ from solvers.problems import make_problem, make_softmax, sparse_of, two_classes,
 
 from assay.numerics import log_softmax
 from assay.risk.penalties import Penalty
-from assay.solvers import column_blocks, column_set
-from assay.solvers.chosen_columns import choose_columns
+from assay.solvers import column_set
+from assay.solvers import column_set as column_blocks
+from assay.solvers.column_set import choose_columns
 from assay.solvers.iterate import last
-from assay.solvers.l1_model import minimise_model
-from assay.solvers.proximal_newton import proximal_newton, proximal_newton_on_all
-from assay.solvers.softmax_newton import FlatSoftmax, softmax_newton
+from assay.solvers.proximal_newton import (
+    FlatSoftmax,
+    minimise_model,
+    proximal_newton,
+    proximal_newton_on_all,
+    softmax_newton,
+)
 
 STRENGTHS = [{"l1": 5.0}, {"l1": 0.5, "l2": 1.0}, {"l1": 200.0}]
 LOSSES = ["log", "squared hinge", "squared", "huber"]
@@ -47,7 +52,7 @@ def test_log_loss_agrees_with_scikit_learn(l1_ratio):
     problem = make_problem(X, t, "log", l1=10 * l1_ratio, l2=10 * (1 - l1_ratio))
     theirs = np.append(peer.coef_[0], peer.intercept_ + problem.centre @ peer.coef_[0])
     end = solved(problem)
-    assert end.objective <= problem.objective(problem.look(theirs), theirs) * (1 + 1e-14)
+    assert end.objective <= problem.objective(problem.evaluate(theirs), theirs) * (1 + 1e-14)
     np.testing.assert_allclose(end.w, theirs, atol=1e-6)
 
 
@@ -133,17 +138,17 @@ def test_chosen_columns_of_sparse_and_dense_rows_see_the_same(loss):
     chosen, c = np.array([0, 1, 5, 77, 299]), np.random.default_rng(4).random(200)
     dense, sparse = (make_problem(X, t, loss, c=c, sparse=s, l1=1.0) for s in (False, True))
     w = np.random.default_rng(1).normal(size=6)
-    a, b = (choose_columns(p, chosen, np.zeros(301)).look(w, hessian=True) for p in (dense, sparse))
+    a, b = (choose_columns(p, chosen, np.zeros(301)).evaluate(w, hessian=True) for p in (dense, sparse))
     everything = np.zeros(301)
     everything[[*chosen, 300]] = w
-    look = dense.look(everything, hessian=True)
-    for other in (b, look):
+    evaluation = dense.evaluate(everything, hessian=True)
+    for other in (b, evaluation):
         assert other.loss == pytest.approx(a.loss)
         assert other.smooth == pytest.approx(a.smooth)
         assert other.least == pytest.approx(a.least)
     np.testing.assert_allclose(b.gradient, a.gradient, atol=1e-9)
     np.testing.assert_allclose(b.hessian, a.hessian, atol=1e-9)
-    np.testing.assert_allclose(look.hessian[np.ix_([*chosen, 300], [*chosen, 300])], a.hessian, atol=1e-9)
+    np.testing.assert_allclose(evaluation.hessian[np.ix_([*chosen, 300], [*chosen, 300])], a.hessian, atol=1e-9)
 
 
 @pytest.mark.parametrize("d", [20, 600])
@@ -179,8 +184,8 @@ def test_softmax_hessian_is_the_derivative_of_the_gradient():
         v.reshape(3, 5)[...] -= v.reshape(3, 5).mean(
             axis=0
         )  # the direction to which the loss is blind has its own curvature
-        slope = (flat.look(w + 1e-6 * v).gradient - flat.look(w - 1e-6 * v).gradient) / 2e-6
-        np.testing.assert_allclose(flat.look(w, hessian=True).hessian @ v, slope, rtol=1e-5, atol=1e-5)
+        slope = (flat.evaluate(w + 1e-6 * v).gradient - flat.evaluate(w - 1e-6 * v).gradient) / 2e-6
+        np.testing.assert_allclose(flat.evaluate(w, hessian=True).hessian @ v, slope, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("strengths", [{"l1": 1.0}, {"l1": 0.5, "l2": 0.5}])
@@ -269,4 +274,4 @@ def test_blocks_of_columns_in_turn_reach_the_same_minimum(loss, monkeypatch):
 def test_of_dense_rows_no_weight_outside_of_the_chosen_is_ignored():
     X, t = two_classes(50, 5)
     with pytest.raises(AssertionError, match="all other weights must be zero"):
-        choose_columns(make_problem(X, t, l1=1.0), np.array([0, 2]), np.ones(6)).look(np.zeros(3))
+        choose_columns(make_problem(X, t, l1=1.0), np.array([0, 2]), np.ones(6)).evaluate(np.zeros(3))

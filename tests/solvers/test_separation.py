@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from assay import exact
 from assay.engines import ArrayRows, SparseRows, engine, engine_for
 from assay.errors import DataError, OneClassError, ParameterError
-from assay.inputs.sparse import as_sparse
-from assay.labels import Labels, find_classes
-from assay.solvers.exact import decide
-from assay.solvers.hulls import nearest_points
-from assay.solvers.projected_gradient import projected_gradient
-from assay.solvers.separation import hard_margin, separate
+from assay.families.linear.hard_margin import projected_gradient
+from assay.inputs.labels import Labels, find_classes
+from assay.inputs.rows import as_sparse
+from assay.solvers.separation import exact
+from assay.solvers.separation.exact import decide
+from assay.solvers.separation.hulls import nearest_points
+from assay.solvers.separation.separation import hard_margin, separate
 
 
 def run(X, y, w=None, **options):
@@ -347,11 +347,11 @@ def test_a_positive_solution_is_proved_only_where_it_is_positive():
 
 
 def test_rows_that_would_take_too_many_to_weigh_are_undecided_and_say_so(monkeypatch):
-    from assay.solvers import growing_set, hulls
+    from assay.solvers.separation import hulls, working_set
 
     X, y = cloud(2000, 30, 12, margin=0.001)
     monkeypatch.setattr(hulls, "MOST_ACTIVE", 10)
-    monkeypatch.setattr(growing_set, "MOST_ACTIVE", 10)
+    monkeypatch.setattr(working_set, "MOST_ACTIVE", 10)
     found = run(X, y)
     assert found.separable is None or found.gap > 1e-9
     assert found.separable is not None or "too long" in found.reason

@@ -10,10 +10,9 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from solvers.problems import make_softmax
 
-from assay.solvers.class_preconditioner import class_preconditioner
 from assay.solvers.iterate import last
 from assay.solvers.lbfgs import lbfgs
-from assay.solvers.preconditioner import diagonal_preconditioner, preconditioner
+from assay.solvers.preconditioner import class_preconditioner, diagonal_preconditioner, preconditioner
 
 
 def classes(n=300, d=5, K=4, seed=0):
@@ -33,8 +32,8 @@ def test_the_gradient_is_the_slope_of_the_loss(sparse, weighted, d):
     problem = make_softmax(X, y, l2=1.0, c=rng.uniform(0, 2, 200) if weighted else None, sparse=sparse, centred=d < 256)
     W, V = rng.normal(size=(2, 4, d + 1)) / np.sqrt(d)
     h = 1e-5
-    slope = (problem.look(W + h * V).loss - problem.look(W - h * V).loss) / (2 * h)
-    assert (problem.look(W).gradient * V).sum() == pytest.approx(slope, rel=1e-7)
+    slope = (problem.evaluate(W + h * V).loss - problem.evaluate(W - h * V).loss) / (2 * h)
+    assert (problem.evaluate(W).gradient * V).sum() == pytest.approx(slope, rel=1e-7)
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -57,13 +56,13 @@ def test_the_bound_from_below_holds_everywhere(strengths):
     X, y = classes()
     problem = make_softmax(X, y, **strengths)
     rng = np.random.default_rng(2)
-    looks = [(W, problem.look(W)) for W in rng.normal(size=(20, 4, 6)) * rng.uniform(0, 2, size=(20, 1, 1))]
+    evaluations = [(W, problem.evaluate(W)) for W in rng.normal(size=(20, 4, 6)) * rng.uniform(0, 2, size=(20, 1, 1))]
     if problem.penalty.quadratic:
         W = last(lbfgs(problem, np.zeros((4, 6)), 1e-10, 300, preconditioner(problem))).w
-        looks.append((W, problem.look(W)))
-    least = min(problem.objective(look, W) for W, look in looks)
-    for W, look in looks:
-        assert problem.dual(look, W) <= least * (1 + 1e-12)
+        evaluations.append((W, problem.evaluate(W)))
+    least = min(problem.objective(evaluation, W) for W, evaluation in evaluations)
+    for W, evaluation in evaluations:
+        assert problem.dual(evaluation, W) <= least * (1 + 1e-12)
 
 
 def test_no_minimum_has_intercepts_further_apart_than_the_bound():
@@ -82,10 +81,10 @@ def test_weights_count_like_repeated_rows():
     X, y = classes(100)
     c = np.random.default_rng(3).integers(0, 3, 100).astype(float)
     W = np.random.default_rng(4).normal(size=(4, 6))
-    once = make_softmax(X, y, l2=1.0, c=c, centred=False).look(W)
-    often = make_softmax(np.repeat(X, c.astype(int), axis=0), np.repeat(y, c.astype(int)), l2=1.0, centred=False).look(
-        W
-    )
+    once = make_softmax(X, y, l2=1.0, c=c, centred=False).evaluate(W)
+    often = make_softmax(
+        np.repeat(X, c.astype(int), axis=0), np.repeat(y, c.astype(int)), l2=1.0, centred=False
+    ).evaluate(W)
     assert once.loss == pytest.approx(often.loss)
     np.testing.assert_allclose(once.gradient, often.gradient, atol=1e-9)
 
@@ -94,8 +93,10 @@ def test_equal_bits_on_any_number_of_threads():
     X, y = classes(30_000, 300)
     W = np.random.default_rng(4).normal(size=(4, 301)) / 20
     for sparse in (False, True):
-        looks = [make_softmax(X, y, l2=1.0, threads=k, sparse=sparse, centred=not sparse).look(W) for k in (1, 2, 5)]
-        assert len({(look.loss, look.gradient.tobytes()) for look in looks}) == 1
+        evaluations = [
+            make_softmax(X, y, l2=1.0, threads=k, sparse=sparse, centred=not sparse).evaluate(W) for k in (1, 2, 5)
+        ]
+        assert len({(evaluation.loss, evaluation.gradient.tobytes()) for evaluation in evaluations}) == 1
 
 
 def test_classes_that_know_their_own_curvature_need_fewer_steps():

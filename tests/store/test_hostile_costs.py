@@ -107,7 +107,7 @@ def test_loading_runs_no_code_and_imports_nothing_that_the_file_names(tmp_path):
     system.path.insert(0, str(tmp_path))
     try:
         data = file_of(case)
-        for name in ("evil:Evil", "evil", "assay.hypotheses.naive_bayes:GaussianNB"):
+        for name in ("evil:Evil", "evil", "assay.families.naive_bayes.estimators:GaussianNB"):
             refused(with_document(data, {**document(data), "model": name}))
             doc = document(data)
             for claim in doc["claims"]:

@@ -69,10 +69,10 @@ def test_fields_that_are_missing_doubled_or_unknown_are_refused(case):
 
 @every_case
 def test_a_file_cannot_name_another_model(case):
-    from assay.hypotheses import REGISTRY
+    from assay.families import REGISTRY
 
     data = file_of(case)
-    for name in (*REGISTRY, "os.system", "../x", "", "assay.learner:Learner"):
+    for name in (*REGISTRY, "os.system", "../x", "", "assay.estimator.estimator:Estimator"):
         if name != case.name:
             assert outcome(with_document(data, {**document(data), "model": name})) in ("refused", "loaded")
     refused(with_document(data, {**document(data), "model": "os.system"}))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from assay.errors import ModelFileError
 from assay.store import Record, decode, encode
-from assay.store.plain import from_plain, to_plain
+from assay.store.file import from_plain, to_plain
 
 scalars = st.one_of(
     st.none(),

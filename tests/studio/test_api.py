@@ -13,7 +13,7 @@ import pytest
 from studio_client import Client, a_line, ask, two_classes
 
 import assay
-from assay.hypotheses import REGISTRY
+from assay.families import REGISTRY
 
 
 def labels(frame: Any) -> np.ndarray:

@@ -15,7 +15,7 @@ from assay.cli import app
 from assay.studio.asks import Data, Points
 from assay.studio.code import code
 from assay.studio.lesson import Lesson
-from assay.studio.protocol import Place
+from assay.studio.protocol import TableLocation
 
 DRAWN = [
     ("svc", {"C": 10.0, "kernel": "poly", "degree": 2}),
@@ -74,7 +74,7 @@ def test_a_drawn_regression(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_bundled_dataset_scaled_as_the_model_needs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     coins = assay.dataset("coins")
-    place = Place(str(coins.path), "coins", "coins", "coin", True)
+    place = TableLocation(str(coins.path), "coins", "coins", "coin", True)
     both_run(Lesson.of(Data(table="0" * 16), place, "svc", {"C": 3.0}), tmp_path, monkeypatch)
 
 
@@ -87,6 +87,6 @@ def test_a_table_of_which_some_columns_are_learnt_from(
     rows = [f"{a:.3f},{b:.3f},{'red' if a > b else 'blue'},{a + b > 0}" for a, b in rng.normal(size=(50, 2))]
     quoted = name.replace('"', '""')
     file.write_text("\n".join([f'"{quoted}",b,colour,kind', *rows]))
-    place = Place(str(file), file.name, file.name)
+    place = TableLocation(str(file), file.name, file.name)
     data = Data(table="0" * 16, target="kind", only=[name, "colour"])
     both_run(Lesson.of(data, place, "logistic-regression", {}), tmp_path, monkeypatch)

@@ -13,8 +13,8 @@ from studio_client import ask
 from assay.studio.asks import Ask
 from assay.studio.playing import fit, play
 from assay.studio.presets import PRESETS
-from assay.studio.protocol import Place
-from assay.studio.shelf import Shelf
+from assay.studio.protocol import TableLocation
+from assay.studio.tables import Shelf
 
 ABOVE_ZERO = {"x": [0.0, 1.08, 1.08, 2.0, 0.4], "y": [0.0, 0.0, 0.72, 1.3, 0.9], "label": ["A", "B", "A", "B", "A"]}
 
@@ -23,7 +23,7 @@ ABOVE_ZERO = {"x": [0.0, 1.08, 1.08, 2.0, 0.4], "y": [0.0, 0.0, 0.72, 1.3, 0.9],
 def shown(tmp_path: Path) -> Any:
     """A function that gives the frame of a fitted model."""
 
-    def frame(body: dict[str, Any], place: Place | None = None) -> Any:
+    def frame(body: dict[str, Any], place: TableLocation | None = None) -> Any:
         (found,) = fit(msgspec.convert(body, Ask), place, Shelf(tmp_path))
         return found["frame"]
 
@@ -70,7 +70,7 @@ def test_of_many_rows_the_share_of_points_marked_is_the_share_of_mistakes(shown:
     label = np.where(rng.uniform(size=4000) < 0.2, x < 0, x > 0)
     path = tmp_path / "many.csv"
     path.write_text("x,y,label\n" + "\n".join(f"{a},{b},{'AB'[c]}" for a, b, c in zip(x, y, label.astype(int))))
-    frame = shown(ask({"table": "0" * 16, "target": "label"}, "lda"), Place(str(path), "many.csv", "many.csv"))
+    frame = shown(ask({"table": "0" * 16, "target": "label"}, "lda"), TableLocation(str(path), "many.csv", "many.csv"))
     assert len(marks(frame, "mistake")["at"]) == pytest.approx(1000 * frame["risk"]["training"], rel=0.15)
 
 

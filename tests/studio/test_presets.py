@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from figures import fitted, model_of, risk, rows_of
 
-from assay.hypotheses import REGISTRY, model_class
+from assay.families import REGISTRY, model_class
 from assay.studio.presets import PRESETS
 
 FIELDS = {"id", "group", "title", "look", "data", "panels", "view", "speed", "show", "task"}

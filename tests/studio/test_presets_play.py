@@ -14,7 +14,7 @@ from figures import fitted
 from assay.studio.asks import Ask, read
 from assay.studio.playing import play
 from assay.studio.presets import PRESETS
-from assay.studio.shelf import Shelf
+from assay.studio.tables import Shelf
 
 SIDE, FRAMES = 24, 12
 

@@ -146,7 +146,7 @@ def test_impossible_weights_are_refused_with_their_row(tmp_path, weight, message
 
 
 def test_a_text_column_that_names_every_row_is_refused_before_it_fills_the_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr("assay.tables.levels.MOST_LEVELS", 10)
+    monkeypatch.setattr("assay.tables.file_rows.MOST_LEVELS", 10)
     pd.DataFrame({"name": [f"n{i}" for i in range(20)], "y": [0, 1] * 10}).to_parquet(tmp_path / "t.parquet")
     with pytest.raises(DataError, match=r"'name' holds more than 10 different texts"):
         read_all(tmp_path / "t.parquet", target="y")

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 import assay
 from assay.errors import DataError
-from assay.tables.sources.lines import Unclosed, last_line_end, quoted
 from assay.tables.sources.recognise import source_of
+from assay.tables.sources.text import Unclosed, last_line_end, quoted
 
 
 def table_of(source, reading="as it is"):
@@ -212,7 +212,7 @@ def test_cells_come_back_as_python_writes_them_however_the_file_is_cut(tmp_path_
 @settings(max_examples=200, deadline=None)
 @given(st.text(alphabet='a",\n', max_size=30))
 def test_the_fast_and_the_exact_search_for_quotes_agree(text):
-    from assay.tables.sources.lines import _quoted_exactly
+    from assay.tables.sources.text import _quoted_exactly
 
     data = text.encode()
     if b'"' not in data:

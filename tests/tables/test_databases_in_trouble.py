@@ -15,8 +15,8 @@ import postgres
 import pytest
 
 from assay.errors import AssayError, ParameterError
-from assay.tables.sources.addresses import masked, parse
-from assay.tables.sources.databases import is_database, open_database, open_sql
+from assay.tables.sources.addresses import is_database, masked, parse
+from assay.tables.sources.databases import open_database, open_sql
 
 PARTS_OF_PASSWORD = ("s3cr3t", "pass@word", "pass%40word", "wr0ng", "sesame")
 
@@ -183,7 +183,7 @@ sys.stdin.read()
 def test_a_database_locked_by_another_program_is_said(tmp_path, kind, monkeypatch):
     path = tmp_path / "locked"
     if kind == "sqlite":
-        monkeypatch.setattr("assay.tables.sources.sqlite_source.MILLISECONDS_TO_WAIT", 50)
+        monkeypatch.setattr("assay.tables.sources.adbc.MILLISECONDS_TO_WAIT", 50)
         with sqlite3.connect(path) as connection:
             connection.execute("CREATE TABLE t AS SELECT 1 AS a")
         connect = f"import sqlite3; c = sqlite3.connect({str(path)!r}); c.execute('begin exclusive')"

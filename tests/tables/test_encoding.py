@@ -17,16 +17,16 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from assay.engines import engine_for
 from assay.engines.csr import SparseMatrix
-from assay.tables.description.schema import Schema, infer
-from assay.tables.encoding import Encoding, Wants
+from assay.tables.encoding import Encoding, EncodingSpec
 from assay.tables.encoding.words import BUCKETS, bucket_names
+from assay.tables.schema.schema import Schema, infer
+from assay.tables.sources.recognise import table_source
 from assay.tables.table_rows import TableRows, encode
-from assay.tables.tabled import table_source
 
 MOST = 64
 TABLES = ["adult.parquet", "titanic.csv", "penguins.csv", "german.csv", "bank_marketing.csv", "pima_missing.csv"]
 WANTS = [
-    Wants(categories, scaled, missing)
+    EncodingSpec(categories, scaled, missing)
     for categories in ("one-hot", "reference", "native", "codes")
     for scaled, missing in ((False, False), (True, False), (True, True))
 ]
@@ -37,11 +37,11 @@ def table(data_dir, name: str) -> pd.DataFrame:
     return pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
 
 
-def learnt(fit: Any, wants: Wants, schema: Schema | None = None, **asked: Any) -> Encoding:
+def learnt(fit: Any, encoding_spec: EncodingSpec, schema: Schema | None = None, **asked: Any) -> Encoding:
     source = table_source(fit)
     schema = schema or infer(source, **asked)
     rows = TableRows(source, schema)
-    return Encoding.learn(engine_for(rows), schema, wants, rows)
+    return Encoding.learn(engine_for(rows), schema, encoding_spec, rows)
 
 
 def encoded(encoding: Encoding, data: Any) -> np.ndarray:
@@ -59,7 +59,9 @@ def columns(encoding: Encoding, data: Any) -> dict[str, np.ndarray]:
 # --- what is expected, by other means ---------------------------------------------------------------------------------
 
 
-def expected(schema: Schema, wants: Wants, fit: pd.DataFrame, data: pd.DataFrame) -> dict[str, np.ndarray]:
+def expected(
+    schema: Schema, encoding_spec: EncodingSpec, fit: pd.DataFrame, data: pd.DataFrame
+) -> dict[str, np.ndarray]:
     """The encoded columns by name, in order: numbers, indicators, categories."""
     numbers: dict[str, np.ndarray] = {}
     indicators: dict[str, np.ndarray] = {}
@@ -68,19 +70,19 @@ def expected(schema: Schema, wants: Wants, fit: pd.DataFrame, data: pd.DataFrame
         name = column.name
         if column.kind in ("number", "boolean"):
             a, b = (frame[[name]].astype(float).to_numpy() for frame in (fit, data))
-            numbers[name] = _number(a, b, wants, column.kind == "number")
-            if not wants.missing and np.isnan(a).any() and not np.isnan(a).all():
+            numbers[name] = _number(a, b, encoding_spec, column.kind == "number")
+            if not encoding_spec.missing and np.isnan(a).any() and not np.isnan(a).all():
                 marks = MissingIndicator(features="all").fit(a).transform(b)
                 indicators[f"{name} is missing"] = marks[:, 0].astype(float)
         elif column.kind == "category":
-            categories |= _category(name, column.levels, _text(fit[name]), _text(data[name]), wants.categories)
+            categories |= _category(name, column.levels, _text(fit[name]), _text(data[name]), encoding_spec.categories)
     return numbers | indicators | categories
 
 
-def _number(a: np.ndarray, b: np.ndarray, wants: Wants, moved: bool) -> np.ndarray:
+def _number(a: np.ndarray, b: np.ndarray, encoding_spec: EncodingSpec, moved: bool) -> np.ndarray:
     scaler = StandardScaler().fit(np.zeros((1, 1)) if np.isnan(a).all() else a)
-    filled = b if wants.missing else SimpleImputer(keep_empty_features=True).fit(a).transform(b)
-    return (scaler.transform(filled) if wants.scaled and moved else filled)[:, 0]
+    filled = b if encoding_spec.missing else SimpleImputer(keep_empty_features=True).fit(a).transform(b)
+    return (scaler.transform(filled) if encoding_spec.scaled and moved else filled)[:, 0]
 
 
 def _text(values: pd.Series) -> pd.Series:
@@ -122,19 +124,19 @@ def compare(found: dict[str, np.ndarray], due: dict[str, np.ndarray]) -> None:
 
 @pytest.mark.parametrize("wants", WANTS, ids=lambda w: "-".join(map(str, w)))
 @pytest.mark.parametrize("name", TABLES)
-def test_real_tables_become_the_numbers_of_scikit_learn(data_dir, name, wants):
+def test_real_tables_become_the_numbers_of_scikit_learn(data_dir, name, encoding_spec):
     data = table(data_dir, name)
     schema = infer(table_source(data), target="target")
     fit = data.iloc[: len(data) * 2 // 3]
-    encoding = learnt(fit, wants, schema)
-    compare(columns(encoding, data), expected(schema, wants, fit, data))
+    encoding = learnt(fit, encoding_spec, schema)
+    compare(columns(encoding, data), expected(schema, encoding_spec, fit, data))
 
 
 @pytest.mark.parametrize("name", ["adult.parquet", "pima_missing.csv"])
 def test_rows_encoded_as_they_are_read_have_the_bits_of_rows_in_memory(data_dir, name):
     whole = table(data_dir, name)
-    for wants in (Wants("one-hot", True, False), Wants("native", False, True)):
-        encoding = learnt(whole, wants)
+    for encoding_spec in (EncodingSpec("one-hot", True, False), EncodingSpec("native", False, True)):
+        encoding = learnt(whole, encoding_spec)
         parts = encode(TableRows(table_source(whole), encoding.schema), encoding).blocks()
         streamed = [part.load().X for part in parts]
         assert all(X.flags.c_contiguous for X in streamed)
@@ -144,11 +146,11 @@ def test_rows_encoded_as_they_are_read_have_the_bits_of_rows_in_memory(data_dir,
 @pytest.mark.parametrize("name", ["adult.parquet", "titanic.csv", "german.csv"])
 def test_sparse_rows_hold_the_same_numbers_but_are_not_centred(data_dir, name, monkeypatch):
     """Zeros would not stay zeros: a number is divided by its deviation, and a missing one is the mean, divided likewise."""
-    monkeypatch.setattr("assay.tables.encoding.encode.WIDE", 2)
+    monkeypatch.setattr("assay.tables.encoding.encoding.WIDE", 2)
     data = table(data_dir, name)
-    encoding = learnt(data, Wants("one-hot", True, False, True), target="target")
+    encoding = learnt(data, EncodingSpec("one-hot", True, False, True), target="target")
     assert encoding.sparse
-    due = expected(encoding.schema, Wants("one-hot", True), data, data)
+    due = expected(encoding.schema, EncodingSpec("one-hot", True), data, data)
     for j, output in enumerate(encoding.outputs):
         if output.role == "number" and encoding.schema[output.source].kind == "number":
             due[output.name] = due[output.name] + encoding.statistics.mean[j] / encoding.statistics.deviation[j]
@@ -159,7 +161,7 @@ def test_sparse_rows_hold_the_same_numbers_but_are_not_centred(data_dir, name, m
 def test_messages_become_hashed_words_weighed_as_scikit_learn_weighs_them(data_dir, sparse):
     data = table(data_dir, "sms_spam.csv").iloc[:1200]
     fit = data.iloc[:900]
-    encoding = learnt(fit, Wants(sparse=sparse), infer(table_source(data), target="target"))
+    encoding = learnt(fit, EncodingSpec(sparse=sparse), infer(table_source(data), target="target"))
     (text,) = (c.name for c in encoding.schema.used if c.kind == "text")
     due = _weighed_words(fit[text], data[text])
     if sparse:
@@ -214,18 +216,18 @@ KINDS = {"size": "number", "tree": "category", "old": "boolean", "age": "number"
 
 
 @given(frames(), st.data(), st.sampled_from(WANTS))
-def test_any_table_and_any_training_rows_give_the_numbers_of_scikit_learn(frame, data, wants):
+def test_any_table_and_any_training_rows_give_the_numbers_of_scikit_learn(frame, data, encoding_spec):
     """Statistics come from the training rows alone; the schema, and with it the levels, from the whole table."""
     schema = infer(table_source(frame), kinds=KINDS)
     seen = sorted(data.draw(st.sets(st.integers(0, len(frame) - 1), min_size=1)))
     fit = frame.iloc[seen]
-    encoding = learnt(fit, wants, schema)
-    compare(columns(encoding, frame), expected(schema, wants, fit, frame))
+    encoding = learnt(fit, encoding_spec, schema)
+    compare(columns(encoding, frame), expected(schema, encoding_spec, fit, frame))
 
 
 @given(frames(), st.data())
 def test_rows_that_are_not_learnt_from_change_nothing(frame, data):
     schema = infer(table_source(frame), kinds=KINDS)
-    encoding = learnt(frame, Wants("one-hot", True), schema)
+    encoding = learnt(frame, EncodingSpec("one-hot", True), schema)
     which = data.draw(st.lists(st.integers(0, len(frame) - 1), min_size=1, max_size=10))
     np.testing.assert_array_equal(encoded(encoding, frame.iloc[which]), encoded(encoding, frame)[which])

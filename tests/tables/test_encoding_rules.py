@@ -16,21 +16,21 @@ from hypothesis import strategies as st
 from assay.engines import engine_for
 from assay.engines.csr import SparseMatrix
 from assay.errors import DataError, SchemaError
-from assay.tables.description.schema import infer
-from assay.tables.encoding import Encoding, Wants, from_data, to_data
-from assay.tables.encoding.dates import parts
+from assay.tables.encoding import Encoding, EncodingSpec, from_data, to_data
+from assay.tables.encoding.columns import parts
+from assay.tables.schema.schema import infer
+from assay.tables.sources.recognise import table_source
 from assay.tables.table_rows import TableRows, encode
-from assay.tables.tabled import table_source
 
 NAN = float("nan")
-PLAIN = Wants()
+PLAIN = EncodingSpec()
 
 
-def learnt(fit: Any, wants: Wants = PLAIN, **asked: Any) -> Encoding:
+def learnt(fit: Any, encoding_spec: EncodingSpec = PLAIN, **asked: Any) -> Encoding:
     source = table_source(fit)
     schema = infer(source, **asked)
     rows = TableRows(source, schema)
-    return Encoding.learn(engine_for(rows), schema, wants, rows)
+    return Encoding.learn(engine_for(rows), schema, encoding_spec, rows)
 
 
 def encoded(encoding: Encoding, data: Any) -> np.ndarray:
@@ -55,7 +55,7 @@ def test_a_missing_number_is_the_mean_and_has_an_indicator_only_where_the_fit_ha
 
 
 def test_a_model_that_takes_missing_numbers_gets_them():
-    encoding = learnt({"a": [1.0, None, 3.0], "b": [4.0, 5.0, 9.0]}, Wants(scaled=True, missing=True))
+    encoding = learnt({"a": [1.0, None, 3.0], "b": [4.0, 5.0, 9.0]}, EncodingSpec(scaled=True, missing=True))
     np.testing.assert_array_equal(encoded(encoding, {"a": [None], "b": [6.0]}), [[NAN, 0.0]])
     assert encoding.names == ("a", "b")
 
@@ -64,7 +64,7 @@ def test_a_column_without_any_value_in_the_rows_of_the_fit_is_zero_and_has_no_in
     table = pa.table({"a": pa.array([None, None, 1.0, 2.0]), "b": [1.0, 2.0, 3.0, 5.0]})
     schema = infer(table_source(table))
     first = TableRows(table_source(table.slice(0, 2)), schema)
-    encoding = Encoding.learn(engine_for(first), schema, Wants(scaled=True), first)
+    encoding = Encoding.learn(engine_for(first), schema, EncodingSpec(scaled=True), first)
     assert encoding.names == ("a", "b")
     assert rows(encoding, table)["a"] == [0.0, 0.0, 1.0, 2.0]
 
@@ -98,7 +98,7 @@ def test_numbers_too_large_to_square_are_refused_by_name_within_a_block_and_acro
 
 def test_single_precision_stays_single():
     table = pa.table({"a": pa.array([1.5, 2.5, None], pa.float32()), "b": pa.array([0.1, 0.2, 0.4], pa.float32())})
-    encoding = learnt(table, Wants(scaled=True))
+    encoding = learnt(table, EncodingSpec(scaled=True))
     assert encoded(encoding, table).dtype == np.float32
     assert encoded(encoding, table.append_column("c", pa.array([1, 2, 3]))).dtype == np.float32
     mixed = learnt(table.append_column("c", pa.array([1.5, 2.0, 4.0])))
@@ -108,7 +108,7 @@ def test_single_precision_stays_single():
 def test_one_row_can_be_learnt_from_and_nothing_is_divided_by_zero():
     schema = infer(table_source({"a": [1.0, 2.0], "c": ["x", "y"]}))
     one = TableRows(table_source({"a": [5.0], "c": ["y"]}), schema)
-    encoding = Encoding.learn(engine_for(one), schema, Wants(scaled=True), one)
+    encoding = Encoding.learn(engine_for(one), schema, EncodingSpec(scaled=True), one)
     assert rows(encoding, {"a": [5.0, 7.0], "c": ["y", "x"]}) == {"a": [0.0, 2.0], "c=y": [1.0, 0.0]}
 
 
@@ -119,7 +119,7 @@ def test_a_column_that_is_constant_but_for_rounding_is_not_scaled_up(value, spar
     few = np.where(np.arange(n) % 2, value, np.nextafter(value, np.inf))
     for column in (np.full(n, value), few):
         frame = {"same": column, "told": np.arange(n) / 7.0, "colour": ["red", "blue", "green"] * 333 + ["red"] * 2}
-        encoding = learnt(frame, Wants("one-hot", True, False, sparse), kinds={"same": "number"})
+        encoding = learnt(frame, EncodingSpec("one-hot", True, False, sparse), kinds={"same": "number"})
         assert encoding.statistics.deviation[0] == 1.0
         assert np.abs(encoded(encoding, frame)[:, 0]).max() <= 1e-12 * abs(value)
         assert encoding.statistics.deviation[1] == pytest.approx(np.std(frame["told"]))
@@ -128,12 +128,12 @@ def test_a_column_that_is_constant_but_for_rounding_is_not_scaled_up(value, spar
 @pytest.mark.parametrize("spread", [1e-9, 1e-11])
 def test_a_column_that_varies_little_beside_its_mean_is_scaled_all_the_same(spread):
     column = 1.0 + spread * np.random.default_rng(0).normal(size=500)
-    encoding = learnt({"a": column}, Wants("one-hot", True), kinds={"a": "number"})
+    encoding = learnt({"a": column}, EncodingSpec("one-hot", True), kinds={"a": "number"})
     assert encoded(encoding, {"a": column}).std() == pytest.approx(1.0)
 
 
 def test_truth_values_are_0_and_1_unscaled_and_a_missing_one_is_their_share():
-    encoding = learnt({"b": [True, False, None, True, True]}, Wants(scaled=True))
+    encoding = learnt({"b": [True, False, None, True, True]}, EncodingSpec(scaled=True))
     assert rows(encoding, {"b": [True, False, None]}) == {"b": [1.0, 0.0, 0.75], "b is missing": [0.0, 0.0, 1.0]}
 
 
@@ -163,7 +163,7 @@ def levels_table(levels: int) -> dict[str, list[str]]:
 @pytest.mark.parametrize("categories", ["one-hot", "reference"])
 @pytest.mark.parametrize("levels", [3, 63, 64, 65, 100])
 def test_the_64_most_frequent_categories_have_columns_and_the_rest_share_one(levels, categories):
-    encoding = learnt(levels_table(levels), Wants(categories))
+    encoding = learnt(levels_table(levels), EncodingSpec(categories))
     kept = [f"{k:03d}" for k in range(min(levels, 64))]
     dropped = kept.pop(0) if categories == "reference" else None
     other = ["c (other)"] if levels > 64 else []
@@ -176,18 +176,18 @@ def test_the_64_most_frequent_categories_have_columns_and_the_rest_share_one(lev
 
 
 def test_of_equally_frequent_categories_the_first_is_the_reference():
-    assert learnt({"c": ["b", "a", "c"] * 2}, Wants("reference")).names == ("c=b", "c=c")
-    assert learnt({"c": ["b", "a", "c", "c"]}, Wants("reference")).names == ("c=a", "c=b")
+    assert learnt({"c": ["b", "a", "c"] * 2}, EncodingSpec("reference")).names == ("c=b", "c=c")
+    assert learnt({"c": ["b", "a", "c", "c"]}, EncodingSpec("reference")).names == ("c=a", "c=b")
 
 
 def test_a_level_that_the_rows_of_the_fit_lack_has_no_column():
     table = {"c": ["a", "b", "d", "e", "a", "b"]}
     schema = infer(table_source(table))
     some = TableRows(table_source({"c": ["a", "b", "e"]}), schema)
-    encoding = Encoding.learn(engine_for(some), schema, Wants(), some)
+    encoding = Encoding.learn(engine_for(some), schema, EncodingSpec(), some)
     assert encoding.names == ("c=a", "c=b", "c=e")
     assert encoded(encoding, {"c": ["d"]}).tolist() == [[0.0, 0.0, 0.0]]
-    codes = Encoding.learn(engine_for(some), schema, Wants("native"), some)
+    codes = Encoding.learn(engine_for(some), schema, EncodingSpec("native"), some)
     assert encoded(codes, {"c": ["a", "d", "e", None, "?"]})[:, 0].tolist()[:3] == [0.0, 2.0, 3.0]
     assert codes.categories == (("a", "b", "d", "e"),)
 
@@ -196,16 +196,16 @@ def test_rows_of_a_category_beyond_the_schema_are_other_where_the_fit_had_them()
     table = levels_table(3)
     schema = infer(table_source(table))
     strange = TableRows(table_source({"c": ["000", "001", "?"]}), schema)
-    encoding = Encoding.learn(engine_for(strange), schema, Wants(), strange)
+    encoding = Encoding.learn(engine_for(strange), schema, EncodingSpec(), strange)
     assert encoding.names == ("c=000", "c=001", "c (other)")
     assert encoded(encoding, {"c": ["002", "!", "000"]}).tolist() == [[0, 0, 1], [0, 0, 1], [1, 0, 0]]
 
 
 def test_native_codes_are_places_among_the_levels_and_unknown_is_missing():
     data = {"c": ["b", None, "a", "?"]}
-    native = learnt({"c": ["a", "b", "d", "d"]}, Wants("native"))
+    native = learnt({"c": ["a", "b", "d", "d"]}, EncodingSpec("native"))
     np.testing.assert_array_equal(encoded(native, data), [[1.0], [NAN], [0.0], [NAN]])
-    codes = learnt({"c": ["a", "b", "d", "d"]}, Wants("codes"))
+    codes = learnt({"c": ["a", "b", "d", "d"]}, EncodingSpec("codes"))
     assert encoded(codes, data).tolist() == [[1.0], [-1.0], [0.0], [-1.0]]
     assert codes.categories is None
 
@@ -274,7 +274,7 @@ def test_ten_thousand_columns_take_a_few_seconds():
     data = {f"x{j}": rng.normal(size=40) for j in range(5000)}
     data |= {f"c{j}": words[rng.integers(0, 3, 40)] for j in range(5000)}
     start = time.process_time()
-    encoding = learnt(data, Wants("one-hot", True))
+    encoding = learnt(data, EncodingSpec("one-hot", True))
     X = encoded(encoding, data)
     assert time.process_time() - start < 15
     assert X.shape == (40, len(encoding.names))
@@ -284,7 +284,7 @@ def test_ten_thousand_columns_take_a_few_seconds():
 @given(st.lists(st.tuples(st.floats(-1e9, 1e9) | st.none(), st.sampled_from("abc") | st.none()), min_size=1))
 def test_an_encoding_survives_being_stored_bit_for_bit(pairs):
     data = {"x": pa.array([p[0] for p in pairs], pa.float64()), "c": pa.array([p[1] for p in pairs], pa.string())}
-    encoding = learnt(pa.table(data), Wants("one-hot", True), kinds={"x": "number", "c": "category"})
+    encoding = learnt(pa.table(data), EncodingSpec("one-hot", True), kinds={"x": "number", "c": "category"})
     again = from_data(to_data(encoding))
     assert again.names == encoding.names
     assert to_data(again) == to_data(encoding)
@@ -293,7 +293,7 @@ def test_an_encoding_survives_being_stored_bit_for_bit(pairs):
 
 def test_words_are_counted_whatever_their_case_and_a_text_without_words_is_zero():
     texts = ["Free prize, FREE!", "no free lunch in here", "prize of the lunch", None, "!!! ?", "one-off rarity"]
-    encoding = learnt({"t": texts}, Wants(sparse=True), kinds={"t": "text"})
+    encoding = learnt({"t": texts}, EncodingSpec(sparse=True), kinds={"t": "text"})
     X = encoded(encoding, {"t": texts})
     length = np.linalg.norm(X, axis=1)
     np.testing.assert_allclose(length, [1, 1, 1, 0, 0, 0])

@@ -8,9 +8,9 @@ import pytest
 import assay
 from assay.engines import engine
 from assay.errors import DataError
-from assay.tables.description.schema import infer
+from assay.tables.schema.schema import infer
 from assay.tables.sources.recognise import source_of
-from assay.tables.sources.remembered import Remembered, forget, remembered
+from assay.tables.sources.remembered import CachedSource, forget, remembered
 from assay.tables.table_rows import TableRows
 
 TEXT = "size,colour,when,ok,kind\n" + "".join(
@@ -28,7 +28,7 @@ def path(tmp_path):
 
 def test_the_second_pass_reads_nothing_and_finds_the_same(path):
     plain, kept = source_of(path), remembered(source_of(path))
-    assert isinstance(kept, Remembered)
+    assert isinstance(kept, CachedSource)
     schema = infer(kept, target="kind")
     assert schema == infer(plain, target="kind")
     path.unlink()  # what is remembered needs no file

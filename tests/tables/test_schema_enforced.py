@@ -7,8 +7,8 @@ import pytest
 
 from assay.errors import SchemaError
 from assay.tables import rows
-from assay.tables.description.same import check_columns, check_same
-from assay.tables.description.schema import Schema, infer
+from assay.tables.schema.compatible import check_columns, check_same
+from assay.tables.schema.schema import Schema, infer
 
 N = 60
 FITTED = {

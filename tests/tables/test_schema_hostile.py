@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.tables import rows
-from assay.tables.description.distinct import Distinct, hash_numbers
-from assay.tables.description.schema import infer
-from assay.tables.description.text_tally import text_hashes
+from assay.tables.schema.schema import infer
+from assay.tables.schema.tallies import Distinct, hash_numbers, text_hashes
 
 MB = 1 << 20
 

@@ -11,7 +11,7 @@ import pytest
 
 from assay.errors import ModelFileError
 from assay.tables import rows
-from assay.tables.description.schema import Schema, infer
+from assay.tables.schema.schema import Schema, infer
 
 
 @pytest.mark.parametrize("name", ["adult.parquet", "titanic.csv", "sms_spam.csv", "mushroom.csv", "longley.csv"])

@@ -6,11 +6,11 @@ import pytest
 from assay.engines import ArrayRows, Block
 from assay.engines.threads import Threads
 from assay.errors import DataError
-from assay.tables.description.schema import infer
-from assay.tables.encoding.expand import Groups
+from assay.tables.encoding.columns import ColumnGroups
 from assay.tables.encoding.statistics import TILE, _Absorb, statistics_of
+from assay.tables.schema.schema import infer
+from assay.tables.sources.recognise import table_source
 from assay.tables.table_rows import GATHERED, TableRows
-from assay.tables.tabled import table_source
 
 N = GATHERED + 3 * TILE + 77
 
@@ -28,7 +28,7 @@ def source(tmp_path_factory):
 def test_tiles_together_are_what_the_whole_column_has(source):
     schema = infer(source)
     rows = TableRows(source, schema).in_memory()
-    found = statistics_of(Threads(1), Groups.of(schema), rows)
+    found = statistics_of(Threads(1), ColumnGroups.of(schema), rows)
     x = rows.X[:, 0]
     there = x[~np.isnan(x)]
     assert found.n == N
@@ -45,7 +45,7 @@ def test_an_infinite_number_is_named_by_its_row_in_whichever_tile_it_lies(source
     X = rows.X.copy()
     X[2 * TILE + 5, 1] = np.inf
     with pytest.raises(DataError, match=f"'z' is infinite in row {2 * TILE + 5} "):
-        _Absorb(Groups.of(schema))(Block(X, None, None, 0))
+        _Absorb(ColumnGroups.of(schema))(Block(X, None, None, 0))
 
 
 def test_rows_come_into_memory_in_order_and_whole_in_small_pieces(source):

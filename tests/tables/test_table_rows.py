@@ -13,23 +13,23 @@ import pytest
 from small_blocks import small_blocks
 
 import assay
-from assay.certify.same_rows import fingerprint_of
-from assay.engines import Marked, engine_for, some_rows
+from assay.certify.certificate import fingerprint_of
+from assay.engines import MaskedRows, engine_for, some_rows
 from assay.engines.csr import SparseMatrix
-from assay.select.table_model import fit_table, sides
+from assay.selection.table_model import fit_table, sides
 from assay.store import encode as file_bytes
-from assay.tables.description.schema import infer
-from assay.tables.encoding import Encoding, Wants, to_data
+from assay.tables.encoding import Encoding, EncodingSpec, to_data
+from assay.tables.schema.schema import infer
+from assay.tables.sources.recognise import table_source
 from assay.tables.table_rows import EncodedRows, TableRows, encode
-from assay.tables.tabled import table_source
 
 ROWS = 20_000
 ENGINES = [("threads", 1), ("threads", 2), ("threads", 5), ("stream", 1), ("stream", 2)]
 WANTS = {
-    "scaled": Wants("one-hot", True),
-    "reference": Wants("reference"),
-    "native": Wants("native", False, True),
-    "codes": Wants("codes", True),
+    "scaled": EncodingSpec("one-hot", True),
+    "reference": EncodingSpec("reference"),
+    "native": EncodingSpec("native", False, True),
+    "codes": EncodingSpec("codes", True),
 }
 
 
@@ -73,34 +73,34 @@ def text_path(tmp_path_factory):
     return where
 
 
-def marks(path, wants, mask=None):
+def marks(path, encoding_spec, mask=None):
     """What an engine learns and what it encodes: the stored encoding, and the fingerprint of the encoded rows."""
     source = table_source(path)
     schema = infer(source, target="y", kinds={"said": "text"} if "said" in source.types else None)
     table = TableRows(source, schema, "y")
     engine = engine_for(table)
     opened = engine.open(table)
-    raw = opened if mask is None else some_rows(opened, Marked(~mask))
-    encoding = Encoding.learn(engine, schema, wants, raw)
+    raw = opened if mask is None else some_rows(opened, MaskedRows(~mask))
+    encoding = Encoding.learn(engine, schema, encoding_spec, raw)
     seen, held_out = sides(opened, encoding, mask)
     found = [fingerprint_of(rows, np.array(["no", "yes"])) for rows in (seen, held_out) if rows is not None]
     return repr(to_data(encoding)), *found
 
 
-def on_every_engine(path, wants, client, mask=None):
+def on_every_engine(path, encoding_spec, client, mask=None):
     found = {}
     for name, workers in ENGINES:
         with assay.engine(name, workers=workers):
-            found[name, workers] = marks(path, wants, mask)
+            found[name, workers] = marks(path, encoding_spec, mask)
     with assay.engine("cluster", client):
-        found["cluster"] = marks(path, wants, mask)
-    found["none in force"] = marks(path, wants, mask)
+        found["cluster"] = marks(path, encoding_spec, mask)
+    found["none in force"] = marks(path, encoding_spec, mask)
     return found
 
 
 @pytest.mark.parametrize("wants", WANTS.values(), ids=WANTS)
-def test_encodings_are_the_same_bits_on_every_engine(path, wants, client):
-    found = on_every_engine(path, wants, client)
+def test_encodings_are_the_same_bits_on_every_engine(path, encoding_spec, client):
+    found = on_every_engine(path, encoding_spec, client)
     assert len(set(found.values())) == 1, {k: v[1:] for k, v in found.items()}
 
 
@@ -112,7 +112,7 @@ def test_and_so_they_are_where_some_rows_are_held_out(path, client):
 
 @pytest.mark.parametrize("sparse", [True, False])
 def test_and_so_are_those_of_text(text_path, sparse, client):
-    found = on_every_engine(text_path, Wants("one-hot", True, False, sparse), client)
+    found = on_every_engine(text_path, EncodingSpec("one-hot", True, False, sparse), client)
     assert len(set(found.values())) == 1, {k: v[1:] for k, v in found.items()}
 
 
@@ -123,8 +123,8 @@ def test_statistics_of_some_rows_are_those_of_a_table_of_only_these_rows(path):
     schema = infer(table_source(whole), target="y")
     tables = [TableRows(table_source(data), schema, "y") for data in (whole, some)]
     engine = engine_for(tables[0])
-    parts = [some_rows(tables[0], Marked(~mask)), tables[1], some_rows(tables[0].in_memory(), Marked(~mask))]
-    a, b, c = (to_data(Encoding.learn(engine, schema, Wants(), part)) for part in parts)
+    parts = [some_rows(tables[0], MaskedRows(~mask)), tables[1], some_rows(tables[0].in_memory(), MaskedRows(~mask))]
+    a, b, c = (to_data(Encoding.learn(engine, schema, EncodingSpec(), part)) for part in parts)
     assert a == b == c
     assert a["statistics"]["n"] == some.num_rows
 
@@ -133,7 +133,7 @@ def test_statistics_over_many_blocks_are_those_of_all_rows_at_once(path):
     """The weights lie around a million with deviation 10: sums of squares would lose the digits that matter."""
     source = table_source(path)
     table = TableRows(source, infer(source, target="y"), "y")
-    statistics = Encoding.learn(engine_for(table), table.schema, Wants(), table).statistics
+    statistics = Encoding.learn(engine_for(table), table.schema, EncodingSpec(), table).statistics
     whole = parquet.read_table(path).to_pandas()
     assert 2 * table.step < ROWS
     for j, name in enumerate(["size", "weight"]):
@@ -146,7 +146,7 @@ def test_rows_encoded_in_memory_are_those_of_the_stream(path, text_path):
     for where in (path, text_path):
         source = table_source(where)
         table = TableRows(source, infer(source, target="y"), "y")
-        encoding = Encoding.learn(engine_for(table), table.schema, Wants(scaled=True, sparse=True), table)
+        encoding = Encoding.learn(engine_for(table), table.schema, EncodingSpec(scaled=True, sparse=True), table)
         streamed, here = encode(table, encoding), encode(table.in_memory(), encoding)
         assert isinstance(streamed, EncodedRows)
         there = streamed.in_memory()
@@ -166,17 +166,17 @@ def _arrays(a, b):
 
 @pytest.mark.parametrize("name", ["naive-bayes", "logistic-regression"])
 def test_model_files_of_a_table_are_the_same_bytes_on_every_engine(path, name, client):
-    from assay.hypotheses import model_class
+    from assay.families import model_class
 
     source = table_source(path)
     schema = infer(source, target="y")
     mask = np.arange(ROWS) % 4 == 0
     cls = model_class(name)
-    wants = Wants("native", False, True) if cls.takes_categories else Wants("one-hot", True)
+    encoding_spec = EncodingSpec("native", False, True) if cls.takes_categories else EncodingSpec("one-hot", True)
     files = set()
     for engine in (("threads", 2), ("stream", 1), None):
         with assay.engine("cluster", client) if engine is None else assay.engine(engine[0], workers=engine[1]):
-            fitted = fit_table(cls(), schema, wants, TableRows(source, schema, "y"), mask)
+            fitted = fit_table(cls(), schema, encoding_spec, TableRows(source, schema, "y"), mask)
             files.add(file_bytes(fitted.to_record()))
     assert len(files) == 1
 
@@ -199,6 +199,6 @@ def test_the_same_table_as_csv_parquet_sqlite_and_frame_encodes_alike(tmp_path):
     sources = [table, tmp_path / "rows.csv", tmp_path / "rows.parquet", str(tmp_path / "rows.db"), table.to_pandas()]
     for data in [*sources, {name: table[name].to_pylist() for name in table.column_names}]:
         rows = TableRows(table_source(data), schema, "y")
-        encoding = encoding or Encoding.learn(engine_for(rows), schema, Wants(scaled=True), rows)
+        encoding = encoding or Encoding.learn(engine_for(rows), schema, EncodingSpec(scaled=True), rows)
         bits.add(encode(rows, encoding).in_memory().X.tobytes())
     assert len(bits) == 1

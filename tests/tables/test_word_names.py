@@ -14,12 +14,12 @@ from assay import compare
 from assay.engines import engine_for
 from assay.errors import ModelFileError
 from assay.store import encode as file_bytes
-from assay.tables.description import text_words
-from assay.tables.description.schema import Schema, infer
-from assay.tables.encoding import Encoding, Wants
+from assay.tables.encoding import Encoding, EncodingSpec
 from assay.tables.encoding.words import BUCKETS, bucket_names, bucket_of
+from assay.tables.schema import survey
+from assay.tables.schema.schema import Schema, infer
+from assay.tables.sources.recognise import table_source
 from assay.tables.table_rows import TableRows
-from assay.tables.tabled import table_source
 
 GOOD, BAD = ["excellent", "lovely", "great"], ["awful", "boring", "dull"]
 PLAIN = ["the", "film", "plot", "Actors", "music", "was", "very", "ending"]
@@ -38,7 +38,7 @@ def learnt(data, sparse: bool = True) -> Encoding:
     source = table_source(data)
     schema = infer(source, features=["review", "stars"], kinds={"review": "text"})
     rows = TableRows(source, schema)
-    return Encoding.learn(engine_for(rows), schema, Wants(sparse=sparse), rows)
+    return Encoding.learn(engine_for(rows), schema, EncodingSpec(sparse=sparse), rows)
 
 
 def test_a_column_is_called_by_the_word_that_falls_into_it():
@@ -83,15 +83,15 @@ def test_the_same_rows_have_the_same_words_whatever_file_they_come_from(kind, tm
 
 
 def test_time_and_memory_are_bounded_and_what_is_counted_does_not_depend_on_how_rows_come(monkeypatch):
-    monkeypatch.setattr(text_words, "COUNTED", 40)
-    monkeypatch.setattr(text_words, "ROWS", 120)
+    monkeypatch.setattr(survey, "COUNTED", 40)
+    monkeypatch.setattr(survey, "ROWS", 120)
     found = []
     for at_once in (1, 8, 60, 120):
-        monkeypatch.setattr(text_words, "AT_ONCE", at_once)
+        monkeypatch.setattr(survey, "AT_ONCE", at_once)
         found.append(infer(table_source(reviews()), kinds={"review": "text"})["review"].words)
     assert len(set(found)) == 1
     assert len(found[0]) == 40
-    monkeypatch.setattr(text_words, "MOST_WORDS", 5)
+    monkeypatch.setattr(survey, "MOST_WORDS", 5)
     few = infer(table_source(reviews()), kinds={"review": "text"})["review"].words
     assert few == found[0][:5]
 

@@ -25,12 +25,11 @@ from typing import Any
 
 import numpy as np
 
-from assay.assess.means import around
-from assay.assess.score import Score, plain, same_length, score
+from assay.assess.measure import class_codes
+from assay.assess.score import Score, around, plain, same_length, score
 from assay.certify.intervals import Interval
-from assay.certify.measure import class_codes
 from assay.errors import DataError, ParameterError
-from assay.labels import distinct
+from assay.inputs.labels import distinct
 from assay.numerics import Array, Floats
 
 DRAWS = 100  # of the bootstrap of rows and rounds behind the standard errors

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from assay.assess.against_best import holm
 from assay.assess.groups import is_missing
+from assay.assess.paired import holm
 from assay.assess.score import plain
 from assay.assess.worry import Columns, Worry, evenly, names
 from assay.errors import SchemaError

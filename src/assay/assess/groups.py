@@ -8,8 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from assay.assess.means import bounded_mean, mean_interval
-from assay.assess.score import Score, check_confidence, plain, proportion, same_length, score
+from assay.assess.score import (
+    Score,
+    bounded_mean,
+    check_confidence,
+    mean_interval,
+    plain,
+    proportion,
+    same_length,
+    score,
+)
 from assay.errors import DataError, ParameterError
 from assay.numerics import Array
 

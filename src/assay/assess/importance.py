@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.assess.means import around
-from assay.assess.score import Score, check_confidence, plain, same_length, score
+from assay.assess.score import Score, around, check_confidence, plain, same_length, score
 from assay.errors import ParameterError
 from assay.numerics import Array, Floats
 from assay.risk import Loss

@@ -22,7 +22,7 @@ HELPS, FLAT, UNSURE = "more rows would help", "flat", "cannot tell whether more 
 
 
 @dataclass(frozen=True)
-class Point:
+class LearningCurvePoint:
     """Risks of the model fitted on the first n rows."""
 
     n: int
@@ -38,7 +38,7 @@ class LearningCurve:
     (the whole interval says so); else 'cannot tell whether more rows would help'. `slope` is the change of the held-out risk a doubling of the rows, from the last step. `left_out` names sizes that could not be fitted.
     """
 
-    points: tuple[Point, ...]
+    points: tuple[LearningCurvePoint, ...]
     last_step: PairedTest | None
     slope: float | None
     verdict: str
@@ -86,7 +86,7 @@ def learning_curve(
         seen = mean_loss("train", measure.value(model.predict(X[rows]), y[rows]), confidence)
         seen = replace(seen, kind="approximate")  # of rows that the fit has seen no interval is exact
         losses.append(measure.value(model.predict(X_test), y_test))
-        points.append(Point(size, seen, mean_loss("test", losses[-1], confidence)))
+        points.append(LearningCurvePoint(size, seen, mean_loss("test", losses[-1], confidence)))
     if not points:
         raise DataError("No size could be fitted: " + "; ".join(left_out))
     return _judged(tuple(points), losses, tuple(left_out), confidence)
@@ -115,7 +115,7 @@ def nested_order(y: Array, seed: int, stratified: bool) -> Array:
 
 
 def _judged(
-    points: tuple[Point, ...], losses: list[Any], left_out: tuple[str, ...], confidence: float
+    points: tuple[LearningCurvePoint, ...], losses: list[Any], left_out: tuple[str, ...], confidence: float
 ) -> LearningCurve:
     if len(points) < 2:
         return LearningCurve(points, None, None, UNSURE, left_out)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assay.assess.bayes_bracket import BayesBracket
+from assay.assess.bayes_error import BayesBracket
 from assay.assess.bias_variance import BiasVariance
 from assay.assess.learning_curve import UNSURE, LearningCurve
 from assay.assess.paired import SAME, PairedTest

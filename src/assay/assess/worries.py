@@ -8,12 +8,11 @@ import numpy as np
 
 from assay.assess.drift import drift_worries
 from assay.assess.groups import is_missing
-from assay.assess.leaks import id_like, target_like
-from assay.assess.same_rows import same_rows
+from assay.assess.leaks import id_like, same_rows, target_like
 from assay.assess.score import Score
 from assay.assess.verdict import percent
 from assay.assess.worry import RANK, Columns, Worry, names
-from assay.labels import plain_labels
+from assay.inputs.labels import plain_labels
 from assay.numerics import Array
 
 MOSTLY = 0.5  # share of missing values

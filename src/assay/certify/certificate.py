@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from html import escape
 from textwrap import wrap
 from typing import Any
 
 import numpy as np
 
-from assay.certify.claim import Claim, Verdict
-from assay.certify.compare import differs_in
+from assay.certify.claim import Claim, Verdict, differs_in
 from assay.certify.plain_rows import answering, plain_rows
 from assay.certify.registry import checker
 from assay.certify.rows import CheckedRows
-from assay.certify.same_rows import OTHER_ROWS, fingerprint_of
-from assay.engines import Rows, engine_for, split_rows
-from assay.errors import AssayError
-from assay.inputs import Levels, as_rows
+from assay.engines import Block, Rows, engine_for, fold, split_rows
+from assay.engines.fingerprint import join, leaf_of
+from assay.errors import AssayError, DataError
+from assay.inputs import Levels, as_regression_target, as_rows
+from assay.inputs.labels import Labels
 from assay.numerics import Array
 
 ON_HELD_OUT = ("held_out_error", "held_out_loss")
@@ -181,3 +182,23 @@ class Certificate:
             for c in self.claims
         )
         return f"<table>{head}{body}</table>"
+
+
+# Whether rows are those of the fit, bit for bit and in order: their fingerprint is taken again by the same fold.
+
+OTHER_ROWS = "fingerprint: the rows are not those of one fit (bit for bit and in order: the fingerprint differs)"
+
+
+def fingerprint_of(rows: Rows, classes: Array | None) -> str:
+    """The fingerprint of rows with a target: of the classes' codes, or of numbers where there are no classes."""
+    engine = engine_for(rows)
+    labels = None if classes is None else Labels.of(classes)
+    mark = fold(engine, engine.open(rows).blocks(), partial(_leaf, labels), join)
+    return "" if mark is None else mark.hex()
+
+
+def _leaf(labels: Labels | None, block: Block) -> bytes:
+    if block.y is None:
+        raise DataError("The rows have no target.")
+    target: Any = as_regression_target(block.y, block.start) if labels is None else labels.encode(block.y)
+    return leaf_of(block.X, target, block.w)

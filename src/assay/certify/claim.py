@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -44,3 +45,57 @@ class Verdict:
     reason: str
     value: float | None = None
     kind: Kind = "proof"
+
+
+# Whether a claim says what it must: word for word, and in numbers but for the rounding of another machine.
+
+RELATIVE = 1e-6  # what value and bound may be off by
+NOISE = 1e-2  # a value that is rounding may differ by this share of its bound from one machine to another
+
+
+def differs_in(claim: Claim, due: Claim, noise: float = NOISE) -> str | None:
+    """The part in which a claim is not the one that is due, or None.
+
+    A value without a bound must be close to the one that is due; one with a bound may differ by `noise`·bound besides.
+    """
+    if claim.check != due.check or not _same_witness(claim.witness, due.witness):
+        return "witness"
+    for part in ("name", "statement", "kind", "holds"):
+        if getattr(claim, part) != getattr(due, part):
+            return part
+    if not _near(claim.bound, due.bound):
+        return "bound"
+    return None if _near(claim.value, due.value, noise * abs(due.bound or 0.0)) else "value"
+
+
+def _near(there: Any, due: float | None, slack: float = 0.0) -> bool:
+    if there is None or due is None:
+        return there is due
+    return there == due or (isinstance(there, float) and math.isclose(there, due, rel_tol=RELATIVE, abs_tol=slack))
+
+
+def _same_witness(there: dict[str, Any], due: dict[str, Any]) -> bool:
+    """Whether the witnesses have the same entries; numbers may differ by rounding."""
+    return there.keys() == due.keys() and all(_same(there[key], entry) for key, entry in due.items())
+
+
+def _same(there: Any, due: Any) -> bool:
+    if isinstance(due, np.ndarray):
+        return _same_array(there, due)
+    if isinstance(due, list | tuple):
+        return isinstance(there, list | tuple) and len(there) == len(due) and all(map(_same, there, due))
+    if isinstance(due, float | np.floating) and isinstance(there, int | float | np.number):
+        return not isinstance(there, bool) and _same_array(there, np.asarray(due, dtype=np.float64))
+    return isinstance(there, bool | np.bool_) == isinstance(due, bool | np.bool_) and bool(there == due)
+
+
+def _same_array(there: Any, due: np.ndarray[Any, Any]) -> bool:
+    try:
+        there = np.asarray(there, dtype=due.dtype)
+        return there.shape == due.shape and bool(np.all(there == due) or _close(there, due))
+    except (OverflowError, TypeError, ValueError):
+        return False
+
+
+def _close(there: Any, due: Any) -> bool:
+    return due.dtype.kind == "f" and bool(np.allclose(there, due, rtol=1e-9, atol=1e-12, equal_nan=True))

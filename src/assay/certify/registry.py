@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Check = Callable[[Claim, CheckedRows, Any], Verdict]
 
 _checks: dict[str, Check] = {}
-_modules = ["assay.certify.checks.held_out"]
+_modules = ["assay.certify.check_held_out"]
 
 
 def check(name: str) -> Callable[[Check], Check]:

@@ -8,10 +8,9 @@ from typing import Any
 import click
 
 from assay.cli.options import computing, data_argument, model_argument, opening, speaking
-from assay.cli.shell import Shell
+from assay.cli.shell import Shell, command_line
 from assay.cli.tables import load_model, masked, open_source
 from assay.cli.train import check_writable
-from assay.cli.typed import command_line
 
 
 def check_report(out: str, option: str) -> None:
@@ -35,7 +34,7 @@ def command(model: str, data: str, out: str, opening: dict[str, Any], shell: She
     compare DATA --target COLUMN --report FILE` reports on all models.)
     """
     from assay.report import check_possible, write_report
-    from assay.select.of_model import comparison_of
+    from assay.selection.model_report import comparison_of
 
     check_report(out, "--out")
     check_possible()

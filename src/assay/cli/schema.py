@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.columns import nearly_numbers
 from assay.cli.options import data_argument, kinds_of, kinds_option, names_of, opening, speaking
 from assay.cli.shell import Shell
-from assay.cli.showing import indented, listed
+from assay.cli.showing import indented, listed, nearly_numbers
 from assay.cli.tables import open_rows, usual_target
 
 if TYPE_CHECKING:
-    from assay.tables.description.schema import Schema
+    from assay.tables.schema.schema import Schema
 
 WIDTH = 80
 MISSING = "of numbers: the mean, and a column that says so; of categories: one of their own; or as the model takes them"
@@ -43,7 +42,7 @@ def command(
 
     Ids, constants and ignored columns are not learnt from. --kind zip=category overrules what was found.
     """
-    from assay.tables.description.schema import infer, task_of
+    from assay.tables.schema.schema import infer, task_of
 
     target = target or usual_target(data)
     asked = kinds_of(kinds)
@@ -65,7 +64,7 @@ def command(
 
 
 def _fate(column: Any) -> str:
-    from assay.tables.description.kinds import FATE
+    from assay.tables.schema.kinds import FATE
 
     return FATE[column.kind]
 
@@ -89,7 +88,7 @@ def _target_text(schema: Schema, task: str | None, why: str | None) -> str:
 
 def _fates_text(schema: Schema) -> str:
     """What becomes of the columns, kind by kind; those that are left out with their reason."""
-    from assay.tables.description.kinds import FATE, KINDS, USED
+    from assay.tables.schema.kinds import FATE, KINDS, USED
 
     lines = []
     for kind in KINDS:

@@ -34,7 +34,7 @@ def command(
     if target is None:
         refuse_misspelt(data)
         raise click.UsageError("Which column holds the classes? Give --target COLUMN.")
-    from assay.hypotheses.separability import separability
+    from assay.families.separability.separability import separability
 
     source = open_source(data, opening, shell)
     with shell.busy("separating"):
@@ -49,7 +49,7 @@ def command(
 
 def _only_numbers(source: Any, names: list[str]) -> bool:
     """Whether a table's columns can be taken as they are; columns that are not there are refused as the table is opened."""
-    from assay.tables.description.survey import family_of
+    from assay.tables.schema.survey import family_of
 
     return all(family_of(source.types[n]) in ("number", "boolean") for n in names if n in source.types)
 
@@ -58,8 +58,8 @@ def _encoded(source: Any, target: str, features: list[str] | None, weight: str |
     """The rows of a table with other columns than numbers, encoded. One-hot: no category is told apart from the others."""
     from assay.engines import engine_for
     from assay.errors import DataError
-    from assay.tables.description.schema import infer
-    from assay.tables.encoding import Encoding, Wants
+    from assay.tables.encoding import Encoding, EncodingSpec
+    from assay.tables.schema.schema import infer
     from assay.tables.table_rows import TableRows, encode
 
     schema = infer(source, target=target, weight=weight, features=features)
@@ -68,7 +68,7 @@ def _encoded(source: Any, target: str, features: list[str] | None, weight: str |
     table = TableRows(source, schema, target, weight, text_target=text)
     engine = engine_for(table)
     opened = engine.open(table)
-    encoding = Encoding.learn(engine, schema, Wants("one-hot", sparse=True), opened)
+    encoding = Encoding.learn(engine, schema, EncodingSpec("one-hot", sparse=True), opened)
     if not encoding.outputs:
         raise DataError(
             "No column is left to separate by: all are ids, constants or set aside (assay schema shows why)."

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from assay.cli.amounts import MEMORY, SECONDS
-from assay.cli.options import speaking
+from assay.cli.options import MEMORY, SECONDS, speaking
 from assay.cli.shell import Shell
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")

@@ -1,4 +1,4 @@
-"""What a verb says, and where: results on standard output as text or JSON, notes on standard error."""
+"""The command line as it was typed, so that a report can say how to get it again."""
 
 from __future__ import annotations
 
@@ -10,6 +10,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+
+import click
+
+
+def command_line(context: click.Context) -> str:
+    """As it can be typed again; a password in an address is not repeated."""
+    import shlex
+
+    from assay.tables.sources.addresses import masked
+
+    words = context.find_root().obj or []
+    return "assay " + " ".join(shlex.quote(masked(word)) for word in words)
+
+
+# What a verb says, and where: results on standard output as text or JSON, notes on standard error.
 
 LONG = 10.0  # seconds between notes where there is no terminal
 

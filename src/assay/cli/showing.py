@@ -1,9 +1,84 @@
-"""Certificates and columns as the verbs show them."""
+"""The columns of a model as the verbs show them: which are numbers, which text, and what density each got."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from assay.tables.schema.schema import Schema
+
+
+def columns_data(record: Any) -> dict[str, Any]:
+    """For JSON: the kind of each column and, where the model chose one, its density."""
+    return {"kinds": _kinds(record), "densities": record.facts.get("columns_")}
+
+
+def columns_text(record: Any) -> list[tuple[str, str]]:
+    """[(title, line)]: "numbers 2 (a, b), text 1 (c: 3 categories)", and the densities likewise."""
+    names = record.names or [f"column {j}" for j in range(record.n_features)]
+    levels = record.categories or [None] * len(names)
+    counted = [name if known is None else f"{name}: {len(known)} categories" for name, known in zip(names, levels)]
+    lines = [("columns", _grouped(_kinds(record), counted))]
+    if "columns_" in record.facts:
+        lines.append(("densities", _grouped(record.facts["columns_"], names)))
+    return lines
+
+
+def _kinds(record: Any) -> list[str]:
+    levels = record.categories or [None] * record.n_features
+    return ["numbers" if known is None else "text" for known in levels]
+
+
+def _grouped(groups: Sequence[str], names: Sequence[str]) -> str:
+    """The names by group, each group with its size: "gaussian 2 (a, b), categorical 1 (c)"."""
+    members: dict[str, list[str]] = {}
+    for group, name in zip(groups, names):
+        members.setdefault(group, []).append(name)
+    return ", ".join(f"{group} {len(inside)} ({listed(inside, 8)})" for group, inside in members.items())
+
+
+def nearly_numbers(schema: Schema) -> list[str]:
+    """Notes on text columns that would be numbers but for a few values: a typing error makes a category."""
+    from assay.tables.schema.kinds import BUT_FOR
+
+    return [f"column {c.name!r} is text, {c.why}" for c in schema.columns if c.why.startswith(BUT_FOR)]
+
+
+def schema_data(model: Any) -> dict[str, Any]:
+    """For JSON: the kind of each column that a model of a table learns from, and what they are encoded as."""
+    columns = model.schema_.columns
+    return {
+        "kinds": {c.name: c.kind for c in columns},
+        "encoded": list(model.encoding_.names[:1000]),
+        "densities": model.model_.to_record().facts.get("columns_"),
+    }
+
+
+def schema_text(model: Any) -> list[tuple[str, str]]:
+    """[(title, line)]: the columns by kind, those left out, how many numbers they become, and densities."""
+    columns = model.schema_.columns
+    used = {c.name for c in model.schema_.used}
+    counted = {
+        c.name: f"{c.name}: {len(c.levels or ())} categories" if c.kind == "category" else c.name for c in columns
+    }
+    plural = {"number": "numbers", "category": "categories", "date": "dates", "boolean": "true/false", "text": "texts"}
+    inside = [c for c in columns if c.name in used]
+    lines = [("columns", _grouped([plural[c.kind] for c in inside], [counted[c.name] for c in inside]))]
+    outside = [c for c in columns if c.name not in used]
+    if outside:
+        lines.append(("left out", _grouped([c.kind for c in outside], [c.name for c in outside])))
+    encoding = model.encoding_
+    if len(encoding.names) != len(inside) or encoding.encoding_spec.scaled:
+        scaled = ", numbers scaled to mean 0 and deviation 1" if encoding.encoding_spec.scaled else ""
+        lines.append(("encoded", f"{len(encoding.names)} {'sparse ' if encoding.sparse else ''}columns{scaled}"))
+    densities = model.model_.to_record().facts.get("columns_")
+    if densities is not None and len(set(densities)) > 1:
+        lines.append(("densities", _grouped(densities, list(encoding.names))))
+    return lines
+
+
+# Certificates and columns as the verbs show them.
 
 
 def claims_data(claims: Iterable[Any]) -> list[dict[str, Any]]:

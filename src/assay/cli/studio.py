@@ -59,11 +59,11 @@ def command(data: str | None, target: str | None, port: int, browser: bool, shel
 def _place(data: str, target: str | None) -> Any:
     """Where DATA lies."""
     from assay.datasets import dataset
-    from assay.studio.protocol import Place
+    from assay.studio.protocol import TableLocation
 
     if bundled(data):
-        return Place(str(dataset(data).path), data, data, target or usual_target(data), True)
+        return TableLocation(str(dataset(data).path), data, data, target or usual_target(data), True)
     refuse_misspelt(data)
     if not Path(data).exists():
         raise DataError(f"There is no file {data!r}: the studio opens files and bundled datasets (assay datasets).")
-    return Place(str(Path(data).resolve()), Path(data).name, data, target)
+    return TableLocation(str(Path(data).resolve()), Path(data).name, data, target)

@@ -1,23 +1,107 @@
-"""`assay train`: encode a table by the needs of a model, fit on one side of a split, measure on the other, certify, save."""
+"""Which model `assay train` takes where none is asked for: the target decides, and whether there is text to learn from."""
 
 from __future__ import annotations
 
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.columns import nearly_numbers, schema_data, schema_text
 from assay.cli.options import computing, data_argument, kinds_of, kinds_option, names_of, opening, speaking
-from assay.cli.parameters import WithModelOptions, chosen_params
 from assay.cli.shell import Shell
-from assay.cli.showing import claims_data, indented
+from assay.cli.showing import claims_data, indented, nearly_numbers, schema_data, schema_text
 from assay.cli.tables import masked, open_source, refuse_misspelt, usual_target
+
+if TYPE_CHECKING:
+    from assay.estimator.estimator import Estimator
+    from assay.tables.schema.schema import Schema
+
+
+def default_model(schema: Schema) -> tuple[str, str]:
+    """(name, why). Words of a text are thousands of sparse columns, which logistic regression takes and naive Bayes does not."""
+    from assay.tables.schema.schema import task_of
+
+    task, why = task_of(schema)
+    if task == "regression":
+        return "linear-regression", why
+    texts = [column.name for column in schema.used if column.kind == "text"]
+    if not texts:
+        return "naive-bayes", why
+    more = f" and {len(texts) - 1} more" if len(texts) > 1 else ""
+    return "logistic-regression", f"{why}; column {texts[0]!r}{more} holds text, whose words naive-bayes does not take"
+
+
+# A model's hyper-parameters as options of the command line, read from its table.
+#
+# Options depend on --model, so the words are looked through for it before they are parsed.
+
+DEFAULT_MODELS = ("naive-bayes", "logistic-regression", "linear-regression")
+NOT_HERE = ("n_jobs",)
+
+
+def asked_model(words: list[str]) -> str | None:
+    """The value of --model among the words of a command line."""
+    for i, word in enumerate(words):
+        if word == "--model" and i + 1 < len(words):
+            return words[i + 1]
+        if word.startswith("--model="):
+            return word.partition("=")[2]
+    return None
+
+
+class WithModelOptions(click.Command):
+    """A command that also has an option for every hyper-parameter of the model it is asked for."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        name = asked_model(args)
+        help_alone = name is None and any(word in ("-h", "--help") for word in args)
+        own = len(self.params)
+        if not help_alone:
+            self.params = [*self.params, *model_options(DEFAULT_MODELS if name is None else (name,))]
+        try:
+            return super().parse_args(ctx, args)
+        finally:
+            del self.params[own:]
+
+
+def model_options(names: tuple[str, ...]) -> list[click.Option]:
+    """One option a hyper-parameter of these models, which may go by another name."""
+    from assay.estimator.params import defaults, option_of
+    from assay.families import model_class
+    from assay.selection.candidates import registered
+
+    options: dict[str, click.Option] = {}
+    for model in names:
+        cls = model_class(registered(model))
+        usual = defaults(cls)
+        for name, param in cls.params.items():
+            if name not in NOT_HERE and name not in options:
+                text = f"{param.doc}: {param.describe()} (default {usual[name]!r})"
+                options[name] = click.Option([option_of(name), f"param_{name}"], metavar="VALUE", help=text)
+    return list(options.values())
+
+
+def chosen_params(cls: type[Estimator], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The hyper-parameters that the options set, parsed by the model's table."""
+    from assay.estimator.params import option_of
+
+    params: dict[str, Any] = {}
+    for option, text in options.items():
+        name = option.removeprefix("param_")
+        if text is None:
+            continue
+        if name not in cls.params:
+            raise click.UsageError(f"{option_of(name)} is no parameter of {cls.name}, the model for this target.")
+        params[name] = cls.params[name].parse(text)
+    return params
+
+
+# `assay train`: encode a table by the needs of a model, fit on one side of a split, measure on the other, certify, save.
 
 ENDED = {"interrupted": 130, "out of time": 5}  # exit codes of fits that were ended
 
@@ -77,9 +161,9 @@ def command(
     `assay train --model NAME --help` shows that model's own options. Exit code 4 where the fit could not establish a claim that it should prove, 5 where
     its max-seconds ran out, 130 where Ctrl-C ended it: both leave a model of what was found until then (a second Ctrl-C leaves none).
     """
-    from assay.hypotheses import model_class
-    from assay.select.training import fit_and_measure, wants_for
-    from assay.tables.description.schema import infer
+    from assay.families import model_class
+    from assay.selection.training import encoding_spec_for, fit_and_measure
+    from assay.tables.schema.schema import infer
 
     target = target or usual_target(data)
     if target is None:
@@ -102,13 +186,13 @@ def command(
     name = _named(model_name, schema, shell)
     cls = model_class(name)
     model = cls(**chosen_params(cls, options))
-    wants = wants_for(model, schema, scaling, categories)
+    encoding_spec = encoding_spec_for(model, schema, scaling, categories)
     split = {"fraction": float(holdout), "seed": seed, "group": group, "time": time_column}
     facts = {"target": target, **({"weight": weight} if weight else {})}
     with shell.busy(f"fitting {name}") as say, _split_explained(holdout), _ended_by_interrupt(model):
         if hasattr(model, "on_progress"):
             model.on_progress = say
-        fitted, measured = fit_and_measure(model, wants, source, schema, _present(split), facts)
+        fitted, measured = fit_and_measure(model, encoding_spec, source, schema, _present(split), facts)
     save(fitted, out)
     _report(shell, fitted, {"model": name, "data": masked(data), "target": target, "out": out, **measured})
     ended = fitted.model_.provenance_.get("ended")
@@ -125,10 +209,9 @@ def _present(facts: dict[str, Any]) -> dict[str, Any]:
 def _named(asked: str | None, schema: Any, shell: Shell) -> str:
     """The registered name of the model asked for, or of the usual one for the table."""
     if asked is not None:
-        from assay.select.entrants import registered
+        from assay.selection.candidates import registered
 
         return registered(asked)
-    from assay.cli.default_model import default_model
 
     name, why = default_model(schema)
     shell.note(f"model: {name} ({why}; --model chooses another)")

@@ -1,4 +1,4 @@
-"""Machine code of our loops, kept in files. Only loops of `assay.compiled.jit` are kept so: Numba's own cache is as it was for everybody else.
+"""Machine code of our loops, kept in files. Only loops of `assay.compiled.decorator.jit` are kept so: Numba's own cache is as it was for everybody else.
 
 A loop is loaded as long as the text that it was made of is the same (`sources`): Numba looks at the loop's own file alone, but what a loop calls is
 compiled into it.

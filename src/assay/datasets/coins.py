@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from random import Random
 
-from assay.datasets.making import about_normal, as_csv
+from assay.datasets.dataset import about_normal, as_csv
 
 SPECIFICATIONS = {
     "5c": (21.20, 3.95),

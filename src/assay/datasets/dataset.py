@@ -1,15 +1,38 @@
-"""A bundled table: its file, its columns, and what is to be predicted."""
+"""Numbers for made tables that are the same on every machine and in every version.
+
+Only `random.Random.random`, which Python promises to keep, and sums and products of floats are used: no libm, no NumPy.
+"""
 
 from __future__ import annotations
 
 import csv
+import io
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from assay.numerics import Array
+
+
+def about_normal(random: Random) -> float:
+    """Nearly standard normal: the sum of twelve uniform numbers less six (Irwin and Hall)."""
+    return sum(random.random() for _ in range(12)) - 6.0
+
+
+def as_csv(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """The text of a CSV file."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+# A bundled table: its file, its columns, and what is to be predicted.
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from assay.datasets.making import as_csv
+from assay.datasets.dataset import as_csv
 
 SOFTNESS, COLOUR = (0.35, 0.75), (0.40, 0.85)
 SEED = 2002

@@ -1,13 +1,12 @@
 """Where algorithms run: threads, stream (out of core), cluster (Dask); all with the same bits."""
 
+from assay.engines.csr import SparseMatrix
 from assay.engines.engine import Engine, engine, engine_for
-from assay.engines.filled import FilledRows
 from assay.engines.fold import fold, merge_in_order
 from assay.engines.mapped import MappedRows
-from assay.engines.picked import PickedRows, pick_rows
 from assay.engines.rows import ArrayRows, Block, Part, Rows, block_rows, load, rechunk, targets_of
-from assay.engines.sparse import SparseMatrix, SparseRows, rows_of
-from assay.engines.split import Marked, some_rows, split_rows
+from assay.engines.sparse import FilledRows, PickedRows, SparseRows, pick_rows, rows_of
+from assay.engines.split import MaskedRows, some_rows, split_rows
 
 __all__ = [
     "ArrayRows",
@@ -15,7 +14,7 @@ __all__ = [
     "Engine",
     "FilledRows",
     "MappedRows",
-    "Marked",
+    "MaskedRows",
     "Part",
     "PickedRows",
     "Rows",

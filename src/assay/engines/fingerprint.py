@@ -11,6 +11,7 @@ import hashlib
 import numpy as np
 
 from assay.engines.csr import SparseMatrix
+from assay.engines.split import keys_of
 from assay.numerics import Array
 
 SIZE = 16
@@ -24,7 +25,7 @@ def bits(X: Array) -> tuple[Array, int]:
 
 def column_hashes(X: Array) -> Array:
     """Hash each column of a block (m, d)."""
-    from assay.loops.fingerprint import mix_rows
+    from assay.compiled.fingerprint import mix_rows
 
     h = np.zeros(X.shape[1], dtype=np.uint64)
     U, shift = bits(X)
@@ -61,3 +62,24 @@ def _column_hash(values: Array) -> bytes:
 def join(left: bytes, right: bytes) -> bytes:
     """The digest of two neighbouring stretches of rows."""
     return hashlib.blake2b(left + right, digest_size=SIZE).digest()
+
+
+# Hashes of what rows hold: a draw by them does not depend on the order of the rows, nor on how often one is repeated.
+
+TILE = 1 << 13  # rows hashed at a time: their keys stay near the processor
+
+
+def content_keys(X: Array, seed: int, dtype: type = np.float64) -> Array:
+    """A 64-bit hash of the numbers of each row, as they are in `dtype` (float64 or float32).
+
+    >>> a, b, c = content_keys(np.array([[1.0, 0.0], [1.0, -0.0], [0.0, 1.0]]), 7)
+    >>> bool(a == b), bool(a == c)
+    (True, False)
+    """
+    keys = np.full(len(X), np.uint64(seed & 0xFFFFFFFFFFFFFFFF))
+    for a in range(0, len(X), TILE):
+        with np.errstate(over="ignore"):
+            numbers = np.ascontiguousarray((X[a : a + TILE].astype(dtype) + dtype(0)).T)  # −0 + 0 is 0
+        for j, column in enumerate(numbers.view(np.uint32 if dtype is np.float32 else np.uint64)):
+            keys[a : a + TILE] = keys_of(keys[a : a + TILE] ^ column.astype(np.uint64), j)
+    return keys

@@ -50,7 +50,7 @@ def held_out_mask(start: int, n: int, fraction: float, seed: int) -> Array:
 
 
 @dataclass(frozen=True)
-class Side:
+class SplitSide:
     """Which rows lie on one side of a split by hash: picklable, so that it travels with the rows."""
 
     fraction: float
@@ -63,7 +63,7 @@ class Side:
 
 
 @dataclass(frozen=True, eq=False)
-class Marked:
+class MaskedRows:
     """The rows where a mask (one truth value a row of the table) is true."""
 
     mask: Array
@@ -114,4 +114,4 @@ def split_rows(rows: Rows, fraction: float, seed: int) -> tuple[Rows, Rows]:
         raise ParameterError(f"A share of {fraction!r} cannot be held out: it must lie between 0 and 1.")
     if not 0 <= seed < 1 << 64:
         raise ParameterError(f"The seed {seed!r} is not possible: give a whole number from 0 to 2⁶⁴ − 1.")
-    return some_rows(rows, Side(fraction, seed, False)), some_rows(rows, Side(fraction, seed, True))
+    return some_rows(rows, SplitSide(fraction, seed, False)), some_rows(rows, SplitSide(fraction, seed, True))

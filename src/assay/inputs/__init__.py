@@ -4,10 +4,10 @@ The inside trusts what comes from here. Values are not searched for NaN up front
 model's statistics show that something is not finite, and `refuse_non_finite` then finds and names the cell.
 """
 
-from assay.inputs.anything import as_rows
 from assay.inputs.arrays import as_column, as_matrix, as_regression_target, as_weights
 from assay.inputs.frames import Levels
 from assay.inputs.refusals import check_features, first_cell, largest, refuse_non_finite, refuse_overflow
+from assay.inputs.rows import as_rows
 
 __all__ = [
     "Levels",

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from assay.engines import Rows, SparseMatrix
-from assay.errors import DataError, SchemaError, nearest
+from assay.errors import DataError, ParameterError, SchemaError, nearest
+from assay.inputs.labels import plain_labels
 from assay.numerics import Array, Floats
 
 
@@ -95,3 +96,50 @@ def _names_message(fitted: list[str], given: list[str]) -> str:
     if not unseen and not missing:
         message += "Feature names must be in the same order as they were in fit.\n"
     return message
+
+
+# Refusing weights so large that sums of them, or of their products with values, overflow.
+
+HEAVY = 1e150  # from here on a sum that overflowed did so because of the weights
+
+
+def refuse_heavy(w: Array | None) -> None:
+    """Raise where sums overflowed because of weights (of rows, or their sums); the values are to blame otherwise."""
+    top = 0.0 if w is None else float(np.max(w, initial=0.0))
+    if not top <= HEAVY:
+        raise DataError(
+            f"sample_weight reaches {top:.3g}: the weights are so large that their sum overflows: divide them by a constant."
+        )
+
+
+# Which classes a fit can learn: those listed for `partial_fit`, and those that have rows of positive weight.
+
+
+def refuse_unlisted(model: Any, classes: Any) -> None:
+    """The first call of `partial_fit` must list the classes: later rows may bring others."""
+    if classes is None and not hasattr(model, "classes_"):
+        raise DataError(
+            "classes must be passed on the first call to partial_fit: list every class that can occur, "
+            "e.g. partial_fit(X, y, classes=[0, 1])."
+        )
+
+
+def refuse_balanced(model: Any) -> None:
+    """`partial_fit` cannot balance the classes of rows that it has not seen."""
+    if model.class_weight == "balanced":
+        raise ParameterError(
+            "class_weight='balanced' needs all rows at once, and partial_fit sees some: give the weights as a dict, "
+            "e.g. class_weight={0: 1.0, 1: 3.0}."
+        )
+
+
+def refuse_absent(classes: Array, weights: Floats, whole: bool) -> None:
+    """Some class must have weight; where these are the `whole` rows of a fit, two of them."""
+    present = np.flatnonzero(weights > 0)
+    if not len(present):
+        raise DataError("All sample weights are zero, so no class has any rows: give some rows a positive weight.")
+    if whole and len(present) < 2:
+        raise DataError(
+            f"Only one class, {plain_labels(classes)[present[0]]!r}, has rows of positive weight: a classifier needs at least two "
+            "classes to tell apart."
+        )

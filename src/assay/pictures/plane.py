@@ -16,7 +16,7 @@ import numpy as np
 
 from assay.errors import DataError, ParameterError, nearest
 from assay.numerics import Array, Floats
-from assay.pictures.seen import Seen, some_of
+from assay.pictures.rows import PictureRows, some_of
 
 SUPPORT_ROWS = 2000  # rows that the support is measured with
 NEIGHBOURS, SHARE = 5, 0.95
@@ -52,7 +52,9 @@ class Plane(NamedTuple):
         return np.asarray((X - self.origin) @ self.back)
 
 
-def plane(seen: Seen, projection: str, columns: Sequence[int | str], at: Mapping[Any, float | str] | None) -> Plane:
+def plane(
+    seen: PictureRows, projection: str, columns: Sequence[int | str], at: Mapping[Any, float | str] | None
+) -> Plane:
     """The plane that a picture asks for."""
     if projection not in PROJECTIONS:
         raise ParameterError(f"projection={projection!r} is not possible. {nearest(projection, PROJECTIONS)}")
@@ -69,7 +71,7 @@ def plane(seen: Seen, projection: str, columns: Sequence[int | str], at: Mapping
     return _projected(seen, projection)
 
 
-def slice_of(seen: Seen, columns: Sequence[int | str], at: Mapping[Any, float | str] | None) -> Plane:
+def slice_of(seen: PictureRows, columns: Sequence[int | str], at: Mapping[Any, float | str] | None) -> Plane:
     """Two columns vary, the others stand at `at`, else at their median (the lower of two middle values; categories: mode)."""
     i, j = seen.two(columns)
     d = seen.X.shape[1]
@@ -103,7 +105,7 @@ def _code(name: str, levels: tuple[str, ...] | None, value: Any) -> Any:
     return levels.index(value)
 
 
-def _held(seen: Seen, others: list[int], origin: Floats, fixed: set[int]) -> str:
+def _held(seen: PictureRows, others: list[int], origin: Floats, fixed: set[int]) -> str:
     if len(others) > 3 and not fixed:
         return f"Slice: the other {len(others)} columns at their medians."
     others = sorted(others, key=lambda k: k not in fixed)
@@ -114,7 +116,7 @@ def _held(seen: Seen, others: list[int], origin: Floats, fixed: set[int]) -> str
     return f"Slice at {shown}{more}."
 
 
-def _projected(seen: Seen, projection: str) -> Plane:
+def _projected(seen: PictureRows, projection: str) -> Plane:
     centre, scale = seen.X.mean(axis=0), _scale(seen.X)
     some = some_of(len(seen.X), SUPPORT_ROWS)
     Z = (seen.X[some] - centre) / scale

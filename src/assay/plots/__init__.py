@@ -17,35 +17,35 @@ from typing import TYPE_CHECKING, Any
 from assay.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from assay.plots.class_counts import class_balance as class_balance
-    from assay.plots.confusion_table import confusion as confusion
+    from assay.families.trees.fit import TreeShape as TreeShape
+    from assay.plots.boundaries import margin_distribution as margin_distribution
+    from assay.plots.boundaries import margins as margins
+    from assay.plots.boundaries import perceptron_path as perceptron_path
+    from assay.plots.confusion import class_balance as class_balance
+    from assay.plots.confusion import confusion as confusion
+    from assay.plots.curves import bias_variance as bias_variance
     from assay.plots.curves import learning_curve as learning_curve
+    from assay.plots.curves import loss_curve as loss_curve
+    from assay.plots.curves import neighbour_curve as neighbour_curve
+    from assay.plots.curves import neighbours as neighbours
+    from assay.plots.curves import oob_curve as oob_curve
+    from assay.plots.curves import pruning_curve as pruning_curve
     from assay.plots.curves import validation_curve as validation_curve
-    from assay.plots.decomposition import bias_variance as bias_variance
-    from assay.plots.ellipses import covariance_ellipses as covariance_ellipses
-    from assay.plots.intervals import importance as importance
-    from assay.plots.intervals import ranking as ranking
-    from assay.plots.intervals import risk_by_group as risk_by_group
-    from assay.plots.loss_curves import loss_curve as loss_curve
-    from assay.plots.margin_lines import margin_distribution as margin_distribution
-    from assay.plots.margin_lines import margins as margins
-    from assay.plots.neighbour_curves import neighbour_curve as neighbour_curve
-    from assay.plots.neighbour_curves import neighbours as neighbours
-    from assay.plots.perceptron import perceptron_path as perceptron_path
+    from assay.plots.errors import coefficients as coefficients
+    from assay.plots.errors import importance as importance
+    from assay.plots.errors import predicted_against_true as predicted_against_true
+    from assay.plots.errors import ranking as ranking
+    from assay.plots.errors import residuals as residuals
+    from assay.plots.errors import risk_by_group as risk_by_group
+    from assay.plots.regions import covariance_ellipses as covariance_ellipses
     from assay.plots.regions import decision_regions as decision_regions
-    from assay.plots.regression import predicted_against_true as predicted_against_true
-    from assay.plots.regression import residuals as residuals
-    from assay.plots.reliability import calibration as calibration
     from assay.plots.surface import loss_surface as loss_surface
-    from assay.plots.svg_text import svg as svg
-    from assay.plots.tradeoffs import precision_recall as precision_recall
-    from assay.plots.tradeoffs import roc as roc
-    from assay.plots.tradeoffs import thresholds as thresholds
-    from assay.plots.tree_curves import oob_curve as oob_curve
-    from assay.plots.tree_curves import pruning_curve as pruning_curve
-    from assay.plots.tree_drawing import tree as tree
-    from assay.plots.tree_layout import TreeShape as TreeShape
-    from assay.plots.weights import coefficients as coefficients
+    from assay.plots.svg import svg as svg
+    from assay.plots.thresholds import calibration as calibration
+    from assay.plots.thresholds import precision_recall as precision_recall
+    from assay.plots.thresholds import roc as roc
+    from assay.plots.thresholds import thresholds as thresholds
+    from assay.plots.tree import tree as tree
 
 _ELSEWHERE = {  # no figure has the name of a file, which would hide it once the file is loaded
     "TreeShape": "tree_layout",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from assay.errors import ParameterError
-from assay.numerics import Floats
-from assay.plots.style import FONT, GREY, INK, SMALL
+from assay.errors import DataError, ParameterError
+from assay.numerics import Array, Floats
+from assay.pictures.rows import MOST_POINTS
+from assay.plots.style import FONT, GREY, INK, SMALL, ClassStyles
 
 WIDTH, HEIGHT = 6.4, 4.2  # inches: 640 pixels wide at 100 a inch
 LETTERS = 80  # of a note's line below axes that fill a figure of 6.4 inches
@@ -139,3 +141,89 @@ def note(ax: Axes, *sentences: str) -> None:
             color=INK,
             annotation_clip=False,
         )
+
+
+# The numbers a caller hands to a figure: one-dimensional, of equal length, and told apart from what is missing.
+
+Interval = tuple[Any, Any]
+
+
+def numbers(values: Any, name: str, n: int | None = None) -> Floats:
+    """A column of numbers; NaN is allowed and drawn as a gap."""
+    try:
+        found = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{name} must be numbers, got {values!r:.60}.") from None
+    if found.ndim != 1 or not len(found):
+        raise DataError(f"{name} must be a list of numbers, got shape {found.shape}.")
+    if n is not None and len(found) != n:
+        raise DataError(f"{name} has {len(found)} numbers where {n} are needed, one for each.")
+    return found
+
+
+def scores_of(values: Any, y: Any, name: str = "scores") -> Floats:
+    """A score a row, all finite; of probabilities (n, 2) those of the second class."""
+    found = np.asarray(values)
+    if found.ndim == 2 and found.shape[1] == 2:
+        values = found[:, 1]
+    scores = numbers(values, name, len(np.asarray(y)))
+    if not np.isfinite(scores).all():
+        raise DataError(f"{name} holds values that are missing or infinite: leave their rows out.")
+    return scores
+
+
+def pair(interval: Interval | None, name: str, n: int) -> tuple[Floats, Floats] | None:
+    """Lower and upper ends, or None."""
+    if interval is None:
+        return None
+    if len(interval) != 2:
+        raise ParameterError(f"{name} must be (lows, highs), got {len(interval)} parts.")
+    return numbers(interval[0], f"{name}[0]", n), numbers(interval[1], f"{name}[1]", n)
+
+
+def words(names: Sequence[Any], n: int, name: str = "names") -> list[str]:
+    """As many names as there are values."""
+    found = [str(v) for v in names]
+    if len(found) != n:
+        raise DataError(f"{name} has {len(found)} entries where {n} are needed, one for each.")
+    return found
+
+
+# Rows as points with a shape and a colour a class.
+
+
+def drawn(codes: Array, most: int = MOST_POINTS) -> Array:
+    """Which rows are drawn: evenly spaced among those of each class, each class by its share but at least 5 rows.
+
+    >>> drawn(np.array([0] * 90 + [1] * 10), 20).size
+    23
+    """
+    n = len(codes)
+    if n <= most:
+        return np.arange(n)
+    kept = []
+    for k in np.unique(codes):
+        rows = np.flatnonzero(codes == k)
+        count = min(len(rows), max(5, round(most * len(rows) / n)))
+        kept.append(rows[np.linspace(0, len(rows) - 1, count).round().astype(np.intp)])
+    return np.sort(np.concatenate(kept))
+
+
+def scatter(ax: Axes, at: Floats, looks: Array, shown: ClassStyles, wrong: Array | None = None) -> list[Any]:
+    """Points (n, 2) with look number `looks` (n,), hollow where `wrong`; the handles for a legend."""
+    handles = []
+    wrong = np.zeros(len(at), dtype=bool) if wrong is None else wrong
+    for k, (name, style) in enumerate(zip(shown.names, shown.looks)):
+        size = 5.5 if style.marker in "*PX." else 4.5
+        line: dict[str, Any] = {"linestyle": "none", "marker": style.marker, "markersize": size, "zorder": 3}
+        for rows, face in ((~wrong, style.colour), (wrong, "none")):
+            chosen = (looks == k) & rows
+            if chosen.any():
+                edge = style.colour if face == "none" else INK
+                width = 1.4 if face == "none" else 0.5
+                ax.plot(*at[chosen].T, markerfacecolor=face, markeredgecolor=edge, markeredgewidth=width, **line)
+        if (looks == k).any():
+            handles += ax.plot(
+                [], [], markerfacecolor=style.colour, markeredgecolor=INK, markeredgewidth=0.5, label=name, **line
+            )
+    return handles

@@ -10,16 +10,15 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import ListedColormap, Normalize, to_rgba
+from matplotlib.patches import Ellipse
 
 from assay.errors import DataError, ParameterError
 from assay.numerics import Array, Floats
-from assay.pictures.boundary import leads
+from assay.pictures.geometry import SIGMAS, axes_of, leads, normals
 from assay.pictures.plane import Plane, plane, supported
-from assay.pictures.seen import Seen, all_classes, codes_of, see, some_of, thinned_note
-from assay.plots.canvas import axes, labels, legend, note, short
-from assay.plots.given import numbers
-from assay.plots.points import drawn, scatter
-from assay.plots.style import FONT, GREY, INK, Shown, shown_classes
+from assay.pictures.rows import PictureRows, all_classes, codes_of, see, some_of, thinned_note
+from assay.plots.canvas import axes, drawn, labels, legend, note, numbers, scatter, short
+from assay.plots.style import FONT, GREY, INK, ClassStyles, shown_classes
 
 PALE, STRONG, PLAIN = 0.12, 0.6, 0.35  # how solid a region is: at p = 1/K, at p = 1, and without probabilities
 LEVELS = 12  # colours of the points of a regression
@@ -87,7 +86,7 @@ class Picture(NamedTuple):
     extent: tuple[float, float, float, float]
 
 
-def _look_at(model: Any, seen: Seen, on: Plane, resolution: int) -> Picture:
+def _look_at(model: Any, seen: PictureRows, on: Plane, resolution: int) -> Picture:
     rows = on.coordinates(seen.X)
     low, high = rows.min(axis=0), rows.max(axis=0)
     room = np.where(high > low, 0.06 * (high - low), on.unit)
@@ -103,7 +102,7 @@ def _look_at(model: Any, seen: Seen, on: Plane, resolution: int) -> Picture:
     return Picture(points, answers.ravel(), known, (float(low[0]), float(high[0]), float(low[1]), float(high[1])))
 
 
-def _classes(ax: Axes, model: Any, seen: Seen, on: Plane, picture: Picture) -> str:
+def _classes(ax: Axes, model: Any, seen: PictureRows, on: Plane, picture: Picture) -> str:
     classes = all_classes(model, picture.answers, seen.y)
     codes, truth = codes_of(picture.answers, classes), None if seen.y is None else codes_of(seen.y, classes)
     area = np.bincount(codes[picture.known.ravel()], minlength=len(classes)).astype(np.float64)
@@ -125,7 +124,7 @@ def _classes(ax: Axes, model: Any, seen: Seen, on: Plane, picture: Picture) -> s
     return ("Hollow: the model is wrong about the row. " if wrong.any() else "") + thinned_note(len(at), len(some))
 
 
-def _paint(ax: Axes, picture: Picture, looks: Array, shown: Shown, P: Floats | None) -> None:
+def _paint(ax: Axes, picture: Picture, looks: Array, shown: ClassStyles, P: Floats | None) -> None:
     shape = picture.known.shape
     solid = np.full(shape, PLAIN)
     if P is not None:
@@ -160,7 +159,7 @@ def _hatch(ax: Axes, picture: Picture) -> None:
         over.set(edgecolor=to_rgba(GREY, 0.5), linewidth=0.0)
 
 
-def _boundaries(ax: Axes, model: Any, seen: Seen, picture: Picture, codes: Array, P: Floats | None) -> None:
+def _boundaries(ax: Axes, model: Any, seen: PictureRows, picture: Picture, codes: Array, P: Floats | None) -> None:
     """The zero lines of s_k − max_{j≠k} s_j, where the greatest score is the answer; else the edges of the pixels."""
     S = P
     if S is None and hasattr(model, "decision_function"):
@@ -171,7 +170,7 @@ def _boundaries(ax: Axes, model: Any, seen: Seen, picture: Picture, codes: Array
             ax.contour(*_centres(picture), field, [0.0], colors=[INK], linewidths=1.4, zorder=2)
 
 
-def _name_regions(ax: Axes, picture: Picture, looks: Array, shown: Shown) -> None:
+def _name_regions(ax: Axes, picture: Picture, looks: Array, shown: ClassStyles) -> None:
     """Each class's name where its region is widest."""
     from scipy.ndimage import distance_transform_edt
 
@@ -187,7 +186,7 @@ def _name_regions(ax: Axes, picture: Picture, looks: Array, shown: Shown) -> Non
             )
 
 
-def _values(ax: Axes, model: Any, seen: Seen, on: Plane, picture: Picture) -> str:
+def _values(ax: Axes, model: Any, seen: PictureRows, on: Plane, picture: Picture) -> str:
     field = np.ma.array(picture.answers.reshape(picture.known.shape), mask=~picture.known)
     y = None if seen.y is None else numbers(seen.y, "y")
     both = np.concatenate([field.compressed() if field.count() else picture.answers, [] if y is None else y])
@@ -216,3 +215,70 @@ def _values(ax: Axes, model: Any, seen: Seen, on: Plane, picture: Picture) -> st
         here = at[some][level == value]
         ax.plot(*here.T, "o", markersize=4.5, markerfacecolor=face, markeredgecolor=INK, markeredgewidth=0.6, zorder=3)
     return ("Points: the true values. " if y is not None else "") + thinned_note(len(at))
+
+
+# The normal densities of a classifier as ellipses.
+
+
+def covariance_ellipses(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    columns: Sequence[int | str] = (0, 1),
+    names: Sequence[str] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """The curves (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k) = 1 and 4 of each class, for a fitted LDA, QDA or Gaussian naive Bayes.
+
+    Of a model of more columns the two shown are taken out of μ and Σ: their joint density, whatever the others are.
+    """
+    seen = see(model, X, y, names)
+    i, j = seen.two(columns)
+    means, covariances = normals(model)
+    classes = all_classes(model, seen.y)
+    codes = codes_of(seen.ask(model, "predict", seen.X) if seen.y is None else seen.y, classes)
+    shown = shown_classes(classes, np.bincount(codes, minlength=len(classes)))
+    ax = axes(ax)
+    rows = drawn(codes)
+    handles = scatter(ax, seen.X[rows][:, [i, j]], shown.of[codes[rows]], shown)
+    for k, (mean, S) in enumerate(zip(means[:, [i, j]], covariances[:, [i, j]][:, :, [i, j]])):
+        style = shown.looks[shown.of[k]]
+        for sigma in SIGMAS:
+            ax.add_patch(_ellipse(mean, S, sigma, style.colour, style.line))
+        ax.plot(
+            *mean,
+            marker=style.marker,
+            color=style.colour,
+            markeredgecolor=INK,
+            markeredgewidth=1.6,
+            markersize=12,
+            zorder=5,
+        )
+    ax.autoscale_view()
+    labels(ax, seen.names[i], seen.names[j])
+    legend(ax, handles)
+    said = "Points: the predicted classes." if seen.y is None else ""
+    note(
+        ax,
+        "Ellipses at 1 and 2 standard deviations (39 % and 86 % of a class).",
+        said,
+        thinned_note(len(codes), len(rows)),
+        seen.note,
+    )
+    return ax
+
+
+def _ellipse(mean: Floats, S: Floats, sigma: float, colour: str, line: Any) -> Ellipse:
+    width, height, angle = axes_of(S, sigma)
+    return Ellipse(
+        (float(mean[0]), float(mean[1])),
+        width,
+        height,
+        angle=angle,
+        fill=False,
+        edgecolor=colour,
+        linestyle=line,
+        linewidth=2.0,
+        zorder=4,
+    )

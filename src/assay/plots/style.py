@@ -46,7 +46,7 @@ OTHER = "other"
 FONT, SMALL = 10.0, 9.0  # points; a figure is 6.4 inches wide, so that 10 points are 14 of 640 pixels
 
 
-class Look(NamedTuple):
+class ClassStyle(NamedTuple):
     """How one class or one curve is drawn."""
 
     colour: str
@@ -55,10 +55,10 @@ class Look(NamedTuple):
     hatch: str
 
 
-OTHER_LOOK = Look(INK, ".", (0, (1, 3)), "")
+OTHER_LOOK = ClassStyle(INK, ".", (0, (1, 3)), "")
 
 
-def look(k: int) -> Look:
+def look(k: int) -> ClassStyle:
     """The look of class or curve number k; beyond the tenth all look alike.
 
     >>> look(0).colour, look(0).marker, look(12) == OTHER_LOOK
@@ -66,21 +66,21 @@ def look(k: int) -> Look:
     """
     if k >= len(COLOURS):
         return OTHER_LOOK
-    return Look(COLOURS[k], MARKERS[k], LINES[k], HATCHES[k])
+    return ClassStyle(COLOURS[k], MARKERS[k], LINES[k], HATCHES[k])
 
 
-class Shown(NamedTuple):
+class ClassStyles(NamedTuple):
     """Classes as they are drawn: `of` (K,) gives each class its look, `names` the legend's words for the looks in use."""
 
     of: Array
     names: tuple[str, ...]
 
     @property
-    def looks(self) -> tuple[Look, ...]:
+    def looks(self) -> tuple[ClassStyle, ...]:
         return tuple(look(k) for k in range(len(self.names)))
 
 
-def shown_classes(classes: Sequence[Any] | Array, counts: Sequence[float] | Array | None = None) -> Shown:
+def shown_classes(classes: Sequence[Any] | Array, counts: Sequence[float] | Array | None = None) -> ClassStyles:
     """Give up to ten classes a look each; of more, the ten most frequent, and the rest is "other".
 
     Where there are more than ten, classes of equal frequency stand in their own order.
@@ -92,9 +92,9 @@ def shown_classes(classes: Sequence[Any] | Array, counts: Sequence[float] | Arra
     """
     K, most = len(classes), len(COLOURS)
     if most >= K:
-        return Shown(np.arange(K), tuple(str(c) for c in classes))
+        return ClassStyles(np.arange(K), tuple(str(c) for c in classes))
     weight = np.zeros(K) if counts is None else np.asarray(counts, dtype=np.float64)
     kept = np.sort(np.argsort(-weight, kind="stable")[:most])
     of = np.full(K, most)
     of[kept] = np.arange(most)
-    return Shown(of, (*(str(classes[int(k)]) for k in kept), OTHER))
+    return ClassStyles(of, (*(str(classes[int(k)]) for k in kept), OTHER))

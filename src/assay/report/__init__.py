@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from assay.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from assay.select.comparison import Comparison
+    from assay.selection.comparison import Comparison
 
 
 def check_possible() -> None:

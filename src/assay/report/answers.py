@@ -8,11 +8,10 @@ import numpy as np
 
 from assay import plots
 from assay.assess.verdict import percent
-from assay.report.figures import figure, side_by_side
-from assay.report.markup import Html, el, folded, join, paragraphs, section, table
+from assay.report.markup import Html, el, figure, folded, join, paragraphs, section, side_by_side, table
 from assay.report.wording import LOSSES, alone, amount, exactness, interval, pill, plain, tested_rows, with_interval
-from assay.select.comparison import Comparison, Entry
-from assay.select.details import Details
+from assay.selection.comparison import Comparison, Entry
+from assay.selection.details import Details
 
 MOST_CLASSES = 40  # in a table; more are folded away
 CELL = 60

@@ -9,7 +9,7 @@ import numpy as np
 
 from assay import plots
 from assay.assess.verdict import more_rows, train_and_test, where_it_errs
-from assay.params import defaults
+from assay.estimator.params import defaults
 from assay.report.answers import (
     curves_section,
     importance_figure,
@@ -19,14 +19,26 @@ from assay.report.answers import (
     with_words,
     worst_section,
 )
-from assay.report.figures import figure, side_by_side
 from assay.report.inside import inside_section, region_figures
-from assay.report.markup import Html, anchor, el, facts, folded, items, join, paragraphs, section, table
+from assay.report.markup import (
+    Html,
+    anchor,
+    el,
+    facts,
+    figure,
+    folded,
+    items,
+    join,
+    paragraphs,
+    section,
+    side_by_side,
+    table,
+)
 from assay.report.overview import least_error
 from assay.report.wording import LOSSES, alone, amount, interval, pill, plain, setting_words, span_of_time, tested_rows
-from assay.select.comparison import Comparison
-from assay.select.details import Details
-from assay.select.refits import ROUNDS, Refits
+from assay.selection.comparison import Comparison
+from assay.selection.details import Details
+from assay.selection.refits import ROUNDS, Refits
 
 TONES = {"proof": "good", "estimate": "mild", "warning": "bad"}
 

@@ -8,8 +8,7 @@ from typing import Any
 from assay import plots
 from assay.assess.verdict import best_possible, percent, span
 from assay.report.answers import scores_table
-from assay.report.figures import figure, side_by_side
-from assay.report.markup import Html, anchor, el, folded, items, join, paragraphs, section, table
+from assay.report.markup import Html, anchor, el, figure, folded, items, join, paragraphs, section, side_by_side, table
 from assay.report.wording import (
     LOSSES,
     alone,
@@ -24,9 +23,9 @@ from assay.report.wording import (
     span_of_time,
     tested_rows,
 )
-from assay.select.comparison import Comparison, Entry
-from assay.select.comparison_text import against
-from assay.tables.description.schema_text import missing_share, summary, told
+from assay.selection.comparison import Comparison, Entry
+from assay.selection.text import against
+from assay.tables.schema.text import missing_share, summary, told
 
 BESIDE = ("RMSE", "R²")
 TONES = {"high": "bad", "medium": "mild", "low": "soft"}

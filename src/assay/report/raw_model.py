@@ -10,9 +10,9 @@ import numpy as np
 from assay.engines import ArrayRows
 from assay.errors import DataError
 from assay.numerics import Array, Floats
-from assay.select.details import Details
-from assay.select.raw_rows import RawRows
-from assay.select.table_model import TableModel
+from assay.selection.details import Details
+from assay.selection.raw_rows import RawRows
+from assay.selection.table_model import TableModel
 
 ENOUGH = 50  # rows without a gap, or half of all: then the others are left out of a picture rather than filled
 

@@ -11,7 +11,7 @@ import numpy as np
 from assay.assess import Score
 from assay.assess.verdict import percent
 from assay.report.markup import Html, el, join
-from assay.select.comparison import Comparison, Entry
+from assay.selection.comparison import Comparison, Entry
 
 SHARES = frozenset(("error", "balanced error", "zero-one", "train", "test", "share true", "precision", "recall", "F1"))
 TESTED = {

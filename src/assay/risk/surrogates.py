@@ -2,7 +2,7 @@
 
 A margin loss takes t = ±1, a regression loss any number t. Beside value, slope and curvature in z there is the convex
 conjugate ℓ*(u) = max_z uz − ℓ(z), infinite outside its domain: by ℓ(z) ≥ uz − ℓ*(u) every u gives a lower bound, and
-these bounds are what a duality gap is made of. `code` chooses the same loss inside the compiled loops (loops/losses.py).
+these bounds are what a duality gap is made of. `code` chooses the same loss inside the compiled loops (solvers/loops/losses.py).
 """
 
 from __future__ import annotations

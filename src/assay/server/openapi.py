@@ -13,7 +13,7 @@ from assay.server.predict import FORMS
 
 REF = "#/components/schemas/{name}"
 TYPES = (
-    schemas.InferRequest, schemas.InferAnswer, schemas.ErrorAnswer, schemas.Problem, schemas.ServerMetadata, schemas.Live, schemas.Ready,
+    schemas.InferRequest, schemas.InferAnswer, schemas.ErrorAnswer, schemas.ProblemDetails, schemas.ServerMetadata, schemas.Live, schemas.Ready,
     schemas.ModelReady, schemas.ModelMetadata, schemas.Models, schemas.CertificateAnswer,
 )  # fmt: skip
 ERRORS = {
@@ -73,7 +73,9 @@ def _json(schema: dict[str, Any]) -> dict[str, Any]:
 def _errors(path: str, *codes: int) -> dict[str, Any]:
     v2 = path.startswith("/v2")
     content = (
-        _json(_ref(schemas.ErrorAnswer)) if v2 else {"application/problem+json": {"schema": _ref(schemas.Problem)}}
+        _json(_ref(schemas.ErrorAnswer))
+        if v2
+        else {"application/problem+json": {"schema": _ref(schemas.ProblemDetails)}}
     )
     return {str(code): {"description": ERRORS[code], "content": content} for code in codes}
 

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from assay.errors import AssayError, DataError, ParameterError, TooLargeError
-from assay.server.schemas import ErrorAnswer, Problem
+from assay.server.schemas import ErrorAnswer, ProblemDetails
 
 RETRY = (("retry-after", "1"),)
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE)
@@ -71,6 +71,6 @@ def reply_of(refusal: Refusal, path: bytes) -> Reply:
         body, kind = _encode(ErrorAnswer(refusal.message)), "application/json"
     else:
         title = HTTPStatus(refusal.status).phrase
-        body = _encode(Problem(title=title, status=refusal.status, detail=refusal.message))
+        body = _encode(ProblemDetails(title=title, status=refusal.status, detail=refusal.message))
         kind = "application/problem+json"
     return Reply(body, kind, refusal.status, refusal.headers, last=refusal.last)

@@ -86,7 +86,7 @@ class ErrorAnswer(Struct):
     error: str
 
 
-class Problem(Struct, kw_only=True):
+class ProblemDetails(Struct, kw_only=True):
     """What went wrong, elsewhere (RFC 9457)."""
 
     title: str

@@ -13,7 +13,7 @@ import msgspec
 from assay.engines import ArrayRows, Rows, SparseRows
 from assay.engines.csr import SparseMatrix
 from assay.numerics import Array
-from assay.select.loading import load
+from assay.selection.table_model import load
 from assay.server.answers import Answer, Wanted, answers, check_wanted, possible_outputs
 from assay.server.decoding import DATATYPES, RowDecoder, expected_columns
 from assay.server.schemas import CertificateAnswer, ClaimAnswer, ModelMetadata, TensorMetadata
@@ -64,7 +64,7 @@ class Served:
         if self.encoding is not None:
             return self.model.rows(source)  # type: ignore[no-any-return]
         from assay.tables import rows
-        from assay.tables.columns import check_known
+        from assay.tables.plan import check_known
 
         found = rows(source)
         check_known([c.name for c in self.columns], found.source.types, "the model needs it", found.source.where)

@@ -15,13 +15,12 @@ import numpy as np
 from assay.engines import Block
 from assay.numerics import Floats
 from assay.risk.surrogates import Surrogate
-from assay.solvers.problem import Problem, relative_gap
-from assay.solvers.rows_times import rows_back, rows_times
+from assay.solvers.problem import Problem, relative_gap, rows_back, rows_times
 
 BOX = 1e3  # in units of one over a column's scale
 
 
-class Bounds(NamedTuple):
+class BoxedSums(NamedTuple):
     """Σcℓ(z), Σcℓ*(u') and Σ c u' (x − p, 1)."""
 
     loss: float
@@ -29,7 +28,7 @@ class Bounds(NamedTuple):
     gradient: Floats
 
 
-def absorb_bounds(loss: Surrogate, w: Floats, v: Floats, centre: Floats, block: Block) -> Bounds:
+def absorb_bounds(loss: Surrogate, w: Floats, v: Floats, centre: Floats, block: Block) -> BoxedSums:
     """The sums of one block, at weights w about the centre."""
     assert block.y is not None
     assert loss.curvature is not None
@@ -38,12 +37,14 @@ def absorb_bounds(loss: Surrogate, w: Floats, v: Floats, centre: Floats, block: 
     c = np.ones(len(t)) if block.w is None else block.w
     z, dz = (rows_times(block.X, a, centre) for a in (w, v))
     u = loss.into_domain(loss.slope(z, t, h) + loss.curvature(z, t, h) * dz, t, h)
-    return Bounds(float(c @ loss.value(z, t, h)), float(c @ loss.conjugate(u, t, h)), rows_back(block.X, c * u, centre))
+    return BoxedSums(
+        float(c @ loss.value(z, t, h)), float(c @ loss.conjugate(u, t, h)), rows_back(block.X, c * u, centre)
+    )
 
 
-def merge_bounds(a: Bounds, b: Bounds) -> Bounds:
+def merge_bounds(a: BoxedSums, b: BoxedSums) -> BoxedSums:
     """The sums of both stretches of rows together."""
-    return Bounds(a.loss + b.loss, a.conjugate + b.conjugate, a.gradient + b.gradient)
+    return BoxedSums(a.loss + b.loss, a.conjugate + b.conjugate, a.gradient + b.gradient)
 
 
 def boxed_gap(problem: Problem, w: Floats, v: Floats) -> float:

@@ -13,12 +13,11 @@ from functools import partial
 import numpy as np
 
 from assay.engines import Block, Engine
-from assay.engines.sparse import SparseMatrix
+from assay.engines.csr import SparseMatrix
 from assay.errors import EngineError
 from assay.numerics import Floats
 from assay.risk.custom_surrogate import CustomSurrogate
-from assay.solvers.problem import Look, Problem, merge_looks, without_intercept
-from assay.solvers.rows_times import rows_back, rows_times
+from assay.solvers.problem import Evaluation, Problem, merge_evaluations, rows_back, rows_times, without_intercept
 
 BOX = 1e3  # in units of one over a column's scale
 SOME = 64  # rows of a block whose slopes are compared with the values
@@ -28,24 +27,24 @@ SOME = 64  # rows of a block whose slopes are compared with the values
 class CustomProblem(Problem):
     """As `Problem`; its loss is a `CustomSurrogate`."""
 
-    def look(self, w: Floats, *, hessian: int = 0) -> Look:
+    def evaluate(self, w: Floats, *, hessian: int = 0) -> Evaluation:
         """As `Problem.look`; a Hessian is always from all rows."""
         assert isinstance(self.loss, CustomSurrogate)
-        seen = self.fold(partial(absorb_custom, self.loss, w, self.centre, bool(hessian)), merge_looks)
+        seen = self.fold(partial(absorb_custom, self.loss, w, self.centre, bool(hessian)), merge_evaluations)
         return seen if self.intercept else without_intercept(seen)
 
-    def dual(self, look: Look, w: Floats) -> float:
+    def dual(self, evaluation: Evaluation, w: Floats) -> float:
         """A lower bound of F for weights that are penalised or in the box; of a loss that is not convex, a measure of slope.
 
         ρ·(Σcℓ − g·w) − Ω*(−ρg) + ρ·min_box g·w'
         """
-        g, free = look.gradient, self.penalty.free
+        g, free = evaluation.gradient, self.penalty.free
         rho = self.penalty.shrink(g)
         inside = float(g[free] @ w[free]) - BOX * float(np.abs(g[free]) @ (1.0 / self.scale[free]))
-        return rho * (look.loss - float(w @ g) + inside) - self.penalty.conjugate(rho * g)
+        return rho * (evaluation.loss - float(w @ g) + inside) - self.penalty.conjugate(rho * g)
 
 
-def absorb_custom(loss: CustomSurrogate, w: Floats, centre: Floats, hessian: bool, block: Block) -> Look:
+def absorb_custom(loss: CustomSurrogate, w: Floats, centre: Floats, hessian: bool, block: Block) -> Evaluation:
     """The sums of one block; its y are targets, its w weights."""
     assert block.y is not None
     t = np.asarray(block.y, dtype=np.float64)
@@ -58,7 +57,7 @@ def absorb_custom(loss: CustomSurrogate, w: Floats, centre: Floats, hessian: boo
     with np.errstate(all="ignore"):  # where a step is too long the sums overflow, and it is taken back
         g, slopes = rows_back(block.X, c * u, centre), float(c @ np.abs(u))
     H = _hessian(loss, z, t, c, centre, block) if hessian else None
-    return Look(total, total, slopes, float(np.min(t * z, where=c > 0, initial=np.inf)), g, H)
+    return Evaluation(total, total, slopes, float(np.min(t * z, where=c > 0, initial=np.inf)), g, H)
 
 
 def _hessian(loss: CustomSurrogate, z: Floats, t: Floats, c: Floats, centre: Floats, block: Block) -> Floats:

@@ -24,9 +24,9 @@ from assay.engines.csr import SparseMatrix, stack
 from assay.engines.rows import Part
 from assay.errors import ParameterError
 from assay.numerics import Array, Floats
-from assay.risk.intercepts import slack
-from assay.solvers.iterate import Iterate
-from assay.solvers.problem import Problem, relative_gap
+from assay.risk.penalties import slack
+from assay.solvers.iterate import Iterate, MarginRows
+from assay.solvers.problem import Problem, relative_gap, rows_back, rows_times
 
 CLOSER = 0.03  # how much less the pushes must differ before the gap is looked at again
 NO_LIMITS = np.inf, -np.inf
@@ -99,7 +99,7 @@ def _load(prepare: Callable[[Block], Block] | None, part: Part) -> Block:
 
 def _pose(problem: Problem, size: int) -> _Dual:
     """Bring the rows into memory, in their order."""
-    from assay.loops.dual_coordinate import row_squares
+    from assay.solvers.loops.sparse import row_squares
 
     blocks = list(problem.engine.map(partial(_load, problem.prepare), problem.rows.blocks()))
     rows = problem.rows
@@ -126,7 +126,7 @@ def as_sparse(X: Array | SparseMatrix) -> SparseMatrix:
 
 
 def _pass(dual: _Dual, rng: np.random.Generator, limits: tuple[float, float]) -> Floats:
-    from assay.loops.dual_coordinate import dual_pass
+    from assay.solvers.loops.sparse import dual_pass
 
     order = rng.permutation(np.flatnonzero(~dual.resting))
     pushes = np.array([-np.inf, np.inf])
@@ -138,11 +138,77 @@ def _pass(dual: _Dual, rng: np.random.Generator, limits: tuple[float, float]) ->
 def _iterate(problem: Problem, state: _Dual, passes: int, tol: float, stalled: bool) -> Iterate:
     """The gap between F at w and the dual at α."""
     sharp = replace(problem, loss=replace(problem.loss, width=1e-12)) if problem.loss.name == "hinge" else problem
-    look = sharp.look(state.w)
-    value = look.loss + problem.penalty.value(state.w)
+    evaluation = sharp.evaluate(state.w)
+    value = evaluation.loss + problem.penalty.value(state.w)
     dual = float(state.alpha.sum()) - problem.penalty.value(state.w) - 0.5 * float((state.soft * state.alpha**2).sum())
     if problem.intercept and problem.penalty.free[-1]:
         far = problem.intercept_bound(state.w, value)
         dual -= slack(abs(float((state.alpha * state.t).sum())), value - dual, value, far)
     gap = relative_gap(value, dual)
-    return Iterate(passes, state.w.copy(), value, gap, 0.0, look.least, gap <= tol or stalled, state.alpha.copy())
+    return Iterate(passes, state.w.copy(), value, gap, 0.0, evaluation.least, gap <= tol or stalled, state.alpha.copy())
+
+
+# Dual coordinate descent on a centred problem: it runs on the raw columns, and its last α is turned into what proves the gap.
+#
+# Of a hinge that is the multiplier of every row which does not have its whole weight or none by its side of the margin; of a
+# squared hinge the slopes at w, as for every smooth loss. One fold.
+
+CAREFUL = 0.1  # of tol: the gap is measured about another centre afterwards
+NEAR = 1e-9  # of the margin: which side such a row is on may be rounding
+
+
+class DualWitness(NamedTuple):
+    """Rows with multipliers of their own, and Σcℓ, Σα, Σ α t (x − p, 1) of all."""
+
+    rows: Array
+    values: Floats
+    loss: float
+    alpha: float
+    pull: Floats
+
+
+def dual_coordinate_answer(problem: Problem, start: Floats, tol: float, max_iter: int) -> Iterator[Iterate]:
+    """As `dual_coordinate`, for a problem with any centre; weights are about that centre."""
+    p = problem.centre
+    means = (problem.reach.means[0] + p, problem.reach.means[1] + p)
+    raw = replace(problem, centre=np.zeros_like(p), reach=problem.reach._replace(means=means))
+    at = None
+    for found in dual_coordinate(raw, start, CAREFUL * tol, max_iter):
+        if at is not None:
+            yield at
+        w = found.w.copy()
+        w[-1] += p @ w[:-1]
+        at = found._replace(w=w)
+    assert at is not None
+    yield _proved(problem, at, tol)
+
+
+def _proved(problem: Problem, at: Iterate, tol: float) -> Iterate:
+    """The last iterate with its gap as a checker finds it."""
+    if problem.loss.name != "hinge":
+        gap = problem.gap(problem.evaluate(at.w), at.w)
+        return at._replace(gap=gap, done=gap <= tol)
+    assert at.alpha is not None
+    seen = problem.fold(partial(absorb_proof, at.alpha, at.w, problem.centre), merge_proofs)
+    pull = seen.pull if problem.intercept else np.append(seen.pull[:-1], 0.0)
+    value = seen.loss + problem.penalty.value(at.w)
+    gap = relative_gap(value, problem.bound(at.w, value, seen.alpha, -pull))
+    return at._replace(objective=value, gap=gap, done=gap <= tol, support=MarginRows(seen.rows, seen.values))
+
+
+def absorb_proof(alpha: Floats, w: Floats, centre: Floats, block: Block) -> DualWitness:
+    """The part of one block."""
+    assert block.y is not None
+    t = block.y
+    c = np.ones(len(t)) if block.w is None else block.w
+    a = np.clip(alpha[block.start : block.start + len(t)], 0.0, c)
+    short = 1.0 - t * rows_times(block.X, w, centre)
+    own = np.flatnonzero((a != np.where(short > 0, c, 0.0)) | (np.abs(short) < NEAR))
+    loss = float(c @ np.maximum(short, 0.0))
+    return DualWitness(own + block.start, a[own], loss, float(a.sum()), rows_back(block.X, a * t, centre))
+
+
+def merge_proofs(a: DualWitness, b: DualWitness) -> DualWitness:
+    """Both stretches of rows together."""
+    rows, values = np.concatenate([a.rows, b.rows]), np.concatenate([a.values, b.values])
+    return DualWitness(rows, values, a.loss + b.loss, a.alpha + b.alpha, a.pull + b.pull)

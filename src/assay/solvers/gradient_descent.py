@@ -1,134 +1,143 @@
-"""Gradient descent for least squares, as the lecture notes write it. Shape: repeated fold.
+"""Gradient and subgradient descent as the lecture notes write them (002, 003 §5, 004). Shape: repeated fold.
 
-    E(w) = ½ Σ_k (w·x̃_k − f_k)²,    ∇E(w) = Σ_k (w·x̃_k − f_k)·x̃_k,    w ← w − ε·∇E(w),    x̃ = (1, x)
+    w_{t+1} = w_t − η·∂L/∂w,        L(w) = Σ_i c_i ℓ(t_i, ⟨w, x̃_i⟩) + penalty(w)
 
-The weights start at random close to zero; for 0 < ε < 2/λ (λ the largest eigenvalue of Σ x̃x̃ᵀ) they converge to the
-minimum. With a penalty, alpha·w is added to the gradient (but not for the intercept w₀).
+They go over the raw columns x̃ = (x, 1), wherever the problem's centre lies, and know nothing of scale: this is what the
+fast solvers are compared with. Where the loss or the penalty has a kink, ∂L is a subgradient; L may then rise, and the best w so far is kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
-from typing import NamedTuple
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
-from assay.engines import Block, fold
-from assay.inputs import as_regression_target
+from assay.errors import ParameterError
 from assay.numerics import Floats
-from assay.solvers.system import Fit, Passes, System
+from assay.solvers.iterate import Iterate
+from assay.solvers.preconditioner import loss_curvature
+from assay.solvers.problem import Evaluation, Problem
+from assay.solvers.softmax_problem import SoftmaxProblem
+
+SOFTMAX_CURVATURE = 0.5  # the greatest eigenvalue of diag p − ppᵀ
+SHARP = float(np.finfo(np.float64).tiny)  # the width of a hinge that is not smoothed
 
 
-class Slope(NamedTuple):
-    """E(w) and its gradient (d + 1,), the intercept's component first."""
+def gradient_descent(
+    problem: Problem | SoftmaxProblem, start: Floats, tol: float, max_iter: int, eta: float | str = "auto"
+) -> Iterator[Iterate]:
+    """w⁽⁰⁾, w⁽¹⁾, … with the step η until the gap is at most `tol`; "auto" is 1/L, L a bound of the curvature.
 
-    error: float
-    gradient: Floats
-
-
-def absorb_slope(w: Floats, tile: int, block: Block) -> Slope:
-    """E and ∇E of one block at w (d + 1,), tile by tile; each row counts by its weight."""
-    assert block.y is not None
-    f = as_regression_target(block.y, block.start)
-    error, gradient = 0.0, np.zeros(len(w))
-    with np.errstate(over="ignore", invalid="ignore"):
-        for a in range(0, len(f), tile):
-            x = block.X[a : a + tile].astype(np.float64, copy=False)
-            off = w[0] + x @ w[1:] - f[a : a + tile]
-            weighted = off if block.w is None else off * block.w[a : a + tile]
-            error += 0.5 * float(weighted @ off)
-            gradient[0] += weighted.sum()
-            gradient[1:] += weighted @ x
-    return Slope(error, gradient)
-
-
-def merge_slopes(a: Slope, b: Slope) -> Slope:
-    """E and ∇E of both stretches of rows together."""
-    return Slope(a.error + b.error, a.gradient + b.gradient)
-
-
-def slope_of_rows(passes: Passes, tile: int, w: Floats) -> Slope:
-    """E and ∇E of all rows: one fold."""
-    slope = fold(passes.engine, passes.rows.blocks(), partial(absorb_slope, w, tile), merge_slopes)
-    assert slope is not None
-    return slope
-
-
-def slope_of_sums(G: Floats, c: Floats, yy: float, w: Floats) -> Slope:
-    """The same from G = Σ x̃x̃ᵀ, c = Σ x̃f and Σ f², for rows that are no longer there."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        Gw = G @ w
-        return Slope(0.5 * max(yy + float(w @ (Gw - 2 * c)), 0.0), Gw - c)
-
-
-def sums_about_zero(system: System) -> tuple[Floats, Floats, float]:
-    """Σ x̃x̃ᵀ, Σ x̃f and Σ f² of x̃ = (1, x), or of (0, x) where no intercept is fitted."""
-    n, first = (system.n, 1.0) if system.intercept else (0.0, 0.0)
-    mean = np.append(first, system.mean)
-    G, c = n * np.outer(mean, mean), n * system.target_mean * mean
-    G[1:, 1:] += system.S
-    c[1:] += system.c
-    return G, c, system.yy + n * system.target_mean**2
-
-
-def stable_step(system: System) -> float:
-    """1/λ: half of the step beyond which descent diverges."""
-    G = sums_about_zero(system)[0]
-    G[1:, 1:] += system.alpha * np.eye(len(system.S))
-    top = float(np.linalg.eigvalsh(G)[-1])
-    return 1.0 / top if top > 0 else 1.0
-
-
-class Descent(NamedTuple):
-    """w at time t, E there (with the penalty ½·alpha·‖w‖²), and how far the normal equations are off."""
-
-    t: int
-    w: Floats
-    error: float
-    off: float
-
-
-def descend(slope: Callable[[Floats], Slope], system: System, start: Floats, eta: float) -> Iterator[Descent]:
-    """w⁽⁰⁾, w⁽¹⁾, w⁽²⁾, …; ends where the numbers overflow."""
-    w, t = start, 0
-    while True:
-        error, gradient = slope(w)
-        with np.errstate(over="ignore", invalid="ignore"):
-            error += 0.5 * system.alpha * float(w[1:] @ w[1:])
-            gradient[1:] += system.alpha * w[1:]
-        if not system.intercept:
-            gradient[0] = 0.0
-        if not (np.isfinite(error) and np.isfinite(gradient).all()):
+    It ends early, not done, where a step too long makes the numbers overflow.
+    """
+    eta = safe_step(problem) if eta == "auto" else checked_step(eta)
+    w = start
+    for number in range(max_iter + 1):
+        evaluation = problem.evaluate(w)
+        value = problem.objective(evaluation, w)
+        if not np.isfinite(value):
             return
-        yield Descent(t, w, error, _off(system, gradient))
-        with np.errstate(over="ignore"):
-            w = w - eta * gradient
-        t += 1
-
-
-def _off(system: System, gradient: Floats) -> float:
-    """The gradient in w and b where x is counted from its mean, against the scale of the normal equations."""
-    if not system.intercept:
-        return system.off_by(gradient[1:])
-    return system.off_by(np.append(gradient[1:] - system.mean * gradient[0], gradient[0]))
-
-
-def small_start(size: int, seed: int) -> Floats:
-    """Weights drawn at random close to zero."""
-    return np.random.Generator(np.random.PCG64(seed)).normal(0.0, 0.01, size)
-
-
-def until(descent: Iterator[Descent], tol: float, max_iter: int) -> Iterator[Descent]:
-    """The descent up to the first w where the normal equations are off by at most `tol`, or `max_iter` steps."""
-    for at in descent:
-        yield at
-        if at.off <= tol or at.t == max_iter:
+        gap = problem.gap(evaluation, w)
+        yield Iterate(number, w, value, gap, least=evaluation.least, done=bool(gap <= tol))
+        if gap <= tol:
             return
+        w = descend(problem, evaluation, w, eta)
 
 
-def as_fit(last: Descent, alpha: float, tol: float) -> Fit:
-    """The last iterate as a solver's answer."""
-    w = last.w[1:].copy()
-    squares = max(2 * last.error - alpha * float(w @ w), 0.0)
-    return Fit(w, float(last.w[0]), squares, last.off, max(1, last.t), bool(last.off <= tol))
+def subgradient_descent(
+    problem: Problem | SoftmaxProblem,
+    start: Floats,
+    tol: float,
+    max_iter: int,
+    eta: float | str = "auto",
+    *,
+    falling: bool = True,
+) -> Iterator[Iterate]:
+    """The best of w⁽⁰⁾, …, w⁽ᵗ⁾ after each step t, of length η/√t, or η where not `falling`; for losses with a kink.
+
+    The gap is the least of all that were seen. A loss of zero ends it: nothing is smaller.
+    """
+    sharp = _sharp(problem)
+    eta = safe_step(sharp) if eta == "auto" else checked_step(eta)
+    w, best, bound = start, None, -np.inf
+    for number in range(max_iter + 1):
+        evaluation = sharp.evaluate(w)
+        value = sharp.objective(evaluation, w)
+        if not np.isfinite(value):
+            return
+        bound = max(bound, sharp.dual(evaluation, w))
+        if best is None or value < best.objective:
+            best = Iterate(number, w, value, np.inf, least=evaluation.least)
+        gap = max(0.0, (best.objective - bound) / best.objective) if best.objective > 0 else 0.0
+        best = best._replace(number=number, gap=gap, done=bool(gap <= tol))
+        yield best
+        if best.done:
+            return
+        step = eta / np.sqrt(number + 1) if falling else eta
+        w = descend(sharp, evaluation, w, step)
+
+
+def _sharp(problem: Problem | SoftmaxProblem) -> Problem | SoftmaxProblem:
+    """The problem with the hinge itself where its hinge is smoothed."""
+    if isinstance(problem, SoftmaxProblem) or problem.loss.name != "hinge":
+        return problem
+    return replace(problem, loss=replace(problem.loss, width=SHARP))
+
+
+def subgradient(problem: Problem | SoftmaxProblem, evaluation: Evaluation, w: Floats) -> Floats:
+    """∂L in the weights of x̃ = (x, 1): those of (x − p, 1) move b by p·w. Of |w_j| at zero it is zero."""
+    out: Floats = evaluation.gradient + problem.penalty.l2 * w + problem.penalty.l1 * np.sign(w)
+    out[..., :-1] += problem.centre * evaluation.gradient[..., -1:]
+    return out
+
+
+def descend(problem: Problem | SoftmaxProblem, evaluation: Evaluation, w: Floats, eta: float) -> Floats:
+    """w − η ∂L, written about the problem's centre."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        move = -eta * subgradient(problem, evaluation, w)
+        if problem.intercept:
+            move[..., -1] += (move[..., :-1] * problem.centre).sum(axis=-1)
+        out: Floats = w + move
+    return out
+
+
+def safe_step(problem: Problem | SoftmaxProblem) -> float:
+    """1/L: L = κ·Σ c‖x̃‖² + max l2 bounds the curvature by the lengths of the columns; κ is that of the loss in a score."""
+    if isinstance(problem, SoftmaxProblem):
+        kappa = SOFTMAX_CURVATURE
+    else:
+        kappa = loss_curvature(problem.loss)
+    n, p = float(sum(problem.reach.weights)), problem.centre
+    lean = sum(c * mean for c, mean in zip(*problem.reach[:2])) / n  # the mean of x − p
+    squares = float((problem.scale**2).sum() + (p * (p + 2 * lean)).sum())
+    return 1.0 / (kappa * n * squares + float(problem.penalty.l2.max()))
+
+
+def checked_step(eta: float | str) -> float:
+    """η as a number > 0."""
+    if isinstance(eta, str) or not 0 < eta < np.inf:
+        raise ParameterError(f"eta={eta!r} is no step: give a number > 0, or 'auto' for one that is short enough.")
+    return float(eta)
+
+
+# Descent on the perceptron's risk as the lecture notes write it (001, 004): the batch perceptron. Shape: repeated fold.
+#
+#     w ← w + η Σ_{mistakes} c_i t_i x̃_i,        a mistake: sgn⟨w, x̃_i⟩ ≠ t_i  with  sgn 0 = 1
+#
+# The loss is zero at w = 0, its trivial minimum; what is sought are weights without mistakes, so it ends at the first clean
+# pass: where the subgradient vanishes.
+
+
+def mistake_descent(problem: Problem, start: Floats, max_iter: int, eta: float | str = "auto") -> Iterator[Iterate]:
+    """w⁽⁰⁾, w⁽¹⁾, … until no mistake is left; "auto" is η = 1/Σc. The gap is 0 where the loss is, else 1: losses are ≥ 0."""
+    step = 1.0 / float(sum(problem.reach.weights)) if eta == "auto" else checked_step(eta)
+    w = start
+    for number in range(max_iter + 1):
+        evaluation = problem.evaluate(w)
+        done = not np.any(evaluation.gradient)
+        clean = done and evaluation.loss == 0.0
+        yield Iterate(number, w, evaluation.loss, 0.0 if clean else 1.0, least=evaluation.least, done=done)
+        if done:
+            return
+        w = descend(problem, evaluation, w, step)

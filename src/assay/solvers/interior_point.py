@@ -34,7 +34,7 @@ class Margins(NamedTuple):
     g: Floats
 
 
-class Point(NamedTuple):
+class InteriorPoint(NamedTuple):
     """u (d + 1,), multipliers α (m,) in (0, c), ξ > 0 and s = ξ − o + A·u > 0 (m,)."""
 
     u: Floats
@@ -47,7 +47,7 @@ class Point(NamedTuple):
         return float(self.alpha @ self.s + (c - self.alpha) @ self.xi)
 
 
-class Values(NamedTuple):
+class PrimalDual(NamedTuple):
     """The primal value at u, the dual value at α, and the slope left in the weights that have no penalty."""
 
     primal: float
@@ -55,21 +55,21 @@ class Values(NamedTuple):
     left: float
 
 
-def values(p: Margins, u: Floats, alpha: Floats) -> Values:
+def values(p: Margins, u: Floats, alpha: Floats) -> PrimalDual:
     """Primal and dual; the dual is a lower bound of the primal where `left` is zero."""
     primal = float(p.c @ np.maximum(p.o - p.A @ u, 0.0) + 0.5 * (p.l2 * u) @ u + p.g @ u)
     pull = p.A.T @ alpha - p.g
     held = p.l2 > 0
     dual = float(alpha @ p.o - 0.5 * np.sum(pull[held] ** 2 / p.l2[held]))
-    return Values(primal, dual, float(np.abs(pull[~held]).sum()))
+    return PrimalDual(primal, dual, float(np.abs(pull[~held]).sum()))
 
 
-def interior_points(p: Margins, start: Floats) -> Iterator[tuple[Point, Values]]:
+def interior_points(p: Margins, start: Floats) -> Iterator[tuple[InteriorPoint, PrimalDual]]:
     """Points ever closer to the minimum, from u = `start`; ends where rounding allows no more."""
     a = p.o - p.A @ start
     wide = max(1.0, float(np.abs(a).mean())) if len(a) else 1.0
     xi = np.maximum(a, 0.0) + wide
-    at = Point(start, 0.5 * p.c, xi, xi - a)
+    at = InteriorPoint(start, 0.5 * p.c, xi, xi - a)
     best, since = np.inf, 0
     for _ in range(STEPS):
         if not at.complementarity(p.c) > 0:
@@ -86,7 +86,7 @@ def interior_points(p: Margins, start: Floats) -> Iterator[tuple[Point, Values]]
             return
 
 
-def _step(p: Margins, at: Point) -> Point:
+def _step(p: Margins, at: InteriorPoint) -> InteriorPoint:
     c, (u, alpha, xi, s) = p.c, at
     low = c - alpha
     mu = at.complementarity(c) / (2 * len(c))
@@ -95,11 +95,11 @@ def _step(p: Margins, at: Point) -> Point:
     theta = 1.0 / (s / alpha + xi / low)
     H = (p.A * theta[:, None]).T @ p.A + np.diag(p.l2)
 
-    def towards(r3: Floats, r4: Floats) -> Point:
+    def towards(r3: Floats, r4: Floats) -> InteriorPoint:
         q = r3 / alpha - r4 / low - r2
         du = solve_scaled(H, p.A.T @ (theta * q) - r1)
         dalpha = theta * (q - p.A @ du)
-        return Point(du, dalpha, (r4 + xi * dalpha) / low, (r3 - s * dalpha) / alpha)
+        return InteriorPoint(du, dalpha, (r4 + xi * dalpha) / low, (r3 - s * dalpha) / alpha)
 
     ahead = towards(-alpha * s, -low * xi)
     reach = _longest(at, ahead, c)
@@ -111,7 +111,7 @@ def _step(p: Margins, at: Point) -> Point:
     return _moved(at, d, min(1.0, SHORTEN * _longest(at, d, c)))
 
 
-def _longest(at: Point, d: Point, c: Floats) -> float:
+def _longest(at: InteriorPoint, d: InteriorPoint, c: Floats) -> float:
     """The longest step at which α, c − α, ξ and s are still positive (at most 1/SHORTEN)."""
     longest = 1.0 / SHORTEN
     for value, change in ((at.alpha, d.alpha), (c - at.alpha, -d.alpha), (at.xi, d.xi), (at.s, d.s)):
@@ -121,5 +121,5 @@ def _longest(at: Point, d: Point, c: Floats) -> float:
     return longest
 
 
-def _moved(at: Point, d: Point, step: float) -> Point:
-    return Point(*(a + step * b for a, b in zip(at, d)))
+def _moved(at: InteriorPoint, d: InteriorPoint, step: float) -> InteriorPoint:
+    return InteriorPoint(*(a + step * b for a, b in zip(at, d)))

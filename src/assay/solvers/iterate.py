@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from assay.numerics import Array, Floats
 
 if TYPE_CHECKING:
-    from assay.solvers.problem import Look
+    from assay.solvers.problem import Evaluation
 
 
-class Support(NamedTuple):
+class MarginRows(NamedTuple):
     """Rows (m,) near the margin and their multipliers (m,); every other row has its full weight or none, by its side."""
 
     rows: Array
@@ -33,9 +33,11 @@ class Iterate(NamedTuple):
     least: float = -float("inf")
     done: bool = False  # the solver stops here: the gap is at most `tol`, or nothing more can be gained
     alpha: Floats | None = None  # the dual point (n,) of a solver that keeps one
-    support: Support | None = None  # the dual point of a hinge loss
+    support: MarginRows | None = None  # the dual point of a hinge loss
     step: Floats | None = None  # Newton's next step, which proves the gap where no penalty does
-    look: Look | None = None  # the look at w, with a Hessian there or nearby, of a solver that has one in the end
+    evaluation: Evaluation | None = (
+        None  # the look at w, with a Hessian there or nearby, of a solver that has one in the end
+    )
 
 
 def last(iterates: Iterator[Iterate]) -> Iterate:

@@ -30,11 +30,11 @@ ROUNDING = 1e-14  # of F: differences below are not believed
 IDLE = 8  # steps without a smaller gap after which it is at its floor
 
 
-class Place(NamedTuple):
+class LbfgsState(NamedTuple):
     """Where the solver stands: w, what was seen there (of a Problem: a Look), F (of the smoothed loss) and its gradient."""
 
     w: Floats
-    look: Any
+    evaluation: Any
     value: float
     gradient: Floats
 
@@ -78,10 +78,12 @@ def dot(a: Floats, b: Floats) -> float:
     return float((a * b).sum())
 
 
-def stand(problem: Problem | SoftmaxProblem, w: Floats) -> Place:
+def stand(problem: Problem | SoftmaxProblem, w: Floats) -> LbfgsState:
     """Look at w."""
-    look = problem.look(w)
-    return Place(w, look, look.smooth + problem.penalty.value(w), look.gradient + problem.penalty.l2 * w)
+    evaluation = problem.evaluate(w)
+    return LbfgsState(
+        w, evaluation, evaluation.smooth + problem.penalty.value(w), evaluation.gradient + problem.penalty.l2 * w
+    )
 
 
 def lbfgs(
@@ -124,21 +126,23 @@ def lbfgs(
         at = following
 
 
-def _iterate(problem: Problem | SoftmaxProblem, number: int, at: Place, gap: float, done: bool) -> Iterate:
+def _iterate(problem: Problem | SoftmaxProblem, number: int, at: LbfgsState, gap: float, done: bool) -> Iterate:
     width = problem.loss.width if isinstance(problem, Problem) and problem.loss.name == "hinge" else 0.0
-    return Iterate(number, at.w, problem.objective(at.look, at.w), gap, width, at.look.least, done)
+    return Iterate(number, at.w, problem.objective(at.evaluation, at.w), gap, width, at.evaluation.least, done)
 
 
-def measure(problem: Problem | SoftmaxProblem, at: Place, v: Floats, precondition: Preconditioner) -> float:
+def measure(problem: Problem | SoftmaxProblem, at: LbfgsState, v: Floats, precondition: Preconditioner) -> float:
     """The relative gap, or where there is none ½gᵀHg / F or ½gᵀM⁻¹g / F, whichever is greater."""
-    gap = problem.gap(at.look, at.w)
+    gap = problem.gap(at.evaluation, at.w)
     if np.isfinite(gap):
         return gap
     fall = max(-dot(v, at.gradient), dot(at.gradient, precondition.solve(at.gradient)))
     return 0.5 * fall / max(abs(at.value), 1e-300)
 
 
-def step(problem: Problem | SoftmaxProblem, at: Place, v: Floats, recent: Memory, number: int) -> Place | None:
+def step(
+    problem: Problem | SoftmaxProblem, at: LbfgsState, v: Floats, recent: Memory, number: int
+) -> LbfgsState | None:
     """A step along v or, where that leads nowhere, along −M⁻¹g; None where nothing more is to be gained."""
     renewed = recent.precondition.renewed(number, at.w)
     if renewed is not recent.precondition:
@@ -147,7 +151,7 @@ def step(problem: Problem | SoftmaxProblem, at: Place, v: Floats, recent: Memory
     return descend(partial(stand, problem), at, v, recent)
 
 
-def descend(stand: Callable[[Floats], Place], at: Place, v: Floats, recent: Memory) -> Place | None:
+def descend(stand: Callable[[Floats], LbfgsState], at: LbfgsState, v: Floats, recent: Memory) -> LbfgsState | None:
     """A step along v or, where that leads nowhere, along −M⁻¹g; `stand(w)` looks at w."""
     found = search(stand, at, v)
     if found is None and recent.pairs:
@@ -156,7 +160,7 @@ def descend(stand: Callable[[Floats], Place], at: Place, v: Floats, recent: Memo
     return found
 
 
-def search(stand: Callable[[Floats], Place], at: Place, v: Floats) -> Place | None:
+def search(stand: Callable[[Floats], LbfgsState], at: LbfgsState, v: Floats) -> LbfgsState | None:
     """w + t·v for the first t that satisfies the weak Wolfe conditions; None where none is found."""
     slope = dot(v, at.gradient)
     if not slope < 0:

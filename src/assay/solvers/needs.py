@@ -13,7 +13,7 @@ from assay.numerics import Floats
 from assay.risk.penalties import Penalty
 from assay.risk.surrogates import Surrogate
 from assay.solvers.iterate import Iterate
-from assay.solvers.problem import WIDE_SPARSE, Look
+from assay.solvers.problem import WIDE_SPARSE, Evaluation
 
 QUADRATIC, ANY, SOME, NONE, RIDGE = "quadratic", "any", "some", "none", "ridge"
 SOFTMAX = "softmax"
@@ -33,7 +33,7 @@ class SolverArgs(NamedTuple):
     start: Floats
     tol: float
     max_iter: int
-    look: Look | None = None
+    evaluation: Evaluation | None = None
     gram: Floats | None = None
     eta: float | str = "auto"
 
@@ -81,10 +81,9 @@ def solver(
 
 @solver("newton", CURVED, QUADRATIC, "slope and curvature", hessian=True)
 def _newton(args: SolverArgs) -> Iterator[Iterate]:
-    from assay.solvers.narrowing import narrowing
-    from assay.solvers.newton import newton
+    from assay.solvers.newton import narrowing, newton
 
-    return narrowing(newton, *args.usual) if args.loss == "huber" else newton(*args.usual, args.look)
+    return narrowing(newton, *args.usual) if args.loss == "huber" else newton(*args.usual, args.evaluation)
 
 
 @solver("lbfgs", (*SMOOTH, *CUSTOM), QUADRATIC, "a continuous slope")
@@ -97,10 +96,14 @@ def _lbfgs(args: SolverArgs) -> Iterator[Iterate]:
 
 @solver("proximal-newton", SMOOTH, SOME, "slope and curvature")
 def _proximal_newton(args: SolverArgs) -> Iterator[Iterate]:
-    from assay.solvers.narrowing import narrowing
+    from assay.solvers.newton import narrowing
     from assay.solvers.proximal_newton import proximal_newton
 
-    return narrowing(proximal_newton, *args.usual) if args.loss == "huber" else proximal_newton(*args.usual, args.look)
+    return (
+        narrowing(proximal_newton, *args.usual)
+        if args.loss == "huber"
+        else proximal_newton(*args.usual, args.evaluation)
+    )
 
 
 @solver("proximal-gradient", (*SMOOTH, *CUSTOM), SOME, "a continuous slope")
@@ -112,15 +115,14 @@ def _proximal_gradient(args: SolverArgs) -> Iterator[Iterate]:
 
 @solver("gd", (*SMOOTH, *CUSTOM), QUADRATIC, "a continuous slope")
 def _gradient_descent(args: SolverArgs) -> Iterator[Iterate]:
-    from assay.solvers.plain_descent import gradient_descent
+    from assay.solvers.gradient_descent import gradient_descent
 
     return gradient_descent(*args.usual, args.eta)
 
 
 @solver("subgradient", (*KINKED, *CURVED, "custom", "custom with a kink"), ANY, "a slope on either side")
 def _subgradient_descent(args: SolverArgs) -> Iterator[Iterate]:
-    from assay.solvers.mistake_descent import mistake_descent
-    from assay.solvers.plain_descent import subgradient_descent
+    from assay.solvers.gradient_descent import mistake_descent, subgradient_descent
 
     if args.loss == "perceptron":
         return mistake_descent(args.problem, args.start, args.max_iter, args.eta)
@@ -131,12 +133,12 @@ def _subgradient_descent(args: SolverArgs) -> Iterator[Iterate]:
 def _smoothing(args: SolverArgs) -> Iterator[Iterate]:
     from assay.solvers.smoothing import smoothing
 
-    return smoothing(*args.usual, args.look)
+    return smoothing(*args.usual, args.evaluation)
 
 
 @solver("dual-coordinate", ("hinge", "squared hinge"), RIDGE, "a conjugate with bounds on each row's dual")
 def _dual_coordinate(args: SolverArgs) -> Iterator[Iterate]:
-    from assay.solvers.dual_answer import dual_coordinate_answer
+    from assay.solvers.dual_coordinate import dual_coordinate_answer
 
     return dual_coordinate_answer(*args.usual)
 
@@ -164,13 +166,13 @@ def check(solver: str, loss: Surrogate | str | None, penalty: Penalty, d: int = 
     if name not in needs.losses:
         raise ParameterError(f"solver={solver!r} needs {needs.why}, which loss={name!r} does not have. {instead}")
     if not _suits(needs, penalty):
-        wants = {
+        encoding_spec = {
             QUADRATIC: "a quadratic penalty (none or L2), and this one has an L1 part",
             SOME: "a penalty on every weight",
             RIDGE: "an L2 penalty on every weight and no L1 part",
             NONE: "no penalty with a strength: it is C=inf, ½‖w‖² under constraints",
         }[needs.penalty]
-        raise ParameterError(f"solver={solver!r} needs {wants}. {instead}")
+        raise ParameterError(f"solver={solver!r} needs {encoding_spec}. {instead}")
     if needs.hessian and sparse and d > WIDE_SPARSE:
         raise ParameterError(
             f"solver={solver!r} needs the products of all {d} columns, which sparse rows give up to {WIDE_SPARSE} columns. {instead}"

@@ -8,7 +8,8 @@ promises is halved. The lecture notes train logistic regression so; squared hing
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,8 +17,8 @@ from assay.engines.blas import scipy_linalg
 from assay.numerics import Floats
 from assay.risk.surrogates import MARGIN
 from assay.solvers.boxed import boxed_gap
-from assay.solvers.iterate import Iterate
-from assay.solvers.problem import Look, Problem
+from assay.solvers.iterate import Iterate, last
+from assay.solvers.problem import Evaluation, Problem
 
 ARMIJO = 1e-4
 HALVINGS = 60
@@ -29,7 +30,9 @@ PATIENCE = 3  # such steps without half the gap, after which rounding allows no 
 RIDGE = 1e-13  # of the unit diagonal: what a direction without curvature is given
 
 
-def newton(problem: Problem, start: Floats, tol: float, max_iter: int, first: Look | None = None) -> Iterator[Iterate]:
+def newton(
+    problem: Problem, start: Floats, tol: float, max_iter: int, first: Evaluation | None = None
+) -> Iterator[Iterate]:
     """w⁽⁰⁾, w⁽¹⁾, … until the gap is at most `tol`; `first` is the look at the start where it is known already.
 
     Without a penalty the gap is that within a box (boxed.py), and a w that puts every row of a margin loss on its right
@@ -38,44 +41,46 @@ def newton(problem: Problem, start: Floats, tol: float, max_iter: int, first: Lo
     w = start
     boxed = bool(problem.penalty.free[:-1].any()) and problem.loss.conjugate is not None
     every = 1 if boxed else problem.sample
-    look = problem.look(w, hessian=every) if first is None else first
+    evaluation = problem.evaluate(w, hessian=every) if first is None else first
     best, since = np.inf, 0
     for number in range(max_iter + 1):
-        value = smooth_objective(problem, look, w)
-        gap = np.inf if boxed else problem.gap(look, w)
-        v = newton_step(problem, look, w) if gap > tol else np.zeros_like(w)
-        promised = -float(v @ slope(problem, look, w))
+        value = smooth_objective(problem, evaluation, w)
+        gap = np.inf if boxed else problem.gap(evaluation, w)
+        v = newton_step(problem, evaluation, w) if gap > tol else np.zeros_like(w)
+        promised = -float(v @ slope(problem, evaluation, w))
         if boxed and promised <= max(tol, HIDDEN) * value:
             gap = boxed_gap(problem, w, v)
         since = since + 1 if promised <= HIDDEN * value and gap > 0.5 * best else 0
         best = min(best, gap)
-        separated = boxed and problem.loss.kind == MARGIN and look.least > 0
+        separated = boxed and problem.loss.kind == MARGIN and evaluation.least > 0
         done = gap <= (min(tol, SHARP) if boxed else tol) or separated or not promised > 0 or since == PATIENCE
-        kept = look if done else None
-        here = Iterate(number, w, problem.objective(look, w), gap, least=look.least, done=done, look=kept)
+        kept = evaluation if done else None
+        here = Iterate(
+            number, w, problem.objective(evaluation, w), gap, least=evaluation.least, done=done, evaluation=kept
+        )
         yield here._replace(step=v if boxed else None)
         if done or number == max_iter:
             return
         settled = not boxed and promised < SETTLED * value and not since
-        w, seen = advance(problem, look, w, v, promised, hessian=0 if settled else 1 if since else every)
-        look = seen if seen.hessian is not None else seen._replace(hessian=look.hessian)
+        w, seen = advance(problem, evaluation, w, v, promised, hessian=0 if settled else 1 if since else every)
+        evaluation = seen if seen.hessian is not None else seen._replace(hessian=evaluation.hessian)
 
 
-def smooth_objective(problem: Problem, look: Look, w: Floats) -> float:
+def smooth_objective(problem: Problem, evaluation: Evaluation, w: Floats) -> float:
     """The function that is made small: the smoothed loss and the penalty."""
-    return look.smooth + problem.penalty.value(w)
+    return evaluation.smooth + problem.penalty.value(w)
 
 
-def slope(problem: Problem, look: Look, w: Floats) -> Floats:
+def slope(problem: Problem, evaluation: Evaluation, w: Floats) -> Floats:
     """Its gradient."""
-    out: Floats = look.gradient + problem.penalty.l2 * w
+    out: Floats = evaluation.gradient + problem.penalty.l2 * w
     return out
 
 
-def newton_step(problem: Problem, look: Look, w: Floats) -> Floats:
+def newton_step(problem: Problem, evaluation: Evaluation, w: Floats) -> Floats:
     """−(H + diag l2)⁻¹·(g + l2·w), by Cholesky of the matrix with unit diagonal and, where that fails, by its eigenvectors."""
-    assert look.hessian is not None
-    return -solve_scaled(look.hessian + np.diag(problem.penalty.l2), slope(problem, look, w))
+    assert evaluation.hessian is not None
+    return -solve_scaled(evaluation.hessian + np.diag(problem.penalty.l2), slope(problem, evaluation, w))
 
 
 def solve_scaled(A: Floats, b: Floats) -> Floats:
@@ -105,17 +110,17 @@ def solve_unit(A: Floats, b: Floats) -> Floats:
 
 
 def advance(
-    problem: Problem, look: Look, w: Floats, v: Floats, promised: float, *, hessian: int
-) -> tuple[Floats, Look]:
+    problem: Problem, evaluation: Evaluation, w: Floats, v: Floats, promised: float, *, hessian: int
+) -> tuple[Floats, Evaluation]:
     """w + s·v for the first s = 1, ½, ¼, … that brings its share of the promised fall, with the look there.
 
     A fall that rounding hides is judged by the slope along v instead, which must at least be halved (Hager and Zhang 2005).
     """
-    before = smooth_objective(problem, look, w)
+    before = smooth_objective(problem, evaluation, w)
     s = 1.0
     for _ in range(HALVINGS):
         there = w + s * v
-        seen = problem.look(there, hessian=hessian)
+        seen = problem.evaluate(there, hessian=hessian)
         after = smooth_objective(problem, seen, there)
         if after <= before - ARMIJO * s * promised + ROUNDING * abs(before):
             return there, seen
@@ -123,4 +128,42 @@ def advance(
         if hidden and abs(float(v @ slope(problem, seen, there))) <= 0.5 * promised:
             return there, seen
         s *= 0.5
-    return w, look
+    return w, evaluation
+
+
+# Huber's loss by Newton's method from far away: the width δ' at which it turns straight is narrowed step by step to δ.
+#
+# Where all residuals are beyond δ the loss has no curvature, and Newton's method no step. With δ' as wide as the residuals it is the
+# squared loss, and each minimum is a good start for the next, narrower width. Shape: repeated fold.
+
+SHRINK = 4.0
+LEAST = 1.1
+WIDE = 8.0  # times the mean residual
+ROUGH = 1e-3  # the gap at which a width has served
+
+Solve = Callable[[Problem, Floats, float, int], Iterator[Iterate]]
+
+
+def narrowing(solve: Solve, problem: Problem, start: Floats, tol: float, max_iter: int) -> Iterator[Iterate]:
+    """`solve(problem, w, tol, max_iter)` from the minima of wider losses; those steps count, but are not shown."""
+    w, spent = start, 0
+    width, shrink = widest(problem, start), 1.0  # a shrink of 1: the widest itself comes first
+    while width > problem.loss.width and spent < max_iter and shrink >= 1.0:
+        next_width = width / shrink
+        if next_width <= problem.loss.width:
+            break
+        wide = replace(problem, loss=replace(problem.loss, width=next_width))
+        at = last(solve(wide, w, ROUGH, max_iter - spent))
+        spent += at.number
+        if at.gap <= ROUGH:
+            w, width, shrink = at.w, next_width, SHRINK
+        else:  # too few rows are left between −δ' and δ': go there more slowly
+            shrink = float(np.sqrt(shrink)) if shrink > LEAST else 0.0
+    for at in solve(problem, w, tol, max(1, max_iter - spent)):
+        yield at._replace(number=at.number + spent)
+
+
+def widest(problem: Problem, start: Floats) -> float:
+    """Some mean residuals: there Huber's loss is the squared one for nearly all rows."""
+    mean_loss = problem.evaluate(start).loss / float(sum(problem.reach.weights))
+    return WIDE * mean_loss / problem.loss.width

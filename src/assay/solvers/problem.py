@@ -1,11 +1,4 @@
-"""Regularised empirical risk as solvers see it: a function of the weights that is evaluated by folds over the rows.
-
-    F(w, b) = Σ_i c_i ℓ(t_i, z_i) + Σ_j l1_j|w_j| + ½ l2_j w_j²,        z = (x − p)·w + b
-
-The rows are counted from the centre p (their mean, where the intercept is free), so that columns far from zero lose
-no digits; weights are kept as (w_1, …, w_d, b). Folds bring the loss, its gradient and its Hessian: on every engine
-the same bits.
-"""
+"""Products of a block with weights about a centre, in plain NumPy: for what is computed once a fit."""
 
 from __future__ import annotations
 
@@ -17,14 +10,41 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from assay.engines import Block, Engine, Rows, block_rows, fold
+from assay.engines.csr import SparseMatrix
 from assay.engines.fold import merge_in_order
 from assay.engines.rows import cut
-from assay.engines.sparse import SparseMatrix
 from assay.errors import DataError
 from assay.numerics import Array, Floats
-from assay.risk.intercepts import farthest, lean, slack
-from assay.risk.penalties import Penalty
+from assay.risk.penalties import Penalty, farthest, lean, slack
 from assay.risk.surrogates import Surrogate
+
+
+def rows_times(X: Array | SparseMatrix, w: Floats, centre: Floats) -> Floats:
+    """(x − p)·w + b for each row; w (d + 1,) holds b last."""
+    shift = float(w[-1] - (centre * w[:-1]).sum())
+    if isinstance(X, SparseMatrix):
+        z: Floats = np.bincount(X.row_numbers(), X.data * w[:-1][X.indices], minlength=len(X))
+        return z + shift
+    return np.asarray(X @ w[:-1] + shift)
+
+
+def rows_back(X: Array | SparseMatrix, r: Floats, centre: Floats) -> Floats:
+    """Σ_i r_i (x_i − p, 1), (d + 1,)."""
+    total = float(r.sum())
+    if isinstance(X, SparseMatrix):
+        g: Floats = np.bincount(X.indices, X.data * r[X.row_numbers()], minlength=X.shape[1])
+    else:
+        g = r @ X
+    return np.append(g - total * centre, total)
+
+
+# Regularised empirical risk as solvers see it: a function of the weights that is evaluated by folds over the rows.
+#
+#     F(w, b) = Σ_i c_i ℓ(t_i, z_i) + Σ_j l1_j|w_j| + ½ l2_j w_j²,        z = (x − p)·w + b
+#
+# The rows are counted from the centre p (their mean, where the intercept is free), so that columns far from zero lose
+# no digits; weights are kept as (w_1, …, w_d, b). Folds bring the loss, its gradient and its Hessian: on every engine
+# the same bits.
 
 State = TypeVar("State")
 PIECES = 4  # of a block; a power of two, so that they are a whole subtree of the merge
@@ -32,7 +52,7 @@ WIDE_SPARSE = 256  # sparse rows of more columns are never spread out: no centre
 NONE, NO_INDEX, NO_POINTER = np.empty(0), np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int64)
 
 
-class Look(NamedTuple):
+class Evaluation(NamedTuple):
     """What a fold sees at w: Σcℓ; Σcℓ of the smoothed loss; Σc|ℓ'|; min tz; ∇Σcℓ (d + 1,); its Hessian, if wanted."""
 
     loss: float
@@ -75,23 +95,27 @@ class Problem:
         """One pass over all rows, whose y are then the targets and whose w the weights: every solver reads through this."""
         return fold_prepared(self.engine, self.rows, self.prepare, absorb, merge)
 
-    def look(self, w: Floats, *, hessian: int = 0) -> Look:
+    def evaluate(self, w: Floats, *, hessian: int = 0) -> Evaluation:
         """The loss at w (d + 1,) with its gradient: one fold. `hessian` 1: with its Hessian; s > 1: from every s-th row."""
-        seen = self.fold(partial(absorb_look, self.loss.code, self.loss.width, w, self.centre, hessian), merge_looks)
+        seen = self.fold(
+            partial(evaluate_block, self.loss.code, self.loss.width, w, self.centre, hessian), merge_evaluations
+        )
         return seen if self.intercept else without_intercept(seen)
 
-    def objective(self, look: Look, w: Floats) -> float:
+    def objective(self, evaluation: Evaluation, w: Floats) -> float:
         """F at w."""
-        return look.loss + self.penalty.value(w)
+        return evaluation.loss + self.penalty.value(w)
 
-    def dual(self, look: Look, w: Floats) -> float:
+    def dual(self, evaluation: Evaluation, w: Floats) -> float:
         """A lower bound of F everywhere, from the slopes u at w as a dual point.
 
         Σcℓ*(u) = Σc(uz − ℓ(z)) where u is the slope at z (Fenchel–Young); for the smoothed hinge it is −Σc|u|. Where
         only l1 holds a weight, u is shrunk into the domain; a free intercept is bounded by `intercept_bound`.
         """
-        part = look.slopes if self.loss.name == "hinge" else look.loss - float((w * look.gradient).sum())
-        return self.bound(w, self.objective(look, w), part, look.gradient)
+        part = (
+            evaluation.slopes if self.loss.name == "hinge" else evaluation.loss - float((w * evaluation.gradient).sum())
+        )
+        return self.bound(w, self.objective(evaluation, w), part, evaluation.gradient)
 
     def bound(self, w: Floats, value: float, part: float, g: Floats) -> float:
         """The lower bound of a dual point u with −Σcℓ*(u) = `part` and Σ c u (x − p, 1) = g, where F(w) = `value`."""
@@ -114,17 +138,17 @@ class Problem:
 
         return far
 
-    def gap(self, look: Look, w: Floats) -> float:
+    def gap(self, evaluation: Evaluation, w: Floats) -> float:
         """(F(w) − lower bound) / F(w): by how much of itself F can still fall."""
-        return relative_gap(self.objective(look, w), self.dual(look, w))
+        return relative_gap(self.objective(evaluation, w), self.dual(evaluation, w))
 
 
-def without_intercept(look: Look) -> Look:
+def without_intercept(evaluation: Evaluation) -> Evaluation:
     """The same look where b is not to move."""
-    look.gradient[..., -1] = 0.0
-    if look.hessian is not None:
-        look.hessian[-1, :] = look.hessian[:, -1] = 0.0
-    return look
+    evaluation.gradient[..., -1] = 0.0
+    if evaluation.hessian is not None:
+        evaluation.hessian[-1, :] = evaluation.hessian[:, -1] = 0.0
+    return evaluation
 
 
 def relative_gap(value: float, bound: float) -> float:
@@ -179,10 +203,9 @@ def _prepared(prepare: Callable[[Block], Block], absorb: Callable[[Block], State
     return absorb(prepare(block))
 
 
-def absorb_look(code: int, width: float, w: Floats, centre: Floats, hessian: int, block: Block) -> Look:
+def evaluate_block(code: int, width: float, w: Floats, centre: Floats, hessian: int, block: Block) -> Evaluation:
     """The sums of one block; its y are targets, its w weights."""
-    from assay.loops.sweep import sweep
-    from assay.loops.tiles import padded, tile_height
+    from assay.solvers.loops.sweep import padded, sweep, tile_height
 
     assert block.y is not None
     if isinstance(block.X, SparseMatrix) and block.X.shape[1] > WIDE_SPARSE:
@@ -219,17 +242,17 @@ def absorb_look(code: int, width: float, w: Floats, centre: Floats, hessian: int
     if hessian:
         upper = np.triu(H[: d + 1, : d + 1])
         square = upper + np.triu(upper, 1).T
-    return Look(float(sums[0]), float(sums[1]), float(sums[2]), float(sums[3]), g[: d + 1].copy(), square)
+    return Evaluation(float(sums[0]), float(sums[1]), float(sums[2]), float(sums[3]), g[: d + 1].copy(), square)
 
 
-def _absorb_wide(code: int, width: float, w: Floats, block: Block) -> Look:
+def _absorb_wide(code: int, width: float, w: Floats, block: Block) -> Evaluation:
     """The same of sparse rows of many columns, which are not centred."""
-    from assay.loops.sparse_sweep import sparse_sweep
+    from assay.solvers.loops.sparse import sparse_sweep
 
     g, sums = np.zeros(len(w)), np.array([0.0, 0.0, 0.0, np.inf])
     c = NONE if block.w is None else block.w
     sparse_sweep(code, width, block.X.data, block.X.indices, block.X.indptr, block.y, c, w, g, sums)
-    return Look(float(sums[0]), float(sums[1]), float(sums[2]), float(sums[3]), g, None)
+    return Evaluation(float(sums[0]), float(sums[1]), float(sums[2]), float(sums[3]), g, None)
 
 
 def accessor(X: Array | SparseMatrix) -> tuple[Array, Array, Array, Array]:
@@ -239,10 +262,10 @@ def accessor(X: Array | SparseMatrix) -> tuple[Array, Array, Array, Array]:
     return X, NONE, NO_INDEX, NO_POINTER
 
 
-def merge_looks(a: Look, b: Look) -> Look:
+def merge_evaluations(a: Evaluation, b: Evaluation) -> Evaluation:
     """The sums of both stretches of rows together."""
     H = None if a.hessian is None or b.hessian is None else _add_to(a.hessian, b.hessian)
-    return Look(
+    return Evaluation(
         a.loss + b.loss,
         a.smooth + b.smooth,
         a.slopes + b.slopes,

@@ -19,7 +19,7 @@ from assay.numerics import Floats
 from assay.risk.penalties import Penalty
 from assay.solvers.iterate import Iterate
 from assay.solvers.preconditioner import curvature
-from assay.solvers.problem import Look, Problem
+from assay.solvers.problem import Evaluation, Problem
 from assay.solvers.softmax_problem import SoftmaxProblem
 
 EASE = 0.97  # what becomes of L in a step that was allowed
@@ -28,11 +28,11 @@ UNSEEN = 1e-13  # a rise of F below this share of it may be rounding
 TOO_SHORT = 2.0**10  # times the columns: an L above this, against the first, leaves nothing to gain
 
 
-class Place(NamedTuple):
+class ProximalState(NamedTuple):
     """Where the method stands: y with its look and F; the last x; θ and L."""
 
     y: Floats
-    look: Look
+    evaluation: Evaluation
     value: float
     x: Floats
     theta: float
@@ -42,15 +42,15 @@ class Place(NamedTuple):
 def proximal_gradient(problem: Problem | SoftmaxProblem, start: Floats, tol: float, max_iter: int) -> Iterator[Iterate]:
     """w⁽⁰⁾, w⁽¹⁾, … until the gap is at most `tol`, or no step is short enough to gain anything."""
     D = float(sum(problem.reach.weights)) * problem.scale**2
-    look, first = problem.look(start), curvature(problem)
-    at = Place(start, look, problem.objective(look, start), start, 1.0, first)
+    evaluation, first = problem.evaluate(start), curvature(problem)
+    at = ProximalState(start, evaluation, problem.objective(evaluation, start), start, 1.0, first)
     for number in range(max_iter + 1):
-        gap = problem.gap(at.look, at.y)
+        gap = problem.gap(at.evaluation, at.y)
         if gap <= tol:
             yield _with_zeros(problem, D, at, tol, gap, number)
             return
         stuck = TOO_SHORT * len(D) * first < at.L
-        yield Iterate(number, at.y, at.value, gap, least=at.look.least, done=stuck)
+        yield Iterate(number, at.y, at.value, gap, least=at.evaluation.least, done=stuck)
         if stuck or number == max_iter:
             return
         at = _step(problem, D, at)
@@ -64,29 +64,29 @@ def shrunk_step(y: Floats, g: Floats, a: Floats, penalty: Penalty) -> Floats:
     return moved
 
 
-def _step(problem: Problem | SoftmaxProblem, D: Floats, at: Place) -> Place:
+def _step(problem: Problem | SoftmaxProblem, D: Floats, at: ProximalState) -> ProximalState:
     """The next place; or the same one with a larger L, where the look ahead shows that L is too small."""
-    x = shrunk_step(at.y, at.look.gradient, at.L * D, problem.penalty)
+    x = shrunk_step(at.y, at.evaluation.gradient, at.L * D, problem.penalty)
     uphill = float((D * (at.y - x) * (x - at.x)).sum()) > 0
     theta = 1.0 if uphill else 0.5 + np.sqrt(0.25 + at.theta**2)
     y = x if uphill or at.theta == 1.0 else x + (at.theta - 1.0) / theta * (x - at.x)
-    look = problem.look(y)
-    value = problem.objective(look, y)
+    evaluation = problem.evaluate(y)
+    value = problem.objective(evaluation, y)
     move = y - at.y
     length = float((D * move * move).sum())
-    bend = float(((look.gradient - at.look.gradient) * move).sum()) / length if length > 0 else 0.0
+    bend = float(((evaluation.gradient - at.evaluation.gradient) * move).sum()) / length if length > 0 else 0.0
     if bend > (1 + 1e-6) * at.L or (at.theta == 1.0 and value > (1 + UNSEEN) * at.value):
         return at._replace(L=max(PRESS * at.L, bend))
-    return Place(y, look, value, x, 1.0 if value > at.value else float(theta), EASE * at.L)
+    return ProximalState(y, evaluation, value, x, 1.0 if value > at.value else float(theta), EASE * at.L)
 
 
 def _with_zeros(
-    problem: Problem | SoftmaxProblem, D: Floats, at: Place, tol: float, gap: float, number: int
+    problem: Problem | SoftmaxProblem, D: Floats, at: ProximalState, tol: float, gap: float, number: int
 ) -> Iterate:
     """The end: y has weights that the momentum keeps a little off zero; the x that follows y has them at zero."""
-    x = shrunk_step(at.y, at.look.gradient, at.L * D, problem.penalty)
-    look = problem.look(x)
-    better = problem.gap(look, x)
+    x = shrunk_step(at.y, at.evaluation.gradient, at.L * D, problem.penalty)
+    evaluation = problem.evaluate(x)
+    better = problem.gap(evaluation, x)
     if better <= tol:
-        return Iterate(number, x, problem.objective(look, x), better, least=look.least, done=True)
-    return Iterate(number, at.y, at.value, gap, least=at.look.least, done=True)
+        return Iterate(number, x, problem.objective(evaluation, x), better, least=evaluation.least, done=True)
+    return Iterate(number, at.y, at.value, gap, least=at.evaluation.least, done=True)

@@ -16,23 +16,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.numerics import Floats
+from assay.engines import Block
+from assay.engines.csr import SparseMatrix
+from assay.numerics import Array, Floats
+from assay.risk.penalties import Penalty
 from assay.risk.surrogates import WIDEST
-from assay.solvers.interior_point import Point, Values, interior_points
-from assay.solvers.iterate import Iterate, Support
+from assay.solvers.interior_point import InteriorPoint, Margins, PrimalDual, interior_points
+from assay.solvers.iterate import Iterate, MarginRows
 from assay.solvers.newton import advance, newton_step, slope
-from assay.solvers.problem import Look, Problem, relative_gap
+from assay.solvers.problem import Evaluation, Problem, relative_gap, rows_back, rows_times
 from assay.solvers.proximal_newton import proximal_step
-from assay.solvers.zone import (
-    Seen,
-    Zone,
-    absorb_room,
-    absorb_seen,
-    absorb_zone,
-    merge_rooms,
-    merge_seen,
-    merge_zones,
-)
 
 SHRINK = 5.0
 FEW_NUMBERS = 1 << 16  # of the open rows: what the interior-point method takes in a few milliseconds a step
@@ -48,40 +41,42 @@ BETWEEN = 1e-5  # of its row's cost: a multiplier so far from 0 and c is between
 
 
 def smoothing(
-    problem: Problem, start: Floats, tol: float, max_iter: int, first: Look | None = None
+    problem: Problem, start: Floats, tol: float, max_iter: int, first: Evaluation | None = None
 ) -> Iterator[Iterate]:
     """As `newton`, for the hinge loss; `max_iter` counts Newton's steps of both parts."""
     most = max(64, PER_COLUMN * len(start), FEW_NUMBERS // len(start))
     whole = _zone(problem, start, np.inf, most)
     if not whole.full:
-        yield from _exactly(problem, Stand(start, np.inf, 0), np.inf, most, whole, tol, max_iter)
+        yield from _exactly(problem, SmoothingState(start, np.inf, 0), np.inf, most, whole, tol, max_iter)
         return
     width, w, spent, number, best = WIDEST, start, 0, 0, None
     at = with_width(problem, width)
-    look = at.look(w, hessian=True) if first is None else first
+    evaluation = at.evaluate(w, hessian=True) if first is None else first
     while number < max_iter:
-        gap, value = at.gap(look, w), at.objective(look, w)
-        here = Iterate(number, w, value, gap, width=width, least=look.least, done=gap <= tol)
+        gap, value = at.gap(evaluation, w), at.objective(evaluation, w)
+        here = Iterate(number, w, value, gap, width=width, least=evaluation.least, done=gap <= tol)
         best = here if best is None or gap < best.gap else best
         yield here
         if gap <= tol:
             return
         if number - best.number > 2 * PATIENCE:
             break
-        v, promised = _step(at, look, w)
-        if spent > PATIENCE or settled(at, look, w, gap, promised):
+        v, promised = _step(at, evaluation, w)
+        if spent > PATIENCE or settled(at, evaluation, w, gap, promised):
             zone = _zone(problem, w, width, most)
             if not zone.full:
-                better = yield from _exactly(problem, Stand(w, value, number), width, most, zone, tol, max_iter)
+                better = yield from _exactly(
+                    problem, SmoothingState(w, value, number), width, most, zone, tol, max_iter
+                )
                 if better is None:
                     return
                 w, _, number = better
             width, spent = width / SHRINK, 0
             at = with_width(problem, width)
-            look = at.look(w, hessian=True)
-            v, promised = _step(at, look, w)
+            evaluation = at.evaluate(w, hessian=True)
+            v, promised = _step(at, evaluation, w)
         spent, number = spent + 1, number + 1
-        w, look = advance(at, look, w, v, promised, hessian=True)
+        w, evaluation = advance(at, evaluation, w, v, promised, hessian=True)
     if best is not None:  # more steps bring nothing: rounding, or so many rows on the margin that no zone held them
         yield from _with_more_open(problem, best._replace(number=number), most, tol, max_iter)
 
@@ -96,42 +91,42 @@ def _with_more_open(problem: Problem, best: Iterate, most: int, tol: float, max_
         while zone.full:
             delta *= 0.5
             zone = _zone(problem, best.w, delta, most)
-        stand = Stand(best.w, best.objective, best.number)
+        stand = SmoothingState(best.w, best.objective, best.number)
         for at in _exactly(problem, stand, delta, most, zone, tol, max_iter):
             best = at if at.gap < best.gap or at.done else best._replace(number=at.number)
         yield best
 
 
-def _step(at: Problem, look: Look, w: Floats) -> tuple[Floats, float]:
+def _step(at: Problem, evaluation: Evaluation, w: Floats) -> tuple[Floats, float]:
     """Newton's step, or with an L1 part the proximal one, and by how much it promises to lower the smooth objective."""
-    look = _curved(at, look)
+    evaluation = _curved(at, evaluation)
     if not at.penalty.quadratic:
-        return proximal_step(at, look, w)
-    v = newton_step(at, look, w)
-    return v, -float(v @ slope(at, look, w))
+        return proximal_step(at, evaluation, w)
+    v = newton_step(at, evaluation, w)
+    return v, -float(v @ slope(at, evaluation, w))
 
 
-def _curved(at: Problem, look: Look) -> Look:
+def _curved(at: Problem, evaluation: Evaluation) -> Evaluation:
     """The look with a little curvature where (nearly) no row lies within the width: then a slope alone would lead nowhere."""
-    assert look.hessian is not None
+    assert evaluation.hessian is not None
     whole = float(sum(at.reach.weights)) * at.scale**2
-    if float(np.max(at.loss.width * np.diag(look.hessian) / whole)) >= ENOUGH:
-        return look
+    if float(np.max(at.loss.width * np.diag(evaluation.hessian) / whole)) >= ENOUGH:
+        return evaluation
     lent = LENT / WIDEST * whole * np.append(np.ones(len(whole) - 1), float(at.intercept))
-    return look._replace(hessian=look.hessian + np.diag(lent))
+    return evaluation._replace(hessian=evaluation.hessian + np.diag(lent))
 
 
-def settled(at: Problem, look: Look, w: Floats, gap: float, promised: float) -> bool:
+def settled(at: Problem, evaluation: Evaluation, w: Floats, gap: float, promised: float) -> bool:
     """Whether the width costs more, Σc(ℓ(z) − uz + ℓ*(u)), than there is still to gain at it.
 
     With an L1 part, and where the width is so small that rows on the margin are many, the gap must say so as well: there
     steps promise little and yet go far.
     """
-    from_width = look.loss - float(w @ look.gradient) - look.slopes
+    from_width = evaluation.loss - float(w @ evaluation.gradient) - evaluation.slopes
     if at.penalty.quadratic and at.loss.width > NARROW:
         return promised <= LITTLE * from_width
     near = at.penalty.quadratic or promised <= 0.1 * from_width
-    return near and gap * at.objective(look, w) <= 2.0 * from_width
+    return near and gap * at.objective(evaluation, w) <= 2.0 * from_width
 
 
 def with_width(problem: Problem, width: float) -> Problem:
@@ -144,7 +139,7 @@ def _zone(problem: Problem, w: Floats, delta: float, most: int) -> Zone:
     return zone
 
 
-class Stand(NamedTuple):
+class SmoothingState(NamedTuple):
     """Weights, the objective there, and the number of steps taken so far."""
 
     w: Floats
@@ -153,8 +148,8 @@ class Stand(NamedTuple):
 
 
 def _exactly(
-    problem: Problem, stand: Stand, delta: float, most: int, zone: Zone, tol: float, max_iter: int
-) -> Generator[Iterate, None, Stand | None]:
+    problem: Problem, stand: SmoothingState, delta: float, most: int, zone: Zone, tol: float, max_iter: int
+) -> Generator[Iterate, None, SmoothingState | None]:
     """Solve for the open rows, look at all rows, and draw the zone anew where others changed sides.
 
     A zone too narrow to hold the weights (with L1 alone the few rows may have no minimum) leads to worse ones: these are
@@ -170,10 +165,10 @@ def _exactly(
                 yield Iterate(number, point.u, found.primal, max(gap, tol), width=0.0)
             if number >= max_iter:
                 break
-        stand, taken, safe = Stand(w, value, number), False, -1.0
+        stand, taken, safe = SmoothingState(w, value, number), False, -1.0
         if point is not None:
             point = point._replace(u=_centred(problem, zone, point))
-            seen: Seen = problem.fold(partial(absorb_seen, w, point.u, problem.centre, delta), merge_seen)
+            seen: ZoneEvaluation = problem.fold(partial(absorb_seen, w, point.u, problem.centre, delta), merge_seen)
             answer, safe = _answer(problem, zone, point, seen, number, tol), seen.safe
             if answer.objective <= value or safe > 0 or number >= max_iter:
                 stuck = best is not None and safe > 0 and answer.gap > 0.5 * best.gap
@@ -181,7 +176,7 @@ def _exactly(
                 yield best
                 if best.done or stuck or number >= max_iter:
                     return None
-                stand, taken = Stand(point.u, answer.objective, number), True
+                stand, taken = SmoothingState(point.u, answer.objective, number), True
         if safe <= 0:
             delta *= 2.0
         zone = _zone(problem, stand.w, delta, most)
@@ -193,7 +188,7 @@ def _exactly(
     return None
 
 
-def _centred(problem: Problem, zone: Zone, point: Point) -> Floats:
+def _centred(problem: Problem, zone: Zone, point: InteriorPoint) -> Floats:
     """The weights with b in the middle of those that are as good, where no multiplier between 0 and c holds it."""
     alpha = point.alpha[: len(zone.rows)]
     held = np.minimum(alpha, zone.c - alpha) > BETWEEN * zone.c
@@ -208,7 +203,7 @@ def _centred(problem: Problem, zone: Zone, point: Point) -> Floats:
     return out
 
 
-def _points(problem: Problem, zone: Zone, start: Floats) -> Iterator[tuple[Point, Values]]:
+def _points(problem: Problem, zone: Zone, start: Floats) -> Iterator[tuple[InteriorPoint, PrimalDual]]:
     """The interior-point method's states; the last is the one of least gap."""
     best = np.inf
     for point, found in interior_points(zone.margins(problem.penalty, problem.intercept), start):
@@ -220,7 +215,9 @@ def _points(problem: Problem, zone: Zone, start: Floats) -> Iterator[tuple[Point
             break
 
 
-def _answer(problem: Problem, zone: Zone, point: Point, seen: Seen, number: int, tol: float) -> Iterate:
+def _answer(
+    problem: Problem, zone: Zone, point: InteriorPoint, seen: ZoneEvaluation, number: int, tol: float
+) -> Iterate:
     """The gap of the whole: all rows' losses against the dual value of the multipliers."""
     alpha = np.clip(point.alpha[: len(zone.rows)], 0.0, zone.c)
     value = seen.loss + problem.penalty.value(point.u)
@@ -230,4 +227,113 @@ def _answer(problem: Problem, zone: Zone, point: Point, seen: Seen, number: int,
     bound = problem.bound(point.u, value, zone.beyond + float(alpha.sum()), -pull)
     gap = relative_gap(value, bound)
     done = gap <= tol and seen.safe > 0
-    return Iterate(number, point.u, value, gap, least=seen.least, done=bool(done), support=Support(zone.rows, alpha))
+    return Iterate(number, point.u, value, gap, least=seen.least, done=bool(done), support=MarginRows(zone.rows, alpha))
+
+
+# The rows near the margin of given weights, gathered with what all the others contribute. One fold.
+#
+# A row with a = 1 − tz beyond δ > 0 has the multiplier c, one below −δ none; only those between are open. The others enter a
+# small problem by their sums alone.
+
+
+class Zone(NamedTuple):
+    """Row numbers (m,), A = t·(x − p, 1) (m, d + 1) and costs c (m,) of open rows; Σc and Σ c t (x − p, 1) of those beyond.
+
+    `full`: more rows are open than were asked for; then none are kept.
+    """
+
+    rows: Array
+    A: Floats
+    c: Floats
+    beyond: float
+    pull: Floats
+    full: bool
+
+    def margins(self, penalty: Penalty, intercept: bool) -> Margins:
+        """The small problem of the open rows, to which each |w_j| adds two; without an intercept b is held at zero."""
+        l2, pull, A = penalty.l2, self.pull, self.A
+        if not intercept:
+            l2, pull, A = np.append(l2[:-1], 1.0), np.append(pull[:-1], 0.0), A * np.append(np.ones(len(l2) - 1), 0.0)
+        bent = np.flatnonzero(penalty.l1)
+        sides = np.eye(len(l2))[bent]
+        A = np.concatenate([A, sides, -sides])
+        o = np.concatenate([np.ones(len(self.c)), np.zeros(2 * len(bent))])
+        return Margins(A, o, np.concatenate([self.c, penalty.l1[bent], penalty.l1[bent]]), l2, -pull)
+
+
+def absorb_zone(w: Floats, centre: Floats, delta: float, most: int, block: Block) -> Zone:
+    """The open rows of one block at the weights w about the centre; at most `most`."""
+    assert block.y is not None
+    d = len(centre)
+    if not np.isfinite(delta) and len(block.y) > most:
+        return _too_many(d)
+    t = block.y
+    c = np.ones(len(t)) if block.w is None else block.w
+    a = 1.0 - t * rows_times(block.X, w, centre)
+    open_ = np.flatnonzero((np.abs(a) <= delta) & (c > 0))
+    if len(open_) > most:
+        return _too_many(d)
+    X = block.X[open_]
+    X = X.toarray() if isinstance(X, SparseMatrix) else X
+    A = np.column_stack([X.astype(np.float64) - centre, np.ones(len(open_))]) * t[open_, None]
+    over = np.where(a > delta, c, 0.0)
+    return Zone(open_ + block.start, A, c[open_], float(over.sum()), rows_back(block.X, over * t, centre), False)
+
+
+def _too_many(d: int) -> Zone:
+    return Zone(np.empty(0, dtype=np.int64), np.empty((0, d + 1)), np.empty(0), 0.0, np.zeros(d + 1), True)
+
+
+def merge_zones(most: int, a: Zone, b: Zone) -> Zone:
+    """The zone of both stretches of rows together."""
+    if a.full or b.full or len(a.rows) + len(b.rows) > most:
+        return _too_many(len(a.pull) - 1)
+    rows, A, c = (np.concatenate(pair) for pair in ((a.rows, b.rows), (a.A, b.A), (a.c, b.c)))
+    return Zone(rows, A, c, a.beyond + b.beyond, a.pull + b.pull, False)
+
+
+class ZoneEvaluation(NamedTuple):
+    """Σ c max(0, a) and min tz at new weights, and how far, at the least, rows outside the zone are from changing sides."""
+
+    loss: float
+    least: float
+    safe: float
+
+
+def absorb_seen(before: Floats, w: Floats, centre: Floats, delta: float, block: Block) -> ZoneEvaluation:
+    """One block at the weights w; the zone was that of the weights `before`."""
+    assert block.y is not None
+    t = block.y
+    c = np.ones(len(t)) if block.w is None else block.w
+    was, a = (1.0 - t * rows_times(block.X, u, centre) for u in (before, w))
+    outside = (np.abs(was) > delta) & (c > 0)
+    safe = float(np.min((np.sign(was) * a)[outside], initial=np.inf))
+    return ZoneEvaluation(float(c @ np.maximum(a, 0.0)), float(np.min((1.0 - a)[c > 0], initial=np.inf)), safe)
+
+
+def merge_seen(a: ZoneEvaluation, b: ZoneEvaluation) -> ZoneEvaluation:
+    """Both stretches of rows together."""
+    return ZoneEvaluation(a.loss + b.loss, min(a.least, b.least), min(a.safe, b.safe))
+
+
+class InterceptRoom(NamedTuple):
+    """By how much b can rise and fall before a row reaches the margin."""
+
+    up: float
+    down: float
+
+
+def absorb_room(w: Floats, centre: Floats, block: Block) -> InterceptRoom:
+    """One block: raising b by δ takes t·δ from a = 1 − tz."""
+    assert block.y is not None
+    t = block.y
+    a = 1.0 - t * rows_times(block.X, w, centre)
+    rising = np.where(a > 0, t > 0, t < 0)  # rows whose |a| shrinks when b rises
+    counts = np.ones(len(t), dtype=bool) if block.w is None else block.w > 0
+    up, down = (float(np.min(np.abs(a)[side & counts], initial=np.inf)) for side in (rising, ~rising))
+    return InterceptRoom(up, down)
+
+
+def merge_rooms(a: InterceptRoom, b: InterceptRoom) -> InterceptRoom:
+    """Both stretches of rows together."""
+    return InterceptRoom(min(a.up, b.up), min(a.down, b.down))

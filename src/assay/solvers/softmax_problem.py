@@ -16,18 +16,17 @@ from typing import NamedTuple
 import numpy as np
 
 from assay.engines import Block, Engine, Rows
-from assay.engines.sparse import SparseMatrix
+from assay.engines.csr import SparseMatrix
 from assay.numerics import Floats
-from assay.risk.intercepts import class_leans, farthest_apart, slack
-from assay.risk.penalties import Penalty
+from assay.risk.penalties import Penalty, class_leans, farthest_apart, slack
 from assay.solvers.problem import (
     NONE,
     WIDE_SPARSE,
-    Look,
+    Evaluation,
     State,
     accessor,
     fold_prepared,
-    merge_looks,
+    merge_evaluations,
     relative_gap,
     without_intercept,
 )
@@ -66,28 +65,28 @@ class SoftmaxProblem:
         """One pass over all rows, whose y are then codes and whose w the weights."""
         return fold_prepared(self.engine, self.rows, self.prepare, absorb, merge)
 
-    def look(self, w: Floats) -> Look:
+    def evaluate(self, w: Floats) -> Evaluation:
         """The loss at w (K, d + 1) with its gradient: one fold."""
-        seen = self.fold(partial(absorb_softmax, np.ascontiguousarray(w.T), self.centre), merge_looks)
-        look = seen._replace(gradient=np.ascontiguousarray(seen.gradient.T))
-        return look if self.intercept else without_intercept(look)
+        seen = self.fold(partial(absorb_softmax, np.ascontiguousarray(w.T), self.centre), merge_evaluations)
+        evaluation = seen._replace(gradient=np.ascontiguousarray(seen.gradient.T))
+        return evaluation if self.intercept else without_intercept(evaluation)
 
-    def objective(self, look: Look, w: Floats) -> float:
+    def objective(self, evaluation: Evaluation, w: Floats) -> float:
         """F at w."""
-        return look.loss + self.penalty.value(w)
+        return evaluation.loss + self.penalty.value(w)
 
-    def dual(self, look: Look, w: Floats) -> float:
+    def dual(self, evaluation: Evaluation, w: Floats) -> float:
         """A lower bound of F everywhere, from the residuals u_i = softmax(z_i) − e_{y_i} as a dual point.
 
         Σcℓ*(u) = Σ c u·z − Σcℓ (Fenchel–Young). The gradient in free intercepts should be zero; what is left of it can
         lower F by at most ½ Σ_k |g_k| times the greatest difference of two intercepts, as the g_k add up to zero.
         """
-        g = look.gradient
+        g = evaluation.gradient
         free = self.penalty.free
         if free[:-1].any():
             return -np.inf
-        rho, value = self.penalty.shrink(g), self.objective(look, w)
-        bound = rho * (look.loss - float((w * g).sum())) - self.penalty.conjugate(rho * g)
+        rho, value = self.penalty.shrink(g), self.objective(evaluation, w)
+        bound = rho * (evaluation.loss - float((w * g).sum())) - self.penalty.conjugate(rho * g)
         if not free[-1]:
             return bound
         left = 0.5 * rho * float(np.abs(g[:, -1] - g[:, -1].mean()).sum())
@@ -98,34 +97,34 @@ class SoftmaxProblem:
         leans, weights = class_leans(self.penalty, value, self.reach.means, w), self.reach.weights.tolist()
         return lambda fall: farthest_apart(value, weights, [each.within(fall) for each in leans])
 
-    def gap(self, look: Look, w: Floats) -> float:
+    def gap(self, evaluation: Evaluation, w: Floats) -> float:
         """(F(w) − lower bound) / F(w): by how much of itself F can still fall."""
-        return relative_gap(self.objective(look, w), self.dual(look, w))
+        return relative_gap(self.objective(evaluation, w), self.dual(evaluation, w))
 
 
-def absorb_softmax(W: Floats, centre: Floats, block: Block) -> Look:
+def absorb_softmax(W: Floats, centre: Floats, block: Block) -> Evaluation:
     """The sums of one block at W (d + 1, K); so is the gradient. Its y are codes, its w weights."""
     assert block.y is not None
     y, c = np.asarray(block.y, dtype=np.int64), NONE if block.w is None else block.w
     if isinstance(block.X, SparseMatrix) and block.X.shape[1] > WIDE_SPARSE:
-        from assay.loops.sparse_sweep import sparse_softmax_sweep
+        from assay.solvers.loops.sparse import sparse_softmax_sweep
 
         G = np.zeros(W.shape)
         loss = sparse_softmax_sweep(block.X.data, block.X.indices, block.X.indptr, y, c, W, G)
-        return Look(loss, loss, 0.0, -np.inf, G, None)
-    from assay.loops.softmax import softmax_sweep
+        return Evaluation(loss, loss, 0.0, -np.inf, G, None)
+    from assay.solvers.loops.softmax import softmax_sweep
 
     d, K = len(centre), W.shape[1]
     weights, T, Z, G = rooms(W, d)
     loss = softmax_sweep(*accessor(block.X), y, c, K, weights, centre, T, Z, G)
-    return Look(loss, loss, 0.0, -np.inf, np.ascontiguousarray(G[: d + 1, :K]), None)
+    return Evaluation(loss, loss, 0.0, -np.inf, np.ascontiguousarray(G[: d + 1, :K]), None)
 
 
 def rooms(W: Floats, d: int) -> tuple[Floats, Floats, Floats, Floats]:
     """W (d + 1, K) padded to (P, Q) as the loops take it, and room for a tile, its scores and a gradient."""
     from assay.compiled.simd.vectors import LANE
-    from assay.loops.softmax import ABSENT, softmax_tile
-    from assay.loops.tiles import padded
+    from assay.solvers.loops.softmax import ABSENT, softmax_tile
+    from assay.solvers.loops.sweep import padded
 
     K = W.shape[1]
     P, Q = padded(d), -(-K // LANE) * LANE

@@ -80,7 +80,7 @@ class DatasetAsk(Struct):
     name: Name
 
 
-class Near(Struct):
+class NearAsk(Struct):
     """A place on the plane that a fitted model is asked about."""
 
     model: Identity

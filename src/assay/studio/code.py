@@ -9,8 +9,8 @@ import math
 import shlex
 from typing import Any
 
-from assay.hypotheses import model_class
-from assay.params import defaults, option_of
+from assay.estimator.params import defaults, option_of
+from assay.families import model_class
 from assay.studio.lesson import Lesson
 from assay.studio.scene import Scene
 

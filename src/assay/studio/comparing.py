@@ -9,24 +9,24 @@ from collections.abc import Iterator
 from typing import Any
 
 from assay.errors import AssayError, MissingExtraError
-from assay.select.compare import compare as compare_models
-from assay.select.comparison import plain
+from assay.selection.compare import compare as compare_models
+from assay.selection.comparison import plain
 from assay.studio.asks import CompareAsk
 from assay.studio.code import features_of, kinds_of, points_file, where_of
-from assay.studio.protocol import Place
+from assay.studio.protocol import TableLocation
 from assay.studio.scene import Scene, scene_of
-from assay.studio.shelf import Shelf
+from assay.studio.tables import Shelf
 
 Message = dict[str, Any]
 
 
-def compare(ask: CompareAsk, place: Place | None, shelf: Shelf) -> Iterator[Message]:
+def compare(ask: CompareAsk, place: TableLocation | None, shelf: Shelf) -> Iterator[Message]:
     """Events as they come, each a row of the table; a row replaces an earlier one of the same name."""
     scene = scene_of(ask.data, place)
     told: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
     work = threading.Thread(target=_work, args=(scene, ask, told), daemon=True)
     work.start()
-    board = _Board()
+    board = ComparisonBoard()
     while (event := told.get())[0] not in ("found", "failed"):
         yield from board.rows(*event)
     if event[0] == "failed":
@@ -66,7 +66,7 @@ def _work(scene: Scene, ask: CompareAsk, told: queue.SimpleQueue[tuple[str, Any]
         told.put(("failed", error if isinstance(error, AssayError) else AssayError(f"{type(error).__name__}: {error}")))
 
 
-class _Board:
+class ComparisonBoard:
     """The state of each model, from the events of a comparison."""
 
     def __init__(self) -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from assay.errors import ParameterError
-from assay.hypotheses import REGISTRY, model_class
-from assay.learner import Learner
-from assay.params import Choice, Flag, Param, Range, check_names, check_params, defaults
+from assay._version import __version__
+from assay.datasets import CATALOGUE
+from assay.errors import ParameterError, nearest
+from assay.estimator.estimator import Estimator
+from assay.estimator.params import Choice, Flag, Param, Range, check_names, check_params, defaults
+from assay.families import REGISTRY, model_class
+from assay.studio.asks import DatasetAsk
 
 NOT_HERE = ("n_jobs",)
 LARGEST = 1 << 62  # whole numbers beyond it are none for compiled loops
@@ -35,7 +38,7 @@ def form(name: str) -> dict[str, Any]:
     }
 
 
-def about(cls: type[Learner]) -> str:
+def about(cls: type[Estimator]) -> str:
     """The first sentence of a model's own description.
 
     >>> about(model_class("baseline"))[-1]
@@ -45,7 +48,7 @@ def about(cls: type[Learner]) -> str:
     return text.split(". ")[0].rstrip(".") + "."
 
 
-def kinds_of(cls: type[Learner]) -> list[str]:
+def kinds_of(cls: type[Estimator]) -> list[str]:
     """What a model can be: a classifier, a regressor, or by its settings either."""
     found = {cls.kind_of({})}
     for key, param in cls.params.items():
@@ -99,7 +102,7 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float | str | list | dict) else str(value)
 
 
-def made(name: str, given: Mapping[str, Any]) -> Learner:
+def made(name: str, given: Mapping[str, Any]) -> Estimator:
     """The model of a name with what was filled in, checked."""
     cls = model_class(name)
     check_names(cls, given)
@@ -123,3 +126,39 @@ def _value(param: Param, value: Any) -> Any:
     if isinstance(value, list):
         value = tuple(value) if not param.accepts(value) else value
     return param.parse(value) if isinstance(value, str) and not param.accepts(value) else value
+
+
+# What the page can offer: models with their forms, datasets, presets.
+
+Message = dict[str, Any]
+Presets = Mapping[str, Callable[[], Message]]
+
+
+def presets() -> Presets:
+    """The presets by their ids; they come with the page."""
+    from assay.studio.presets import PRESETS
+
+    found: Presets = PRESETS
+    return found
+
+
+def about_everything(_ask: None, _place: Any, _shelf: Any) -> Iterator[Message]:
+    """All of it, but for what the server itself knows."""
+    shown = ("id", "group", "title", "look")
+    yield {
+        "version": __version__,
+        "models": forms(),
+        "datasets": [
+            {"name": name, "title": name.replace("-", " ").capitalize(), "about": text}
+            for name, (_, text) in CATALOGUE.items()
+        ],
+        "presets": [{key: made()[key] for key in shown} for made in presets().values()],
+    }
+
+
+def preset(ask: DatasetAsk, _place: Any, _shelf: Any) -> Iterator[Message]:
+    """One preset, with its points."""
+    known = presets()
+    if ask.name not in known:
+        raise ParameterError(f"There is no preset {ask.name!r}. {nearest(ask.name, known)}")
+    yield known[ask.name]()

@@ -14,15 +14,16 @@ from assay.engines import Rows
 from assay.engines.split import held_out_mask
 from assay.engines.threads import Threads
 from assay.errors import AssayError
-from assay.learner import Learner, Step
+from assay.estimator.estimator import Estimator
+from assay.estimator.steps import Step
 from assay.numerics import Array
-from assay.select.table_model import TableModel, fit_table, sides
-from assay.select.training import held_out_claim, wants_for
+from assay.selection.table_model import TableModel, fit_table, sides
+from assay.selection.training import encoding_spec_for, held_out_claim
 from assay.studio.forms import made
 from assay.studio.looking import codes_in
-from assay.studio.protocol import Place
+from assay.studio.protocol import TableLocation
 from assay.studio.scene import Scene, scene_of
-from assay.tables.encoding import Encoding, Wants
+from assay.tables.encoding import Encoding, EncodingSpec
 
 HELD_OUT, SEED = 0.25, 0  # the share and the seed that `assay train` holds rows out by
 FEWEST = 20  # rows of which some are held out
@@ -37,7 +38,7 @@ class Lesson:
     params: Mapping[str, Any]
 
     @classmethod
-    def of(cls, data: Any, place: Place | None, name: str, params: Mapping[str, Any]) -> Lesson:
+    def of(cls, data: Any, place: TableLocation | None, name: str, params: Mapping[str, Any]) -> Lesson:
         """The lesson that an ask describes; the model says whether the target is classes or numbers."""
         model = made(name, params)
         kind = model.kind_of(model.get_params())
@@ -48,17 +49,17 @@ class Lesson:
             raise _wrong_kind(name, wanted, there)
         return cls(scene, name, params)
 
-    def model(self) -> Learner:
+    def model(self) -> Estimator:
         """A model with the hyper-parameters asked for, not fitted."""
         return made(self.name, self.params)
 
     @cached_property
-    def wants(self) -> Wants:
-        return wants_for(self.model(), self.scene.schema, self.scene.scaling)  # type: ignore[arg-type]
+    def encoding_spec(self) -> EncodingSpec:
+        return encoding_spec_for(self.model(), self.scene.schema, self.scene.scaling)  # type: ignore[arg-type]
 
     @cached_property
     def encoding(self) -> Encoding:
-        return Encoding.learn(Threads(), self.scene.schema, self.wants, self.scene.table.rows)
+        return Encoding.learn(Threads(), self.scene.schema, self.encoding_spec, self.scene.table.rows)
 
     @cached_property
     def rows(self) -> Rows:
@@ -67,7 +68,7 @@ class Lesson:
 
     def fitted(self) -> TableModel:
         """The model fitted on all rows."""
-        fitted = fit_table(self.model(), self.scene.schema, self.wants, self.scene.table.rows)
+        fitted = fit_table(self.model(), self.scene.schema, self.encoding_spec, self.scene.table.rows)
         fitted.add_claims(target=self.scene.target)
         return fitted
 
@@ -121,7 +122,7 @@ class Lesson:
         try:
             with warnings.catch_warnings(action="ignore"):  # the fit on all rows has said what there is to say
                 model = self.model()
-                fitted = fit_table(model, self.scene.schema, self.wants, self.scene.table.rows, mask)
+                fitted = fit_table(model, self.scene.schema, self.encoding_spec, self.scene.table.rows, mask)
                 unseen = sides(self.scene.table.rows, fitted.encoding_, mask)[1]
                 assert unseen is not None
                 claim, rows = held_out_claim(model, unseen, HELD_OUT, SEED)

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from assay.numerics import Array, Floats
-from assay.pictures.boundary import leads
-from assay.pictures.contour import centres, contour
+from assay.pictures.geometry import centres, contour, leads
 from assay.pictures.plane import supported
 from assay.report.raw_model import RawModel
-from assay.select.table_model import TableModel
+from assay.selection.table_model import TableModel
 from assay.studio.asks import View
 from assay.studio.scene import Scene
 
@@ -27,7 +26,7 @@ Overlay = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Answered:
+class PictureAnswers:
     """One look at a model: regions or a curve, and overlays that follow from answers alone."""
 
     regions: dict[str, Any] | None
@@ -77,15 +76,17 @@ class Window:
         found: list[Any] = np.round(points, max(0, DIGITS - math.floor(math.log10(span)))).tolist()
         return found
 
-    def look(self, model: TableModel) -> Answered:
+    def look(self, model: TableModel) -> PictureAnswers:
         """What a model answers in the window."""
         raw = RawModel(model)
         if self.scene.line:
             answers = np.asarray(raw.predict(self.inputs), dtype=np.float64).ravel()
             curve = {"x": self.told(self.x), "y": self.told(answers)}
-            return Answered(None, curve, self._tube(answers, raw.model_))
+            return PictureAnswers(None, curve, self._tube(answers, raw.model_))
         if self.scene.classes is None:
-            return Answered(self._values(np.asarray(raw.predict(self.inputs), dtype=np.float64).ravel()), None, [])
+            return PictureAnswers(
+                self._values(np.asarray(raw.predict(self.inputs), dtype=np.float64).ravel()), None, []
+            )
         return self._classes(raw)
 
     def _tube(self, answers: Floats, model: Any) -> list[Overlay]:
@@ -101,7 +102,7 @@ class Window:
         scaled = 255 * (answers - low) / (high - low) if high > low else np.zeros(len(answers))
         return {"w": self.w, "h": self.h, "value": packed(scaled.round()), "low": low, "high": high}
 
-    def _classes(self, raw: RawModel) -> Answered:
+    def _classes(self, raw: RawModel) -> PictureAnswers:
         places = codes_in(raw.classes_, self.scene)
         answers, P = raw.both(self.inputs)
         own = np.searchsorted(raw.classes_, answers)
@@ -118,7 +119,7 @@ class Window:
         if F is not None and F.ndim == 1 and has_margin(raw.model_):
             for value in MARGINS:
                 overlays += self.lines(F, value, "margin")
-        return Answered(regions, None, overlays)
+        return PictureAnswers(regions, None, overlays)
 
     def lines(self, field: Floats, value: float, role: str) -> list[Overlay]:
         """The lines on which a field over the cells has a value."""

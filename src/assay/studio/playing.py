@@ -1,4 +1,4 @@
-"""What the page is told of a model: how it begins, the states it passes through, and how it ends."""
+"""A step in one line, and the perceptron's arithmetic as it is done by hand."""
 
 from __future__ import annotations
 
@@ -6,33 +6,204 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from time import monotonic
+from typing import Any, TypeVar
 
 import numpy as np
 
-from assay.learner import Step
-from assay.select.table_model import TableModel
-from assay.studio.affine import affine
+from assay.engines import Rows
+from assay.estimator.steps import Step
+from assay.numerics import Array, Floats
+from assay.pictures.geometry import inside_margin
+from assay.selection.table_model import TableModel
 from assay.studio.asks import Ask
-from assay.studio.captions import arithmetic, caption
 from assay.studio.code import code
 from assay.studio.lesson import Lesson
-from assay.studio.looking import Window
-from assay.studio.marks import marks
-from assay.studio.protocol import Place
-from assay.studio.shapes import shapes
-from assay.studio.shelf import Shelf
-from assay.studio.thinning import thinned
+from assay.studio.looking import Overlay, Window
+from assay.studio.protocol import TableLocation
+from assay.studio.scene import Scene
+from assay.studio.shapes import affine, shapes
+from assay.studio.tables import Shelf
+
+
+def caption(lesson: Lesson, step: Step) -> str:
+    """What happened in a step."""
+    v = step.values
+    begin = f"{lesson.word} {step.number}"
+    if lesson.word == "epoch" and "n_iter_" in v:  # the fitted model, behind the last of its epochs
+        begin = f"after {lesson.word} {v['n_iter_']}"
+    if "row" in v and "prediction" in v:
+        return f"{begin}: {_visit(lesson, v)}"
+    if "question" in v:
+        return (
+            f"{begin}: {v['question']}? gains {v['gain']:.3g} "
+            f"({v['rows']} rows: {v['rows_left']} yes, {v['rows_right']} no)"
+        )
+    if "row" in v and "neighbours" in v:
+        looked = step.measures[-1].text
+        return f"{begin}: {looked} for the nearest of row {int(v['row']) + 1}, {len(v['neighbours'])} so far"
+    told = "; ".join(m.text or f"{m.name} {m.value:.4g}" for m in step.measures[:2])
+    return f"{begin}: {told}" if told else f"{begin}, {step.rows} rows seen"
+
+
+def _visit(lesson: Lesson, v: Mapping[str, Any]) -> str:
+    row = int(v["row"])
+    truth = lesson.scene.table.y[row]
+    where = f"row {row + 1} is {truth}, answered {v['prediction']}"
+    return f"{where}: right" if v["prediction"] == truth else f"{where}: a mistake, the weights change"
+
+
+def arithmetic(lesson: Lesson, step: Step) -> list[str]:
+    """w, x̃, the score, the answer and the update of a visit of the perceptron to one row; nothing of other steps."""
+    v = step.values
+    if "row" not in v or "w" not in v or np.ndim(v["w"]) != 1 or "score" not in v:
+        return []
+    w = np.asarray(v["w"], dtype=np.float64)
+    update = np.asarray(v["update"], dtype=np.float64)
+    before, row = w - update, int(v["row"])
+    X: Any = lesson.rows.X  # type: ignore[attr-defined]
+    x = np.concatenate([[1.0], np.asarray(X[row], dtype=np.float64).ravel()])
+    if len(x) != len(w) or len(x) > 8:
+        return []
+    k, score, truth = step.number, float(v["score"]), lesson.scene.table.y[row]
+    terms = " + ".join(f"{_short(a)}·{_short(b)}" for a, b in zip(before, x))
+    lines = [
+        f"w({k - 1}) = {_vector(before)},  x̃ = {_vector(x)}",
+        f"w·x̃ = {terms} = {_short(score)}",
+        f"sign → {v['prediction']}; the label is {truth}",
+    ]
+    if not update.any():
+        return [*lines, f"right: w({k}) = w({k - 1})"]
+    sign = "+" if float(update @ x) > 0 else "−"
+    factor = float(np.abs(update @ x) / (x @ x))
+    times = "" if abs(factor - 1) < 1e-12 else f"{_short(factor)}·"
+    return [*lines, f"wrong: w({k}) = w({k - 1}) {sign} {times}x̃ = {_vector(w)}"]
+
+
+def _short(value: float) -> str:
+    """
+    >>> _short(-0.5), _short(2.0), _short(1 / 3)
+    ('−0.5', '2', '0.3333')
+    """
+    return f"{value:.4g}".replace("-", "−")
+
+
+def _vector(values: Floats) -> str:
+    return "(" + ", ".join(_short(float(v)) for v in values) + ")"
+
+
+# Which of many steps are shown, decided as they come: the first, the last, and no more than asked for.
+
+Item = TypeVar("Item")
+STAGES = 8  # strides double after each
+LONG = 0.05  # seconds
+
+
+def thinned(steps: Iterator[Item], most: int, total: int | None) -> Iterator[Item | None]:
+    """At most so many steps: evenly, where it is known how many there are (at most), else half of them one by one and the
+    others with ever longer strides. Where steps go by unshown for long, None says that it goes on.
+
+    >>> list(thinned(iter(range(10)), 4, 10)), list(thinned(iter(range(300)), 8, None))
+    ([0, 4, 8, 9], [0, 1, 2, 4, 8, 16, 32, 299])
+    """
+    wanted = _doubling(most - 1) if total is None else _even(most, total)
+    following, held, told = next(wanted, None), None, monotonic()
+    for number, step in enumerate(steps):
+        held = step
+        if number == following:
+            following, held = next(wanted, None), None
+            yield step
+        elif monotonic() > told + LONG:
+            told = monotonic()
+            yield None
+    if held is not None:
+        yield held
+
+
+def _even(most: int, total: int) -> Iterator[int]:
+    stride = 1 if total <= most else -(-total // max(1, most - 1))
+    return iter(range(0, total, stride))
+
+
+def _doubling(most: int) -> Iterator[int]:
+    first = most // 2
+    at, stride, stage = 0, 1, max(1, (most - first) // STAGES)
+    for shown in range(1, most + 1):
+        yield at
+        if shown >= first and (shown - first) % stage == 0:
+            stride *= 2
+        at += stride
+
+
+# Rows that a model has something to say about: mistakes, support vectors, the row visited, residuals.
+
+KERNEL_MACHINES = ("svc", "svr", "kernel-perceptron")
+
+
+def marks(window: Window, model: TableModel, rows: Rows, answers: Array, values: Mapping[str, Any]) -> list[Overlay]:
+    """`answers` are the model's for all `rows` of the table (codes of classes, or numbers), `values` those of the step shown."""
+    found = _residuals(window, answers) if window.scene.line else []
+    if window.scene.classes is not None:
+        found += _marked(window, np.flatnonzero(answers != window.scene.table.codes), "mistake")
+    found += _marked(window, _support(model.model_, rows, window.scene, values), "support")
+    if (nearest := values.get("neighbours")) is not None:
+        found += _marked(window, np.asarray(nearest), "neighbour", few=True)
+    row = values.get("row")
+    if isinstance(row, int | np.integer):
+        found += _marked(window, np.array([row]), "current", few=True)
+    elif (working := values.get("working")) is not None:
+        found += _marked(window, np.unique(working), "current")
+    return found
+
+
+def _marked(window: Window, rows: Array, role: str, *, few: bool = False) -> list[Overlay]:
+    """Marks at rows of the table, each with its class: at those that are points of the picture, or at all where they are few.
+
+    So the share of points that are marked is that of all rows.
+    """
+    scene = window.scene
+    among = np.arange(len(scene.shown)) if few else scene.pointed
+    places = among[np.isin(scene.shown[among], rows)]
+    if not len(places):
+        return []
+    found: Overlay = {"kind": "marks", "at": window.told(scene.where[places]), "role": role}
+    return [found if scene.classes is None else {**found, "class": scene.table.codes[scene.shown[places]].tolist()}]
+
+
+def _support(model: Any, rows: Rows, scene: Scene, values: Mapping[str, Any]) -> Array:
+    """The rows that carry a kernel machine, or that lie within the margin of a linear one."""
+    if "alpha" in values and "rows" in values:
+        return np.unique(np.asarray(values["rows"], dtype=np.int64))
+    if model.name in KERNEL_MACHINES and hasattr(model, "support_"):
+        return np.unique(np.asarray(model.support_, dtype=np.int64))
+    if model.name != "linear-svc" or len(scene.classes or ()) != 2:
+        return np.empty(0, dtype=np.int64)
+    side = np.where(scene.table.codes == 1, 1.0, -1.0)
+    return np.flatnonzero(inside_margin(np.asarray(model.decision_function(rows)), side))
+
+
+def _residuals(window: Window, answers: Array) -> list[Overlay]:
+    """From each point to the curve; only where the curve passes at the other columns' own values, as with one column."""
+    scene = window.scene
+    if scene.seen.X.shape[1] > 1:
+        return []
+    rows = scene.pointed
+    at = scene.where[rows]
+    ends = np.stack([at, np.column_stack([at[:, 0], answers[scene.shown[rows]]])], axis=1)
+    return [{"kind": "lines", "lines": window.told(ends), "role": "residual"}]
+
+
+# What the page is told of a model: how it begins, the states it passes through, and how it ends.
 
 Message = dict[str, Any]
 
 
-def play(ask: Ask, place: Place | None, shelf: Shelf) -> Iterator[Message]:
+def play(ask: Ask, place: TableLocation | None, shelf: Shelf) -> Iterator[Message]:
     """The states of a fit, then the fitted model."""
     return (message for message in watched(ask, place, shelf) if message is not None)
 
 
-def watched(ask: Ask, place: Place | None, shelf: Shelf) -> Iterator[Message | None]:
+def watched(ask: Ask, place: TableLocation | None, shelf: Shelf) -> Iterator[Message | None]:
     """`play`, and None where it goes on for long with nothing to tell: somebody may want to stop it."""
     began = time.monotonic()
     lesson = Lesson.of(ask.data, place, ask.model, ask.params)
@@ -51,7 +222,7 @@ def watched(ask: Ask, place: Place | None, shelf: Shelf) -> Iterator[Message | N
     yield end(lesson, fitted, shelf, number, began, notes, quick=ask.quick)
 
 
-def fit(ask: Ask, place: Place | None, shelf: Shelf) -> Iterator[Message]:
+def fit(ask: Ask, place: TableLocation | None, shelf: Shelf) -> Iterator[Message]:
     """The fitted model at once."""
     began = time.monotonic()
     lesson = Lesson.of(ask.data, place, ask.model, ask.params)

@@ -18,7 +18,7 @@ from multiprocessing.reduction import send_handle
 from typing import Any
 
 from assay.processes.messages import Event, Finish, receive, send
-from assay.studio.protocol import Refused, Task
+from assay.studio.protocol import Refused, StudioTask
 
 MOST_WORKERS = 6
 GRACE = 0.25  # seconds within which a worker may stop by itself
@@ -118,7 +118,7 @@ class Pool:
             self._process.kill()
             self._process.wait()
 
-    async def ask(self, task: Task, body: bytes, panel: str = "", turn: int = 0) -> AsyncGenerator[bytes, None]:
+    async def ask(self, task: StudioTask, body: bytes, panel: str = "", turn: int = 0) -> AsyncGenerator[bytes, None]:
         """What a worker tells, line by line. A newer ask of the same panel ends this one; so does closing the iterator.
 
         `turn` tells which is newer where two connections bring them in another order."""

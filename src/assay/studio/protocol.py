@@ -14,7 +14,7 @@ STOP = b""  # to a worker: nobody listens any more
 WARM = b"warm"  # from the workshop: more is loaded from now on
 
 
-class Place(NamedTuple):
+class TableLocation(NamedTuple):
     """Where a table lies and what it is called; `shell` is what a command line would call it."""
 
     path: str
@@ -25,12 +25,12 @@ class Place(NamedTuple):
     most_rows: int = 200_000
 
 
-class Task(msgspec.Struct):
+class StudioTask(msgspec.Struct):
     """What the server says before the body of a request."""
 
     verb: str
     folder: str
-    place: Place | None = None
+    place: TableLocation | None = None
 
 
 class Refused(Exception):

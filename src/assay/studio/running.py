@@ -15,14 +15,14 @@ import uvicorn
 
 from assay.errors import AssayError, DataError
 from assay.studio.pool import Pool
-from assay.studio.protocol import Place, Refused
+from assay.studio.protocol import Refused, TableLocation
 from assay.studio.serving import Studio, application
-from assay.studio.shelf import Shelf, new_identity
+from assay.studio.tables import Shelf, new_identity
 
 HOST = "127.0.0.1"
 
 
-def run(port: int, start: Place | None, ready: Callable[[str], None]) -> str | None:
+def run(port: int, start: TableLocation | None, ready: Callable[[str], None]) -> str | None:
     """Serve until a signal, whose name is returned; `ready` is told the address once the page can be opened. `port` 0: any that is free."""
     pool = Pool()  # its processes load while the server does
     try:
@@ -54,7 +54,7 @@ class _Server(uvicorn.Server):
 
 
 async def _serve(
-    studio: Studio, listener: socket.socket, start: Place | None, ready: Callable[[str], None]
+    studio: Studio, listener: socket.socket, start: TableLocation | None, ready: Callable[[str], None]
 ) -> str | None:
     """Returns the name of the signal that ended it."""
     settings = uvicorn.Config(
@@ -92,7 +92,11 @@ def _signals(stop: Callable[[str], Any]) -> Iterator[None]:
 
 
 async def _until_ended(
-    studio: Studio, server: uvicorn.Server, listener: socket.socket, start: Place | None, ready: Callable[[str], None]
+    studio: Studio,
+    server: uvicorn.Server,
+    listener: socket.socket,
+    start: TableLocation | None,
+    ready: Callable[[str], None],
 ) -> None:
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     try:
@@ -109,7 +113,7 @@ async def _until_ended(
         studio.pool.stop()
 
 
-async def _open(studio: Studio, start: Place) -> None:
+async def _open(studio: Studio, start: TableLocation) -> None:
     """Open the table that the studio begins with."""
     try:
         studio.start = await studio.opened(start, new_identity())

@@ -13,15 +13,15 @@ from assay.engines.threads import Threads
 from assay.errors import DataError, SchemaError, nearest
 from assay.numerics import Array, Floats
 from assay.pictures.plane import Plane, plane
-from assay.pictures.seen import Seen, some_of
+from assay.pictures.rows import PictureRows, some_of
 from assay.report.raw_model import without_gaps
-from assay.select.data import TableData
+from assay.selection.data import TableData
 from assay.studio.asks import Data, Points
-from assay.studio.protocol import Place
-from assay.tables.description.schema import Schema, infer, task_of
+from assay.studio.protocol import TableLocation
+from assay.tables.schema.schema import Schema, infer, task_of
+from assay.tables.sources.recognise import table_source
 from assay.tables.sources.source import Source
 from assay.tables.table_rows import TableRows
-from assay.tables.tabled import table_source
 
 LABEL, TARGET = "label", "target"
 PROJECTIONS = {"pca": "Principal components", "lda": "Discriminant axes"}  # as the page calls them
@@ -36,11 +36,11 @@ class Scene:
     """A table ready to be learnt from, and how the picture lies in it. `line`: one column and the target itself are drawn."""
 
     data: Data
-    place: Place | None
+    place: TableLocation | None
     source: Source
     schema: Schema
     table: TableData
-    seen: Seen
+    seen: PictureRows
     shown: Array  # the numbers of the rows that `seen` has
     on: Plane
     line: bool
@@ -103,7 +103,7 @@ class Scene:
         return [note for note in (self.on.note, self.seen.note, gaps, words, *self.source.notes) if note]
 
 
-def scene_of(data: Data, place: Place | None, task: str | None = None) -> Scene:
+def scene_of(data: Data, place: TableLocation | None, task: str | None = None) -> Scene:
     """The scene that data ask for; `task` ("classification", "regression") is what the model needs, None: by the target."""
     if data.points is not None:
         return _of_points(data, data.points)
@@ -127,7 +127,7 @@ def _of_points(data: Data, points: Points) -> Scene:
     return _scene(data, None, source, target, task, ["x"] if numbers else ["x", "y"], {"x": "number", "y": "number"})
 
 
-def _of_table(data: Data, place: Place, task: str | None) -> Scene:
+def _of_table(data: Data, place: TableLocation, task: str | None) -> Scene:
     source = table_source(place.path, where=place.name)
     target = data.target or place.target
     if target is None:
@@ -136,7 +136,13 @@ def _of_table(data: Data, place: Place, task: str | None) -> Scene:
 
 
 def _scene(
-    data: Data, place: Place | None, source: Source, target: str, task: str | None, columns: Any, kinds: dict[str, str]
+    data: Data,
+    place: TableLocation | None,
+    source: Source,
+    target: str,
+    task: str | None,
+    columns: Any,
+    kinds: dict[str, str],
 ) -> Scene:
     kinds = {name: kind for name, kind in kinds.items() if name in source.types}
     schema = infer(source, target=target, features=data.only, kinds=kinds)
@@ -171,7 +177,7 @@ def _scene(
             "the model learns from, or look at two columns."
         )
     left_out = int((~whole).sum())
-    seen = Seen(X[whole], table.y[whole], tuple(c.name for c in used), left_out, categories)
+    seen = PictureRows(X[whole], table.y[whole], tuple(c.name for c in used), left_out, categories)
     line = len(columns) == 1
     if line and table.classes is not None:
         raise DataError("Classes are shown on two columns: choose a second one.")
@@ -204,7 +210,7 @@ def _usual_columns(schema: Schema, numbers: bool) -> list[str]:
     return [c.name for c in ranked[: 1 if numbers and len(ranked) == 1 else 2]]
 
 
-def _line_of(seen: Seen, column: str, at: Any) -> Plane:
+def _line_of(seen: PictureRows, column: str, at: Any) -> Plane:
     """The line on which one column varies, as a plane whose second direction goes nowhere."""
     j, d = seen.column(column), seen.X.shape[1]
     if d > 1:

@@ -21,11 +21,11 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from assay.errors import AssayError
-from assay.studio.asks import Ask, CompareAsk, Data, DatasetAsk, Near, PointsAsk, ShowAsk, SurfaceAsk, read
+from assay.studio.asks import Ask, CompareAsk, Data, DatasetAsk, NearAsk, PointsAsk, ShowAsk, SurfaceAsk, read
 from assay.studio.pool import Pool
-from assay.studio.protocol import Place, Refused, Task
+from assay.studio.protocol import Refused, StudioTask, TableLocation
 from assay.studio.safety import Guard, error
-from assay.studio.shelf import Shelf, new_identity
+from assay.studio.tables import Shelf, new_identity
 
 PAGE = Path(__file__).parent / "page"
 LIMITS = {"bytes": 64 << 20, "rows": 200_000, "points": 5000, "panels": 4}
@@ -42,15 +42,15 @@ class Studio:
     pool: Pool
     port: int = 0
     start: dict[str, Any] | None = None
-    places: dict[str, Place] = field(default_factory=dict)
+    places: dict[str, TableLocation] = field(default_factory=dict)
     known: asyncio.Task[bytes] | None = None  # what /api/about says, found once, before it is asked for
 
     # --- the work -------------------------------------------------------------------------------------------------------
 
-    def task(self, verb: str, place: Place | None = None) -> Task:
-        return Task(verb, str(self.shelf.folder), place)
+    def task(self, verb: str, place: TableLocation | None = None) -> StudioTask:
+        return StudioTask(verb, str(self.shelf.folder), place)
 
-    def place_of(self, data: Data) -> Place | None:
+    def place_of(self, data: Data) -> TableLocation | None:
         if data.points is not None or data.table is None:
             return None
         if data.table not in self.places:
@@ -58,14 +58,14 @@ class Studio:
         return self.places[data.table]
 
     async def one(
-        self, verb: str, body: bytes = b"", place: Place | None = None, panel: str = "", turn: int = 0
+        self, verb: str, body: bytes = b"", place: TableLocation | None = None, panel: str = "", turn: int = 0
     ) -> bytes:
         """The only message of a verb."""
         async with aclosing(self.pool.ask(self.task(verb, place), body, panel, turn)) as lines:
             found = [line async for line in lines]
         return found[0]
 
-    async def opened(self, place: Place, identity: str) -> dict[str, Any]:
+    async def opened(self, place: TableLocation, identity: str) -> dict[str, Any]:
         """A table that can be opened, known from now on by its identity."""
         found: dict[str, Any] = {"id": identity, **msgspec.json.decode(await self.one("table", place=place))}
         while len(self.places) >= MOST_TABLES:
@@ -101,7 +101,7 @@ class Studio:
         try:
             await _received(request, path)
             shell = f"./{name}" if name.startswith("-") else name
-            place = Place(str(path), name, shell, most_rows=LIMITS["rows"])
+            place = TableLocation(str(path), name, shell, most_rows=LIMITS["rows"])
             return _json(await self.opened(place, identity))
         except BaseException:
             path.unlink(missing_ok=True)
@@ -111,7 +111,7 @@ class Studio:
         from assay.datasets import dataset
 
         found = dataset(read(await _body(request), DatasetAsk).name)
-        place = Place(str(found.path), found.name, found.name, found.target, True, LIMITS["rows"])
+        place = TableLocation(str(found.path), found.name, found.name, found.target, True, LIMITS["rows"])
         return _json(await self.opened(place, new_identity()))
 
     async def points(self, request: Request) -> Response:
@@ -129,7 +129,7 @@ class Studio:
         return await self._answered(request, "fit", Ask)
 
     async def near(self, request: Request) -> Response:
-        return await self._answered(request, "near", Near)
+        return await self._answered(request, "near", NearAsk)
 
     async def surface(self, request: Request) -> Response:
         return await self._answered(request, "surface", SurfaceAsk)

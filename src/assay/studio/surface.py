@@ -9,20 +9,20 @@ import numpy as np
 
 from assay.errors import DataError
 from assay.numerics import Floats
-from assay.pictures.contour import centres, contour
+from assay.pictures.geometry import centres, contour
 from assay.studio.asks import SurfaceAsk
 from assay.studio.lesson import Lesson
 from assay.studio.looking import packed
 from assay.studio.playing import line_of
-from assay.studio.protocol import Place
-from assay.studio.shelf import Shelf
+from assay.studio.protocol import TableLocation
+from assay.studio.tables import Shelf
 
 Message = dict[str, Any]
 ROOM = 0.25  # of the way of the weights on each side
 LEVELS = 9  # of lines of equal error
 
 
-def surface(ask: SurfaceAsk, place: Place | None, _shelf: Shelf) -> Iterator[Message]:
+def surface(ask: SurfaceAsk, place: TableLocation | None, _shelf: Shelf) -> Iterator[Message]:
     """The mean squared error at every cell, on a scale of its square root, where the valley is seen."""
     lesson = Lesson.of(ask.data, place, ask.model, ask.params)
     scene = lesson.scene

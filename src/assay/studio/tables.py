@@ -1,25 +1,80 @@
-"""Tables: what their columns are, and the rows of one as points of the picture."""
+"""The studio's private folder: tables that were sent, models and reports that were made. It goes when the studio ends.
+
+Everything has a random name of its own; no name that comes from outside is ever part of a path.
+"""
 
 from __future__ import annotations
 
+import os
+import re
+import secrets
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from assay.errors import DataError
 from assay.studio.asks import PointsAsk
-from assay.studio.protocol import Place
+from assay.studio.protocol import TableLocation
 from assay.studio.scene import scene_of
-from assay.tables.description.schema import Schema, infer
-from assay.tables.tabled import table_source
+from assay.tables.schema.schema import Schema, infer
+from assay.tables.sources.recognise import table_source
+
+MOST_MODELS, MOST_REPORTS = 200, 20
+IDENTITY = re.compile(r"[0-9a-f]{16}")
+
+
+def new_identity() -> str:
+    return secrets.token_hex(8)
+
+
+class Shelf:
+    """Files by their identity."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+
+    def path(self, kind: str, identity: str) -> Path:
+        """Where a file of a kind is, or will be."""
+        if not IDENTITY.fullmatch(identity):
+            raise DataError(f"There is no {kind} {identity[:20]!r} here.")
+        return self.folder / f"{kind}-{identity}"
+
+    def find(self, kind: str, identity: str) -> Path:
+        """Where a file is that was put here."""
+        path = self.path(kind, identity)
+        if not path.is_file():
+            raise DataError(f"There is no {kind} {identity!r} here any more: make it again.")
+        return path
+
+    def put_model(self, model: Any) -> str:
+        """Keep a fitted model; its identity. The oldest of very many go."""
+        identity = new_identity()
+        model.save(self.path("model", identity))
+        self._tidy("model", MOST_MODELS)
+        return identity
+
+    def put_report(self, html: str) -> str:
+        identity = new_identity()
+        self.path("report", identity).write_text(html, encoding="utf-8", errors="replace")
+        self._tidy("report", MOST_REPORTS)
+        return identity
+
+    def _tidy(self, kind: str, most: int) -> None:
+        kept = sorted(self.folder.glob(f"{kind}-*"), key=lambda path: path.stat().st_mtime_ns)
+        for path in kept[:-most]:
+            path.unlink(missing_ok=True)
+
+
+# Tables: what their columns are, and the rows of one as points of the picture.
 
 Message = dict[str, Any]
 MOST_LEVELS = 50  # categories of a column that the page is told
 TARGET_NAMES = ("target", "label", "class", "outcome", "response", "y")
 
 
-def table(_ask: None, place: Place | None, _shelf: Any) -> Iterator[Message]:
+def table(_ask: None, place: TableLocation | None, _shelf: Any) -> Iterator[Message]:
     """The columns of a table, and a column that may be meant as the target."""
     assert place is not None
     source = table_source(place.path, where=place.name)
@@ -53,7 +108,7 @@ def suggested(schema: Schema) -> str | None:
     return next((names[-1] for names in (called, few, used) if names), None)
 
 
-def points(ask: PointsAsk, place: Place | None, _shelf: Any) -> Iterator[Message]:
+def points(ask: PointsAsk, place: TableLocation | None, _shelf: Any) -> Iterator[Message]:
     """The rows of a table on the picture, or as many of them as it can hold."""
     scene = scene_of(ask.data, place)
     rows = scene.pointed

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from assay.studio.asks import Ask, CompareAsk, DatasetAsk, Near, PointsAsk, ShowAsk, SurfaceAsk, read
-from assay.studio.protocol import Place
-from assay.studio.shelf import Shelf
+from assay.studio.asks import Ask, CompareAsk, DatasetAsk, NearAsk, PointsAsk, ShowAsk, SurfaceAsk, read
+from assay.studio.protocol import TableLocation
+from assay.studio.tables import Shelf
 
 Message = dict[str, Any]
 
@@ -20,7 +20,7 @@ class Verb(NamedTuple):
     where: str
     function: str
 
-    def run(self, body: bytes, place: Place | None, shelf: Shelf) -> Iterator[Message | None]:
+    def run(self, body: bytes, place: TableLocation | None, shelf: Shelf) -> Iterator[Message | None]:
         """Do it; modules are loaded when they are needed."""
         does: Callable[..., Iterator[Message | None]] = getattr(
             import_module(f"assay.studio.{self.where}"), self.function
@@ -35,7 +35,7 @@ VERBS = {
     "points": Verb(PointsAsk, "tables", "points"),
     "play": Verb(Ask, "playing", "watched"),
     "fit": Verb(Ask, "playing", "fit"),
-    "near": Verb(Near, "near", "near"),
+    "near": Verb(NearAsk, "near", "near"),
     "surface": Verb(SurfaceAsk, "surface", "surface"),
     "compare": Verb(CompareAsk, "comparing", "compare"),
     "model": Verb(DatasetAsk, "loaded", "model"),

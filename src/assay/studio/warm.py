@@ -17,17 +17,17 @@ ROWS = 300
 
 def chores() -> Iterator[Callable[[], None]]:
     """Small pieces of work, the most wanted first; none of them fails."""
-    from assay.hypotheses import REGISTRY
+    from assay.families import REGISTRY
 
     yield from (partial(_fit, name) for name in (*FIRST, *(name for name in REGISTRY if name not in FIRST)))
 
 
 def _fit(name: str) -> None:
     """Fit a model to points as the page would ask for."""
-    from assay.hypotheses import model_class
+    from assay.families import model_class
     from assay.studio.asks import Ask, View
     from assay.studio.playing import fit
-    from assay.studio.shelf import Shelf
+    from assay.studio.tables import Shelf
 
     classes = "classifier" in model_class(name).kind_of({})
     few = {"n_estimators": 4} if "n_estimators" in model_class(name).params else {}

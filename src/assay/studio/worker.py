@@ -16,8 +16,8 @@ import msgspec
 from assay.errors import DataError
 from assay.processes.child import Teller, Unheard, attempt
 from assay.processes.messages import Finish, receive
-from assay.studio.protocol import Task
-from assay.studio.shelf import Shelf
+from assay.studio.protocol import StudioTask
+from assay.studio.tables import Shelf
 from assay.studio.verbs import VERBS
 
 
@@ -31,7 +31,7 @@ def serve(server: Connection, loaded: int) -> None:
             teller.finish(_finish(teller, *request))
 
 
-def _finish(teller: Teller, task: Task, body: bytes) -> Finish:
+def _finish(teller: Teller, task: StudioTask, body: bytes) -> Finish:
     try:
         finish = attempt(partial(_do, task, body), teller)
     except Unheard:
@@ -43,7 +43,7 @@ def _finish(teller: Teller, task: Task, body: bytes) -> Finish:
     return finish._replace(message=f"unexpected {finish.message} (ASSAY_DEBUG=1 shows where)")
 
 
-def _do(task: Task, body: bytes, teller: Teller) -> None:
+def _do(task: StudioTask, body: bytes, teller: Teller) -> None:
     try:
         for message in VERBS[task.verb].run(body, task.place, Shelf(task.folder)):
             teller.check()

@@ -1,7 +1,7 @@
-"""Tables that arrive as bytes: a body in memory or spooled to a file, of a form that its sender named, as a source.
+"""Text views of unknown origin made harmless.
 
-Unlike with a user's own files nothing is told by content: a body that says it is CSV is read as CSV or refused. And nothing is
-believed: a few bytes can claim to be any number of rows, and a text may claim to begin where no text is.
+A view is 16 bytes that say how long a text is and where. Those of missing values may hold anything, and Arrow's own check passes them,
+but its casts read them.
 """
 
 from __future__ import annotations
@@ -11,10 +11,109 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from struct import Struct
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.ipc as ipc
+import pyarrow.types as types
 
 from assay.errors import DataError, TooLargeError
 from assay.tables.sources.source import Source
+
+
+def without_stray_views(table: Any) -> Any:
+    """A table that has been validated, with views of missing values that refer to nothing."""
+    for j, field in enumerate(table.schema):
+        if _is_view(field.type.value_type if types.is_dictionary(field.type) else field.type):
+            chunks = [_harmless(chunk) for chunk in table.column(j).chunks]
+            table = table.set_column(j, field, pa.chunked_array(chunks, field.type))
+    return table
+
+
+def _is_view(dtype: Any) -> bool:
+    return bool(types.is_string_view(dtype) or types.is_binary_view(dtype))
+
+
+def _harmless(array: Any) -> Any:
+    if types.is_dictionary(array.type):
+        return pa.DictionaryArray.from_arrays(array.indices, _harmless(array.dictionary))
+    if not array.null_count:
+        return array
+    given, views, *texts = array.buffers()
+    end = array.offset + len(array)
+    kept = np.frombuffer(views, np.uint8, 16 * end).reshape(end, 16).copy()
+    kept[np.unpackbits(np.frombuffer(given, np.uint8), count=end, bitorder="little") == 0] = 0
+    return pa.Array.from_buffers(array.type, len(array), [given, pa.py_buffer(kept), *texts], offset=array.offset)
+
+
+# What an Arrow stream says that it holds, read from its messages before anything is unpacked or put into memory.
+#
+# A message begins with a FlatBuffers table, which Arrow has checked by the time it hands the message over (Arrow's `Message.fbs`):
+# Message(version, kind of header, header, …), RecordBatch(rows, nodes, buffers, compression), DictionaryBatch(id, RecordBatch, …).
+# A packed buffer begins with its size unpacked, or −1 where it is not packed after all.
+
+DICTIONARY, BATCH = 2, 3  # kinds of header
+_PLACE, _SHORT, _OFFSET, _WHOLE, _BUFFER = map(Struct, ("<i", "<H", "<I", "<q", "<qq"))
+
+
+class StreamContents(NamedTuple):
+    """Rows of all batches, and the bytes of packed buffers once they are unpacked."""
+
+    rows: int
+    unpacked: int
+
+
+def held_by(source: Any) -> StreamContents:
+    """What the stream that begins where `source` stands will hold."""
+    rows = unpacked = 0
+    for message in ipc.MessageReader.open_stream(source):
+        head = memoryview(message.metadata)
+        (root,) = _OFFSET.unpack_from(head)
+        kind = head[at] if (at := _field(head, root, 1)) else 0
+        if kind not in (DICTIONARY, BATCH):
+            continue
+        batch = _target(head, _field(head, root, 2))
+        if kind == DICTIONARY:
+            batch = _target(head, _field(head, batch, 1))
+        elif at := _field(head, batch, 0):
+            rows += _WHOLE.unpack_from(head, at)[0]
+        if _field(head, batch, 3):
+            unpacked += _unpacked(head, batch, message.body)
+    return StreamContents(rows, unpacked)
+
+
+def _field(head: memoryview, table: int, number: int) -> int:
+    """Where a field of a table stands; 0 where it is left out."""
+    names = table - _PLACE.unpack_from(head, table)[0]
+    if 4 + 2 * number >= _SHORT.unpack_from(head, names)[0]:
+        return 0
+    (at,) = _SHORT.unpack_from(head, names + 4 + 2 * number)
+    return table + at if at else 0
+
+
+def _target(head: memoryview, at: int) -> int:
+    """Where the table or vector is that a field refers to."""
+    return at + int(_OFFSET.unpack_from(head, at)[0])
+
+
+def _unpacked(head: memoryview, batch: int, body: Any) -> int:
+    """The bytes of a packed batch's buffers once they are unpacked."""
+    if body is None or not (at := _field(head, batch, 2)):
+        return 0
+    bytes_, vector, found = memoryview(body), _target(head, at), 0
+    for k in range(_OFFSET.unpack_from(head, vector)[0]):
+        start, size = _BUFFER.unpack_from(head, vector + 4 + 16 * k)
+        if size >= 8 and 0 <= start <= len(bytes_) - 8:
+            found += max(0, _WHOLE.unpack_from(bytes_, start)[0])
+    return found
+
+
+# Tables that arrive as bytes: a body in memory or spooled to a file, of a form that its sender named, as a source.
+#
+# Unlike with a user's own files nothing is told by content: a body that says it is CSV is read as CSV or refused. And nothing is
+# believed: a few bytes can claim to be any number of rows, and a text may claim to begin where no text is.
 
 Form = Literal["csv", "parquet", "arrow"]
 WHERE = "the body"
@@ -64,14 +163,14 @@ def columns_to_read(names: Iterable[str], there: Iterable[str]) -> list[str]:
 
 def source_of_columns(columns: Mapping[str, Any]) -> Source:
     """The table of columns of any values."""
-    from assay.tables.sources.frames import Frame
+    from assay.tables.sources.frames import FrameSource
 
-    return Frame(columns, WHERE)
+    return FrameSource(columns, WHERE)
 
 
 def _csv(path: bytes | Path) -> Source:
-    from assay.tables.sources.bytes_of import COMPRESSIONS
     from assay.tables.sources.delimited import DelimitedFiles
+    from assay.tables.sources.text import COMPRESSIONS
 
     assert isinstance(path, Path)
     with path.open("rb") as file:
@@ -84,7 +183,7 @@ def _parquet(body: bytes | Path, names: list[str], most_rows: int) -> Source:
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
-    from assay.tables.sources.frames import Frame
+    from assay.tables.sources.frames import FrameSource
     from assay.tables.sources.parquet import ParquetFiles
 
     size = len(body) if isinstance(body, bytes) else body.stat().st_size
@@ -95,7 +194,7 @@ def _parquet(body: bytes | Path, names: list[str], most_rows: int) -> Source:
         unpacked = sum(group.total_byte_size for group in groups)
         _check_size(size, unpacked, sum(group.num_rows for group in groups), most_rows)
         if isinstance(body, bytes):
-            return Frame(_gathered(file, wanted, size, most_rows), WHERE)
+            return FrameSource(_gathered(file, wanted, size, most_rows), WHERE)
     return ParquetFiles([body], WHERE)
 
 
@@ -118,9 +217,7 @@ def _arrow(body: bytes | Path, names: list[str], most_rows: int) -> Source:
     import pyarrow.ipc as ipc
 
     from assay.tables.sources.arrow_ipc import FILE_MAGIC
-    from assay.tables.sources.arrow_messages import held_by
-    from assay.tables.sources.frames import Frame
-    from assay.tables.sources.stray_views import without_stray_views
+    from assay.tables.sources.frames import FrameSource
 
     with _explained("Arrow"):
         source = pa.BufferReader(body) if isinstance(body, bytes) else pa.memory_map(str(body))
@@ -134,4 +231,4 @@ def _arrow(body: bytes | Path, names: list[str], most_rows: int) -> Source:
         wanted = sorted({there.index(name) for name in columns_to_read(names, there)})
         table = ipc.open_stream(source, options=ipc.IpcReadOptions(included_fields=wanted)).read_all()
         table.validate(full=True)  # else a damaged text or category is read from anywhere in memory
-        return Frame(without_stray_views(table), WHERE)
+        return FrameSource(without_stray_views(table), WHERE)

@@ -131,7 +131,7 @@ def _none(*arguments: Any) -> int:
     return 0
 
 
-# mix_lanes(U, i, key, next_key, h): rows i and i + 1 of the bits U (m, d) into h (d,), as in `loops.fingerprint`
+# mix_lanes(U, i, key, next_key, h): rows i and i + 1 of the bits U (m, d) into h (d,), as in `compiled.fingerprint`
 mix_lanes = _none if config.DISABLE_JIT else _mix_lanes
 # add_lanes(X, i0, i1, k, P, A, B): A_k += t0 + t1, B_k += t0² + t1² with t = x − P_k of rows i0 and i1 of X (m, d)
 add_lanes = _none if config.DISABLE_JIT else _add_lanes

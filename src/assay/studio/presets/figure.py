@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import isinf
 from typing import Any
 
-from assay.studio.presets.points import Labelled, Numbers
+from assay.studio.presets.points import Labelled, NumberedPoints
 
 MARGIN = 0.08  # of the data's extent, left free on every side
 ASPECT = 10 / 9  # width to height of the page's planes
@@ -33,7 +33,7 @@ class Figure:
 
     title: str
     look: tuple[str, str]
-    data: Labelled | Numbers
+    data: Labelled | NumberedPoints
     panels: tuple[Panel, ...]
     speed: float
     show: tuple[str, ...] = ()

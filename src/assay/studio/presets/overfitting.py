@@ -9,7 +9,7 @@ from __future__ import annotations
 from random import Random
 
 from assay.studio.presets.figure import Figure, Panel, panel
-from assay.studio.presets.points import Labelled, Numbers, box, cloud, curve, in_turn
+from assay.studio.presets.points import Labelled, NumberedPoints, box, cloud, curve, in_turn
 
 GROUP = "Overfitting"
 PENALTY = 1e-6
@@ -25,7 +25,7 @@ def bend(x: float) -> float:
     return 2.0 * x * x * x - 1.2 * x
 
 
-def bent(seed: int, n: int) -> Numbers:
+def bent(seed: int, n: int) -> NumberedPoints:
     """n points about `bend`."""
     random = Random(seed)
     return curve(random, sorted(2.0 * random.random() - 1.0 for _ in range(n)), bend, 0.18)
@@ -45,7 +45,7 @@ def degrees() -> Figure:
     )
 
 
-def parabola(seed: int, n: int) -> Numbers:
+def parabola(seed: int, n: int) -> NumberedPoints:
     """n points about a parabola."""
     random = Random(seed)
     return curve(random, sorted(2.0 * random.random() - 1.0 for _ in range(n)), lambda x: 1.5 * x * x - 0.5, 0.15)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from assay.datasets.making import about_normal
+from assay.datasets.dataset import about_normal
 
 Place = tuple[float, float]
 Spread = tuple[Place, Place]  # the rows of L: a cloud is mean + L·(standard normal)
@@ -27,7 +27,7 @@ class Labelled:
 
 
 @dataclass(frozen=True)
-class Numbers:
+class NumberedPoints:
     """Values of one column, each with the number to predict."""
 
     places: tuple[Place, ...]
@@ -86,9 +86,9 @@ def ring(random: Random, n: int, inner: float, outer: float) -> list[Place]:
     return box(random, n, (-outer, outer), (-outer, outer), lambda x, y: inner**2 <= x * x + y * y <= outer**2)
 
 
-def curve(random: Random, at: Sequence[float], truth: Callable[[float], float], noise: float) -> Numbers:
+def curve(random: Random, at: Sequence[float], truth: Callable[[float], float], noise: float) -> NumberedPoints:
     """Values of a function with nearly normal noise."""
-    return Numbers(tuple(_rounded((x, truth(x) + noise * about_normal(random)), DIGITS) for x in at))
+    return NumberedPoints(tuple(_rounded((x, truth(x) + noise * about_normal(random)), DIGITS) for x in at))
 
 
 def evenly(n: int, low: float, high: float) -> list[float]:

@@ -6,15 +6,15 @@ from random import Random
 
 from assay.datasets import dataset
 from assay.studio.presets.figure import Figure, panel
-from assay.studio.presets.points import Numbers, curve, evenly
+from assay.studio.presets.points import NumberedPoints, curve, evenly
 
 GROUP = "Regression"
 OAK_AXES = ("x: age (years)", "target: diameter (inches)")
 
 
-def _oaks() -> Numbers:
+def _oaks() -> NumberedPoints:
     oaks = dataset("oaks")
-    return Numbers(tuple((float(age), float(inch)) for age, inch in zip(oaks.X[:, 0], oaks.y)))
+    return NumberedPoints(tuple((float(age), float(inch)) for age, inch in zip(oaks.X[:, 0], oaks.y)))
 
 
 def oaks_line() -> Figure:

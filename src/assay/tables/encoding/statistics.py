@@ -15,13 +15,13 @@ from assay.engines.csr import SparseMatrix
 from assay.engines.fold import merge_in_order
 from assay.errors import DataError
 from assay.numerics import Array, Floats
-from assay.tables.encoding.expand import MISSING, Groups
+from assay.tables.encoding.columns import MISSING, ColumnGroups
 
 TILE = 1 << 12  # rows
 ROUNDING = 1e-12  # deviations up to this share of the mean are those of one number added up
 
 
-class Statistics(NamedTuple):
+class EncodingStatistics(NamedTuple):
     """n rows; of a numbers: how many, mean, M2; of the categories: how often each occurs."""
 
     n: int
@@ -42,9 +42,9 @@ class Statistics(NamedTuple):
 
 @dataclass(frozen=True)
 class _Absorb:
-    groups: Groups
+    groups: ColumnGroups
 
-    def __call__(self, block: Block) -> Statistics:
+    def __call__(self, block: Block) -> EncodingStatistics:
         if isinstance(block.X, SparseMatrix):
             return self._of(block.X, block.start)
         starts = range(0, max(1, len(block.X)), TILE)  # what is made of a tile stays in the cache
@@ -52,7 +52,7 @@ class _Absorb:
         assert found is not None
         return found
 
-    def _of(self, X: Any, start: int) -> Statistics:
+    def _of(self, X: Any, start: int) -> EncodingStatistics:
         found = self.groups.expand(X)
         N = np.asarray(found.numbers, dtype=np.float64)
         known = ~np.isnan(N)
@@ -74,7 +74,7 @@ class _Absorb:
         )
         words = found.words
         documents = np.zeros(0, np.int64) if words is None else np.bincount(words.indices, minlength=words.n_columns)
-        return Statistics(len(N), count, mean, m2, levels, documents)
+        return EncodingStatistics(len(N), count, mean, m2, levels, documents)
 
     def _refuse(self, N: Floats, start: int) -> None:
         names = self.groups.number_names()
@@ -89,13 +89,13 @@ class _Absorb:
         raise too_large(self.groups, j)
 
 
-def _merge(a: Statistics, b: Statistics) -> Statistics:
+def _merge(a: EncodingStatistics, b: EncodingStatistics) -> EncodingStatistics:
     present = a.present + b.present
     share = b.present / np.maximum(present, 1)
     with np.errstate(over="ignore"):
         shift = b.mean - a.mean
         m2 = a.m2 + b.m2 + shift * shift * a.present * share
-    return Statistics(
+    return EncodingStatistics(
         a.n + b.n,
         present,
         np.where(a.present > 0, a.mean + shift * share, b.mean),
@@ -105,7 +105,7 @@ def _merge(a: Statistics, b: Statistics) -> Statistics:
     )
 
 
-def statistics_of(engine: Engine, groups: Groups, rows: Rows) -> Statistics:
+def statistics_of(engine: Engine, groups: ColumnGroups, rows: Rows) -> EncodingStatistics:
     """The statistics of the rows of a table; the same bits on every engine."""
     found = fold(engine, rows.blocks(), _Absorb(groups), _merge)
     if found is None:
@@ -116,7 +116,7 @@ def statistics_of(engine: Engine, groups: Groups, rows: Rows) -> Statistics:
     return found
 
 
-def too_large(groups: Groups, j: int) -> DataError:
+def too_large(groups: ColumnGroups, j: int) -> DataError:
     """The error about numbers of which no deviation can be taken."""
     name = groups.number_names()[j][0]
     return DataError(f"Column {name!r} holds numbers too large to square: bring it to other units.")

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.ipc as ipc
 
 from assay.errors import DataError, SchemaError
-from assay.tables.columns import refuse_repeats
-from assay.tables.sources.bytes_of import plain_bytes
+from assay.tables.plan import refuse_repeats
 from assay.tables.sources.source import Reading, Source, named
+from assay.tables.sources.text import plain_bytes
 
 FILE_MAGIC = b"ARROW1"
 STREAM_MAGIC = b"\xff\xff\xff\xff"

@@ -18,14 +18,14 @@ def open_database(data: str | os.PathLike[str], *, table: str | None = None, sql
 
 def _open(address: Address) -> Source:
     if address.kind == "postgresql":
-        from assay.tables.sources.postgresql_source import open_postgresql
+        from assay.tables.sources.adbc import open_postgresql
 
         return open_postgresql(address)
     if address.kind == "sqlite":
-        from assay.tables.sources.sqlite_source import open_sqlite
+        from assay.tables.sources.adbc import open_sqlite
 
         return open_sqlite(address)
-    from assay.tables.sources.duckdb_source import open_duckdb
+    from assay.tables.sources.duckdb_tables import open_duckdb
 
     return open_duckdb(address)
 
@@ -35,7 +35,7 @@ def open_sql(sql: str, data: str | os.PathLike[str] | None = None, *, delimiter:
     files that the query names itself, as in "select * from 'part-*.parquet'". Files are read by DuckDB."""
     if data is not None and is_database(data):
         return open_database(data, sql=sql)
-    from assay.tables.sources.duckdb_source import open_query
+    from assay.tables.sources.duckdb_tables import open_query
 
     if data is None:
         return open_query(sql, None, None)

@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.types as types
 
 from assay.errors import DataError, DataTypeError
-from assay.tables.columns import check_known, refuse_repeats
+from assay.tables.plan import check_known, refuse_repeats
 from assay.tables.sources.source import Reading, Source
 
 
-class Frame(Source):
+class FrameSource(Source):
     """An Arrow table, or what has been turned into one."""
 
     def __init__(self, data: Any, where: str | None = None) -> None:

@@ -29,7 +29,7 @@ NUMBER = r"^\s*-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 THOUSANDS = r"^\s*[+-]?\d{1,3}([,.' \x{a0}\x{202f}]\d{3})+([.,]\d+)?\s*$"
 
 
-class Guess(NamedTuple):
+class ColumnGuess(NamedTuple):
     """Arrow types by column, the decimal point, the spellings of missing values beyond the usual, and what to tell the user."""
 
     types: dict[str, Any]
@@ -41,7 +41,7 @@ class Guess(NamedTuple):
 Parse = Callable[[Any], Any]
 
 
-def guess(parse: Parse, delimiter: str) -> Guess:
+def guess(parse: Parse, delimiter: str) -> ColumnGuess:
     """The guess for a sample; `parse(convert options)` gives the sample's table."""
     table, point, notes = parse(options()), ".", []
     if delimiter != "," and any(map(types.is_string, table.schema.types)):
@@ -57,7 +57,7 @@ def guess(parse: Parse, delimiter: str) -> Guess:
                 found[name] = pa.float64()
                 spellings |= dashes
             notes += [note] if note else []
-    return Guess(found, point, tuple(sorted(spellings)), notes)
+    return ColumnGuess(found, point, tuple(sorted(spellings)), notes)
 
 
 def options(

@@ -18,9 +18,9 @@ import numpy as np
 import pyarrow as pa
 
 from assay.errors import DataError, ParameterError
-from assay.tables.columns import check_known
-from assay.tables.sources.parallel import in_order
+from assay.tables.plan import check_known
 from assay.tables.sources.source import Reading, Source
+from assay.tables.sources.text import in_order
 
 ENDINGS = frozenset({".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".pgm", ".ppm", ".pbm", ".pnm"})
 LOOKED_AT = 200

@@ -1,9 +1,4 @@
-"""JSON lines as a source: an object a line. Types are found in the first megabytes and then fixed, as for CSV.
-
-Objects within objects become columns named a.b; arrays are refused where they are asked for, as no column of numbers or
-text. Text that is an ISO date all along the first megabytes is a time. A file that is one array of objects is read too, if it
-fits into memory.
-"""
+"""Objects within objects as columns named a.b, and back."""
 
 from __future__ import annotations
 
@@ -11,20 +6,82 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as compute
 import pyarrow.json as arrow_json
 import pyarrow.types as types
 
 from assay.errors import DataError
-from assay.tables.columns import refuse_repeats
-from assay.tables.sources.bytes_of import UTF16_MARKS, head_of, plain_bytes, utf8_bytes
-from assay.tables.sources.lines import Piece, lines_before, pieces
-from assay.tables.sources.nesting import Leaf, flat, leaves, nested
-from assay.tables.sources.parallel import in_order
+from assay.tables.plan import refuse_repeats
 from assay.tables.sources.source import Reading, Source, named
+from assay.tables.sources.text import (
+    UTF16_MARKS,
+    TextChunk,
+    head_of,
+    in_order,
+    lines_before,
+    pieces,
+    plain_bytes,
+    utf8_bytes,
+)
+
+
+class Leaf(NamedTuple):
+    """A value within nested objects: the names on the way to it, and its Arrow type."""
+
+    way: tuple[str, ...]
+    dtype: Any
+
+    @property
+    def name(self) -> str:
+        return ".".join(self.way)
+
+
+def leaves(fields: Any, before: tuple[str, ...] = ()) -> list[Leaf]:
+    """The values of a schema or a struct type, in order.
+
+    >>> [leaf.name for leaf in leaves(pa.schema({"a": pa.struct({"b": pa.int64(), "c": pa.string()}), "d": pa.bool_()}))]
+    ['a.b', 'a.c', 'd']
+    """
+    found = []
+    for field in fields:
+        way = (*before, field.name)
+        found += leaves(field.type, way) if types.is_struct(field.type) else [Leaf(way, field.type)]
+    return found
+
+
+def nested(wanted: Mapping[str, Leaf]) -> Any:
+    """The schema that holds these leaves and nothing else."""
+    tree: dict[str, Any] = {}
+    for way, dtype in wanted.values():
+        node = tree
+        for name in way[:-1]:
+            node = node.setdefault(name, {})
+        node[way[-1]] = dtype
+    return pa.schema(_fields(tree))
+
+
+def _fields(tree: dict[str, Any]) -> list[Any]:
+    return [pa.field(name, pa.struct(_fields(sub)) if isinstance(sub, dict) else sub) for name, sub in tree.items()]
+
+
+def flat(table: Any, wanted: Mapping[str, Leaf]) -> Any:
+    """The leaves as the columns of a table; missing where an object on the way is missing."""
+    columns = {}
+    for name, (way, _) in wanted.items():
+        column = table[way[0]]
+        columns[name] = column if len(way) == 1 else compute.struct_field(column, list(way[1:]))
+    return pa.table(columns)
+
+
+# JSON lines as a source: an object a line. Types are found in the first megabytes and then fixed, as for CSV.
+#
+# Objects within objects become columns named a.b; arrays are refused where they are asked for, as no column of numbers or
+# text. Text that is an ISO date all along the first megabytes is a time. A file that is one array of objects is read too, if it
+# fits into memory.
 
 GUESSED_FROM = 4 << 20
 READ_AT_ONCE = 4 << 20
@@ -70,7 +127,7 @@ class JsonLines(Source):
         # a line end is white space between the parts of JSON, never within its text
         return b"\n".join(re.sub(rb"[\r\n]+", b" ", bytes(element)) for element in elements)
 
-    def _pieces(self, path: str, size: int) -> Iterator[Piece]:
+    def _pieces(self, path: str, size: int) -> Iterator[TextChunk]:
         with self.text_of(path) as stream:
             for piece in pieces(stream, None, size, self.where):
                 if piece.text.strip():
@@ -84,7 +141,7 @@ class JsonLines(Source):
         wanted = {name: self._leaf(name, reading) for name, reading in columns.items()}
         schema = nested(wanted)
 
-        def parse(piece: Piece) -> Any:
+        def parse(piece: TextChunk) -> Any:
             return flat(_parse(piece.text, schema), wanted)
 
         for path in self.paths:
@@ -103,7 +160,7 @@ class JsonLines(Source):
         return Leaf(way, dtype)
 
     @contextmanager
-    def _complained(self, path: str, piece: Piece, wanted: Mapping[str, Leaf]) -> Iterator[None]:
+    def _complained(self, path: str, piece: TextChunk, wanted: Mapping[str, Leaf]) -> Iterator[None]:
         try:
             yield
         except (pa.ArrowException, UnicodeDecodeError) as error:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
+from assay.engines import Block
 from assay.errors import DataError, SchemaError
-from assay.tables.columns import refuse_repeats
-from assay.tables.sources.source import Reading, Source, named
+from assay.tables.plan import refuse_repeats
+from assay.tables.sources.source import Decoding, Reading, Source, named
 
 PAGE_BUFFER = 1 << 16
 
@@ -80,3 +84,105 @@ class ParquetFiles(Source):
     def batches(self, columns: Mapping[str, Reading], size: int) -> Iterator[Any]:
         for path in self.paths:
             yield from read_batches(path, open_parquet(path), list(columns), size)
+
+
+# Row ranges of Parquet files that a worker of a cluster reads itself.
+#
+# A process keeps a few cursors: open files with a position. A range that begins behind a cursor in the same row group goes
+# on from there, so that a worker which gets every other stretch of a large row group decodes that group once, not once a block.
+
+MOST_IDLE = 4
+BATCH = 1 << 14
+
+_lock = threading.Lock()
+_idle: list[Cursor] = []
+
+
+class Cursor:
+    """A place in a Parquet file from which some columns can be read on."""
+
+    def __init__(self, path: str, names: list[str]) -> None:
+        self.path, self.names = path, names
+        self.key = cursor_key(path, names)
+        self._file = open_parquet(path)
+        metadata = self._file.metadata
+        self._ends: list[int] = []
+        for group in range(metadata.num_row_groups):
+            self._ends.append(metadata.row_group(group).num_rows + (self._ends[-1] if self._ends else 0))
+        self.at = 0
+        self._held: Any = None
+        self._batches: Iterator[Any] | None = None
+
+    def _seek(self, first: int) -> None:
+        group = next(g for g, end in enumerate(self._ends) if first < end)
+        begin = self._ends[group - 1] if group else 0
+        if self._batches is None or first < self.at or begin > self.at + (self._held.num_rows if self._held else 0):
+            self._batches = read_batches(self.path, self._file, self.names, BATCH, group)
+            self.at, self._held = begin, None
+
+    def read(self, first: int, last: int) -> list[Any]:
+        """Slices of batches that hold the rows first … last − 1."""
+        self._seek(first)
+        assert self._batches is not None
+        slices = []
+        while self.at < last:
+            if self._held is None:
+                self._held = next(self._batches)
+            skip = max(0, first - self.at)
+            take = min(self._held.num_rows, last - self.at)
+            if skip < take:
+                slices.append(self._held.slice(skip, take - skip))
+            self.at += take
+            self._held = self._held.slice(take) if take < self._held.num_rows else None
+        return slices
+
+
+def cursor_key(path: str, names: list[str]) -> tuple[Any, ...]:
+    """What a cursor may be reused for: the same columns of the same file, unchanged."""
+    with explained(path):
+        status = os.stat(path)
+    return (path, status.st_mtime_ns, status.st_size, *names)
+
+
+def read_range(path: str, names: list[str], first: int, last: int) -> list[Any]:
+    """The rows first … last − 1 of a Parquet file, from the nearest idle cursor or a new one."""
+    key = cursor_key(path, names)
+    with _lock:
+        ours = [c for c in _idle if c.key == key]
+        cursor = max(ours, key=lambda c: (c.at <= first, c.at), default=None)
+        if cursor is not None:
+            _idle.remove(cursor)
+    cursor = cursor or Cursor(path, names)
+    slices = cursor.read(first, last)
+    with _lock:
+        _idle.append(cursor)
+        del _idle[:-MOST_IDLE]
+    return slices
+
+
+@dataclass(frozen=True)
+class RangePart:
+    """A block as stretches (path, first row, last row) of files: small to send, read where it is computed."""
+
+    stretches: tuple[tuple[str, int, int], ...]
+    plan: Decoding
+    start: int
+    readable_anywhere: ClassVar[bool] = True
+
+    def load(self) -> Block:
+        names = list(self.plan.columns())
+        batches = [b for path, first, last in self.stretches for b in read_range(path, names, first, last)]
+        return self.plan.block(batches, self.start)
+
+
+def ranges(paths: list[str], lengths: list[int], plan: Decoding, step: int) -> Iterator[RangePart]:
+    """The blocks of some files, each as the stretches that it covers."""
+    total = sum(lengths)
+    for start in range(0, total, step):
+        stretches, begin = [], 0
+        for path, length in zip(paths, lengths):
+            first, last = max(start, begin), min(start + step, begin + length)
+            if first < last:
+                stretches.append((path, first - begin, last - begin))
+            begin += length
+        yield RangePart(tuple(stretches), plan, start)

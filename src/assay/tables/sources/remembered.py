@@ -20,7 +20,7 @@ from assay.tables.sources.source import Reading, Source
 MOST_BYTES = 1 << 30  # of the files
 
 
-class Remembered(Source):
+class CachedSource(Source):
     """Another source, with the batches of its first pass at hand."""
 
     def __init__(self, source: Source) -> None:
@@ -77,10 +77,10 @@ def remembered(source: Source) -> Source:
     """The source itself, or one that remembers its first pass where reading means parsing and the files are not huge."""
     if not isinstance(source, DelimitedFiles | JsonLines):
         return source
-    return Remembered(source) if sum(Path(p).stat().st_size for p in source.paths) <= MOST_BYTES else source
+    return CachedSource(source) if sum(Path(p).stat().st_size for p in source.paths) <= MOST_BYTES else source
 
 
 def forget(source: Source) -> None:
     """Let go of what a source remembers, if it does."""
-    if isinstance(source, Remembered):
+    if isinstance(source, CachedSource):
         source.forget()

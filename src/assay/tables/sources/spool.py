@@ -19,14 +19,14 @@ import pyarrow.compute as compute
 import pyarrow.parquet as parquet
 
 from assay.errors import DataError, WriteError
-from assay.tables.columns import is_number, is_text
+from assay.tables.plan import is_number, is_text
 from assay.tables.sources.parquet import ParquetFiles
 from assay.tables.sources.source import Reading, Source
 
 ROWS_IN_GROUP = 1 << 16
 
 
-class Spooled(Source):
+class SpooledQuery(Source):
     """A temporary Parquet file that is removed with the source. Other processes of this machine may read it meanwhile.
 
     Of a column that no model can read (lists, JSON, bytes) only is kept where it is missing; it comes as empty lists.

@@ -1,0 +1,1 @@
+"""The estimator protocol: scikit-learn's words, implemented without scikit-learn."""

@@ -1,0 +1,114 @@
+"""Classifiers: labels, scores, probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+
+from assay.engines import Block, Engine, Rows
+from assay.errors import DataError, OneClassError
+from assay.estimator.docstrings import attribute
+from assay.estimator.estimator import Estimator
+from assay.inputs import refuse_non_finite, refuse_overflow
+from assay.inputs.labels import Labels, find_classes
+from assay.numerics import Array, Floats, log_softmax, safe_log
+
+
+class Classifier(Estimator):
+    """A model of classes. Subclasses give `_scores(X)`: a number for each row and class, the largest wins."""
+
+    _kind = "classifier"
+
+    classes_: Array = attribute("the labels, in ascending order; of shape (n_classes,)")
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit on rows X and labels y (or on `assay.rows`)."""
+        return self._fit(X, y, sample_weight)
+
+    def _classes_of(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> Labels:
+        """The classes: given ones, those of the earlier fit, or those found in the rows."""
+        if classes is not None:
+            given = np.unique(np.asarray(classes))
+            if not afresh and not np.array_equal(given, self.classes_):
+                raise DataError(
+                    f"classes={given.tolist()} differs from the classes of the first call, {self.classes_.tolist()}."
+                )
+            self.classes_ = given
+        elif afresh:
+            self.classes_ = find_classes(engine, rows)
+        if len(self.classes_) < 2:
+            raise OneClassError(
+                f"y has only one class, {self.classes_.tolist()[0]!r}: a classifier needs at least two classes to tell apart."
+            )
+        return Labels.of(self.classes_)
+
+    def _scores(self, X: Array) -> Floats:
+        raise NotImplementedError
+
+    def _checked_scores(self, block: Block) -> Floats:
+        with np.errstate(over="ignore", invalid="ignore"):
+            Z = self._scores(block.X)
+            if not np.isfinite(Z).all() and not np.isfinite(Z.max(axis=1, initial=-np.inf)).all():
+                refuse_non_finite(block.X, block.start, self._column_names(), nan=not self.takes_missing)
+                self._explain_scores(block, Z)
+        return Z
+
+    def _explain_scores(self, block: Block, Z: Floats) -> None:
+        """Raise where scores of finite rows are not finite; models for which −∞ is an answer override this."""
+        refuse_overflow(block.X, block.start, self._column_names())
+
+    def _predict_block(self, block: Block) -> Array:
+        labels: Array = self.classes_[self._checked_scores(block).argmax(axis=1)]
+        return labels
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The share of rows predicted rightly."""
+        answers = self.predict(X)
+        truth, weights = self._truth(X, y, sample_weight, len(answers))
+        return float(np.average(answers == truth, weights=weights))
+
+
+class ProbableClassifier(Classifier):
+    """A classifier with probabilities. Subclasses give `_proba_block(block)`: p(k | x) for each row and class."""
+
+    def _proba_block(self, block: Block) -> Array:
+        raise NotImplementedError
+
+    def predict_proba(self, X: Any) -> Array:
+        """p(k | x) for each row and class; the columns are in the order of `classes_`."""
+        return self._answer(X, self._proba_block)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """log p(k | x) for each row and class."""
+        log_p: Array = safe_log(self.predict_proba(X))
+        return log_p
+
+    def predict_proba_blocks(self, X: Any) -> Iterator[Array]:
+        """`predict_proba` for rows of any size: an iterator over the answers, block by block."""
+        return self._answers(X, self._proba_block)
+
+    def predict_both_blocks(self, X: Any) -> Iterator[tuple[Array, Array]]:
+        """(`predict`, `predict_proba`) block by block, for rows of any size that are read once."""
+        return (
+            (self.classes_[both[:, 0].astype(np.int64)], both[:, 1:]) for both in self._answers(X, self._both_block)
+        )
+
+    def _both_block(self, block: Block) -> Array:
+        codes = np.searchsorted(self.classes_, self._predict_block(block))
+        return np.column_stack([codes, self._proba_block(block)])
+
+
+class BayesClassifier(ProbableClassifier):
+    """A classifier whose scores are log p(x, k) up to a constant of the row: probabilities follow."""
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """log p(k | x) for each row and class."""
+        return self._answer(X, self._log_proba_block)
+
+    def _proba_block(self, block: Block) -> Array:
+        return np.exp(self._log_proba_block(block))
+
+    def _log_proba_block(self, block: Block) -> Array:
+        return log_softmax(self._checked_scores(block))

@@ -1,0 +1,131 @@
+"""What users fit: one file a hypothesis class. This page is the registry: a new model is added here and nowhere else.
+
+Modules are imported when their model is first asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from assay.certify.registry import checks_in
+from assay.errors import ModelFileError, ParameterError, nearest
+
+if TYPE_CHECKING:
+    from assay.estimator.estimator import Estimator
+    from assay.families.baseline.estimators import Baseline as Baseline
+    from assay.families.baseline.estimators import BaselineRegressor as BaselineRegressor
+    from assay.families.discriminant.estimators import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
+    from assay.families.discriminant.estimators import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
+    from assay.families.kernel.features.estimators import KernelFeaturesClassifier as KernelFeaturesClassifier
+    from assay.families.kernel.features.estimators import KernelFeaturesRegressor as KernelFeaturesRegressor
+    from assay.families.kernel.perceptron.estimators import KernelPerceptron as KernelPerceptron
+    from assay.families.kernel.svm.estimators import SVC as SVC
+    from assay.families.kernel.svm.estimators import SVR as SVR
+    from assay.families.least_squares.estimators import LinearRegression as LinearRegression
+    from assay.families.least_squares.estimators import Ridge as Ridge
+    from assay.families.linear.erm import ERM as ERM
+    from assay.families.linear.linear_svc import LinearSVC as LinearSVC
+    from assay.families.linear.logistic import LogisticRegression as LogisticRegression
+    from assay.families.naive_bayes.estimators import BernoulliNB as BernoulliNB
+    from assay.families.naive_bayes.estimators import CategoricalNB as CategoricalNB
+    from assay.families.naive_bayes.estimators import GaussianNB as GaussianNB
+    from assay.families.naive_bayes.estimators import MultinomialNB as MultinomialNB
+    from assay.families.naive_bayes.estimators import NaiveBayes as NaiveBayes
+    from assay.families.neighbours.estimators import KNeighborsClassifier as KNeighborsClassifier
+    from assay.families.neighbours.estimators import KNeighborsRegressor as KNeighborsRegressor
+    from assay.families.networks.estimators import MLPClassifier as MLPClassifier
+    from assay.families.networks.estimators import MLPRegressor as MLPRegressor
+    from assay.families.perceptron.estimators import Perceptron as Perceptron
+    from assay.families.rectangles.estimators import RectangleClassifier as RectangleClassifier
+    from assay.families.trees.estimators import DecisionTreeClassifier as DecisionTreeClassifier
+    from assay.families.trees.estimators import DecisionTreeRegressor as DecisionTreeRegressor
+    from assay.families.trees.estimators import ExtraTreesClassifier as ExtraTreesClassifier
+    from assay.families.trees.estimators import ExtraTreesRegressor as ExtraTreesRegressor
+    from assay.families.trees.estimators import RandomForestClassifier as RandomForestClassifier
+    from assay.families.trees.estimators import RandomForestRegressor as RandomForestRegressor
+    from assay.store import Record
+
+REGISTRY: dict[str, str] = {
+    "baseline": "assay.families.baseline.estimators:Baseline",
+    "baseline-regressor": "assay.families.baseline.estimators:BaselineRegressor",
+    "naive-bayes": "assay.families.naive_bayes.estimators:NaiveBayes",
+    "gaussian-nb": "assay.families.naive_bayes.estimators:GaussianNB",
+    "bernoulli-nb": "assay.families.naive_bayes.estimators:BernoulliNB",
+    "multinomial-nb": "assay.families.naive_bayes.estimators:MultinomialNB",
+    "categorical-nb": "assay.families.naive_bayes.estimators:CategoricalNB",
+    "qda": "assay.families.discriminant.estimators:QuadraticDiscriminantAnalysis",
+    "lda": "assay.families.discriminant.estimators:LinearDiscriminantAnalysis",
+    "linear-regression": "assay.families.least_squares.estimators:LinearRegression",
+    "ridge": "assay.families.least_squares.estimators:Ridge",
+    "logistic-regression": "assay.families.linear.logistic:LogisticRegression",
+    "perceptron": "assay.families.perceptron.estimators:Perceptron",
+    "kernel-perceptron": "assay.families.kernel.perceptron.estimators:KernelPerceptron",
+    "linear-svc": "assay.families.linear.linear_svc:LinearSVC",
+    "erm": "assay.families.linear.erm:ERM",
+    "decision-tree": "assay.families.trees.estimators:DecisionTreeClassifier",
+    "tree-regressor": "assay.families.trees.estimators:DecisionTreeRegressor",
+    "random-forest": "assay.families.trees.estimators:RandomForestClassifier",
+    "forest-regressor": "assay.families.trees.estimators:RandomForestRegressor",
+    "extra-trees": "assay.families.trees.estimators:ExtraTreesClassifier",
+    "extra-regressor": "assay.families.trees.estimators:ExtraTreesRegressor",
+    "knn": "assay.families.neighbours.estimators:KNeighborsClassifier",
+    "knn-regressor": "assay.families.neighbours.estimators:KNeighborsRegressor",
+    "svc": "assay.families.kernel.svm.estimators:SVC",
+    "svr": "assay.families.kernel.svm.estimators:SVR",
+    "kernel-features": "assay.families.kernel.features.estimators:KernelFeaturesClassifier",
+    "features-regressor": "assay.families.kernel.features.estimators:KernelFeaturesRegressor",
+    "mlp": "assay.families.networks.estimators:MLPClassifier",
+    "mlp-regressor": "assay.families.networks.estimators:MLPRegressor",
+    "rectangle": "assay.families.rectangles.estimators:RectangleClassifier",
+}
+CHECKS = (
+    "assay.certify.checks.baseline",
+    "assay.families.linear.check.gaps",
+    "assay.families.discriminant.check",
+    "assay.families.linear.check.likelihood",
+    "assay.families.kernel.features.check",
+    "assay.families.kernel.perceptron.check",
+    "assay.families.kernel.svm.check",
+    "assay.families.kernel.svm.check",
+    "assay.families.least_squares.check",
+    "assay.families.linear.check.gaps",
+    "assay.families.linear.check.likelihood",
+    "assay.families.naive_bayes.check",
+    "assay.families.neighbours.check",
+    "assay.families.networks.check",
+    "assay.families.perceptron.check",
+    "assay.families.rectangles.check",
+    "assay.families.separability.check",
+    "assay.families.trees.check.leaves",
+    "assay.families.trees.check.splits",
+)
+checks_in(*CHECKS)
+CLASS_NAMES: dict[str, str] = {where.split(":")[1]: name for name, where in REGISTRY.items()}
+
+
+def model_class(name: str) -> type[Estimator]:
+    """The class of a registry name, such as 'gaussian-nb'."""
+    if name not in REGISTRY:
+        raise ParameterError(f"There is no model {name!r}. {nearest(name, REGISTRY)}")
+    module, cls = REGISTRY[name].split(":")
+    found: type[Estimator] = getattr(import_module(module), cls)
+    return found
+
+
+def models() -> dict[str, type[Estimator]]:
+    """Every model: {name on the command line: class}.
+
+    >>> "gaussian-nb" in models()
+    True
+    """
+    return {name: model_class(name) for name in REGISTRY}
+
+
+def model_of_record(record: Record) -> Any:
+    """The model of plain data that has not been trusted yet."""
+    if record.model not in REGISTRY:
+        raise ModelFileError(
+            f"The file holds a model {record.model!r} that this version of Assay does not know. Upgrade Assay?"
+        )
+    return model_class(record.model).from_record(record)

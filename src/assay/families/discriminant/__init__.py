@@ -1,0 +1,1 @@
+"""Quadratic and linear discriminant analysis: Bayes' rule with normal classes."""

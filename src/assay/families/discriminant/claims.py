@@ -1,0 +1,141 @@
+"""The decision boundary between two normal classes, in the letters of the lecture notes (000, section 4.2)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from assay.certify import Claim
+from assay.inputs.labels import plain_labels
+from assay.numerics import Floats, safe_log
+
+
+class Boundary(NamedTuple):
+    """b − wᵀx + xᵀMx = 0, with b for the notes' b̃. The form is 2·log[ p(C₁|x) / p(C₂|x) ]: positive on the side of C₁.
+
+    C₁ is `classes_[0]` and C₂ is `classes_[1]`; `decision_function`, the log-odds of C₂, is −½ of the form.
+    """
+
+    b: float
+    w: Floats
+    M: Floats
+
+    def form(self, X: Floats) -> Floats:
+        """b − wᵀx + xᵀMx for each row of X (n, d)."""
+        value: Floats = self.b - X @ self.w + np.einsum("ij,ij->i", X @ self.M, X)
+        return value
+
+
+def boundary(priors: Floats, means: Floats, whiten: Floats, log_det: Floats) -> Boundary:
+    """The boundary of two classes; `whiten` (G, d, d) and `log_det` (G,) with G = 1 where they share a covariance.
+
+    b = 2 log(p₁/p₂) − log|Σ₁| + log|Σ₂| − μ₁ᵀΣ₁⁻¹μ₁ + μ₂ᵀΣ₂⁻¹μ₂,  w = 2(Σ₂⁻¹μ₂ − Σ₁⁻¹μ₁),  M = Σ₂⁻¹ − Σ₁⁻¹
+    """
+    A1, A2 = whiten[0], whiten[-1]
+    z1, z2 = A1 @ means[0], A2 @ means[1]
+    log_p = safe_log(priors)
+    b = 2 * (log_p[0] - log_p[1]) - log_det[0] + log_det[-1] - z1 @ z1 + z2 @ z2
+    w = 2 * (A2.T @ z2 - A1.T @ z1)
+    M = A2.T @ A2 - A1.T @ A1 if len(whiten) > 1 else np.zeros((len(w), len(w)))
+    return Boundary(float(b), w, M)
+
+
+# What a fit of normal class densities claims; `families/discriminant/check.py` re-establishes it from the rows.
+
+TOLERANCE = 1e-6
+
+
+def normal_claims(model: Any, n: Floats, recipe: dict[str, Any]) -> tuple[Claim, ...]:
+    """The claims of a fitted model. `recipe` says how its covariances follow from the rows; n (K,) weighs the classes."""
+    recipe = {"classes": plain_labels(model.classes_), "priors": model.priors_, "added": model.added_, **recipe}
+    claims = [_likelihood(model, n, recipe)]
+    if len(n) == 2 and np.all(model.priors_ > 0):
+        claims.append(_boundary(model, recipe))
+    groups = np.flatnonzero(model.added_.any(axis=1))
+    if len(groups):
+        claims.append(_singular(model, groups, recipe))
+    return tuple(claims)
+
+
+def _residual(A: Floats, covariance: Floats, added: Floats) -> tuple[float, float]:
+    """How far the whitened variances are from one, and how far rounding can put them: 1e-6 + 1e-12·‖A diag(u)‖².
+
+    u_j is the standard deviation of column j; the norm is at most d / λ_min of the correlations.
+    """
+    variance = np.einsum("ij,ij->i", A @ covariance + A * added, A)
+    spread = float((A * A @ (np.diag(covariance) + added)).sum())
+    return float(np.abs(variance - 1).max()), TOLERANCE + 1e-12 * spread
+
+
+def _likelihood(model: Any, n: Floats, recipe: dict[str, Any]) -> Claim:
+    covariances = model.covariance_ if model.covariance_.ndim == 3 else model.covariance_[None]
+    found = [
+        _residual(model.whiten_[g], covariances[g], model.added_[g])
+        for g in range(len(model.whiten_))
+        if recipe["tied"] or n[g] > 0
+    ]
+    worst, bound = max(r for r, _ in found), max(b for _, b in found)
+    kind = {"tied": "one covariance for all classes", "diagonal": "diagonal covariances"}
+    what = kind.get(recipe["covariance"], f"{recipe['covariance']} covariances")
+    divisor = "N − K" if recipe["tied"] else "N_k − 1"
+    return Claim(
+        name="maximum likelihood",
+        statement=(
+            f"priors {'as given' if recipe['priors_given'] else 'N_k/N'}, means and {what} "
+            f"(divided by {divisor if recipe['unbiased'] else 'N' if recipe['tied'] else 'N_k'}{_pull(recipe)}) are the closed form; "
+            f"whitened covariances are I within {bound:.1e}"
+        ),
+        holds=all(r <= b for r, b in found),
+        check="discriminant_likelihood",
+        value=worst,
+        bound=bound,
+        witness={**recipe, "mean": model.means_, "whiten": model.whiten_, "log_det": model.log_det_},
+    )
+
+
+def _pull(recipe: dict[str, Any]) -> str:
+    pulls = [f"{word}={recipe[word]}" for word in ("shrinkage", "reg_param") if recipe[word]]
+    return f", {', '.join(pulls)}" if pulls else ""
+
+
+def _boundary(model: Any, recipe: dict[str, Any]) -> Claim:
+    """Value: the form at the midpoint of the means against the log-odds there, relative to its largest term."""
+    line = boundary(model.priors_, model.means_, model.whiten_, model.log_det_)
+    x = model.means_.mean(axis=0)
+    odds = model._scores(x[None])[0]
+    scale = 1 + abs(line.b) + float(np.abs(line.w) @ np.abs(x) + np.abs(x) @ np.abs(line.M) @ np.abs(x))
+    error = abs(float(line.form(x[None])[0]) - 2 * float(odds[0] - odds[1])) / scale
+    first, second = recipe["classes"]
+    return Claim(
+        name="boundary",
+        statement=f"b̃ − wᵀx + xᵀMx is twice the log-odds of {first!r} against {second!r} on every row",
+        holds=error <= TOLERANCE,
+        check="discriminant_boundary",
+        value=error,
+        bound=TOLERANCE,
+        witness={**recipe, "b": line.b, "w": line.w, "M": line.M},
+    )
+
+
+def _singular(model: Any, groups: Any, recipe: dict[str, Any]) -> Claim:
+    d = model.means_.shape[1]
+    if recipe["tied"]:
+        which = f"the common covariance has rank {int(model.rank_[0])} of {d}"
+    else:
+        named = [f"{recipe['classes'][g]!r} has rank {int(model.rank_[g])}" for g in groups[:5]]
+        more = f" and {len(groups) - 5} more" if len(groups) > 5 else ""
+        which = f"the covariance of class {', '.join(named)}{more} (of {d})"
+    top = float(model.added_.max())
+    return Claim(
+        name="singular covariance",
+        statement=(
+            f"{which}: the least ridge that cures it was added, up to {top:.3g} to a column's variance; "
+            "consider reg_param, shrinkage or fewer columns"
+        ),
+        holds=True,
+        check="discriminant_singular",
+        value=top,
+        kind="warning",
+        witness={**recipe, "rank": model.rank_, "tol": float(model.tol)},
+    )

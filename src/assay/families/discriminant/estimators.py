@@ -1,0 +1,246 @@
+"""Quadratic and linear discriminant analysis: Bayes' rule with normal classes. Shape: one fold.
+
+Lecture notes 000, section 4: priors N_k/N, means μ_k and covariances Σ_k (1/N_k) are estimated from the rows, and the
+class of largest p(x|k) π_k is chosen. Unequal covariances give a quadratic boundary, equal ones a linear one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from assay.engines import Block
+from assay.errors import ParameterError
+from assay.estimator.docstrings import attribute
+from assay.estimator.layout import Layout, Tensor
+from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Range, param
+from assay.estimator.search_space import SearchSpace, TableTraits
+from assay.families.discriminant.fit import (
+    CLASS_PROBABILITIES,
+    PRIORS,
+    SHRINKAGE,
+    STORE_COVARIANCE,
+    TOL,
+    UNBIASED,
+    NormalClassifier,
+    state_layout,
+)
+from assay.inputs import refuse_non_finite
+from assay.numerics import Array, Floats
+from assay.statistics.scatter import ClassScatter
+
+TOO_WIDE = "the words of a text are thousands of columns, and a covariance has a number for each pair of them"
+MOST_COLUMNS = 2000
+
+
+def too_wide(features: TableTraits) -> str | None:
+    """Why a covariance of these columns is out of reach."""
+    if features.text:
+        return TOO_WIDE
+    many = features.columns > MOST_COLUMNS
+    return f"a covariance of {features.columns} columns has a number for each pair of them" if many else None
+
+
+class QuadraticDiscriminantAnalysis(NormalClassifier):
+    """One normal density a class; the boundary is quadratic. Shape: one fold.
+
+        log p(k | x) = log π_k − ½ log|Σ_k| − ½ (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k) + const
+
+    `covariance`: 'full', one a class; 'tied', one for all; 'diagonal' and 'isotropic', one a class of that form.
+    A singular covariance gets the least ridge that cures it, and the certificate says so. `solver` is accepted for
+    scikit-learn's sake: there is one way here.
+
+    Certificate
+    -----------
+    Priors, means and covariances are the closed-form estimates of the rows; where a covariance is singular, which one, its rank
+    and what was added.
+
+    See Also
+    --------
+    LinearDiscriminantAnalysis : one covariance for all classes, and a linear boundary.
+    GaussianNB : columns that are independent given the class.
+
+    Examples
+    --------
+    >>> X = [[-1, -1], [-2, -1], [-3, -2], [1, 1], [2, 1], [3, 2]]
+    >>> model = QuadraticDiscriminantAnalysis().fit(X, ["a", "a", "a", "b", "b", "b"])
+    >>> model.predict([[-0.8, -1]]).tolist(), model.means_.tolist()
+    (['a'], [[-2.0, -1.3333333333333333], [2.0, 1.3333333333333333]])
+    """
+
+    name = "qda"
+    solver: str = param("accepted for scikit-learn's sake; the answer is the same", default="svd", check=Choice(("svd", "eigen")))  # fmt: skip
+    shrinkage: float | str | None = SHRINKAGE
+    priors: Any = PRIORS
+    reg_param: float = param("regularisation r: (1 − r)·Σ_k + r·I takes the place of each covariance Σ_k", default=0.0, check=Range(low=0, high=1))  # fmt: skip
+    store_covariance: bool = STORE_COVARIANCE
+    tol: float = TOL
+    covariance: str = param("the form of the covariances: one a class, one for all, uncorrelated columns, or round", default="full", check=Choice(("full", "tied", "diagonal", "isotropic")))  # fmt: skip
+    unbiased: bool = UNBIASED
+    class_weight: Any = CLASS_WEIGHT
+    n_jobs: int | None = N_JOBS
+    layout = state_layout(groups="G")
+
+    @classmethod
+    def search_space(cls, kind: str, features: TableTraits) -> SearchSpace | None:
+        """Covariances ever further from I; no column the sum of others, which would make them singular."""
+        if kind != "classifier":
+            return None
+        return SearchSpace(
+            search=tuple({"reg_param": share} for share in (0.5, 0.1, 0.01, 0.0)),
+            categories="reference",
+            scaled=True,
+            unfit=too_wide(features),
+        )
+
+    @property
+    def _tied(self) -> bool:
+        return self.covariance == "tied"
+
+    @property
+    def rotations_(self) -> list[Floats]:
+        """The principal axes of each class, as columns, by falling variance: an array (d, r) a class."""
+        return [V for _, V in self._axes()]
+
+    @property
+    def scalings_(self) -> list[Floats]:
+        """The variance of each class along its principal axes: an array (r,) a class."""
+        return [v for v, _ in self._axes()]
+
+    def _axes(self) -> list[tuple[Floats, Floats]]:
+        self._check_fitted()
+        found = [np.linalg.eigh(C) for C in self.covariance_]
+        axes = [(lam[::-1], V[:, ::-1]) for lam, V in found]
+        return axes * (len(self.classes_) if self._tied else 1)
+
+
+class LinearDiscriminantAnalysis(NormalClassifier):
+    """Normal densities with one covariance for all classes; the boundary is linear. Shape: one fold.
+
+        log p(k | x) = log π_k + μ_kᵀ Σ⁻¹ x − ½ μ_kᵀ Σ⁻¹ μ_k + const
+
+    `covariance` is the form of the common covariance: 'tied' (any), 'diagonal' or 'isotropic'. `transform` projects on
+    the directions that part the classes best (Fisher, 1936). The solvers are scikit-learn's words and differ as there only
+    in how given `priors` count: 'svd' pools the classes' scatter by their rows, 'lsqr' and 'eigen' by the priors.
+
+    Certificate
+    -----------
+    Priors, means and covariances are the closed-form estimates of the rows; where a covariance is singular, which one, its rank
+    and what was added.
+
+    See Also
+    --------
+    QuadraticDiscriminantAnalysis : a covariance for each class.
+    LogisticRegression : a linear boundary without normal densities.
+
+    Examples
+    --------
+    >>> X = [[-1, -1], [-2, -1], [-3, -2], [1, 1], [2, 1], [3, 2]]
+    >>> model = LinearDiscriminantAnalysis().fit(X, [1, 1, 1, 2, 2, 2])
+    >>> model.predict([[-0.8, -1]]).tolist(), model.boundary().M.tolist()
+    ([1], [[0.0, 0.0], [0.0, 0.0]])
+    """
+
+    name = "lda"
+    solver: str = param(
+        "how given priors count in the common covariance: 'svd' weighs classes by their rows, the others by their priors",
+        default="svd",
+        kw_only=False,
+        check=Choice(("svd", "lsqr", "eigen")),
+    )
+    shrinkage: float | str | None = param("pull covariances towards a multiple of I; 'auto': by Ledoit and Wolf", default=None, kw_only=False, check=Range(low=0, high=1, words=(None, "auto")))  # fmt: skip
+    priors: Any = param("probabilities of the classes; None: their shares of the rows", default=None, kw_only=False, check=CLASS_PROBABILITIES)  # fmt: skip
+    n_components: int | None = param("directions that transform keeps; None: all", default=None, kw_only=False, check=Range(int, low=1, words=(None,)))  # fmt: skip
+    store_covariance: bool = param("accepted for scikit-learn's sake: covariance_ is always there", default=False, kw_only=False)  # fmt: skip
+    tol: float = param("eigenvalues of the correlations up to tol² count as zero", default=1e-4, kw_only=False, check=Range(low=0))  # fmt: skip
+    covariance: str = param("the form of the common covariance: any, uncorrelated columns, or round", default="tied", check=Choice(("tied", "diagonal", "isotropic")))  # fmt: skip
+    unbiased: bool = UNBIASED
+    class_weight: Any = CLASS_WEIGHT
+    n_jobs: int | None = N_JOBS
+    layout: ClassVar[Layout] = {
+        **state_layout(groups=1),
+        "scalings_": Tensor(("d", "r"), doc="the directions that part the classes best, one a column, for transform"),
+        "explained_variance_ratio_": Tensor(("q",), low=0, high=1 + 1e-9, doc="the share of the variance between classes along each direction"),
+    }  # fmt: skip
+
+    coef_: Floats = attribute("the weights of the linear scores: one row for two classes, else one a class; of shape (m, n_features)")  # fmt: skip
+    intercept_: Floats = attribute("the constant of each row of `coef_`, of shape (m,)")
+    xbar_: Floats = attribute("the mean of all rows, from which transform counts, of shape (n_features,)")
+    scalings_: Floats = attribute()
+    explained_variance_ratio_: Floats = attribute()
+
+    @classmethod
+    def search_space(cls, kind: str, features: TableTraits) -> SearchSpace | None:
+        """As it stands: no column may be the sum of others, which would make the covariance singular."""
+        if kind != "classifier":
+            return None
+        return SearchSpace(categories="reference", unfit=too_wide(features))
+
+    @property
+    def _tied(self) -> bool:
+        return True
+
+    @property
+    def _pools_rows(self) -> bool:
+        return self.solver == "svd"
+
+    def _covariances(self, state: ClassScatter, n: Floats) -> Floats:
+        C: Floats = super()._covariances(state, n)[0]
+        return C
+
+    def _finish(self, state: ClassScatter) -> None:
+        super()._finish(state)
+        self._find_directions()
+
+    def _derive(self) -> None:
+        super()._derive()
+        self.xbar_ = self._center
+        coef, intercept = self._weights.T, self._constant - self._center @ self._weights
+        if len(coef) == 2:
+            coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+        self.coef_, self.intercept_ = coef, intercept
+
+    def _find_directions(self) -> None:
+        """The axes of the class means in whitened space, weighted by √π_k, by falling spread."""
+        most = min(len(self.classes_) - 1, self.n_features_in_)
+        if self.n_components is not None and self.n_components > most:
+            raise ParameterError(
+                f"n_components={self.n_components} cannot be larger than min(n_features, n_classes - 1) = {most}."
+            )
+        A = self.whiten_[0]
+        between = np.sqrt(self.priors_)[:, None] * ((self.means_ - self.xbar_) @ A.T)
+        _, s, Vt = np.linalg.svd(between, full_matrices=False)
+        total = float((s * s).sum())
+        kept = self.n_components or most
+        self.explained_variance_ratio_ = (s * s / total if total > 0 else np.zeros_like(s))[:kept]
+        rank = int((s > self.tol * s[0]).sum())
+        self.scalings_ = np.ascontiguousarray(A.T @ Vt[:rank].T)
+
+    def transform(self, X: Any) -> Array:
+        """The rows along the directions that part the classes best: (X − xbar_) @ scalings_."""
+        return self._answer(X, self._transform_block)
+
+    def _transform_block(self, block: Block) -> Array:
+        with np.errstate(over="ignore", invalid="ignore"):
+            projected: Array = (block.X - self.xbar_) @ self.scalings_[:, : self._n_features_out]
+        if not np.isfinite(projected).all():
+            refuse_non_finite(block.X, block.start, self._column_names())
+        return projected
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """Fit, then transform the same rows."""
+        return self.fit(X, y, sample_weight).transform(X)
+
+    @property
+    def _n_features_out(self) -> int:
+        return min(int(self.scalings_.shape[1]), len(self.explained_variance_ratio_))
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """The names of the columns of `transform`, as scikit-learn makes them."""
+        self._check_fitted()
+        prefix = type(self).__name__.lower()
+        return np.array([f"{prefix}{i}" for i in range(self._n_features_out)], dtype=object)
+
+
+__all__ = ["LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"]

@@ -1,0 +1,1 @@
+"""Approximate kernel features: transformers, and linear models in them."""

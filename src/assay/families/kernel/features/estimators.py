@@ -1,0 +1,387 @@
+"""What a comparison tries of kernel features: the rbf kernel at landmarks, with ever weaker penalties.
+
+A pass over n rows mapped to m features costs about n·m·(m + d + 50) operations, 10 s a fit for a million rows and m = 100.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from assay.engines import Block, Engine, Rows, engine_for
+from assay.engines.blas import one_thread_blas
+from assay.errors import DataError, not_fitted
+from assay.estimator.available_if import AvailableIf
+from assay.estimator.base import BaseEstimator
+from assay.estimator.classifier import BayesClassifier
+from assay.estimator.docstrings import attribute
+from assay.estimator.layout import Layout
+from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Range, check_params, param
+from assay.estimator.regressor import Regressor
+from assay.estimator.search_space import SearchSpace, TableTraits
+from assay.families.kernel.features.fit import KernelFeaturesModel, brought_near, layout_with
+from assay.families.kernel.features.maps import (
+    COEF0,
+    DEGREE,
+    GAMMA,
+    KERNEL,
+    KERNEL_NAMES,
+    N_COMPONENTS,
+    SEED,
+    SHIFT_INVARIANT,
+    KernelMap,
+    MapError,
+    MapSpec,
+    learn,
+    mapped_rows,
+)
+from assay.families.least_squares.estimators import Ridge
+from assay.families.linear.fit import LinearClassifier
+from assay.families.linear.linear_svc import LinearSVC
+from assay.families.linear.logistic import LogisticRegression
+from assay.inputs import as_rows, check_features
+from assay.inputs.labels import Labels
+from assay.numerics import Array, Floats
+
+FEW, MANY = (
+    2_000,
+    20_000,
+)  # rows between which more landmarks are tried as well: of fewer rows 100 are a good part, of more they cost
+LONG = 200_000  # rows from which one setting must do: with so many, settings hardly differ
+MOST_ROWS = 3_000_000  # beyond, fits take minutes
+WORDS = "words become many sparse columns, in which the kernel of any two rows is nearly 0"
+TOO_LONG = "so many rows would be mapped to features for minutes"
+
+
+def unfit(features: TableTraits) -> str | None:
+    """Why a table cannot be used, or None."""
+    if features.text:
+        return WORDS
+    return TOO_LONG if features.rows > MOST_ROWS else None
+
+
+def _settings(rows: int) -> list[tuple[int, float]]:
+    """(landmarks, power of ten of one over the penalty), from simple to complex."""
+    if rows > LONG:
+        return [(100, 1.0)]
+    more = [(300, 1.0)] if FEW <= rows <= MANY else []
+    return [(100, 0.0), (100, 1.0), (100, 2.0), *more]
+
+
+def classifier_search_space(features: TableTraits) -> SearchSpace:
+    """C from strong penalties to weak ones."""
+    search = tuple({"n_components": m, "C": 10.0**power} for m, power in _settings(features.rows))
+    return SearchSpace(search=search, scaled=True, rough={"tol": 1e-3}, unfit=unfit(features))
+
+
+def regressor_search_space(features: TableTraits) -> SearchSpace:
+    """alpha from strong penalties to weak ones."""
+    search = tuple({"n_components": m, "alpha": 10.0**-power} for m, power in _settings(features.rows))
+    return SearchSpace(search=search, scaled=True, unfit=unfit(features))
+
+
+# Kernel classification for tables of any length: a linear classifier in approximate kernel features.
+
+WHY = "only loss='logistic' has probabilities"
+
+
+def _is_logistic(model: Any) -> bool:
+    return bool(getattr(model, "_fitted_with", {}).get("loss", model.loss) == "logistic")
+
+
+class KernelFeaturesClassifier(KernelFeaturesModel, BayesClassifier):
+    """Logistic regression or a linear SVM in features φ with φ(x)·φ(z) ≈ K(x, z). Shape: repeated fold.
+
+        min_{w, b}  ½‖w‖² + C Σ_i c_i ℓ(t_i (w·φ(x_i) + b)),      ℓ(m) = log(1 + e^−m),  max(0, 1 − m)  or  max(0, 1 − m)²
+
+    What a kernel machine would do, at the price of a linear model: rows may be streamed or lie on a cluster. `loss="logistic"` has
+    probabilities; "hinge" and "squared_hinge" are support vector machines. `approximation_error_` says how far φ(x)·φ(z) is from K.
+
+    Certificate
+    -----------
+    The objective in the features is at most a share of tol above the least value there is, by a dual bound; how far φ(x)·φ(z) is
+    from K(x, z) on pairs of rows (estimate).
+
+    See Also
+    --------
+    SVC : the kernel itself, for tables of some ten thousand rows.
+    Nystroem : the features of landmarks alone.
+    RandomFourier : the features of random waves alone.
+
+    Examples
+    --------
+    >>> X, y = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], [0, 0, 1, 1]
+    >>> KernelFeaturesClassifier(gamma=1.0, C=10.0).fit(X, y).predict(X)
+    array([0, 0, 1, 1])
+    """
+
+    name = "kernel-features"
+    step_word = "iteration"
+    layout: ClassVar[Layout] = layout_with(LogisticRegression, LinearSVC)
+    features: str = param("how kernels become features: kernels at landmarks, or random waves", default="nystroem", kw_only=False, check=Choice(("nystroem", "fourier")))  # fmt: skip
+    kernel: str = KERNEL
+    gamma: float | str = GAMMA
+    degree: int = DEGREE
+    coef0: float = COEF0
+    n_components: int = N_COMPONENTS
+    loss: str = param("what a row costs by its score; only 'logistic' has probabilities", default="logistic", check=Choice(("logistic", "hinge", "squared_hinge")))  # fmt: skip
+    C: float = param("cost of a row; one over the strength of the penalty", default=1.0, check=Range(low=0, open_low=True, high=math.inf, open_high=True))  # fmt: skip
+    tol: float = param("relative duality gap at which the fit is done", default=1e-6, check=Range(low=0))
+    random_state: int = SEED
+    class_weight: Any = CLASS_WEIGHT
+    n_jobs: int | None = N_JOBS
+
+    intercept_: Floats = attribute()
+
+    @classmethod
+    def search_space(cls, kind: str, features: TableTraits) -> SearchSpace | None:
+        """The rbf kernel with ever weaker penalties."""
+        return classifier_search_space(features) if kind == "classifier" else None
+
+    def _linear(self) -> LinearClassifier:
+        shared = {"C": self.C, "tol": self.tol, "class_weight": self.class_weight, "n_jobs": self.n_jobs}
+        return LogisticRegression(**shared) if self.loss == "logistic" else LinearSVC(loss=self.loss, **shared)
+
+    def _labels(self, engine: Engine, rows: Rows, classes: Any) -> Labels | None:
+        return self._classes_of(engine, rows, True, classes)
+
+    # --- answering --------------------------------------------------------------------------------------------------
+
+    def _checked_scores(self, block: Block) -> Floats:
+        self._refuse_non_finite(block)
+        return super()._checked_scores(block)
+
+    def _scores(self, X: Array) -> Floats:
+        Z = self._map.scores(X, self.feature_coef_, self.intercept_)
+        return np.concatenate([np.zeros_like(Z), Z], axis=1) if Z.shape[1] == 1 else Z
+
+    def decision_function(self, X: Any) -> Floats:
+        """w·φ(x) + b: (n,) for two classes (positive: the greater class), (n, K) for more."""
+        return self._answer(X, self._decision_block)
+
+    def _decision_block(self, block: Block) -> Array:
+        Z = self._checked_scores(block)
+        return Z[:, 1] - Z[:, 0] if len(self.classes_) == 2 else Z
+
+    predict_proba: ClassVar[Any] = AvailableIf(BayesClassifier.predict_proba, _is_logistic, WHY)
+    predict_log_proba: ClassVar[Any] = AvailableIf(BayesClassifier.predict_log_proba, _is_logistic, WHY)
+    predict_proba_blocks: ClassVar[Any] = AvailableIf(BayesClassifier.predict_proba_blocks, _is_logistic, WHY)
+    predict_both_blocks: ClassVar[Any] = AvailableIf(BayesClassifier.predict_both_blocks, _is_logistic, WHY)
+
+
+# Kernel regression for tables of any length: ridge regression in approximate kernel features.
+
+
+class KernelFeaturesRegressor(KernelFeaturesModel, Regressor):
+    """Ridge regression in features φ with φ(x)·φ(z) ≈ K(x, z). Shape: one fold, after one for the map.
+
+        min_{w, b}  Σ_k (y_k − b − w·φ(x_k))² + alpha·‖w‖²
+
+    What kernel ridge regression would do, at the price of a linear model. `approximation_error_` says how far φ(x)·φ(z) is from K.
+
+    Certificate
+    -----------
+    The normal equations in the features hold to rounding; rank, condition number and σ² are as stated; how far φ(x)·φ(z) is from
+    K(x, z) on pairs of rows (estimate).
+
+    See Also
+    --------
+    SVR : the kernel itself, with a tube in which errors cost nothing.
+    Ridge : the same for the columns as they are.
+
+    Examples
+    --------
+    >>> X = [[0.0], [1.0], [2.0], [3.0]]
+    >>> KernelFeaturesRegressor(gamma=1.0, alpha=1e-6).fit(X, [0.0, 1.0, 0.0, 1.0]).predict(X).round(3)
+    array([0., 1., 0., 1.])
+    """
+
+    name = "features-regressor"
+    step_word = "block"
+    layout: ClassVar[Layout] = layout_with(Ridge)
+    features: str = param("how kernels become features: kernels at landmarks, or random waves", default="nystroem", kw_only=False, check=Choice(("nystroem", "fourier")))  # fmt: skip
+    kernel: str = KERNEL
+    gamma: float | str = GAMMA
+    degree: int = DEGREE
+    coef0: float = COEF0
+    n_components: int = N_COMPONENTS
+    alpha: float = param("strength of the penalty on the length of the weights", default=1.0, check=Range(low=0, open_low=True, high=math.inf, open_high=True))  # fmt: skip
+    random_state: int = SEED
+    n_jobs: int | None = N_JOBS
+
+    intercept_: float = attribute()
+
+    @classmethod
+    def search_space(cls, kind: str, features: TableTraits) -> SearchSpace | None:
+        """The rbf kernel with ever weaker penalties."""
+        return regressor_search_space(features) if kind == "regressor" else None
+
+    def _linear(self) -> Ridge:
+        return Ridge(alpha=self.alpha, n_jobs=self.n_jobs)
+
+    def _predict_block(self, block: Block) -> Array:
+        self._refuse_non_finite(block)
+        return super()._predict_block(block)
+
+    def _values(self, X: Array) -> Floats:
+        return self._map.scores(X, self.feature_coef_[None, :], np.array([self.intercept_], dtype=np.float64))[:, 0]
+
+
+# Approximate kernel features alone, to be put before any linear model. Shape: one fold.
+#
+# Rows of a file or a cluster are mapped where they are read, so that what is fitted on them runs there too.
+
+
+class KernelTransformer(BaseEstimator):
+    """What both transformers share. Subclasses say which features they make."""
+
+    _kind = "transformer"
+    _features: ClassVar[str]
+
+    n_jobs: int | None = attribute()
+    random_state: int = attribute()
+    n_features_in_: int = attribute("the number of columns of the rows of the fit")
+    feature_names_in_: Array = attribute("the names of the columns, where the rows of the fit had names; of shape (n_features,)")  # fmt: skip
+    gamma_: float = attribute("the γ of the kernel that was used")
+    approximation_error_: MapError = attribute("how far φ(x)·φ(z) is from K(x, z): `rms`, `max`, `trace`, and the `rows` whose pairs were compared")  # fmt: skip
+    _map: KernelMap = attribute()
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn the map from rows X (or `assay.rows`); y is ignored, and of a weight only whether it is zero and what it adds to γ."""
+        check_params(self)
+        self._learn(as_rows(X, None, sample_weight))
+        return self
+
+    def _learn(self, rows: Rows) -> None:
+        if rows.categories is not None:
+            raise DataError(
+                f"{type(self).__name__} takes numbers, and some columns hold text: leave them out or encode them as numbers."
+            )
+        map_spec = MapSpec.of(self, self._features)
+        engine = engine_for(rows, self.n_jobs)
+        with one_thread_blas():
+            learnt = learn(engine, engine.open(rows), map_spec)
+        for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("__")]:
+            delattr(self, name)
+        self.n_features_in_, self._map = rows.n_columns, learnt.map
+        if rows.names is not None:
+            self.feature_names_in_ = np.array(rows.names, dtype=object)
+        self.gamma_, self.approximation_error_ = float(learnt.map.kernel.gamma), learnt.error
+        for name, part in learnt.map.parts().items():
+            setattr(self, f"{name}_", part)
+
+    def transform(self, X: Any) -> Any:
+        """φ(x) of each row: an array (n, m); of `assay.rows` again rows, mapped as they are read."""
+        if not hasattr(self, "n_features_in_"):
+            raise not_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        rows = as_rows(X).fitted_to(None if names is None else tuple(names), None)
+        check_features(self, rows)
+        mapped = mapped_rows(rows, self._map, tuple(self.get_feature_names_out()))
+        if isinstance(X, Rows):
+            return mapped
+        engine = engine_for(rows, self.n_jobs)
+        with one_thread_blas():
+            near = brought_near(engine, mapped, most=None).in_memory()
+        if not len(near.X):
+            raise DataError("Found array with 0 sample(s) while a minimum of 1 is required.")
+        return near.X
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """`fit`, then `transform` of the same rows."""
+        return self.fit(X, y, sample_weight).transform(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """ "nystroem0", "nystroem1", …; `input_features` must be the columns of the fit, where given."""
+        if not hasattr(self, "n_features_in_"):
+            raise not_fitted(self)
+        fitted = getattr(self, "feature_names_in_", None)
+        if input_features is not None:
+            given = list(input_features)
+            if len(given) != self.n_features_in_:
+                raise DataError(
+                    f"input_features should have length equal to number of features ({self.n_features_in_}), got {len(given)}."
+                )
+            if fitted is not None and given != list(fitted):
+                raise DataError(
+                    "input_features is not equal to feature_names_in_: give the names of the columns of the fit."
+                )
+        prefix = type(self).__name__.lower()
+        return np.array([f"{prefix}{k}" for k in range(self._map.width)], dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.estimator_type, tags.target_tags.required = None, False
+        return tags
+
+
+class Nystroem(KernelTransformer):
+    """Kernels at landmarks: φ(x) = K(x, L) K(L, L)^{−1/2} but for a rotation, exact on the landmarks L (Williams and Seeger 2001).
+
+    The landmarks are distinct rows of the fit, drawn by a hash of their contents. The features come in falling order of spread.
+    `approximation_error_`: root mean square and greatest |K(x, z) − φ(x)·φ(z)| over pairs of other rows, and the mean of
+    K(x, x) − |φ(x)|², which is never negative.
+
+    Certificate
+    -----------
+    None: `approximation_error_` says how far φ(x)·φ(z) is from K(x, z) on pairs of rows.
+
+    See Also
+    --------
+    RandomFourier : random waves instead of landmarks.
+    KernelFeaturesClassifier : features and a linear classifier in one.
+
+    Examples
+    --------
+    >>> F = Nystroem(gamma=1.0, n_components=3).fit_transform([[0.0], [1.0], [2.0]])
+    >>> (F @ F.T).round(4).tolist()
+    [[1.0, 0.3679, 0.0183], [0.3679, 1.0, 0.3679], [0.0183, 0.3679, 1.0]]
+    """
+
+    _features = "nystroem"
+    kernel: str = param("the kernel K(x, z): exp(−γ‖x − z‖²), exp(−γ‖x − z‖₁), (γ x·z + coef0)^degree, x·z or 1 + x·z", default="rbf", kw_only=False, check=Choice(KERNEL_NAMES))  # fmt: skip
+    gamma: float | str = GAMMA
+    degree: int = DEGREE
+    coef0: float = COEF0
+    n_components: int = N_COMPONENTS
+    random_state: int = SEED
+    n_jobs: int | None = N_JOBS
+
+    landmarks_: Floats = attribute("the l rows of the fit at which kernels are evaluated, of shape (l, n_features)")
+    map_: Floats = attribute("the matrix that turns kernels at the landmarks into features, of shape (l, n_components)")
+
+
+class RandomFourier(KernelTransformer):
+    """Random waves: φ(x)·φ(z) is the mean of cos ω·(x − z) over drawn frequencies ω, whose expectation is K(x, z) (Rahimi and Recht 2007).
+
+    Frequencies of the rbf kernel are normal, those of the Laplacian kernel Cauchy. The error falls with one over the root of n_components,
+    whatever the rows are.
+
+    Certificate
+    -----------
+    None: `approximation_error_` says how far φ(x)·φ(z) is from K(x, z) on pairs of rows.
+
+    See Also
+    --------
+    Nystroem : landmarks instead of random waves.
+    KernelFeaturesClassifier : features and a linear classifier in one.
+
+    Examples
+    --------
+    >>> F = RandomFourier(gamma=0.5, n_components=4000).fit_transform([[0.0], [1.0]])
+    >>> float(round(F[0] @ F[0], 6)), bool(abs(F[0] @ F[1] - 0.6065) < 0.05)
+    (1.0, True)
+    """
+
+    _features = "fourier"
+    kernel: str = param("the kernel K(x, z): exp(−γ‖x − z‖²) or exp(−γ‖x − z‖₁)", default="rbf", check=Choice(SHIFT_INVARIANT))  # fmt: skip
+    gamma: float | str = GAMMA
+    n_components: int = N_COMPONENTS
+    random_state: int = SEED
+    n_jobs: int | None = N_JOBS
+
+    frequencies_: Floats = attribute("the frequency ω of each wave, of shape (n_features, n_components)")
+    offset_: Floats = attribute("the phase of each wave, of shape (n_components,)")
+    centre_: Floats = attribute("the point from which rows are counted, which the kernel does not notice but digits do; of shape (n_features,)")  # fmt: skip

@@ -1,0 +1,260 @@
+"""What a kernel function is, in NumPy and float64: the definition that everything faster must agree with.
+
+linear        x·z                          rbf           exp(−γ ‖x − z‖₂²)
+affine        1 + x·z                      laplacian     exp(−γ ‖x − z‖₁)
+poly          (γ x·z + coef0)^degree       sigmoid       tanh(γ x·z + coef0), not positive semidefinite in general
+precomputed   the rows *are* the values K(x, x_i) for the rows x_i of the fit
+own           a function of yours: f(X, Z) → (n, m)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from assay.errors import DataError, ParameterError
+from assay.numerics import Array, Floats
+
+KERNELS = ("linear", "affine", "poly", "rbf", "laplacian", "sigmoid", "precomputed")
+AT_A_TIME = 1 << 22  # numbers of one step of the Laplacian kernel
+
+Own = Callable[[Floats, Floats], Any]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel function with its numbers. `centre` (d,): rows are counted from there, which rbf and laplacian do not notice but their digits do."""
+
+    name: str
+    gamma: float = 1.0
+    degree: float = 3.0
+    coef0: float = 0.0
+    own: Own | None = None
+    centre: Floats | None = None
+
+    @property
+    def normed(self) -> bool:
+        """Whether K(x, x) = 1 for every row."""
+        return self.name in ("rbf", "laplacian")
+
+    def block(self, X: Array, Z: Array) -> Floats:
+        """K(x_i, z_j) for all rows x_i and z_j: (n, m). Of "precomputed" X are values already, and Z are row numbers of the fit."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            K = self._block(X, Z)
+        if not np.isfinite(K).all():
+            self._refuse(K)
+        return K
+
+    def _block(self, X: Array, Z: Array) -> Floats:
+        if self.name == "precomputed":
+            given: Floats = np.asarray(X, dtype=np.float64)[:, np.asarray(Z, dtype=np.int64)]
+            return given
+        X, Z = np.asarray(X, dtype=np.float64), np.asarray(Z, dtype=np.float64)
+        if self.own is not None:
+            return self._of_own(X, Z)
+        if self.name == "laplacian":
+            return np.exp(-self.gamma * _city_block(X, Z))
+        if self.name == "rbf":
+            if self.centre is not None:
+                X, Z = X - self.centre, Z - self.centre
+            far = np.einsum("ij,ij->i", X, X)[:, None] + np.einsum("ij,ij->i", Z, Z)[None, :] - 2.0 * (X @ Z.T)
+            near: Floats = np.exp(-self.gamma * np.maximum(far, 0.0))
+            return near
+        return self._of_product(X @ Z.T)
+
+    def _of_product(self, P: Floats) -> Floats:
+        if self.name == "affine":
+            return 1.0 + P
+        if self.name == "poly":
+            powers: Floats = np.power(self.gamma * P + self.coef0, self.degree)
+            return powers
+        if self.name == "sigmoid":
+            return np.tanh(self.gamma * P + self.coef0)
+        return P
+
+    def _of_own(self, X: Floats, Z: Floats) -> Floats:
+        assert self.own is not None
+        K = np.asarray(self.own(X, Z), dtype=np.float64)
+        if K.shape != (len(X), len(Z)):
+            raise DataError(
+                f"The kernel function returned an array of shape {K.shape} for {len(X)} and {len(Z)} rows: it must return one value a "
+                f"pair, shape ({len(X)}, {len(Z)})."
+            )
+        return K
+
+    def diagonal(self, X: Array) -> Floats:
+        """K(x_i, x_i) of every row; of "precomputed" X is the square matrix of the fit."""
+        if self.normed:
+            return np.ones(len(X))
+        if self.name == "precomputed":
+            return np.asarray(X, dtype=np.float64).diagonal().copy()
+        X = np.asarray(X, dtype=np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.own is not None:
+                some = [self._of_own(X[i : i + 64], X[i : i + 64]).diagonal() for i in range(0, len(X), 64)]
+                found: Floats = np.concatenate([np.empty(0), *some])
+            else:
+                found = self._of_product(np.einsum("ij,ij->i", X, X))
+        if not np.isfinite(found).all():
+            self._refuse(found)
+        return found
+
+    def _refuse(self, K: Floats) -> None:
+        if self.own is not None:
+            raise DataError(
+                "The kernel function returned NaN or infinity: it must return a finite number for every pair of rows."
+            )
+        if self.name == "poly" and np.isnan(K).any() and self.degree != int(self.degree):
+            raise DataError(
+                f"A negative number to the power degree={self.degree:g} is no real number: use a whole degree, or a coef0 large enough."
+            )
+        if self.name == "precomputed":
+            raise DataError("The precomputed kernel holds NaN or infinity: every value must be a finite number.")
+        raise DataError(
+            f"Values of the {self.name} kernel overflow float64: divide the columns by a constant (or standardise them), or lower gamma."
+        )
+
+    def words(self) -> str:
+        """The formula with its numbers.
+
+        >>> Kernel("rbf", gamma=0.5).words()
+        'exp(-0.5 |x - z|^2)'
+        """
+        g, c = f"{self.gamma:.6g}", f"{self.coef0:.6g}"
+        return {
+            "linear": "x.z",
+            "affine": "1 + x.z",
+            "poly": f"({g} x.z + {c})^{self.degree:g}",
+            "rbf": f"exp(-{g} |x - z|^2)",
+            "laplacian": f"exp(-{g} |x - z|_1)",
+            "sigmoid": f"tanh({g} x.z + {c})",
+            "precomputed": "the given matrix",
+        }.get(self.name, "a function of the user")
+
+
+def _city_block(X: Floats, Z: Floats) -> Floats:
+    far = np.empty((len(X), len(Z)))
+    step = max(1, AT_A_TIME // max(1, Z.size))
+    for i in range(0, len(X), step):
+        far[i : i + step] = np.abs(X[i : i + step, None, :] - Z[None, :, :]).sum(axis=2)
+    return far
+
+
+# From a user's words to a kernel function: which γ "scale", "auto" and "median" are, and whether a given matrix or function is a kernel.
+
+SAMPLE = 1000  # rows whose pairs the median is taken of
+TRIED = 200  # rows on which a function of the user's is tried
+SYMMETRIC = 1e-8  # of the greatest entry: more asymmetry than that is no rounding
+NEGATIVE = 1e-8  # of the greatest eigenvalue: less than −that is no rounding
+ROWS_AT_A_TIME = 2048  # rows of a matrix compared with their columns at a time
+
+
+def resolve(kernel: Any, gamma: Any, degree: float, coef0: float, X: Array, w: Floats | None = None) -> Kernel:
+    """The kernel function that the parameters mean for the rows X (n, d) with weights w. γ counts a row of weight 2 as two rows.
+
+    gamma: a number > 0, "scale" (1 / (d · variance of all entries)), "auto" (1 / d), "median" (rbf: 1 / (2 m²), laplacian: 1 / m,
+    with m the median distance between different rows; of at most 1000 rows, evenly drawn).
+    """
+    if callable(kernel):
+        return Kernel("own", own=kernel)
+    if kernel not in KERNELS:
+        raise ParameterError(f"kernel={kernel!r} is not known: use one of {', '.join(KERNELS)}, or a function f(X, Z).")
+    if kernel in ("linear", "affine", "precomputed"):
+        return Kernel(kernel)
+    there = X if w is None else X[w > 0]
+    v = None if w is None else w[w > 0]
+    number = _gamma(gamma, kernel, there, v)
+    centre = None
+    if kernel in ("rbf", "laplacian"):  # rows far from 0 would lose the digits in which they differ
+        centre = np.average(there, axis=0, weights=v)
+        centre = centre if np.isfinite(centre).all() else None
+    return Kernel(kernel, number, float(degree), float(coef0), centre=centre)
+
+
+def _gamma(gamma: Any, kernel: str, X: Array, w: Floats | None) -> float:
+    d = max(1, int(X.shape[1]))
+    if gamma == "auto":
+        return 1.0 / d
+    if gamma == "scale":
+        return _from_spread(X, w, d)
+    if gamma == "median":
+        return _from_median(kernel, X, w, d)
+    if not (isinstance(gamma, int | float | np.number) and not isinstance(gamma, bool) and 0 < gamma < math.inf):
+        raise ParameterError(f"gamma={gamma!r} is not possible: give a number > 0, 'scale', 'auto' or 'median'.")
+    return float(gamma)
+
+
+def _from_spread(X: Array, w: Floats | None, d: int) -> float:
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = np.average(X, axis=0, weights=w).mean()
+        variance = float(np.average((np.asarray(X, dtype=np.float64) - mean) ** 2, axis=0, weights=w).mean())
+    if not math.isfinite(variance):
+        raise DataError(
+            "The variance of the columns overflows float64: divide the columns by a constant (or standardise them)."
+        )
+    found: float = 1.0 / (d * variance) if variance > 0 else 1.0
+    return found if math.isfinite(found) else 1.0
+
+
+def _from_median(kernel: str, X: Array, w: Floats | None, d: int) -> float:
+    pick = np.unique(np.linspace(0, len(X) - 1, SAMPLE).astype(np.int64)) if len(X) > SAMPLE else np.arange(len(X))
+    Z = np.asarray(X[pick], dtype=np.float64)
+    v = np.ones(len(Z)) if w is None else w[pick]
+    i, j = np.triu_indices(len(Z), 1)
+    far = np.empty(len(i))
+    for first in range(0, len(i), 1 << 17):
+        part = slice(first, first + (1 << 17))
+        gap = np.abs(Z[i[part]] - Z[j[part]])
+        far[part] = gap.sum(axis=1) if kernel == "laplacian" else np.sqrt((gap * gap).sum(axis=1))
+    apart = (far > 0) & np.isfinite(far)
+    if not apart.any():
+        return 1.0 / d
+    far, mass = far[apart], (v[i] * v[j])[apart]
+    order = np.argsort(far, kind="stable")
+    up = np.cumsum(mass[order])
+    median = float(far[order][np.searchsorted(up, 0.5 * up[-1])])
+    found = 1.0 / median if kernel == "laplacian" else 1.0 / (2.0 * median * median)
+    return found if 0 < found < math.inf else 1.0 / d
+
+
+def check_precomputed(K: Array) -> None:
+    """Raise unless K is the square symmetric matrix of a fit."""
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise DataError(
+            f"A precomputed kernel must be the square matrix K(x_i, x_j) of the rows of the fit, and this one has shape {K.shape}."
+        )
+    if not np.isfinite(K).all():
+        raise DataError("The precomputed kernel holds NaN or infinity: every value must be a finite number.")
+    top = float(np.abs(K).max(initial=0.0))
+    for i in range(0, len(K), ROWS_AT_A_TIME):
+        off = np.abs(K[i : i + ROWS_AT_A_TIME] - K[:, i : i + ROWS_AT_A_TIME].T)
+        if off.max(initial=0.0) > SYMMETRIC * top:
+            row, column = np.unravel_index(int(off.argmax()), off.shape)
+            a, b = K[i + row, column], K[column, i + row]
+            raise DataError(
+                f"The precomputed kernel is not symmetric: K[{i + row}, {column}] = {a:g}, K[{column}, {i + row}] = {b:g}. "
+                "Give (K + K.T) / 2 if that is what you mean."
+            )
+
+
+def check_own_kernel(kernel: Kernel, X: Array) -> None:
+    """Raise unless a user's function is symmetric and, on some rows, positive semidefinite."""
+    pick = np.unique(np.linspace(0, len(X) - 1, TRIED).astype(np.int64))
+    K = kernel.block(X[pick], X[pick])
+    top = float(np.abs(K).max(initial=0.0))
+    off = np.abs(K - K.T)
+    if off.max(initial=0.0) > SYMMETRIC * top:
+        i, j = np.unravel_index(int(off.argmax()), off.shape)
+        raise DataError(
+            f"The kernel function is not symmetric: K(x, z) = {K[i, j]:g} but K(z, x) = {K[j, i]:g} for rows {pick[i]} and {pick[j]}."
+        )
+    least = float(np.linalg.eigvalsh(0.5 * (K + K.T))[0])
+    if least < -NEGATIVE * max(top, float(np.trace(K))):
+        raise DataError(
+            f"The kernel function is not positive semidefinite: on {len(pick)} of the rows its matrix has an eigenvalue of {least:.3g}. No "
+            "feature space has such products, and neither margin nor duality mean anything there."
+        )

@@ -1,0 +1,1 @@
+"""The kernel perceptron. Shape: ordered stream."""

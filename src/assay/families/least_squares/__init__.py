@@ -1,0 +1,1 @@
+"""Least squares: linear regression and ridge regression. Shape: one fold."""

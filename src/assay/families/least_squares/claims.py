@@ -1,0 +1,95 @@
+"""The certificate of a least-squares fit: normal equations, rank and condition, minimum norm, variance."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from assay.certify import Claim
+from assay.families.least_squares.fit import NormalSystem
+from assay.numerics import Floats
+
+TOLERANCE = 1e-9  # what the normal equations may be off by, besides rounding
+LOOSEST = 1e-2  # what a user may allow at most and still claim a minimum
+
+
+class LeastSquaresEvidence(NamedTuple):
+    """What a fit knows of itself; W is the inverse root of XᵀX + alpha·I, `cut` below which a direction is rounding."""
+
+    coef: Floats
+    intercept: float
+    inverse_root: Floats
+    condition: float
+    cut: float
+    sigma2: float
+    off: float
+    tolerance: float
+
+
+def claims_of(system: NormalSystem, e: LeastSquaresEvidence, *, shortest: bool) -> tuple[Claim, ...]:
+    """All claims of a fit; `shortest`: its solver finds the solution of minimum norm."""
+    witness = {
+        "coef": e.coef,
+        "intercept": np.array([e.intercept]),
+        "alpha": np.array([system.alpha]),
+        "fit_intercept": np.array([float(system.intercept)]),
+        "inverse_root": e.inverse_root,
+        "cut": np.array([e.cut]),
+    }
+    least = [_least_norm(e, witness)] if shortest and e.inverse_root.shape[1] < len(e.coef) else []
+    return (_stationary(system, e, witness), _rank(system, e, witness), *least, _variance(e, witness))
+
+
+def _stationary(system: NormalSystem, e: LeastSquaresEvidence, witness: dict[str, Any]) -> Claim:
+    penalty, length = (" - alpha*w", "sqrt(|x_j|^2 + alpha)") if system.alpha else ("", "|x_j|")
+    about = " about the means" if system.intercept else ""
+    bound = e.tolerance + system.rounding(e.coef, e.intercept)
+    return Claim(
+        name="normal equations",
+        statement=f"X'(y - b - Xw){penalty} = 0 to {e.tolerance:g} of {length}|y|{about}, and rounding: w, b are a minimum",
+        holds=bool(e.off <= bound and e.tolerance <= LOOSEST),
+        check="normal_equations",
+        value=float(e.off),
+        bound=float(bound),
+        witness={**witness, "tolerance": np.array([e.tolerance])},
+    )
+
+
+def _rank(system: NormalSystem, e: LeastSquaresEvidence, witness: dict[str, Any]) -> Claim:
+    d, r = e.inverse_root.shape
+    matrix = "X'X + alpha*I" if system.alpha else "X"
+    what = f"{matrix} has rank {r} of {d}, condition number {e.condition:.4g} with columns of length one"
+    if r < d:
+        what += f"; columns are constant or depend on each other (to {e.cut:.1g}): several w fit equally well"
+    return Claim(
+        name="rank and condition",
+        statement=what,
+        holds=True,
+        check="least_squares_rank",
+        value=float(e.condition),
+        kind="proof" if r == d else "warning",
+        witness={**witness, "rank": r},
+    )
+
+
+def _least_norm(e: LeastSquaresEvidence, witness: dict[str, Any]) -> Claim:
+    return Claim(
+        name="minimum norm",
+        statement="w lies in the span of the rows: no other solution of the normal equations is shorter",
+        holds=True,
+        check="minimum_norm",
+        value=float(np.linalg.norm(e.coef)),
+        witness=witness,
+    )
+
+
+def _variance(e: LeastSquaresEvidence, witness: dict[str, Any]) -> Claim:
+    return Claim(
+        name="sigma^2",
+        statement="the mean square of the residuals, the maximum-likelihood estimate of their variance",
+        holds=True,
+        check="residual_variance",
+        value=float(e.sigma2),
+        witness={**witness, "sigma2": np.array([e.sigma2])},
+    )

@@ -1,0 +1,1 @@
+"""Checks of linear models: objectives, bounds and likelihoods are summed again from the rows."""

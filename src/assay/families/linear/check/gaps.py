@@ -1,0 +1,400 @@
+"""Checks of duality gaps: objective and lower bound are summed again from the rows, by their definitions.
+
+    P = Σ c ℓ(z) + Ω(w),   D = −Σ c ℓ*(u) − Ω*(−Σ c u x) ≤ min P      for any u in the domain of ℓ*
+
+u is the slope of the loss at z (of the hinge: smoothed over `width`). Free intercepts are counted from the mean of the rows;
+the slopes need not add up to zero exactly: no minimum has an intercept beyond a bound that follows from P.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from assay.certify.claim import Claim, Verdict
+from assay.certify.registry import check
+from assay.certify.rows import Array, CheckedRows, CsrBlock, Floats, back, codes_of, sizes, times
+from assay.families.linear.check.terms import (
+    Strengths,
+    farthest_target,
+    intercept_cost,
+    least_margin,
+    loss_terms,
+    mean_score,
+    softmax_terms,
+)
+
+LOOSEST = 1e-1
+SAME = 1e-9  # what the objective may be off by, relatively
+SLACK = 1.001  # the bound is summed in another order than the solver's
+
+
+class Case(NamedTuple):
+    """One problem of a claim: its weights (…, d + 1), the class against the rest (None: softmax or regression), its width.
+
+    Of a hinge, `rows` have the multipliers `values`; every other row has its whole weight or none, as it lies inside the
+    margin or not. Without `rows`, multipliers are the slopes of a hinge smoothed over `width`.
+    """
+
+    w: Floats
+    positive: int | None
+    width: float
+    rows: Array | None = None
+    values: Array | None = None
+
+
+class RowMoments(NamedTuple):
+    """Weights (K,) and means (K, d) of the classes (regression: one), the mean and mean square of the columns about it."""
+
+    weight: Floats
+    means: Floats
+    centre: Floats
+    scale: Floats
+    target: float
+
+
+def blocks(claim: Claim, rows: CheckedRows) -> Iterator[tuple[Any, Array, Array]]:
+    """(X, codes or numbers, weights) of each block."""
+    return (block[:3] for block in numbered_blocks(claim, rows))
+
+
+def numbered_blocks(claim: Claim, rows: CheckedRows) -> Iterator[tuple[Any, Array, Array, int]]:
+    """The same with the number of the first row."""
+    w = claim.witness
+    factor = np.asarray(w["class_factor"], dtype=np.float64)
+    if not (np.isfinite(factor).all() and np.all(factor > 0)):
+        raise ValueError("the weights of the classes are not possible")
+    for block in rows.blocks():
+        if block.y is None:
+            raise ValueError("the rows have no target")
+        weight = np.ones(len(block.y)) if block.w is None else block.w
+        X = block.X if isinstance(block.X, CsrBlock) else block.X.astype(np.float64, copy=False)
+        if w["classes"] is None:
+            yield X, np.asarray(block.y, dtype=np.float64), weight, block.start
+            continue
+        codes = codes_of(block.y, w["classes"])
+        yield X, codes, weight * factor[codes], block.start
+
+
+def shape_of(claim: Claim, rows: CheckedRows, centred: bool) -> RowMoments:
+    """Two passes: the means, then the spread about them."""
+    K = 1 if claim.witness["classes"] is None else len(claim.witness["classes"])
+    d = rows.n_columns
+    weight, sums, target, squares = np.zeros(K), np.zeros((K, d)), 0.0, np.zeros(d)
+    for X, codes, c in blocks(claim, rows):
+        classes = np.zeros(len(codes), dtype=int) if claim.witness["classes"] is None else codes
+        weight += np.bincount(classes, c, minlength=K)
+        sums += back(X, np.where(classes[:, None] == np.arange(K), c[:, None], 0.0)).T
+        target += float(c @ codes) if claim.witness["classes"] is None else 0.0
+    n = float(weight.sum())
+    if not n > 0:
+        raise ValueError("there are no rows of positive weight")
+    if claim.witness["balanced"]:
+        raw = weight / np.asarray(claim.witness["class_factor"], dtype=np.float64)
+        if not np.allclose(weight, raw.sum() / K, rtol=1e-9):
+            raise ValueError("the weights of the classes do not balance these rows")
+    centre = sums.sum(axis=0) / n if centred else np.zeros(d)
+    for X, _, c in blocks(claim, rows):
+        if isinstance(X, CsrBlock):
+            squares += back(X.with_data(X.data**2), c) - 2 * centre * back(X, c) + c.sum() * centre**2
+        else:
+            squares += c @ (X - centre) ** 2
+    means = np.divide(sums, weight[:, None], out=np.zeros_like(sums), where=weight[:, None] > 0) - centre
+    scale = np.sqrt(np.maximum(squares, 0.0) / n)
+    return RowMoments(weight, means, centre, np.where(scale > 0, scale, 1.0), target / n)
+
+
+def cases(claim: Claim, d: int) -> list[Case]:
+    """The problems behind the coefficients."""
+    w = claim.witness
+    coef, b = np.asarray(w["coef"], dtype=np.float64), np.asarray(w["intercept"], dtype=np.float64)
+    width = np.asarray(w.get("width", np.ones(len(b))), dtype=np.float64)
+    K = 0 if w["classes"] is None else len(w["classes"])
+    softmax = w["loss"] == "softmax"
+    m = 1 if K in (0, 2) and not softmax else K
+    if coef.shape != (m, d) or b.shape != (m,) or width.shape != (m,):
+        raise ValueError(
+            f"coefficients {coef.shape}, intercepts {b.shape} and widths {width.shape} do not fit the rows"
+        )
+    if not (np.isfinite(coef).all() and np.isfinite(b).all()) or (not w["fit_intercept"] and b.any()):
+        raise ValueError("the coefficients are not possible")
+    W = np.column_stack([coef, b])
+    if softmax:
+        return [Case(W, None, 1.0)]
+    if K == 0:
+        return [Case(W[0], None, float(w["delta"]))]
+    return [Case(W[k], 1 if K == 2 else k, float(width[k]), *_support(claim, k)) for k in range(m)]
+
+
+def _support(claim: Claim, k: int) -> tuple[Array | None, Array | None]:
+    """The rows of problem k with a multiplier of their own."""
+    w = claim.witness
+    if "dual_rows" not in w or w["loss"] != "hinge":
+        return None, None
+    mine = np.asarray(w["dual_problem"]) == k
+    rows, values = np.asarray(w["dual_rows"])[mine], np.asarray(w["dual_values"], dtype=np.float64)[mine]
+    if rows.dtype.kind != "i" or np.any(np.diff(rows) <= 0) or not np.isfinite(values).all():
+        raise ValueError("the rows with multipliers are not possible")
+    return rows, values
+
+
+def strengths_of(claim: Claim, n: float) -> Strengths:
+    """The penalty on the weights and the intercept, of rows that weigh n."""
+    l1, l2, bias = (float(v) for v in np.asarray(claim.witness["strengths"], dtype=np.float64))
+    if not min(l1, l2, bias) >= 0:
+        raise ValueError("a penalty is not possible")
+    factor = n if claim.witness["per_weight"] else 1.0
+    return Strengths(l1 * factor, l2 * factor, bias)
+
+
+def free_intercept(claim: Claim) -> bool:
+    """Whether an intercept is fitted that has no penalty."""
+    return bool(claim.witness["fit_intercept"]) and not float(np.asarray(claim.witness["strengths"])[2])
+
+
+class LossSums(NamedTuple):
+    """Σcℓ, Σcℓ*(u), Σ c u (x − p) and Σ c u (the gradient (d + 1,) or (K, d + 1))."""
+
+    loss: float
+    conjugate: float
+    gradient: Floats
+
+
+def sums_of(claim: Claim, rows: CheckedRows, case: Case, centre: Floats) -> LossSums:
+    name = claim.witness["loss"]
+    loss = conjugate = 0.0
+    gradient = np.zeros_like(case.w)
+    for X, codes, c, start in numbered_blocks(claim, rows):
+        t = codes if case.positive is None else np.where(codes == case.positive, 1.0, -1.0)
+        z = times(X, case.w[..., :-1].T) + case.w[..., -1]
+        if case.rows is None or case.values is None:
+            value, u, star = softmax_terms(z, t) if name == "softmax" else _terms(name, z, t, case.width)
+            cu = (c * u.T).T
+            conjugate += float(c @ star)
+        else:
+            value, alpha = np.maximum(0.0, 1.0 - t * z), np.where(t * z < 1.0, c, 0.0)
+            here = (case.rows >= start) & (case.rows < start + len(t))
+            alpha[case.rows[here] - start] = case.values[here]
+            if np.any(alpha < 0) or np.any(alpha > c):
+                raise ValueError("a multiplier lies outside [0, weight of its row]")
+            cu = -t * alpha
+            conjugate -= float(alpha.sum())
+        loss += float(c @ value)
+        gradient[..., -1] += cu.sum(axis=0)
+        gradient[..., :-1] += back(X, cu).T
+    gradient[..., :-1] -= np.multiply.outer(gradient[..., -1], centre)
+    return LossSums(loss, conjugate, gradient)
+
+
+def _terms(name: str, z: Floats, t: Array, width: float) -> tuple[Floats, Floats, Floats]:
+    loss = loss_terms(name)
+    u = loss.slope(z, t, width)
+    return loss.value(z, t, width), u, loss.conjugate(u, t, width)
+
+
+def _softmax_cost(case: Case, shape: RowMoments, s: Strengths, value: float, gap: float, left: Floats) -> float:
+    """A row of class y loses at least z_k − z_y, hence b_k − b_y ≤ F/n_y + |x̄_y·(w_k − w_y)| at a minimum; the slopes of all
+    intercepts add up to zero, and Σ g_k b_k ≥ −½ Σ|g_k| · max(b_k − b_y)."""
+    w = case.w[:, :-1]
+
+    def far(fall: float) -> float:
+        return float(
+            max(
+                value / n + mean_score(s, value, fall, mean, w[k] - w[y], pair=2) if n > 0 else np.inf
+                for y, (n, mean) in enumerate(zip(shape.weight, shape.means))
+                for k in range(len(w))
+            )
+        )
+
+    return intercept_cost(float(np.abs(left - left.mean()).sum()) / 2, gap, value, far)
+
+
+def _intercept_cost(
+    claim: Claim, case: Case, shape: RowMoments, s: Strengths, value: float, gap: float, left: Floats
+) -> float:
+    """What the slope `left` in free intercepts costs the bound at most; `gap` is what the bound lacks without that.
+
+    The rows of a side, of weight n, lose F/n on average at most: that bounds their mean score x̄·w + b, hence b.
+    """
+    name, w = claim.witness["loss"], case.w[..., :-1]
+    if name == "softmax":
+        return _softmax_cost(case, shape, s, value, gap, left)
+    if case.positive is None:
+        off = abs(shape.target) + farthest_target(name, value / float(shape.weight.sum()), case.width)
+        mean = shape.means[0]
+        return intercept_cost(abs(float(left)), gap, value, lambda fall: off + mean_score(s, value, fall, mean, w))
+    inside = np.arange(len(shape.weight)) == case.positive
+    sides = []
+    for mine in (inside, ~inside):
+        n = float(shape.weight[mine].sum())
+        if not n > 0:  # nothing holds the intercept
+            return np.inf if left else 0.0
+        sides.append((max(0.0, -least_margin(name, value / n)), shape.weight[mine] @ shape.means[mine] / n))
+
+    def far(fall: float) -> float:
+        return max(margin + mean_score(s, value, fall, mean, w) for margin, mean in sides)
+
+    return intercept_cost(abs(float(left)), gap, value, far)
+
+
+@check("duality_gap")
+def check_duality_gap(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
+    """Sum objective and lower bound again; the relative gap of each problem must be at most the stated tolerance."""
+    tolerance = float(claim.witness["tolerance"])
+    free = free_intercept(claim)
+    shape = shape_of(claim, rows, free)
+    penalty = strengths_of(claim, float(shape.weight.sum()))
+    if penalty.l1 == 0 == penalty.l2:
+        return Verdict(claim.name, False, "weights without a penalty have no such bound", kind=claim.kind)
+    worst, totals = 0.0, []
+    for case in cases(claim, rows.n_columns):
+        s = sums_of(claim, rows, case, shape.centre)
+        value = s.loss + penalty.value(case.w)
+        rho = penalty.into_domain(s.gradient)
+        g = s.gradient.copy()
+        if not claim.witness["fit_intercept"]:
+            g[..., -1] = 0.0
+        bound = -rho * s.conjugate - penalty.conjugate(rho * g)
+        if free:
+            bound -= _intercept_cost(claim, case, shape, penalty, value, value - bound, rho * g[..., -1])
+        worst = float(np.maximum(worst, (value - bound) / value if value > 0 else 0.0))  # NaN stays, and is refused
+        totals.append(value)
+    return _verdict(claim, worst, totals, tolerance)
+
+
+def same_objective(claim: Claim, totals: list[float]) -> bool:
+    """Whether the stated objectives are those found, and finite."""
+    stated = np.asarray(claim.witness["objective"], dtype=np.float64)
+    same = stated.shape == (len(totals),) and np.allclose(stated, totals, rtol=SAME, atol=1e-300)
+    return bool(same and np.isfinite(totals).all())
+
+
+def _verdict(claim: Claim, worst: float, totals: list[float], tolerance: float) -> Verdict:
+    if not same_objective(claim, totals):
+        return Verdict(claim.name, False, f"the objective is {totals}", worst, claim.kind)
+    total = float(sum(totals))
+    if not 0 <= tolerance <= LOOSEST or claim.bound != tolerance:
+        return Verdict(claim.name, False, f"a tolerance of {tolerance:g} proves nothing", worst, claim.kind)
+    holds = bool(worst <= SLACK * tolerance + 1e-12)
+    reason = f"objective {total:.10g}, at most a share of {worst:.3g} above the least; {tolerance:g} is allowed"
+    return Verdict(claim.name, holds, reason, worst, claim.kind)
+
+
+@check("boxed_duality_gap")
+def check_boxed_duality_gap(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
+    """Without a penalty: the dual point u + ℓ''·dz of the witness's step, against all weights in the box."""
+    w = claim.witness
+    tolerance, box = float(w["tolerance"]), float(w["box"])
+    loss = loss_terms(w["loss"])
+    if any(np.asarray(w["strengths"], dtype=np.float64)) or loss.curvature is None or box < 10:
+        return Verdict(claim.name, False, "the witness is of another kind of claim", kind=claim.kind)
+    fitted = bool(w["fit_intercept"])
+    shape = shape_of(claim, rows, fitted)
+    worst, totals = 0.0, []
+    steps = np.atleast_2d(np.asarray(w["step"], dtype=np.float64))
+    for case, v in zip(cases(claim, rows.n_columns), steps, strict=True):
+        value, star, g = 0.0, 0.0, np.zeros_like(case.w)
+        for X, codes, c in blocks(claim, rows):
+            t = codes if case.positive is None else np.where(codes == case.positive, 1.0, -1.0)
+            z, dz = (times(X, a[:-1]) + a[-1] for a in (case.w, v))
+            u = loss.slope(z, t, case.width) + loss.curvature(z, t, case.width) * dz
+            u = loss.into_domain(u, t, case.width)
+            value += float(c @ loss.value(z, t, case.width))
+            star += float(c @ loss.conjugate(u, t, case.width))
+            g[-1] += float(c @ u)
+            g[:-1] += back(X, c * u)
+        g[:-1] -= g[-1] * shape.centre
+        at = case.w.copy()
+        at[-1] += shape.centre @ case.w[:-1]
+        if not fitted:
+            g[-1] = 0.0
+        bound = -star + float(at @ g) - box * float(np.abs(g) @ np.append(1.0 / shape.scale, 1.0))
+        worst = float(np.maximum(worst, (value - bound) / value if value > 0 else 0.0))  # NaN stays, and is refused
+        totals.append(value)
+    return _verdict(claim, worst, totals, tolerance)
+
+
+# Checks of fits whose loss is a user's own function, which must be at hand, and of zero perceptron losses.
+
+EPS = float(np.finfo(np.float64).eps)
+STEP = 1e-5  # of the differences
+NEAR, FAINT = 1e-4, 1e-6  # how far a slope may be off: of itself, and of the greatest slope around
+
+
+def _target(case: Case, codes: Array) -> Floats:
+    return np.asarray(codes if case.positive is None else np.where(codes == case.positive, 1.0, -1.0), dtype=np.float64)
+
+
+@check("custom_loss")
+def check_custom_loss(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
+    """Sum loss and slope again, compare slope and value on every row, and bound what the slope leaves to gain."""
+    w = claim.witness
+    loss, tolerance, box = w["loss"], float(w["tolerance"]), float(w["box"])
+    if not (callable(getattr(loss, "value", None)) and callable(getattr(loss, "slope", None))):
+        return Verdict(claim.name, False, "the functions of the loss are not at hand", kind=claim.kind)
+    if not 0 <= tolerance <= LOOSEST or claim.bound != tolerance or claim.kind != "estimate" or box < 10:
+        return Verdict(claim.name, False, f"a tolerance of {tolerance:g} says nothing", kind=claim.kind)
+    fitted = bool(w["fit_intercept"])
+    shape = shape_of(claim, rows, free_intercept(claim))
+    penalty = strengths_of(claim, float(shape.weight.sum()))
+    worst = total = 0.0
+    for case in cases(claim, rows.n_columns):
+        value, g = _sums(claim, rows, case, loss, shape.centre)
+        if not fitted:
+            g[-1] = 0.0
+        at = case.w.copy()
+        at[-1] += shape.centre @ case.w[:-1]
+        rho, free = penalty.into_domain(g), penalty.free(rows.n_columns)
+        reach = box * float(np.abs(g) @ (np.append(1.0 / shape.scale, 1.0) * free))
+        bound = rho * (value - float(at @ (g * ~free)) - reach) - penalty.conjugate(rho * g)
+        F = value + penalty.value(case.w)
+        worst, total = float(np.maximum(worst, (F - bound) / F if F > 0 else 0.0)), total + F
+    reason = f"objective {total:.10g}, its slope leaves a share of {worst:.3g}; {tolerance:g} is allowed"
+    return Verdict(claim.name, bool(worst <= SLACK * tolerance + 1e-12), reason, worst, claim.kind)
+
+
+def _sums(claim: Claim, rows: CheckedRows, case: Case, loss: Any, centre: Floats) -> tuple[float, Floats]:
+    """Σcℓ and Σ c u (x − p, 1); raises where slope and value of a row disagree."""
+    value, g = 0.0, np.zeros_like(case.w)
+    for X, codes, c in blocks(claim, rows):
+        t, z = _target(case, codes), times(X, case.w[:-1]) + case.w[-1]
+        each, u = (np.asarray(of(z, t), dtype=np.float64) for of in (loss.value, loss.slope))
+        if not np.all(each >= 0):
+            raise ValueError("the loss of a row is negative or no number")
+        _refuse_slope(loss.value, each, u, z, t)
+        value += float(c @ each)
+        g[-1] += float(c @ u)
+        g[:-1] += back(X, c * u)
+    g[:-1] -= g[-1] * centre
+    return value, g
+
+
+def _refuse_slope(value: Any, each: Floats, u: Floats, z: Floats, t: Floats) -> None:
+    """A slope of a convex function lies between its differences to the left and to the right, but for rounding."""
+    h = STEP * np.maximum(1.0, np.abs(z))
+    below, above = (np.asarray(value(at, t), dtype=np.float64) for at in (z - h, z + h))
+    left, right = (each - below) / h, (above - each) / h
+    size = np.maximum(np.maximum(np.abs(below), np.abs(above)), np.abs(each))
+    steepest = float(np.max(np.abs(u), where=np.isfinite(u), initial=0.0))
+    room = NEAR * np.abs(u) + FAINT * steepest + 16 * EPS * size / h
+    good = (u >= np.minimum(left, right) - room) & (u <= np.maximum(left, right) + room)
+    if not np.all(good | ~np.isfinite(left) | ~np.isfinite(right)):
+        raise ValueError("the slope of the loss does not agree with its value")
+
+
+@check("zero_perceptron_loss")
+def check_zero_perceptron_loss(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
+    """Every row must be on its side (sgn 0 = 1) but for what rounding can hide."""
+    mistakes, worst = 0.0, 0.0
+    for case in cases(claim, rows.n_columns):
+        for X, codes, c in blocks(claim, rows):
+            t, z = _target(case, codes), times(X, case.w[:-1]) + case.w[-1]
+            room = (rows.n_columns + 4) * EPS * (times(sizes(X), np.abs(case.w[:-1])) + abs(case.w[-1]))
+            short = np.maximum(0.0, -t * z)
+            flat = (z == 0) & (t < 0) & (room == 0)  # weights of zero put every row of t = −1 on the wrong side
+            mistakes += float(c @ ((short > room) | flat))
+            worst += float(c @ short)
+    holds = bool(mistakes == 0 and claim.value == 0 and claim.bound == 0)
+    return Verdict(claim.name, holds, f"rows of weight {mistakes:g} lie on their wrong side", worst, claim.kind)

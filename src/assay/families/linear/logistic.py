@@ -1,0 +1,234 @@
+"""Logistic and softmax regression. Shape: repeated fold.
+
+    two classes:  P(y = 1 | x) = 1 / (1 + e^−(w·x + b)),       min  Σ_i c_i log(1 + e^(−t_i z_i)) + penalty,    t = ±1
+    more:         P(y = k | x) = e^(z_k) / Σ_l e^(z_l),         min  Σ_i c_i [log Σ_k e^(z_ik) − z_{i,y_i}] + penalty
+    penalty:      (1/C)·(l1_ratio·‖w‖₁ + (1 − l1_ratio)·½‖w‖²),     C = inf: none, the maximum likelihood
+
+With y ∈ {0, 1} the likelihood is p^y (1 − p)^(1 − y): the same function, so the same weights.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from assay.certify import Claim
+from assay.errors import ParameterError, SeparableWarning, warn
+from assay.estimator.classifier import BayesClassifier
+from assay.estimator.layout import Fact, Layout, Tensor
+from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, param
+from assay.estimator.search_space import SearchSpace, TableTraits
+from assay.families.linear.claims import (
+    boxed_gap_claim,
+    covariance_claim,
+    estimate_claim,
+    gap_claim,
+    likelihood_claim,
+    weak_claim,
+)
+from assay.families.linear.fit import LAYOUT, LinearClassifier, LinearTask
+from assay.families.linear.likelihood import Likelihood, covariance_about_zero, least_class_margin, runs_away, with_step
+from assay.families.linear.paths import PathOverC
+from assay.families.linear.problem import Objective, PosedProblem, about_centre, about_zero
+from assay.inputs.labels import plain_labels
+from assay.numerics import Floats
+from assay.risk.surrogates import LOG
+from assay.solvers.iterate import Iterate
+from assay.solvers.problem import Problem
+from assay.solvers.separation.separation import hard_margin, separate
+from assay.solvers.softmax_problem import SoftmaxProblem
+
+OURS = ("auto", "newton", "lbfgs", "proximal-newton", "proximal-gradient", "gd")
+THEIRS = ("newton-cholesky", "newton-cg", "liblinear", "sag", "saga")  # scikit-learn's names: they mean "auto"
+FAR = 8.0  # a weight beyond this, in units of one over its column's scale, makes one ask whether it runs away
+WARNINGS = {
+    True: ("", "those of the widest margin (least margin 1), the direction in which it grows"),
+    False: (
+        ", at least but for rows that lie on it",
+        "where the fit stopped; `direction_` is one in which it never falls",
+    ),
+}
+
+
+class LogisticRegression(Likelihood, PathOverC, LinearClassifier, BayesClassifier):
+    """Logistic regression for two classes, softmax regression for more. Shape: repeated fold.
+
+        P(y = 1 | x) = 1 / (1 + e^−(w·x + b)),   of more classes  P(y = k | x) = e^(z_k) / Σ_l e^(z_l),  z_k = w_k·x + b_k
+        min_{w, b}  −Σ_i c_i log P(y_i | x_i) + (1/C)·(l1_ratio·‖w‖₁ + (1 − l1_ratio)·½‖w‖²)
+
+    `C=inf` (or `penalty=None`) fits the maximum likelihood, with `std_errors_`, `conf_int` and `summary`. Where the classes
+    are separable that does not exist: a warning says so, `separable_` is True, and the weights are those of the widest
+    margin, the direction in which the likelihood grows for ever. Where the classes only touch, a warning says so as well;
+    `direction_` (w, b) is then the direction in which the likelihood never falls.
+
+    Certificate
+    -----------
+    The objective is at most a share of tol above the least value there is, by a dual bound; without penalty also the covariance
+    of the weights, or, where the maximum likelihood does not exist, a direction in which it never falls.
+
+    See Also
+    --------
+    LinearSVC : another loss, without probabilities.
+    ERM : any loss with any penalty.
+    LinearDiscriminantAnalysis : a linear boundary from normal densities.
+
+    Examples
+    --------
+    >>> model = LogisticRegression().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> model.predict_proba([[1.5]]).round(6)
+    array([[0.5, 0.5]])
+    """
+
+    name = "logistic-regression"
+    layout: ClassVar[Layout] = {
+        **LAYOUT,
+        "separable_": Fact(bool, doc="whether the classes are separable, so that the maximum likelihood does not exist"),
+        "margin_": Fact(float, optional=True, doc="of separable classes: the least margin of the weights over all rows"),
+        "direction_": Tensor(("e",), optional=True, doc="(w, b) along which the likelihood never falls; absent where there is none"),
+        "away_": Fact(int, low=0, optional=True, doc="the class that the direction takes away from the others, as a place in `classes_`"),
+        "step_": Tensor(("m", "e"), optional=True, doc="without penalty: Newton's next step (w, b), which proves how near the optimum is"),
+        "covariance_": Tensor(("e", "e"), optional=True, doc="of two classes without penalty: the estimated covariance of the weights (w_1, …, w_d, b)"),
+    }  # fmt: skip
+    penalty: str | None = param("'auto': by C and l1_ratio; the other words are scikit-learn's of old", default="auto", kw_only=False, check=Choice(("auto", "l2", "l1", "elasticnet"), words=(None,)))  # fmt: skip
+    C: float = param("one over the strength of the penalty; inf: no penalty", default=1.0, check=Range(low=0, open_low=True))  # fmt: skip
+    l1_ratio: float | None = param("share of ‖w‖₁ in the penalty; the rest is ½‖w‖²", default=0.0, check=Range(low=0, high=1, words=(None,)))  # fmt: skip
+    tol: float = param("relative duality gap at which the fit is done", default=1e-6, check=Range(low=0))
+    fit_intercept: bool = param("fit b as well; otherwise b = 0", default=True)
+    solver: str = param("how the minimum is found; 'gd' is gradient descent as in the notes", default="auto", check=Choice((*OURS, *THEIRS)))  # fmt: skip
+    max_iter: int = param("most iterations of the solver; a fit that ends there warns", default=1000, check=Range(int, low=1))  # fmt: skip
+    eta: float | str = param("learning speed of solver='gd'; 'auto': as large as is safe", default="auto", check=Range(low=0, open_low=True, words=("auto",)))  # fmt: skip
+    init: Any = param("first weights (b, w_1, …, w_d), a row a class; None: zeros", default=None, check=Free("numbers", words=(None,)))  # fmt: skip
+    class_weight: Any = CLASS_WEIGHT
+    warm_start: bool = param("begin at the weights of the fit before", default=False)
+    dual: bool = param("accepted for scikit-learn's sake; it changes nothing", default=False)
+    intercept_scaling: float = param("accepted for scikit-learn's sake; b is never penalised", default=1.0, check=Range(low=0, open_low=True))  # fmt: skip
+    random_state: int | None = param("accepted for scikit-learn's sake; nothing is random", default=None, check=Range(int, low=0, words=(None,)))  # fmt: skip
+    verbose: int = param("accepted for scikit-learn's sake; it changes nothing", default=0, check=Range(int, low=0))
+    n_jobs: int | None = N_JOBS
+
+    @classmethod
+    def search_space(cls, kind: str, features: TableTraits) -> SearchSpace | None:
+        """Ever weaker penalties, which weigh all columns alike."""
+        if kind != "classifier":
+            return None
+        return SearchSpace(search=tuple({"C": 10.0**power} for power in range(-3, 4)), scaled=True, rough={"tol": 1e-3})
+
+    def _plan(self, n_classes: int) -> Objective:
+        share = {"l2": 0.0, "l1": 1.0}.get(str(self.penalty), float(self.l1_ratio or 0.0))
+        strength = 0.0 if self.penalty is None else 1.0 / float(self.C)
+        return Objective(
+            LOG if n_classes == 2 else None,
+            share * strength,
+            (1.0 - share) * strength,
+            self.fit_intercept,
+            "auto" if self.solver in THEIRS else self.solver,
+            float(self.tol),
+            self.max_iter,
+            eta=self.eta,
+            init=self._given_start(n_classes),
+        )
+
+    def _given_start(self, n_classes: int) -> Floats | None:
+        if self.init is None:
+            return None
+        shape = (self.n_features_in_ + 1,) if n_classes == 2 else (n_classes, self.n_features_in_ + 1)
+        try:
+            start = np.array(self.init, dtype=np.float64)
+        except (TypeError, ValueError):
+            start = np.empty(0)
+        if start.shape != shape or not np.isfinite(start).all():
+            raise ParameterError(
+                f"LogisticRegression: init={self.init!r} must be finite numbers of shape {shape}: b, w_1, …, w_d"
+                + (" for each class." if n_classes > 2 else ".")
+            )
+        return start
+
+    # --- without a penalty --------------------------------------------------------------------------------------------
+
+    def _settle(self, task: LinearTask, posed: PosedProblem, at: Iterate) -> Iterate:
+        self.separable_ = False
+        if not task.plan.unpenalised:
+            return at
+        if not isinstance(posed.problem, Problem):
+            least = least_class_margin(posed.problem, at.w)
+            if least > 0:
+                return self._separated(posed.problem, at._replace(least=least))
+            self._ask_each_class(task, posed, at)
+            return at
+        return self._without_penalty(task, posed, posed.problem, at)
+
+    def _without_penalty(self, task: LinearTask, posed: PosedProblem, problem: Problem, at: Iterate) -> Iterate:
+        """Two classes: the likelihood's maximum with its witness, or why there is none."""
+        evaluation = None if posed.gram is None else problem.evaluate(at.w, hessian=True)
+        if evaluation is not None and not at.least > 0:
+            at = with_step(problem, evaluation, at)
+        if at.least > 0 or not at.gap <= task.plan.tol or (evaluation is not None and runs_away(posed, evaluation)):
+            space: Any = "affine" if task.plan.fit_intercept else "linear"
+            found = separate(task.engine, task.prepared.rows, task.prepared.labels(), space=space)
+            if found.separable:
+                hard = hard_margin(found)
+                w = about_centre(np.append(hard.coef, hard.intercept), problem.centre)
+                at = at._replace(w=w, least=problem.evaluate(w).least)
+            if at.least > 0:
+                return self._separated(problem, at)
+            if found.weak:
+                self.direction_ = np.append(found.coef, found.intercept)
+        if evaluation is not None and at.step is not None:
+            self.step_ = about_zero(at.step, problem.centre)[None, :]
+            if not hasattr(self, "direction_"):
+                self.covariance_ = covariance_about_zero(problem, evaluation)
+        return at
+
+    def _ask_each_class(self, task: LinearTask, posed: PosedProblem, at: Iterate) -> None:
+        """Softmax whose weights grow far: where one class parts from the rest, its weights would grow for ever."""
+        far = float(np.abs(at.w[:, :-1] * posed.problem.scale[:-1]).max())
+        if at.gap <= task.plan.tol and far < FAR:
+            return
+        space: Any = "affine" if task.plan.fit_intercept else "linear"
+        for k in range(len(self.classes_)):
+            found = separate(task.engine, task.prepared.rows, task.prepared.labels(), space=space, positive=k)
+            if found.separable or found.weak:
+                self.direction_, self.away_ = np.append(found.coef, found.intercept), k
+                return
+
+    def _separated(self, problem: Problem | SoftmaxProblem, at: Iterate) -> Iterate:
+        """The separating weights, scaled so that the least margin is 1."""
+        w = at.w / at.least
+        evaluation = problem.evaluate(w)
+        self.separable_ = True
+        self.margin_ = evaluation.least if isinstance(problem, Problem) else least_class_margin(problem, w)
+        return at._replace(w=w, objective=evaluation.loss, gap=np.inf, least=self.margin_)
+
+    def _finish(self, task: LinearTask, solver: str, answers: list[Iterate], w: Floats) -> None:
+        super()._finish(task, solver, answers, w)
+        if self.converged_ and hasattr(self, "direction_"):
+            self._warn(task.plan)
+
+    def _warn(self, plan: Objective) -> None:
+        if not self.separable_ and not hasattr(self, "direction_"):
+            super()._warn(plan)
+            return
+        what, weights = WARNINGS[self.separable_]
+        who = (
+            f"class {plain_labels(self.classes_)[self.away_]!r} from the rest"
+            if hasattr(self, "away_")
+            else "the classes"
+        )
+        warn(
+            f"LogisticRegression: a hyperplane separates {who}{what}, so that the likelihood grows for ever and its maximum does "
+            f"not exist. The weights are {weights}. Use a penalty (finite C) for probabilities that mean something.",
+            SeparableWarning,
+        )
+
+    def _make_claims(self) -> tuple[Claim, ...]:
+        plan = self._plan(len(self.classes_))
+        if self.separable_:
+            return (likelihood_claim(plan, self, self.margin_),)
+        if not plan.unpenalised:
+            return (gap_claim(plan, self),)
+        if plan.loss is None or not hasattr(self, "step_"):
+            return (estimate_claim(plan, self), *([weak_claim(self)] if hasattr(self, "direction_") else []))
+        if hasattr(self, "direction_"):
+            return (boxed_gap_claim(plan, self, self.step_), weak_claim(self))
+        return (boxed_gap_claim(plan, self, self.step_), covariance_claim(plan, self))

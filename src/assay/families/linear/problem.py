@@ -1,0 +1,191 @@
+"""What is to be made small, and how: a model's hyper-parameters in the solvers' words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from assay.engines import Engine
+from assay.families.linear.survey import LinearSurvey, TargetedRows
+from assay.numerics import Floats
+from assay.risk.custom_surrogate import CustomSurrogate
+from assay.risk.penalties import Penalty
+from assay.risk.surrogates import REGRESSION, Surrogate
+from assay.solvers.custom_problem import CustomProblem
+from assay.solvers.problem import WIDE_SPARSE, Evaluation, Problem, Reach
+from assay.solvers.softmax_problem import ClassReach, SoftmaxProblem
+
+
+@dataclass(frozen=True)
+class Objective:
+    """Σ c ℓ + l1·‖w‖₁ + ½·l2·‖w‖²; `loss` None is softmax. `per_weight`: l1 and l2 are still to be multiplied by Σc.
+
+    `intercept_l2` is the penalty on b where it has one (`fit_intercept` then does not leave it free).
+    """
+
+    loss: Surrogate | None
+    l1: float
+    l2: float
+    fit_intercept: bool
+    solver: str
+    tol: float
+    max_iter: int
+    per_weight: bool = False
+    intercept_l2: float = 0.0
+    eta: float | str = "auto"
+    init: Any = None
+
+    @property
+    def free_intercept(self) -> bool:
+        """Whether an intercept is fitted that costs nothing."""
+        return self.fit_intercept and self.intercept_l2 == 0.0
+
+    @property
+    def unpenalised(self) -> bool:
+        """Whether no weight costs anything."""
+        return self.l1 == 0.0 and self.l2 == 0.0
+
+    def strengths(self, n: float) -> tuple[float, float]:
+        """l1 and l2 for rows of weight n."""
+        factor = n if self.per_weight else 1.0
+        return self.l1 * factor, self.l2 * factor
+
+    def step(self, n: float) -> float | str:
+        """The learning speed on the sum over rows of weight n, where `eta` is that on their mean."""
+        return self.eta if isinstance(self.eta, str) or not self.per_weight else self.eta / n
+
+    def penalty(self, d: int, n: float) -> Penalty:
+        """The penalty on d weights and the intercept."""
+        l1, l2 = self.strengths(n)
+        return Penalty.of(d, l1, l2, self.intercept_l2)
+
+    def start(self, shape: tuple[int, ...], centre: Floats) -> Floats:
+        """The first weights about the centre: zeros, or `init` (b first, as the lecture notes write them)."""
+        if self.init is None:
+            return np.zeros(shape)
+        given = np.array(self.init, dtype=np.float64).reshape(shape)
+        return about_centre(np.concatenate([given[..., 1:], given[..., :1]], axis=-1), centre)
+
+
+def about_centre(w: Floats, centre: Floats) -> Floats:
+    """Weights (…, d + 1) about zero as weights about the centre: b grows by p·w."""
+    out = w.copy()
+    out[..., -1] += w[..., :-1] @ centre
+    return out
+
+
+def about_zero(w: Floats, centre: Floats) -> Floats:
+    """The inverse of `about_centre`."""
+    out = w.copy()
+    out[..., -1] -= w[..., :-1] @ centre
+    return out
+
+
+# From surveyed rows and a plan to the problem that a solver works on, with its first look where that is known already.
+
+ROWS_A_WEIGHT = 400  # so many rows for each weight make a Hessian good enough for Newton's steps
+MOST_SAMPLED = 16
+
+
+@dataclass(frozen=True)
+class PosedProblem:
+    """A problem, its Gram matrix Σ c (x − p, 1)(x − p, 1)ᵀ (d + 1, d + 1) or None, and the look at w = 0 or None."""
+
+    problem: Problem | SoftmaxProblem
+    gram: Floats | None
+    first: Evaluation | None
+
+
+def column_mean(survey: LinearSurvey) -> Floats:
+    """The mean of each column over all rows."""
+    if survey.gram is not None:
+        return survey.gram.mean
+    mean: Floats = survey.weight @ survey.classes.mean / survey.n
+    return mean
+
+
+def column_variance(survey: LinearSurvey, mean: Floats) -> Floats:
+    """The variance of each column over all rows."""
+    if survey.gram is not None:
+        return np.diag(survey.gram.scatter) / survey.n
+    between = survey.weight @ (survey.classes.mean - mean) ** 2
+    return np.asarray((survey.classes.m2.sum(axis=0) + between) / survey.n)
+
+
+def pose(
+    engine: Engine, prepared: TargetedRows, survey: LinearSurvey, plan: Objective, positive: int | None
+) -> PosedProblem:
+    """The problem of class `positive` against the rest (None: softmax, or regression)."""
+    rows, encode = prepared.of(positive)
+    d = rows.n_columns
+    mean = column_mean(survey)
+    wide = rows.sparse and d > WIDE_SPARSE
+    centre = mean if plan.free_intercept and not wide else np.zeros(d)
+    spread = np.sqrt(column_variance(survey, mean) + (mean - centre) ** 2)
+    scale = np.append(np.where(spread > 0, spread, 1.0), 1.0)
+    penalty = plan.penalty(d, survey.n)
+    gram = gram_about(survey, centre)
+    if plan.loss is None:
+        reach = ClassReach(survey.weight, survey.classes.mean - centre)
+        softmax = SoftmaxProblem(engine, rows, penalty, centre, scale, reach, encode, plan.fit_intercept)
+        return PosedProblem(softmax, gram, None)
+    make = CustomProblem if isinstance(plan.loss, CustomSurrogate) else Problem
+    reaches = _reach(survey, plan.loss, centre, positive)
+    sample = max(1, min(MOST_SAMPLED, survey.rows // (ROWS_A_WEIGHT * (d + 1))))
+    problem = make(engine, rows, plan.loss, penalty, centre, scale, reaches, encode, plan.fit_intercept, sample)
+    return PosedProblem(problem, gram, _first_evaluation(problem, survey, gram, positive))
+
+
+def _reach(survey: LinearSurvey, loss: Surrogate, centre: Floats, positive: int | None) -> Reach:
+    if loss.kind == REGRESSION or positive is None:
+        target = 0.0 if survey.gram is None else float(survey.gram.target_mean[0])
+        return Reach((survey.n, 0.0), (column_mean(survey) - centre, np.zeros_like(centre)), target)
+    inside = float(survey.weight[positive])
+    outside = survey.n - inside
+    rest = survey.weight.copy()
+    rest[positive] = 0.0
+    mean = rest @ survey.classes.mean / outside if outside > 0 else np.zeros_like(centre)
+    return Reach((inside, outside), (survey.classes.mean[positive] - centre, mean - centre), 0.0)
+
+
+def gram_about(survey: LinearSurvey, centre: Floats) -> Floats | None:
+    """Σ c (x − p, 1)(x − p, 1)ᵀ from the products about the mean."""
+    if survey.gram is None:
+        return None
+    d, n = len(centre), survey.n
+    lean = survey.gram.mean - centre
+    G = np.empty((d + 1, d + 1))
+    G[:d, :d] = survey.gram.scatter + n * np.outer(lean, lean)
+    G[d, :d] = G[:d, d] = n * lean
+    G[d, d] = n
+    return G
+
+
+def _first_evaluation(
+    problem: Problem, survey: LinearSurvey, gram: Floats | None, positive: int | None
+) -> Evaluation | None:
+    """The look at w = 0, where every row has the same slope but for its sign, and the same curvature."""
+    loss, n = problem.loss, survey.n
+    if gram is None or survey.gram is None:
+        return None
+    if loss.name == "squared":
+        total = n * float(survey.gram.target_mean[0])
+        about_mean = survey.gram.cross
+        value = smooth = 0.5 * (float(survey.gram.target_scatter[0]) + total * total / n)
+        slope, bend, slopes = -1.0, 1.0, 0.0
+    elif loss.at_zero is not None and positive is not None:
+        value, smooth, slope, bend = loss.at_zero
+        inside = float(survey.weight[positive])
+        total = 2.0 * inside - n
+        about_mean = 2.0 * inside * (survey.classes.mean[positive] - survey.gram.mean)
+        slopes, value, smooth = n * abs(slope), n * value, n * smooth
+    else:
+        return None
+    lean = survey.gram.mean - problem.centre
+    gradient = slope * np.append(about_mean + total * lean, total)
+    H = bend * gram
+    if not problem.intercept:
+        gradient[-1] = H[-1, :] = H[:, -1] = 0.0
+    return Evaluation(float(value), float(smooth), slopes, 0.0, gradient, H)

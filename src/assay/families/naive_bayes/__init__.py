@@ -1,0 +1,1 @@
+"""Naive Bayes: a density for each column, under the names that people know. Shape: one fold."""

@@ -1,0 +1,1 @@
+"""Compiled loops of naive Bayes: counts and log densities."""

@@ -1,0 +1,1 @@
+"""Nearest neighbours: classes, numbers, or neighbours alone. Shape: pairwise blocks."""

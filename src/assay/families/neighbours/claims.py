@@ -1,0 +1,262 @@
+"""What is claimed of a fit of nearest neighbours.
+
+- kept rows: the model answers from the rows of the fit and no others (sums of columns, of their sizes, of targets and weights);
+- exact neighbours: rows drawn from the fit, each left out in turn, have these distances to their nearest others, and this answer;
+- whitened: under metric="mahalanobis" the mapped rows have covariance I;
+- learned: under metric="learned" the soft leave-one-out accuracy is the stated one, and above that of the start;
+- number of neighbours: its leave-one-out error is the least (or within one standard error) of all that were tried;
+- Bayes error: the bracket of Cover and Hart from the leave-one-out error of the nearest neighbour, an estimate.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from assay.certify import Claim
+from assay.certify.intervals import clopper_pearson
+from assay.engines import Block, Engine, Rows, fold
+from assay.engines.split import row_keys
+from assay.families.neighbours.leave_one_out import least_bayes_error, queries
+from assay.families.neighbours.metrics import described
+from assay.families.neighbours.neighbourhood import Neighbourhood
+from assay.inputs.labels import plain_labels
+from assay.numerics import Array, Floats
+
+if TYPE_CHECKING:
+    from assay.families.neighbours.fit import NeighboursModel
+
+TOLERANCE = 1e-8
+SAMPLED = 32  # rows whose neighbours are in the certificate
+COMPARED = 1 << 24  # pairs of rows that the check of those takes at most
+LISTED = 32  # distances of each
+NEIGHBOUR_PAIRS = 1 << 31  # numbers compared for the error of the nearest neighbour
+CHOICE_PAIRS = 2e10  # numbers compared up to which the choice of k is claimed: its check takes a minute or two
+ALL_LEARNT = 10_000  # rows up to which what a learned metric reached is claimed: its check compares all pairs
+CONFIDENCE = 0.95
+SEED = 0x6B6E6E
+
+
+class ColumnSums(NamedTuple):
+    """Σ w x and Σ w |x| of each column."""
+
+    plain: Floats
+    absolute: Floats
+
+
+def claims_of(model: NeighboursModel) -> tuple[Claim, ...]:
+    """All claims of a fitted model."""
+    hood, rows, engine = model.neighbourhood(), model._kept(), model._engine()
+    how = {
+        **_named(model.metric, float(model.p)),
+        "k": model.n_neighbors_,
+        "by_distance": model.weights == "distance",
+        **({} if model.map_ is None else {"map": model.map_, "centre": model.centre_}),
+        **_answering(model),
+    }
+    made = [_kept_rows(model, engine, rows), _exact(model, hood, rows, how)]
+    if model.metric == "mahalanobis" and not model.metric_params:
+        made.append(_whitened(model))
+    if model.metric == "learned" and _is_pairwise_checkable(model):
+        made.append(_learned(model))
+    if model.leave_one_out_ is not None and _is_checkable(model):
+        made.append(_choice(model, how))
+    if _classifies(model):
+        made.append(_bracket(model, hood, rows, how))
+    return tuple(made)
+
+
+def _named(metric: str, p: float) -> dict[str, Any]:
+    """The metric by its plainest name."""
+    if metric != "minkowski":
+        return {"metric": metric}
+    plain = {1.0: "manhattan", 2.0: "euclidean", math.inf: "chebyshev"}.get(p)
+    return {"metric": metric, "p": p} if plain is None else {"metric": plain}
+
+
+def _classifies(model: Any) -> bool:
+    return hasattr(model, "classes_")
+
+
+def _answering(model: Any) -> dict[str, Any]:
+    """What a checker needs besides distances to answer."""
+    if not _classifies(model):
+        return {}
+    return {"classes": plain_labels(model.classes_), "class_factor": model.class_factor_}
+
+
+# --- kept rows -------------------------------------------------------------------------------------------------------
+
+
+def _add(a: ColumnSums, b: ColumnSums) -> ColumnSums:
+    return ColumnSums(a.plain + b.plain, a.absolute + b.absolute)
+
+
+def _sum_block(block: Block) -> ColumnSums:
+    w = np.ones(len(block.X)) if block.w is None else block.w
+    X = np.asarray(block.X, dtype=np.float64)
+    return ColumnSums(w @ X, w @ np.abs(X))
+
+
+def _kept_rows(model: Any, engine: Engine, rows: Rows) -> Claim:
+    sums = fold(engine, rows.blocks(), _sum_block, _add)
+    assert sums is not None
+    w, y = model.weights_, model._codes_or_numbers()
+    if _classifies(model):
+        target = np.bincount(y, weights=w, minlength=len(model.classes_)).astype(np.float64)
+    else:
+        weight = np.ones(len(y)) if w is None else w
+        target = np.array([float(weight @ y), float(weight @ (y * y))])
+    witness = {
+        "rows": len(y),
+        "plain": sums.plain,
+        "absolute": sums.absolute,
+        "target": target,
+        **({"classes": plain_labels(model.classes_)} if _classifies(model) else {}),
+        "tolerance": TOLERANCE,
+    }
+    return Claim(
+        name="kept rows",
+        statement=f"the model answers from {len(y)} rows whose columns, sizes, targets and weights add up to those of the rows of the fit",
+        holds=True,
+        check="neighbours_kept",
+        value=float(len(y)),
+        bound=None,
+        witness=witness,
+    )
+
+
+# --- exact neighbours ------------------------------------------------------------------------------------------------
+
+
+def _drawn(model: Any, most: int) -> Array:
+    """At most so many rows of positive weight, by a hash of their numbers."""
+    n, w = model._rows_of_fit(), model.weights_
+    there = np.arange(n) if w is None else np.flatnonzero(w > 0)
+    if len(there) <= most:
+        return there
+    return np.sort(there[np.argpartition(row_keys(0, n, SEED)[there], most)[:most]])
+
+
+def _exact(model: Any, hood: Neighbourhood, rows: Rows, how: dict[str, Any]) -> Claim:
+    chosen = _drawn(model, max(4, min(SAMPLED, COMPARED // max(1, hood.size))))
+    found = list(queries(rows, chosen))
+    own = np.concatenate([one for one, _ in found])
+    X = np.concatenate([np.asarray(X, dtype=np.float64) for _, X in found])
+    Z = hood.geometry.rows(X)
+    few = min(model.n_neighbors_, LISTED, hood.size - 1)
+    far = hood.geometry.distances(hood.nearest(Z, few, own)[0], hood.columns)
+    answers = model._left_out(hood, Z, own)
+    weight = np.ones(len(own)) if model.weights_ is None else model.weights_[own]
+    return Claim(
+        name="exact neighbours",
+        statement=f"{len(own)} rows drawn from the fit, each left out in turn, have by {described(model.metric, model.p)} just these "
+        f"{few} nearest others, and get just these answers from {model.n_neighbors_} neighbours; comparing with every row gives the same",
+        holds=True,
+        check="neighbours_exact",
+        value=float(len(own)),
+        witness={
+            **how,
+            "queries": X,
+            "targets": np.asarray(model._codes_or_numbers()[own], dtype=np.float64),
+            "weights": weight,
+            "distances": np.ascontiguousarray(far),
+            "answers": answers,
+            "tolerance": TOLERANCE,
+        },
+    )
+
+
+def _whitened(model: Any) -> Claim:
+    W = model.map_ @ model.map_.T
+    condition = float(np.linalg.cond(W * np.outer(*(2 * [1 / np.sqrt(np.diag(W))]))))
+    bound = max(TOLERANCE, 1e3 * len(W) * float(np.finfo(np.float64).eps) * condition)
+    return Claim(
+        name="whitened",
+        statement="distances are those of Mahalanobis: mapped by L, with L Lᵀ = Σ⁻¹, the rows of the fit have mean 0 and covariance I",
+        holds=True,
+        check="neighbours_whitened",
+        bound=bound,
+        witness={"map": model.map_, "centre": model.centre_},
+    )
+
+
+def _is_pairwise_checkable(model: Any) -> bool:
+    return bool(model._rows_of_fit() <= ALL_LEARNT)
+
+
+def _learned(model: Any) -> Claim:
+    first, last = float(model.objective_[0]), float(model.objective_[-1])
+    return Claim(
+        name="learned metric",
+        statement=f"with W = L Lᵀ a row left out is named rightly by a soft neighbour (chances ∝ exp(−(x − z)ᵀ W (x − z))) with a mean chance of "
+        f"{last:.6g}; {first:.6g} before the {len(model.objective_) - 1} steps",
+        holds=last >= first,
+        check="neighbours_learned",
+        value=last,
+        bound=TOLERANCE,
+        witness={
+            "map": model.map_,
+            "centre": model.centre_,
+            "start": first,
+            "classes": plain_labels(model.classes_),
+            "tolerance": TOLERANCE,
+        },
+    )
+
+
+# --- choice of k, and the Bayes error --------------------------------------------------------------------------------
+
+
+def _is_checkable(model: Any) -> bool:
+    n = model._rows_of_fit()
+    return bool(float(n) * (model.validation_rows or n) * model.n_features_in_ <= CHOICE_PAIRS)
+
+
+def _choice(model: Any, how: dict[str, Any]) -> Claim:
+    loss, k = model.leave_one_out_, model.n_neighbors_
+    what = "are wrong on a share of" if _classifies(model) else "have a mean square error of"
+    rule = "the least" if model.rule == "best" else "within one standard error of the least"
+    return Claim(
+        name="number of neighbours",
+        statement=f"left out in turn, the rows answered by {k} neighbours {what} {loss[k - 1]:.6g}: {rule} of 1, 2, …, {len(loss)} neighbours "
+        "(chosen by it, so too low an estimate for new rows)",
+        holds=True,
+        check="neighbours_choice",
+        value=float(loss[k - 1]),
+        bound=TOLERANCE,
+        witness={
+            **how,
+            "loss": loss,
+            "rule": model.rule,
+            "validated": 0 if model.validation_rows is None else int(model.validation_rows),
+            "tolerance": TOLERANCE,
+        },
+    )
+
+
+def _bracket(model: Any, hood: Neighbourhood, rows: Rows, how: dict[str, Any]) -> Claim:
+    size = hood.size * max(1, hood.columns)
+    most = int(min(hood.size, max(64, min(2000, NEIGHBOUR_PAIRS // max(1, size)))))
+    wrong = asked = 0
+    for own, X in queries(rows, _drawn(model, most)):
+        near = hood.nearest(hood.geometry.rows(X), 1, own)[1][:, 0]
+        wrong += int((model.codes_[near] != model.codes_[own]).sum())
+        asked += len(own)
+    K = len(model.classes_)
+    e, interval = wrong / asked, clopper_pearson(wrong, asked, CONFIDENCE)
+    low = least_bayes_error(e, K)
+    return Claim(
+        name="Bayes error",
+        statement=f"left out in turn, {wrong} of {asked} rows differ in class from their nearest neighbour ({e:.4g}; {interval.low:.4g} to "
+        f"{interval.high:.4g} with {CONFIDENCE:.0%} confidence, were rows independent): the least error that any classifier can reach in "
+        f"these columns is about {low:.4g} to {e:.4g} (Cover and Hart, {K} classes; holds as the rows grow without end)",
+        holds=True,
+        check="neighbours_bayes",
+        value=low,
+        bound=e,
+        kind="estimate",
+        witness={**how, "wrong": wrong, "asked": asked, "most": most, "seed": SEED, "confidence": CONFIDENCE},
+    )

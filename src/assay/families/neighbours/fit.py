@@ -1,0 +1,434 @@
+"""Questions that do not need a target: who is near, and how far."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from assay.certify import Claim
+from assay.engines import ArrayRows, Block, Engine, Rows, engine_for, fold
+from assay.engines.blas import one_thread_blas
+from assay.engines.rows import cut
+from assay.engines.threads import Threads
+from assay.errors import DataError, ModelFileError, ParameterError
+from assay.estimator.docstrings import attribute
+from assay.estimator.layout import Fact, Layout, Tensor
+from assay.estimator.params import Choice, Range, param
+from assay.estimator.search_space import SearchSpace, TableTraits
+from assay.estimator.steps import Step, some_of
+from assay.families.neighbours.claims import claims_of
+from assay.families.neighbours.leave_one_out import ChoosesNeighbors
+from assay.families.neighbours.metrics import NORMS, Geometry, check_metric, mahalanobis, plain_geometry
+from assay.families.neighbours.neighbourhood import Neighbourhood, neighbourhood_in_memory, neighbourhood_in_parts
+from assay.inputs import refuse_non_finite
+from assay.inputs.labels import Labels
+from assay.numerics import Array, Floats
+from assay.statistics.targets import TargetSurvey, merge_surveys, some, survey_block
+from assay.store import Record
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+
+AT_A_TIME = 1 << 14  # queries whose lists are held at a time
+
+
+class NeighborQueries:
+    """`kneighbors`, `radius_neighbors` and their graphs, of a model with a `_hood`."""
+
+    def neighbourhood(self) -> Neighbourhood:
+        raise NotImplementedError
+
+    def _query_blocks(self, X: Any) -> Iterator[tuple[Block, Array | None]]:
+        """Blocks of queries; of the rows of the fit themselves (X=None) with their numbers."""
+        raise NotImplementedError
+
+    def _usual_neighbors(self) -> int:
+        raise NotImplementedError
+
+    def _mapped(self, block: Block, names: Any = None) -> Floats:
+        if not np.isfinite(block.X).all():
+            refuse_non_finite(block.X, block.start, names)
+        return self.neighbourhood().geometry.rows(block.X)
+
+    def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
+        """The nearest rows of the fit to each row of X: distances and row numbers, (m, k) each, by (distance, row number).
+
+        Without X the queries are the rows of the fit, none of which is its own neighbour.
+        """
+        hood = self.neighbourhood()
+        k = self._usual_neighbors() if n_neighbors is None else _whole(n_neighbors)
+        _check_rows(k, hood.size - (X is None))
+        found = []
+        for block, own in self._query_blocks(X):
+            for piece in cut(block, AT_A_TIME):
+                mine = None if own is None else own[piece.start - block.start :][: len(piece.X)]
+                found.append(hood.nearest(self._mapped(piece), k, mine))
+        r, rows = (np.concatenate(parts) for parts in zip(*found)) if found else hood.nearest(np.empty((0, 1)), k)
+        return (hood.geometry.distances(r, hood.columns), rows) if return_distance else rows
+
+    def radius_neighbors(
+        self, X: Any = None, radius: float | None = None, return_distance: bool = True, sort_results: bool = True
+    ) -> Any:
+        """The rows of the fit up to a distance of each row of X: an array of distances and one of row numbers for each, by
+        (distance, row number). `sort_results` is accepted for scikit-learn's sake: results are always sorted."""
+        hood = self.neighbourhood()
+        start, rows, far = self._within(X, radius)
+        ends = list(pairwise(start.tolist()))
+        distances, numbers = np.empty(len(ends), dtype=object), np.empty(len(ends), dtype=object)
+        for i, (a, b) in enumerate(ends):
+            distances[i], numbers[i] = hood.geometry.distances(far[a:b], hood.columns), rows[a:b]
+        return (distances, numbers) if return_distance else numbers
+
+    def _within(self, X: Any, radius: float | None) -> tuple[Array, Array, Floats]:
+        hood = self.neighbourhood()
+        radius = getattr(self, "radius", 1.0) if radius is None else radius
+        if not (isinstance(radius, float | int | np.number) and radius >= 0):
+            raise ParameterError(f"radius={radius!r} is not possible: it must be a number ≥ 0.")
+        most = hood.geometry.reduced(float(radius), hood.columns)
+        starts, rows, far, held = [np.zeros(1, dtype=np.int64)], [], [], 0
+        for block, own in self._query_blocks(X):
+            for piece in cut(block, AT_A_TIME):
+                start, near, r = hood.within(self._mapped(piece), np.full(len(piece.X), most))
+                if own is not None:
+                    query = np.repeat(np.arange(len(piece.X)), np.diff(start))
+                    others = near != own[piece.start - block.start :][: len(piece.X)][query]
+                    near, r = near[others], r[others]
+                    start = np.concatenate([[0], np.cumsum(np.bincount(query[others], minlength=len(piece.X)))])
+                starts.append(start[1:] + held)
+                held += len(near)
+                rows.append(near)
+                far.append(r)
+        if not rows:
+            return starts[0], np.empty(0, dtype=np.int64), np.empty(0)
+        return np.concatenate(starts), np.concatenate(rows), np.concatenate(far)
+
+    def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> csr_matrix:
+        """The nearest rows as a sparse matrix (m, n): ones, or distances with mode="distance"."""
+        _check_mode(mode)
+        distances, rows = self.kneighbors(X, n_neighbors)
+        m, k = rows.shape
+        values = np.ones(m * k) if mode == "connectivity" else distances.ravel()
+        return self._graph(values, rows.ravel(), np.arange(0, m * k + 1, k))
+
+    def radius_neighbors_graph(
+        self, X: Any = None, radius: float | None = None, mode: str = "connectivity"
+    ) -> csr_matrix:
+        """The rows up to a distance as a sparse matrix (m, n): ones, or distances with mode="distance"."""
+        _check_mode(mode)
+        hood = self.neighbourhood()
+        start, rows, far = self._within(X, radius)
+        values = np.ones(len(rows)) if mode == "connectivity" else hood.geometry.distances(far, hood.columns)
+        return self._graph(values, rows, start)
+
+    def _graph(self, values: Floats, rows: Array, start: Array) -> csr_matrix:
+        from scipy.sparse import csr_matrix
+
+        return csr_matrix((values, rows, start), shape=(len(start) - 1, self._rows_of_fit()))
+
+    def _rows_of_fit(self) -> int:
+        raise NotImplementedError
+
+
+def _whole(k: Any) -> int:
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise ParameterError(f"n_neighbors={k!r} is not possible: it must be a whole number ≥ 1.")
+    return int(k)
+
+
+def _check_rows(k: int, n: int) -> None:
+    if k > n:
+        raise DataError(
+            f"Expected n_neighbors <= n_samples_fit: {k} neighbours are asked for, and there are {n} rows to choose from."
+        )
+
+
+def _check_mode(mode: str) -> None:
+    if mode not in ("connectivity", "distance"):
+        raise ParameterError(f"mode={mode!r} is not possible: it must be 'connectivity' or 'distance'.")
+
+
+# What all models of nearest neighbours share: the rows they keep, the metric, the number of neighbours, and who is near.
+#
+# A fit keeps rows that are in memory, and of rows that are read as a stream or lie on a cluster only where they are: those answer part by part.
+
+PAIRS = 3e11  # rows · rows · (columns + 16) up to which a comparison tries brute force: a minute or so
+FEW_COLUMNS = 6  # in so few columns a tree finds neighbours among any number of rows
+
+ALGORITHM = param("how neighbours are found; all find the same, 'auto' measures which is faster", default="auto", check=Choice(("auto", "kd_tree", "brute")))  # fmt: skip
+LEAF_SIZE = param("accepted for scikit-learn's sake: leaves hold 16 rows at most", default=30, check=Range(int, low=1))
+WEIGHTS = param("every neighbour counts alike, or in inverse proportion to its distance", default="uniform", check=Choice(("uniform", "distance")))  # fmt: skip
+RULE = param("of n_neighbors='auto': the least leave-one-out error, or the most neighbours within one standard error of it", default="best", check=Choice(("best", "one-se")))  # fmt: skip
+VALIDATION_ROWS = param("of n_neighbors='auto': rows that are left out in turn, drawn evenly; None: all", default=None, check=Range(int, low=2, words=(None,)))  # fmt: skip
+GEOMETRY_LAYOUT: Layout = {
+    "rows_": Tensor(("n", "d"), doc="the rows of the fit, among which neighbours are found"),
+    "weights_": Tensor(("n",), low=0, optional=True, doc="the votes of each row; None where all are 1"),
+    "map_": Tensor(("d", "r"), optional=True, doc="the matrix L of a metric ‖Lᵀ(x − z)‖, such as a Mahalanobis or learned one; None for other metrics"),
+    "centre_": Tensor(("d",), optional=True, doc="the point that is taken from rows before `map_`; None where there is none"),
+    "scale_": Fact(float, low=0, doc="a power of two that columns are taken times, so that no distance overflows"),
+}  # fmt: skip
+
+
+class NeighboursModel(NeighborQueries, ChoosesNeighbors):
+    """Keep the rows, answer from the nearest. Subclasses say what the neighbours' targets make of a query."""
+
+    layout: ClassVar[Layout] = {
+        **GEOMETRY_LAYOUT,
+        "n_neighbors_": Fact(int, low=1, doc="the neighbours that answer: n_neighbors, or what 'auto' chose"),
+        "leave_one_out_": Tensor(("T",), low=0, optional=True, doc="of n_neighbors='auto': the leave-one-out error of 1, 2, … neighbours; else None"),
+    }  # fmt: skip
+
+    n_neighbors: int | str = attribute()
+    weights: str = attribute()
+    algorithm: str = attribute()
+    leaf_size: int = attribute()
+    metric: str = attribute()
+    p: float = attribute()
+    metric_params: Any = attribute()
+    rule: str = attribute()
+    validation_rows: int | None = attribute()
+
+    rows_: Floats = attribute()
+    weights_: Floats | None = attribute()
+    map_: Floats | None = attribute()
+    centre_: Floats | None = attribute()
+    scale_: float = attribute()
+    n_neighbors_: int = attribute()
+    leave_one_out_: Floats | None = attribute()
+
+    _far: Rows | None = attribute(default=None)  # the rows of the fit where they are not in memory
+    _hood: Neighbourhood | None = attribute(default=None)
+    step_word = "look"
+
+    # --- taking part in a comparison --------------------------------------------------------------------------------
+
+    @classmethod
+    def search_space(cls, kind: str, features: TableTraits) -> SearchSpace | None:
+        """The number of neighbours by leave-one-out; all alike, or the nearer the more."""
+        if cls._kind != kind:
+            return None
+        unfit = None
+        if features.text:
+            unfit = "words become many sparse columns, in which no row is near another"
+        elif features.columns > FEW_COLUMNS and features.rows**2 * (features.columns + 16) > PAIRS:
+            unfit = "so many rows would be compared with each other for too long"
+        search = tuple({"n_neighbors": "auto", "weights": weights} for weights in ("uniform", "distance"))
+        return SearchSpace(search=search, scaled=True, unfit=unfit, rough={"validation_rows": 2000})
+
+    def complexity(self) -> float:
+        """n/k: the regions of about k rows each that have an answer of their own."""
+        self._check_fitted()
+        return max(float(len(getattr(self, "classes_", (0, 0))) - 1), self.neighbourhood().total / self.n_neighbors_)
+
+    @property
+    def effective_metric_(self) -> str:
+        """The name of the metric that was used."""
+        return self.metric
+
+    @property
+    def n_samples_fit_(self) -> int:
+        """The number of rows of the fit."""
+        return self._rows_of_fit()
+
+    # --- learning ---------------------------------------------------------------------------------------------------
+
+    def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
+        check_metric(self, rows.n_columns)
+        labels = self._labels(engine, rows, afresh, classes)
+        if not afresh and self._holds_rows():
+            rows = self._with_more(rows)
+            engine = engine_for(rows, self.n_jobs)
+        survey = some(fold(engine, rows.blocks(), partial(survey_block, labels, rows.names), merge_surveys))
+        self._keep_rows(rows, survey)
+        self._keep_target(survey)
+        self._keep_geometry(self._geometry_for(engine, rows, survey))
+        self._provenance = {"fingerprint": survey.mark.hex()}
+        hood = self.neighbourhood()
+        if self.n_neighbors == "auto":
+            self._choose(hood, rows)
+        else:
+            self.n_neighbors_, self.leave_one_out_ = int(self.n_neighbors), None
+        if afresh and classes is None:  # else more rows may come
+            self._check_enough()
+        self._made = None
+
+    def _check_enough(self) -> None:
+        """Raise where the rows of the fit cannot answer."""
+        self.neighbourhood().check(self.n_neighbors_)
+
+    def _labels(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> Labels | None:
+        return None
+
+    def _keep_target(self, survey: TargetSurvey) -> None:
+        """Keep what neighbours answer."""
+
+    def _target(self) -> Array:
+        """The target of the rows of the fit as it was given."""
+        raise NotImplementedError
+
+    def _keep_rows(self, rows: Rows, survey: TargetSurvey) -> None:
+        self._far, self._hood = None, None
+        self.weights_ = survey.w
+        if rows.resident:
+            self.rows_ = np.array(rows.X, dtype=np.float64, order="C")  # a copy: the fit must not change with its input
+        else:
+            self._far = rows
+            self.__dict__.pop("rows_", None)
+
+    def _holds_rows(self) -> bool:
+        return self._far is not None or "rows_" in vars(self)
+
+    def _with_more(self, rows: Rows) -> Rows:
+        """The rows of the fit and these, in memory."""
+        old, new = self._rows_at_hand(), rows.in_memory()
+        y = None if new.y is None else np.concatenate([self._target(), new.y])
+        weights = [self.weights_, new.w]
+        w = None
+        if any(v is not None for v in weights):
+            w = np.concatenate([np.ones(n) if v is None else v for v, n in zip(weights, (len(old), len(new.X)))])
+        return ArrayRows(np.concatenate([old, np.asarray(new.X, dtype=np.float64)]), y, w, like=new)
+
+    def _rows_at_hand(self) -> Floats:
+        if self._far is None:
+            return self.rows_
+        return np.asarray(self._far.in_memory().X, dtype=np.float64)
+
+    def _geometry_for(self, engine: Engine, rows: Rows, survey: TargetSurvey) -> Geometry:
+        known = plain_geometry(self, rows.n_columns, survey.low, survey.high)
+        return mahalanobis(engine, rows) if known is None else known
+
+    def _keep_geometry(self, geometry: Geometry) -> None:
+        self.map_, self.centre_, self.scale_ = geometry.map, geometry.centre, geometry.scale
+
+    def _geometry(self) -> Geometry:
+        norm = float(self.p) if self.metric == "minkowski" else NORMS.get(self.metric, 2.0)
+        return Geometry(norm, self.map_, self.centre_, self.metric == "cosine", self.scale_)
+
+    _made: tuple[Claim, ...] | None = attribute(default=())
+
+    @property  # type: ignore[override]
+    def _claims(self) -> tuple[Claim, ...]:
+        """Made when they are first asked for: a search fits many models and asks none of them."""
+        if self._made is None:
+            fitted = self._again()
+            vars(fitted).update(self._fitted_with)  # whatever set_params did since
+            self._made = fitted._make_claims()
+        return self._made
+
+    @_claims.setter
+    def _claims(self, claims: tuple[Claim, ...]) -> None:
+        self._made = claims
+
+    def _make_claims(self) -> tuple[Claim, ...]:
+        return claims_of(self) if self.n_neighbors_ <= self.neighbourhood().total - 1 else ()
+
+    def _kept(self) -> Rows:
+        """The rows of the fit, wherever they are."""
+        if self._far is not None:
+            return self._far
+        return ArrayRows(self.rows_, self._codes_or_numbers(), self.weights_)
+
+    def _engine(self) -> Engine:
+        """Where the rows of the fit are read."""
+        return engine_for(self._kept(), self.n_jobs) if self._far is not None else Threads(self.n_jobs)
+
+    def _left_out(self, hood: Neighbourhood, Z: Floats, own: Array | None) -> Floats:
+        """The answers to mapped rows of the fit, each without one vote of its own (None: to any mapped rows): (m, K) votes of the classes, or
+        (m, 1) numbers."""
+        raise NotImplementedError
+
+    # --- answering --------------------------------------------------------------------------------------------------
+
+    def neighbourhood(self) -> Neighbourhood:
+        self._check_fitted()
+        if self._far is not None:
+            engine = engine_for(self._far, self.n_jobs)
+            n = len(self._codes_or_numbers())
+            return neighbourhood_in_parts(self._far, n, self.weights_, engine, self._geometry(), self.algorithm)
+        if self._hood is None:
+            w = getattr(self, "weights_", None)
+            self._hood = neighbourhood_in_memory(self.rows_, w, self._geometry(), Threads(self.n_jobs), self.algorithm)
+        return self._hood
+
+    def _codes_or_numbers(self) -> Array:
+        raise NotImplementedError
+
+    def _rows_of_fit(self) -> int:
+        return len(self._codes_or_numbers())
+
+    def _usual_neighbors(self) -> int:
+        self._check_fitted()
+        return self.n_neighbors_
+
+    def _query_blocks(self, X: Any) -> Iterator[tuple[Block, Array | None]]:
+        if X is None:
+            rows: Rows = ArrayRows(self._rows_at_hand())
+            for part in rows.blocks():
+                block = part.load()
+                yield block, np.arange(block.start, block.start + len(block.X))
+            return
+        rows = self._rows_to_answer(X)
+        for part in engine_for(rows, self.n_jobs).open(rows).blocks():
+            yield part.load(), None
+
+    def _answers(self, X: Any, answer: Callable[[Block], Array]) -> Iterator[Array]:
+        """One block after another, for the search itself uses all threads; a cluster answers blocks side by side where it has the rows."""
+        rows = self._rows_to_answer(X)
+        engine = engine_for(rows, self.n_jobs)
+        if self._far is None and not engine.shares_memory:
+            yield from super()._answers(X, answer)
+            return
+        if self._hood is not None and engine.shares_memory:
+            self._hood.search.use(engine.threads(self.n_jobs))  # type: ignore[union-attr]
+        for part in engine.open(rows).blocks():
+            with one_thread_blas():
+                answered = [answer(piece) for piece in cut(part.load(), AT_A_TIME)]
+            yield answered[0] if len(answered) == 1 else np.concatenate(answered)
+
+    def _queries(self, block: Block) -> Floats:
+        return self._mapped(block, self._column_names())
+
+    def _watch(self, fit: Callable[[], Any]) -> list[dict[str, Any]]:
+        """What the fit passes through before any neighbour is asked for."""
+        fit()
+        return []
+
+    def steps(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, query: Any = None, every: int | None = None
+    ) -> Iterator[Step]:
+        """A learned metric turning, the leave-one-out error of each number of neighbours, and then one query (by default the first row, left out):
+        nodes of the tree looked at or left out, the neighbours so far, and the answer."""
+        from assay.families.neighbours.steps import steps_of
+
+        return some_of(steps_of(self, X, y, sample_weight, query), every)
+
+    # --- file -------------------------------------------------------------------------------------------------------
+
+    def _part(self, name: str) -> Any:
+        return self._rows_at_hand() if name == "rows_" else super()._part(name)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in vars(self).items() if k not in ("_hood", "_found", "_ways")}
+
+    def _restore(self, record: Record) -> None:
+        super()._restore(record)
+        for name in ("weights_", "map_", "centre_", "leave_one_out_"):
+            if name not in vars(self):
+                setattr(self, name, None)
+        check_metric(self, self.n_features_in_)
+        if (self.map_ is None) != (self.centre_ is None) or (self.map_ is None) == (self.metric in MAPPED):
+            raise ModelFileError(f"The model file's map is not one of metric={self.metric!r}.")
+        if not (self.scale_ > 0 and math.frexp(self.scale_)[0] == 0.5):
+            raise ModelFileError("The model file's scale is no power of two.")
+        if (self.n_neighbors == "auto") != (self.leave_one_out_ is not None):
+            raise ModelFileError("The model file's leave-one-out errors do not fit its n_neighbors.")
+        if self.n_neighbors not in ("auto", self.n_neighbors_):
+            raise ModelFileError("The model file's number of neighbours is not the one that was asked for.")
+
+
+MAPPED = ("mahalanobis", "quadratic", "learned")

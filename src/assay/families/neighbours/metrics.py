@@ -1,0 +1,272 @@
+"""How far rows are apart: every metric is a map of the rows, and then a norm of their differences.
+
+    norm 2          d(x, z) = ‖x − z‖₂
+    quadratic       d(x, z) = √((x − z)ᵀ W (x − z)) = ‖Lᵀx − Lᵀz‖₂,  W = L Lᵀ           Mahalanobis: W = Σ⁻¹
+    cosine          1 − cos(x, z) = ½ ‖x/|x| − z/|z|‖₂²
+    norm 1, ∞, p    Σ|x_j − z_j|,  max|x_j − z_j|,  (Σ|x_j − z_j|^p)^{1/p};        Hamming: the share of columns that differ
+
+The lecture notes' d_W is the square of the one here, which orders rows alike and is a metric.
+
+Squares of differences overflow where rows are 1e200 apart, and vanish where they are 1e-200 apart: all rows would be equally far. There rows are taken times
+a power of two (`Geometry.scaled`), which changes none of their digits, and distances are divided by it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+
+from assay.engines import Block, Engine, Rows, fold
+from assay.errors import DataError, ParameterError
+from assay.estimator.params import Choice, Free, Range, param
+from assay.families.neighbours.plain import HAMMING
+from assay.inputs.labels import Labels
+from assay.numerics import Array, Floats
+from assay.statistics.scatter import ClassScatter, absorb_scatter, merge_scatter
+
+NORMS = {"euclidean": 2.0, "manhattan": 1.0, "chebyshev": math.inf, "hamming": HAMMING, "cosine": 2.0}
+SYMMETRIC = 1e-8  # of the greatest entry: more asymmetry than that is no rounding
+NEGATIVE = 1e-10  # of the greatest eigenvalue: less than −that is no rounding
+ROOMY = 256  # powers of differences up to 2^this, and down to 2^−this, are far from where float64 ends
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """`centre` (d,) and `map` (d, r), where rows are mapped; `unit`: rows are brought to length 1; `norm`: of the differences;
+    `scale`: a power of two that rows are taken times."""
+
+    norm: float
+    map: Floats | None = None
+    centre: Floats | None = None
+    unit: bool = False
+    scale: float = 1.0
+
+    def scaled(self, low: Floats, high: Floats) -> Geometry:
+        """The geometry in which powers of the differences of rows between these values, as `rows` gives them, neither overflow nor all vanish: this one
+        almost always.
+
+        >>> Geometry(2.0).scaled(np.array([0.0]), np.array([1e200])).scale == 2.0**-665
+        True
+        """
+        if self.unit or self.norm == HAMMING:
+            return self
+        half = float((0.5 * high - 0.5 * low).max(initial=0.0))
+        size = math.frexp(half)[1] + 1
+        power = 1.0 if math.isinf(self.norm) else self.norm
+        if half == 0.0 or (power == 1.0 and size < 1000) or abs(size) * power <= ROOMY:
+            return self
+        return replace(self, scale=self.scale * math.ldexp(1.0, max(-1000, min(1000, -size))))
+
+    def rows(self, X: Array) -> Floats:
+        """The rows in which distances are norms; the same bits for a row alone as among others."""
+        Z = np.ascontiguousarray(X, dtype=np.float64)
+        if self.map is not None:
+            assert self.centre is not None
+            Z = _mapped(Z - self.centre, self.map)
+        if self.unit:
+            Z = np.ldexp(Z, -np.frexp(np.abs(Z).max(axis=1, initial=0.0))[1][:, None])  # its direction is the same
+            length = np.sqrt(_squares(Z))
+            if not np.all(length > 0):
+                at = int(np.flatnonzero(~(length > 0))[0])
+                raise DataError(f"Row {at} is all zeros: it has no direction, and metric='cosine' compares directions.")
+            Z = Z / length[:, None]
+        return Z if self.scale == 1.0 else Z * self.scale
+
+    def distances(self, r: Any, columns: int) -> Any:
+        """What reduced distances are as distances."""
+        if self.unit:
+            return 0.5 * r
+        if self.norm == HAMMING:
+            return r / columns
+        if self.norm == 2.0:
+            return np.sqrt(r) / self.scale
+        return (r if self.norm == 1.0 or math.isinf(self.norm) else r ** (1.0 / self.norm)) / self.scale
+
+    def reduced(self, distance: float, columns: int) -> float:
+        """The greatest reduced distance whose distance is at most this."""
+        if self.unit:
+            return 2.0 * distance
+        if self.norm == HAMMING:
+            return math.floor(distance * columns * (1 + 2.0**-50))
+        if self.norm == 1.0 or math.isinf(self.norm):
+            return distance * self.scale
+        with np.errstate(over="ignore", under="ignore"):
+            r = float(np.float64(distance * self.scale) ** self.norm)
+        step = math.inf
+        while self.distances(np.float64(np.nextafter(r, step)), columns) <= distance and r < step:
+            r = float(np.nextafter(r, step))
+        while self.distances(np.float64(r), columns) > distance:
+            r = float(np.nextafter(r, -step))
+        return r
+
+
+def reach(X: Floats, norm: float) -> tuple[Floats, Floats]:
+    """Least and greatest values of the columns, as far as `Geometry.scaled` needs them: of some rows, where these and the ends of the whole table show
+    that no scale is called for (minima by column read a table ten times as slowly as those of all of it)."""
+    room = 2.0 ** (0.5 * ROOMY / (1.0 if math.isinf(norm) else max(1.0, norm)))
+    some = X[:1024]
+    low, high = some.min(axis=0), some.max(axis=0)
+    seen, whole = float((0.5 * high - 0.5 * low).max(initial=0.0)), 0.5 * float(X.max()) - 0.5 * float(X.min())
+    if 1 / room <= seen and whole <= room:
+        return low, high
+    return X.min(axis=0), X.max(axis=0)
+
+
+def _squares(Z: Floats) -> Floats:
+    """Σ_j z_j² of each row, in the order of the columns."""
+    total = np.zeros(len(Z))
+    for j in range(Z.shape[1]):
+        total += Z[:, j] * Z[:, j]
+    return total
+
+
+def _mapped(Z: Floats, L: Floats) -> Floats:
+    """Z L, added up in the order of the columns of Z: a product by BLAS would depend on how many rows there are."""
+    out = np.zeros((len(Z), L.shape[1]))
+    for j in range(Z.shape[1]):
+        out += Z[:, j, None] * L[j]
+    return out
+
+
+def root_of(W: Any, d: int, what: str = "W") -> Floats:
+    """L (d, r) with W = L Lᵀ; raises where W is not symmetric or not positive semidefinite, and names the eigenvalue.
+
+    >>> root_of([[4.0, 0.0], [0.0, 1.0]], 2)
+    array([[0., 2.],
+           [1., 0.]])
+    """
+    W = np.asarray(W, dtype=np.float64)
+    if W.shape != (d, d):
+        raise ParameterError(f"{what} has the shape {W.shape}: rows of {d} columns need ({d}, {d}).")
+    if not np.isfinite(W).all():
+        raise ParameterError(f"{what} holds NaN or infinity.")
+    size = float(np.abs(W).max(initial=0.0))
+    off = float(np.abs(W - W.T).max(initial=0.0))
+    if off > SYMMETRIC * size:
+        i, j = np.unravel_index(int(np.abs(W - W.T).argmax()), W.shape)
+        raise ParameterError(f"{what} is not symmetric: [{i}, {j}] is {W[i, j]:g} and [{j}, {i}] is {W[j, i]:g}.")
+    values, vectors = np.linalg.eigh(0.5 * (W + W.T))
+    if values[0] < -NEGATIVE * max(abs(values[0]), abs(values[-1])):
+        raise ParameterError(
+            f"{what} is not positive semidefinite: its least eigenvalue is {values[0]:.6g}. A distance must not be imaginary; use "
+            f"{what} + ({-values[0]:.3g})·I, or another matrix."
+        )
+    kept = values > NEGATIVE * max(values[-1], 0.0)
+    if not kept.any():
+        raise ParameterError(f"{what} is zero: all rows would be at distance 0 of each other.")
+    L: Floats = np.abs(np.sqrt(values[kept])) * _signed(vectors[:, kept])
+    return L
+
+
+def _signed(V: Floats) -> Floats:
+    """Eigenvectors with their largest entry positive, so that the map does not depend on how they were found."""
+    top = V[np.abs(V).argmax(axis=0), np.arange(V.shape[1])]
+    return V * np.where(top < 0, -1.0, 1.0)
+
+
+# Which geometry the hyper-parameters and the rows ask for.
+
+METRICS = ("minkowski", *NORMS, "mahalanobis", "quadratic")
+MATRICES = {"mahalanobis": ("V", "VI"), "quadratic": ("W",)}
+FLAT = 1e-12  # of the greatest eigenvalue of a covariance of columns of variance 1: less is no spread but rounding
+
+
+class Metric(Protocol):
+    """The hyper-parameters that say how far rows are apart."""
+
+    @property
+    def metric(self) -> str: ...
+    @property
+    def p(self) -> float: ...
+    @property
+    def metric_params(self) -> Any: ...
+
+
+def _matrices(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(k, str) for k in value)
+
+
+METRIC = param("the distance by which rows are near or far", default="minkowski", check=Choice(METRICS))
+P = param("the power of the Minkowski distance: 1 Manhattan, 2 Euclidean, inf Chebyshev", default=2, check=Range(low=0, open_low=True))  # fmt: skip
+METRIC_PARAMS = param("V or VI (its inverse) of metric='mahalanobis', W of metric='quadratic'", default=None, check=Free("a dict such as {'W': matrix}", words=(None,), check=_matrices))  # fmt: skip
+
+
+def check_metric(model: Metric, d: int) -> None:
+    """Raise where the hyper-parameters of the metric do not go together."""
+    given = dict(model.metric_params or {})
+    allowed = MATRICES.get(model.metric, ())
+    for name in given:
+        if name not in allowed:
+            wanted = " or ".join(repr(a) for a in allowed) if allowed else "none"
+            raise ParameterError(f"metric={model.metric!r} has no metric_params[{name!r}]; it takes {wanted}.")
+    if len(given) > 1:
+        raise ParameterError("metric_params holds both V and VI: give one of them, the other is its inverse.")
+    if model.metric == "quadratic" and not given:
+        raise ParameterError("metric='quadratic' needs metric_params={'W': matrix}, the W of (x − z)ᵀ W (x − z).")
+
+
+def plain_geometry(model: Metric, d: int, low: Floats, high: Floats) -> Geometry | None:
+    """The geometry where nothing of the rows matters but how far their columns reach; None: more does."""
+    given = model.metric_params or {}
+    if model.metric == "minkowski":
+        return Geometry(float(model.p)).scaled(low, high)
+    if model.metric in NORMS:
+        return Geometry(NORMS[model.metric], unit=model.metric == "cosine").scaled(low, high)
+    for name in ("W", "VI"):
+        if name in given:
+            return Geometry(2.0, root_of(given[name], d, f"metric_params[{name!r}]"), np.zeros(d))
+    if "V" in given:
+        return Geometry(2.0, whitening(given["V"], d, None), np.zeros(d))
+    return None
+
+
+def mahalanobis(engine: Engine, rows: Rows) -> Geometry:
+    """W = Σ⁻¹ of the rows, Σ = 1/N Σ w (x − μ)(x − μ)ᵀ."""
+    one = Labels.of(np.zeros(1, dtype=np.int64))
+    found = fold(engine, rows.blocks(), partial(_absorb, one, rows.names), merge_scatter)
+    assert found is not None
+    V = found.scatter[0] / found.class_count[0]
+    return Geometry(2.0, whitening(V, rows.n_columns, rows.names), found.mean[0])
+
+
+def _absorb(labels: Labels, names: Any, block: Block) -> ClassScatter:
+    return absorb_scatter(labels, names, False, block._replace(y=np.zeros(len(block.X), dtype=np.int64)))
+
+
+def whitening(V: Any, d: int, names: Any) -> Floats:
+    """L with L Lᵀ = V⁻¹; raises where V has no inverse, and says which columns are the reason."""
+    root_of(V, d, "The covariance V")
+    V = np.asarray(V, dtype=np.float64)
+    deviation = np.sqrt(np.diag(V))
+    flat = np.flatnonzero(~(deviation > 0))
+    if len(flat):
+        raise DataError(
+            f"Mahalanobis distances divide by the variance, and {_columns(flat, names)} has none. Leave it out, or use metric='euclidean'."
+        )
+    values, vectors = np.linalg.eigh(V / deviation / deviation[:, None])
+    if not values[0] > FLAT * max(1.0, values[-1]):
+        heavy = np.flatnonzero(np.abs(vectors[:, 0]) > 0.1)
+        raise DataError(
+            f"The covariance has no inverse (least eigenvalue {values[0]:.3g} of columns brought to variance 1): {_columns(heavy, names)} "
+            "depend on each other. Leave one out, or give metric_params={'VI': matrix}."
+        )
+    L: Floats = vectors / np.sqrt(values) / deviation[:, None]
+    top = L[np.abs(L).argmax(axis=0), np.arange(d)]
+    return L * np.where(top < 0, -1.0, 1.0)
+
+
+def _columns(which: Any, names: Any) -> str:
+    return ", ".join(f"column {names[j]!r}" if names else f"column {j}" for j in which[:5])
+
+
+def described(metric: str, p: float) -> str:
+    """The metric in words."""
+    if metric != "minkowski":
+        return f"{metric.capitalize()} distance"
+    known = {1.0: "Manhattan", 2.0: "Euclidean", math.inf: "Chebyshev"}
+    return f"{known.get(float(p), f'Minkowski (p = {p:g})')} distance"

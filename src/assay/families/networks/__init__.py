@@ -1,0 +1,1 @@
+"""Feed-forward networks: a classifier and a regressor of any number of layers."""

@@ -1,0 +1,410 @@
+"""When a fit went astray: its loss is no number, or far above that of no weights at all."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from assay.engines import Engine, Part, Rows
+from assay.engines.threads import Threads
+from assay.errors import DataError
+from assay.estimator.progress import Stopping
+from assay.families.networks.architecture import wrong
+from assay.families.networks.schedule import LearningRate, TrainingPlan
+from assay.families.networks.training_data import NetworkTask, PreparedBlock, PreparedBlocks, order_of, piece_of
+from assay.numerics import Array, Floats
+
+if TYPE_CHECKING:
+    from assay.families.networks.training import Trainer, UpdateRule
+
+
+BLOWN = 1e2  # times the loss of weights of zero
+
+
+def is_astray(task: NetworkTask, loss: float) -> bool:
+    """Whether no network should have such a mean loss."""
+    usual = _loss_of_nothing(task)
+    return not math.isfinite(loss) or (usual is not None and loss > BLOWN * usual)
+
+
+def _loss_of_nothing(task: NetworkTask) -> float | None:
+    """The mean loss of outputs of zero, where the targets have a known size."""
+    if task.loss == "squared":
+        return 1.0 if task.standard.target_scale != 1.0 else None
+    if task.loss == "signs":
+        return 0.5 * task.shape.widths[-1]
+    if task.loss == "hinge":
+        return 1.0
+    return math.log(max(2, task.shape.widths[-1]))
+
+
+def beyond_bounds(steps: str) -> DataError:
+    """What is said of rows on which steps of any length lead nowhere."""
+    return DataError(
+        f"The loss of the network grows beyond all bounds even with steps of {steps}: its inputs or targets are too large. Leave "
+        "standardize=True, divide the columns (and the target) by a constant, or lower alpha."
+    )
+
+
+# Where the batches of an epoch run: where the rows are read, or, on a cluster, where the rows lie.
+#
+# Each batch begins at the weights that the one before left, so blocks come one after another. Rows on a cluster stay there: the weights travel to the worker that has
+# a block, go through its batches, and come back, the same bits with little to send. Rows held out are answered by all workers at once.
+
+
+class BatchTotals(NamedTuple):
+    """What was seen in a block's batches: Σ c loss, Σ c [wrong], Σ c, rows."""
+
+    loss: float
+    wrong: float
+    weight: float
+    rows: int
+
+
+class HeldOutSums(NamedTuple):
+    """Of rows held out: Σ c, Σ c [right], Σ c (f − y)²; of the numbers y their mean and Σ c (y − mean)²."""
+
+    weight: float
+    right: float
+    off: float
+    mean: float
+    spread: float
+
+    def and_(self, other: HeldOutSums) -> HeldOutSums:
+        """Both together."""
+        weight = self.weight + other.weight
+        share, gap = (other.weight / weight if weight else 0.0), other.mean - self.mean
+        spread = self.spread + other.spread + gap * gap * self.weight * share
+        return HeldOutSums(weight, self.right + other.right, self.off + other.off, self.mean + gap * share, spread)
+
+
+class BatchStep(NamedTuple):
+    """What an epoch does in each block."""
+
+    task: NetworkTask
+    rule: UpdateRule
+    batch: int
+    shuffled: bool
+    epoch: int
+
+
+def walk_of(engine: Engine, rows: Rows, task: NetworkTask) -> LocalBatches | RemoteBatches:
+    """How such rows are walked through."""
+    here = engine.shares_memory or rows.at_hand().local
+    return LocalBatches(engine, rows, task) if here else RemoteBatches(engine, rows, task)
+
+
+class LocalBatches:
+    """The rows are read in this process."""
+
+    def __init__(self, engine: Engine, rows: Rows, task: NetworkTask) -> None:
+        self.rows, self.task, self.pieces = rows.at_hand(), task, PreparedBlocks(engine, rows, task)
+
+    def epoch(self, trainer: Trainer, step: BatchStep) -> Iterator[BatchTotals]:
+        """Block after block."""
+        return (go_through(trainer, step, piece) for piece in self.pieces)
+
+    def answers(self, trainer: Trainer) -> Iterator[HeldOutSums]:
+        """Of the rows held out of each block."""
+        return (answer_held_out(self.task, trainer, piece) for piece in self.pieces)
+
+    def some(self) -> PreparedBlock | None:
+        """The first block with rows to learn from."""
+        return next((piece for piece in self.pieces if len(piece.train)), None)
+
+    def only(self) -> PreparedBlock | None:
+        """The one block, where there is no other and it is at hand."""
+        return self.pieces.only
+
+
+class RemoteBatches:
+    """The rows lie on a cluster."""
+
+    def __init__(self, engine: Engine, rows: Rows, task: NetworkTask) -> None:
+        self.engine, self.rows, self.task = engine, engine.keep(rows), task
+
+    def epoch(self, trainer: Trainer, step: BatchStep) -> Iterator[BatchTotals]:
+        """Block after block; the weights go there and come back."""
+        for part in self.rows.blocks():
+            work = partial(_go_there, step, trainer.P, trainer.M, trainer.V, trainer.begun)
+            ((gone, P, M, V, begun),) = self.engine.map(work, [part])
+            trainer.P, trainer.M, trainer.V, trainer.begun = P, M, V, begun
+            yield gone
+
+    def answers(self, trainer: Trainer) -> Iterator[HeldOutSums]:
+        """Of the rows held out of each block."""
+        return self.engine.map(partial(_answer_there, self.task, trainer.P), self.rows.blocks())
+
+    def some(self) -> PreparedBlock | None:
+        """The first block with rows to learn from."""
+        pieces = (piece_of(self.task, part.load()) for part in self.rows.blocks())
+        return next((piece for piece in pieces if len(piece.train)), None)
+
+    def only(self) -> PreparedBlock | None:
+        """None: the rows lie elsewhere."""
+        return None
+
+
+def go_through(trainer: Trainer, step: BatchStep, piece: PreparedBlock) -> BatchTotals:
+    """The batches of one block."""
+    if not len(piece.train):
+        return BatchTotals(0.0, 0.0, 0.0, 0)
+    order = order_of(step.task, step.epoch, piece, step.shuffled).drawn()
+    found = trainer.epoch(piece.rows, order.rows, step.batch, step.rule)
+    return BatchTotals(found.loss, found.wrong, piece.weight, len(piece.train))
+
+
+def _go_there(
+    step: BatchStep, P: Array, M: Array, V: Array, begun: int, part: Part
+) -> tuple[BatchTotals, Array, Array, Array, int]:
+    trainer = _trainer_of(step.task, P)
+    trainer.M, trainer.V, trainer.begun = M, V, begun
+    gone = go_through(trainer, step, piece_of(step.task, part.load()))
+    return gone, trainer.P, trainer.M, trainer.V, trainer.begun
+
+
+def _trainer_of(task: NetworkTask, P: Array) -> Trainer:
+    from assay.families.networks.training import Trainer
+
+    return Trainer(task.shape, task.loss, task.shape.layers(P), task.dtype, Threads())
+
+
+def answer_held_out(task: NetworkTask, trainer: Trainer, piece: PreparedBlock) -> HeldOutSums:
+    """How the rows held out of one block are answered."""
+    if not len(piece.held):
+        return HeldOutSums(0.0, 0.0, 0.0, 0.0, 0.0)
+    rows, c = piece.rows, piece.rows.weights[piece.held]
+    weight = float(c.sum())
+    with np.errstate(over="ignore", invalid="ignore"):
+        F = trainer.outputs(rows.X[piece.held])
+        if task.labels is not None:
+            return HeldOutSums(weight, float((c * ~wrong(F, rows.codes[piece.held])).sum()), 0.0, 0.0, 0.0)
+        y: Floats = rows.targets[piece.held, 0].astype(np.float64)
+        mean = float((c * y).sum()) / weight
+        return HeldOutSums(weight, 0.0, float((c * (F[:, 0] - y) ** 2).sum()), mean, float((c * (y - mean) ** 2).sum()))
+
+
+def _answer_there(task: NetworkTask, P: Array, part: Part) -> HeldOutSums:
+    return answer_held_out(task, _trainer_of(task, P), piece_of(task, part.load()))
+
+
+# Epochs of mini-batches, over blocks of rows in their order. Shape: ordered stream.
+#
+# An epoch whose loss or weights are not finite, or whose loss is far above that of no weights at all, is taken back and done again with steps half as long.
+
+AHEAD = 0.02  # seconds that the loops may run before anybody looks
+HELD = 1 << 23  # bytes of states on the way
+NOTHING = np.empty(0)
+MOST_HALVINGS = 30  # in a row
+SAMPLE = 256  # rows
+
+
+class Epoch(NamedTuple):
+    """After an epoch: its number, mean loss with the penalty, share of wrong answers, validation score, and the weights (as flat as the trainer's)."""
+
+    number: int
+    loss: float
+    wrong: float
+    score: float | None
+    flat: Array
+
+    def told(self) -> Epoch:
+        """Without the weights, which are a part of an array that many epochs share."""
+        return self._replace(flat=NOTHING)
+
+
+class TrainerSnapshot(NamedTuple):
+    """The trainer's numbers before an epoch."""
+
+    P: Array
+    M: Array
+    V: Array
+    begun: int
+
+
+class FinishedEpoch(NamedTuple):
+    """An epoch that is done: mean loss with the penalty, share of wrong answers, and the trainer's numbers after it."""
+
+    loss: float
+    wrong: float
+    held: TrainerSnapshot
+
+
+class Epochs:
+    """Mini-batches until the plan says so, or the time is over; what they come to stays in the trainer."""
+
+    def __init__(
+        self,
+        task: NetworkTask,
+        plan: TrainingPlan,
+        trainer: Trainer,
+        walk: LocalBatches | RemoteBatches,
+        stopping: Stopping,
+    ) -> None:
+        self.task, self.plan, self.trainer, self.walk, self.stopping = task, plan, trainer, walk, stopping
+        self.pace, self.seen, self.done, self.rows = LearningRate(plan), 0, 0, 0
+        self.until = stopping.begin()
+        self.best: Array | None = None  # weights that the rows held out liked best, of a fit that this one goes on with
+        self.kept_best = False  # whether a fit that was ended went back to its best epoch
+        self.ahead: deque[FinishedEpoch] = deque()  # epochs that the loops have done already
+        self.sure = self._hold()  # the last weights known to be sound: what an epoch makes of them shows in the next
+
+    @property
+    def converged(self) -> bool:
+        return self.pace.converged
+
+    @property
+    def halved(self) -> int:
+        """How often steps were too long."""
+        return self.pace.halved
+
+    def go_on(self, score: float) -> None:
+        """The weights to begin with are those of the best epoch of an earlier fit, and had this validation score."""
+        self.pace.best_score, self.best = score, self.trainer.P
+
+    def run(self, first: int = 1) -> Iterator[Epoch]:
+        """One epoch after another, numbered from `first`."""
+        best, least = self.best, FinishedEpoch(math.inf, 0.0, self._hold())
+        while self.done < self.plan.most and not self.stopping.over(self.until, self.done):
+            found = self._tried(first + self.done)
+            if found is None:
+                break
+            self.done += 1
+            if found.score is not None and found.score > self.pace.best_score:
+                best = found.flat
+            if found.loss < least.loss:
+                least = FinishedEpoch(found.loss, found.wrong, self._hold())
+            yield found
+            if not self.pace.goes_on(found.loss, found.score, self.seen):
+                break
+        if best is not None:
+            self.trainer.P = best
+        elif not self._sound():
+            self._restore(self.sure)
+            self.pace.halve()
+        elif self.stopping.over(self.until, self.done) and least.held.begun < self.trainer.begun:
+            self._restore(least.held)
+            self.kept_best = True
+
+    def _tried(self, number: int) -> Epoch | None:
+        """The epoch, with steps short enough; None where the time was over in the middle of it."""
+        before, seen = self._hold(), self.seen
+        for _ in range(MOST_HALVINGS):
+            found = self._epoch(number)
+            if found is not None and not is_astray(self.task, found.loss):
+                self.sure = before
+                return found
+            self.seen = seen
+            self.ahead.clear()
+            if found is None:
+                self._restore(before)
+                return None
+            self._restore(self.sure)
+            before = self.sure
+            self.pace.halve()
+        raise beyond_bounds(f"{self.pace.rate:.1g}")
+
+    def _hold(self) -> TrainerSnapshot:
+        t = self.trainer
+        return TrainerSnapshot(t.P, t.M, t.V, t.begun)
+
+    def _restore(self, held: TrainerSnapshot) -> None:
+        t = self.trainer
+        t.P, t.M, t.V, t.begun = held
+
+    def _sound(self) -> bool:
+        """Whether the last epoch left weights whose loss, on some rows, is not astray."""
+        from assay.families.networks.architecture import losses
+
+        piece = self.walk.some()
+        if piece is None:
+            return True
+        some = piece.train[:SAMPLE]
+        target = piece.rows.codes if self.task.labels is not None else piece.rows.targets
+        with np.errstate(all="ignore"):
+            found = losses(self.task.loss, self.trainer.outputs(piece.rows.X[some]), target[some])
+        return not is_astray(self.task, float(self._whole(found.mean(), self.trainer.P)))
+
+    def _epoch(self, number: int) -> Epoch | None:
+        if not self.ahead:
+            self._run_ahead(number)
+        if self.ahead:
+            done = self.ahead.popleft()
+            self._restore(done.held)
+            self.seen += self.rows
+            return Epoch(number, done.loss, done.wrong, None, done.held.P)
+        return self._epoch_of_blocks(number)
+
+    def _run_ahead(self, number: int) -> None:
+        """Some epochs at once, where all rows are one block in memory, and nothing that an epoch finds changes how the next one goes."""
+        piece = self.walk.only()
+        if piece is None or self.plan.early or self.plan.schedule != "constant":
+            return
+        self.rows = len(piece.train)
+        certain = min(
+            self.plan.most - self.done, self.plan.patience - self.pace.idle + 1
+        )  # to come, whatever they find
+        seconds = self.trainer.seconds_of(len(piece.train), self.plan.batch)
+        many = max(1, min(int(AHEAD / seconds), HELD // (3 * self.trainer.P.nbytes), certain))
+        order = order_of(self.task, number, piece, self.plan.shuffle)
+        passed = self.trainer.epochs(piece.rows, order, many, self.plan.batch, self._rule())
+        loss, wrong = self._whole(passed.loss / piece.weight, passed.states[:, 0]), passed.wrong / piece.weight
+        for e, (P, M, V) in enumerate(passed.states):
+            self.ahead.append(FinishedEpoch(float(loss[e]), float(wrong[e]), TrainerSnapshot(P, M, V, passed.begun[e])))
+
+    def _epoch_of_blocks(self, number: int) -> Epoch | None:
+        loss = wrong = weight = 0.0
+        step = BatchStep(self.task, self._rule(), self.plan.batch, self.plan.shuffle, number)
+        for gone in self.walk.epoch(self.trainer, step):
+            if loss and self.done and self.stopping.over(self.until, self.done):
+                return None
+            loss, wrong, weight = loss + gone.loss, wrong + gone.wrong, weight + gone.weight
+            self.seen += gone.rows
+        return Epoch(
+            number,
+            float(self._whole(loss / weight, self.trainer.P)),
+            wrong / weight,
+            self._score() if self.plan.early else None,
+            self.trainer.P,
+        )
+
+    def _rule(self) -> UpdateRule:
+        from assay.families.networks.training import UpdateRule
+
+        p = self.plan
+        return UpdateRule(
+            p.solver, self.pace.rate, p.alpha, p.momentum, p.nesterov, p.beta1, p.beta2, p.small, p.dropout, p.seed
+        )
+
+    def _whole(self, loss: float | Floats, P: Array) -> Floats:
+        """The mean loss with the penalty; infinite where weights are not finite. Of one epoch, or of several."""
+        penalty = 0.5 * self.plan.alpha * squares(P, self.trainer.decays) / self.plan.batch
+        return np.where(np.isfinite(P).all(axis=-1), loss + penalty, np.inf)
+
+    def _score(self) -> float:
+        """Of the rows held out: the share answered rightly, or R²."""
+        found = HeldOutSums(0.0, 0.0, 0.0, 0.0, 0.0)
+        for some in self.walk.answers(self.trainer):
+            found = found.and_(some)
+        if not found.weight:
+            raise DataError(
+                "early_stopping=True holds out no row: raise validation_fraction, or leave early_stopping out for so few rows."
+            )
+        if self.task.labels is not None:
+            return found.right / found.weight
+        return 1.0 - found.off / found.spread if found.spread > 0 else -found.off
+
+
+def squares(flat: Array, decays: Array) -> Floats:
+    """‖W‖² of all layers, biases left out; of several networks (n, p) at once, or of one."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        wide = flat.astype(np.float64)
+        wide *= wide
+        wide *= decays
+        found: Floats = wide.sum(axis=-1)
+        return found

@@ -1,0 +1,74 @@
+"""Hyper-parameters and learnt parts that both networks share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from assay.estimator.layout import Fact, Layout, Tensor
+from assay.estimator.params import Choice, Free, Range, param
+
+MOST_UNITS = 1 << 20
+DIRECTIONS = 4  # along which slopes are compared with differences
+MEASURES = 9 + 4 * DIRECTIONS
+
+
+def hidden_sizes(given: Any) -> tuple[int, ...]:
+    """The units of the hidden layers; a single number is one layer."""
+    return (int(given),) if isinstance(given, Integral) else tuple(int(units) for units in given)
+
+
+def are_sizes(given: Any) -> bool:
+    many = [given] if isinstance(given, Integral) else given
+    if not isinstance(many, Sequence | np.ndarray) or len(many) > 60:
+        return False
+    return all(isinstance(m, Integral) and not isinstance(m, bool) and 1 <= int(m) <= MOST_UNITS for m in many)
+
+
+@dataclass(frozen=True)
+class LayerSizes(Free):
+    """Units of layers, in the shell as people write them.
+
+    >>> sizes = Sizes("a list of whole numbers")
+    >>> sizes.parse("20,10"), sizes.parse("(20,)"), sizes.parse("none")
+    ([20, 10], [20], 'none')
+    """
+
+    def parse(self, text: str) -> Any:
+        words = text.strip().strip("()[]").replace(",", " ").split()
+        return (
+            [int(word) for word in words] if text and all(word.isdecimal() for word in words) else super().parse(text)
+        )
+
+
+DROPOUT = param("of mini-batches: share of hidden units left out by chance in each", default=0.0, check=Range(low=0, high=1, open_high=True))  # fmt: skip
+DTYPE = param("numbers of mini-batches; solver='lbfgs' is always float64", default="float32", check=Choice(("float32", "float64")))  # fmt: skip
+OUTPUT_BIAS = param("whether the outputs have biases; the lecture notes' network has none", default=True)
+STANDARDIZE = param("bring columns (and a number to predict) to mean 0 and deviation 1 inside", default=True)
+MAX_SECONDS = param("the fit ends then with what it has; None: no limit", default=None, check=Range(low=0, open_low=True, high=math.inf, open_high=True, words=(None,)))  # fmt: skip
+LAYOUT: Layout = {
+    "weights_": Tensor(("p",), doc="all weights and biases in one array of p numbers, for standardised columns"),
+    "mean_": Tensor(("d",), doc="the mean of each column, taken from it inside; zeros with standardize=False"),
+    "scale_": Tensor(("d",), low=0, doc="the deviation of each column, by which it is divided inside; ones with standardize=False"),
+    "loss_curve_": Tensor(("e",), low=0, doc="the mean loss in each of the e epochs, as seen before each step"),
+    "validation_scores_": Tensor(("e",), optional=True, doc="of early_stopping: the score of the rows held out after each epoch; else None"),
+    "n_iter_": Fact(int, low=1, doc="the epochs of the fit (solver='lbfgs': steps)"),
+    "best_epoch_": Fact(int, low=1, doc="the epoch of least loss, or of the best score of the rows held out"),
+    "kept_best_": Fact(bool, optional=True, doc="True where a fit that was ended has the weights of its best epoch, and not of the last; else None"),
+    "best_loss_": Fact(float, low=0, optional=True, doc="the least loss of all epochs"),
+    "loss_": Fact(float, low=0, optional=True, doc="the mean loss on the rows of the fit with the final weights; None after partial_fit"),
+    "measured_": Tensor((MEASURES,), optional=True, doc="what the certificate states of loss, slopes and gradient, in one array"),
+    "batch_": Fact(int, low=1, doc="the number of rows of a mini-batch"),
+    "t_": Fact(int, low=0, doc="the rows seen so far, over all epochs"),
+    "rows_": Fact(int, low=1, doc="the number of rows of positive weight"),
+    "weight_": Fact(float, low=0, doc="the total weight of the rows"),
+    "converged_": Fact(bool, doc="whether the fit ended by itself, and not at a limit"),
+    "whole_": Fact(bool, doc="whether one fit saw all rows; False after partial_fit"),
+    "memory_": Tensor(("q",), optional=True, doc="the optimiser's momentum, from which partial_fit goes on; None with solver='lbfgs'"),
+    "batches_": Fact(int, low=0, doc="the number of mini-batches so far"),
+}  # fmt: skip

@@ -1,0 +1,1 @@
+"""Compiled loops of networks: products of small matrices, activations, and a whole epoch of mini-batches."""

@@ -1,0 +1,1 @@
+"""The perceptron in every form of the lecture notes. Shape: ordered stream."""

@@ -1,0 +1,1 @@
+"""Compiled loops of the perceptron: rows against weights, and passes over rows."""

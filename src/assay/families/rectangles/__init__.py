@@ -1,0 +1,1 @@
+"""Axis-aligned rectangles, the hypothesis class of the papaya example."""

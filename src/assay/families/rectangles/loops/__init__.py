@@ -1,0 +1,1 @@
+"""Compiled loops of rectangles: boxes of rows, and the search for better boxes."""

@@ -1,0 +1,198 @@
+"""Checks of leaves: the rows that a tree saw are sent down it again, and every leaf must hold what reaches it.
+
+Of a forest the rows that each tree saw are drawn again from (seed, tree) alone; for the
+out-of-bag error each row is judged again by the trees that did not see it.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from assay.certify.check_held_out import interval_is_exact
+from assay.certify.claim import Claim, Verdict
+from assay.certify.registry import check
+from assay.certify.rows import CheckedRows, Floats
+from assay.families.trees.check.nodes import NodeContents, bounds_of, held_by, medians
+from assay.families.trees.check.witness import Stated, StatedTree, TreeRows, leaves_of, stated_in, times_drawn
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+@check("tree_leaves")
+def check_tree_leaves(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
+    """One tree: its leaves hold the rows that reach them, the training error is as stated, and the model answers as its leaves do."""
+    stated = stated_in(claim, rows)
+    seen = TreeRows(stated, rows, None)
+    if len(stated.trees) != 1:
+        raise ValueError(f"{len(stated.trees)} trees where one is due")
+    tree = stated.trees[0]
+    held = held_by(stated, tree, seen, np.ones(seen.n, np.int64))
+    problem = _leaf_problem(stated, tree, seen, held)
+    loss, slack = _training_loss(stated, tree, seen, held)
+    if problem is None and not (claim.value is not None and abs(claim.value - loss) <= slack):
+        problem = f"the training error is {loss:.9g}, not what is claimed"
+    problem = problem or _answer_problem(stated, tree, seen, rows, predict)
+    reason = f"{len(tree.table)} leaves hold the rows that reach them; the training error is {loss:.6g}"
+    return Verdict(claim.name, problem is None, problem or reason, loss, claim.kind)
+
+
+@check("forest_leaves")
+def check_forest_leaves(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
+    """Every tree that the witness names: draw its rows again and compare what its leaves hold."""
+    t = claim.witness
+    stated = stated_in(claim, rows)
+    draws = None if t["draws"] is None else int(t["draws"])
+    seen = TreeRows(stated, rows, draws)
+    numbers = [int(k) for k in t["trees"]]
+    if not numbers or claim.value != float(len(numbers)) or len(set(numbers)) != len(numbers):
+        raise ValueError("trees that are not those of the claim")
+    for k in numbers:
+        tree = stated.trees[k]
+        try:
+            held = held_by(
+                stated, tree, seen, times_drawn(int(t["seed"]), k, seen.n, draws, bool(t["replace"]), seen.counted)
+            )
+            problem = _leaf_problem(stated, tree, seen, held)
+        except ValueError as error:
+            problem = str(error)
+        if problem is not None:
+            why = "" if draws is None else " (rows are drawn by their numbers: their order matters)"
+            return Verdict(claim.name, False, f"tree {k}: {problem}{why}", None, claim.kind)
+    what = "the rows that reach them" if draws is None else "what was drawn again"
+    reason = f"the leaves of {len(numbers)} of {len(stated.trees)} trees hold {what}"
+    return Verdict(claim.name, True, reason, float(len(numbers)), claim.kind)
+
+
+def _leaf_problem(stated: Stated, tree: StatedTree, seen: TreeRows, held: NodeContents) -> str | None:
+    """What is wrong with the leaves of a tree, or None."""
+    leaf = tree.leaves
+    weight = held.weight[leaf] * seen.unit
+    slack = stated.tolerance * weight + (held.rows[leaf] * seen.unit if seen.weighted else 0.0)
+    low, high = bounds_of(stated, tree, held)[leaf].T
+    if stated.K:
+        due = held.classes[leaf] * seen.unit
+        if stated.trend.any():
+            second = weight * np.clip(held.mean[leaf], low, high)
+            due = np.column_stack([weight - second, second])
+        wrong = (np.abs(tree.table - due) > slack[:, None]).any(axis=1)
+    else:
+        value, allowed = _due_numbers(stated, tree, seen, held)
+        value = np.clip(value, low, high) if stated.trend.any() else value
+        due = np.column_stack([value + seen.pivot, weight])
+        wrong = ~(
+            (np.abs(tree.table[:, 0] - seen.pivot - value) <= allowed) & (np.abs(tree.table[:, 1] - weight) <= slack)
+        )
+    if not wrong.any():
+        return None
+    k = int(np.flatnonzero(wrong)[0])
+    what = "class weights" if stated.K else "value and weight"
+    return (
+        f"leaf {k} (node {int(leaf[k])}) says {what} {_few(tree.table[k])}, the rows that reach it give {_few(due[k])}"
+    )
+
+
+def _few(numbers: Floats) -> str:
+    return "[" + ", ".join(f"{x:.9g}" for x in numbers[:8].tolist()) + (", …]" if len(numbers) > 8 else "]")
+
+
+def _due_numbers(stated: Stated, tree: StatedTree, seen: TreeRows, held: NodeContents) -> tuple[Floats, Floats]:
+    """Of every leaf the mean (or median) of its rows, and how far rounding may put it."""
+    leaf = tree.leaves
+    scale = seen.top if stated.criterion == "poisson" else seen.scale
+    light = held.rows[leaf] * (seen.heaviest / seen.unit) / held.weight[leaf]
+    allowed = stated.tolerance * scale * light + 8 * EPS * seen.top
+    if stated.criterion == "absolute_error":
+        return medians(held.leaf, seen.y[held.row], held.u, len(leaf)), allowed
+    return held.mean[leaf], allowed
+
+
+def _training_loss(stated: Stated, tree: StatedTree, seen: TreeRows, held: NodeContents) -> tuple[float, float]:
+    """(the share of the weight that is answered wrongly, or the mean squared error; how far rounding may put it)."""
+    total = float(held.weight[0])
+    if stated.K:
+        right = np.take_along_axis(held.classes[tree.leaves], tree.table.argmax(axis=1)[:, None], 1)[:, 0]
+        return float((held.weight[tree.leaves] - right).sum()) / total, stated.tolerance
+    off = seen.y[held.row] - (tree.table[held.leaf, 0] - seen.pivot)
+    slack = stated.tolerance * seen.scale**2 + 64 * EPS * seen.top * seen.scale
+    return float(held.u @ off**2) / total, slack
+
+
+def _answer_problem(stated: Stated, tree: StatedTree, seen: TreeRows, rows: CheckedRows, predict: Any) -> str | None:
+    """Whether the model answers rows otherwise than the leaves that they reach."""
+    if predict is None:
+        return None
+    answers = tree.table[:, 0] if stated.classes is None else np.array(stated.classes)[tree.table.argmax(axis=1)]
+    due = answers[leaves_of(stated, tree, seen, np.arange(seen.n))]
+    for start, X in seen.blocks():
+        if np.any(np.asarray(predict(X)) != due[start : start + len(X)]):
+            return "the model answers otherwise than its leaves"
+    return None
+
+
+TOLERANCE = 1e-6
+
+
+@check("out_of_bag")
+def check_out_of_bag(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
+    """Judge all rows again; the count of errors must be the same, a mean loss and its standard error up to rounding."""
+    t = claim.witness
+    stated = stated_in(claim, rows)
+    if t["draws"] is None:
+        raise ValueError("trees that saw all rows")
+    seen = TreeRows(stated, rows, int(t["draws"]))
+    lost, w = _losses(stated, seen, int(t["seed"]), int(t["draws"]), bool(t["replace"]))
+    if not len(lost):
+        raise ValueError("every row was seen by all trees")
+    loss = float(np.average(lost, weights=w))
+    error = sqrt(float(np.average((lost - loss) ** 2, weights=w)) * float((w * w).sum())) / float(w.sum())
+    problem = _problem(claim, seen, lost, loss, error)
+    what = (
+        f"{int(lost.sum())} of {len(lost)} rows wrong"
+        if stated.K
+        else f"mean squared error {loss:.6g} of {len(lost)} rows"
+    )
+    return Verdict(
+        claim.name, problem is None, problem or f"{what} again, by the trees that did not see them", loss, claim.kind
+    )
+
+
+def _losses(stated: Stated, seen: TreeRows, seed: int, draws: int, replace: bool) -> tuple[Floats, Floats]:
+    """(loss, weight) of each row that some tree did not see: zero-one of the mean of the leaves' shares, or squared."""
+    sums, count = np.zeros((seen.n, max(1, stated.K))), np.zeros(seen.n, dtype=np.int64)
+    for k, tree in enumerate(stated.trees):
+        out_of_bag = np.flatnonzero(times_drawn(seed, k, seen.n, draws, replace, seen.counted) == 0)
+        answers = tree.table / tree.table.sum(axis=1, keepdims=True) if stated.K else tree.table[:, :1]
+        sums[out_of_bag] += answers[leaves_of(stated, tree, seen, out_of_bag)]
+        count[out_of_bag] += 1
+    there = (count > 0) & (seen.weights > 0)
+    if stated.K:
+        return (sums[there].argmax(axis=1) != seen.y[there]).astype(np.float64), seen.weights[there]
+    lost: Floats = (sums[there, 0] / count[there] - (seen.y[there] + seen.pivot)) ** 2
+    return lost, seen.weights[there]
+
+
+def _problem(claim: Claim, seen: TreeRows, lost: Floats, loss: float, error: float) -> str | None:
+    t = claim.witness
+    low, high = (float(end) for end in t["interval"])
+    confidence, near = float(t["confidence"]), TOLERANCE * max(loss, error)
+    if t["rows"] != len(lost) or t["weighted"] != seen.weighted:
+        return f"{len(lost)} rows are judged (with weights: {seen.weighted}), the certificate says {t['rows']} ({t['weighted']})"
+    if claim.value is None or not abs(claim.value - loss) <= near:
+        return f"found an error of {loss:.9g}, not what is claimed"
+    if not 0.5 <= confidence < 1 or claim.bound != high:
+        return f"a confidence of {confidence:g} and a bound of {claim.bound} that cannot be"
+    if t["classes"] is not None and not seen.weighted:
+        exact = interval_is_exact(int(lost.sum()), len(lost), confidence, low, high)
+        return None if exact else f"[{low:.6g}, {high:.6g}] is not the exact interval"
+    reach = NormalDist().inv_cdf((1 + confidence) / 2) * error
+    top = min(1.0, loss + reach) if t["classes"] is not None else loss + reach
+    good = abs(low - max(0.0, loss - reach)) <= near and abs(high - top) <= near
+    return (
+        None
+        if good and abs(float(t["standard_error"]) - error) <= near
+        else f"[{low:.6g}, {high:.6g}] is not the normal interval"
+    )

@@ -1,0 +1,202 @@
+"""Where rows that a tree did not see go, by their codes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from assay.engines import Engine, Rows
+from assay.engines.split import row_keys
+from assay.engines.threads import Threads
+from assay.errors import DataError
+from assay.families.trees.claims import evidence_of
+from assay.families.trees.grow import RowSample, entries_of, leaf_values
+from assay.families.trees.grow_parallel import grow_tree
+from assay.families.trees.hyper_parameters import UNLIMITED
+from assay.families.trees.loops.arrays import ABSOLUTE, CodedColumns, NodeArrays
+from assay.families.trees.loops.walk import leaf_of_codes
+from assay.families.trees.nodes import LEAF, together, tree_ends, tree_of
+from assay.families.trees.training_data import TrainingData, prepare, single_tree
+from assay.families.trees.unpruned import UnprunedTree
+from assay.families.trees.values import columns_of, parents_of
+from assay.numerics import Array, Floats
+
+if TYPE_CHECKING:
+    from assay.families.trees.estimators import _OneTree
+
+
+def last_codes(grown: NodeArrays, table: CodedColumns) -> Array:
+    """Of each split of numbers the last code whose values are all at or below the threshold; of others as it is.
+
+    A split knows the last code on the left among the rows it was made for. Rows that it did not see may have a value between
+    that and the threshold, and go to the left too, as they will when they are predicted.
+    """
+    code: Array = grown.code.copy()
+    column = columns_of(grown.feature)
+    number = grown.feature >= 0
+    ends = np.append(table.first[1:], len(table.values))
+    for f in np.unique(column[number]).tolist():
+        own = np.flatnonzero(number & (column == f))
+        code[own] = np.searchsorted(table.values[table.first[f] : ends[f]], grown.cut[own], side="right") - 1
+    return code
+
+
+def leaves_by_codes(grown: NodeArrays, table: CodedColumns, rows: Array) -> Array:
+    """The node where each of some rows of the table ends."""
+    node = np.empty(len(rows), dtype=np.int64)
+    code = last_codes(grown, table)
+    leaf_of_codes(table.codes, rows, grown.feature, code, grown.right, grown.missing, table.missing, grown.sets, node)
+    return node
+
+
+# The alpha of cost-complexity pruning by cross-validation (Breiman, Friedman, Olshen and Stone 1984, section 3.4).
+#
+# The tree of all rows changes at alphas a_0 = 0 < a_1 < … In each fold a tree is grown from the other rows, and pruned at the
+# geometric means of neighbouring alphas; each row is answered by the tree that did not see it. Of the alphas whose risk is within one standard
+# error of the least, the greatest is taken: the simplest tree that cannot be told from the best (Occam).
+
+
+class PruningCurve(NamedTuple):
+    """Of each alpha the cross-validated risk and its standard error; `chosen`: the place of the one to take."""
+
+    alphas: Floats
+    risk: Floats
+    error: Floats
+    chosen: int
+
+    @property
+    def alpha(self) -> float:
+        """The alpha to take."""
+        return float(self.alphas[self.chosen])
+
+
+def folds_of(n: int, folds: int, seed: int) -> Array:
+    """The fold of each row, by the hash of its number."""
+    found: Array = (row_keys(0, n, seed) % np.uint64(folds)).astype(np.int64)
+    return found
+
+
+def cross_pruned(unpruned: UnprunedTree, grow: Callable[[Array], UnprunedTree], folds: int, seed: int) -> PruningCurve:
+    """The curve of a tree; `grow(times)` grows one like it from the rows drawn (n,)."""
+    alphas = unpruned.path().ccp_alphas
+    inner = np.append(np.sqrt(alphas[:-1] * alphas[1:]), np.inf)
+    n = unpruned.training_data.inputs.table.n
+    fold = folds_of(n, folds, seed)
+    w = np.ones(n) if unpruned.training_data.weights is None else unpruned.training_data.weights
+    sums, judged = np.zeros((3, len(inner) + 1)), np.zeros(n, dtype=bool)
+    for k in range(folds):
+        out = np.flatnonzero((fold == k) & (w > 0))
+        if len(out) and ((fold != k) & (w > 0)).any():
+            judged[out] = True
+            sums += _losses(grow((fold != k).astype(np.uint16)), out, w[out], inner)
+    if not judged.any():
+        raise DataError(
+            f"ccp_alpha='cv' cannot judge by {int((w > 0).sum())} row(s): give more rows, or a number as ccp_alpha."
+        )
+    risk, plain, square = np.cumsum(sums, axis=1)[:, :-1]
+    total, squares = float(w[judged].sum()), float((w[judged] ** 2).sum())
+    mean = risk / total
+    error = np.sqrt(np.maximum(square - 2 * mean * plain + mean * mean * squares, 0.0)) / total
+    best = int(np.flatnonzero(mean <= mean.min())[-1])
+    within = mean <= mean[best] + error[best]
+    return PruningCurve(alphas, mean, error, int(np.flatnonzero(within)[-1]))
+
+
+def _losses(tree: UnprunedTree, rows: Array, w: Floats, at: Floats) -> Floats:
+    """Σ w ℓ, Σ w² ℓ and Σ w² ℓ² of held-out rows as the alpha passes each of `at`, as differences: (3, len(at) + 1).
+
+    A row is answered by the first node on its way whose split is gone; going up from its leaf, each node answers for a range of alphas.
+    """
+    grown = tree.grown
+    node = leaves_by_codes(grown, tree.training_data.inputs.table, rows)
+    alphas = np.where(grown.feature == LEAF, -np.inf, tree.links()[0])
+    first = np.searchsorted(at, alphas)
+    parent = parents_of(grown.feature, tree_ends(grown.feature))
+    answers = tree.answers()
+    said = answers.argmax(axis=1) if tree.training_data.inputs.target.classes else answers[:, 0]
+    out = np.zeros((3, len(at) + 1))
+    truth = tree.training_data.truth[rows]
+    while len(node):
+        up = parent[node]
+        loss = _loss(tree, said[node], truth)
+        for k, part in enumerate((w * loss, w * w * loss, w * w * loss * loss)):
+            out[k] += np.bincount(first[node], weights=part, minlength=len(at) + 1)
+            inside = up >= 0
+            out[k] -= np.bincount(first[up[inside]], weights=part[inside], minlength=len(at) + 1)
+        node, truth, w = up[inside], truth[inside], w[inside]
+    return out
+
+
+def _loss(tree: UnprunedTree, said: Array, truth: Array) -> Floats:
+    """Zero-one of classes; of numbers the absolute error where the tree makes that small, else the squared one."""
+    target = tree.training_data.inputs.target
+    if target.classes:
+        return np.asarray(said != truth, dtype=np.float64)
+    error: Floats = said - truth
+    return np.abs(error) if target.criterion == ABSOLUTE else error * error
+
+
+# Fitting a single tree: grown once, then cut as the settings want it.
+
+
+def learn(model: _OneTree, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
+    """Fit a model on rows."""
+    keep(model, cut(model, grow(model, engine, rows, afresh, classes)))
+
+
+def grow(model: _OneTree, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> UnprunedTree:
+    """The tree before leaves are cut off; settings that differ in nothing else share it."""
+    shared = model._shared
+    if shared is not None and shared.unpruned is not None:
+        if shared.unpruned.classes is not None:
+            model.classes_ = shared.unpruned.classes
+        return shared.unpruned
+    labels = model._labels(engine, rows, afresh, classes)  # type: ignore[attr-defined]
+    asked, folded = model, model.ccp_alpha == "cv"
+    if shared is not None:
+        asked, folded = copy(model), shared.folded
+        asked.max_depth = shared.deepest
+    training_data = prepare(asked, engine, rows, labels, None, UNLIMITED, shared=folded)
+    grown, entries = single_tree(engine, rows, training_data, RowSample(model._seed()), 0, Threads(model.n_jobs))
+    unpruned = UnprunedTree(training_data, entries, grown, getattr(model, "classes_", None))
+    if shared is not None:
+        shared.unpruned = unpruned
+    return unpruned
+
+
+def cut(model: _OneTree, unpruned: UnprunedTree) -> UnprunedTree:
+    """The tree as the hyper-parameters want it; `ccp_alpha="cv"` chooses alpha first."""
+    unpruned = unpruned.cut(model.max_depth, model.max_leaf_nodes)
+    if model.ccp_alpha != "cv":
+        return unpruned.cut(None, None, float(model.ccp_alpha))
+    curve = cross_pruned(unpruned, _grower(model, unpruned.training_data), int(model.folds), model._seed())
+    model.alpha_ = curve.alpha
+    model.pruning_curve_ = np.column_stack([curve.alphas, curve.risk, curve.error])
+    return unpruned.cut(None, None, curve.alpha)
+
+
+def _grower(model: _OneTree, training_data: TrainingData) -> Callable[[Array], UnprunedTree]:
+    """How the tree of some of the rows is grown and cut, up to its alpha."""
+    key, workers = RowSample(model._seed()).key(0), Threads(model.n_jobs)
+
+    def grow_some(times: Array) -> UnprunedTree:
+        entries = entries_of(training_data.inputs, times)
+        unpruned = UnprunedTree(
+            training_data, entries, grow_tree(training_data.inputs, entries, key, workers, training_data.order), None
+        )
+        return unpruned.cut(model.max_depth, model.max_leaf_nodes)
+
+    return grow_some
+
+
+def keep(model: _OneTree, unpruned: UnprunedTree) -> None:
+    """Make a cut tree the model's own."""
+    training_data, grown = unpruned.training_data, unpruned.grown
+    values = leaf_values(training_data.inputs, grown, unpruned.entries)
+    model._keep_trees(together([tree_of(grown, values)]), training_data)
+    vars(model).update(evidence_of(training_data, grown, values))
+    model._provenance = {"fingerprint": training_data.survey.mark.hex()}
+    model._claims = model._make_claims()

@@ -1,0 +1,135 @@
+"""How much columns matter to trees: by what their splits gained, and by what shuffling them costs on rows that a tree did not see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf, sqrt
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from assay.engines import Engine, Rows
+from assay.errors import DataError, ParameterError
+from assay.families.trees.nodes import LEAF
+from assay.families.trees.predict import TreePredictor
+from assay.families.trees.values import columns_of, node_gains, node_values
+from assay.numerics import Array, Floats
+
+if TYPE_CHECKING:
+    from assay.families.trees.fit import TreeModel
+    from assay.families.trees.grow import RowSample
+
+
+def gain_importances(model: TreeModel) -> Floats:
+    """Of each column the share of its splits in all that was gained: the mean over trees that have a split, adding up to one."""
+    gains = node_gains(model)
+    if gains is None:
+        raise ParameterError(
+            f"{type(model).__name__} has lost the gains of its splits (trees of several criteria): fit with warm_start=False, or use "
+            "oob_importance."
+        )
+    weighted = gains * node_values(model).weight
+    column, d = columns_of(model.feature_), model.n_features_in_
+    tree = np.repeat(np.arange(len(model.nodes_)), model.nodes_)
+    split = model.feature_ != LEAF
+    flat = np.bincount(tree[split] * d + column[split], weights=weighted[split], minlength=len(model.nodes_) * d)
+    each = flat.astype(np.float64).reshape(-1, d)
+    total = each.sum(axis=1, keepdims=True)
+    each = np.divide(each, total, out=np.zeros_like(each), where=total > 0)
+    mean = each[model.nodes_ > 1].mean(axis=0) if (model.nodes_ > 1).any() else np.zeros(d)
+    return mean / mean.sum() if mean.sum() > 0 else mean
+
+
+@dataclass(frozen=True)
+class ShuffledColumns:
+    """By how much the loss of single trees on rows they did not see grows when a column is shuffled: zero-one of classes, squared of
+    numbers. `increase`, `error` (d,): the mean over rows, and its standard error; `rows`: those that some tree did not see."""
+
+    names: tuple[str, ...]
+    increase: Floats
+    error: Floats
+    rows: int
+    repeats: int
+
+    def __str__(self) -> str:
+        wide = max(map(len, self.names))
+        order = np.argsort(-self.increase, kind="stable")
+        return "\n".join(f"{self.names[j]:<{wide}}  {self.increase[j]: .4g} ± {self.error[j]:.2g}" for j in order)
+
+
+class _Shuffling(NamedTuple):
+    """What all trees share: rows, targets, the answer of each row of the table of leaves, and which columns each tree asks for."""
+
+    X: Array
+    truth: Array
+    answers: Array
+    predictor: TreePredictor
+    used: list[Array]
+    drawing: RowSample
+    repeats: int
+    classes: bool
+
+
+def shuffled_columns(
+    model: TreeModel, engine: Engine, rows: Rows, truth: Array, w: Floats | None, drawing: RowSample, repeats: int
+) -> ShuffledColumns:
+    """Shuffle each column among the rows that a tree did not see (Breiman 2001), tree after tree.
+
+    A row takes part twice, judged with another's value and lending its own: the deviation over rows of the sum of both is what the mean is
+    uncertain by.
+    """
+    at_hand = rows.in_memory()
+    X, d = at_hand.X, rows.n_columns
+    n = len(X)
+    column = columns_of(model.feature_)
+    used = [np.unique(c[c >= 0]) for c in np.split(column, np.cumsum(model.nodes_)[:-1])]
+    classes = model._kind == "classifier"
+    answers = model._leaf_answers()
+    best = answers.argmax(axis=1) if classes else answers[:, 0]
+    shared = _Shuffling(X, truth, best, model._predictor, used, drawing, repeats, classes)
+    judged, lent, count = np.zeros((d, n)), np.zeros((d, n)), np.zeros(n)
+    for out_of_bag, found in engine.map_with(_shuffle_tree, shared, range(len(used))):
+        count[out_of_bag] += 1
+        for j, worse, lending in found:
+            judged[j, out_of_bag] += worse
+            lent[j, out_of_bag] += lending
+    weight = np.ones(n) if w is None else w
+    there = (count > 0) & (weight > 0)
+    if not there.any():
+        raise DataError(
+            "Every tree saw every row: there are no out-of-bag rows to judge by. Draw fewer (max_samples), or more trees."
+        )
+    w, c = weight[there], count[there]
+    judged, lent = judged[:, there] / c, lent[:, there] / c
+    mean = judged @ w / w.sum()
+    spread = ((judged + lent - 2 * mean[:, None]) ** 2) @ (w * w)
+    error = np.sqrt(spread) / w.sum() * sqrt(len(w) / (len(w) - 1)) if len(w) > 1 else np.full(d, inf)
+    return ShuffledColumns(tuple(model._names_in_words()), mean, error, int(there.sum()), repeats)
+
+
+def _shuffle_tree(shared: _Shuffling, tree: int) -> tuple[Array, list[tuple[int, Floats, Floats]]]:
+    """The rows that a tree did not see, and for each column it asks for how much worse they fare, and those who lend to others."""
+    out_of_bag = np.flatnonzero(shared.drawing.times(tree, len(shared.X)) == 0)
+    return out_of_bag, list(_shuffles(shared, tree, out_of_bag)) if len(out_of_bag) else []
+
+
+def _shuffles(shared: _Shuffling, tree: int, out_of_bag: Array) -> Iterator[tuple[int, Floats, Floats]]:
+    X, truth = shared.X[out_of_bag], shared.truth[out_of_bag]
+
+    def losses() -> Any:
+        said = shared.answers[shared.predictor.leaves(X, tree)]
+        return (said != truth).astype(np.float64) if shared.classes else (said - truth) ** 2
+
+    base = losses()
+    for j in shared.used[tree].tolist():
+        own = X[:, j].copy()
+        judged, lending = np.zeros(len(out_of_bag)), np.zeros(len(out_of_bag))
+        for r in range(shared.repeats):
+            order = np.random.default_rng([shared.drawing.seed, tree, j, r]).permutation(len(out_of_bag))
+            X[:, j] = own[order]
+            worse = losses() - base
+            judged += worse / shared.repeats
+            lending[order] += worse / shared.repeats
+        X[:, j] = own
+        yield j, judged, lending

@@ -1,0 +1,1 @@
+"""Compiled loops that grow and walk decision trees."""

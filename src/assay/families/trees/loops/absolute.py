@@ -1,0 +1,299 @@
+"""The best split for the absolute error: Σ w |y − median| of each side, kept up to date while rows move from right to left.
+
+The rows of a node are ranked by target once a column; two Fenwick trees over the ranks hold the weights and weighted targets
+of the left side, those of the right side are what is missing to the totals. A median is found by walking down the tree.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from assay.compiled.decorator import jit
+from assay.compiled.random import mixed
+from assay.families.trees.loops.arrays import HALF, LOW16, LOW32, NONE_MISSING, ZERO
+from assay.families.trees.loops.candidates import (
+    beats,
+    first_best,
+    greatest,
+    keep_item,
+    keep_sides,
+    rank_by,
+    sorted_node,
+)
+from assay.families.trees.loops.random_threshold import keep_random_threshold, random_threshold
+
+QUARTER = np.uint64(16)
+
+
+class MedianTargets(NamedTuple):
+    """Numbers whose medians answer; as `numbers.Numbers`."""
+
+    value: Any
+    weight: Any
+    plain: Any
+    weighted: bool
+    unit: float
+    offset: float
+    factor: float
+
+
+@jit(inline="always")
+def _add(tree, first, m, rank, x):  # type: ignore[no-untyped-def]
+    """tree[rank] += x (ranks from 1)."""
+    while rank <= m:
+        tree[first + rank] += x
+        rank += rank & -rank
+
+
+@jit
+def _middle(W, weights, sums, own, whole, m, sign):  # type: ignore[no-untyped-def]
+    """The rank of the median of the side whose Fenwick trees are own (sign 1) or whole − own (sign −1), W its weight; with Σ w and
+    Σ w y of the lower ranks."""
+    half = 0.5 * W
+    rank, below_w, below_z = 0, 0.0, 0.0
+    step = 1
+    while 2 * step <= m:
+        step *= 2
+    while step > 0:
+        if rank + step <= m:
+            at = rank + step
+            w = weights[own + at] if sign > 0 else weights[whole + at] - weights[own + at]
+            if below_w + w < half:
+                z = sums[own + at] if sign > 0 else sums[whole + at] - sums[own + at]
+                rank, below_w, below_z = at, below_w + w, below_z + z
+        step //= 2
+    return rank, below_w, below_z
+
+
+@jit
+def absolute_cost(target, entries, a, b, order):  # type: ignore[no-untyped-def]
+    """Σ w |y − median| and the median of a node's rows; order (m,) receives their places by target."""
+    m = b - a
+    rank_rows(target, entries, a, b, order)
+    W = 0.0
+    for i in range(m):
+        W += _weight(target, entries[a + i])
+    run, median = 0.0, 0.0
+    for i in range(m):
+        e = entries[a + order[i]]
+        y = _y(target, e)
+        run += _weight(target, e)
+        if run >= 0.5 * W:
+            median = y
+            if run == 0.5 * W and i + 1 < m:
+                median = 0.5 * (y + _y(target, entries[a + order[i + 1]]))
+            break
+    cost = 0.0
+    for i in range(m):
+        e = entries[a + order[i]]
+        cost += _weight(target, e) * abs(_y(target, e) - median)
+    return cost, median
+
+
+@jit(inline="always")
+def _y(target, entry):  # type: ignore[no-untyped-def]
+    return target.offset + target.unit * np.float64(target.plain[np.int64(entry >> HALF)])
+
+
+@jit(inline="always")
+def _weight(target, entry):  # type: ignore[no-untyped-def]
+    t = np.int64((entry >> QUARTER) & LOW16)
+    return np.float64(t * target.weight[np.int64(entry >> HALF)] if target.weighted else t)
+
+
+@jit
+def rank_rows(target, entries, a, b, order):  # type: ignore[no-untyped-def]
+    """order[:m]: the places of the node's rows, by target; merge sort, for equal ones keep their order."""
+    m = b - a
+    y = np.empty(m, np.int64)
+    for i in range(m):
+        y[i] = target.plain[np.int64(entries[a + i] >> HALF)]
+    ranked = np.argsort(y, kind="mergesort")
+    for i in range(m):
+        order[i] = ranked[i]
+
+
+class MedianSides(NamedTuple):
+    """Fenwick trees of Σ w and Σ w y: of the left side in [0, m], of the whole node in [whole, whole + m]; rank (m,) of each row, order
+    (m,) of the ranks; W, Z: of the node."""
+
+    weights: Any
+    sums: Any
+    whole: int
+    order: Any
+    rank: Any
+    W: float
+    Z: float
+
+
+@jit
+def _sides(target, entries, a, b, order, rank):  # type: ignore[no-untyped-def]
+    """The sides of a node with nothing on its left."""
+    m = b - a
+    rank_rows(target, entries, a, b, order)
+    for i in range(m):
+        rank[order[i]] = i + 1
+    weights, sums = np.zeros(2 * (m + 1)), np.zeros(2 * (m + 1))
+    W, Z = 0.0, 0.0
+    for i in range(m):
+        e = entries[a + i]
+        w, z = _weight(target, e), _weight(target, e) * _y(target, e)
+        W, Z = W + w, Z + z
+        _add(weights, m + 1, m, rank[i], w)
+        _add(sums, m + 1, m, rank[i], z)
+    return MedianSides(weights, sums, m + 1, order, rank, W, Z)
+
+
+@jit
+def _by_median(target, entries, a, m, sides, scratch):  # type: ignore[no-untyped-def]
+    """Put the items, sorted by category, in the order of the categories' medians, which scratch.count receives: how many. An item's
+    code becomes its category's place in that order."""
+    items, ordered, ranked, median = scratch.other, scratch.items, scratch.count, scratch.real
+    begin, k, i = np.empty(257, np.int64), 0, 0
+    while i < m:
+        c, stop, W = np.int64(items[i] >> HALF), i, 0.0
+        while stop < m and np.int64(items[stop] >> HALF) == c:
+            W += _weight(target, entries[a + np.int64(items[stop] & LOW32)])
+            stop += 1
+        ranks = np.empty(stop - i, np.int64)
+        for j in range(i, stop):
+            ranks[j - i] = sides.rank[np.int64(items[j] & LOW32)]
+        ranks.sort()
+        run, j = 0.0, -1
+        while run < 0.5 * W:
+            j += 1
+            run += _weight(target, entries[a + sides.order[ranks[j] - 1]])
+        median[c] = _y(target, entries[a + sides.order[ranks[j] - 1]])
+        ranked[k], begin[c], k, i = c, i, k + 1, stop
+    rank_by(median, 0, ranked, k)
+    at = 0
+    for place in range(k):
+        i = begin[ranked[place]]
+        while i < m and np.int64(items[i] >> HALF) == ranked[place]:
+            ordered[at] = np.uint64((place << 32) | np.int64(items[i] & LOW32))
+            at, i = at + 1, i + 1
+    return k
+
+
+@jit
+def _move(target, entries, a, m, p, sides):  # type: ignore[no-untyped-def]
+    """Bring the node's row p to the left; its draws, w and w y."""
+    e = entries[a + p]
+    w = _weight(target, e)
+    z = w * _y(target, e)
+    _add(sides.weights, 0, m, sides.rank[p], w)
+    _add(sides.sums, 0, m, sides.rank[p], z)
+    return np.int64((e >> QUARTER) & LOW16), w, z
+
+
+@jit
+def _worth(target, rules, entries, a, m, n, count, w, z, sides):  # type: ignore[no-untyped-def]
+    """−Σ w |y − median| over both sides, with `count` draws and w, z on the left; −∞ where a side is too small."""
+    W, Z = sides.W, sides.Z
+    heavy = w >= rules.min_leaf_weight and W - w >= rules.min_leaf_weight
+    if count < rules.min_leaf or n - count < rules.min_leaf or w <= 0.0 or W - w <= 0.0 or not heavy:
+        return -np.inf
+    left = _side_cost(target, entries, a, sides.order, sides.weights, sides.sums, 0, sides.whole, m, w, z, 1)
+    return -(
+        left
+        + _side_cost(target, entries, a, sides.order, sides.weights, sides.sums, 0, sides.whole, m, W - w, Z - z, -1)
+    )
+
+
+@jit
+def absolute_search(target, table, rules, entries, a, b, f, n, word, found, scratch):  # type: ignore[no-untyped-def]
+    """Column f, code by code (of categories, in the order of their medians), or at a random threshold. Says whether it varies."""
+    if rules.random and table.levels[f] == 0:
+        return _by_random_threshold(target, table, rules, entries, a, b, f, n, word, found, scratch)
+    stop, varies = sorted_node(table, entries, a, b, f, scratch)
+    if not varies:
+        return False
+    m, items, worth, kinds = b - a, scratch.other, scratch.worth, 0
+    sides = _sides(target, entries, a, b, scratch.number, scratch.weight)
+    if table.levels[f] > 0:
+        stop, items, kinds = m, scratch.items, _by_median(target, entries, a, m, sides, scratch)
+    for left in range(1 + (stop < m)):
+        sides.weights[: sides.whole] = 0.0
+        sides.sums[: sides.whole] = 0.0
+        count, wl, zl = 0, 0.0, 0.0
+        for i in range(stop if left == 0 else m):
+            q = (
+                (stop + i if i < m - stop else i - (m - stop)) if left else i
+            )  # what is missing comes first where it goes left
+            t, w, z = _move(target, entries, a, m, np.int64(items[q] & LOW32), sides)
+            count, wl, zl = count + t, wl + w, zl + z
+            if q >= stop:
+                continue
+            within = q + 1 < stop and (items[q] >> HALF) == (items[q + 1] >> HALF)
+            worth[q] = -np.inf if within else _worth(target, rules, entries, a, m, n, count, wl, zl, sides)
+        if kinds == 0:
+            keep_item(table, f, items, ZERO, stop, left if stop < m else NONE_MISSING, scratch, found)
+        else:
+            _keep_kinds(entries, a, m, n, f, kinds, found, scratch)
+    return True
+
+
+@jit
+def _keep_kinds(entries, a, m, n, f, kinds, found, scratch):  # type: ignore[no-untyped-def]
+    """Keep the best split of ordered categories, where it beats the one found."""
+    best = greatest(scratch, m)
+    if beats(best, found):
+        at, count = first_best(scratch.worth, best), 0
+        for i in range(at + 1):
+            count += np.int64((entries[a + np.int64(scratch.items[i] & LOW32)] >> QUARTER) & LOW16)
+        left = np.int64(scratch.items[at] >> HALF) + 1
+        keep_sides(found, best, f, scratch.count, left, kinds, 1 if 2 * count >= n else 0)
+
+
+@jit
+def _by_random_threshold(target, table, rules, entries, a, b, f, n, word, found, scratch):  # type: ignore[no-untyped-def]
+    """One random split of column f."""
+    cut, high, threshold, left = random_threshold(table, entries, a, b, f, word, scratch.items)
+    if cut < 0:
+        return False
+    m = b - a
+    sides = _sides(target, entries, a, b, scratch.number, scratch.weight)
+    count, wl, zl = 0, 0.0, 0.0
+    for i in range(m):
+        code = np.int64(scratch.items[i])
+        if code <= cut or (left == 1 and code == table.missing[f]):
+            t, w, z = _move(target, entries, a, m, i, sides)
+            count, wl, zl = count + t, wl + w, zl + z
+    worth = _worth(target, rules, entries, a, m, n, count, wl, zl, sides)
+    if beats(worth, found):
+        keep_random_threshold(table, found, worth, f, cut, high, threshold, left)
+    return True
+
+
+@jit
+def _side_cost(target, entries, a, order, weights, sums, own, whole, m, W, Z, sign):  # type: ignore[no-untyped-def]
+    """Σ w |y − median| of a side."""
+    rank, below_w, below_z = _middle(W, weights, sums, own, whole, m, sign)
+    median = _y(target, entries[a + order[min(rank, m - 1)]])
+    return median * below_w - below_z + (Z - below_z) - median * (W - below_w)
+
+
+@jit
+def leaf_medians(target, entries, start, values):  # type: ignore[no-untyped-def]
+    """values[i]: the median of the rows entries[start[i] : start[i + 1]]."""
+    order = np.empty(entries.shape[0], np.int64)
+    for i in range(values.shape[0]):
+        values[i] = absolute_cost(target, entries, start[i], start[i + 1], order)[1]
+
+
+@jit
+def medians_search(target, table, rules, entries, a, b, n, sums, at, f, k, width, word, found, scratch):  # type: ignore[no-untyped-def]
+    """Improve `found` by the best split on the columns f[k : k + width]; says whether any of them varies in the node."""
+    varies = False
+    for j in range(k, k + width):
+        own = mixed(word + np.uint64(f[j]))
+        varies |= absolute_search(target, table, rules, entries, a, b, f[j], n, own, found, scratch)
+    return varies
+
+
+@jit
+def medians_gain(target, rules, score, cost, n, sums, at):  # type: ignore[no-untyped-def]
+    """What a split with that score takes from the mean absolute error; cost: Σ w |y − median| of the node."""
+    return (score + cost) / np.float64(sums[at])

@@ -1,0 +1,237 @@
+"""The best split of a node among the columns that it tries."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from assay.compiled.decorator import inner, jit
+from assay.compiled.random import STEP, below, mixed
+from assay.compiled.simd.memory import data_pointer, prefetch_at
+from assay.families.trees.loops.arrays import (
+    HALF,
+    ZERO,
+    found_pointers,
+    grown_pointers,
+    lists_pointers,
+    scratch_pointers,
+    table_pointers,
+)
+from assay.families.trees.loops.candidates import SLACK
+from assay.families.trees.loops.kinds import (
+    ceiling,
+    cost,
+    counted,
+    gain,
+    listed,
+    search,
+    target_pointers,
+    total,
+    weight,
+)
+from assay.families.trees.loops.partition import mark_sides, narrow, part, part_lists, written
+from assay.families.trees.loops.sorted_lists import SORTED, list_few
+
+NEAR = 1024  # rows of a node whose codes of a few columns fit a core's cache
+
+
+@inner
+def best_of(target, table, rules, entries, a, b, n, sums, at, f, k, width, word, lists, found, scratch):  # type: ignore[no-untyped-def]
+    """Improve `found` by the best split on the columns f[k : k + width]; columns that lie sorted are gone through as they lie."""
+    if lists is None:
+        search(target, table, rules, entries, a, b, n, sums, at, f, k, width, word, found, scratch)
+        return
+    most = ceiling(target, rules, entries, a, b, n, sums, at, scratch)
+    for j in range(k, k + width):
+        c = f[j]
+        if table.levels[c] > 0:
+            search(target, table, rules, entries, a, b, n, sums, at, f, j, 1, word, found, scratch)
+            ceiling(target, rules, entries, a, b, n, sums, at, scratch)  # the search had the room
+        else:
+            if b - a <= SORTED:
+                list_few(table, lists, entries, a, b, c)
+            listed(target, table, rules, lists, a, b - a, n, sums, at, c, found, scratch)
+        best = found.score[0]
+        if best > -np.inf and (b - a == 2 or most <= best + 0.5 * SLACK * abs(best)):
+            return  # every column that tells two rows apart does so equally well; and nothing beats the ceiling
+
+
+@inner
+def _ask_ahead(table, entries, a, b, f, k, width):  # type: ignore[no-untyped-def]
+    """Start to load the codes of a small node in the columns f[k : k + width]: its rows lie far apart."""
+    codes, n = table.codes, table.n
+    for j in range(k, k + width):
+        first = f[j] * n
+        for i in range(a, b):
+            prefetch_at(codes, first + np.int64(entries[i] >> HALF))
+
+
+@inner
+def find_split(target, table, rules, entries, a, b, n, sums, at, key, lists, found, scratch):  # type: ignore[no-untyped-def]
+    """The best split of a node among `max_features` columns drawn by its key (more, until one varies)."""
+    d, order, word = table.d, scratch.order, key
+    found.score[0] = -np.inf
+    found.place[0] = -1
+    asked = rules.max_features
+    if asked >= d:
+        best_of(target, table, rules, entries, a, b, n, sums, at, order, ZERO, d, word, lists, found, scratch)
+        return
+    drawn, varies = ZERO, False
+    while drawn < d and (drawn < asked or not varies):
+        width = min(4, asked - drawn) if drawn < asked and b - a > 2 else 1
+        for j in range(drawn, drawn + width):
+            key += STEP
+            other = j + below(mixed(key), d - j)
+            scratch.swaps[j] = other
+            order[j], order[other] = order[other], order[j]
+        if table.far and b - a < NEAR:
+            _ask_ahead(table, entries, a, b, order, drawn, width)
+        varies |= search(target, table, rules, entries, a, b, n, sums, at, order, drawn, width, word, found, scratch)
+        drawn += width
+        if b - a == 2 and found.place[0] >= 0:
+            break  # two rows can be parted in one way only: no other column does it better
+    for j in range(drawn - 1, -1, -1):
+        other = scratch.swaps[j]
+        order[j], order[other] = order[other], order[j]
+
+
+# Growing a tree node by node, for several threads that share the columns of a large node.
+
+
+@jit
+def split_part(target, table, rules, entries, begin, end, n, sums, f, k, width, key, lists, found, scratch):  # type: ignore[no-untyped-def]
+    """As `best_of`, of a node entries[begin : end] whose sums are known: for several threads, some columns each."""
+    best_of(
+        target_pointers(target),
+        table_pointers(table),
+        rules,
+        data_pointer(entries),
+        begin,
+        end,
+        n,
+        data_pointer(sums),
+        0,
+        data_pointer(f),
+        k,
+        width,
+        key,
+        None if lists is None else lists_pointers(lists),
+        found_pointers(found),
+        scratch_pointers(scratch),
+    )
+
+
+@jit
+def node_total(target, rules, entries, begin, end, sums, order):  # type: ignore[no-untyped-def]
+    """(draws, whether all targets are alike, Σ w |y − median| where the criterion is that) of a node; its sums."""
+    t, e = target_pointers(target), data_pointer(entries)
+    n, alike = total(t, e, begin, end, data_pointer(sums), 0)
+    return n, alike, cost(t, rules, e, begin, end, data_pointer(order))
+
+
+@jit
+def node_gain(target, rules, score, own_cost, n, sums):  # type: ignore[no-untyped-def]
+    """(what a split with that score gains, the weight of the node in the units of its sums)."""
+    t, s = target_pointers(target), data_pointer(sums)
+    return gain(t, rules, score, own_cost, n, s, 0), weight(t, n, s, 0)
+
+
+@jit
+def split_node(table, found, entries, spare, begin, end, lists):  # type: ignore[no-untyped-def]
+    """Part the entries of a node by the split found; the first of the right child. The sides are marked for its lists."""
+    e = data_pointer(entries)
+    middle = part(table_pointers(table), found_pointers(found), e, data_pointer(spare), begin, end)
+    if lists is not None:
+        mark_sides(lists_pointers(lists), e, begin, middle, end)
+    return middle
+
+
+@jit
+def split_lists(table, lists, f, k, width, spare, begin, end):  # type: ignore[no-untyped-def]
+    """As `part_lists`, for several threads, some columns each."""
+    part_lists(table_pointers(table), lists_pointers(lists), data_pointer(f), k, width, data_pointer(spare), begin, end)
+
+
+@jit
+def write_split(table, found, out, many_left):  # type: ignore[no-untyped-def]
+    """Note the split found as node 0 of `out`; 1 where it is by categories."""
+    return written(table_pointers(table), found_pointers(found), grown_pointers(out), ZERO, ZERO, many_left)
+
+
+@jit
+def child_bounds(target, table, found, out, left_sums, bounds):  # type: ignore[no-untyped-def]
+    """bounds (2, 2): of the right child and of the left one of node 0 of `out`."""
+    channels = out.sums.shape[1]
+    narrow(
+        table_pointers(table),
+        found_pointers(found),
+        target_pointers(target),
+        grown_pointers(out),
+        ZERO,
+        data_pointer(left_sums),
+        channels,
+        data_pointer(bounds),
+        ZERO,
+    )
+
+
+# Level by level: the codes of many nodes counted in one pass over the rows, and the best split of a node from its counts.
+
+
+@jit
+def route(codes, feature, cut, left, right, missing, lost, sets, node):  # type: ignore[no-untyped-def]
+    """node[i]: the node of the top of a tree where row i ends; codes (d, m), feature −1: not split (yet)."""
+    for i in range(codes.shape[1]):
+        at = 0
+        while feature[at] != -1:
+            f = feature[at]
+            if f >= 0:
+                c = np.int64(codes[f, i])
+                goes = missing[at] == 1 if c == lost[f] else c <= cut[at]
+            else:
+                c = np.int64(codes[-2 - f, i])
+                goes = (sets[cut[at], c >> 6] >> np.uint64(c & 63)) & np.uint64(1) != 0
+            at = left[at] if goes else right[at]
+        node[i] = at
+
+
+@jit
+def count_codes(codes, numbers, slot, counts):  # type: ignore[no-untyped-def]
+    """counts[slot[i], j, code] += numbers[i] for every column j; slot −1: the row is in none of the nodes. The last number of a row
+    is left out."""
+    C = counts.shape[3]
+    for j in range(codes.shape[0]):
+        for i in range(codes.shape[1]):
+            if slot[i] >= 0:
+                row = counts[slot[i], j, codes[j, i]]
+                for c in range(C):
+                    row[c] += numbers[i, c]
+
+
+@jit
+def best_counted(target, table, rules, n, sums, counts, key, found, scratch):  # type: ignore[no-untyped-def]
+    """The best split of a node among `max_features` columns drawn by its key (more, until one varies). counts (d, 256, C)."""
+    t, b, r, s, c = (
+        target_pointers(target),
+        table_pointers(table),
+        found_pointers(found),
+        scratch_pointers(scratch),
+        data_pointer(counts),
+    )
+    d, order = table.d, scratch.order
+    wide = counts.shape[1] * counts.shape[2]
+    found.score[0] = -np.inf
+    found.place[0] = -1
+    total = data_pointer(sums)
+    drawn, varies = 0, False
+    for j in range(d):
+        order[j] = j
+    while drawn < d and (drawn < rules.max_features or not varies):
+        if rules.max_features < d:
+            key += STEP
+            other = drawn + below(mixed(key), d - drawn)
+            order[drawn], order[other] = order[other], order[drawn]
+        f = order[drawn]
+        varies |= counted(t, b, rules, n, total, 0, f, c, f * wide, r, s)
+        drawn += 1
+    for j in range(d):
+        order[j] = j

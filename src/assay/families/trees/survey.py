@@ -1,0 +1,122 @@
+"""What is known of the rows before a tree is grown: one fold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from assay.engines import Block, Engine, Rows, fingerprint, fold
+from assay.errors import DataError
+from assay.inputs import as_regression_target, refuse_non_finite
+from assay.inputs.labels import Labels
+from assay.numerics import Array, Floats
+
+MOST_CODES = 255  # of whole numbers that name categories
+
+
+class TreeSurvey(NamedTuple):
+    """rows; weight and rows of each class (a number: of all rows); least, greatest and summed target; the greatest weight; which
+    columns miss values; the rows of each category, column after column; the rows' fingerprint."""
+
+    n: int
+    class_weight: Floats
+    class_rows: Floats
+    low: float
+    high: float
+    total: float
+    heaviest: float
+    missing: Array
+    categories: Array
+    mark: bytes
+
+
+class Levels(NamedTuple):
+    """The categories of each column: how many (0: numbers), whether they are whole numbers in the rows themselves, and where the
+    counts of a column begin."""
+
+    count: Array  # type: ignore[assignment]  # hides the tuple's own
+    plain: Array
+    first: Array
+
+    @classmethod
+    def of(cls, sizes: Sequence[int], plain: Sequence[bool]) -> Levels:
+        count = np.array(sizes, dtype=np.int64)
+        return cls(count, np.array(plain, dtype=bool), np.concatenate([[0], np.cumsum(count)]))
+
+
+def survey(engine: Engine, rows: Rows, labels: Labels | None, levels: Levels) -> TreeSurvey:
+    """Read all rows once."""
+    found = fold(engine, rows.blocks(), partial(_absorb, labels, levels, rows.names), _merge)
+    if found is None:
+        raise DataError("Found array with 0 sample(s) while a minimum of 1 is required.")
+    if not found.class_rows.sum() > 0:
+        raise DataError("All sample weights are zero: give some rows a positive weight.")
+    return found
+
+
+def _absorb(labels: Labels | None, levels: Levels, names: Sequence[str] | None, block: Block) -> TreeSurvey:
+    assert block.y is not None
+    refuse_non_finite(block.X, block.start, names, nan=False)
+    n = len(block.X)
+    w = np.ones(n) if block.w is None else block.w
+    there = w > 0
+    if labels is None:
+        y = as_regression_target(block.y, block.start)
+        used = y[there]
+        low, high = (float(used.min()), float(used.max())) if len(used) else (np.inf, -np.inf)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused later
+            weight, total = np.array([w.sum()]), float((w * y).sum())
+        rows = np.array([float(there.sum())])
+        target: Array = y
+    else:
+        target = labels.encode(block.y)
+        K = len(labels.classes)
+        weight = np.bincount(target, weights=block.w, minlength=K).astype(np.float64)
+        rows = np.bincount(target[there], minlength=K).astype(np.float64)
+        low, high, total = 0.0, 0.0, 0.0
+    gone = np.isnan(block.X).any(axis=0)
+    heaviest = 1.0 if block.w is None else float(w.max(initial=0.0))
+    mark = fingerprint.leaf_of(block.X, target, block.w)
+    counts = _count_categories(block, levels, names, there)
+    return TreeSurvey(n, weight, rows, low, high, total, heaviest, gone, counts, mark)
+
+
+def _count_categories(block: Block, levels: Levels, names: Sequence[str] | None, there: Array) -> Array:
+    counts = np.zeros(int(levels.first[-1]), dtype=np.int64)
+    for j in np.flatnonzero(levels.count).tolist():
+        x = block.X[:, j]
+        if levels.plain[j]:
+            _check_codes(x, block.start, f"{names[j]!r}" if names is not None else f"{j}")
+        known = x[there & (x == x)]
+        size, first = int(levels.count[j]), int(levels.first[j])
+        known = known[(known >= 0) & (known < size)].astype(np.int64)
+        counts[first : first + size] = np.bincount(known, minlength=size)
+    return counts
+
+
+def _check_codes(x: Array, start: int, name: str) -> None:
+    bad = (x == x) & ((x != np.floor(x)) | (x < 0) | (x >= MOST_CODES))
+    if bad.any():
+        i = int(np.flatnonzero(bad)[0])
+        raise DataError(
+            f"Column {name} is named in categorical_features, but holds {x[i]:g} (row {start + i}): categories of an array must be whole "
+            f"numbers from 0 to {MOST_CODES - 1}. Renumber them, or give the column as text in a frame."
+        )
+
+
+def _merge(a: TreeSurvey, b: TreeSurvey) -> TreeSurvey:
+    return TreeSurvey(
+        a.n + b.n,
+        a.class_weight + b.class_weight,
+        a.class_rows + b.class_rows,
+        min(a.low, b.low),
+        max(a.high, b.high),
+        a.total + b.total,
+        max(a.heaviest, b.heaviest),
+        a.missing | b.missing,
+        a.categories + b.categories,
+        fingerprint.join(a.mark, b.mark),
+    )

@@ -1,1 +1,0 @@
-"""Decision trees and forests: what they share."""

@@ -1,0 +1,170 @@
+"""Whatever a user hands over becomes `Rows`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from assay.engines import ArrayRows, Rows, SparseRows
+from assay.engines.csr import SparseMatrix
+from assay.errors import DataError, DataTypeError
+from assay.inputs.arrays import as_column, as_matrix, as_weights, refuse_empty, refuse_other_than_2d
+from assay.inputs.frames import Levels, as_frame, frame_matrix
+from assay.numerics import Array
+
+NOT_SPARSE = "Sparse data is not supported by this model: convert it with X.toarray() (dense data is required)."
+
+
+def as_rows(
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    categories: bool = False,
+    levels: Levels | None = None,
+    sparse: bool = False,
+) -> Rows:
+    """Rows of anything that holds a table: arrays, lists, frames (pandas, polars, Arrow, …), Dask collections, `assay.rows`.
+
+    `categories`: text and categorical columns become codes (for models that take them) instead of an error; `levels` are
+    the categories of an earlier fit (None for a column of numbers), by which they are then coded; unknown ones become
+    missing, and a column that changed its kind is refused. `sparse`: sparse matrices stay sparse instead of an error.
+    """
+    if isinstance(X, Rows):
+        if y is not None or sample_weight is not None:
+            raise DataError("assay.rows(...) brings its own target and weights: name them there, not in this call.")
+        if X.sparse and not sparse:
+            raise DataTypeError(NOT_SPARSE)
+        return X
+    if hasattr(X, "__dask_graph__"):
+        from assay.engines.cluster import dask_rows
+
+        return dask_rows(X, y, sample_weight)
+    if is_sparse(X):
+        if not sparse:
+            raise DataTypeError(NOT_SPARSE)
+        kept = as_sparse(X)
+        return SparseRows(kept, *_target_and_weights(y, sample_weight, len(kept)))
+    names, cats, array = _matrix(X, categories, levels)
+    target, weights = _target_and_weights(y, sample_weight, len(array))
+    return ArrayRows(array, target, weights, names=names, categories=cats)
+
+
+def _target_and_weights(y: Any, sample_weight: Any, n: int) -> tuple[Array | None, Array | None]:
+    target = None if y is None else as_column(y, "y", n)
+    weights = None if sample_weight is None else as_weights(sample_weight, n)
+    return target, weights
+
+
+def _matrix(X: Any, categories: bool, levels: Levels | None) -> tuple[tuple[str, ...] | None, Levels | None, Array]:
+    if not isinstance(X, np.ndarray | list | tuple):
+        frame = as_frame(X)
+        if frame is not None:
+            return frame_matrix(frame, categories, levels)
+    return None, None, as_matrix(X)
+
+
+# Sparse matrices of any kind (scipy's csr, csc, coo, …, matrix or array) as canonical CSR, or an error that says what to do.
+#
+# scipy lets anyone assign to the arrays behind a matrix, so nothing is believed: what points outside the matrix is refused
+# before any loop reads by it. The user's object is never changed; where it is canonical already, its entries are not copied.
+
+MOST_COLUMNS = (1 << 31) - 1
+SQUEEZED = {"csr": "row", "csc": "column", "bsr": "block of rows"}
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether X is a sparse matrix; by its looks, so that nothing of scipy is imported."""
+    return hasattr(X, "tocsr") and hasattr(X, "nnz")
+
+
+def as_sparse(X: Any) -> SparseMatrix:
+    """Canonical CSR of a sparse matrix: columns sorted, duplicates summed, zeros dropped, indices int32."""
+    refuse_other_than_2d(X.shape)
+    refuse_empty(X.shape)
+    if X.dtype.kind == "c":
+        raise DataError("Complex data not supported: pass the real and imaginary parts as two columns.")
+    if X.dtype.kind not in "fiub":
+        raise DataTypeError(f"The sparse matrix holds {X.dtype}, not numbers: convert it with X.astype(float).")
+    if X.shape[1] > MOST_COLUMNS:
+        raise DataError(f"X has {X.shape[1]} columns, and sparse rows take at most 2³¹ − 1: hash or drop some columns.")
+    _refuse_broken(X)
+    dtype = np.float32 if X.dtype == np.float32 else np.float64
+    csr = X if getattr(X, "format", None) == "csr" else X.astype(dtype).tocsr()
+    if csr is not X:
+        _refuse_broken(csr)
+    if not _is_canonical(csr):
+        csr = _canonical(csr, dtype)
+    kept = int(csr.indptr[-1])
+    return SparseMatrix(
+        np.ascontiguousarray(csr.data[:kept], dtype=dtype),
+        np.ascontiguousarray(csr.indices[:kept], dtype=np.int32),
+        np.ascontiguousarray(csr.indptr, dtype=np.int64),
+        int(X.shape[1]),
+    )
+
+
+def _is_canonical(csr: Any) -> bool:
+    """Whether columns rise strictly in every row and no zero is kept; asked of the arrays, not of scipy's notes on them."""
+    kept = int(csr.indptr[-1])
+    indices = csr.indices[:kept]
+    rises = indices[1:] > indices[:-1]
+    starts = csr.indptr[1:-1]
+    starts = starts[(starts > 0) & (starts < kept)]
+    rises[starts - 1] = True
+    return bool(rises.all()) and np.count_nonzero(csr.data[:kept]) == kept
+
+
+def _canonical(csr: Any, dtype: Any) -> Any:
+    """A canonical copy; duplicates are summed as `dtype`, so that no small integer overflows."""
+    made = csr.astype(dtype, copy=True)
+    made.has_canonical_format = made.has_sorted_indices = False  # scipy's notes may be stale
+    made.sum_duplicates()
+    made.eliminate_zeros()
+    return made
+
+
+def _refuse_broken(X: Any) -> None:
+    """Raise where the arrays behind a matrix contradict each other or point outside it."""
+    kind = getattr(X, "format", None)
+    if kind == "coo":
+        for name, at, size in zip(("row", "column"), (X.row, X.col), X.shape):
+            if len(at) != len(X.data):
+                raise _broken(f"it has {len(X.data)} values and {len(at)} {name} numbers")
+            _refuse_outside(at, size, name, "entry", np.arange(len(at)))
+    elif kind in SQUEEZED:
+        shape = X.shape if kind != "bsr" else tuple(s // b for s, b in zip(X.shape, X.blocksize))
+        lines, across = shape if kind != "csc" else shape[::-1]
+        _refuse_broken_lines(X.data, X.indices, X.indptr, lines, across, SQUEEZED[kind])
+
+
+def _refuse_broken_lines(data: Array, indices: Array, indptr: Array, lines: int, across: int, line: str) -> None:
+    if indptr.ndim != 1 or len(indptr) != lines + 1:
+        raise _broken(f"indptr has shape {indptr.shape} where {(lines + 1,)} is due")
+    if indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu":
+        raise _broken(f"indices and indptr must be whole numbers, not {indices.dtype} and {indptr.dtype}")
+    if indices.ndim != 1 or len(indices) != len(data):
+        raise _broken(f"it has {len(data)} values and {len(indices)} indices")
+    falls = np.flatnonzero(indptr[1:] < indptr[:-1])
+    if len(falls):
+        raise _broken(f"indptr falls at {line} {falls[0]}, from {indptr[falls[0]]} to {indptr[falls[0] + 1]}")
+    if indptr[0] != 0:
+        raise _broken(f"indptr begins with {indptr[0]} at {line} 0 where 0 is due")
+    if indptr[-1] > len(indices):
+        at = int(np.argmax(indptr > len(indices))) - 1
+        raise _broken(f"{line} {at} ends at entry {indptr[at + 1]}, and there are only {len(indices)}")
+    kept = indices[: int(indptr[-1])]
+    _refuse_outside(kept, across, "row" if line == "column" else "column", line, indptr)
+
+
+def _refuse_outside(at: Array, size: int, what: str, line: str, pointers: Array) -> None:
+    """Raise for the first number in `at` that is not in 0 … size − 1; `pointers` say to which line an entry belongs."""
+    if len(at) and (at.min() < 0 or at.max() >= size):
+        entry = int(np.argmax((at < 0) | (at >= size)))
+        number = int(np.searchsorted(pointers, entry, side="right")) - 1
+        raise _broken(f"{line} {number} names the {what} {at[entry]}, and there are only 0 … {size - 1}")
+
+
+def _broken(why: str) -> DataError:
+    return DataError(f"X is a broken sparse matrix: {why}. Build it anew, for instance from (data, (rows, columns)).")

@@ -1,1 +1,0 @@
-"""Loops that find nearest rows."""

@@ -1,1 +1,0 @@
-"""Loops of neural networks: products of small matrices, activations, and a whole epoch of mini-batches."""

@@ -1,1 +1,0 @@
-"""Loops that grow and walk decision trees."""

@@ -1,0 +1,249 @@
+"""How a regressor errs: residuals over predictions, and predictions over the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from assay.errors import DataError, ParameterError, nearest
+from assay.numerics import Array, Floats
+from assay.pictures.rows import check_fitted, some_of, thinned_note
+from assay.plots.canvas import axes, grid, labels, legend, note, numbers, short, words
+from assay.plots.style import GREY, INK, look, shown_classes
+
+PARTS = 12  # equally filled parts of the predictions, for the line of medians
+
+
+def residuals(y: Any, predicted: Any, *, ax: Axes | None = None) -> Axes:
+    """y − ŷ over ŷ, with the median and the middle 80 % of the residuals in equally filled parts of ŷ.
+
+    A trend of the median means bias; a band that widens means that the noise is not the same everywhere.
+    """
+    y, p, left_out = _both(y, predicted)
+    r = y - p
+    ax = axes(ax)
+    _points(ax, p, r)
+    ax.axhline(0.0, color=INK, linewidth=1.2)
+    parts = [part for part in np.array_split(np.argsort(p, kind="stable"), PARTS) if len(part) >= 5]
+    if len(parts) > 2:
+        at = [float(np.median(p[part])) for part in parts]
+        low, middle, high = np.array([np.quantile(r[part], (0.1, 0.5, 0.9)) for part in parts]).T
+        ax.fill_between(at, low, high, color=GREY, alpha=0.25, linewidth=0, label="middle 80 %")
+        ax.plot(
+            at,
+            middle,
+            color=look(2).colour,
+            linewidth=2.0,
+            linestyle=(0, (6, 2)),
+            marker="^",
+            markersize=5,
+            label="median",
+        )
+        legend(ax)
+    labels(ax, "predicted", "residual (true − predicted)")
+    grid(ax)
+    note(ax, thinned_note(len(y)), left_out)
+    return ax
+
+
+def predicted_against_true(y: Any, predicted: Any, *, ax: Axes | None = None) -> Axes:
+    """ŷ over y; on the diagonal the prediction is perfect."""
+    y, p, left_out = _both(y, predicted)
+    ax = axes(ax, height=4.8)
+    _points(ax, y, p)
+    ends = [min(float(y.min()), float(p.min())), max(float(y.max()), float(p.max()))]
+    ax.plot(ends, ends, color=INK, linewidth=1.2, label="perfect")
+    labels(ax, "true", "predicted")
+    grid(ax)
+    legend(ax)
+    note(ax, thinned_note(len(y)), left_out)
+    return ax
+
+
+def _points(ax: Axes, x: Floats, y: Floats) -> None:
+    some = some_of(len(x))
+    ax.plot(
+        x[some], y[some], "o", markersize=4, color=look(0).colour, markeredgecolor=INK, markeredgewidth=0.4, alpha=0.8
+    )
+
+
+def _both(y: Any, predicted: Any) -> tuple[Floats, Floats, str]:
+    y = numbers(y, "y")
+    p = numbers(predicted, "predicted", len(y))
+    whole = np.isfinite(y) & np.isfinite(p)
+    if not whole.any():
+        raise DataError("No row has both a true and a predicted value.")
+    left = int((~whole).sum())
+    return y[whole], p[whole], f"{left} rows with missing values left out." if left else ""
+
+
+# Dots with intervals, a line each: models ranked, columns by importance, groups by risk.
+
+
+def ranking(
+    names: Sequence[Any],
+    values: Any,
+    lows: Any = None,
+    highs: Any = None,
+    chosen: Any = None,
+    *,
+    measure: str = "risk",
+    best: float | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Models in the order given, the first on top; the one `chosen` has a filled diamond, the others hollow dots.
+
+    `best` is a level to compare with, such as an estimate of the least possible risk.
+    """
+    values = numbers(values, "values")
+    names = words(names, len(values))
+    if chosen is not None and str(chosen) not in names:
+        raise DataError(f"chosen={chosen!r} is none of the names. {nearest(str(chosen), names)}")
+    ax = dots(ax, names, values, lows, highs, measure)
+    if best is not None:
+        ax.axvline(best, color=INK, linewidth=1.2, linestyle=(0, (1, 2)), label=f"best possible ≈ {best:.3g}")
+    if chosen is not None:
+        k = names.index(str(chosen))
+        ax.plot(
+            values[k],
+            k,
+            "D",
+            color=look(2).colour,
+            markeredgecolor=INK,
+            markersize=9,
+            label=f"chosen: {chosen}",
+            zorder=4,
+        )
+        ax.get_yticklabels()[k].set_fontweight("bold")
+    if chosen is not None or best is not None:
+        legend(ax)
+    return ax
+
+
+def importance(
+    names: Sequence[Any], mean: Any = None, low: Any = None, high: Any = None, *, top: int = 20, ax: Axes | None = None
+) -> Axes:
+    """How much the risk grows when a column is shuffled, greatest first; the line at zero means "of no use".
+
+    Or, as the first argument alone, results with a `name` and the score `increase` (value, low, high).
+    """
+    if mean is None:
+        if not all(hasattr(r, "name") and hasattr(r, "increase") for r in names):
+            raise DataError("importance needs names and means: give both, or results with name and increase.")
+        grown = [r.increase for r in names]
+        names, mean = [r.name for r in names], [s.value for s in grown]
+        low, high = [s.low for s in grown], [s.high for s in grown]
+    mean = numbers(mean, "mean")
+    order = np.argsort(-np.where(np.isnan(mean), -np.inf, mean), kind="stable")
+    kept = order[:top]
+    named = words(names, len(mean))
+    a, b = (None if e is None else numbers(e, "ends", len(mean))[kept] for e in (low, high))
+    ax = dots(ax, [named[k] for k in kept], mean[kept], a, b, "increase of risk when shuffled")
+    ax.axvline(0.0, color=INK, linewidth=1.2)
+    note(ax, f"The {top} greatest of {len(order)} columns." if len(order) > top else "")
+    return ax
+
+
+def risk_by_group(
+    names: Sequence[Any],
+    values: Any,
+    lows: Any = None,
+    highs: Any = None,
+    *,
+    overall: float | None = None,
+    counts: Any = None,
+    measure: str = "risk",
+    ax: Axes | None = None,
+) -> Axes:
+    """Risk within each group, in the order given, beside that of all rows (`overall`); `counts` are the groups' rows."""
+    values = numbers(values, "values")
+    named = words(names, len(values))
+    if counts is not None:
+        named = [f"{short(n, 18)} ({int(c):,})" for n, c in zip(named, numbers(counts, "counts", len(values)))]
+    ax = dots(ax, named, values, lows, highs, measure)
+    if overall is not None:
+        ax.axvline(overall, color=INK, linewidth=1.4, linestyle=(0, (6, 3)), label=f"all rows: {overall:.3g}")
+        legend(ax)
+    return ax
+
+
+def dots(ax: Axes | None, names: list[str], values: Floats, lows: Any, highs: Any, measure: str) -> Axes:
+    """One line a name, top down: a dot at the value, a bar from low to high."""
+    n = len(values)
+    ax = axes(ax, height=min(12.0, 0.32 * n + 1.3))
+    y: Array = np.arange(n)
+    if lows is not None and highs is not None:
+        low, high = numbers(lows, "lows", n), numbers(highs, "highs", n)
+        if np.any(low > high):
+            k = int(np.flatnonzero(low > high)[0])
+            raise DataError(f"The interval of {names[k]!r} is empty: low {low[k]:.4g} is above high {high[k]:.4g}.")
+        ax.hlines(y, low, high, color=look(0).colour, linewidth=3.0, alpha=0.8)
+    ax.plot(values, y, "o", markerfacecolor="none", markeredgecolor=INK, markeredgewidth=1.6, markersize=7, zorder=3)
+    for k in range(1, n, 2):
+        ax.axhspan(k - 0.5, k + 0.5, color=GREY, alpha=0.07, linewidth=0)
+    ax.set_yticks(y, [short(w, 28) for w in names])
+    ax.set_ylim(n - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+    labels(ax, measure, "")
+    grid(ax, "x")
+    return ax
+
+
+# The weights of a linear model.
+
+
+def coefficients(
+    model: Any, *, names: Sequence[Any] | None = None, scale: Any = None, top: int = 20, ax: Axes | None = None
+) -> Axes:
+    """The `coef_` of a fitted linear model, largest first: bars for one set of weights, a mark a class for several.
+
+    `scale` (such as the columns' standard deviations) multiplies each weight, so that columns of different units compare.
+    """
+    check_fitted(model)
+    if not hasattr(model, "coef_"):
+        raise ParameterError(f"{type(model).__name__} has no coef_: coefficients are drawn of linear models.")
+    W = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
+    d = W.shape[1]
+    if names is None:
+        names = getattr(model, "feature_names_in_", [f"column {j}" for j in range(d)])
+    named = words(names, d)
+    if scale is not None:
+        W = W * np.asarray(scale, dtype=np.float64)
+    kept = np.argsort(-np.abs(W).max(axis=0), kind="stable")[:top]
+    ax = axes(ax, height=min(12.0, 0.3 * len(kept) + 1.3))
+    if len(W) == 1:
+        _bars(ax, W[0, kept])
+    else:
+        _marks(ax, model, W[:, kept])
+    ax.axvline(0.0, color=INK, linewidth=1.2)
+    ax.set_yticks(range(len(kept)), [short(named[k]) for k in kept])
+    ax.set_ylim(len(kept) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+    labels(ax, "weight" if scale is None else "weight × scale of the column", "")
+    grid(ax, "x")
+    legend(ax)
+    note(ax, f"The {len(kept)} largest of {d} weights." if len(kept) < d else "")
+    return ax
+
+
+def _bars(ax: Axes, w: Floats) -> None:
+    y = np.arange(len(w))
+    for sign, k, name in ((w >= 0, 0, "positive"), (w < 0, 6, "negative")):
+        if sign.any():
+            style = look(k)
+            hatch = style.hatch if name == "negative" else None
+            ax.barh(y[sign], w[sign], 0.62, color=style.colour, hatch=hatch, edgecolor=INK, linewidth=0.6, label=name)
+
+
+def _marks(ax: Axes, model: Any, W: Floats) -> None:
+    y = np.arange(W.shape[1])
+    ax.hlines(y, W.min(axis=0), W.max(axis=0), color=GREY, linewidth=1.0)
+    shown = shown_classes(getattr(model, "classes_", range(len(W))), np.abs(W).max(axis=1))
+    for k, w in enumerate(W):
+        style = shown.looks[shown.of[k]]
+        first = int(np.flatnonzero(shown.of == shown.of[k])[0]) == k
+        name = shown.names[shown.of[k]] if first else "_"
+        ax.plot(w, y, style.marker, color=style.colour, markeredgecolor=INK, markersize=7, linestyle="none", label=name)

@@ -1,0 +1,121 @@
+"""Who takes part in a comparison: every registered model that can learn such a target, by what it says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assay.errors import ParameterError
+from assay.estimator.estimator import Estimator
+from assay.estimator.params import check_names, check_params
+from assay.estimator.search_space import Categories, SearchSpace, TableTraits
+from assay.families import REGISTRY, model_class
+from assay.tables.encoding import EncodingSpec
+from assay.tables.schema.schema import Schema
+
+ALIASES = {
+    "svm": "linear-svc",
+    "logistic": "logistic-regression",
+    "logreg": "logistic-regression",
+    "softmax": "logistic-regression",
+    "ols": "linear-regression",
+    "least-squares": "linear-regression",
+    "nb": "naive-bayes",
+    "tree": "decision-tree",
+    "forest": "random-forest",
+    "decision-tree-regressor": "tree-regressor",
+    "random-forest-regressor": "forest-regressor",
+    "extra-trees-regressor": "extra-regressor",
+}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model with its search and what it wants of the encoding."""
+
+    name: str
+    model: type[Estimator]
+    search_space: SearchSpace
+    encoding_spec: EncodingSpec
+    fixed: Mapping[str, Any]  # hyper-parameters that the user set: they are not searched
+
+    def settings(self) -> list[Mapping[str, Any]]:
+        """What the search goes through, simplest first."""
+        if not self.fixed:
+            return [dict(s) for s in self.search_space.search]
+        kept: list[Mapping[str, Any]] = []
+        for setting in self.search_space.search:
+            left = {**setting, **self.fixed}
+            if left not in kept:
+                kept.append(left)
+        return kept
+
+
+def features_of(schema: Schema, n_classes: int, spread: float = 1.0) -> TableTraits:
+    """What decides which models can use a table; `spread` is the deviation of a target that is a number."""
+    used = schema.used
+    return TableTraits(
+        rows=schema.n_rows,
+        classes=n_classes,
+        only_categories=all(c.kind in ("category", "boolean") for c in used),
+        never_negative=not any(c.kind == "date" or (c.kind == "number" and (c.low is None or c.low < 0)) for c in used),
+        columns=sum(min(len(c.levels or ()), 64) if c.kind == "category" else 1 for c in used),
+        text=any(c.kind == "text" for c in used),
+        spread=spread,
+    )
+
+
+def registered(name: str) -> str:
+    """The name in the registry of a model that may go by another one."""
+    return ALIASES.get(name.lower(), name)
+
+
+def gives_probabilities(cls: type[Estimator]) -> bool:
+    """Whether models of the class have probabilities, at least with some settings."""
+    return hasattr(cls, "predict_proba")
+
+
+def candidates(
+    schema: Schema,
+    n_classes: int,
+    *,
+    spread: float = 1.0,
+    only: Sequence[str] | None = None,
+    without: Sequence[str] = (),
+    fixed: Mapping[str, Mapping[str, Any]] | None = None,
+    categories: Categories | None = None,
+    probabilities: bool = False,
+) -> tuple[list[Candidate], list[tuple[str, str]]]:
+    """(those who take part, [(name, why not)]). `n_classes` 0: the target is a number; `probabilities`: the loss needs them."""
+    kind = "classifier" if n_classes else "regressor"
+    features = features_of(schema, n_classes, spread)
+    wanted = list(REGISTRY) if only is None else [registered(name) for name in only]
+    set_aside = {registered(name) for name in without}
+    own = {registered(name): dict(given) for name, given in (fixed or {}).items()}
+    for name in (*wanted, *set_aside, *own):
+        cls, given = model_class(name), own.get(name, {})  # an unknown name is refused, with the nearest
+        check_names(cls, given)
+        check_params(cls(**given))
+    found: list[Candidate] = []
+    left_out: list[tuple[str, str]] = []
+    for name in wanted:
+        cls = model_class(name)
+        search_space = cls.search_space(kind, features)
+        if search_space is None:
+            if only is not None:
+                left_out.append((name, f"it is no {kind}"))
+        elif probabilities and not gives_probabilities(cls):
+            left_out.append((name, "it gives no probabilities, which the loss needs"))
+        elif name in set_aside:
+            left_out.append((name, "set aside"))
+        elif search_space.unfit is not None:
+            left_out.append((name, search_space.unfit))
+        else:
+            encoding_spec = EncodingSpec.of(cls, search_space, categories)
+            on_request = {"probability": True} if probabilities and "probability" in cls.params else {}
+            found.append(Candidate(name, cls, search_space, encoding_spec, {**on_request, **own.get(name, {})}))
+    if not found:
+        reasons = "; ".join(f"{name}: {why}" for name, why in left_out)
+        raise ParameterError(f"No model is left to compare. {reasons}")
+    return found, left_out

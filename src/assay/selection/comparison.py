@@ -1,0 +1,241 @@
+"""What a comparison found: every model's risk on rows it never saw, which one to take, and what to worry about."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from assay import selection
+from assay.assess import BayesBracket, PairedTest, Score, Worry
+from assay.errors import ParameterError, nearest
+from assay.numerics import Array, Floats
+from assay.selection.row_losses import Answers
+from assay.selection.splits import Resampling, Split
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from assay.selection.data import TableData
+    from assay.selection.table_model import TableModel
+    from assay.selection.trial import SettingsSearch, Trial
+    from assay.tables.schema.schema import Schema
+
+VERSION = "assay.comparison/1"
+
+
+@dataclass(repr=False)
+class Entry:
+    """One model in a comparison. Where `state` is not "done", `message` says why, and the numbers are not there."""
+
+    name: str
+    state: str  # done, failed, timeout, memory, interrupted, out of time, dropped
+    message: str = ""
+    seconds: float = 0.0
+    peak_bytes: int | None = None
+    setting: Mapping[str, Any] = field(default_factory=dict)
+    search: SettingsSearch | None = None  # of the first split, or of all rows where the model was fitted on all
+    risk: Score | None = None  # on rows that the fits never saw
+    train_risk: Score | None = None
+    scores: list[Score] = field(default_factory=list)
+    fold_risks: Floats | None = None
+    complexity: float = float("nan")
+    columns: int = 0
+    converged: bool = True
+    notes: list[str] = field(default_factory=list)
+    against_best: PairedTest | None = None  # None: it is the best
+    within: bool = False  # within one standard error of the best
+    answers: Answers | None = None  # of the rows `Comparison.tested`
+    trials: list[Trial] = field(default_factory=list)  # one a split, without their models
+    model: TableModel | None = None
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: {self.state if self.risk is None else self.risk}>"
+
+    @property
+    def done(self) -> bool:
+        return self.state == "done" and self.risk is not None
+
+    def to_data(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        test = None if self.against_best is None else self.against_best.to_data()
+        return {
+            "model": self.name,
+            "state": self.state,
+            "message": self.message,
+            "seconds": round(self.seconds, 4),
+            "peak_bytes": self.peak_bytes,
+            "settings": dict(self.setting),
+            "search": None if self.search is None else _search_data(self.search),
+            "risk": None if self.risk is None else self.risk.to_data(),
+            "train_risk": None if self.train_risk is None else self.train_risk.to_data(),
+            "scores": [s.to_data() for s in self.scores],
+            "fold_risks": None if self.fold_risks is None else self.fold_risks.tolist(),
+            "complexity": self.complexity,
+            "encoded_columns": self.columns,
+            "converged": self.converged,
+            "notes": list(self.notes),
+            "against_best": test,
+            "within_one_standard_error": self.within,
+        }
+
+
+def _search_data(search: SettingsSearch) -> dict[str, Any]:
+    return {
+        "settings": [dict(s) for s in search.settings],
+        "risks": search.risks.tolist(),
+        "standard_errors": search.errors.tolist(),
+        "chosen": search.chosen,
+        "best": search.best,
+    }
+
+
+@dataclass(repr=False)
+class Comparison:
+    """The outcome of `assay.compare`: print it, ask it for a model, or make a report of it.
+
+    `entries` are ranked by risk, those without one last. `recommended` is the simplest model within one standard error of the
+    best; `model` is that model, fitted, ready to predict and to be saved.
+    """
+
+    data: TableData
+    where: str
+    task: str
+    loss: str
+    resampling: Resampling
+    splits: list[Split]
+    tested: Array  # (m,): numbers of the rows that the answers are for
+    entries: list[Entry]
+    left_out: list[tuple[str, str]]
+    recommended: str | None
+    best: str | None
+    bracket: BayesBracket | None
+    worries: list[Worry]
+    verdict: list[str]  # sentences, the most important first
+    question: dict[str, Any]  # what was asked, as arguments: enough to ask again
+    provenance: dict[str, Any]  # versions, fingerprint, seconds
+    interrupted: bool = False
+    groups: Array | None = None
+    times: Array | None = None
+
+    @property
+    def schema(self) -> Schema:
+        return self.data.schema
+
+    @property
+    def done(self) -> list[Entry]:
+        return [entry for entry in self.entries if entry.done]
+
+    def __getitem__(self, name: str) -> Entry:
+        """The entry of a model."""
+        from assay.selection.candidates import registered
+
+        for entry in self.entries:
+            if entry.name == registered(name):
+                return entry
+        raise KeyError(f"No model {name!r} took part. {nearest(name, [e.name for e in self.entries])}")
+
+    @property
+    def model(self) -> TableModel:
+        """The recommended model."""
+        if self.recommended is None:
+            raise ParameterError("No model was finished, so that none can be recommended.")
+        model = self[self.recommended].model
+        assert model is not None
+        return model
+
+    @cached_property
+    def truth(self) -> Array:
+        """The true targets of the rows `tested`: codes of the classes, or numbers."""
+        found: Array = self.data.codes[self.tested]
+        return found
+
+    def losses(self, name: str) -> Floats:
+        """What each answer of a model cost, in the order of `tested`."""
+        from assay.selection.row_losses import row_losses
+
+        answers = self[name].answers
+        assert answers is not None
+        return row_losses(self.loss, self.data, self.tested, answers)
+
+    def to_data(self) -> dict[str, Any]:
+        """Plain values for JSON; the schema is versioned."""
+        classes = self.data.classes
+        return {
+            "schema": VERSION,
+            "data": self.where,
+            "target": None if self.schema.target is None else self.schema.target.name,
+            "task": self.task,
+            "loss": self.loss,
+            "rows": len(self.data),
+            "classes": None if classes is None else classes.tolist(),
+            "resampling": self.resampling.to_data(),
+            "rows_tested": len(self.tested),
+            "recommended": self.recommended,
+            "best": self.best,
+            "verdict": list(self.verdict),
+            "bayes_bracket": None if self.bracket is None else self.bracket.to_data(),
+            "models": [entry.to_data() for entry in self.entries],
+            "left_out": [{"model": name, "why": why} for name, why in self.left_out],
+            "worries": [w.to_data() for w in self.worries],
+            "table": self.schema.to_data(),
+            "question": self.question,
+            "provenance": self.provenance,
+            "interrupted": self.interrupted,
+        }
+
+    def to_json(self) -> str:
+        """`to_data` as text; numbers that JSON has no word for (NaN, infinity) become null."""
+        return json.dumps(plain(self.to_data()), ensure_ascii=False)
+
+    def report(self, path: str | Path) -> None:
+        """Write the report: one HTML file that needs nothing else."""
+        selection.write_report(self, path)
+
+    def ranking(self) -> list[dict[str, Any]]:
+        """One dict a model, the best first; a frame library makes a table of it."""
+        return [
+            {
+                "model": e.name,
+                "state": e.state,
+                "risk": None if e.risk is None else e.risk.value,
+                "low": None if e.risk is None else e.risk.low,
+                "high": None if e.risk is None else e.risk.high,
+                "train_risk": None if e.train_risk is None else e.train_risk.value,
+                "p": None if e.against_best is None else e.against_best.p,
+                "complexity": e.complexity,
+                "seconds": e.seconds,
+                **{f"param_{k}": v for k, v in e.setting.items()},
+            }
+            for e in self.entries
+        ]
+
+    def __repr__(self) -> str:
+        return f"<Comparison of {len(self.entries)} models on {self.where}: recommended {self.recommended!r}>"
+
+    def __str__(self) -> str:
+        from assay.selection.text import as_text
+
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        from assay.selection.text import as_html
+
+        return as_html(self)
+
+
+def plain(value: Any) -> Any:
+    """Values as JSON has them."""
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    if isinstance(value, np.generic | np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    return value if value is None or isinstance(value, str | int | bool) else str(value)

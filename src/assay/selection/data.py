@@ -1,0 +1,98 @@
+"""A table ready to be learnt from again and again: its schema, its rows (in memory or where they lie) and its targets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from assay.engines import MaskedRows, Rows, engine_for, pick_rows, some_rows, targets_of
+from assay.inputs.labels import Labels
+from assay.numerics import Array
+from assay.tables.encoding import Encoding
+from assay.tables.encoding.columns import ColumnGroups
+from assay.tables.encoding.statistics import EncodingStatistics, statistics_of
+from assay.tables.schema.schema import Schema
+from assay.tables.table_rows import encode
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class TableData:
+    """`rows` hold numbers as the schema describes them, not yet encoded; `y` the targets of all rows, `w` their weights."""
+
+    schema: Schema
+    rows: Rows
+    y: Array
+    w: Array | None = None
+    labels: Labels | None = None  # None: the target is a number
+    memory: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)  # what several models need alike
+
+    @classmethod
+    def of(cls, schema: Schema, rows: Rows, classes: bool, known: Array | None = None) -> TableData:
+        """Read the targets; `classes`: they are labels, and `known` ones count among them whether they occur or not."""
+        y, w = targets_of(rows)
+        found = np.unique(y) if known is None else np.union1d(known, y)
+        return cls(schema, rows, y, w, Labels.of(found) if classes else None)
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @property
+    def in_memory(self) -> bool:
+        return self.rows.resident
+
+    @cached_property
+    def classes(self) -> Array | None:
+        return None if self.labels is None else self.labels.classes
+
+    @cached_property
+    def codes(self) -> Array:
+        """The targets as numbers: codes of the classes, or the numbers themselves."""
+        if self.classes is None:
+            return self.y.astype(np.float64)
+        return np.searchsorted(self.classes, self.y)
+
+    @cached_property
+    def everything(self) -> Array:
+        """The numbers of all rows that count: a row of weight 0 is as good as absent."""
+        return np.arange(len(self)) if self.w is None else np.flatnonzero(self.w > 0)
+
+    def statistics(self, which: Array) -> EncodingStatistics:
+        """What an encoding has to know of some rows; found once for all models."""
+        return self.once(which, "statistics", self._statistics)
+
+    def _statistics(self, which: Array) -> EncodingStatistics:
+        whole = which is self.everything and len(which) == len(self)
+        raw = self.rows if whole else self.pick(which)  # what is not picked need not be copied
+        return statistics_of(engine_for(raw), ColumnGroups.of(self.schema), raw)
+
+    def once(self, which: Array, what: Any, find: Callable[[Array], Found]) -> Found:
+        """find(which), remembered under the rows and the name `what`."""
+        key = (what, len(which), hash(which.tobytes()))
+        if key not in self.memory:
+            self.memory[key] = find(which)
+        found: Found = self.memory[key]
+        return found
+
+    def pick(self, which: Array) -> Rows:
+        """Some rows by their numbers, not encoded; repeated numbers (of a bootstrap) need a table in memory."""
+        if self.rows.resident:
+            return pick_rows(self.rows, which)
+        return some_rows(self.rows, MaskedRows(self._mask(which)))
+
+    def encoded(self, encoding: Encoding, which: Array) -> Rows:
+        """Some rows by their numbers, encoded."""
+        if not self.rows.resident:  # encoded as they are read, then picked
+            return some_rows(encode(self.rows, encoding), MaskedRows(self._mask(which)))
+        picked: Rows = encode(self.pick(which), encoding)
+        return picked
+
+    def _mask(self, which: Array) -> Array:
+        mask = np.zeros(len(self), dtype=bool)
+        mask[which] = True
+        return mask

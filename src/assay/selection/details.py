@@ -1,0 +1,326 @@
+"""How much a single column says about the target by itself.
+
+    r² = 1 − (variance of the target that a column leaves) / (variance of the target)
+
+of a straight line for numbers; for classes η² = between-class share of the column's variance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from assay.assess import (
+    ClassScores,
+    GroupRisk,
+    Importance,
+    Reliability,
+    Score,
+    ThresholdCurve,
+    Thresholds,
+    per_class,
+    permutation_importance,
+    precision_recall,
+    reliability,
+    risk_by_group,
+    roc,
+    thresholds,
+)
+from assay.assess.measure import count_answers
+from assay.assess.worry import evenly
+from assay.engines.csr import SparseMatrix
+from assay.errors import DataError
+from assay.numerics import Array, Floats
+from assay.risk import Loss
+from assay.risk.losses import LABEL
+from assay.selection.comparison import Comparison, Entry
+from assay.selection.raw_rows import RawRows, answers
+from assay.selection.refits import Refits, refits
+from assay.selection.row_losses import bins_of_rows, class_of_rows, of_distinct_rows, row_losses
+from assay.selection.table_model import TableModel
+
+
+def correlation(X: Array, target: Array, classes: bool) -> Floats:
+    """(d,): η² or r² of each column of X (n, d), between 0 and 1; missing values count as the column's mean.
+
+    >>> correlation(np.array([[0.0, 1.0], [0.0, 2.0], [1.0, 1.0], [1.0, 2.0]]), np.array([0, 0, 1, 1]), True)
+    array([1., 0.])
+    """
+    X = np.asarray(X, dtype=np.float64)
+    known = np.isfinite(X)
+    count = np.maximum(known.sum(axis=0), 1)
+    filled = np.where(known, X, 0.0)
+    centred = np.where(known, X - filled.sum(axis=0) / count, 0.0)
+    total = (centred**2).sum(axis=0)
+    if classes:
+        K = int(target.max()) + 1
+        sums = np.stack([centred[target == k].sum(axis=0) for k in range(K)])
+        explained = (sums**2 / np.maximum(np.bincount(target, minlength=K), 1)[:, None]).sum(axis=0)
+    else:
+        t = target - target.mean()
+        explained = (centred * t[:, None]).sum(axis=0) ** 2 / max(float(t @ t), 1e-300)
+    return np.asarray(np.where(total > 0, explained / np.where(total > 0, total, 1.0), 0.0))
+
+
+# Everything of one model beyond its entry in a comparison, worked out when it is first asked for.
+
+SHUFFLED_ROWS = 2000  # tested rows on which columns are shuffled
+SHUFFLED_COLUMNS = 40  # of a table with more columns, those that go most with the target by themselves
+SHUFFLES = 3
+GROUPED_COLUMNS = 4  # the most important columns, by which the risk is taken apart
+WORST = 10
+AS_ANSWERED = Loss("as answered", LABEL, lambda losses, _: losses)
+
+
+@dataclass(frozen=True)
+class WorstRow:
+    """A row that cost much: its number in the table (from 0), the truth, the answer, what it cost, and its columns."""
+
+    row: int
+    truth: Any
+    answer: Any
+    probability: float | None  # that the model gave to the truth
+    loss: float
+    values: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Details:
+    """Of a finished model: curves, groups, importances, errors and, where `dear`, refits. Everything is on rows tested.
+
+    Where several fits answered (folds), no interval is exact; where they answered a row more than once, intervals are those of
+    the distinct rows.
+    """
+
+    comparison: Comparison
+    entry: Entry
+    dear: bool
+
+    # --- the rows ---------------------------------------------------------------------------------------------------
+
+    @property
+    def model(self) -> TableModel:
+        assert self.entry.model is not None
+        return self.entry.model
+
+    @cached_property
+    def truth(self) -> Array:
+        """Labels or numbers of the tested rows."""
+        found: Array = self.comparison.data.y[self.comparison.tested]
+        return found
+
+    @cached_property
+    def answered(self) -> Array:
+        """The answers as labels or numbers."""
+        assert self.entry.answers is not None
+        classes = self.comparison.data.classes
+        values: Array = self.entry.answers.values
+        return values if classes is None else classes[values]
+
+    @cached_property
+    def losses(self) -> Floats:
+        return self.comparison.losses(self.entry.name)
+
+    @property
+    def several(self) -> bool:
+        """Whether the answers are those of several fits."""
+        return len(self.comparison.splits) > 1
+
+    def _widened(self, score: Score) -> Score:
+        """A score over all answers, with the interval that the distinct rows allow."""
+        if not self.several:
+            return score
+        return of_distinct_rows(replace(score, kind="approximate"), len(np.unique(self.comparison.tested)))
+
+    @cached_property
+    def sample(self) -> RawRows:
+        """At most 2000 of the tested rows, evenly spaced."""
+        rows = np.unique(self.comparison.tested)
+        return RawRows.of(self.comparison.data, rows[evenly(len(rows), SHUFFLED_ROWS)])
+
+    @property
+    def seen(self) -> bool:
+        """Whether the model that is handed over learnt from the tested rows too (it does unless a part is held out for good)."""
+        return self.comparison.resampling.kind != "holdout"
+
+    # --- two classes ------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def scores(self) -> Floats | None:
+        """(m,): what ranks the rows of two classes, greater for the second; None where there is no such thing."""
+        classes, given = self.comparison.data.classes, self.entry.answers
+        if classes is None or len(classes) != 2 or given is None or len(np.unique(self.truth)) < 2:
+            return None
+        found = given.scores if given.P is None else given.P[:, 1]
+        if found is None or found.ndim != 1 or np.isnan(found).any() or np.all(found == found[0]):
+            return None
+        return np.asarray(found, dtype=np.float64)
+
+    @cached_property
+    def roc(self) -> ThresholdCurve | None:
+        return None if self.scores is None else self._drawn(roc(self.truth, self.scores))
+
+    @cached_property
+    def precision_recall(self) -> ThresholdCurve | None:
+        return None if self.scores is None else self._drawn(precision_recall(self.truth, self.scores))
+
+    def _drawn(self, curve: ThresholdCurve) -> ThresholdCurve:
+        return replace(curve, area=self._widened(curve.area))
+
+    @cached_property
+    def thresholds(self) -> Thresholds | None:
+        """Of the probabilities; every mistake costs one."""
+        given = self.entry.answers
+        if self.scores is None or given is None or given.P is None:
+            return None
+        found = thresholds(self.truth, self.scores)
+        return replace(found, best_cost=self._widened(found.best_cost))
+
+    # --- classes ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def reliability(self) -> Reliability | None:
+        classes, given = self.comparison.data.classes, self.entry.answers
+        if classes is None or given is None or given.P is None or np.isnan(given.P).any():
+            return None
+        P = np.clip(given.P.astype(np.float64), 0.0, 1.0)  # single precision may round past 1
+        found = reliability(self.truth, P, classes=classes)
+        if not self.several:
+            return found
+        p = P[:, 1] if len(classes) == 2 else P.max(axis=1)
+        return replace(
+            found, bins=bins_of_rows(found.bins, p, self.comparison.tested), error=self._widened(found.error)
+        )
+
+    @cached_property
+    def confusion(self) -> Array | None:
+        """(K, K): rows the truth, columns the answers."""
+        classes = self.comparison.data.classes
+        return None if classes is None else count_answers(self.truth, self.answered, classes)[: len(classes)]
+
+    @cached_property
+    def per_class(self) -> list[ClassScores]:
+        classes = self.comparison.data.classes
+        if classes is None:
+            return []
+        found = per_class(self.truth, self.answered, classes)
+        if not self.several:
+            return found
+        of = [(self.truth == k, self.answered == k) for k in classes]
+        return [class_of_rows(c, *marks, self.comparison.tested) for c, marks in zip(found, of)]
+
+    # --- columns ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def importance(self) -> list[Importance]:
+        """By how much the risk grows when a column of the table is shuffled, greatest first."""
+        rows, data, loss = self.sample, self.comparison.data, self.comparison.loss
+        groups = {name: rows.places()[name] for name in self.shuffled}
+        X: Any = rows.X
+        if isinstance(X, SparseMatrix):
+            from scipy.sparse import csr_array
+
+            X = csr_array((X.data, X.indices, X.indptr), shape=X.shape)
+
+        def cost(X: Any) -> Floats:
+            if hasattr(X, "tocsr"):
+                X = X.tocsr()
+                X.sort_indices()
+                X.eliminate_zeros()
+                X = SparseMatrix(X.data, X.indices.astype(np.int32), X.indptr.astype(np.int64), X.shape[1])
+            return row_losses(loss, data, rows.numbers, answers(self.model, X, data, loss))
+
+        return permutation_importance(
+            cost, X, np.zeros(len(rows)), groups=groups, loss=AS_ANSWERED, repeats=SHUFFLES, seed=0
+        )
+
+    @cached_property
+    def shuffled(self) -> list[str]:
+        """The columns that are shuffled: all, or those most correlated with the target and all text."""
+        rows = self.sample
+        if len(rows.plain) + len(rows.texts) <= SHUFFLED_COLUMNS:
+            return [c.name for c in self.comparison.schema.used]
+
+        strength = correlation(
+            rows.values, self.comparison.data.codes[rows.numbers], self.comparison.data.classes is not None
+        )
+        kept = set(np.argsort(-strength, kind="stable")[: SHUFFLED_COLUMNS - len(rows.texts)].tolist())
+        return [c.name for j, c in enumerate(rows.plain) if j in kept] + [c.name for c in rows.texts]
+
+    @cached_property
+    def groups(self) -> dict[str, list[GroupRisk]]:
+        """The risk within the values of the columns that matter most; a row that was answered several times counts once, with its mean loss."""
+        rows, place, times = np.unique(self.comparison.tested, return_inverse=True, return_counts=True)
+        inside = np.searchsorted(rows, self.sample.numbers)  # the sample is one of tested rows
+        losses = (np.bincount(place, weights=self.losses) / times)[inside]
+        places = {c.name: j for j, c in enumerate(self.sample.plain)}
+        found: dict[str, list[GroupRisk]] = {}
+        for item in self.importance:
+            if item.name not in places or item.increase.value <= 0 or len(found) == GROUPED_COLUMNS:
+                continue
+            risks = risk_by_group(losses, self._column(places[item.name]), most=8)
+            if self.several:
+                risks = [replace(g, risk=replace(g.risk, kind="approximate")) for g in risks]
+            found[item.name] = risks
+        return found
+
+    def _column(self, j: int) -> Array:
+        """A column of the sample: numbers as they are, categories and truth values in words."""
+        from assay.selection.raw_rows import spoken
+
+        column, values = self.sample.plain[j], self.sample.values[:, j]
+        if column.kind == "number":
+            return np.asarray(values, dtype=np.float64)
+        if column.kind == "date":
+            return np.asarray(values, dtype="datetime64[s]").astype("datetime64[Y]").astype(np.float64) + 1970
+        return np.array([None if np.isnan(v) else spoken(column, float(v)) for v in values], dtype=object)
+
+    # --- errors -----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def worst(self) -> list[WorstRow]:
+        """The rows that cost most; of equally wrong answers those whose truth was given the least probability."""
+        tested, given = self.comparison.tested, self.entry.answers
+        assert given is not None
+        P = None
+        if given.P is not None:
+            P = given.P[np.arange(len(tested)), self.comparison.truth].astype(np.float64)
+        order = np.lexsort((tested, np.zeros(len(tested)) if P is None else P, -self.losses))
+        order = order[self.losses[order] > 0]
+        _, first = np.unique(tested[order], return_index=True)  # a row tested more than once is shown once
+        order = order[np.sort(first)][:WORST]
+        if not len(order):
+            return []
+        rows = RawRows.of(self.comparison.data, tested[order])
+        place = np.searchsorted(rows.numbers, tested[order])
+        return [
+            WorstRow(
+                int(tested[i]),
+                self.truth[i],
+                self.answered[i],
+                None if P is None else float(P[i]),
+                float(self.losses[i]),
+                rows.in_words(int(at)),
+            )
+            for i, at in zip(order, place)
+        ]
+
+    # --- refits -----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def refits(self) -> Refits | None:
+        """Learning curve and bias–variance: dear, since the model is fitted about 26 times."""
+        return refits(self.comparison, self.model) if self.dear else None
+
+
+def details(comparison: Comparison, name: str, *, dear: bool = False) -> Details:
+    """The details of a finished model. `dear`: with those that need the model fitted anew many times."""
+    entry = comparison[name]
+    if not entry.done or entry.model is None or entry.answers is None:
+        raise DataError(
+            f"{name} was not finished ({entry.state}): there is nothing to look at. {entry.message}".strip()
+        )
+    return Details(comparison, entry, dear)

@@ -1,0 +1,117 @@
+"""A saved model on a table, as a comparison of one: what `assay report MODEL DATA` writes about.
+
+Where the table is the one of the fit (by its fingerprint) and a part was held out, the model is judged on that part; else on all
+rows, and it is said whether these are the rows of the fit or another table.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from assay.assess.worry import Worry
+from assay.certify.certificate import UNUSABLE, fingerprint_of
+from assay.engines import engine_for
+from assay.estimator.params import defaults
+from assay.numerics import Array
+from assay.selection.comparison import Comparison, Entry
+from assay.selection.data import TableData
+from assay.selection.held_out_rows import rows_of_fit
+from assay.selection.judge import judged
+from assay.selection.row_losses import Answers, check_loss, row_losses
+from assay.selection.splits import Resampling, Split
+from assay.selection.table_model import TableModel, held_out_of
+from assay.selection.trial import Trial
+from assay.tables.table_rows import TableRows
+
+
+def comparison_of(model: TableModel, data: Any, loss: str | None = None) -> Comparison:
+    """The model judged on a table with its target."""
+    began = time.monotonic()
+    table = model.table(data, labelled=True)
+    classes = getattr(model.model_, "classes_", None)
+    found = TableData.of(model.schema_, engine_for(table).open(table), classes is not None, classes)
+    split, judged_on = _split(model, table, found)
+    name = check_loss(loss, classes is not None)
+    entry = _entry(model, found, split, name)
+    oddities = model.oddities(table.source)
+    question = {"data": table.source.where, "target": model.target, "loss": name, "judged_on": judged_on}
+    return judged(
+        Comparison(
+            data=found,
+            where=table.source.where,
+            task="regression" if classes is None else "classification",
+            loss=name,
+            resampling=Resampling("holdout"),
+            splits=[split],
+            tested=split.test,
+            entries=[entry],
+            left_out=[],
+            recommended=None,
+            best=None,
+            bracket=None,
+            worries=[_odd(note) for note in oddities],
+            verdict=[],
+            question=question,
+            provenance={"notes": [*table.source.notes, *oddities]},
+        ),
+        began,
+    )
+
+
+def _odd(note: str) -> Worry:
+    return Worry(
+        "medium",
+        "other than at the fit",
+        f"{note[0].upper()}{note[1:]}.",
+        "Check how the table came about; if the world has changed, fit again.",
+    )
+
+
+def _entry(model: TableModel, found: TableData, split: Split, loss: str) -> Entry:
+    answers = Answers.of(model.model_, found.encoded(model.encoding_, split.test), found.classes)
+    train_risk = float("nan")
+    if len(split.train):
+        seen = Answers.for_loss(model.model_, found.encoded(model.encoding_, split.train), found.classes, loss)
+        train_risk = float(row_losses(loss, found, split.train, seen).mean())
+    usual = defaults(type(model.model_))
+    changed = {k: v for k, v in model.model_.fitted_params_.items() if k != "n_jobs" and v != usual[k]}
+    trial = Trial(
+        setting=changed,
+        search=None,
+        answers=answers,
+        test_risk=float(row_losses(loss, found, split.test, answers).mean()),
+        train_risk=train_risk,
+        train_rows=len(split.train),
+        complexity=float(model.model_.complexity()),
+        columns=len(model.encoding_.outputs),
+    )
+    entry = Entry(model.name, "done", setting=changed, trials=[trial], model=model, answers=answers)
+    entry.fold_risks, entry.complexity, entry.columns = np.array([trial.test_risk]), trial.complexity, trial.columns
+    return entry
+
+
+def _split(model: TableModel, table: TableRows, found: TableData) -> tuple[Split, str]:
+    """Rows of the fit and rows to judge on, and what the latter are."""
+    everything, nothing = found.everything, np.empty(0, dtype=np.int64)
+    stated = model.model_.provenance_.get("split")
+    if len(found) == model.schema_.n_rows:
+        mask = held_out_of(stated, table)
+        seen, held_out = rows_of_fit(found.rows, mask)
+        rows = everything if seen is None else np.flatnonzero(seen)
+        if _are_those_of_the_fit(model, found, rows):
+            if held_out is not None:
+                return Split(rows, np.flatnonzero(held_out)), "held-out rows"
+            return Split(nothing, everything), "rows of the fit"
+    return Split(nothing, everything), "another table"
+
+
+def _are_those_of_the_fit(model: TableModel, found: TableData, rows: Array) -> bool:
+    """Whether rows are those of the fit, by their fingerprint."""
+    try:
+        mark = fingerprint_of(found.encoded(model.encoding_, rows), getattr(model.model_, "classes_", None))
+    except UNUSABLE:
+        return False
+    return mark == model.model_.provenance_.get("fingerprint")

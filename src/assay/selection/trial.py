@@ -1,0 +1,193 @@
+"""One model on one split of a table: search its settings on the training rows alone, fit the chosen one, answer the test rows.
+
+The search is nested: settings are judged on inner splits of the training rows, so the test rows decide nothing. The setting of
+least risk is taken, of equal ones the simplest. (One standard error's leave, as between models, would cost accuracy here: on
+few rows it is wide.)
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from assay.engines import Rows
+from assay.errors import ConvergenceWarning, DataConversionWarning
+from assay.estimator.estimator import Estimator
+from assay.numerics import Array, Floats
+from assay.selection.candidates import Candidate
+from assay.selection.data import TableData
+from assay.selection.row_losses import Answers, row_losses
+from assay.selection.splits import Resampling, Split, make_splits
+from assay.tables.encoding import Encoding
+
+FEW = 5000  # training rows up to which five inner folds are taken, three beyond
+
+
+@dataclass(frozen=True)
+class SettingsSearch:
+    """What the search found: of each setting its mean inner risk and standard error; `chosen` is the one of least risk."""
+
+    settings: list[Mapping[str, Any]]
+    risks: Floats
+    errors: Floats
+    chosen: int
+    best: int
+
+
+@dataclass
+class Trial:
+    """One model on one split."""
+
+    setting: Mapping[str, Any]
+    search: SettingsSearch | None
+    answers: Answers  # of the test rows
+    test_risk: float
+    train_risk: float
+    train_rows: int
+    complexity: float
+    columns: int  # of the encoded rows
+    converged: bool = True
+    notes: list[str] = field(default_factory=list)
+    model: Estimator | None = None
+    encoding: Encoding | None = None
+
+
+def run_trial(
+    candidate: Candidate,
+    data: TableData,
+    split: Split,
+    loss: str,
+    seed: int,
+    groups: Array | None = None,
+    times: Array | None = None,
+    tell: Callable[[Any], None] = lambda event: None,
+) -> Trial:
+    """Search, fit and answer on one split."""
+    with quietly() as notes:
+        search = search_settings(candidate, data, split.train, loss, seed, groups, times, tell)
+        setting = candidate.settings()[0] if search is None else search.settings[search.chosen]
+        encoding, rows = learnt(candidate, data, split.train)
+        model = next(iter(candidate.model(**candidate.fixed).fit_each(rows, [setting])))
+        train = Answers.for_loss(model, rows, data.classes, loss)
+        del rows  # a large table is then not there twice
+        answers = Answers.of(model, data.encoded(encoding, split.test), data.classes)
+    return Trial(
+        setting=setting,
+        search=search,
+        answers=answers,
+        test_risk=float(np.mean(row_losses(loss, data, split.test, answers))),
+        train_risk=float(np.mean(row_losses(loss, data, split.train, train))),
+        train_rows=len(split.train),
+        complexity=float(model.complexity()),
+        columns=len(encoding.outputs),
+        converged=bool(getattr(model, "converged_", True)) or not model.ends_by_itself,
+        notes=notes,
+        model=model,
+        encoding=encoding,
+    )
+
+
+def learnt(candidate: Candidate, data: TableData, which: Array) -> tuple[Encoding, Rows]:
+    """The encoding learnt from some rows, and these rows encoded."""
+    encoding = Encoding(data.schema, candidate.encoding_spec, data.statistics(which))
+    return encoding, data.encoded(encoding, which)
+
+
+def search_settings(
+    candidate: Candidate,
+    data: TableData,
+    train: Array,
+    loss: str,
+    seed: int,
+    groups: Array | None = None,
+    times: Array | None = None,
+    tell: Callable[[Any], None] = lambda event: None,
+) -> SettingsSearch | None:
+    """Judge each setting on inner splits of the training rows; None where there is nothing to choose."""
+    settings = candidate.settings()
+    if len(settings) < 2:
+        return None
+    inner = data.once(train, ("inner", seed), partial(_inner, data, seed, groups, times))
+    losses: list[list[Floats]] = [[] for _ in settings]
+    for number, split in enumerate(inner):
+        for k, each in enumerate(_losses_of_each(candidate, data, split, loss, settings)):
+            losses[k].append(each)
+            tell(("fits", number * len(settings) + k + 1, len(inner) * len(settings)))
+    if not inner:
+        return None
+    joined = np.array([np.concatenate(each) for each in losses])
+    risks = joined.mean(axis=1)
+    if np.isnan(risks).all():  # the loss needs probabilities, and there are none
+        return None
+    errors = joined.std(axis=1, ddof=1) / np.sqrt(joined.shape[1]) if joined.shape[1] > 1 else np.zeros(len(joined))
+    best = int(np.nanargmin(risks))  # the first of equals is the simplest
+    return SettingsSearch(settings, risks, errors, best, best)
+
+
+def _losses_of_each(
+    candidate: Candidate, data: TableData, split: Split, loss: str, settings: list[Mapping[str, Any]]
+) -> Iterator[Floats]:
+    """What each setting costs on the test rows of an inner split. The encoded rows are gone before those of the next are made."""
+    encoding, rows = learnt(candidate, data, split.train)
+    test = data.encoded(encoding, split.test)
+    for model in candidate.model(**{**candidate.search_space.rough, **candidate.fixed}).fit_each(rows, settings):
+        yield row_losses(loss, data, split.test, Answers.for_loss(model, test, data.classes, loss))
+
+
+def prepare(data: TableData, train: Array, seed: int, groups: Array | None, times: Array | None) -> None:
+    """Find ahead what every model needs of these training rows: inner splits, and statistics for the encodings."""
+    data.statistics(train)
+    for split in data.once(train, ("inner", seed), partial(_inner, data, seed, groups, times)):
+        data.statistics(split.train)
+
+
+def _inner(data: TableData, seed: int, groups: Array | None, times: Array | None, train: Array) -> list[Split]:
+    return inner_splits(data, train, seed, groups, times)
+
+
+def inner_splits(
+    data: TableData, train: Array, seed: int, groups: Array | None = None, times: Array | None = None
+) -> list[Split]:
+    """Splits of the training rows: stratified folds, or by group or time where the outer ones are.
+
+    Fewer folds where groups, moments or rows of a class are few; none where they are too few to split by.
+    """
+    rows = np.unique(train)
+    folds = min(5 if len(rows) <= FEW else 3, len(rows))
+    group, moment = (None if each is None else each[rows] for each in (groups, times))
+    if group is not None:
+        folds = min(folds, len(np.unique(group)))
+    if moment is not None:
+        folds = min(folds, len(np.unique(moment)) - 1)
+    labels = None if data.classes is None else data.codes[rows]
+    if labels is not None and moment is None:
+        fewest = int(np.unique(labels, return_counts=True)[1].min())
+        folds = min(folds, max(2, fewest))
+        labels = None if fewest < 2 else labels
+    if folds < (1 if moment is not None else 2):
+        return []
+    plan = Resampling("k-fold" if moment is None else "time", folds=folds, seed=(seed + 1) % (1 << 64))
+    found = make_splits(plan, len(rows), y=labels, groups=group, time=moment)
+    return [split for s in found if learnable(data, split := Split(rows[s.train], rows[s.test]))]
+
+
+def learnable(data: TableData, split: Split) -> bool:
+    """Whether the training side can teach anything: of one class alone nothing can be learnt."""
+    return data.classes is None or len(np.unique(data.codes[split.train])) > 1
+
+
+@contextmanager
+def quietly() -> Iterator[list[str]]:
+    """Within, warnings are collected (each once) instead of shown."""
+    notes: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        warnings.simplefilter("ignore", DataConversionWarning)
+        yield notes
+        notes.extend(dict.fromkeys(str(w.message) for w in caught))

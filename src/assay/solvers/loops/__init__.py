@@ -1,0 +1,1 @@
+"""Compiled loops of solvers: one pass over a block of rows at given weights."""

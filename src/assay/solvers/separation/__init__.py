@@ -1,0 +1,1 @@
+"""Whether a hyperplane separates two classes, and the one of greatest margin."""

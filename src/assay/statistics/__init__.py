@@ -1,0 +1,1 @@
+"""Sufficient statistics that several families share: moments, scatter and Gram matrices, targets."""

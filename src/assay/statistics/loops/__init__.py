@@ -1,0 +1,1 @@
+"""Compiled loops of statistics: moments and products of columns."""

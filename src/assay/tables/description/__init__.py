@@ -1,1 +1,0 @@
-"""What a table holds: the schema, found in one pass, shown, stored with a model, and held to later."""

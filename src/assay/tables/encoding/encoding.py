@@ -1,0 +1,408 @@
+"""An encoding: how the columns of a table become the numbers of a model, learnt from the rows of its fit alone.
+
+number     (x − mean)/deviation where the model depends on units, else x;  missing: the mean, and "x is missing" = 1
+true/false 0 and 1
+date       days since 1970, month, weekday, hour, as numbers
+category   a column a category (the 64 most frequent; the rest share "other"), or as the model wants them; a missing
+           value is a category of its own where the fit had some; an unseen one counts as "other", or as none
+text       words hashed into 32 768 columns (called by those words), tf·idf, each row of length 1; words in one row alone are left out
+id, constant, ignored: left out
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from assay.engines import ArrayRows, Engine, Part, Rows, SparseRows
+from assay.engines.csr import SparseMatrix
+from assay.engines.threads import default_engine
+from assay.errors import DataError, ModelFileError
+from assay.estimator.estimator import Estimator
+from assay.estimator.search_space import Categories, SearchSpace
+from assay.numerics import Array, Floats
+from assay.tables.encoding.columns import (
+    MISSING,
+    NARROW,
+    ColumnGroups,
+    ExpandedColumns,
+    beside,
+    hashed_narrow,
+    one_hot_sparse,
+    tf_idf,
+)
+from assay.tables.encoding.statistics import EncodingStatistics, statistics_of
+from assay.tables.encoding.words import BUCKETS, bucket_names
+from assay.tables.schema.schema import Schema
+
+MOST_CATEGORIES = 64
+WIDE = 512  # dense columns above which a model that takes sparse rows gets them
+TILE = 1 << 14
+PIECE = 1 << 14  # rows that a thread encodes at a time
+FEWEST_ROWS = 2  # of the fit in which a word must occur to count
+
+
+class EncodingSpec(NamedTuple):
+    """What a model needs of the encoding."""
+
+    categories: Categories = "one-hot"
+    scaled: bool = False
+    missing: bool = False  # it takes missing numbers itself
+    sparse: bool = False  # it takes sparse rows
+
+    @classmethod
+    def of(
+        cls, model: type[Estimator], search_space: SearchSpace, categories: Categories | None = None
+    ) -> EncodingSpec:
+        """The needs of a model; `categories` overrides how categories are encoded, where the model does not take them itself."""
+        how = search_space.categories if categories is None or search_space.categories == "native" else categories
+        return cls(how, search_space.scaled, model.takes_missing, model.takes_sparse and not model.fills_sparse)
+
+
+class Output(NamedTuple):
+    """A column of the encoded rows: its name, the table's column it comes from, what it is."""
+
+    name: str
+    source: str
+    role: Literal["number", "indicator", "category", "words"]
+
+
+class OneHotLevels(NamedTuple):
+    """The categories of a column that get columns of their own: places among the schema's levels, and what the rest becomes."""
+
+    kept: Array  # level numbers with a column each
+    other: bool
+    missing: bool
+    dropped: int = -1  # the level that is told by zeros in all these columns
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """The encoding of a table for one model, ready to be applied to any rows of that table."""
+
+    schema: Schema
+    encoding_spec: EncodingSpec
+    statistics: EncodingStatistics
+
+    @classmethod
+    def learn(cls, engine: Engine, schema: Schema, encoding_spec: EncodingSpec, rows: Rows) -> Encoding:
+        """Learn from rows of the table (as `TableRows` gives them), in one fold."""
+        return cls(schema, encoding_spec, statistics_of(engine, ColumnGroups.of(schema), rows))
+
+    # --- what comes out -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def groups(self) -> ColumnGroups:
+        return ColumnGroups.of(self.schema)
+
+    @cached_property
+    def _indicators(self) -> Array:
+        """The numbers that were missing in some row of the fit, but not in all."""
+        if self.encoding_spec.missing:
+            return np.empty(0, dtype=np.int64)
+        count = self.statistics.present
+        lacking = (count < self.statistics.n) & (count > 0)
+        names = self.groups.number_names()  # a date is missing with all its parts: one indicator says so
+        first = np.array([j == 0 or names[j][1] != names[j - 1][1] for j in range(len(names))], dtype=bool)
+        return np.flatnonzero(lacking & first) if len(names) else np.empty(0, dtype=np.int64)
+
+    @cached_property
+    def _shown(self) -> tuple[OneHotLevels, ...]:
+        return tuple(self._show(counts) for counts in self.statistics.levels)
+
+    def _show(self, counts: Array) -> OneHotLevels:
+        levels, other, missing = counts[:-2], counts[-2] > 0, counts[-1] > 0
+        order = np.lexsort((np.arange(len(levels)), -levels))
+        present = order[levels[order] > 0]
+        kept, rest = np.sort(present[:MOST_CATEGORIES]), len(present) > MOST_CATEGORIES
+        alone = not (other or rest or missing)
+        if len(kept) and (self.encoding_spec.categories == "reference" or (len(kept) == 2 and alone)):
+            drop = int(present[0] if self.encoding_spec.categories == "reference" else kept[0])
+            return OneHotLevels(kept[kept != drop], bool(other or rest), bool(missing), drop)
+        return OneHotLevels(kept, bool(other or rest), bool(missing))
+
+    @cached_property
+    def native(self) -> bool:
+        return self.encoding_spec.categories == "native"
+
+    @cached_property
+    def outputs(self) -> tuple[Output, ...]:
+        """The columns of the encoded rows, in order."""
+        named = self.groups.number_names()
+        out = [Output(name, source, "number") for name, source in named]
+        out += [Output(f"{named[j][1]} is missing", named[j][1], "indicator") for j in self._indicators]
+        for column, shown in zip(self.groups.categories, self._shown):
+            if self.encoding_spec.categories in ("native", "codes"):
+                out.append(Output(column.name, column.name, "category"))
+                continue
+            levels = column.levels or ()
+            names = [f"{column.name}={levels[k]}" for k in shown.kept]
+            names += [f"{column.name} (other)"] * shown.other + [f"{column.name} is missing"] * shown.missing
+            out += [Output(name, column.name, "category") for name in names]
+        for t, column in enumerate(self.groups.texts):
+            mine = self._known_words[self._known_words // BUCKETS == t] % BUCKETS
+            names = bucket_names(column.name, column.words or (), mine, NARROW if self._narrow else None)
+            out += [Output(name, column.name, "words") for name in names]
+        return _told_apart(out)
+
+    @cached_property
+    def _narrow(self) -> bool:
+        """Whether words are folded into a few dense columns, for models that take no sparse rows."""
+        return not self.encoding_spec.sparse or self.native
+
+    @cached_property
+    def _known_words(self) -> Array:
+        """The hashed words that get a column: those in two or more rows of the fit. A word of one row says nothing of others."""
+        return np.flatnonzero(self.statistics.documents >= FEWEST_ROWS)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(o.name for o in self.outputs)
+
+    @cached_property
+    def categories(self) -> tuple[tuple[str, ...] | None, ...] | None:
+        """Of each encoded column the categories whose codes it holds, where the model takes categories itself."""
+        if not self.native or not self.groups.categories:
+            return None
+        levels = {c.name: tuple(c.levels or ()) for c in self.groups.categories}
+        return tuple(levels[o.source] if o.role == "category" else None for o in self.outputs)
+
+    @cached_property
+    def sparse(self) -> bool:
+        """Whether the encoded rows are sparse."""
+        if not self.encoding_spec.sparse or self.native:
+            return False
+        return bool(self.groups.texts) or (len(self.outputs) > WIDE and bool(self.groups.categories))
+
+    # --- encoding rows ------------------------------------------------------------------------------------------------
+
+    def __call__(self, X: Any) -> Any:
+        """The encoded numbers of a block: an array, or a `SparseMatrix` where `sparse`."""
+        if self.sparse:
+            return self._sparse(self.groups.expand(X))
+        dtype = np.float64 if isinstance(X, SparseMatrix) else X.dtype
+        out = np.empty((len(X), len(self.outputs)), dtype=dtype)
+        self.into(X, out)
+        return out
+
+    def into(self, X: Any, out: Floats) -> None:
+        """The encoded numbers of a block, written into an array."""
+        found = self.groups.expand(X)
+        for a in range(0, len(out), TILE):  # a tile stays in the cache while all columns fill it
+            self._dense(
+                ExpandedColumns(found.numbers[a : a + TILE], found.codes[a : a + TILE], None), out[a : a + TILE]
+            )
+        if found.words is not None:
+            out[:, len(self.outputs) - NARROW * len(self.groups.texts) :] = hashed_narrow(
+                self._weighed(found.words), len(self.groups.texts)
+            )
+
+    def rows(self, rows: Rows) -> ArrayRows | SparseRows:
+        """Rows of the table in memory, encoded."""
+        if rows.sparse or self.sparse:
+            whole: Any = rows.in_memory()
+            X = self(whole.X)
+            if isinstance(X, SparseMatrix):
+                return SparseRows(X, whole.y, whole.w, names=self.names)
+            return ArrayRows(X, whole.y, whole.w, names=self.names, categories=self.categories)
+        out = np.empty((rows.n_rows or 0, len(self.outputs)), dtype=rows.dtype)
+        for _ in default_engine().map(partial(self._fill, out), rows.stretches(PIECE)):
+            pass
+        return ArrayRows(out, rows.y, rows.w, names=self.names, categories=self.categories)
+
+    def _fill(self, out: Floats, part: Part) -> None:
+        block = part.load()
+        self.into(block.X, out[block.start : block.start + len(block.X)])
+
+    def _dense(self, found: ExpandedColumns, out: Floats) -> None:
+        a = found.numbers.shape[1]
+        out[:, :a] = self._filled(found.numbers)
+        for k, j in enumerate(self._indicators):
+            out[:, a + k] = np.isnan(found.numbers[:, j])
+        at = a + len(self._indicators)
+        for codes, shown, column in zip(found.codes.T, self._shown, self.groups.categories):
+            if self.encoding_spec.categories in ("native", "codes"):
+                missing = np.nan if self.native else -1.0
+                out[:, at] = np.where(codes >= 0, codes, missing)
+                at += 1
+                continue
+            place = self._places(shown, len(column.levels or ()))[codes]
+            width = len(shown.kept) + shown.other + shown.missing
+            out[:, at : at + width] = 0.0
+            shown_rows = np.flatnonzero(place >= 0)
+            out[shown_rows, at + place[shown_rows]] = 1.0
+            at += width
+
+    def _filled(self, N: Floats) -> Floats:
+        """Numbers with missing ones filled, brought to mean 0 and deviation 1 where that is wanted."""
+        mean, scale = self._centre
+        Z = N
+        if self.encoding_spec.scaled:
+            Z = N - mean
+            Z /= scale
+        if not self.encoding_spec.missing:
+            lacking = np.isnan(Z)
+            if lacking.any():
+                fill = (self.statistics.mean - mean) / scale if self.encoding_spec.scaled else self.statistics.mean
+                Z = np.where(lacking, fill, Z)
+        return Z
+
+    @cached_property
+    def _moved(self) -> Array:
+        return ~self.groups.is_truth()
+
+    @cached_property
+    def _centre(self) -> tuple[Floats, Floats]:
+        mean = np.where(self._moved, self.statistics.mean, 0.0)
+        return (mean * (not self.sparse), np.where(self._moved, self.statistics.deviation, 1.0))
+
+    @staticmethod
+    def _places(shown: OneHotLevels, levels: int) -> Array:
+        """place[code]: the column among those of a category, −1 for none; OTHER (−1) and MISSING (−2) count from the end."""
+        after = len(shown.kept)
+        rest = after if shown.other else -1
+        place = np.full(levels + 2, rest, dtype=np.int64)
+        place[:levels] = rest
+        place[shown.kept] = np.arange(after)
+        if shown.dropped >= 0:
+            place[shown.dropped] = -1
+        place[-1] = rest
+        place[MISSING] = after + shown.other if shown.missing else -1
+        return place
+
+    # --- sparse -------------------------------------------------------------------------------------------------------
+
+    def _sparse(self, found: ExpandedColumns) -> SparseMatrix:
+        N = self._filled(found.numbers)
+        dense = np.column_stack([N, *(np.isnan(found.numbers[:, j]) for j in self._indicators)])
+        pieces = []
+        for codes, shown, column in zip(found.codes.T, self._shown, self.groups.categories):
+            width = len(shown.kept) + shown.other + shown.missing
+            pieces.append(one_hot_sparse(self._places(shown, len(column.levels or ()))[codes], width))
+        if found.words is not None:
+            pieces.append(self._weighed(found.words).columns(self._known_words))
+        return beside(dense, pieces)
+
+    def _weighed(self, words: SparseMatrix) -> SparseMatrix:
+        """The known words weighed; the others are dropped before the rest is brought to length 1."""
+        documents = self.statistics.documents
+        known = words.keep((documents >= FEWEST_ROWS)[words.indices])
+        return tf_idf(known, documents, self.statistics.n, len(self.groups.texts))
+
+
+def _told_apart(outputs: list[Output]) -> tuple[Output, ...]:
+    """The columns with names of their own: a table may have a column that is called "x is missing" beside x."""
+    taken: set[str] = set()
+    found = []
+    for output in outputs:
+        name, k = output.name, 1
+        while name in taken:
+            k += 1
+            name = f"{output.name} ({k})"
+        taken.add(name)
+        found.append(output._replace(name=name) if k > 1 else output)
+    return tuple(found)
+
+
+# An encoding as plain data and back: what a model file holds of it, and what a file must hold before it is believed.
+
+VERSION = "assay.encoding/1"
+MOST = 1 << 53
+
+
+def to_data(encoding: Encoding) -> dict[str, Any]:
+    """{"schema": VERSION, "table": the schema, "wants": …, "statistics": …}."""
+    s = encoding.statistics
+    words = np.flatnonzero(s.documents)
+    return {
+        "schema": VERSION,
+        "table": encoding.schema.to_data(),
+        "wants": encoding.encoding_spec._asdict(),
+        "statistics": {
+            "n": s.n,
+            "present": s.present.tolist(),
+            "mean": s.mean.tolist(),
+            "m2": s.m2.tolist(),
+            "levels": [counts.tolist() for counts in s.levels],
+            "words": [words.tolist(), s.documents[words].tolist()],
+        },
+    }
+
+
+def from_data(data: Any) -> Encoding:
+    """The encoding of `to_data`; raises `ModelFileError` unless everything in it fits together."""
+    try:
+        if data["schema"] != VERSION:
+            raise ModelFileError(f"The model file's encoding is {data['schema']!r}; this version reads {VERSION!r}.")
+        schema = Schema.from_data(data["table"])
+        _has(data, "schema", "table", "wants", "statistics")
+        encoding_spec = _encoding_spec(data["wants"])
+        return Encoding(schema, encoding_spec, _statistics(data["statistics"], ColumnGroups.of(schema)))
+    except (ArithmeticError, AttributeError, DataError, LookupError, MemoryError, TypeError, ValueError) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(f"The model file's encoding cannot be used: {error}") from None
+
+
+def _has(data: Any, *keys: str) -> None:
+    if not isinstance(data, dict) or set(data) != set(keys):
+        raise ValueError(f"it has not the entries {', '.join(keys)}")
+
+
+def _encoding_spec(data: Any) -> EncodingSpec:
+    _has(data, *EncodingSpec._fields)
+    encoding_spec = EncodingSpec(**data)
+    if encoding_spec.categories not in ("one-hot", "reference", "native", "codes"):
+        raise ValueError(f"categories as {encoding_spec.categories!r}")
+    if not all(isinstance(flag, bool) for flag in encoding_spec[1:]):
+        raise ValueError("needs that are neither true nor false")
+    return encoding_spec
+
+
+def _statistics(data: Any, groups: ColumnGroups) -> EncodingStatistics:
+    _has(data, "n", "present", "mean", "m2", "levels", "words")
+    n, a = data["n"], len(groups.number_names())
+    if type(n) is not int or not 1 <= n <= MOST:
+        raise ValueError(f"statistics of {n!r} rows")
+    count = _whole(data["present"], a, n)
+    mean, m2 = (_finite(data[key], a) for key in ("mean", "m2"))
+    expected = [len(c.levels or ()) + 2 for c in groups.categories]
+    if not isinstance(data["levels"], list) or len(data["levels"]) != len(expected) or (m2 < 0).any():
+        raise ValueError("its statistics do not fit its columns")
+    levels = tuple(_whole(counts, width, n) for counts, width in zip(data["levels"], expected))
+    if any(int(counts.sum()) != n for counts in levels):  # every row has one category, another one, or none
+        raise ValueError(f"category counts that do not add up to {n} rows")
+    return EncodingStatistics(n, count, mean, m2, levels, _documents(data["words"], BUCKETS * len(groups.texts), n))
+
+
+def _documents(words: Any, width: int, n: int) -> Array:
+    """Of each hashed word the rows that have it, from the places and counts of those that occur."""
+    if not isinstance(words, list) or len(words) != 2 or not isinstance(words[0], list):
+        raise ValueError("words without their counts")
+    places, counts = (_whole(values, len(words[0]), most) for values, most in zip(words, (width - 1, n)))
+    if (np.diff(places) <= 0).any() or (counts == 0).any():
+        raise ValueError("words out of order, or that never occur")
+    documents = np.zeros(width, dtype=np.int64)
+    documents[places] = counts
+    return documents
+
+
+def _whole(values: Any, length: int, most: int) -> Array:
+    """Counts from 0 to `most`."""
+    if not isinstance(values, list) or len(values) != length or not all(type(v) is int for v in values):
+        raise ValueError("counts that are no counts")
+    if any(not 0 <= v <= most for v in values):
+        raise ValueError(f"counts that are not between 0 and {most}")
+    return np.array(values, dtype=np.int64)
+
+
+def _finite(values: Any, length: int) -> Array:
+    if not isinstance(values, list) or len(values) != length or not all(type(v) in (int, float) for v in values):
+        raise ValueError("statistics that are no numbers")
+    array = np.array(values, dtype=np.float64)
+    if not np.isfinite(array).all():
+        raise ValueError("statistics that are not finite")
+    return array

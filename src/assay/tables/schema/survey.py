@@ -1,0 +1,285 @@
+"""The most frequent words of a table's texts: their hashed columns are called by them, and nothing else depends on them.
+
+The first rows are looked at, and of the different words the first ones counted: time and memory stay bounded, and the same rows give
+the same words whatever file they come from.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.types as types
+
+from assay.errors import ParameterError, SchemaError, nearest
+from assay.tables.encoding.words import words_in
+from assay.tables.plan import as_text, check_known, feature_names, is_text, refuse_repeats
+from assay.tables.schema.kinds import (
+    CHOOSABLE,
+    KINDS,
+    MOST_LEVELS,
+    MOST_WORDS,
+    USED,
+    Facts,
+    Family,
+    Kind,
+    decide,
+    decide_target,
+    is_plain_word,
+)
+from assay.tables.schema.schema import Column, Schema, infer
+from assay.tables.schema.tallies import BooleanTally, DateTally, EmptyTally, NumberTally, Tally, TextTally
+from assay.tables.sources.recognise import table_source
+from assay.tables.sources.source import Reading, Source, cut
+from assay.tables.table_rows import without_nan
+
+ROWS = 1 << 13  # looked at
+AT_ONCE = 1 << 12
+COUNTED = 1 << 17  # different words, of all columns together
+
+
+def with_words(source: Source, columns: Sequence[Column]) -> list[Column]:
+    """The columns, those of texts with their most frequent words; of equally frequent ones the first in the alphabet."""
+    texts = [column.name for column in columns if column.kind == "text"]
+    if not texts:
+        return list(columns)
+    counts = {name: Counter[str]() for name in texts}
+    for start, batches in cut(source.batches(dict.fromkeys(texts, "text"), AT_ONCE), AT_ONCE):
+        if start >= ROWS:
+            break
+        table = pa.Table.from_batches(batches)
+        for name in texts:
+            _count(counts[name], as_text(without_nan(table[name])), COUNTED // len(texts))
+    most = MOST_WORDS // len(texts)
+    return [
+        replace(column, words=_frequent(counts[column.name], most)) if column.name in counts else column
+        for column in columns
+    ]
+
+
+def _count(counts: Counter[str], text: pa.ChunkedArray, most: int) -> None:
+    found = words_in(text)[1].value_counts()
+    for word, times in zip(found.field("values").to_pylist(), found.field("counts").to_pylist()):
+        if word in counts or len(counts) < most:
+            counts[word] += times
+
+
+def _frequent(counts: Counter[str], most: int) -> tuple[str, ...]:
+    plain = [word for word in counts if is_plain_word(word)]
+    return tuple(sorted(plain, key=lambda word: (-counts[word], word))[:most])
+
+
+# The pass over a table that finds its schema: which columns, read as what, counted how, and what they turn out to be.
+
+EXACT_IN_ALL = 1 << 24  # hashes kept for all columns together: 128 MB at most
+MOST_EXACT, FEWEST_EXACT = 100_000, 1024
+VALUES_AT_ONCE, MOST_ROWS, FEWEST_ROWS = 1 << 22, 1 << 16, 1 << 10
+OF_TARGETS: tuple[Kind, ...] = ("number", "category", "boolean")
+POSSIBLE: dict[Family, tuple[Kind, ...]] = {
+    "number": ("number", "category", "boolean", "text", "id"),
+    "boolean": ("boolean", "number", "category", "text", "id"),
+    "date": ("date", "category", "text", "id"),
+    "dictionary": CHOOSABLE,
+    "text": CHOOSABLE,
+    "nothing": CHOOSABLE,
+    "other": (),
+}
+
+
+def survey(
+    source: Source, target: str | None, roles: Mapping[str, str], features: Iterable[str] | None, kinds: dict[str, str]
+) -> Schema:
+    """The schema of a source; see `assay.tables.schema.schema.infer`."""
+    names = _features(source, target, roles, features)
+    looked_at = [*names, *([target] if target is not None else [])]
+    chosen = _checked_kinds(source, looked_at, kinds)
+    if chosen.get(target or "") not in (None, *OF_TARGETS):
+        raise ParameterError(
+            f"The target {target!r} cannot be {chosen[target or '']!r}: it is one of {', '.join(OF_TARGETS)}."
+        )
+    read = [name for name in looked_at if chosen.get(name) != "ignored"]
+    cap = max(FEWEST_EXACT, min(MOST_EXACT, EXACT_IN_ALL // max(len(read), 1)))
+    tallies = {name: _tally(name, source, chosen.get(name), cap, name == target) for name in read}
+    rows = _count_columns(source, tallies, {name: _reading(source, name, chosen.get(name)) for name in read})
+    columns = []
+    for name in looked_at:
+        if name not in tallies:
+            columns.append(_unread(name, source.types[name]))
+        else:
+            columns.append(_column(tallies[name].facts(rows), chosen.get(name), name == target))
+    found = with_words(source, columns[: len(names)])
+    if features is not None or not any(column.kind in USED for column in found):
+        why = "you named it" if features is not None else "there is nothing else to learn from"
+        found = [_kept_counter(column, why) if column.name not in chosen else column for column in found]
+    return Schema(tuple(found), rows, columns[-1] if target is not None else None, dict(roles))
+
+
+def _features(
+    source: Source, target: str | None, roles: Mapping[str, str], features: Iterable[str] | None
+) -> tuple[str, ...]:
+    """The names of the features; columns that have a role are none."""
+    taken: dict[str, str] = {}
+    for role, name in (*([("target", target)] if target is not None else []), *roles.items()):
+        check_known([name], source.types, f"the {role}", source.where)
+        if name in taken:
+            raise SchemaError(f"Column {name!r} cannot be both the {taken[name]} and the {role}: name another column.")
+        taken[name] = role
+    if "weight" in roles and family_of(source.types[roles["weight"]]) not in ("number", "boolean"):
+        raise SchemaError(
+            f"The weight {roles['weight']!r} holds {source.types[roles['weight']]}, but weights are numbers."
+        )
+    if features is None:
+        return feature_names(source.types, taken)
+    names = (features,) if isinstance(features, str) else tuple(features)
+    check_known(names, source.types, "a feature", source.where)
+    refuse_repeats(list(names), "features")
+    for name in names:
+        if name in taken:
+            raise SchemaError(
+                f"Column {name!r} cannot be both the {taken[name]} and a feature: leave it out of features."
+            )
+    return names
+
+
+def _checked_kinds(source: Source, names: list[str], kinds: dict[str, str]) -> dict[str, Kind]:
+    """The overrides, each of a column that is looked at and of a kind that its type can become."""
+    chosen: dict[str, Kind] = {}
+    for name, wanted in kinds.items():
+        if name not in names:
+            raise SchemaError(f"There is no column {name!r} to be {wanted!r}. {nearest(name, names)}")
+        if wanted not in CHOOSABLE:
+            why = "a constant is found, not chosen: say 'ignored'" if wanted == "constant" else nearest(wanted, KINDS)
+            raise ParameterError(f"Column {name!r} cannot be {wanted!r}: {why}")
+        kind: Kind = wanted
+        family = family_of(source.types[name])
+        if kind != "ignored" and kind not in POSSIBLE[family]:
+            possible = ", ".join((*POSSIBLE[family], "ignored"))
+            raise SchemaError(
+                f"Column {name!r} holds {source.types[name]} and cannot be {kind!r}. Possible: {possible}."
+            )
+        chosen[name] = kind
+    return chosen
+
+
+def family_of(dtype: Any) -> Family:
+    """What values of an Arrow type are."""
+    if types.is_dictionary(dtype):
+        return "dictionary" if is_text(dtype) else family_of(dtype.value_type)
+    if types.is_boolean(dtype):
+        return "boolean"
+    if types.is_integer(dtype) or types.is_floating(dtype) or types.is_decimal(dtype):
+        return "number"
+    if types.is_date(dtype) or types.is_timestamp(dtype):
+        return "date"
+    return "text" if is_text(dtype) else "nothing" if types.is_null(dtype) else "other"
+
+
+def _reading(source: Source, name: str, kind: Kind | None) -> Reading:
+    """How the file is asked for a column: a number that shall be a category is read as text, so that "01" stays "01"."""
+    family = family_of(source.types[name])
+    if kind in ("category", "text"):
+        return "text"
+    if kind == "number" or family in ("number", "boolean", "nothing"):
+        return "number"
+    return "text" if family in ("text", "dictionary") else "as it is"
+
+
+def _tally(name: str, source: Source, kind: Kind | None, cap: int, target: bool) -> Tally:
+    dtype = source.types[name]
+    family = family_of(dtype)
+    textual = family in ("text", "dictionary")
+    if kind in ("category", "text") or (textual and kind in (None, "id")):
+        return TextTally(name, dtype, cap, all_levels=kind == "category" or (target and kind is None))
+    if family == "nothing" and source.typed:
+        return EmptyTally(name, dtype, cap)
+    if family == "boolean" or (textual and kind == "boolean"):
+        return BooleanTally(name, dtype, cap, "boolean" if textual else None)
+    if family == "date" or (textual and kind == "date"):
+        return DateTally(name, dtype, cap, "date" if textual else None)
+    if family == "other":
+        return EmptyTally(name, dtype, cap)
+    return NumberTally(name, dtype, cap, "number" if textual and source.typed else None, classes=target)
+
+
+def _count_columns(source: Source, tallies: Mapping[str, Tally], readings: dict[str, Reading]) -> int:
+    """Let all rows pass; how many there were."""
+    if not readings:
+        return source.n_rows or 0
+    step = rows_at_once(len(readings))
+    rows = 0
+    for start, batches in cut(source.batches(readings, step), step):
+        table = pa.Table.from_batches(batches)
+        for name, column in zip(table.column_names, table.columns):
+            tallies[name].add(column, start)
+        rows = start + table.num_rows
+    return rows
+
+
+def rows_at_once(columns: int) -> int:
+    """Rows of a step: fewer where there are many columns, for all of them are held in memory together."""
+    return max(FEWEST_ROWS, min(MOST_ROWS, VALUES_AT_ONCE // columns))
+
+
+def _unread(name: str, dtype: Any) -> Column:
+    return Column(name, "ignored", str(dtype), 0, 0, False, None, None, None, "as you asked, and not read")
+
+
+def _column(facts: Facts, chosen: Kind | None, target: bool) -> Column:
+    kind, why = decide_target(facts) if target else decide(facts)
+    if chosen is not None:
+        kind, why = _as_asked(facts, chosen)
+    levels = counts = None
+    if kind == "category":
+        levels, counts = _levels(facts.counts or {})
+    elif kind == "boolean" or (target and kind == "number"):
+        counts = facts.counts
+    known = (facts.missing, facts.distinct, facts.about, levels, facts.low, facts.high, why, facts.whole)
+    return Column(facts.name, kind, facts.type, *known, facts.with_time, counts)
+
+
+def _as_asked(facts: Facts, chosen: Kind) -> tuple[Kind, str]:
+    truths = facts.whole and facts.low in (0.0, 1.0) and facts.high in (0.0, 1.0)
+    if chosen == "boolean" and facts.family == "number" and facts.present and not truths:
+        some = "" if facts.low is None else f" (they go from {facts.low:g} to {facts.high:g})"
+        raise SchemaError(
+            f"Column {facts.name!r} cannot be 'boolean': its numbers are not all 0 and 1{some}. Make it a 'category'."
+        )
+    return chosen, "as you asked"
+
+
+def _levels(counts: dict[str, int]) -> tuple[tuple[str, ...], dict[str, int]]:
+    """The most frequent categories in alphabetical order, with their counts."""
+    frequent = sorted(counts, key=lambda text: (-counts[text], text))[:MOST_LEVELS]
+    levels = tuple(sorted(frequent))
+    return levels, {level: counts[level] for level in levels}
+
+
+def _kept_counter(column: Column, why: str) -> Column:
+    if column.kind != "id" or column.low is None:
+        return column
+    return replace(column, kind="number", why=f"{column.why}, but {why}")
+
+
+# `assay.schema`: what each column of a table is.
+
+
+def schema(
+    data: Any,
+    target: str | None = None,
+    *,
+    features: Sequence[str] | None = None,
+    kinds: Mapping[str, str] | None = None,
+    **opening: Any,
+) -> Schema:
+    """The schema of a table: a path, a database's address, a frame, an array.
+
+    >>> print(schema({"size": [1.5, 2.0, 2.5], "colour": ["red", "blue", "red"]}))
+    column  kind      missing  distinct  values
+    size    number                    3  1.5 … 2.5
+    colour  category                  2  blue, red
+    3 rows, 2 columns: 1 number, 1 category.
+    """
+    return infer(table_source(data, **opening), target=target, features=features, kinds=kinds)

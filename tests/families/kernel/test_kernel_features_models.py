@@ -1,0 +1,327 @@
+"""Linear models in kernel features: what kernel machines would answer, and a certificate that maps the rows again."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from cases import file_bytes
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.svm import SVC
+from small_blocks import small_blocks
+
+import assay
+from assay.errors import DataError, ModelFileError, ParameterError
+from assay.families.kernel.features import fit as features_model
+
+rng = np.random.default_rng(5)
+X = rng.normal(size=(1200, 2))
+Y = (np.hypot(X[:, 0], X[:, 1]) + 0.1 * rng.normal(size=1200) > 1.1).astype(int)
+T = np.sin(2 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.normal(size=1200)
+MODELS = [
+    assay.KernelFeaturesClassifier(n_components=30),
+    assay.KernelFeaturesClassifier("fourier", n_components=31, loss="hinge"),
+    assay.KernelFeaturesClassifier(n_components=30, kernel="poly", degree=9, gamma=0.5, loss="squared_hinge"),
+    assay.KernelFeaturesRegressor(n_components=30, kernel="laplacian"),
+    assay.KernelFeaturesRegressor("fourier", n_components=30),
+]
+
+
+def again(model):
+    return type(model)(**model.get_params())
+
+
+def target_of(model):
+    return T if isinstance(model, assay.KernelFeaturesRegressor) else Y
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
+@pytest.mark.parametrize("features", ["nystroem", "fourier"])
+def test_few_features_are_nearly_as_right_as_the_exact_machine(features, loss):
+    train, test = slice(0, 800), slice(800, None)
+    exact = SVC(gamma=1.0, C=10.0).fit(X[train], Y[train]).score(X[test], Y[test])
+    model = assay.KernelFeaturesClassifier(features, gamma=1.0, C=10.0, n_components=60, loss=loss)
+    assert model.fit(X[train], Y[train]).score(X[test], Y[test]) > exact - 0.02
+    assert assay.LogisticRegression().fit(X[train], Y[train]).score(X[test], Y[test]) < exact - 0.2
+
+
+def test_with_all_rows_as_landmarks_the_hinge_gives_the_machine_itself():
+    rows, y = X[:150], Y[:150]
+    exact = SVC(gamma=1.0, C=1.0, tol=1e-10).fit(rows, y)
+    ours = assay.KernelFeaturesClassifier(gamma=1.0, C=1.0, n_components=150, loss="hinge", tol=1e-10).fit(rows, y)
+    assert np.allclose(ours.decision_function(X), exact.decision_function(X), atol=1e-5)
+
+
+def test_with_all_rows_as_landmarks_the_regressor_is_kernel_ridge_with_an_intercept():
+    rows, t, alpha = X[:120], T[:120], 0.3
+    K = rbf_kernel(rows, rows, gamma=0.7)
+    one = np.ones((120, 1))
+    system = np.block([[K + alpha * np.eye(120), one], [one.T, np.zeros((1, 1))]])
+    solved = np.linalg.solve(system, np.append(t, 0.0))
+    ours = assay.KernelFeaturesRegressor(gamma=0.7, alpha=alpha, n_components=120).fit(rows, t)
+    assert np.allclose(ours.predict(X), rbf_kernel(X, rows, gamma=0.7) @ solved[:-1] + solved[-1], atol=1e-6)
+
+
+def test_the_model_is_the_transform_and_the_linear_model():
+    F = (nystroem := assay.Nystroem(n_components=30)).fit_transform(X)
+    linear = assay.LogisticRegression(C=2.0).fit(F, Y)
+    model = assay.KernelFeaturesClassifier(n_components=30, C=2.0).fit(X, Y)
+    assert np.array_equal(model.feature_coef_, linear.coef_)
+    assert np.array_equal(model.map_, nystroem.map_)
+    assert model.approximation_error_ == nystroem.approximation_error_
+    assert model.complexity() == linear.complexity()
+    assert not hasattr(model, "coef_")  # it has no weights of the columns, which figures and reports would show
+    assert np.allclose(model.predict_proba(X), linear.predict_proba(F), atol=1e-10)
+
+
+def test_only_the_logistic_loss_has_probabilities():
+    model = assay.KernelFeaturesClassifier(loss="hinge").fit(X, Y)
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(AttributeError, match="loss='logistic'"):
+        model.predict_proba(X)
+    model.set_params(loss="logistic")  # takes effect at the next fit
+    assert not hasattr(model, "predict_proba")
+    assert hasattr(model.fit(X, Y), "predict_proba")
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_what_is_set_after_a_fit_changes_no_answer(model):
+    model, t = again(model), target_of(model)
+    model.fit(X, t)
+    before, file = model.predict(X), file_bytes(model)
+    model.set_params(kernel="linear", gamma=3.0, n_components=5, features="nystroem", random_state=9)
+    assert np.array_equal(model.predict(X), before)
+    assert file_bytes(model) == file
+    assert model.certificate_.verify(X, t).holds
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_rows_that_are_mapped_in_every_pass_give_the_same_file(model, monkeypatch):
+    t = target_of(model)
+    here = file_bytes(again(model).fit(X, t))
+    monkeypatch.setattr(features_model, "brought_near", lambda engine, mapped: mapped)
+    assert file_bytes(again(model).fit(X, t)) == here
+
+
+@pytest.mark.parametrize("model", MODELS[:2] + MODELS[3:4], ids=str)
+def test_settings_of_one_search_share_a_map_and_answer_alike(model, monkeypatch):
+    calls = []
+    learn = features_model.learn
+    monkeypatch.setattr(features_model, "learn", lambda *a, **k: calls.append(1) or learn(*a, **k))
+    t = target_of(model)
+    name = "alpha" if t is T else "C"
+    settings = [{name: 0.5}, {name: 2.0}, {name: 2.0, "n_components": 12}]
+    rows = assay.engines.rows.ArrayRows(X, t)
+    fits = list(again(model).fit_each(rows, settings))
+    assert len(calls) == 2
+    for setting, fit in zip(settings, fits, strict=True):
+        alone = again(model).set_params(**setting).fit(X, t)
+        assert fit.get_params() == alone.get_params()
+        assert np.allclose(fit.predict(X), alone.predict(X), atol=1e-6)
+        assert fit.certificate_.verify(X, t).holds
+
+
+def test_a_file_is_fitted_streamed_and_on_a_cluster_with_the_same_bytes(tmp_path, client):
+    import pandas as pd
+
+    with small_blocks(client):
+        names = ["a", "b"]
+        frame = pd.DataFrame(np.tile(X, (8, 1)) + 0.01, columns=names).assign(y=np.tile(Y, 8))
+        frame.to_csv(tmp_path / "t.csv", index=False)
+        rows = assay.rows(tmp_path / "t.csv", target="y")
+        wanted = assay.KernelFeaturesClassifier(n_components=25).fit(frame[names], frame["y"])
+        streamed = assay.KernelFeaturesClassifier(n_components=25).fit(rows)
+        with assay.engine("cluster", client):
+            spread = assay.KernelFeaturesClassifier(n_components=25).fit(rows)
+        assert np.array_equal(streamed.feature_coef_, wanted.feature_coef_)
+        assert np.array_equal(spread.feature_coef_, wanted.feature_coef_)
+        assert streamed.certificate_.verify(rows).holds
+        assert streamed.certificate_.fingerprint == wanted.certificate_.fingerprint
+
+
+# --- the certificate --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_the_certificate_states_the_error_and_refuses_any_other(model):
+    t = target_of(model)
+    certificate = again(model).fit(X, t).certificate_
+    claim = certificate["kernel approximation"]
+    assert claim.kind == "estimate"
+    assert "root mean square" in claim.statement
+    assert ("landmarks miss" in claim.statement) == (model.features == "nystroem")
+    alone = dataclasses.replace(certificate, own=None)
+
+    def refused(**changed):
+        witness = {**claim.witness, **changed.pop("witness", {})}
+        wrong = dataclasses.replace(claim, witness=witness, **changed)
+        return not dataclasses.replace(alone, claims=(wrong,)).verify(X, t).holds
+
+    assert not refused()
+    assert refused(value=claim.value * 1.01)
+    assert refused(value=None)
+    for key, entry in claim.witness.items():
+        if isinstance(entry, float):
+            assert refused(witness={key: entry * 1.01 + 1e-5}), key
+    assert refused(witness={"rows": 499})
+    assert refused(witness={"seed": 77}) or model.features == "fourier"
+    assert refused(witness={"kernel": "linear"})
+    assert refused(witness={"kernel_numbers": [2.0 * claim.witness["kernel_numbers"][0], 3.0, 1.0]})
+    for key, array in claim.witness.items():
+        if isinstance(array, np.ndarray) and key != "centre":  # of a wave's products the centre is no part
+            assert refused(witness={key: array * 1.01 + 0.01}), key
+            assert refused(witness={key: array[:-1]}), key
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_claims_of_the_linear_model_are_checked_of_rows_mapped_anew(model):
+    t = target_of(model)
+    certificate = again(model).fit(X, t).certificate_
+    alone = dataclasses.replace(certificate, own=None)
+    claim = certificate.claims[0]
+    assert claim.kind == "proof"
+    assert claim.statement.startswith("of the features")
+    for key in {"landmarks", "map", "frequencies", "offset", "centre", "coef"} & claim.witness.keys():
+        wrong = dataclasses.replace(claim, witness={**claim.witness, key: claim.witness[key] * 1.001 + 0.001})
+        assert not dataclasses.replace(alone, claims=(wrong,)).verify(X, t).holds, key
+    for check in ("kernel_features", "kernel_approximation", "nothing", "tree_leaves"):
+        wrong = dataclasses.replace(claim, witness={**claim.witness, "of_features": check})
+        assert not dataclasses.replace(alone, claims=(wrong,)).verify(X, t).holds, check
+
+
+def test_one_false_landmark_is_refused():
+    certificate = dataclasses.replace(assay.KernelFeaturesClassifier().fit(X, Y).certificate_, own=None)
+    claim = certificate["kernel approximation"]
+    wrong = claim.witness["landmarks"].copy()
+    wrong[3, 0] += 1e-9
+    claims = (dataclasses.replace(claim, witness={**claim.witness, "landmarks": wrong}),)
+    assert "least hash" in str(dataclasses.replace(certificate, claims=claims).verify(X, Y))
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def broken(record, **changes):
+    arrays, facts = dict(record.arrays), dict(record.facts)
+    for name, value in changes.items():
+        where = arrays if isinstance(value, np.ndarray) or name in arrays else facts
+        where[name] = value
+        if value is None:
+            del where[name]
+    return dataclasses.replace(record, arrays=arrays, facts=facts)
+
+
+HOSTILE = [
+    {"gamma_": 0.0},
+    {"gamma_": float("inf")},
+    {"map_": None},
+    {"map_": np.empty((30, 0))},
+    {"landmarks_": np.empty((0, 2)), "map_": np.empty((0, 30))},
+    {"landmarks_": np.zeros((30, 3))},
+    {"landmarks_": np.full((30, 2), np.nan)},
+    {"map_": np.zeros((30, 29))},
+    {"offset_": np.zeros(30)},
+    {"frequencies_": np.zeros((2, 30)), "offset_": np.zeros(30), "centre_": np.zeros(2)},
+    {"feature_coef_": np.zeros((1, 29))},
+    {"feature_coef_": None},
+    {"feature_coef_": np.zeros((2, 30))},
+    {"intercept_": np.zeros(3)},
+    {"error_rows_": 0},
+    {"error_rms_": -1.0},
+    {"n_iter_": None},
+    {"dual_rows_": np.array([-1])},
+    {"rank_": 3},
+]
+
+
+@pytest.mark.parametrize("changes", HOSTILE, ids=lambda c: "-".join(c))
+def test_files_whose_parts_do_not_fit_together_are_refused(changes):
+    model = again(MODELS[0]).fit(X, Y)
+    with pytest.raises(ModelFileError):
+        type(model).from_record(broken(model.to_record(), **changes))
+
+
+def test_a_file_of_waves_without_waves_and_a_ridge_of_another_width_are_refused():
+    model = again(MODELS[1]).fit(X, Y)
+    for changes in ({"frequencies_": None}, {"offset_": np.zeros(30)}, {"centre_": np.zeros(3)}):
+        with pytest.raises(ModelFileError):
+            type(model).from_record(broken(model.to_record(), **changes))
+    record = model.to_record()
+    for params in (
+        {"kernel": "poly"},
+        {"features": "nystroem"},
+        {"degree": 10**400},
+        {"loss": "logistic", "gamma": -1.0},
+    ):
+        with pytest.raises(ModelFileError):
+            type(model).from_record(dataclasses.replace(record, params={**record.params, **params}))
+    ridge = again(MODELS[3]).fit(X, T)
+    for changes in (
+        {"state.scatter": np.zeros((29, 29))},
+        {"state.n": None},
+        {"rank_": 2},
+        {"feature_coef_": np.zeros(29)},
+    ):
+        with pytest.raises(ModelFileError):
+            type(ridge).from_record(broken(ridge.to_record(), **changes))
+
+
+# --- refused, with words; taking part -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"C": np.inf}, "C=inf"),
+        ({"C": 0.0}, "C=0.0"),
+        ({"gamma": -0.5}, "gamma=-0.5"),
+        ({"features": "wavelets"}, "'nystroem', 'fourier'"),
+        ({"loss": "squared"}, "'logistic', 'hinge', 'squared_hinge'"),
+        ({"n_components": -3}, "n_components=-3"),
+    ],
+)
+def test_impossible_parameters_are_refused(given, words):
+    with pytest.raises(ParameterError, match=words):
+        assay.KernelFeaturesClassifier(**given).fit(X, Y)
+    if "C" not in given and "loss" not in given:
+        with pytest.raises(ParameterError, match=words):
+            assay.KernelFeaturesRegressor(**given).fit(X, T)
+
+
+def test_a_missing_value_is_named_when_it_is_asked_about():
+    model = assay.KernelFeaturesClassifier().fit(X, Y)
+    bad = X.copy()
+    bad[9, 1] = np.nan
+    with pytest.raises(DataError, match="row 9, column 1"):
+        model.predict(bad)
+    with pytest.raises(DataError, match="row 9, column 1"):
+        assay.KernelFeaturesRegressor().fit(X, T).predict(bad)
+
+
+def test_a_comparison_finds_that_a_circle_is_no_line():
+    table = {"a": X[:, 0], "b": X[:, 1], "y": np.array(["in", "out"])[Y]}
+    found = assay.compare(table, target="y", models=["logistic-regression", "kernel-features", "baseline"])
+    assert found.best == "kernel-features"
+
+
+def test_tables_of_text_and_endless_tables_are_left_to_others():
+    from assay.estimator.search_space import TableTraits
+
+    for cls, kind in ((assay.KernelFeaturesClassifier, "classifier"), (assay.KernelFeaturesRegressor, "regressor")):
+        assert "words" in cls.search_space(kind, TableTraits(1000, 2, False, False, True)).unfit
+        assert "minutes" in cls.search_space(kind, TableTraits(10**8, 2, False, False, False)).unfit
+        long = cls.search_space(kind, TableTraits(10**6, 2, False, False, False))
+        assert long.unfit is None
+        assert len(long.search) == 1
+        assert long.search[0]["n_components"] <= 100
+
+
+def test_the_hinge_comes_to_its_end_though_many_features_are_nearly_nothing():
+    from cases import pairs
+
+    rows, y = pairs(30_000, 3, 0)  # 100 features of three columns: most have hardly any spread
+    for features in ("nystroem", "fourier"):
+        model = assay.KernelFeaturesClassifier(features, loss="hinge").fit(rows, y)
+        assert model.converged_
+        assert model.gap_.max() <= 1e-6

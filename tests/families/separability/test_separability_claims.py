@@ -1,0 +1,128 @@
+"""Certificates of separability: true ones hold, tampered ones are refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from assay.certify import Certificate
+from assay.families.separability.separability import separability
+
+
+def cloud(n=400, d=3, flipped=0.0):
+    rng = np.random.default_rng(1)
+    X, w = rng.standard_normal((n, d)), np.arange(1.0, d + 1)
+    s = np.where(X @ w > 0, 1, -1)
+    return X + 0.05 * s[:, None] * w, np.where(rng.random(n) < flipped, -s, s)
+
+
+APART, MIXED = cloud(), cloud(flipped=0.1)
+TOUCHING = np.array([[0.0, 1.0], [1.0, 2.0], [1.0, 3.0], [2.0, 5.0]]), np.array([0, 0, 1, 1])
+TOUCHING = np.append(TOUCHING[0], [[1.0, 2.0]], axis=0), np.append(TOUCHING[1], 1)
+
+
+def verdict(claim, table):
+    (found,) = Certificate((claim,)).verify(*table)
+    return found
+
+
+def claims_of(table):
+    return {claim.check: claim for claim in separability(*table).certificate}
+
+
+def test_every_claim_of_each_kind_of_table_holds():
+    kinds = set()
+    for table in (APART, MIXED, TOUCHING):
+        verdicts = separability(*table).certificate.verify(*table)
+        assert verdicts.holds, str(verdicts)
+        kinds |= set(claims_of(table))
+    assert len(kinds) == 5
+
+
+def tampered(claim, **witness):
+    return replace(claim, witness={**claim.witness, **witness})
+
+
+def test_a_hyperplane_with_a_row_on_the_wrong_side_is_refused():
+    claim = claims_of(APART)["separability_hyperplane"]
+    X, y = APART
+    assert verdict(claim, APART).holds
+    assert not verdict(tampered(claim, coef=-claim.witness["coef"]), APART).holds
+    assert not verdict(tampered(claim, intercept=claim.witness["intercept"] + 1.0), APART).holds
+    assert not verdict(replace(claim, value=1.01 * claim.value), APART).holds
+    assert not verdict(replace(claim, value=0.9 * claim.value), APART).holds
+    assert not verdict(tampered(claim, coef=claim.witness["coef"][:2]), APART).holds
+    assert not verdict(tampered(claim, positive="nobody"), APART).holds
+    assert not verdict(claim, (np.vstack([X, X[:1]]), np.append(y, -y[0]))).holds
+    assert not verdict(tampered(claim, coef=np.full(3, np.nan)), APART).holds
+
+
+def test_a_margin_that_is_not_the_greatest_is_refused():
+    claim = claims_of(APART)["separability_margin"]
+    assert verdict(claim, APART).holds
+    rows = claim.witness["rows"]
+    elsewhere = (rows + 1) % len(APART[1])
+    assert not verdict(tampered(claim, rows=elsewhere), APART).holds
+    assert not verdict(tampered(claim, weights=claim.witness["weights"][::-1].copy()), APART).holds
+    assert not verdict(tampered(claim, weights=-claim.witness["weights"]), APART).holds
+    assert not verdict(tampered(claim, rows=np.append(rows[:-1], 10**6)), APART).holds
+    assert not verdict(tampered(claim, intercept=claim.witness["intercept"] + 1e-4), APART).holds
+    assert not verdict(replace(claim, bound=0.5), APART).holds
+
+
+def test_weights_with_which_the_hulls_do_not_meet_are_refused():
+    claim = claims_of(MIXED)["separability_hulls"]
+    assert claim.kind == "proof"
+    assert verdict(claim, MIXED).holds
+    rows, weights = claim.witness["rows"], claim.witness["weights"]
+    bad = weights.copy()
+    bad[0] *= 1.01
+    assert not verdict(tampered(claim, weights=bad), MIXED).holds
+    assert not verdict(tampered(claim, rows=(rows + 1) % len(MIXED[1])), MIXED).holds
+    assert not verdict(tampered(claim, rows=rows[1:], weights=weights[1:]), MIXED).holds
+    assert not verdict(tampered(claim, rows=np.repeat(rows[:1], len(rows))), MIXED).holds
+    assert not verdict(tampered(claim, rows=np.arange(40), weights=np.ones(40)), MIXED).holds
+    assert not verdict(claim, APART).holds
+
+
+def test_rows_of_no_weight_prove_nothing():
+    claim = claims_of(MIXED)["separability_hulls"]
+    weights = np.ones(len(MIXED[1]))
+    weights[claim.witness["rows"][0]] = 0.0
+    (found,) = Certificate((claim,)).verify(*MIXED, sample_weight=weights)
+    assert not found.holds
+
+
+def test_an_estimate_must_be_close_and_is_never_read_as_a_proof():
+    claim = replace(claims_of(MIXED)["separability_hulls"], kind="estimate")
+    assert verdict(claim, MIXED).holds
+    weights = claim.witness["weights"].copy()
+    weights[0] *= 1 + 1e-6
+    assert not verdict(tampered(claim, weights=weights), MIXED).holds
+
+
+def test_a_bound_for_another_hyperplane_or_space_is_refused():
+    claim = claims_of(APART)["separability_bound"]
+    assert verdict(claim, APART).holds
+    assert not verdict(replace(claim, value=0.5 * claim.value), APART).holds
+    assert not verdict(tampered(claim, space="affine"), APART).holds
+    assert not verdict(tampered(claim, coef=claim.witness["coef"] * [1.0, 1.0, 1.5]), APART).holds
+
+
+def test_a_direction_with_rows_on_both_sides_is_not_weakly_separating():
+    claim = claims_of(TOUCHING)["separability_weak"]
+    assert verdict(claim, TOUCHING).holds
+    assert not verdict(tampered(claim, coef=-claim.witness["coef"]), TOUCHING).holds
+    assert not verdict(tampered(claim, coef=np.zeros(2), intercept=0.0), TOUCHING).holds
+    assert not verdict(tampered(claim, intercept=claim.witness["intercept"] + 0.1), TOUCHING).holds
+
+
+@pytest.mark.parametrize("d", [120, 200])
+def test_many_columns_are_proved_too(d):
+    rng = np.random.default_rng(d)
+    X, y = rng.standard_normal((1500, d)), rng.integers(0, 2, 1500)
+    found = separability(X, y)
+    assert found.certificate.claims[0].kind == "proof"
+    assert found.certificate.verify(X, y).holds

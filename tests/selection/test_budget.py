@@ -1,0 +1,144 @@
+"""Under a budget, settings and models that are behind on few rows drop out; baselines stay; what is left is compared in full."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from odd_models import Hangs, Slow, register
+
+from assay import compare
+from assay.selection.budget import SHARES, common_rows, some_of
+from assay.selection.splits import Resampling, Split, make_splits
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    y = rng.permutation(np.arange(2400) % 2)
+    X = rng.normal(size=(2400, 3))
+    X[:, 0] += 2.5 * y
+    X[:, 1] *= 1 + 3 * y  # QDA and naive Bayes see this
+    return pd.DataFrame(X, columns=list("abc")).assign(y=y)
+
+
+def test_a_share_of_the_rows_is_two_thirds_to_fit_and_one_to_test():
+    train = np.arange(100, 1000)
+    for share in SHARES:
+        split = some_of(train, share, 0)
+        assert len(split.train) + len(split.test) == int(share * 900)
+        assert len(split.train) == pytest.approx(2 * len(split.test), abs=2)
+        assert not set(split.train) & set(split.test)
+        assert set(split.train) | set(split.test) <= set(train)
+    again = some_of(train, SHARES[0], 0)
+    assert np.array_equal(again.train, some_of(train, SHARES[0], 0).train)
+    assert not np.array_equal(again.train, some_of(train, SHARES[0], 1).train)
+
+
+def test_a_share_keeps_groups_whole_and_tests_later_rows():
+    train = np.arange(0, 6000, 2)
+    groups, times = np.arange(6000) // 100, 6000 - np.arange(6000) // 7
+    for share in SHARES:
+        by_group = some_of(train, share, 0, groups)
+        assert not set(groups[by_group.train]) & set(groups[by_group.test])
+        assert len(by_group.train) + len(by_group.test) == pytest.approx(share * len(train), rel=0.3)
+        by_time = some_of(train, share, 0, None, times)
+        assert times[by_time.train].max() < times[by_time.test].min()
+        assert len(by_time.train) == pytest.approx(2 * len(by_time.test), rel=0.05)
+        assert np.ptp(by_time.train) > 3000  # a sample of the whole time, not its beginning
+
+
+def test_a_share_of_rows_drawn_repeatedly_has_each_once():
+    drawn = make_splits(Resampling("bootstrap", repeats=1), 3000)[0].train
+    split = some_of(drawn, 1 / 3, 2**64 - 1)
+    both = np.concatenate([split.train, split.test])
+    assert len(np.unique(both)) == len(both)
+
+
+def test_rows_that_some_split_tests_do_not_choose():
+    n, way = 4000, {"k-fold": {}, "repeated": {"repeats": 2}, "bootstrap": {"repeats": 25}}
+    for kind, options in way.items():
+        assert len(common_rows(make_splits(Resampling(kind, **options), n))) < 0.01 * n
+    (held_out,) = make_splits(Resampling("holdout"), n)
+    assert np.array_equal(common_rows([held_out]), held_out.train)
+    stretches = make_splits(Resampling("time", folds=3), n)
+    assert np.array_equal(common_rows(stretches), stretches[0].train)
+    given = [Split(np.array([0, 1, 1, 2]), np.array([5])), Split(np.array([1, 2, 5]), np.array([0]))]
+    assert common_rows(given).tolist() == [1, 2]
+
+
+def test_with_folds_nothing_drops_out(table):
+    events = []
+    options = {"models": ["lda", "linear-svc", "baseline"], "folds": 3, "budget": 60.0}
+    found = compare(table, "y", **options, on_event=lambda key, event: events.append(event))
+    assert not [event for event in events if event[0] == "rung"]
+    free = compare(table, "y", models=options["models"], folds=3)
+    assert [len(t.search.settings) for t in found["linear-svc"].trials] == [
+        len(t.search.settings) for t in free["linear-svc"].trials
+    ]
+
+
+def test_rungs_hold_models_to_their_time(monkeypatch, table):
+    from assay.selection.budget import worth_the_time
+    from assay.selection.candidates import candidates
+    from assay.selection.question import Question
+    from assay.selection.work import CandidateWork
+
+    register(monkeypatch, Hangs)
+    found = compare(table, "y", models=["baseline"], workers=0)
+    asked = Question("y", found.task, found.loss, found.resampling, 0, None, None, None)
+    work = CandidateWork(found.data, found.splits, asked, None, None)
+    who = candidates(found.schema, 2, only=["hangs", "baseline", "lda"])[0]
+    began = time.monotonic()
+    stay, gone = worth_the_time(who, work, began + 200.0, lambda key, event: None, timeout=5.0)
+    assert time.monotonic() - began < 60
+    assert [e.name for e in stay] == [e.name for e in who if e.name != "hangs"]
+    ((name, why),) = gone
+    assert name == "hangs"
+    assert "5 s" in why
+
+
+def test_those_behind_drop_out_with_a_reason_and_the_rest_is_compared_in_full(table):
+    events = []
+    found = compare(table, "y", budget=60.0, on_event=lambda key, event: events.append(event))
+    rungs = [event for event in events if event[0] == "rung"]
+    assert [event[1] for event in rungs] == list(SHARES)
+    assert len(rungs[1][2]) <= len(rungs[0][2])
+    assert {e.state for e in found.entries} == {"done"}
+    assert "baseline" in [e.name for e in found.entries]  # always
+    dropped = {name: why for name, why in found.left_out if why.startswith("dropped")}
+    assert all("of the training rows" in why for why in dropped.values())
+    free = compare(table, "y")
+    best = free[free.best].risk
+    assert found[found.best].risk.value <= best.high  # what dropped out was not the best by far
+    assert {e.name for e in found.entries} | set(dropped) == {e.name for e in free.entries}
+
+
+def test_few_rows_are_compared_without_rungs(table):
+    events = []
+    compare(table[:300], "y", models=["lda", "baseline"], budget=30.0, on_event=lambda key, event: events.append(event))
+    assert not [event for event in events if event[0] == "rung"]
+
+
+def test_a_budget_is_kept(monkeypatch, table):
+    register(monkeypatch, Slow)
+    began = time.monotonic()
+    found = compare(table, "y", models=["slow", "baseline", "lda"], folds=40, budget=3.0, workers=2)
+    assert time.monotonic() - began < 12
+    assert found["slow"].state == "out of time"
+    assert found["lda"].state == "done"
+
+
+def test_an_interrupt_during_the_rungs_ends_the_comparison(monkeypatch, table):
+    """Nothing is finished then that could be kept."""
+    from assay.processes.supervisor import Outcome
+    from assay.selection import budget
+
+    def interrupted(tasks, **_):
+        yield from (Outcome(task.key, "interrupted", None, "Stopped by SIGTERM.") for task in tasks)
+
+    monkeypatch.setattr(budget, "run_jobs", interrupted)
+    with pytest.raises(KeyboardInterrupt, match="SIGTERM"):
+        compare(table, "y", models=["baseline", "lda"], budget=30.0)
