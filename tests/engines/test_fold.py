@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.engines import Block, Engine, fold, merge_in_order
-from assay.engines.threads import Stream, Threads
+from assay.engines.stream import Stream
+from assay.engines.threads import Threads
 
 
 class Plain(Engine):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import assay
 from assay.errors import DataError, ParameterError
 from assay.plots import TreeShape, oob_curve, pruning_curve, tree
-from assay.plots.tree import cut, places
+from assay.plots.tree_drawing import cut, places
 
 
 def shape_of(left, right, **more) -> TreeShape:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from assay.plots.boundaries import margin_distribution as margin_distribution
     from assay.plots.boundaries import margins as margins
     from assay.plots.boundaries import perceptron_path as perceptron_path
-    from assay.plots.confusion import class_balance as class_balance
-    from assay.plots.confusion import confusion as confusion
+    from assay.plots.confusion_table import class_balance as class_balance
+    from assay.plots.confusion_table import confusion as confusion
     from assay.plots.curves import bias_variance as bias_variance
     from assay.plots.curves import learning_curve as learning_curve
     from assay.plots.curves import loss_curve as loss_curve
@@ -40,41 +40,41 @@ if TYPE_CHECKING:
     from assay.plots.regions import covariance_ellipses as covariance_ellipses
     from assay.plots.regions import decision_regions as decision_regions
     from assay.plots.surface import loss_surface as loss_surface
-    from assay.plots.svg import svg as svg
-    from assay.plots.thresholds import calibration as calibration
-    from assay.plots.thresholds import precision_recall as precision_recall
-    from assay.plots.thresholds import roc as roc
-    from assay.plots.thresholds import thresholds as thresholds
-    from assay.plots.tree import tree as tree
+    from assay.plots.svg_text import svg as svg
+    from assay.plots.threshold_curves import calibration as calibration
+    from assay.plots.threshold_curves import precision_recall as precision_recall
+    from assay.plots.threshold_curves import roc as roc
+    from assay.plots.threshold_curves import thresholds as thresholds
+    from assay.plots.tree_drawing import tree as tree
 
 _ELSEWHERE = {  # no figure has the name of a file, which would hide it once the file is loaded
-    "TreeShape": "tree_layout",
-    "bias_variance": "decomposition",
-    "calibration": "reliability",
-    "class_balance": "class_counts",
-    "coefficients": "weights",
+    "TreeShape": "tree_drawing",
+    "bias_variance": "curves",
+    "calibration": "threshold_curves",
+    "class_balance": "confusion_table",
+    "coefficients": "errors",
     "confusion": "confusion_table",
-    "covariance_ellipses": "ellipses",
+    "covariance_ellipses": "regions",
     "decision_regions": "regions",
-    "importance": "intervals",
+    "importance": "errors",
     "learning_curve": "curves",
-    "loss_curve": "loss_curves",
+    "loss_curve": "curves",
     "loss_surface": "surface",
-    "margin_distribution": "margin_lines",
-    "margins": "margin_lines",
-    "neighbour_curve": "neighbour_curves",
-    "neighbours": "neighbour_curves",
-    "oob_curve": "tree_curves",
-    "perceptron_path": "perceptron",
-    "precision_recall": "tradeoffs",
-    "predicted_against_true": "regression",
-    "pruning_curve": "tree_curves",
-    "ranking": "intervals",
-    "residuals": "regression",
-    "risk_by_group": "intervals",
-    "roc": "tradeoffs",
+    "margin_distribution": "boundaries",
+    "margins": "boundaries",
+    "neighbour_curve": "curves",
+    "neighbours": "curves",
+    "oob_curve": "curves",
+    "perceptron_path": "boundaries",
+    "precision_recall": "threshold_curves",
+    "predicted_against_true": "errors",
+    "pruning_curve": "curves",
+    "ranking": "errors",
+    "residuals": "errors",
+    "risk_by_group": "errors",
+    "roc": "threshold_curves",
     "svg": "svg_text",
-    "thresholds": "tradeoffs",
+    "thresholds": "threshold_curves",
     "tree": "tree_drawing",
     "validation_curve": "curves",
 }

@@ -29,13 +29,13 @@ class Verb(NamedTuple):
 
 
 VERBS = {
-    "about": Verb(None, "about", "about"),
-    "preset": Verb(DatasetAsk, "about", "preset"),
+    "about": Verb(None, "forms", "about_everything"),
+    "preset": Verb(DatasetAsk, "forms", "preset"),
     "table": Verb(None, "tables", "table"),
     "points": Verb(PointsAsk, "tables", "points"),
     "play": Verb(Ask, "playing", "watched"),
     "fit": Verb(Ask, "playing", "fit"),
-    "near": Verb(NearAsk, "near", "near"),
+    "near": Verb(NearAsk, "loaded", "near"),
     "surface": Verb(SurfaceAsk, "surface", "surface"),
     "compare": Verb(CompareAsk, "comparing", "compare"),
     "model": Verb(DatasetAsk, "loaded", "model"),

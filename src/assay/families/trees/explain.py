@@ -196,7 +196,7 @@ class ExplainedTree(ExplainedTrees):
         return tree_rules(self, decimals)
 
     def tree_shape(self) -> TreeShape:
-        """The tree as arrays, as `assay.plots.tree` draws it."""
+        """The tree as arrays, as `assay.plots.tree_drawing` draws it."""
         self._check_fitted()
         ask, found, ends = Questions(self), node_values(self), self._predictor.ends
         split = np.flatnonzero(self.feature_ != LEAF)
@@ -274,7 +274,7 @@ class ExplainedForest(ExplainedTrees):
         return [self.tree(number) for number in range(len(self.nodes_))]
 
     def tree_shape(self, number: int = 0) -> TreeShape:
-        """Tree `number` as arrays, as `assay.plots.tree` draws it."""
+        """Tree `number` as arrays, as `assay.plots.tree_drawing` draws it."""
         return self.tree(number).tree_shape()
 
     def decision_path(self, X: Any) -> tuple[Any, Array]:
