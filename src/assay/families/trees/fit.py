@@ -14,7 +14,7 @@ from assay.estimator.docstrings import attribute
 from assay.estimator.estimator import Estimator
 from assay.estimator.layout import Layout, Tensor
 from assay.estimator.regressor import Regressor
-from assay.families.trees.codes import Categories, category_levels
+from assay.families.trees.categories import Categories, category_levels
 from assay.families.trees.nodes import Trees
 from assay.families.trees.predict import TreePredictor
 from assay.inputs import refuse_non_finite
