@@ -11,7 +11,7 @@ import assay
 
 ROOT = Path(assay.__file__).parent
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(ROOT.rglob("*.py"))}
-PRODUCT = ("assess", "cli", "pictures", "plots", "report", "selection", "studio", "tables")
+PRODUCT = ("assess", "cli", "pictures", "plots", "report", "select", "studio", "tables")
 OF_PYTHON = {"_replace", "_asdict", "_fields", "_make", "_exit"}
 
 
