@@ -55,9 +55,9 @@ def command(
 
 
 def _treatment(column: Any) -> str:
-    from assay.tables.schema.kinds import FATE
+    from assay.tables.schema.kinds import TREATMENT
 
-    return FATE[column.kind]
+    return TREATMENT[column.kind]
 
 
 def _target_text(schema: Schema, task: str | None, why: str | None) -> str:
@@ -79,14 +79,14 @@ def _target_text(schema: Schema, task: str | None, why: str | None) -> str:
 
 def _treatment_text(schema: Schema) -> str:
     """What becomes of the columns, kind by kind; those that are left out with their reason."""
-    from assay.tables.schema.kinds import KINDS, FATE, USED
+    from assay.tables.schema.kinds import KINDS, TREATMENT, USED
 
     lines = []
     for kind in KINDS:
         inside = [column for column in schema.columns if column.kind == kind]
         reasons = "" if kind in USED else ": " + listed([f"{column.name} ({column.why})" for column in inside], 5)
         if inside:
-            lines.append(f"{kind:<9} {FATE[kind]}{reasons}")
+            lines.append(f"{kind:<9} {TREATMENT[kind]}{reasons}")
     if any(column.missing for column in schema.used):
         lines.append(f"{'missing':<9} {MISSING}")
     wrapped = [textwrap.fill(line, WIDTH - 2, subsequent_indent=" " * 10) for line in lines]

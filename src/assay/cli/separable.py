@@ -46,7 +46,7 @@ def command(
 
 def _only_numbers(source: Any, names: list[str]) -> bool:
     """Whether a table's columns can be taken as they are; columns that are not there are refused as the table is opened."""
-    from assay.tables.schema.survey import family_of
+    from assay.tables.arrow_columns import family_of
 
     return all(family_of(source.types[n]) in ("number", "boolean") for n in names if n in source.types)
 

@@ -3,10 +3,12 @@
 number     (x − mean)/deviation where the model depends on units, else x;  missing: the mean, and "x is missing" = 1
 true/false 0 and 1
 date       days since 1970, month, weekday, hour, as numbers
-category   a column a category (the 64 most frequent; the rest share "other"), or as the model wants them; a missing
+category   a column a category (the 64 most frequent; the rest share "other"), or as the model takes them; a missing
            value is a category of its own where the fit had some; an unseen one counts as "other", or as none
 text       words hashed into 32 768 columns (called by those words), tf·idf, each row of length 1; words in one row alone are left out
 id, constant, ignored: left out
+
+As plain data an encoding goes into a model file; nothing of such a file is believed before it is checked.
 """
 
 from __future__ import annotations
@@ -26,16 +28,20 @@ from assay.estimator.search_space import Categories, SearchSpace
 from assay.numerics import Array, Floats
 from assay.tables.encoding.columns import (
     MISSING,
-    NARROW,
     ColumnGroups,
+    EncodingStatistics,
     ExpandedColumns,
+    statistics_of,
+)
+from assay.tables.encoding.words import (
+    BUCKETS,
+    NARROW,
     beside,
+    bucket_names,
     hashed_narrow,
     one_hot_sparse,
     tf_idf,
 )
-from assay.tables.encoding.statistics import EncodingStatistics, statistics_of
-from assay.tables.encoding.words import BUCKETS, bucket_names
 from assay.tables.schema.schema import Schema
 
 MOST_CATEGORIES = 64
@@ -43,6 +49,8 @@ WIDE = 512  # dense columns above which a model that takes sparse rows gets them
 TILE = 1 << 14
 PIECE = 1 << 14  # rows that a thread encodes at a time
 FEWEST_ROWS = 2  # of the fit in which a word must occur to count
+VERSION = "assay.encoding/1"
+MOST_ROWS = 1 << 53
 
 
 class EncodingSpec(NamedTuple):
@@ -76,7 +84,7 @@ class OneHotLevels(NamedTuple):
     kept: Array  # level numbers with a column each
     other: bool
     missing: bool
-    dropped: int = -1  # the level that is told by zeros in all these columns
+    dropped: int = -1  # the level that zeros stand for in all these columns
 
 
 @dataclass(frozen=True)
@@ -146,7 +154,7 @@ class Encoding:
             mine = self._known_words[self._known_words // BUCKETS == t] % BUCKETS
             names = bucket_names(column.name, column.words or (), mine, NARROW if self._narrow else None)
             out += [Output(name, column.name, "words") for name in names]
-        return _told_apart(out)
+        return _with_unique_names(out)
 
     @cached_property
     def _narrow(self) -> bool:
@@ -237,7 +245,7 @@ class Encoding:
             at += width
 
     def _filled(self, N: Floats) -> Floats:
-        """Numbers with missing ones filled, brought to mean 0 and deviation 1 where that is wanted."""
+        """Numbers with missing ones filled, brought to mean 0 and deviation 1 where the model needs that."""
         mean, scale = self._centre
         Z = N
         if self.encoding_spec.scaled:
@@ -293,7 +301,7 @@ class Encoding:
         return tf_idf(known, documents, self.statistics.n, len(self.groups.texts))
 
 
-def _told_apart(outputs: list[Output]) -> tuple[Output, ...]:
+def _with_unique_names(outputs: list[Output]) -> tuple[Output, ...]:
     """The columns with names of their own: a table may have a column that is called "x is missing" beside x."""
     taken: set[str] = set()
     found = []
@@ -305,12 +313,6 @@ def _told_apart(outputs: list[Output]) -> tuple[Output, ...]:
         taken.add(name)
         found.append(output._replace(name=name) if k > 1 else output)
     return tuple(found)
-
-
-# An encoding as plain data and back: what a model file holds of it, and what a file must hold before it is believed.
-
-VERSION = "assay.encoding/1"
-MOST = 1 << 53
 
 
 def to_data(encoding: Encoding) -> dict[str, Any]:
@@ -365,7 +367,7 @@ def _encoding_spec(data: Any) -> EncodingSpec:
 def _statistics(data: Any, groups: ColumnGroups) -> EncodingStatistics:
     _has(data, "n", "present", "mean", "m2", "levels", "words")
     n, a = data["n"], len(groups.number_names())
-    if type(n) is not int or not 1 <= n <= MOST:
+    if type(n) is not int or not 1 <= n <= MOST_ROWS:
         raise ValueError(f"statistics of {n!r} rows")
     count = _whole(data["present"], a, n)
     mean, m2 = (_finite(data[key], a) for key in ("mean", "m2"))
