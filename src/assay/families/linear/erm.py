@@ -3,7 +3,7 @@ or, of a loss that is zero from a margin of one on, becomes zero."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -68,6 +68,8 @@ WITH_PROBABILITIES = ("log", "softmax")
 class LabelsOrNumbers(LinearClassifier, LinearRegressor):
     """A classifier or a regressor as `kind_of` says of its hyper-parameters, once fitted of those of the fit."""
 
+    scores_are_log_joint = True
+
     loss: Any = attribute()
 
     def _params_in_force(self) -> Mapping[str, Any]:
@@ -79,8 +81,9 @@ class LabelsOrNumbers(LinearClassifier, LinearRegressor):
     def _classifies(self) -> bool:
         return not self._regresses()
 
-    def _has_probabilities(self) -> bool:
-        return self._params_in_force()["loss"] in WITH_PROBABILITIES
+    def _why_no_probabilities(self) -> str | None:
+        known = self._params_in_force()["loss"] in WITH_PROBABILITIES
+        return None if known else "only 'log' and 'softmax' have probabilities"
 
     def _targets(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> TargetMaker:
         if self.kind_of(self.get_params()) == "classifier":
@@ -110,35 +113,8 @@ class LabelsOrNumbers(LinearClassifier, LinearRegressor):
             return log_softmax(-np.logaddexp(0.0, -Z))
         return log_softmax(Z)
 
-    def _predict_log_proba(self, X: Any) -> Array:
-        """log p(k | x) for each row and class."""
-        return self._answer(X, self._log_proba_block)
-
-    def _predict_proba(self, X: Any) -> Array:
-        """p(k | x) for each row and class; where each class is set against the rest, those of each, scaled to add up to one."""
-        return np.exp(self._predict_log_proba(X))
-
-    def _predict_both_blocks(self, X: Any) -> Iterator[tuple[Array, Array]]:
-        """(`predict`, `predict_proba`) block by block, for rows of any size that are read once."""
-        return (
-            (self.classes_[both[:, 0].astype(np.int64)], both[:, 1:]) for both in self._answers(X, self._both_block)
-        )
-
-    def _both_block(self, block: Block) -> Array:
-        codes = np.searchsorted(self.classes_, self._predict_block(block))
-        return np.column_stack([codes, np.exp(self._log_proba_block(block))])
-
     decision_function: ClassVar[Any] = AvailableIf(
         LinearClassifier.decision_function, _classifies, "a regression only predicts"
-    )
-    predict_proba: ClassVar[Any] = AvailableIf(
-        _predict_proba, _has_probabilities, "only 'log' and 'softmax' have probabilities"
-    )
-    predict_log_proba: ClassVar[Any] = AvailableIf(
-        _predict_log_proba, _has_probabilities, "only 'log' and 'softmax' have probabilities"
-    )
-    predict_both_blocks: ClassVar[Any] = AvailableIf(
-        _predict_both_blocks, _has_probabilities, "only 'log' and 'softmax' have probabilities"
     )
 
 
