@@ -1,4 +1,4 @@
-"""A source that remembers its first pass gives the rows that reading again would give, without reading again."""
+"""A source that caches its first pass gives the rows that reading again would give, without reading again."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_the_second_pass_reads_nothing_and_finds_the_same(path):
     assert isinstance(kept, CachedSource)
     schema = infer(kept, target="kind")
     assert schema == infer(plain, target="kind")
-    path.unlink()  # what is remembered needs no file
+    path.unlink()  # what is cached needs no file
     ours = TableRows(kept, schema, "kind").in_memory()
     path.write_text(TEXT)
     theirs = TableRows(plain, schema, "kind").in_memory()
@@ -47,7 +47,7 @@ def test_what_was_read_otherwise_is_read_again(path):
     assert column[0][:3].to_pylist() == ["0", "1", "2"]
 
 
-def test_after_forgetting_the_file_is_read_again(path):
+def test_after_a_release_the_file_is_read_again(path):
     kept = cached(source_of(path))
     schema = infer(kept, target="kind")
     release_cache(kept)

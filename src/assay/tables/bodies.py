@@ -105,7 +105,7 @@ def _arrow(body: bytes | Path, names: list[str], most_rows: int) -> Source:
         source = pa.BufferReader(body) if isinstance(body, bytes) else pa.memory_map(str(body))
         start = 8 if source.read(len(FILE_MAGIC)) == FILE_MAGIC else 0  # behind its magic a file is a stream
         source.seek(start)
-        held = held_by(source)
+        held = stream_contents(source)
         _check_size(source.size(), held.unpacked, held.rows, most_rows)
         source.seek(start)
         there = ipc.open_stream(source).schema.names
@@ -142,8 +142,8 @@ class StreamContents(NamedTuple):
     unpacked: int
 
 
-def held_by(source: Any) -> StreamContents:
-    """What the stream that begins where `source` stands will hold."""
+def stream_contents(source: Any) -> StreamContents:
+    """What the stream that begins where `source` stands says that it holds."""
     rows = unpacked = 0
     for message in ipc.MessageReader.open_stream(source):
         head = memoryview(message.metadata)

@@ -60,13 +60,13 @@ def rows(
 
     if delimiter is not None:
         _check_delimiter(delimiter)
-    spooled = _spool_stdin() if isinstance(source, str) and source == "-" else None
-    if spooled is None:
-        opened = source_of(source, delimiter=delimiter, table=table, sql=sql, sheet=sheet)
-    else:
-        where = "standard input"
-        opened = source_of(spooled.name, delimiter=delimiter, table=table, sql=sql, sheet=sheet, where=where)
+    options: dict[str, Any] = {"delimiter": delimiter, "table": table, "sql": sql, "sheet": sheet}
+    if isinstance(source, str) and source == "-":
+        spooled = _spool_stdin()
+        opened = source_of(spooled.name, where="standard input", **options)
         opened.keep = spooled
+    else:
+        opened = source_of(source, **options)
     roles = {role: name for role, name in (("target", target), ("weight", weight)) if name is not None}
     names = choose_features(opened, roles, features)
     if not names:

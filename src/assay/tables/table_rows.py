@@ -33,7 +33,7 @@ from assay.tables.arrow_columns import (
     without_nan,
 )
 from assay.tables.encoding.encoding import Encoding
-from assay.tables.encoding.words import BUCKETS, beside, word_counts
+from assay.tables.encoding.words import BUCKETS, hstack, word_counts
 from assay.tables.schema.schema import Column, Schema
 from assay.tables.sources.source import Decoding, Reading, Source, SourceRows, check_known
 
@@ -112,7 +112,7 @@ class SchemaDecoding(Decoding):
         X = together(columns, table.num_rows, np.float32 if self.single else np.float64)
         if not self.texts:
             return X
-        return beside(X, [word_counts(as_text(without_nan(table[c.name]))) for c in self.texts])
+        return hstack(X, [word_counts(as_text(without_nan(table[c.name]))) for c in self.texts])
 
 
 def decoded(column: Any, what: Column, start: int) -> Array:

@@ -106,7 +106,7 @@ def one_hot_sparse(place: Array, width: int) -> SparseMatrix:
     )
 
 
-def beside(dense: Floats, pieces: Sequence[SparseMatrix]) -> SparseMatrix:
+def hstack(dense: Floats, pieces: Sequence[SparseMatrix]) -> SparseMatrix:
     """One matrix of dense columns and sparse pieces side by side."""
     rows, columns = np.nonzero(dense)
     row, column, data = [rows], [columns], [dense[rows, columns].astype(np.float64)]
