@@ -28,7 +28,7 @@ import json, sys, time
 import numpy as np
 from assay.engines import engine
 from assay.tables.encoding import Encoding, EncodingSpec
-from assay.tables.sources.remembered import forget, remembered
+from assay.tables.sources.source import cached, release_cache
 from assay.tables.schema.schema import infer
 from assay.tables.table_rows import TableRows, encode
 from assay.tables.sources.recognise import table_source
@@ -38,11 +38,11 @@ def squares(part):
     return np.einsum("ij,ij->j", X, X)
 
 start = time.perf_counter()
-source = remembered(table_source(sys.argv[1])) if sys.argv[2] == "threads" else table_source(sys.argv[1])
+source = cached(table_source(sys.argv[1])) if sys.argv[2] == "threads" else table_source(sys.argv[1])
 schema = infer(source)
 runs = engine(sys.argv[2])
 rows = runs.open(TableRows(source, schema))
-forget(source)
+release_cache(source)
 encoding = Encoding.learn(runs, schema, EncodingSpec(scaled=True), rows)
 total = sum(runs.map(squares, encode(rows, encoding).blocks()))
 print(json.dumps([time.perf_counter() - start, sorted(total.tolist())]))

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import assay
-from assay.datasets import CATALOGUE, coins, papayas
+from assay.datasets import CATALOGUE, generate
 from assay.errors import ParameterError
 
 
-@pytest.mark.parametrize(("name", "maker"), [("coins", coins), ("papayas", papayas)])
+@pytest.mark.parametrize(("name", "maker"), [("coins", generate.coins), ("papayas", generate.papayas)])
 def test_made_tables_are_made_again_bit_for_bit(name, maker):
-    assert assay.dataset(name).path.read_text(encoding="utf-8") == maker.make()
+    assert assay.dataset(name).path.read_text(encoding="utf-8") == maker()
 
 
 def test_the_oaks_are_those_of_the_notes():
@@ -37,11 +37,11 @@ def test_coins_are_confused_only_where_their_specifications_are_close():
 
 def test_coins_lie_about_their_specifications():
     data = assay.dataset("coins")
-    for coin, (size, mass) in coins.SPECIFICATIONS.items():
+    for coin, (size, mass) in generate.SPECIFICATIONS.items():
         mine = data.X[data.y == coin]
         n = len(mine)
-        assert abs(mine[:, 0].mean() - size * (1 - 0.005 / 3)) < 4 * coins.SIZE_ERROR / np.sqrt(n)
-        assert abs(mine[:, 1].mean() - mass * (1 - 0.03 / 3)) < 4 * coins.MASS_ERROR / np.sqrt(n)
+        assert abs(mine[:, 0].mean() - size * (1 - 0.005 / 3)) < 4 * generate.SIZE_ERROR / np.sqrt(n)
+        assert abs(mine[:, 1].mean() - mass * (1 - 0.03 / 3)) < 4 * generate.MASS_ERROR / np.sqrt(n)
 
 
 def test_tasty_papayas_fill_a_rectangle_and_no_other_papaya_is_in_it():

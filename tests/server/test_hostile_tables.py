@@ -18,7 +18,7 @@ from assay.server.bodies import Body
 from assay.server.predict import predict
 from assay.server.replies import refusal_of
 from assay.server.served import Served
-from assay.tables.bodies import held_by
+from assay.tables.bodies import stream_contents
 from tests.server.conftest import customers
 from tests.server.running import Running
 
@@ -75,7 +75,7 @@ def test_a_stream_tells_what_it_holds(packed: str | None) -> None:
     sink = io.BytesIO()
     with ipc.new_stream(sink, table.schema, options=ipc.IpcWriteOptions(compression=packed)) as writer:
         writer.write_table(table, max_chunksize=300)
-    held = held_by(pa.BufferReader(sink.getvalue()))
+    held = stream_contents(pa.BufferReader(sink.getvalue()))
     assert held.rows == 1000
     assert (held.unpacked > 8000) == (packed is not None)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numba import njit
 
 from assay.tables.loops.cells import read_number
-from assay.tables.sources.delimited import PlainParser
+from assay.tables.sources.plain_csv import PlainParser
 from assay.tables.sources.recognise import source_of
 
 
@@ -84,7 +84,7 @@ def test_the_table_is_the_one_that_arrow_reads_or_none(tmp_path_factory, rows, e
     source = source_of(path, delimiter=",")
     columns = {"n": "as it is", "c": "text", "x": "number"}
     dtypes = {name: source._type(name, reading) for name, reading in columns.items()}
-    parser = PlainParser(source.names, dtypes, ",", source._point, source._dashes)
+    parser = PlainParser(source.names, dtypes, ",", source._point, source._missing_numbers)
     found = parser.parse(text.encode().partition(end.encode())[2])
     try:
         expected = pa.Table.from_batches(list(source.batches(columns, 100)))
@@ -125,7 +125,7 @@ def test_a_long_file_is_read_by_the_loop_and_equals_the_short_way(tmp_path, monk
 
 SCRIPT = """
 import pyarrow as pa
-from assay.tables.sources.delimited import PlainParser
+from assay.tables.sources.plain_csv import PlainParser
 parser = PlainParser(["x", "c", "y"], {"x": pa.float64(), "c": pa.string()}, ",", ".", ())
 print(parser.parse(b'1.5,red,2\\n-0.27399270792130564,"b c",3\\nNA,,\\n1e-30,NA,4').to_pydict())
 """

@@ -19,10 +19,9 @@ import pytest
 import assay
 from assay.errors import DataError, ParameterError, SchemaError
 from assay.store import encode
+from assay.tables.arrow_columns import kind_of
 from assay.tables.file_rows import FileRows
-from assay.tables.plan import kind_of
-from assay.tables.sources.addresses import is_database
-from assay.tables.sources.databases import open_database, open_sql
+from assay.tables.sources.databases import is_database, open_database, open_sql
 from assay.tables.sources.parquet import ParquetFiles
 
 ROWS = 70_000

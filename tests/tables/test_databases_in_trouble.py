@@ -15,8 +15,7 @@ import postgres
 import pytest
 
 from assay.errors import AssayError, ParameterError
-from assay.tables.sources.addresses import is_database, masked, parse
-from assay.tables.sources.databases import open_database, open_sql
+from assay.tables.sources.databases import is_database, masked, open_database, open_sql, parse
 
 PARTS_OF_PASSWORD = ("s3cr3t", "pass@word", "pass%40word", "wr0ng", "sesame")
 

@@ -1,4 +1,4 @@
-"""An encoding gives the numbers of pandas and scikit-learn, column by column, whatever the model wants."""
+"""An encoding gives the numbers of pandas and scikit-learn, column by column, whatever the model needs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from assay.tables.table_rows import TableRows, encode
 
 MOST = 64
 TABLES = ["adult.parquet", "titanic.csv", "penguins.csv", "german.csv", "bank_marketing.csv", "pima_missing.csv"]
-WANTS = [
+SPECS = [
     EncodingSpec(categories, scaled, missing)
     for categories in ("one-hot", "reference", "native", "codes")
     for scaled, missing in ((False, False), (True, False), (True, True))
@@ -122,7 +122,7 @@ def compare(found: dict[str, np.ndarray], due: dict[str, np.ndarray]) -> None:
 # --- real tables ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("wants", WANTS, ids=lambda w: "-".join(map(str, w)))
+@pytest.mark.parametrize("encoding_spec", SPECS, ids=lambda w: "-".join(map(str, w)))
 @pytest.mark.parametrize("name", TABLES)
 def test_real_tables_become_the_numbers_of_scikit_learn(data_dir, name, encoding_spec):
     data = table(data_dir, name)
@@ -215,7 +215,7 @@ def frames(draw):
 KINDS = {"size": "number", "tree": "category", "old": "boolean", "age": "number"}
 
 
-@given(frames(), st.data(), st.sampled_from(WANTS))
+@given(frames(), st.data(), st.sampled_from(SPECS))
 def test_any_table_and_any_training_rows_give_the_numbers_of_scikit_learn(frame, data, encoding_spec):
     """Statistics come from the training rows alone; the schema, and with it the levels, from the whole table."""
     schema = infer(table_source(frame), kinds=KINDS)

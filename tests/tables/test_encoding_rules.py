@@ -17,7 +17,7 @@ from assay.engines import engine_for
 from assay.engines.csr import SparseMatrix
 from assay.errors import DataError, SchemaError
 from assay.tables.encoding import Encoding, EncodingSpec, from_data, to_data
-from assay.tables.encoding.columns import parts
+from assay.tables.encoding.columns import date_parts
 from assay.tables.schema.schema import infer
 from assay.tables.sources.recognise import table_source
 from assay.tables.table_rows import TableRows, encode
@@ -262,7 +262,7 @@ def test_a_missing_date_has_one_indicator_and_the_means_of_all_its_parts():
 
 
 def test_parts_of_a_missing_moment_are_missing():
-    assert np.isnan(parts(np.array([NAN]), with_time=True)).all()
+    assert np.isnan(date_parts(np.array([NAN]), with_time=True)).all()
 
 
 # --- many columns, and what is stored ---------------------------------------------------------------------------------

@@ -6,8 +6,7 @@ import pytest
 from assay.engines import ArrayRows, Block
 from assay.engines.threads import Threads
 from assay.errors import DataError
-from assay.tables.encoding.columns import ColumnGroups
-from assay.tables.encoding.statistics import TILE, _Absorb, statistics_of
+from assay.tables.encoding.columns import TILE, ColumnGroups, _Absorb, statistics_of
 from assay.tables.schema.schema import infer
 from assay.tables.sources.recognise import table_source
 from assay.tables.table_rows import GATHERED, TableRows

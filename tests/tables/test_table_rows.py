@@ -25,7 +25,7 @@ from assay.tables.table_rows import EncodedRows, TableRows, encode
 
 ROWS = 20_000
 ENGINES = [("threads", 1), ("threads", 2), ("threads", 5), ("stream", 1), ("stream", 2)]
-WANTS = {
+SPECS = {
     "scaled": EncodingSpec("one-hot", True),
     "reference": EncodingSpec("reference"),
     "native": EncodingSpec("native", False, True),
@@ -98,7 +98,7 @@ def on_every_engine(path, encoding_spec, client, mask=None):
     return found
 
 
-@pytest.mark.parametrize("wants", WANTS.values(), ids=WANTS)
+@pytest.mark.parametrize("encoding_spec", SPECS.values(), ids=SPECS)
 def test_encodings_are_the_same_bits_on_every_engine(path, encoding_spec, client):
     found = on_every_engine(path, encoding_spec, client)
     assert len(set(found.values())) == 1, {k: v[1:] for k, v in found.items()}
@@ -106,7 +106,7 @@ def test_encodings_are_the_same_bits_on_every_engine(path, encoding_spec, client
 
 def test_and_so_they_are_where_some_rows_are_held_out(path, client):
     mask = np.random.default_rng(0).random(ROWS) < 0.3
-    found = on_every_engine(path, WANTS["scaled"], client, mask)
+    found = on_every_engine(path, SPECS["scaled"], client, mask)
     assert len(set(found.values())) == 1, {k: v[1:] for k, v in found.items()}
 
 

@@ -83,11 +83,11 @@ def test_the_same_rows_have_the_same_words_whatever_file_they_come_from(kind, tm
 
 
 def test_time_and_memory_are_bounded_and_what_is_counted_does_not_depend_on_how_rows_come(monkeypatch):
-    monkeypatch.setattr(survey, "COUNTED", 40)
-    monkeypatch.setattr(survey, "ROWS", 120)
+    monkeypatch.setattr(survey, "DISTINCT_WORDS", 40)
+    monkeypatch.setattr(survey, "WORD_ROWS", 120)
     found = []
     for at_once in (1, 8, 60, 120):
-        monkeypatch.setattr(survey, "AT_ONCE", at_once)
+        monkeypatch.setattr(survey, "WORD_BATCH", at_once)
         found.append(infer(table_source(reviews()), kinds={"review": "text"})["review"].words)
     assert len(set(found)) == 1
     assert len(found[0]) == 40

@@ -102,7 +102,7 @@ def _stopped(stop: BaseException) -> int:
 
 def _show(error: click.ClickException) -> None:
     """Usage and message on standard error; passwords of addresses are not repeated."""
-    from assay.tables.sources.addresses import masked
+    from assay.tables.sources.databases import masked
 
     text = io.StringIO()
     error.show(text)

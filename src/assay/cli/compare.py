@@ -1,4 +1,7 @@
-"""What a terminal shows while a comparison runs: a line a model with its progress, the time left, and the best so far."""
+"""`assay compare`: every model on a table, searched and judged on rows it never saw; one is recommended.
+
+While it runs a terminal shows a line a model with its progress, the time left, and the best so far.
+"""
 
 from __future__ import annotations
 
@@ -14,21 +17,176 @@ import click
 from assay.cli.options import (
     MEMORY,
     SECONDS,
+    choosing_columns,
     computing,
     data_argument,
-    kinds_of,
     kinds_option,
     names_of,
     opening,
     speaking,
 )
 from assay.cli.shell import Shell, command_line
-from assay.cli.tables import open_source, refuse_misspelt, usual_target
+from assay.cli.tables import chosen_target, open_source
 from assay.cli.train import check_writable, save
 from assay.errors import AssayError
 
 OnEvent = Callable[[str, Any], None]
-SLOW = 2.0  # seconds between two lines where there is no terminal
+WAYS = ["auto", "holdout", "k-fold", "repeated", "leave-one-out", "bootstrap", "time"]
+UNFINISHED = ("timeout", "out of time", "interrupted")
+
+
+@click.command()
+@data_argument
+@click.option("--target", metavar="COLUMN", help="The column to predict.")
+@click.option("--out", metavar="FILE", help="Save the recommended model.")
+@click.option("--report", metavar="FILE", help="Write a report: one HTML file that needs nothing else.")
+@click.option("--models", metavar="A,B,…", help="Only these models (default: all that fit the target).")
+@click.option("--without", metavar="A,B,…", help="All models but these.")
+@click.option("--param", "params", metavar="MODEL.NAME=VALUE", multiple=True, help="Fix a hyper-parameter.")
+@click.option("--loss", metavar="NAME", help="zero-one (default), log or brier; numbers: squared (default), absolute.")
+@click.option("--task", type=click.Choice(["classification", "regression"]), help="Default: by the target.")
+@click.option("--resampling", type=click.Choice(WAYS), default="auto", help="How rows are set aside for testing.")
+@click.option("--folds", type=click.IntRange(min=2), help="Folds (default 10).")
+@click.option("--repeats", type=click.IntRange(min=1), help="Repetitions of the folds.")
+@click.option("--holdout", default=0.25, show_default=True, type=click.FloatRange(0, 1, min_open=True, max_open=True), help="Share held out.")  # fmt: skip
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Which rows are set aside.")
+@click.option("--weight", metavar="COLUMN", help="The column of the rows' weights.")
+@click.option("--group", metavar="COLUMN", help="Rows of one group never lie on both sides of a split.")
+@click.option("--time", metavar="COLUMN", help="Models are tested on later rows than they learn from.")
+@click.option("--features", metavar="A,B,…", help="The columns to learn from (default: all others).")
+@click.option("--categories", type=click.Choice(["one-hot", "reference", "codes"]), help="How categories become numbers.")  # fmt: skip
+@click.option("--timeout", type=SECONDS, metavar="TIME", help="For each model, such as 30s or 5m.")
+@click.option("--memory", type=MEMORY, metavar="SIZE", help="For each model, such as 2G.")
+@click.option("--budget", type=SECONDS, metavar="TIME", help="For everything; the less promising drop out early.")
+@kinds_option
+@computing
+@opening
+@speaking("compare")
+@choosing_columns
+def command(
+    data: str,
+    out: str | None,
+    report: str | None,
+    models: str | None,
+    without: str | None,
+    params: tuple[str, ...],
+    holdout: float,
+    columns: dict[str, Any],
+    opening: dict[str, Any],
+    shell: Shell,
+    **asked: Any,
+) -> int:
+    """Compare all models on DATA and recommend one.
+
+    2000 rows or more: a quarter is held out, models are searched on the rest and measured once on the held-out rows. Fewer:
+    ten folds, with the search nested within. The simplest model within one standard error of the best is recommended.
+
+    Exit codes: 0 done, 5 the budget ran out before all were finished, 130 interrupted (what was finished is shown).
+    """
+    from assay.selection.compare import compare
+
+    columns["target"] = chosen_target(data, columns["target"])
+    if out is not None:
+        check_writable(out)
+    if report is not None:
+        from assay.cli.report import check_report
+        from assay.report import check_possible
+
+        check_report(report, "--report")
+        check_possible()
+    source = open_source(data, opening, shell)
+    with watching(shell) as on_event:
+        found = compare(
+            source,
+            models=names_of(models),
+            without=names_of(without) or (),
+            params=_params(params),
+            share=holdout,
+            on_event=on_event,
+            **columns,
+            **asked,
+        )
+    _note_surprises(found, asked["task"], shell)
+    found.question["command"] = command_line(click.get_current_context())
+    _hand_over(found, out, report, shell)
+    if found.interrupted:
+        return 143 if any("SIGTERM" in entry.message for entry in found.entries) else 130
+    late = any(entry.state == "out of time" for entry in found.entries)
+    return 5 if late else 0 if found.done else 1
+
+
+def _note_surprises(found: Any, task: str | None, shell: Shell) -> None:
+    """What a user may not expect: a number taken as classes, models that were not finished."""
+    from assay.tables.schema.schema import task_of
+
+    schema = found.data.schema
+    if task is None and found.task == "classification" and schema.target.kind == "number":
+        shell.note(f"task: classification ({task_of(schema)[1]}; --task regression for a number)")
+    late = [f"{entry.name} ({entry.message or entry.state})" for entry in found.entries if entry.state in UNFINISHED]
+    late += [f"{name} ({why})" for name, why in found.left_out if why.startswith("dropped")]
+    if late:
+        shell.note(f"not finished: {', '.join(late)}")
+
+
+def _hand_over(found: Any, out: str | None, report: str | None, shell: Shell) -> None:
+    """Save the model, write the report, print the verdict: this last in any case, for it may have taken hours to find."""
+    from assay.selection.comparison import plain
+
+    lines, trouble = [str(found)], None
+    written: dict[str, str | None] = {"out": None, "report": None}
+    try:
+        if found.recommended is not None and out is not None:
+            with shell.busy("certifying"):
+                certified(found)
+            save(found.model, out)
+            written["out"] = out
+            lines.append(f"\nsaved: {out} ({found.recommended}; assay inspect {out} shows its certificate)")
+        if report is not None and found.done:
+            with shell.busy("writing the report"):
+                found.report(report)
+            written["report"] = report
+            lines.append(f"report: {report} ({Path(report).stat().st_size / 1e6:.1f} MB)")
+    except (AssayError, OSError) as error:
+        trouble = error
+    data = found.to_data()
+    data.pop("schema")
+    if out == "-":  # standard output is the model file itself
+        shell.note("\n".join(lines))
+    else:
+        shell.result(plain({**data, **written}), "\n".join(lines))
+    if trouble is not None:
+        raise trouble
+
+
+def certified(found: Any) -> None:
+    """Add the claims that are too expensive for every fit of a search to the model that is handed over."""
+    from assay.selection.comparison import Comparison
+
+    assert isinstance(found, Comparison)
+    model = found.model
+    which = found.splits[0].train if found.resampling.kind == "holdout" else None
+    rows = found.data.rows if which is None else found.data.pick(which)
+    from assay.tables.table_rows import encode
+
+    model.model_.certify(encode(rows, model.encoding_) if which is None else found.data.encoded(model.encoding_, which))
+
+
+def _params(pairs: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+    """{"linear-svc": {"C": 10.0}} of ("linear-svc.C=10",)."""
+    from assay.estimator.params import check_names
+    from assay.families import model_class
+    from assay.selection.candidates import registered
+
+    found: dict[str, dict[str, Any]] = {}
+    for pair in pairs:
+        where, equals, text = pair.partition("=")
+        name, dot, param = where.partition(".")
+        if not (equals and dot and name and param):
+            raise click.UsageError(f"--param {pair}: write MODEL.NAME=VALUE, such as --param svm.C=10.")
+        cls = model_class(registered(name))
+        check_names(cls, {param: None})
+        found.setdefault(cls.name, {})[param] = cls.params[param].parse(text) if param in cls.params else text
+    return found
 
 
 @contextmanager
@@ -119,169 +277,3 @@ class LiveTable:
             return "reading the table"
         ended = len(self.state)
         return f"{ended} of {len(self.names)} models  {self.left()}"
-
-
-# `assay compare`: every model on a table, searched and judged on rows it never saw; one is recommended.
-
-WAYS = ["auto", "holdout", "k-fold", "repeated", "leave-one-out", "bootstrap", "time"]
-UNFINISHED = ("timeout", "out of time", "interrupted")
-
-
-@click.command()
-@data_argument
-@click.option("--target", metavar="COLUMN", help="The column to predict.")
-@click.option("--out", metavar="FILE", help="Save the recommended model.")
-@click.option("--report", metavar="FILE", help="Write a report: one HTML file that needs nothing else.")
-@click.option("--models", metavar="A,B,…", help="Only these models (default: all that fit the target).")
-@click.option("--without", metavar="A,B,…", help="All models but these.")
-@click.option("--param", "params", metavar="MODEL.NAME=VALUE", multiple=True, help="Fix a hyper-parameter.")
-@click.option("--loss", metavar="NAME", help="zero-one (default), log or brier; numbers: squared (default), absolute.")
-@click.option("--task", type=click.Choice(["classification", "regression"]), help="Default: by the target.")
-@click.option("--resampling", type=click.Choice(WAYS), default="auto", help="How rows are set aside for testing.")
-@click.option("--folds", type=click.IntRange(min=2), help="Folds (default 10).")
-@click.option("--repeats", type=click.IntRange(min=1), help="Repetitions of the folds.")
-@click.option("--holdout", default=0.25, show_default=True, type=click.FloatRange(0, 1, min_open=True, max_open=True), help="Share held out.")  # fmt: skip
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Which rows are set aside.")
-@click.option("--weight", metavar="COLUMN", help="The column of the rows' weights.")
-@click.option("--group", metavar="COLUMN", help="Rows of one group never lie on both sides of a split.")
-@click.option("--time", metavar="COLUMN", help="Models are tested on later rows than they learn from.")
-@click.option("--features", metavar="A,B,…", help="The columns to learn from (default: all others).")
-@click.option("--categories", type=click.Choice(["one-hot", "reference", "codes"]), help="How categories become numbers.")  # fmt: skip
-@click.option("--timeout", type=SECONDS, metavar="TIME", help="For each model, such as 30s or 5m.")
-@click.option("--memory", type=MEMORY, metavar="SIZE", help="For each model, such as 2G.")
-@click.option("--budget", type=SECONDS, metavar="TIME", help="For everything; the less promising drop out early.")
-@kinds_option
-@computing
-@opening
-@speaking("compare")
-def command(
-    data: str,
-    target: str | None,
-    out: str | None,
-    report: str | None,
-    models: str | None,
-    without: str | None,
-    params: tuple[str, ...],
-    holdout: float,
-    kinds: tuple[str, ...],
-    features: str | None,
-    opening: dict[str, Any],
-    shell: Shell,
-    **asked: Any,
-) -> int:
-    """Compare all models on DATA and recommend one.
-
-    2000 rows or more: a quarter is held out, models are searched on the rest and measured once on the held-out rows. Fewer:
-    ten folds, with the search nested within. The simplest model within one standard error of the best is recommended.
-
-    Exit codes: 0 done, 5 the budget ran out before all were finished, 130 interrupted (what was finished is shown).
-    """
-    from assay.selection.compare import compare
-
-    target = target or usual_target(data)
-    if target is None:
-        refuse_misspelt(data)
-        raise click.UsageError("Which column should be predicted? Give --target COLUMN.")
-    if out is not None:
-        check_writable(out)
-    if report is not None:
-        from assay.cli.report import check_report
-        from assay.report import check_possible
-
-        check_report(report, "--report")
-        check_possible()
-    source = open_source(data, opening, shell)
-    with watching(shell) as on_event:
-        found = compare(
-            source,
-            target,
-            models=names_of(models),
-            without=names_of(without) or (),
-            params=_params(params),
-            share=holdout,
-            features=names_of(features),
-            kinds=kinds_of(kinds),
-            on_event=on_event,
-            **asked,
-        )
-    _tell(found, asked["task"], shell)
-    found.question["command"] = command_line(click.get_current_context())
-    _hand_over(found, out, report, shell)
-    if found.interrupted:
-        return 143 if any("SIGTERM" in entry.message for entry in found.entries) else 130
-    late = any(entry.state == "out of time" for entry in found.entries)
-    return 5 if late else 0 if found.done else 1
-
-
-def _tell(found: Any, task: str | None, shell: Shell) -> None:
-    """What a user may not expect: a number taken as classes, models that were not finished."""
-    from assay.tables.schema.schema import task_of
-
-    schema = found.data.schema
-    if task is None and found.task == "classification" and schema.target.kind == "number":
-        shell.note(f"task: classification ({task_of(schema)[1]}; --task regression for a number)")
-    late = [f"{entry.name} ({entry.message or entry.state})" for entry in found.entries if entry.state in UNFINISHED]
-    late += [f"{name} ({why})" for name, why in found.left_out if why.startswith("dropped")]
-    if late:
-        shell.note(f"not finished: {', '.join(late)}")
-
-
-def _hand_over(found: Any, out: str | None, report: str | None, shell: Shell) -> None:
-    """Save the model, write the report, print the verdict: this last in any case, for it may have taken hours to find."""
-    from assay.selection.comparison import plain
-
-    lines, trouble = [str(found)], None
-    written: dict[str, str | None] = {"out": None, "report": None}
-    try:
-        if found.recommended is not None and out is not None:
-            with shell.busy("certifying"):
-                certified(found)
-            save(found.model, out)
-            written["out"] = out
-            lines.append(f"\nsaved: {out} ({found.recommended}; assay inspect {out} shows its certificate)")
-        if report is not None and found.done:
-            with shell.busy("writing the report"):
-                found.report(report)
-            written["report"] = report
-            lines.append(f"report: {report} ({Path(report).stat().st_size / 1e6:.1f} MB)")
-    except (AssayError, OSError) as error:
-        trouble = error
-    data = found.to_data()
-    data.pop("schema")
-    if out == "-":  # standard output is the model file itself
-        shell.note("\n".join(lines))
-    else:
-        shell.result(plain({**data, **written}), "\n".join(lines))
-    if trouble is not None:
-        raise trouble
-
-
-def certified(found: Any) -> None:
-    """Add the claims that are too dear for every fit of a search to the model that is handed over."""
-    from assay.selection.comparison import Comparison
-
-    assert isinstance(found, Comparison)
-    model = found.model
-    which = found.splits[0].train if found.resampling.kind == "holdout" else None
-    rows = found.data.rows if which is None else found.data.pick(which)
-    from assay.tables.table_rows import encode
-
-    model.model_.certify(encode(rows, model.encoding_) if which is None else found.data.encoded(model.encoding_, which))
-
-
-def _params(pairs: tuple[str, ...]) -> dict[str, dict[str, Any]]:
-    """{"linear-svc": {"C": 10.0}} of ("linear-svc.C=10",)."""
-    from assay.estimator.params import check_names
-    from assay.families import model_class
-    from assay.selection.candidates import registered
-
-    found: dict[str, dict[str, Any]] = {}
-    for pair in pairs:
-        where, equals, text = pair.partition("=")
-        name, dot, param = where.partition(".")
-        if not (equals and dot and name and param):
-            raise click.UsageError(f"--param {pair}: write MODEL.NAME=VALUE, such as --param svm.C=10.")
-        cls = model_class(registered(name))
-        check_names(cls, {param: None})
-        found.setdefault(cls.name, {})[param] = cls.params[param].parse(text) if param in cls.params else text
-    return found

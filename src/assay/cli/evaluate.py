@@ -1,4 +1,7 @@
-"""Whether a model has seen the rows it is to be measured on: those of its fit are told by their fingerprint."""
+"""`assay evaluate`: how wrong a model is on given rows, with intervals.
+
+Whether a model was fitted on these very rows is known by their fingerprint.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,40 @@ from assay.cli.tables import labelled_rows, load_model, masked
 if TYPE_CHECKING:
     from assay.engines import Rows
 
-
 OF_NEW_ROWS = ("held_out_error", "held_out_loss", "cross_validated")  # checks of claims that speak of new rows
+MOST_ANSWERS = 20_000_000  # numbers: scores beyond the first need the answers of all rows at once
+
+
+@click.command()
+@model_argument
+@data_argument
+@click.option("--target", metavar="COLUMN", help="The column of the truth (default: as in training).")
+@computing
+@opening
+@speaking("evaluate")
+def command(model: str, data: str, target: str | None, opening: dict[str, Any], shell: Shell) -> None:
+    """Measure the model in the file MODEL on the rows of DATA.
+
+    Intervals speak of new rows only if the model has not seen those of DATA. Where DATA is the very table it was trained
+    on, the rows held out then are measured alone; where none were, a note says so.
+    """
+    fitted = load_model(model)
+    record = fitted.to_record()
+    rows = labelled_rows(fitted, data, target, opening, shell)
+    if record.encoding is None:
+        rows = rows.fitted_to(None if record.names is None else tuple(record.names), _levels(record))
+    inner = fitted if record.encoding is None else fitted.model_
+    with shell.busy("evaluating"):
+        found = unseen(fitted, rows)
+        measured, text = (_classes if record.classes is not None else _numbers)(inner, found.rows)
+        scores = _scores(inner, found.rows, measured["rows"])
+    _note_seen(fitted, found, shell)
+    measured |= {"rows_of_fit": found.of_fit, "held_out_only": found.held_out_only}
+    measured["scores"] = [score.to_data() for score in scores]
+    lines = [*(["only the rows held out in training:"] if found.held_out_only else []), text, *_table(scores)]
+    if "r2" in measured and not scores:
+        lines.append(f"R²: {measured['r2']:.4f}")
+    shell.result({"model": model, "data": masked(data), **measured}, "\n".join(lines))
 
 
 class Unseen(NamedTuple):
@@ -60,7 +95,7 @@ def _sides(model: Any, rows: Any) -> tuple[Rows, Rows | None] | None:
     return sides(opened, model.encoding_, held_out_of(model.to_record().provenance.get("split"), table))
 
 
-def tell_seen(model: Any, found: Unseen, shell: Shell) -> None:
+def _note_seen(model: Any, found: Unseen, shell: Shell) -> None:
     """Say on standard error that the model was fitted on this table, and what speaks of new rows."""
     if found.held_out_only:
         shell.note(
@@ -71,45 +106,6 @@ def tell_seen(model: Any, found: Unseen, shell: Shell) -> None:
         speaks = f"of new rows speaks the certificate's claim {' and '.join(names)} (assay inspect)"
         none = "no claim of the certificate speaks of new rows: give rows it has not seen, or train with --holdout"
         shell.note(f"these rows were seen in training, so that new rows may fare worse; {speaks if names else none}")
-
-
-# `assay evaluate`: how wrong a model is on given rows, with intervals.
-
-MOST_ANSWERS = (
-    20_000_000  # numbers that the answers of all rows may take: scores beyond the first need them all at once
-)
-
-
-@click.command()
-@model_argument
-@data_argument
-@click.option("--target", metavar="COLUMN", help="The column of the truth (default: as in training).")
-@computing
-@opening
-@speaking("evaluate")
-def command(model: str, data: str, target: str | None, opening: dict[str, Any], shell: Shell) -> None:
-    """Measure the model in the file MODEL on the rows of DATA.
-
-    Intervals speak of new rows only if the model has not seen those of DATA. Where DATA is the very table it was trained
-    on, the rows held out then are measured alone; where none were, a note says so.
-    """
-    fitted = load_model(model)
-    record = fitted.to_record()
-    rows = labelled_rows(fitted, data, target, opening, shell)
-    if record.encoding is None:
-        rows = rows.fitted_to(None if record.names is None else tuple(record.names), _levels(record))
-    inner = fitted if record.encoding is None else fitted.model_
-    with shell.busy("evaluating"):
-        found = unseen(fitted, rows)
-        measured, text = (_classes if record.classes is not None else _numbers)(inner, found.rows)
-        scores = _scores(inner, found.rows, measured["rows"])
-    tell_seen(fitted, found, shell)
-    measured |= {"rows_of_fit": found.of_fit, "held_out_only": found.held_out_only}
-    measured["scores"] = [score.to_data() for score in scores]
-    lines = [*(["only the rows held out in training:"] if found.held_out_only else []), text, *_table(scores)]
-    if "r2" in measured and not scores:
-        lines.append(f"R²: {measured['r2']:.4f}")
-    shell.result({"model": model, "data": masked(data), **measured}, "\n".join(lines))
 
 
 def _levels(record: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Amounts on the command line: times such as 90, 90s, 5m or 1h, and sizes such as 500M or 2G."""
+"""The options that verbs share, each declared once, and amounts: times such as 90, 90s, 5m or 1h, sizes such as 500M or 2G."""
 
 from __future__ import annotations
 
@@ -13,45 +13,13 @@ import click
 
 from assay.cli.shell import Shell
 
-
-class Amount(click.ParamType):  # type: ignore[type-arg]
-    """A number > 0 with a unit."""
-
-    def __init__(self, name: str, units: Mapping[str, float], example: str) -> None:
-        self.name, self._units, self._example = name, units, example
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The amount in seconds or bytes."""
-        if isinstance(value, int | float):
-            return float(value)
-        match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([a-zA-Z]*)\s*", value)
-        unit = self._units.get(match[2].lower()) if match else None
-        if match is None or unit is None or float(match[1]) <= 0:
-            self.fail(f"{value!r} is not a {self.name}: write it like {self._example}.", param, ctx)
-        return float(match[1]) * unit
-
-
-class Bytes(Amount):
-    """A whole number of bytes."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        return int(super().convert(value, param, ctx))
-
-
-SECONDS = Amount("time", {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}, "90, 90s, 5m or 1h")
-MEMORY = Bytes(
-    "size",
-    {"": 1, "b": 1, "k": 1e3, "kb": 1e3, "m": 1e6, "mb": 1e6, "g": 1e9, "gb": 1e9, "gib": 2.0**30, "mib": 2.0**20},
-    "500M or 2G",
-)
-
-
-# The options that verbs share, each declared once.
-
 Verb = Callable[..., Any]
 
 model_argument = click.argument("model", metavar="MODEL")
 data_argument = click.argument("data", metavar="DATA")
+kinds_option = click.option(
+    "--kind", "kinds", metavar="COLUMN=KIND", multiple=True, help="What a column shall be; may be repeated."
+)
 
 
 def speaking(verb: str) -> Callable[[Verb], Verb]:
@@ -99,6 +67,20 @@ def computing(function: Verb) -> Verb:
     return wrapped
 
 
+def choosing_columns(function: Verb) -> Verb:
+    """--target, --weight, --group, --time, --features and --kind, as far as a verb has them: it gets them as `columns`."""
+
+    @wraps(function)
+    def wrapped(*args: Any, features: str | None, kinds: tuple[str, ...] = (), **options: Any) -> Any:
+        columns: dict[str, Any] = {
+            role: options.pop(role) for role in ("target", "weight", "group", "time") if role in options
+        }
+        columns |= {"features": names_of(features), "kinds": kinds_of(kinds)}
+        return function(*args, columns=columns, **options)
+
+    return wrapped
+
+
 def kinds_of(pairs: tuple[str, ...]) -> dict[str, str]:
     """{"zip": "category"} of ("zip=category",); a column's own name may hold "="."""
     found: dict[str, str] = {}
@@ -110,11 +92,6 @@ def kinds_of(pairs: tuple[str, ...]) -> dict[str, str]:
             raise click.UsageError(f"--kind names the column {name!r} twice.")
         found[name] = kind
     return found
-
-
-kinds_option = click.option(
-    "--kind", "kinds", metavar="COLUMN=KIND", multiple=True, help="What a column shall be; may be repeated."
-)
 
 
 def names_of(text: str | None) -> list[str] | None:
@@ -150,3 +127,35 @@ def engine_in_force(name: str | None, jobs: int | None) -> Iterator[None]:
         chosen = engine(kind, workers=jobs)
     with chosen:
         yield
+
+
+class Amount(click.ParamType):  # type: ignore[type-arg]
+    """A number > 0 with a unit."""
+
+    def __init__(self, name: str, units: Mapping[str, float], example: str) -> None:
+        self.name, self._units, self._example = name, units, example
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The amount in seconds or bytes."""
+        if isinstance(value, int | float):
+            return float(value)
+        match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([a-zA-Z]*)\s*", value)
+        unit = self._units.get(match[2].lower()) if match else None
+        if match is None or unit is None or float(match[1]) <= 0:
+            self.fail(f"{value!r} is not a {self.name}: write it like {self._example}.", param, ctx)
+        return float(match[1]) * unit
+
+
+class Bytes(Amount):
+    """A whole number of bytes."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        return int(super().convert(value, param, ctx))
+
+
+SECONDS = Amount("time", {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}, "90, 90s, 5m or 1h")
+MEMORY = Bytes(
+    "size",
+    {"": 1, "b": 1, "k": 1e3, "kb": 1e3, "m": 1e6, "mb": 1e6, "g": 1e9, "gb": 1e9, "gib": 2.0**30, "mib": 2.0**20},
+    "500M or 2G",
+)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.options import data_argument, kinds_of, kinds_option, names_of, opening, speaking
+from assay.cli.options import choosing_columns, data_argument, kinds_option, opening, speaking
 from assay.cli.shell import Shell
 from assay.cli.showing import indented, listed, nearly_numbers
 from assay.cli.tables import open_rows, usual_target
@@ -29,12 +29,10 @@ MISSING = "of numbers: the mean, and a column that says so; of categories: one o
 @kinds_option
 @opening
 @speaking("schema")
+@choosing_columns
 def command(
     data: str,
-    target: str | None,
-    weight: str | None,
-    features: str | None,
-    kinds: tuple[str, ...],
+    columns: dict[str, Any],
     opening: dict[str, Any],
     shell: Shell,
 ) -> None:
@@ -44,29 +42,22 @@ def command(
     """
     from assay.tables.schema.schema import infer, task_of
 
-    target = target or usual_target(data)
-    asked = kinds_of(kinds)
+    columns["target"] = columns["target"] or usual_target(data)
     source = open_rows(data, opening=opening).source
     with shell.busy("reading"):
-        schema = infer(
-            source,
-            target=target,
-            weight=weight,
-            features=names_of(features),
-            kinds=asked,
-        )
+        schema = infer(source, **columns)
     for note in (*source.notes, *nearly_numbers(schema)):
         shell.note(note)
     task, why = task_of(schema) if schema.target is not None else (None, None)
-    fates = {column.name: _fate(column) for column in schema.columns}
+    fates = {column.name: _treatment(column) for column in schema.columns}
     answer = {**schema.to_data(), "task": task, "task_why": why, "fates": fates}
-    shell.result(answer, f"{schema}\n{_target_text(schema, task, why)}{_fates_text(schema)}")
+    shell.result(answer, f"{schema}\n{_target_text(schema, task, why)}{_treatment_text(schema)}")
 
 
-def _fate(column: Any) -> str:
-    from assay.tables.schema.kinds import FATE
+def _treatment(column: Any) -> str:
+    from assay.tables.schema.kinds import TREATMENT
 
-    return FATE[column.kind]
+    return TREATMENT[column.kind]
 
 
 def _target_text(schema: Schema, task: str | None, why: str | None) -> str:
@@ -86,16 +77,16 @@ def _target_text(schema: Schema, task: str | None, why: str | None) -> str:
     return "\n".join(textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in lines) + "\n"
 
 
-def _fates_text(schema: Schema) -> str:
+def _treatment_text(schema: Schema) -> str:
     """What becomes of the columns, kind by kind; those that are left out with their reason."""
-    from assay.tables.schema.kinds import FATE, KINDS, USED
+    from assay.tables.schema.kinds import KINDS, TREATMENT, USED
 
     lines = []
     for kind in KINDS:
         inside = [column for column in schema.columns if column.kind == kind]
         reasons = "" if kind in USED else ": " + listed([f"{column.name} ({column.why})" for column in inside], 5)
         if inside:
-            lines.append(f"{kind:<9} {FATE[kind]}{reasons}")
+            lines.append(f"{kind:<9} {TREATMENT[kind]}{reasons}")
     if any(column.missing for column in schema.used):
         lines.append(f"{'missing':<9} {MISSING}")
     wrapped = [textwrap.fill(line, WIDTH - 2, subsequent_indent=" " * 10) for line in lines]

@@ -9,7 +9,7 @@ import click
 from assay.cli.options import computing, data_argument, names_of, opening, speaking
 from assay.cli.shell import Shell
 from assay.cli.showing import claims_data
-from assay.cli.tables import open_rows, open_source, refuse_misspelt, usual_target
+from assay.cli.tables import chosen_target, open_rows, open_source
 
 
 @click.command()
@@ -30,10 +30,7 @@ def command(
     numbers filled and marked, ids set aside (assay schema shows what columns are taken for). More than two classes: each against
     all the others. Either answer is an answer: exit code 0.
     """
-    target = target or usual_target(data)
-    if target is None:
-        refuse_misspelt(data)
-        raise click.UsageError("Which column holds the classes? Give --target COLUMN.")
+    target = chosen_target(data, target, "Which column holds the classes?")
     from assay.families.separability.separability import separability
 
     source = open_source(data, opening, shell)
@@ -49,13 +46,13 @@ def command(
 
 def _only_numbers(source: Any, names: list[str]) -> bool:
     """Whether a table's columns can be taken as they are; columns that are not there are refused as the table is opened."""
-    from assay.tables.schema.survey import family_of
+    from assay.tables.arrow_columns import family_of
 
     return all(family_of(source.types[n]) in ("number", "boolean") for n in names if n in source.types)
 
 
 def _encoded(source: Any, target: str, features: list[str] | None, weight: str | None, shell: Shell) -> Any:
-    """The rows of a table with other columns than numbers, encoded. One-hot: no category is told apart from the others."""
+    """The rows of a table with other columns than numbers, encoded. One-hot: no category differs from the others in how."""
     from assay.engines import engine_for
     from assay.errors import DataError
     from assay.tables.encoding import Encoding, EncodingSpec

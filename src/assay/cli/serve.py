@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -36,17 +37,12 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 def command(
     models: str,
     host: str,
-    port: int,
     token: str | None,
-    max_bytes: int,
-    max_rows: int,
-    timeout: float,
-    queue: int,
-    jobs: int | None,
-    workers: int,
     certfile: str | None,
     keyfile: str | None,
+    jobs: int | None,
     shell: Shell,
+    **limits: Any,
 ) -> None:
     """Answer requests with the model of a file, or with all models (*.assay) of a folder.
 
@@ -75,17 +71,12 @@ def command(
         shell.note(f"anyone who reaches {host} can ask: give --token SECRET to let in those who know it")
     settings = ServerSettings(
         host=host,
-        port=port,
         token=token,
-        max_bytes=max_bytes,
-        max_rows=max_rows,
-        timeout=timeout,
-        queue=queue,
         threads=jobs or worker_count(),
         access_log=not shell.quiet,
-        workers=workers,
         certfile=certfile,
         keyfile=keyfile,
+        **limits,
     )
 
     def started(url: str, names: list[str]) -> None:

@@ -1,8 +1,9 @@
-"""The command line as it was typed, so that a report can say how to get it again."""
+"""What a verb says, and where: results on standard output as text or JSON, notes on standard error."""
 
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import time
 import warnings
@@ -13,36 +14,7 @@ from typing import Any
 
 import click
 
-
-def command_line(context: click.Context) -> str:
-    """As it can be typed again; a password in an address is not repeated."""
-    import shlex
-
-    from assay.tables.sources.addresses import masked
-
-    words = context.find_root().obj or []
-    return "assay " + " ".join(shlex.quote(masked(word)) for word in words)
-
-
-# What a verb says, and where: results on standard output as text or JSON, notes on standard error.
-
 LONG = 10.0  # seconds between notes where there is no terminal
-
-
-def complain(message: str) -> None:
-    """An error on standard error: red where that is a terminal that wants colours. Passwords of addresses are not repeated."""
-    from assay.tables.sources.addresses import masked
-
-    _say(f"assay: {masked(message)}", "bold red")
-
-
-def _say(message: str, style: str) -> None:
-    if not sys.stderr.isatty():
-        print(message, file=sys.stderr)
-        return
-    from rich.console import Console
-
-    Console(stderr=True, highlight=False).print(message, style=style, markup=False)  # honours NO_COLOR
 
 
 @dataclass(frozen=True)
@@ -106,3 +78,27 @@ def plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return value.tolist()
     return str(value)
+
+
+def complain(message: str) -> None:
+    """An error on standard error: red where that is a terminal that takes colours. Passwords of addresses are not repeated."""
+    from assay.tables.sources.databases import masked
+
+    _say(f"assay: {masked(message)}", "bold red")
+
+
+def _say(message: str, style: str) -> None:
+    if not sys.stderr.isatty():
+        print(message, file=sys.stderr)
+        return
+    from rich.console import Console
+
+    Console(stderr=True, highlight=False).print(message, style=style, markup=False)  # honours NO_COLOR
+
+
+def command_line(context: click.Context) -> str:
+    """The command line as it was typed, so that a report can say how to get it again; a password in an address is not repeated."""
+    from assay.tables.sources.databases import masked
+
+    words = context.find_root().obj or []
+    return "assay " + " ".join(shlex.quote(masked(word)) for word in words)

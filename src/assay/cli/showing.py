@@ -1,4 +1,4 @@
-"""The columns of a model as the verbs show them: which are numbers, which text, and what density each got."""
+"""Columns, densities, claims and confusion tables as the verbs show them."""
 
 from __future__ import annotations
 
@@ -23,26 +23,6 @@ def columns_text(record: Any) -> list[tuple[str, str]]:
     if "columns_" in record.facts:
         lines.append(("densities", _grouped(record.facts["columns_"], names)))
     return lines
-
-
-def _kinds(record: Any) -> list[str]:
-    levels = record.categories or [None] * record.n_features
-    return ["numbers" if known is None else "text" for known in levels]
-
-
-def _grouped(groups: Sequence[str], names: Sequence[str]) -> str:
-    """The names by group, each group with its size: "gaussian 2 (a, b), categorical 1 (c)"."""
-    members: dict[str, list[str]] = {}
-    for group, name in zip(groups, names):
-        members.setdefault(group, []).append(name)
-    return ", ".join(f"{group} {len(inside)} ({listed(inside, 8)})" for group, inside in members.items())
-
-
-def nearly_numbers(schema: Schema) -> list[str]:
-    """Notes on text columns that would be numbers but for a few values: a typing error makes a category."""
-    from assay.tables.schema.kinds import BUT_FOR
-
-    return [f"column {c.name!r} is text, {c.why}" for c in schema.columns if c.why.startswith(BUT_FOR)]
 
 
 def schema_data(model: Any) -> dict[str, Any]:
@@ -78,13 +58,26 @@ def schema_text(model: Any) -> list[tuple[str, str]]:
     return lines
 
 
-# Certificates and columns as the verbs show them.
+def nearly_numbers(schema: Schema) -> list[str]:
+    """Notes on text columns that would be numbers but for a few values: a typing error makes a category."""
+    from assay.tables.schema.kinds import BUT_FOR
+
+    return [f"column {c.name!r} is text, {c.why}" for c in schema.columns if c.why.startswith(BUT_FOR)]
 
 
 def claims_data(claims: Iterable[Any]) -> list[dict[str, Any]]:
     """Claims as JSON: what is claimed and whether it holds, without the witnesses."""
     fields = ("name", "kind", "holds", "value", "bound", "statement")
     return [{field: getattr(claim, field) for field in fields} for claim in claims]
+
+
+def confusion_table(classes: list[Any], counts: list[list[int]]) -> str:
+    """Rows: the true class; columns: the answer."""
+    head = ["true \\ answer", *map(str, classes)]
+    names = [*map(str, classes), "(unknown)"]
+    lines = [[name, *map(str, row)] for name, row in zip(names, counts) if name != "(unknown)" or any(row)]
+    widths = [max(len(line[j]) for line in [head, *lines]) for j in range(len(head))]
+    return "\n".join("  ".join(cell.rjust(w) for cell, w in zip(line, widths)) for line in [head, *lines])
 
 
 def indented(text: str) -> str:
@@ -98,10 +91,14 @@ def listed(values: Iterable[Any], most: int = 12) -> str:
     return ", ".join(words[:most]) + more
 
 
-def confusion_table(classes: list[Any], counts: list[list[int]]) -> str:
-    """Rows: the true class; columns: the answer."""
-    head = ["true \\ answer", *map(str, classes)]
-    names = [*map(str, classes), "(unknown)"]
-    lines = [[name, *map(str, row)] for name, row in zip(names, counts) if name != "(unknown)" or any(row)]
-    widths = [max(len(line[j]) for line in [head, *lines]) for j in range(len(head))]
-    return "\n".join("  ".join(cell.rjust(w) for cell, w in zip(line, widths)) for line in [head, *lines])
+def _kinds(record: Any) -> list[str]:
+    levels = record.categories or [None] * record.n_features
+    return ["numbers" if known is None else "text" for known in levels]
+
+
+def _grouped(groups: Sequence[str], names: Sequence[str]) -> str:
+    """The names by group, each group with its size: "gaussian 2 (a, b), categorical 1 (c)"."""
+    members: dict[str, list[str]] = {}
+    for group, name in zip(groups, names):
+        members.setdefault(group, []).append(name)
+    return ", ".join(f"{group} {len(inside)} ({listed(inside, 8)})" for group, inside in members.items())

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def masked(data: str) -> str:
     """DATA as it may be shown: without the password of an address."""
-    from assay.tables.sources.addresses import masked
+    from assay.tables.sources.databases import masked
 
     return masked(data)
 
@@ -32,6 +32,17 @@ def bundled(data: str) -> bool:
 def usual_target(data: str) -> str | None:
     """The target of a bundled dataset."""
     return CATALOGUE[data][0] if bundled(data) else None
+
+
+def chosen_target(data: str, target: str | None, question: str = "Which column should be predicted?") -> str:
+    """The target that was asked for, or that of a bundled dataset; an error with the question where there is none."""
+    import click
+
+    target = target or usual_target(data)
+    if target is None:
+        refuse_misspelt(data)
+        raise click.UsageError(f"{question} Give --target COLUMN.")
+    return target
 
 
 def open_rows(
@@ -51,7 +62,7 @@ def open_rows(
 
 
 def open_source(data: str, opening: Mapping[str, Any], shell: Shell) -> Source:
-    """DATA as a source; what it wants the user to hear is said."""
+    """DATA as a source; its notes are shown."""
     source = open_rows(data, opening=opening).source
     if bundled(data):
         source.where = repr(data)

@@ -1,4 +1,9 @@
-"""Which model `assay train` takes where none is asked for: the target decides, and whether there is text to learn from."""
+"""`assay train`: encode a table by the needs of a model, fit on one side of a split, measure on the other, certify, save.
+
+A model's hyper-parameters are options of the command line, read from its declarations. They depend on --model, so the words are
+looked through for it before they are parsed. Where none is asked for, the target decides which model is taken, and whether there is
+text to learn from.
+"""
 
 from __future__ import annotations
 
@@ -12,46 +17,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.options import computing, data_argument, kinds_of, kinds_option, names_of, opening, speaking
+from assay.cli.options import choosing_columns, computing, data_argument, kinds_option, opening, speaking
 from assay.cli.shell import Shell
 from assay.cli.showing import claims_data, indented, nearly_numbers, schema_data, schema_text
-from assay.cli.tables import masked, open_source, refuse_misspelt, usual_target
+from assay.cli.tables import chosen_target, masked, open_source
 
 if TYPE_CHECKING:
     from assay.estimator.estimator import Estimator
     from assay.tables.schema.schema import Schema
 
-
-def default_model(schema: Schema) -> tuple[str, str]:
-    """(name, why). Words of a text are thousands of sparse columns, which logistic regression takes and naive Bayes does not."""
-    from assay.tables.schema.schema import task_of
-
-    task, why = task_of(schema)
-    if task == "regression":
-        return "linear-regression", why
-    texts = [column.name for column in schema.used if column.kind == "text"]
-    if not texts:
-        return "naive-bayes", why
-    more = f" and {len(texts) - 1} more" if len(texts) > 1 else ""
-    return "logistic-regression", f"{why}; column {texts[0]!r}{more} holds text, whose words naive-bayes does not take"
-
-
-# A model's hyper-parameters as options of the command line, read from its table.
-#
-# Options depend on --model, so the words are looked through for it before they are parsed.
-
 DEFAULT_MODELS = ("naive-bayes", "logistic-regression", "linear-regression")
 NOT_HERE = ("n_jobs",)
-
-
-def asked_model(words: list[str]) -> str | None:
-    """The value of --model among the words of a command line."""
-    for i, word in enumerate(words):
-        if word == "--model" and i + 1 < len(words):
-            return words[i + 1]
-        if word.startswith("--model="):
-            return word.partition("=")[2]
-    return None
+ENDED = {"interrupted": 130, "out of time": 5}  # exit codes of fits that were ended
 
 
 class WithModelOptions(click.Command):
@@ -69,43 +46,6 @@ class WithModelOptions(click.Command):
             del self.params[own:]
 
 
-def model_options(names: tuple[str, ...]) -> list[click.Option]:
-    """One option a hyper-parameter of these models, which may go by another name."""
-    from assay.estimator.params import defaults, option_of
-    from assay.families import model_class
-    from assay.selection.candidates import registered
-
-    options: dict[str, click.Option] = {}
-    for model in names:
-        cls = model_class(registered(model))
-        usual = defaults(cls)
-        for name, param in cls.params.items():
-            if name not in NOT_HERE and name not in options:
-                text = f"{param.doc}: {param.describe()} (default {usual[name]!r})"
-                options[name] = click.Option([option_of(name), f"param_{name}"], metavar="VALUE", help=text)
-    return list(options.values())
-
-
-def chosen_params(cls: type[Estimator], options: Mapping[str, Any]) -> dict[str, Any]:
-    """The hyper-parameters that the options set, parsed by the model's table."""
-    from assay.estimator.params import option_of
-
-    params: dict[str, Any] = {}
-    for option, text in options.items():
-        name = option.removeprefix("param_")
-        if text is None:
-            continue
-        if name not in cls.params:
-            raise click.UsageError(f"{option_of(name)} is no parameter of {cls.name}, the model for this target.")
-        params[name] = cls.params[name].parse(text)
-    return params
-
-
-# `assay train`: encode a table by the needs of a model, fit on one side of a split, measure on the other, certify, save.
-
-ENDED = {"interrupted": 130, "out of time": 5}  # exit codes of fits that were ended
-
-
 @click.command(cls=WithModelOptions)
 @data_argument
 @click.option("--target", metavar="COLUMN", help="The column to predict.")
@@ -117,7 +57,7 @@ ENDED = {"interrupted": 130, "out of time": 5}  # exit codes of fits that were e
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Which rows are held out.")
 @click.option("--weight", metavar="COLUMN", help="The column of the rows' weights.")
 @click.option("--group", metavar="COLUMN", help="Rows of one group lie on one side of the split.")
-@click.option("--time", "time_column", metavar="COLUMN", help="The latest rows by this column are held out.")
+@click.option("--time", metavar="COLUMN", help="The latest rows by this column are held out.")
 @click.option("--features", metavar="A,B,…", help="The columns to learn from (default: all others).")
 @click.option(
     "--scaling",
@@ -134,20 +74,16 @@ ENDED = {"interrupted": 130, "out of time": 5}  # exit codes of fits that were e
 @computing
 @opening
 @speaking("train")
+@choosing_columns
 def command(
     data: str,
-    target: str | None,
     model_name: str | None,
     out: str,
     holdout: float,
     seed: int,
-    weight: str | None,
-    group: str | None,
-    time_column: str | None,
-    features: str | None,
     scaling: Any,
     categories: Any,
-    kinds: tuple[str, ...],
+    columns: dict[str, Any],
     opening: dict[str, Any],
     shell: Shell,
     **options: Any,
@@ -165,36 +101,25 @@ def command(
     from assay.selection.training import encoding_spec_for, fit_and_measure
     from assay.tables.schema.schema import infer
 
-    target = target or usual_target(data)
-    if target is None:
-        refuse_misspelt(data)
-        raise click.UsageError("Which column should be predicted? Give --target COLUMN.")
+    columns["target"] = chosen_target(data, columns["target"])
     check_writable(out)
     source = open_source(data, opening, shell)
     with shell.busy("reading"):
-        schema = infer(
-            source,
-            target=target,
-            weight=weight,
-            group=group,
-            time=time_column,
-            features=names_of(features),
-            kinds=kinds_of(kinds),
-        )
+        schema = infer(source, **columns)
     for note in nearly_numbers(schema):
         shell.note(note)
     name = _named(model_name, schema, shell)
     cls = model_class(name)
     model = cls(**chosen_params(cls, options))
     encoding_spec = encoding_spec_for(model, schema, scaling, categories)
-    split = {"fraction": float(holdout), "seed": seed, "group": group, "time": time_column}
-    facts = {"target": target, **({"weight": weight} if weight else {})}
+    split = {"fraction": float(holdout), "seed": seed, "group": columns["group"], "time": columns["time"]}
+    facts = {role: columns[role] for role in ("target", "weight") if columns[role]}
     with shell.busy(f"fitting {name}") as say, _split_explained(holdout), _ended_by_interrupt(model):
         if hasattr(model, "on_progress"):
             model.on_progress = say
         fitted, measured = fit_and_measure(model, encoding_spec, source, schema, _present(split), facts)
     save(fitted, out)
-    _report(shell, fitted, {"model": name, "data": masked(data), "target": target, "out": out, **measured})
+    _report(shell, fitted, {"model": name, "data": masked(data), "target": columns["target"], "out": out, **measured})
     ended = fitted.model_.provenance_.get("ended")
     if ended in ENDED:
         shell.note(f"the fit was ended ({ended}): the model holds the best of what was found until then")
@@ -216,6 +141,20 @@ def _named(asked: str | None, schema: Any, shell: Shell) -> str:
     name, why = default_model(schema)
     shell.note(f"model: {name} ({why}; --model chooses another)")
     return name
+
+
+def default_model(schema: Schema) -> tuple[str, str]:
+    """(name, why). Words of a text are thousands of sparse columns, which logistic regression takes and naive Bayes does not."""
+    from assay.tables.schema.schema import task_of
+
+    task, why = task_of(schema)
+    if task == "regression":
+        return "linear-regression", why
+    texts = [column.name for column in schema.used if column.kind == "text"]
+    if not texts:
+        return "naive-bayes", why
+    more = f" and {len(texts) - 1} more" if len(texts) > 1 else ""
+    return "logistic-regression", f"{why}; column {texts[0]!r}{more} holds text, whose words naive-bayes does not take"
 
 
 @contextmanager
@@ -305,3 +244,45 @@ def save(model: Any, out: str) -> None:
 
     sys.stdout.buffer.write(encode(model.to_record()))
     sys.stdout.buffer.flush()
+
+
+def asked_model(words: list[str]) -> str | None:
+    """The value of --model among the words of a command line."""
+    for i, word in enumerate(words):
+        if word == "--model" and i + 1 < len(words):
+            return words[i + 1]
+        if word.startswith("--model="):
+            return word.partition("=")[2]
+    return None
+
+
+def model_options(names: tuple[str, ...]) -> list[click.Option]:
+    """One option a hyper-parameter of these models, which may go by another name."""
+    from assay.estimator.params import defaults, option_of
+    from assay.families import model_class
+    from assay.selection.candidates import registered
+
+    options: dict[str, click.Option] = {}
+    for model in names:
+        cls = model_class(registered(model))
+        usual = defaults(cls)
+        for name, param in cls.params.items():
+            if name not in NOT_HERE and name not in options:
+                text = f"{param.doc}: {param.describe()} (default {usual[name]!r})"
+                options[name] = click.Option([option_of(name), f"param_{name}"], metavar="VALUE", help=text)
+    return list(options.values())
+
+
+def chosen_params(cls: type[Estimator], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The hyper-parameters that the options set, parsed by the model's table."""
+    from assay.estimator.params import option_of
+
+    params: dict[str, Any] = {}
+    for option, text in options.items():
+        name = option.removeprefix("param_")
+        if text is None:
+            continue
+        if name not in cls.params:
+            raise click.UsageError(f"{option_of(name)} is no parameter of {cls.name}, the model for this target.")
+        params[name] = cls.params[name].parse(text)
+    return params

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from assay.errors import DataError, DataTypeError, SchemaError
-from assay.inputs.arrays import as_matrix
 from assay.numerics import Array
 
 Levels = tuple[tuple[str, ...] | None, ...]
@@ -42,9 +41,8 @@ def _arrow_backend() -> Any:
 
 
 def frame_matrix(frame: Any, categories: bool, levels: Levels | None) -> tuple[tuple[str, ...] | None, Any, Array]:
+    """(names, categories of each column or None, matrix) of a narwhals frame that has rows and columns."""
     names = _frame_names(frame)
-    if frame.shape[1] == 0 or frame.shape[0] == 0:
-        as_matrix(np.empty(frame.shape))
     columns, cats = [], []
     fitted = levels is not None and len(levels) == frame.shape[1]
     for j, column in enumerate(frame.iter_columns()):  # by place: a column's name may be a number
@@ -78,7 +76,7 @@ def _integer_labels(labels: Sequence[Any]) -> bool:
 
 
 def fitted_column(column: Any, levels: tuple[str, ...] | None) -> tuple[Array, tuple[str, ...] | None]:
-    """A column as the fit saw it: numbers where it held numbers, codes of its categories where it held text."""
+    """A column as in the fit: numbers where it held numbers, codes of its categories where it held text."""
     if levels is None:
         return frame_column(column, False)
     values, found = frame_column(column, True, levels)

@@ -50,9 +50,9 @@ class Labels(NamedTuple):
             codes = np.minimum(np.searchsorted(self.classes, _comparable(y, self.classes)), len(self.classes) - 1)
             good = self.classes[codes] == y
         if not np.all(good):
-            stranger = _plain(y[~np.asarray(good)][0])
+            unknown = _plain(y[~np.asarray(good)][0])
             raise DataError(
-                f"y contains a label that is not among the classes: {stranger!r}. Known classes: {self.classes[:10].tolist()}. "
+                f"y contains a label that is not among the classes: {unknown!r}. Known classes: {self.classes[:10].tolist()}. "
                 "Give every class that can occur in the first call (partial_fit(..., classes=...)) or fit again."
             )
         return codes

@@ -1,4 +1,4 @@
-"""Errors about cells and columns, found only when a model's statistics show that something is wrong."""
+"""Errors about cells, columns, weights and classes, found only when a model's statistics show that something is wrong."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from assay.engines import Rows, SparseMatrix
 from assay.errors import DataError, ParameterError, SchemaError, nearest
 from assay.inputs.labels import plain_labels
 from assay.numerics import Array, Floats
+
+HEAVY = 1e150  # from here on a sum that overflowed did so because of the weights
 
 
 def refuse_non_finite(
@@ -98,11 +100,6 @@ def _names_message(fitted: list[str], given: list[str]) -> str:
     return message
 
 
-# Refusing weights so large that sums of them, or of their products with values, overflow.
-
-HEAVY = 1e150  # from here on a sum that overflowed did so because of the weights
-
-
 def refuse_heavy(w: Array | None) -> None:
     """Raise where sums overflowed because of weights (of rows, or their sums); the values are to blame otherwise."""
     top = 0.0 if w is None else float(np.max(w, initial=0.0))
@@ -110,9 +107,6 @@ def refuse_heavy(w: Array | None) -> None:
         raise DataError(
             f"sample_weight reaches {top:.3g}: the weights are so large that their sum overflows: divide them by a constant."
         )
-
-
-# Which classes a fit can learn: those listed for `partial_fit`, and those that have rows of positive weight.
 
 
 def refuse_unlisted(model: Any, classes: Any) -> None:

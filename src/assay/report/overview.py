@@ -25,7 +25,7 @@ from assay.report.wording import (
 )
 from assay.selection.comparison import Comparison, Entry
 from assay.selection.text import against
-from assay.tables.schema.text import missing_share, summary, told
+from assay.tables.schema.text import missing_share, summary, values_text
 
 BESIDE = ("RMSE", "R²")
 TONES = {"high": "bad", "medium": "mild", "low": "soft"}
@@ -228,7 +228,7 @@ def schema_section(found: Comparison) -> Html | None:
             c.kind,
             missing_share(c, schema.n_rows) or "none",
             f"{'about ' if c.about else ''}{plain(c.distinct)}",
-            told(c),
+            values_text(c),
             c.why,
         )
         for c in columns

@@ -25,8 +25,7 @@ from assay.selection.splits import Resampling
 from assay.selection.work import CandidateWork, OnEvent, entry_of, run_all
 from assay.tables.schema.schema import Schema, infer, task_of
 from assay.tables.sources.recognise import table_source
-from assay.tables.sources.remembered import forget, remembered
-from assay.tables.sources.source import Source
+from assay.tables.sources.source import Source, cached, release_cache
 from assay.tables.table_rows import TableRows, group_codes, moments
 
 SHARE_OF_MEMORY = 0.25  # tables that would take more of the machine's memory are read as a stream
@@ -154,10 +153,10 @@ def compare(
                 "Which column should be predicted? Give target='column', or the targets themselves as y."
             )
         target = "y"
-    source = remembered(table_source(data, extra={target: y}, **opening))
+    source = cached(table_source(data, extra={target: y}, **opening))
     schema = infer(source, target=target, weight=weight, group=group, time=time, features=features, kinds=kinds)
     table = opened_table(source, schema, task, weight)
-    forget(source)
+    release_cache(source)
     groups = None if group is None else group_codes(source, group)[0]
     times = None if time is None else moments(source, time)
     if not isinstance(resampling, str | Resampling):

@@ -13,8 +13,7 @@ from assay.engines import MaskedRows, Rows, engine_for, pick_rows, some_rows, ta
 from assay.inputs.labels import Labels
 from assay.numerics import Array
 from assay.tables.encoding import Encoding
-from assay.tables.encoding.columns import ColumnGroups
-from assay.tables.encoding.statistics import EncodingStatistics, statistics_of
+from assay.tables.encoding.columns import ColumnGroups, EncodingStatistics, statistics_of
 from assay.tables.schema.schema import Schema
 from assay.tables.table_rows import encode
 

@@ -23,10 +23,10 @@ from assay.selection.held_out_rows import held_out_rows, rows_of_fit
 from assay.selection.table_claims import TABLE_CHECKS, encoding_claim, table_verdicts
 from assay.store import Record
 from assay.tables.encoding import Encoding, EncodingSpec, from_data, to_data
-from assay.tables.plan import check_known
 from assay.tables.schema.compatible import check_columns, check_same
 from assay.tables.schema.schema import Schema
 from assay.tables.sources.recognise import table_source
+from assay.tables.sources.source import check_known
 from assay.tables.table_rows import EncodedRows, TableRows, encode
 
 

@@ -64,7 +64,7 @@ class Served:
         if self.encoding is not None:
             return self.model.rows(source)  # type: ignore[no-any-return]
         from assay.tables import rows
-        from assay.tables.plan import check_known
+        from assay.tables.sources.source import check_known
 
         found = rows(source)
         check_known([c.name for c in self.columns], found.source.types, "the model needs it", found.source.where)

@@ -1,4 +1,14 @@
-"""A fitted model as plain data: what goes into a file and what comes out of it."""
+"""The model file `.assay`: a fitted model as plain data, in a container whose metadata is one JSON document about it.
+
+The document names the model class by its registry name, its hyper-parameters, columns, classes, claims and provenance, and the
+SHA-256 of every array; a second entry holds the SHA-256 of the document itself. Later versions of Assay read every format that an
+earlier one wrote.
+
+Values that JSON cannot hold as they are (infinities, NaN, and tables whose keys are not text) are tagged; everything else stands for
+itself, and tuples become lists:
+
+    inf  ↔  {"$": "inf"}          {0: 1.5, 1: 2.0}  ↔  {"$": [[0, 1.5], [1, 2.0]]}
+"""
 
 from __future__ import annotations
 
@@ -16,6 +26,18 @@ from assay.errors import ModelFileError
 from assay.numerics import Array
 from assay.store.container import LARGEST_HEADER, pack, refuse_doubles, unpack
 from assay.store.disk import read_whole, write_atomically
+
+FORMAT = 2  # 1: without an encoding; a file says the least version that can read it
+LABELS = (
+    "|b1",
+    "|i1",
+    "|u1",
+    *(order + kind for order in "<>" for kind in ("i2", "i4", "i8", "u2", "u4", "u8", "f2", "f4", "f8")),
+)
+LARGEST_LABELS = 1 << 26  # letters of all classes together, padded to the longest
+TAG = "$"
+FAR = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+Number = float | Literal["inf", "-inf", "nan"] | None
 
 
 @dataclass
@@ -36,128 +58,14 @@ class Record:
     encoding: dict[str, Any] | None = None  # how the columns of a table become the model's; None: they are the model's
 
 
-# Values that JSON cannot hold as they are: infinities, NaN, and tables whose keys are not text.
-#
-#     inf  ↔  {"$": "inf"}          {0: 1.5, 1: 2.0}  ↔  {"$": [[0, 1.5], [1, 2.0]]}
-#
-# Everything else stands for itself; tuples become lists.
-
-TAG = "$"
-FAR = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+def write(record: Record, path: str | os.PathLike[str]) -> None:
+    """Write a model file; it appears whole or not at all, and an older file stays intact until then."""
+    write_atomically(encode(record), path)
 
 
-def to_plain(value: Any) -> Any:
-    """The value as JSON can hold it; `ModelFileError` for what is not plain data.
-
-    >>> to_plain({"C": float("inf"), "class_weight": {1: 2.0}})
-    {'C': {'$': 'inf'}, 'class_weight': {'$': [[1, 2.0]]}}
-    """
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, bool | int):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else {TAG: str(float(value))}
-    if isinstance(value, str):
-        return _text(value)
-    if isinstance(value, np.ndarray):
-        return to_plain(value.tolist())
-    if isinstance(value, list | tuple):
-        return [to_plain(v) for v in value]
-    if isinstance(value, Mapping):
-        pairs = [[to_plain(k), to_plain(v)] for k, v in value.items()]
-        if all(isinstance(k, str) and k != TAG for k, _ in pairs):
-            return dict(pairs)
-        return {TAG: sorted(pairs, key=lambda pair: (str(type(pair[0])), repr(pair[0])))}
-    raise ModelFileError(f"A model file cannot hold {value!r}: {type(value).__name__} is not plain data.")
-
-
-def from_plain(value: Any) -> Any:
-    """The value that `to_plain` wrote; `ModelFileError` for a tag that it does not write."""
-    if isinstance(value, list):
-        return [from_plain(v) for v in value]
-    if not isinstance(value, dict):
-        return value
-    if TAG not in value:
-        return {k: from_plain(v) for k, v in value.items()}
-    inside = value[TAG]
-    if len(value) == 1 and isinstance(inside, str) and inside in FAR:
-        return FAR[inside]
-    if len(value) == 1 and isinstance(inside, list) and all(map(_is_pair, inside)):
-        return {k: from_plain(v) for k, v in inside}
-    raise ModelFileError(f"The model file's description holds a value that cannot be read: {str(value)[:100]}.")
-
-
-def _is_pair(pair: Any) -> bool:
-    return isinstance(pair, list) and len(pair) == 2 and (pair[0] is None or isinstance(pair[0], str | int | float))
-
-
-def _text(value: str) -> str:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise ModelFileError(f"A model file cannot hold {value!r}: it is not valid Unicode text.") from None
-    return str(value)
-
-
-# The model file `.assay`: a container whose metadata is one JSON document about the model.
-#
-# Format 1. The document names the model class by its registry name, its hyper-parameters, columns, classes, claims and
-# provenance, and the SHA-256 of every array; a second entry holds the SHA-256 of the document itself. Later versions of Assay
-# read every format that an earlier one wrote.
-
-FORMAT = 2  # 1: without an encoding; a file says the least version that can read it
-LABELS = (
-    "|b1",
-    "|i1",
-    "|u1",
-    *(order + kind for order in "<>" for kind in ("i2", "i4", "i8", "u2", "u4", "u8", "f2", "f4", "f8")),
-)
-LARGEST_LABELS = 1 << 26  # letters of all classes together, padded to the longest
-
-Number = float | Literal["inf", "-inf", "nan"] | None
-
-
-class _Classes(msgspec.Struct, forbid_unknown_fields=True):
-    dtype: str
-    values: list[str | int | float | bool]
-
-
-class _Claim(msgspec.Struct, forbid_unknown_fields=True):
-    name: str
-    statement: str
-    holds: bool
-    check: str
-    value: Number
-    bound: Number
-    kind: str
-    witness: dict[str, Any]
-
-
-class _Document(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    format: int
-    model: str
-    params: dict[str, Any]
-    n_features: int
-    facts: dict[str, Any]
-    classes: _Classes | None
-    names: list[str] | None
-    categories: list[list[str] | None] | None
-    target: str | None
-    claims: list[_Claim]
-    provenance: dict[str, Any]
-    sha256: dict[str, str]
-    encoding: dict[str, Any] | None = None
-
-
-def _sha256(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
-def _digest(array: Array) -> str:
-    """The SHA-256 of an array's type, shape and bytes in C order, such as `<f8 2,3 …`."""
-    shape = ",".join(map(str, array.shape))
-    return _sha256(f"{array.dtype.str} {shape} ".encode() + array.tobytes())
+def read(path: str | os.PathLike[str]) -> Record:
+    """Read a model file."""
+    return decode(read_whole(path, LARGEST_HEADER))
 
 
 def encode(record: Record) -> bytes:
@@ -240,6 +148,48 @@ def _table(value: dict[str, Any]) -> dict[str, Any]:
     return table
 
 
+class _Classes(msgspec.Struct, forbid_unknown_fields=True):
+    dtype: str
+    values: list[str | int | float | bool]
+
+
+class _Claim(msgspec.Struct, forbid_unknown_fields=True):
+    name: str
+    statement: str
+    holds: bool
+    check: str
+    value: Number
+    bound: Number
+    kind: str
+    witness: dict[str, Any]
+
+
+class _Document(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    format: int
+    model: str
+    params: dict[str, Any]
+    n_features: int
+    facts: dict[str, Any]
+    classes: _Classes | None
+    names: list[str] | None
+    categories: list[list[str] | None] | None
+    target: str | None
+    claims: list[_Claim]
+    provenance: dict[str, Any]
+    sha256: dict[str, str]
+    encoding: dict[str, Any] | None = None
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _digest(array: Array) -> str:
+    """The SHA-256 of an array's type, shape and bytes in C order, such as `<f8 2,3 …`."""
+    shape = ",".join(map(str, array.shape))
+    return _sha256(f"{array.dtype.str} {shape} ".encode() + array.tobytes())
+
+
 def _pack_classes(classes: Array) -> _Classes:
     kind = "str" if classes.dtype.kind in "OUT" else classes.dtype.str
     values = to_plain(classes.tolist())
@@ -305,11 +255,55 @@ def _unpack_claim(claim: _Claim, arrays: dict[str, Array]) -> dict[str, Any]:
     return {**msgspec.structs.asdict(claim), "value": value, "bound": bound, "witness": witness}
 
 
-def write(record: Record, path: str | os.PathLike[str]) -> None:
-    """Write a model file; it appears whole or not at all, and an older file stays intact until then."""
-    write_atomically(encode(record), path)
+def to_plain(value: Any) -> Any:
+    """The value as JSON can hold it; `ModelFileError` for what is not plain data.
+
+    >>> to_plain({"C": float("inf"), "class_weight": {1: 2.0}})
+    {'C': {'$': 'inf'}, 'class_weight': {'$': [[1, 2.0]]}}
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {TAG: str(float(value))}
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, np.ndarray):
+        return to_plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [to_plain(v) for v in value]
+    if isinstance(value, Mapping):
+        pairs = [[to_plain(k), to_plain(v)] for k, v in value.items()]
+        if all(isinstance(k, str) and k != TAG for k, _ in pairs):
+            return dict(pairs)
+        return {TAG: sorted(pairs, key=lambda pair: (str(type(pair[0])), repr(pair[0])))}
+    raise ModelFileError(f"A model file cannot hold {value!r}: {type(value).__name__} is not plain data.")
 
 
-def read(path: str | os.PathLike[str]) -> Record:
-    """Read a model file."""
-    return decode(read_whole(path, LARGEST_HEADER))
+def from_plain(value: Any) -> Any:
+    """The value that `to_plain` wrote; `ModelFileError` for a tag that it does not write."""
+    if isinstance(value, list):
+        return [from_plain(v) for v in value]
+    if not isinstance(value, dict):
+        return value
+    if TAG not in value:
+        return {k: from_plain(v) for k, v in value.items()}
+    inside = value[TAG]
+    if len(value) == 1 and isinstance(inside, str) and inside in FAR:
+        return FAR[inside]
+    if len(value) == 1 and isinstance(inside, list) and all(map(_is_pair, inside)):
+        return {k: from_plain(v) for k, v in inside}
+    raise ModelFileError(f"The model file's description holds a value that cannot be read: {str(value)[:100]}.")
+
+
+def _is_pair(pair: Any) -> bool:
+    return isinstance(pair, list) and len(pair) == 2 and (pair[0] is None or isinstance(pair[0], str | int | float))
+
+
+def _text(value: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ModelFileError(f"A model file cannot hold {value!r}: it is not valid Unicode text.") from None
+    return str(value)

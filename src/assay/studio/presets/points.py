@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from assay.datasets.dataset import about_normal
+from assay.datasets.generate import about_normal
 
 Place = tuple[float, float]
 Spread = tuple[Place, Place]  # the rows of L: a cloud is mean + L·(standard normal)

@@ -1,4 +1,4 @@
-"""From the columns of a table to the numbers that a model needs: what it wants decides, what the rows show is remembered."""
+"""From the columns of a table to the numbers that a model needs: its specification decides, and what the rows of the fit show."""
 
 from assay.tables.encoding.encoding import Encoding, EncodingSpec, from_data, to_data
 

@@ -1,64 +1,35 @@
-"""Dates as numbers: days since 1970, month, day of the week and, where there is a time of day, the hour."""
+"""The columns of a table's blocks by what they are (numbers with the parts of dates, categories, words), and their statistics.
+
+A block holds, in the order of the schema: numbers, true/false as 0 and 1, dates as seconds, categories as codes; NaN where a value is
+missing, −1 for a category that the schema does not list. Words follow as counts in further columns.
+
+What an encoding has to know of the rows it is made for is one fold of counts, means and scatters:
+
+    mean_j, M2_j = Σ(x_j − mean_j)²   over the rows that have a number in column j
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.engines.csr import SparseMatrix, pointers_of
+from assay.engines import Block, Engine, Rows, fold
+from assay.engines.csr import SparseMatrix
+from assay.engines.fold import merge_in_order
 from assay.errors import DataError
 from assay.numerics import Array, Floats
 from assay.tables.encoding.words import BUCKETS
 from assay.tables.schema.schema import Column, Schema
 
-PARTS = ("days", "month", "weekday")
+DATE_PARTS = ("days", "month", "weekday")
 DAY = 86_400.0
-
-
-def part_names(with_time: bool) -> tuple[str, ...]:
-    """The parts that a date column becomes."""
-    return (*PARTS, "hour") if with_time else PARTS
-
-
-def parts(seconds: Array, with_time: bool) -> Floats:
-    """(m, parts): of seconds since 1970; NaN stays NaN. Weekdays count from Monday 0, months from January 1.
-
-    >>> parts(np.array([0.0, 31 * DAY + 3600]), with_time=True).tolist()
-    [[0.0, 1.0, 3.0, 0.0], [31.041666666666668, 2.0, 6.0, 1.0]]
-    """
-    seconds = np.asarray(seconds, dtype=np.float64)
-    days = seconds / DAY
-    whole = np.floor(days)
-    known = np.isfinite(whole)
-    dated = np.where(known, whole, 0).astype("datetime64[D]")
-    month = dated.astype("datetime64[M]").astype(np.int64) % 12 + 1.0
-    columns = [days, month, (np.where(known, whole, 0) + 3) % 7]  # 1970 began on a Thursday
-    if with_time:
-        columns.append(np.floor((seconds - whole * DAY) / 3600))
-    out = np.stack(columns, axis=1)
-    out[~known] = np.nan
-    return out
-
-
-# The columns of a block sorted by what they are: numbers (with the parts of dates), categories and words.
-#
-# A block of a table holds, in the order of the schema: numbers, true/false as 0 and 1, dates as seconds, categories as codes; NaN where
-# a value is missing, −1 for a category that the schema does not list. Words follow as counts in further columns.
-
 MISSING, OTHER = -2, -1
 MOST_TEXTS = 1000  # columns of text: each is counted in 32 768 columns
-
-
-class ExpandedColumns(NamedTuple):
-    """numbers (m, a) with NaN where missing; codes (m, c) with MISSING and OTHER; counts of words or None."""
-
-    numbers: Floats
-    codes: Array
-    words: SparseMatrix | None
+TILE = 1 << 12  # rows
+ROUNDING = 1e-12  # deviations up to this share of the mean are those of one number added up
 
 
 @dataclass(frozen=True)
@@ -96,7 +67,7 @@ class ColumnGroups:
     def number_names(self) -> list[tuple[str, str]]:
         """(name, source column) of the expanded numbers."""
         named = [(c.name, c.name) for c in self._of("number", "boolean")]
-        return named + [(f"{c.name}.{p}", c.name) for c in self._of("date") for p in part_names(c.with_time)]
+        return named + [(f"{c.name}.{p}", c.name) for c in self._of("date") for p in date_part_names(c.with_time)]
 
     def is_truth(self) -> Array:
         """Which of the expanded numbers are true/false columns: 0 and 1 need no scaling."""
@@ -132,55 +103,139 @@ class ColumnGroups:
 
     def _numbers(self, X: Floats) -> Floats:
         numbers = X if len(self._plain) == X.shape[1] else X[:, self._plain]
-        dates = [parts(X[:, j], c.with_time).astype(X.dtype) for j, c in self._dated]
+        dates = [date_parts(X[:, j], c.with_time).astype(X.dtype) for j, c in self._dated]
         return np.concatenate([numbers, *dates], axis=1) if dates else numbers
 
 
-# Wide columns as sparse rows: one column a category, weighed words, and the joining of such pieces.
-#
-# tf·idf = count · (1 + log((1 + n)/(1 + documents with the word))),  then each row's words to length 1
+class ExpandedColumns(NamedTuple):
+    """numbers (m, a) with NaN where missing; codes (m, c) with MISSING and OTHER; counts of words or None."""
 
-NARROW = 256  # columns of words for models that take dense rows only
+    numbers: Floats
+    codes: Array
+    words: SparseMatrix | None
 
 
-def one_hot_sparse(place: Array, width: int) -> SparseMatrix:
-    """A one in the column place[i] of row i; −1: none."""
-    kept = place >= 0
-    return SparseMatrix(
-        np.ones(int(kept.sum())), place[kept].astype(np.int32), pointers_of(kept.astype(np.int64)), width
+def date_part_names(with_time: bool) -> tuple[str, ...]:
+    """The parts that a date column becomes."""
+    return (*DATE_PARTS, "hour") if with_time else DATE_PARTS
+
+
+def date_parts(seconds: Array, with_time: bool) -> Floats:
+    """(m, parts) of dates in seconds since 1970; NaN stays NaN. Weekdays count from Monday 0, months from January 1.
+
+    >>> date_parts(np.array([0.0, 31 * DAY + 3600]), with_time=True).tolist()
+    [[0.0, 1.0, 3.0, 0.0], [31.041666666666668, 2.0, 6.0, 1.0]]
+    """
+    seconds = np.asarray(seconds, dtype=np.float64)
+    days = seconds / DAY
+    whole = np.floor(days)
+    known = np.isfinite(whole)
+    dated = np.where(known, whole, 0).astype("datetime64[D]")
+    month = dated.astype("datetime64[M]").astype(np.int64) % 12 + 1.0
+    columns = [days, month, (np.where(known, whole, 0) + 3) % 7]  # 1970 began on a Thursday
+    if with_time:
+        columns.append(np.floor((seconds - whole * DAY) / 3600))
+    out = np.stack(columns, axis=1)
+    out[~known] = np.nan
+    return out
+
+
+class EncodingStatistics(NamedTuple):
+    """n rows; of a numbers: how many, mean, M2; of the categories: how often each occurs."""
+
+    n: int
+    present: Array  # (a,): rows that have a number
+    mean: Floats  # (a,)
+    m2: Floats  # (a,)
+    levels: tuple[Array, ...]  # per category column: (levels + 2,) with OTHER and MISSING last
+    documents: Array  # (buckets,): rows with such a word
+
+    @property
+    def deviation(self) -> Floats:
+        """√(M2/rows present); 1 where nothing varies, so that division changes nothing."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            s = np.sqrt(self.m2 / self.present)
+        constant = s <= ROUNDING * np.abs(self.mean)  # 0.1 many times over has a mean that is off by rounding
+        return np.where(np.isfinite(s) & ~constant & (s > 0), s, 1.0)
+
+
+def statistics_of(engine: Engine, groups: ColumnGroups, rows: Rows) -> EncodingStatistics:
+    """The statistics of the rows of a table; the same bits on every engine."""
+    found = fold(engine, rows.blocks(), _Absorb(groups), _merge)
+    if found is None:
+        raise DataError("There are no rows to learn the encoding from.")
+    bad = np.flatnonzero(~np.isfinite(found.m2))
+    if len(bad):  # each block could be squared, but not all of them together
+        raise too_large(groups, int(bad[0]))
+    return found
+
+
+@dataclass(frozen=True)
+class _Absorb:
+    groups: ColumnGroups
+
+    def __call__(self, block: Block) -> EncodingStatistics:
+        if isinstance(block.X, SparseMatrix):
+            return self._of(block.X, block.start)
+        starts = range(0, max(1, len(block.X)), TILE)  # what is made of a tile stays in the cache
+        found = merge_in_order((self._of(block.X[a : a + TILE], block.start + a) for a in starts), _merge)
+        assert found is not None
+        return found
+
+    def _of(self, X: Any, start: int) -> EncodingStatistics:
+        found = self.groups.expand(X)
+        N = np.asarray(found.numbers, dtype=np.float64)
+        known = ~np.isnan(N)
+        whole = bool(known.all())
+        count = known.sum(axis=0)
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            filled = N if whole else np.where(known, N, 0.0)
+            mean = np.where(count > 0, filled.sum(axis=0) / np.maximum(count, 1), 0.0)
+            off = N - mean if whole else np.where(known, N - mean, 0.0)
+            m2 = np.einsum("ij,ij->j", off, off)
+        if not np.isfinite(m2).all():
+            self._refuse(N, start)
+        levels = tuple(
+            np.bincount(
+                np.where(codes >= 0, codes, len(column.levels or ()) + (codes == MISSING)),
+                minlength=len(column.levels or ()) + 2,
+            )
+            for codes, column in zip(found.codes.T, self.groups.categories)
+        )
+        words = found.words
+        documents = np.zeros(0, np.int64) if words is None else np.bincount(words.indices, minlength=words.n_columns)
+        return EncodingStatistics(len(N), count, mean, m2, levels, documents)
+
+    def _refuse(self, N: Floats, start: int) -> None:
+        names = self.groups.number_names()
+        bad = np.argwhere(np.isinf(N))
+        if len(bad):
+            i, j = bad[0]
+            raise DataError(
+                f"Column {names[j][0]!r} is infinite in row {start + i} (counted from 0, without the header). Leave such rows out, or "
+                "write the value as missing."
+            )
+        j = int(np.argmax(np.abs(np.nan_to_num(N)).max(axis=0)))
+        raise too_large(self.groups, j)
+
+
+def _merge(a: EncodingStatistics, b: EncodingStatistics) -> EncodingStatistics:
+    present = a.present + b.present
+    share = b.present / np.maximum(present, 1)
+    with np.errstate(over="ignore"):
+        shift = b.mean - a.mean
+        m2 = a.m2 + b.m2 + shift * shift * a.present * share
+    return EncodingStatistics(
+        a.n + b.n,
+        present,
+        np.where(a.present > 0, a.mean + shift * share, b.mean),
+        m2,
+        tuple(x + y for x, y in zip(a.levels, b.levels)),
+        a.documents + b.documents,
     )
 
 
-def tf_idf(words: SparseMatrix, documents: Array, n: int, texts: int) -> SparseMatrix:
-    """The counts weighed by how rare a word is; the words of each of the text columns have length 1 in a row."""
-    idf = 1.0 + np.log((1.0 + n) / (1.0 + documents))
-    data = words.data * idf[words.indices]
-    group = words.row_numbers() * texts + words.indices // BUCKETS
-    length = np.sqrt(np.bincount(group, weights=data * data, minlength=len(words) * texts))
-    return words.with_data(data / length[group])
-
-
-def hashed_narrow(words: SparseMatrix, texts: int) -> Floats:
-    """The weighed words folded into NARROW columns a text column, each row again of length 1."""
-    out = np.zeros((len(words), texts, NARROW))
-    np.add.at(out, (words.row_numbers(), words.indices // BUCKETS, words.indices % NARROW), words.data)
-    length = np.sqrt(np.einsum("itk,itk->it", out, out))
-    out /= np.where(length > 0, length, 1.0)[:, :, None]
-    return out.reshape(len(words), NARROW * texts)
-
-
-def beside(dense: Floats, pieces: Sequence[SparseMatrix]) -> SparseMatrix:
-    """One matrix of dense columns and sparse pieces side by side."""
-    rows, columns = np.nonzero(dense)
-    row, column, data = [rows], [columns], [dense[rows, columns].astype(np.float64)]
-    width = dense.shape[1]
-    for piece in pieces:
-        row.append(piece.row_numbers())
-        column.append(piece.indices.astype(np.int64) + width)
-        data.append(piece.data)
-        width += piece.n_columns
-    at = np.concatenate(row)
-    order = np.argsort(at, kind="stable")  # pieces lie in the order of their columns: a stable sort keeps that
-    lengths = np.bincount(at, minlength=len(dense))
-    values, places = np.concatenate(data)[order], np.concatenate(column)[order].astype(np.int32)
-    return SparseMatrix(values, places, pointers_of(lengths), width)
+def too_large(groups: ColumnGroups, j: int) -> DataError:
+    """The error about numbers of which no deviation can be taken."""
+    name = groups.number_names()[j][0]
+    return DataError(f"Column {name!r} holds numbers too large to square: bring it to other units.")

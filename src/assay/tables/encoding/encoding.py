@@ -3,10 +3,12 @@
 number     (x − mean)/deviation where the model depends on units, else x;  missing: the mean, and "x is missing" = 1
 true/false 0 and 1
 date       days since 1970, month, weekday, hour, as numbers
-category   a column a category (the 64 most frequent; the rest share "other"), or as the model wants them; a missing
+category   a column a category (the 64 most frequent; the rest share "other"), or as the model takes them; a missing
            value is a category of its own where the fit had some; an unseen one counts as "other", or as none
 text       words hashed into 32 768 columns (called by those words), tf·idf, each row of length 1; words in one row alone are left out
 id, constant, ignored: left out
+
+As plain data an encoding goes into a model file; nothing of such a file is believed before it is checked.
 """
 
 from __future__ import annotations
@@ -26,16 +28,20 @@ from assay.estimator.search_space import Categories, SearchSpace
 from assay.numerics import Array, Floats
 from assay.tables.encoding.columns import (
     MISSING,
-    NARROW,
     ColumnGroups,
+    EncodingStatistics,
     ExpandedColumns,
-    beside,
+    statistics_of,
+)
+from assay.tables.encoding.words import (
+    BUCKETS,
+    NARROW,
+    bucket_names,
     hashed_narrow,
+    hstack,
     one_hot_sparse,
     tf_idf,
 )
-from assay.tables.encoding.statistics import EncodingStatistics, statistics_of
-from assay.tables.encoding.words import BUCKETS, bucket_names
 from assay.tables.schema.schema import Schema
 
 MOST_CATEGORIES = 64
@@ -43,6 +49,8 @@ WIDE = 512  # dense columns above which a model that takes sparse rows gets them
 TILE = 1 << 14
 PIECE = 1 << 14  # rows that a thread encodes at a time
 FEWEST_ROWS = 2  # of the fit in which a word must occur to count
+VERSION = "assay.encoding/1"
+MOST_ROWS = 1 << 53
 
 
 class EncodingSpec(NamedTuple):
@@ -76,7 +84,21 @@ class OneHotLevels(NamedTuple):
     kept: Array  # level numbers with a column each
     other: bool
     missing: bool
-    dropped: int = -1  # the level that is told by zeros in all these columns
+    dropped: int = -1  # the level that zeros stand for in all these columns
+
+    @property
+    def width(self) -> int:
+        return len(self.kept) + self.other + self.missing
+
+    def places(self, levels: int) -> Array:
+        """place[code]: the column among those of a category, −1 for none; OTHER (−1) and MISSING (−2) count from the end."""
+        after = len(self.kept)
+        place = np.full(levels + 2, after if self.other else -1, dtype=np.int64)
+        place[self.kept] = np.arange(after)
+        if self.dropped >= 0:
+            place[self.dropped] = -1
+        place[MISSING] = after + self.other if self.missing else -1
+        return place
 
 
 @dataclass(frozen=True)
@@ -91,8 +113,6 @@ class Encoding:
     def learn(cls, engine: Engine, schema: Schema, encoding_spec: EncodingSpec, rows: Rows) -> Encoding:
         """Learn from rows of the table (as `TableRows` gives them), in one fold."""
         return cls(schema, encoding_spec, statistics_of(engine, ColumnGroups.of(schema), rows))
-
-    # --- what comes out -----------------------------------------------------------------------------------------------
 
     @cached_property
     def groups(self) -> ColumnGroups:
@@ -110,10 +130,10 @@ class Encoding:
         return np.flatnonzero(lacking & first) if len(names) else np.empty(0, dtype=np.int64)
 
     @cached_property
-    def _shown(self) -> tuple[OneHotLevels, ...]:
-        return tuple(self._show(counts) for counts in self.statistics.levels)
+    def _one_hot(self) -> tuple[OneHotLevels, ...]:
+        return tuple(self._one_hot_levels(counts) for counts in self.statistics.levels)
 
-    def _show(self, counts: Array) -> OneHotLevels:
+    def _one_hot_levels(self, counts: Array) -> OneHotLevels:
         levels, other, missing = counts[:-2], counts[-2] > 0, counts[-1] > 0
         order = np.lexsort((np.arange(len(levels)), -levels))
         present = order[levels[order] > 0]
@@ -134,19 +154,19 @@ class Encoding:
         named = self.groups.number_names()
         out = [Output(name, source, "number") for name, source in named]
         out += [Output(f"{named[j][1]} is missing", named[j][1], "indicator") for j in self._indicators]
-        for column, shown in zip(self.groups.categories, self._shown):
+        for column, one_hot in zip(self.groups.categories, self._one_hot):
             if self.encoding_spec.categories in ("native", "codes"):
                 out.append(Output(column.name, column.name, "category"))
                 continue
             levels = column.levels or ()
-            names = [f"{column.name}={levels[k]}" for k in shown.kept]
-            names += [f"{column.name} (other)"] * shown.other + [f"{column.name} is missing"] * shown.missing
+            names = [f"{column.name}={levels[k]}" for k in one_hot.kept]
+            names += [f"{column.name} (other)"] * one_hot.other + [f"{column.name} is missing"] * one_hot.missing
             out += [Output(name, column.name, "category") for name in names]
         for t, column in enumerate(self.groups.texts):
             mine = self._known_words[self._known_words // BUCKETS == t] % BUCKETS
             names = bucket_names(column.name, column.words or (), mine, NARROW if self._narrow else None)
             out += [Output(name, column.name, "words") for name in names]
-        return _told_apart(out)
+        return _with_unique_names(out)
 
     @cached_property
     def _narrow(self) -> bool:
@@ -177,8 +197,6 @@ class Encoding:
             return False
         return bool(self.groups.texts) or (len(self.outputs) > WIDE and bool(self.groups.categories))
 
-    # --- encoding rows ------------------------------------------------------------------------------------------------
-
     def __call__(self, X: Any) -> Any:
         """The encoded numbers of a block: an array, or a `SparseMatrix` where `sparse`."""
         if self.sparse:
@@ -197,7 +215,7 @@ class Encoding:
             )
         if found.words is not None:
             out[:, len(self.outputs) - NARROW * len(self.groups.texts) :] = hashed_narrow(
-                self._weighed(found.words), len(self.groups.texts)
+                self._tf_idf(found.words), len(self.groups.texts)
             )
 
     def rows(self, rows: Rows) -> ArrayRows | SparseRows:
@@ -219,25 +237,24 @@ class Encoding:
 
     def _dense(self, found: ExpandedColumns, out: Floats) -> None:
         a = found.numbers.shape[1]
-        out[:, :a] = self._filled(found.numbers)
+        out[:, :a] = self._imputed(found.numbers)
         for k, j in enumerate(self._indicators):
             out[:, a + k] = np.isnan(found.numbers[:, j])
         at = a + len(self._indicators)
-        for codes, shown, column in zip(found.codes.T, self._shown, self.groups.categories):
+        for codes, one_hot, column in zip(found.codes.T, self._one_hot, self.groups.categories):
             if self.encoding_spec.categories in ("native", "codes"):
                 missing = np.nan if self.native else -1.0
                 out[:, at] = np.where(codes >= 0, codes, missing)
                 at += 1
                 continue
-            place = self._places(shown, len(column.levels or ()))[codes]
-            width = len(shown.kept) + shown.other + shown.missing
-            out[:, at : at + width] = 0.0
-            shown_rows = np.flatnonzero(place >= 0)
-            out[shown_rows, at + place[shown_rows]] = 1.0
-            at += width
+            place = one_hot.places(len(column.levels or ()))[codes]
+            out[:, at : at + one_hot.width] = 0.0
+            rows = np.flatnonzero(place >= 0)
+            out[rows, at + place[rows]] = 1.0
+            at += one_hot.width
 
-    def _filled(self, N: Floats) -> Floats:
-        """Numbers with missing ones filled, brought to mean 0 and deviation 1 where that is wanted."""
+    def _imputed(self, N: Floats) -> Floats:
+        """Numbers with missing ones filled, brought to mean 0 and deviation 1 where the model needs that."""
         mean, scale = self._centre
         Z = N
         if self.encoding_spec.scaled:
@@ -251,49 +268,33 @@ class Encoding:
         return Z
 
     @cached_property
-    def _moved(self) -> Array:
+    def _centred(self) -> Array:
         return ~self.groups.is_truth()
 
     @cached_property
     def _centre(self) -> tuple[Floats, Floats]:
-        mean = np.where(self._moved, self.statistics.mean, 0.0)
-        return (mean * (not self.sparse), np.where(self._moved, self.statistics.deviation, 1.0))
-
-    @staticmethod
-    def _places(shown: OneHotLevels, levels: int) -> Array:
-        """place[code]: the column among those of a category, −1 for none; OTHER (−1) and MISSING (−2) count from the end."""
-        after = len(shown.kept)
-        rest = after if shown.other else -1
-        place = np.full(levels + 2, rest, dtype=np.int64)
-        place[:levels] = rest
-        place[shown.kept] = np.arange(after)
-        if shown.dropped >= 0:
-            place[shown.dropped] = -1
-        place[-1] = rest
-        place[MISSING] = after + shown.other if shown.missing else -1
-        return place
-
-    # --- sparse -------------------------------------------------------------------------------------------------------
+        mean = np.where(self._centred, self.statistics.mean, 0.0)
+        return (mean * (not self.sparse), np.where(self._centred, self.statistics.deviation, 1.0))
 
     def _sparse(self, found: ExpandedColumns) -> SparseMatrix:
-        N = self._filled(found.numbers)
+        N = self._imputed(found.numbers)
         dense = np.column_stack([N, *(np.isnan(found.numbers[:, j]) for j in self._indicators)])
         pieces = []
-        for codes, shown, column in zip(found.codes.T, self._shown, self.groups.categories):
-            width = len(shown.kept) + shown.other + shown.missing
-            pieces.append(one_hot_sparse(self._places(shown, len(column.levels or ()))[codes], width))
+        for codes, one_hot, column in zip(found.codes.T, self._one_hot, self.groups.categories):
+            place = one_hot.places(len(column.levels or ()))[codes]
+            pieces.append(one_hot_sparse(place, one_hot.width))
         if found.words is not None:
-            pieces.append(self._weighed(found.words).columns(self._known_words))
-        return beside(dense, pieces)
+            pieces.append(self._tf_idf(found.words).columns(self._known_words))
+        return hstack(dense, pieces)
 
-    def _weighed(self, words: SparseMatrix) -> SparseMatrix:
+    def _tf_idf(self, words: SparseMatrix) -> SparseMatrix:
         """The known words weighed; the others are dropped before the rest is brought to length 1."""
         documents = self.statistics.documents
         known = words.keep((documents >= FEWEST_ROWS)[words.indices])
         return tf_idf(known, documents, self.statistics.n, len(self.groups.texts))
 
 
-def _told_apart(outputs: list[Output]) -> tuple[Output, ...]:
+def _with_unique_names(outputs: list[Output]) -> tuple[Output, ...]:
     """The columns with names of their own: a table may have a column that is called "x is missing" beside x."""
     taken: set[str] = set()
     found = []
@@ -305,12 +306,6 @@ def _told_apart(outputs: list[Output]) -> tuple[Output, ...]:
         taken.add(name)
         found.append(output._replace(name=name) if k > 1 else output)
     return tuple(found)
-
-
-# An encoding as plain data and back: what a model file holds of it, and what a file must hold before it is believed.
-
-VERSION = "assay.encoding/1"
-MOST = 1 << 53
 
 
 def to_data(encoding: Encoding) -> dict[str, Any]:
@@ -365,7 +360,7 @@ def _encoding_spec(data: Any) -> EncodingSpec:
 def _statistics(data: Any, groups: ColumnGroups) -> EncodingStatistics:
     _has(data, "n", "present", "mean", "m2", "levels", "words")
     n, a = data["n"], len(groups.number_names())
-    if type(n) is not int or not 1 <= n <= MOST:
+    if type(n) is not int or not 1 <= n <= MOST_ROWS:
         raise ValueError(f"statistics of {n!r} rows")
     count = _whole(data["present"], a, n)
     mean, m2 = (_finite(data[key], a) for key in ("mean", "m2"))

@@ -1,21 +1,29 @@
-"""Decimal digits to the nearest float64: w · 10^q, correctly rounded or known not to be (Eisel and Lemire; Lemire 2021).
+"""The cells of delimited text: numbers read in place, texts found, missing ones marked.
+
+What is no plain number, no missing word, or holds a quote within quotes ends the reading: a slower parser then sees to the whole.
+Decimal digits become the nearest float64, w · 10^q, correctly rounded or known not to be (Eisel and Lemire; Lemire 2021):
 
 w < 2^53 and |q| ≤ 22:  w · 10^q or w / 10^−q is one exact operation, correctly rounded by the processor (Clinger 1990)
-else:                   w times the first 128 bits of 5^q; where these do not decide the rounding, the answer is UNDECIDED
+else:                   w times the first 128 bits of 5^q; where these do not decide the rounding, the answer is NaN
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from assay.compiled.decorator import jit
+from assay.numerics import Array
 
+REFUSED = -1
+MINUS, PLUS, QUOTE, NINE, NOUGHT = 45, 43, 34, 57, 48
 FARTHEST = 100  # exponents beyond are left to others
 FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
 EXACT = np.uint64(1 << 53)
 HALF, LOWER = np.uint64(32), np.uint64(0xFFFFFFFF)
-ONE = np.uint64(1)
+ZERO, ONE, TEN = np.uint64(0), np.uint64(1), np.uint64(10)
 
 
 def _first_bits(q):  # type: ignore[no-untyped-def]
@@ -73,17 +81,6 @@ def nearest(w, q):  # type: ignore[no-untyped-def]
     return np.float64(m) * TWOS[((217706 * q) >> 16) + np.int64(top) - np.int64(shift) + MIDDLE]
 
 
-# The cells of delimited text: numbers read in place, texts found, missing ones marked.
-#
-# `text` (bytes, uint8) ends with two line ends. The column j has the role `roles_j`: k ≥ 0, the numbers of row k of `numbers`;
-# −1, unread; −2 − k, the texts of row k of `starts` and `stops`. What is no plain number, no missing word, or holds a quote within
-# quotes ends the reading: a slower parser then sees to the whole.
-
-ZERO, TEN = np.uint64(0), np.uint64(10)
-MINUS, PLUS, QUOTE, NINE, NOUGHT = 45, 43, 34, 57, 48
-REFUSED = -1
-
-
 @jit(inline="always")
 def _digits(text, i, w):  # type: ignore[no-untyped-def]
     """(the place behind the digits at i, w with them appended)."""
@@ -113,7 +110,7 @@ def read_number(text, i, point):  # type: ignore[no-untyped-def]
         i += ONE
     first = i
     i, w = _digits(text, i, ZERO)
-    seen, counted, q = i > first, np.int64(i - first), np.int64(0)
+    has_digits, counted, q = i > first, np.int64(i - first), np.int64(0)
     if w == ZERO and counted <= 19:  # nothing but noughts; twenty digits can come to 2^64, which is 0 here too
         counted = q
     if text[i] == point:
@@ -124,58 +121,48 @@ def read_number(text, i, point):  # type: ignore[no-untyped-def]
         counted -= np.int64(i - first)
         i, w = _digits(text, i, w)
         q = -np.int64(i - first)
-        seen, counted = seen or q < 0, counted - q
-    if seen and (text[i] == 101 or text[i] == 69):
+        has_digits, counted = has_digits or q < 0, counted - q
+    if has_digits and (text[i] == 101 or text[i] == 69):
         i += ONE
         down = text[i] == MINUS
         if down or text[i] == PLUS:
             i += ONE
         first = i
         i, x = _digits(text, i, ZERO)
-        seen = first < i < first + np.uint64(6)
+        has_digits = first < i < first + np.uint64(6)
         q += -np.int64(x) if down else np.int64(x)
-    if not seen or counted > 19:
+    if not has_digits or counted > 19:
         return np.nan, i
     found = _value(w, q)
     return -found if negative else found, i
 
 
-@jit
-def is_word(text, a, b, words, lengths, count):  # type: ignore[no-untyped-def]
-    """Whether text[a:b] is one of the first `count` words."""
-    for m in range(count):
-        if lengths[m] == np.int64(b - a):
-            same = True
-            for t in range(lengths[m]):
-                same = same and text[a + np.uint64(t)] == words[m, t]
-            if same:
-                return True
-    return False
+class MissingWords(NamedTuple):
+    """Spellings of missing values: the first `n_text` hold everywhere, the others among numbers alone."""
+
+    letters: Array  # (words, longest): uint8
+    lengths: Array  # (words,)
+    n_text: int
 
 
-@jit(inline="always")
-def _cell(text, i, size, end):  # type: ignore[no-untyped-def]
-    """(where a cell's characters begin and end, where the cell ends); the last is `size` + 1 for a quote within quotes."""
-    a = i
-    if text[i] != QUOTE:
-        while text[i] != end and text[i] != 10 and text[i] != 13:
-            i += ONE
-        return a, i, i
-    i += ONE
-    while text[i] != QUOTE and i < size:
-        i += ONE
-    behind = text[min(i, size) + ONE]
-    return a + ONE, i, i + ONE if i < size and (behind == end or behind == 10 or behind == 13) else size + ONE
+class Cells(NamedTuple):
+    """Room for what is read: numbers, where texts start and stop, and which cells are there (numbers first, then texts)."""
+
+    numbers: Array  # (columns of numbers, rows)
+    starts: Array  # (columns of text, rows)
+    stops: Array
+    valid: Array  # (columns, rows)
 
 
 @jit
-def read_cells(text, size, end, point, roles, numbers, starts, stops, valid, words, lengths, n_text_words):  # type: ignore[no-untyped-def]
-    """The number of rows read, or REFUSED. `end` parts cells, `point` is the decimal point.
+def read_cells(text, size, end, point, roles, cells, missing):  # type: ignore[no-untyped-def]
+    """The number of rows read into `cells`, or REFUSED. `end` parts cells, `point` is the decimal point.
 
-    `valid` (numbers first, then texts) says which cells are there. `words[:n_text_words]` are missing everywhere, the others among
-    numbers alone.
+    `text` (bytes, uint8) ends with two line ends behind its `size` bytes. The column j has the role `roles_j`: k ≥ 0, the numbers of
+    row k; −1, unread; −2 − k, the texts of row k.
     """
     i, size, row, last = ZERO, np.uint64(size), 0, len(roles) - 1
+    numbers, starts, stops, valid = cells
     while i < size:
         if text[i] == 10 or text[i] == 13:
             i += ONE
@@ -194,20 +181,48 @@ def read_cells(text, size, end, point, roles, numbers, starts, stops, valid, wor
                 a, b, behind = _cell(text, i, size, end)
                 if behind > size:
                     return REFUSED
-                if k >= 0 and not is_word(text, a, b, words, lengths, len(words)):
+                if k >= 0 and not _is_missing(text, a, b, missing, len(missing.lengths)):
                     x, after = read_number(text, a, point)
                     if x != x or after != b:
                         return REFUSED
                     valid[k, row] = True
                     numbers[k, row] = x
                 elif k < REFUSED:
-                    valid[len(numbers) - 2 - k, row] = not is_word(text, a, b, words, lengths, n_text_words)
+                    valid[len(numbers) - 2 - k, row] = not _is_missing(text, a, b, missing, missing.n_text)
                     starts[-2 - k, row], stops[-2 - k, row] = np.int64(a), np.int64(b)
             if (text[behind] == end) != (j < last):
                 return REFUSED
             i = behind + ONE
         row += 1
     return row
+
+
+@jit
+def _is_missing(text, a, b, missing, count):  # type: ignore[no-untyped-def]
+    """Whether text[a:b] is one of the first `count` words."""
+    for m in range(count):
+        if missing.lengths[m] == np.int64(b - a):
+            same = True
+            for t in range(missing.lengths[m]):
+                same = same and text[a + np.uint64(t)] == missing.letters[m, t]
+            if same:
+                return True
+    return False
+
+
+@jit(inline="always")
+def _cell(text, i, size, end):  # type: ignore[no-untyped-def]
+    """(where a cell's characters begin and end, where the cell ends); the last is `size` + 1 for a quote within quotes."""
+    a = i
+    if text[i] != QUOTE:
+        while text[i] != end and text[i] != 10 and text[i] != 13:
+            i += ONE
+        return a, i, i
+    i += ONE
+    while text[i] != QUOTE and i < size:
+        i += ONE
+    behind = text[min(i, size) + ONE]
+    return a + ONE, i, i + ONE if i < size and (behind == end or behind == 10 or behind == 13) else size + ONE
 
 
 @jit

@@ -18,13 +18,12 @@ import pyarrow.types as types
 
 from assay.errors import SchemaError, nearest
 from assay.numerics import Array
-from assay.tables.plan import INDEX_OF_PANDAS, as_numbers, as_text
-from assay.tables.schema.kinds import MOST_LEVELS, Family, NotOfKind, parsed
+from assay.tables.arrow_columns import Family, NotOfKind, as_kind, as_text, family_of, without_nan
+from assay.tables.schema.kinds import MOST_LEVELS
 from assay.tables.schema.schema import Column, Schema
-from assay.tables.schema.survey import family_of, rows_at_once
-from assay.tables.schema.text import told
-from assay.tables.sources.source import Reading, Source, cut
-from assay.tables.table_rows import as_seconds, without_nan
+from assay.tables.schema.survey import rows_at_once
+from assay.tables.schema.text import values_text
+from assay.tables.sources.source import INDEX_OF_PANDAS, Reading, Source, cut
 
 FIRST_ROWS = 1024
 HELD: dict[Family, str] = {
@@ -51,24 +50,24 @@ READABLE: dict[str, tuple[Family, ...]] = {  # text is read value by value
     "text": ("text", "dictionary", "nothing"),
 }
 NAMED = 3
-MOST_STRANGERS = 10_000
+MOST_UNSEEN = 10_000
 
 
 def check_same(schema: Schema, source: Source) -> list[str]:
     """Notes on how a table differs from the one the model was fitted on; SchemaError where it cannot be used. Takes a pass."""
     readings = check_columns(schema, source)
-    notes = _strangers(schema, source)
+    notes = _unknown_columns(schema, source)
     if not readings:
         return notes
-    watches = [ColumnWatch(column, source) for column in schema.used]
+    columns = [ColumnDrift(column, source) for column in schema.used]
     step = rows_at_once(len(readings))
     rows = 0
     for start, batches in cut(source.batches(readings, step), step):
         table = pa.Table.from_batches(batches)
-        for watch, values in zip(watches, table.columns):
-            watch.add(values, start)
+        for column, values in zip(columns, table.columns):
+            column.add(values, start)
         rows = start + table.num_rows
-    return [*notes, *(note for watch in watches for note in watch.notes(rows))]
+    return [*notes, *(note for column in columns for note in column.notes(rows))]
 
 
 def check_columns(schema: Schema, source: Source) -> dict[str, Reading]:
@@ -127,11 +126,11 @@ def _percent(share: float) -> str:
 
 def _briefly(column: Column) -> str:
     """What the fit saw in the column."""
-    text = told(column)
+    text = values_text(column)
     return text if len(text) <= 60 else text[:59] + "…"
 
 
-def _strangers(schema: Schema, source: Source) -> list[str]:
+def _unknown_columns(schema: Schema, source: Source) -> list[str]:
     """A note on columns that the model does not know."""
     known = {column.name for column in schema.columns} | set(schema.roles.values())
     known |= {schema.target.name} if schema.target is not None else set()
@@ -143,8 +142,8 @@ def _strangers(schema: Schema, source: Source) -> list[str]:
     return [f"not used, for the model does not know them: {named}"]
 
 
-class ColumnWatch:
-    """Counts what is odd in one column."""
+class ColumnDrift:
+    """How one column differs from that of the fit."""
 
     def __init__(self, column: Column, source: Source) -> None:
         self.column, self._source = column, source
@@ -165,20 +164,10 @@ class ColumnWatch:
             self._outside += int(((x < self.column.low) | (x > self.column.high)).sum())
 
     def _numbers(self, values: Any, start: int) -> Array:
-        """Numbers, dates in seconds or 0 and 1; an error with the first value that is something else."""
         try:
-            if family_of(values.type) in ("text", "dictionary"):
-                values = parsed(values, self.column.kind, start)
-            if self.column.kind == "date":
-                return as_seconds(values, self.column.name)
-            x = as_numbers(values)
-            if self.column.kind == "boolean":
-                odd = np.flatnonzero((x != 0) & (x != 1) & (x == x))
-                if len(odd):
-                    raise NotOfKind(f"{x[odd[0]]:g}", start + int(odd[0]))
-            return x
+            return as_kind(values, self.column.kind, self.column.name, start)
         except NotOfKind as error:
-            raise _changed(self.column, self._source, f", such as {error.told}") from None
+            raise _changed(self.column, self._source, f", such as {error.described}") from None
 
     def _add_texts(self, values: Any) -> None:
         texts = as_text(without_nan(values))
@@ -189,7 +178,7 @@ class ColumnWatch:
         texts = texts.drop_null()
         unseen = texts.filter(compute.invert(compute.is_in(texts, value_set=self._levels)))
         for pair in unseen.value_counts().to_pylist() if len(unseen) else []:
-            if len(self._unseen) < MOST_STRANGERS or pair["values"] in self._unseen:
+            if len(self._unseen) < MOST_UNSEEN or pair["values"] in self._unseen:
                 self._unseen[pair["values"]] += pair["counts"]
 
     def notes(self, rows: int) -> list[str]:

@@ -1,88 +1,33 @@
-"""Text that has to be numbers, truth values or dates: read as such, or the first value that is none."""
+"""The rules by which a column gets its kind. They look at its Arrow type, its values and its name, in this order:
+
+- no value at all, or one single value: **constant**;
+- truth values: **boolean**; dates and timestamps: **date**; a dictionary (categories of a frame): **category**;
+- numbers: **number**, but **id** where they count the rows (0, 1, 2, … or 1, 2, 3, … in order, from 20 rows on), and
+  where they are whole, all different and the column is called like an id (id, uuid, …_id, …Id);
+- text of several words (3 on average) or of 50 characters, mostly different: **text**;
+- text with at most 1000 different values, and either at most 20 of them or 5 rows to each on average: **category**;
+- text that is nearly all numbers (90 %) but not quite is never an id: a typing error may have made it text;
+- text without spaces that differs in nearly every row (95 %): **id**; all other text: **text**;
+- lists, records, bytes, times of day and spans of time: **ignored**.
+
+A CSV file's dates, truth values and numbers have types when its reader recognised them, and are text otherwise: text is
+never parsed here unless an override asks for it. Constants, ids and ignored columns are not learnt from. Numbers that look
+like ids stay numbers where they are all there is to learn from, or where the user names them as features.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
-import pyarrow as pa
-import pyarrow.compute as compute
-
-from assay.tables.plan import as_text
-
-WANTED: dict[Kind, str] = {"number": "a number", "boolean": "true or false", "date": "a date such as 2024-03-31"}
-
-
-TRUTHS = {"true": 1.0, "yes": 1.0, "t": 1.0, "y": 1.0, "1": 1.0, "false": 0.0, "no": 0.0, "f": 0.0, "n": 0.0, "0": 0.0}
-
-
-class NotOfKind(Exception):
-    """A value cannot be read as the kind that is wanted."""
-
-    def __init__(self, value: str, row: int) -> None:
-        super().__init__(value, row)
-        self.value, self.row = value[:60], row
-
-    @property
-    def told(self) -> str:
-        return f"{self.value!r} in row {self.row} (counted from 0, without the header)"
-
-
-def parsed(column: Any, kind: Kind, start: int) -> Any:
-    """A column of text as numbers, truth values or timestamps; `start` is the number of its first row."""
-    text = as_text(column)
-    if kind == "boolean":
-        return _truths(text, start)
-    wanted = pa.float64() if kind == "number" else pa.timestamp("us")
-    try:
-        return text.cast(wanted)
-    except pa.ArrowInvalid:
-        bad = next(row for row, value in enumerate(text) if not _can(value, wanted))
-        raise NotOfKind(text[bad].as_py(), start + bad) from None
-
-
-def _can(value: Any, wanted: Any) -> bool:
-    try:
-        value.cast(wanted)
-    except pa.ArrowInvalid:
-        return False
-    return True
-
-
-def _truths(text: Any, start: int) -> Any:
-    words = compute.utf8_lower(compute.utf8_trim_whitespace(text))
-    places = compute.index_in(words, value_set=pa.array(list(TRUTHS), pa.large_string()))
-    strange = compute.index(compute.and_(compute.is_null(places), compute.is_valid(text)), True).as_py()
-    if strange >= 0:
-        raise NotOfKind(text[strange].as_py(), start + strange)
-    return compute.take(pa.array([bool(truth) for truth in TRUTHS.values()]), places)
-
-
-# The rules by which a column gets its kind. They look at its Arrow type, its values and its name, in this order:
-#
-# - no value at all, or one single value: **constant**;
-# - truth values: **boolean**; dates and timestamps: **date**; a dictionary (categories of a frame): **category**;
-# - numbers: **number**, but **id** where they count the rows (0, 1, 2, … or 1, 2, 3, … in order, from 20 rows on), and
-#   where they are whole, all different and the column is called like an id (id, uuid, …_id, …Id);
-# - text of several words (3 on average) or of 50 characters, mostly different: **text**;
-# - text with at most 1000 different values, and either at most 20 of them or 5 rows to each on average: **category**;
-# - text that is nearly all numbers (90 %) but not quite is never an id: a typing error may have made it text;
-# - text without spaces that differs in nearly every row (95 %): **id**; all other text: **text**;
-# - lists, records, bytes, times of day and spans of time: **ignored**.
-#
-# A CSV file's dates, truth values and numbers have types when its reader recognised them, and are text otherwise: text is
-# never parsed here unless an override asks for it. Constants, ids and ignored columns are not learnt from. Numbers that look
-# like ids stay numbers where they are all there is to learn from, or where the user names them as features.
+from assay.tables.arrow_columns import Family
 
 Kind = Literal["number", "category", "boolean", "date", "text", "id", "constant", "ignored"]
 Task = Literal["classification", "regression"]
-Family = Literal["number", "boolean", "date", "dictionary", "text", "nothing", "other"]
-
 KINDS: tuple[Kind, ...] = get_args(Kind)
 USED: tuple[Kind, ...] = ("number", "category", "boolean", "date", "text")
 CHOOSABLE: tuple[Kind, ...] = (*USED, "id", "ignored")  # a constant is found, not chosen
-
 MOST_CLASSES = 20
 ROWS_A_CLASS = 5
 MOST_LEVELS = 1000
@@ -95,11 +40,9 @@ LONG_TEXT = 50
 FEWEST_COUNTED = 20
 MOST_WORDS = 2000  # of all texts of a table together that hashed columns are called by
 LONGEST_WORD = 40
-
 BUT_FOR = "numbers but for"  # so begins the reason of text that a typing error may have made
 CALLED_ID = re.compile(r"(?i:^(id|uuid|guid|rowid|index|key)$|[_\W](id|uuid|guid)$)|[a-z](Id|ID)$")
-
-FATE: dict[Kind, str] = {
+TREATMENT: dict[Kind, str] = {
     "number": "used as it is, scaled where the model needs it",
     "category": "a column for each frequent category, or as the model takes it",
     "boolean": "used as 0 and 1",
@@ -130,8 +73,8 @@ class Facts:
     words: float = 0.0  # on average
     length: float = 0.0
     numbers: int = 0  # texts that are numbers, counted where nearly all of them are
-    strange: int = 0  # texts among them that are none, and the first of these
-    stranger: str = ""
+    others: int = 0  # texts among them that are none, and the first of these
+    first_other: str = ""
     with_time: bool = False
     counts: dict[str, int] | None = None  # None: not counted, or too many to count
 
@@ -194,9 +137,9 @@ def _of_text(facts: Facts) -> tuple[Kind, str]:
     if wordy and 2 * facts.distinct > facts.present:
         return "text", f"texts of {facts.words:.0f} words on average"
     few = facts.distinct <= min(MOST_LEVELS, max(FEW_TEXTS, facts.present / ROWS_A_LEVEL))
-    if facts.strange and facts.numbers >= NEARLY_NUMBERS * facts.present:
-        values = "1 value" if facts.strange == 1 else f"{facts.strange} values"
-        return "category" if few else "text", f"{BUT_FOR} {values} such as {facts.stranger[:20]!r}"
+    if facts.others and facts.numbers >= NEARLY_NUMBERS * facts.present:
+        values = "1 value" if facts.others == 1 else f"{facts.others} values"
+        return "category" if few else "text", f"{BUT_FOR} {values} such as {facts.first_other[:20]!r}"
     if few:
         return "category", f"{facts.distinct} different texts"
     if _nearly_all_differ(facts) and facts.words < 2:

@@ -1,6 +1,7 @@
 """The schema of a table: what each column is, found in one pass, shown, overridden, stored with a model, held to later.
 
-The rules stand in `kinds.py`, the pass over the rows in `survey.py`, the enforcement at predict time in `same.py`.
+The rules stand in `kinds.py`, the pass over the rows in `survey.py`, the enforcement at predict time in `compatible.py`. As plain JSON
+a schema goes into files; what comes back is checked in full: it may come out of a damaged or forged file.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ from assay.tables.schema.kinds import KINDS, MOST_LEVELS, MOST_WORDS, USED, Kind
 
 if TYPE_CHECKING:
     from assay.tables.sources.source import Source
+
+
+VERSION = "assay.schema/1"
+ROLES = ("weight", "group", "time")
 
 
 @dataclass(frozen=True)
@@ -34,9 +39,7 @@ class Column:
     why: str
     whole: bool = False  # numbers that are all whole
     with_time: bool = False  # dates that have a time of day
-    counts: Mapping[str, int] | None = (
-        None  # rows a category or truth value; of a number only where it is a class target
-    )
+    counts: Mapping[str, int] | None = None  # rows a category or truth value; of a number only if it is a class target
     words: tuple[str, ...] | None = None  # of texts: the most frequent words, by which their hashed columns are called
 
 
@@ -63,13 +66,11 @@ class Schema:
 
     def to_data(self) -> dict[str, Any]:
         """The schema as plain JSON, with its version."""
-
         return to_data(self)
 
     @classmethod
     def from_data(cls, data: Any) -> Schema:
         """The schema of `to_data`; everything is checked, for a file may hold anything."""
-
         return from_data(data)
 
     def __str__(self) -> str:
@@ -131,12 +132,6 @@ def task_of(schema: Schema, task: str | None = None) -> tuple[Task, str]:
     return ("classification" if classes else "regression"), why
 
 
-# A schema as plain JSON and back. What comes back is checked in full: it may come out of a damaged or forged file.
-
-VERSION = "assay.schema/1"
-ROLES = ("weight", "group", "time")
-
-
 def to_data(schema: Schema) -> dict[str, Any]:
     """The schema as plain JSON."""
     return {
@@ -158,7 +153,6 @@ def _column_data(column: Column) -> dict[str, Any]:
 
 def from_data(data: Any) -> Schema:
     """The schema that `to_data` wrote."""
-
     _is(isinstance(data, Mapping), "it is no object")
     _is(data.get("schema") == VERSION, f"its version is {data.get('schema')!r}, and this Assay reads {VERSION!r}")
     _has_keys(data, {"schema", "n_rows", "columns", "target", "roles"}, "it")
@@ -176,7 +170,6 @@ def from_data(data: Any) -> Schema:
 
 
 def _column(data: Any, n_rows: int) -> Column:
-
     _is(isinstance(data, Mapping), "a column is no object")
     _has_keys({**data, "words": data.get("words")}, {field.name for field in fields(Column)}, "a column")
     name = data["name"]
@@ -185,31 +178,19 @@ def _column(data: Any, n_rows: int) -> Column:
     for key in ("about", "whole", "with_time"):
         _is(isinstance(data[key], bool), f"{key} of the column {name!r} is neither true nor false")
     _is(data["kind"] in KINDS, f"the column {name!r} is of the unknown kind {data['kind']!r}")
-    missing, distinct = (
-        _whole(data["missing"], f"missing of {name!r}"),
-        _whole(data["distinct"], f"distinct of {name!r}"),
-    )
+    missing, distinct = (_whole(data[key], f"{key} of {name!r}") for key in ("missing", "distinct"))
     _is(missing <= n_rows, f"the column {name!r} misses {missing} of {n_rows} values")
     _is(data["about"] or distinct <= n_rows, f"the column {name!r} has {distinct} different values in {n_rows} rows")
     levels = _levels(data["levels"], data["kind"], name)
-    counts = _counts(data["counts"], levels, n_rows, name)
     low, high = _range(data["low"], data["high"], name)
-    flags = {"whole": data["whole"], "with_time": data["with_time"]}
-    return Column(
-        name,
-        data["kind"],
-        data["type"],
-        missing,
-        distinct,
-        data["about"],
-        levels,
-        low,
-        high,
-        data["why"],
-        **flags,
-        counts=counts,
-        words=_words(data.get("words"), data["kind"], name),
-    )
+    checked = {
+        "levels": levels,
+        "low": low,
+        "high": high,
+        "counts": _counts(data["counts"], levels, n_rows, name),
+        "words": _words(data.get("words"), data["kind"], name),
+    }
+    return Column(**{**data, **checked})
 
 
 def _levels(levels: Any, kind: str, name: str) -> tuple[str, ...] | None:

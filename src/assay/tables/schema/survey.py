@@ -1,7 +1,8 @@
-"""The most frequent words of a table's texts: their hashed columns are called by them, and nothing else depends on them.
+"""The pass over a table that finds its schema: which columns, read as what, counted how, and what they turn out to be.
 
-The first rows are looked at, and of the different words the first ones counted: time and memory stay bounded, and the same rows give
-the same words whatever file they come from.
+The hashed columns of texts are called by the most frequent words, on which nothing else depends. For these the first rows are looked
+at, and of the different words the first ones counted: time and memory stay bounded, and the same rows give the same words whatever
+file they come from.
 """
 
 from __future__ import annotations
@@ -12,11 +13,10 @@ from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.types as types
 
 from assay.errors import ParameterError, SchemaError, nearest
+from assay.tables.arrow_columns import Family, as_text, family_of, without_nan
 from assay.tables.encoding.words import words_in
-from assay.tables.plan import as_text, check_known, feature_names, is_text, refuse_repeats
 from assay.tables.schema.kinds import (
     CHOOSABLE,
     KINDS,
@@ -24,7 +24,6 @@ from assay.tables.schema.kinds import (
     MOST_WORDS,
     USED,
     Facts,
-    Family,
     Kind,
     decide,
     decide_target,
@@ -33,50 +32,14 @@ from assay.tables.schema.kinds import (
 from assay.tables.schema.schema import Column, Schema, infer
 from assay.tables.schema.tallies import BooleanTally, DateTally, EmptyTally, NumberTally, Tally, TextTally
 from assay.tables.sources.recognise import table_source
-from assay.tables.sources.source import Reading, Source, cut
-from assay.tables.table_rows import without_nan
-
-ROWS = 1 << 13  # looked at
-AT_ONCE = 1 << 12
-COUNTED = 1 << 17  # different words, of all columns together
-
-
-def with_words(source: Source, columns: Sequence[Column]) -> list[Column]:
-    """The columns, those of texts with their most frequent words; of equally frequent ones the first in the alphabet."""
-    texts = [column.name for column in columns if column.kind == "text"]
-    if not texts:
-        return list(columns)
-    counts = {name: Counter[str]() for name in texts}
-    for start, batches in cut(source.batches(dict.fromkeys(texts, "text"), AT_ONCE), AT_ONCE):
-        if start >= ROWS:
-            break
-        table = pa.Table.from_batches(batches)
-        for name in texts:
-            _count(counts[name], as_text(without_nan(table[name])), COUNTED // len(texts))
-    most = MOST_WORDS // len(texts)
-    return [
-        replace(column, words=_frequent(counts[column.name], most)) if column.name in counts else column
-        for column in columns
-    ]
-
-
-def _count(counts: Counter[str], text: pa.ChunkedArray, most: int) -> None:
-    found = words_in(text)[1].value_counts()
-    for word, times in zip(found.field("values").to_pylist(), found.field("counts").to_pylist()):
-        if word in counts or len(counts) < most:
-            counts[word] += times
-
-
-def _frequent(counts: Counter[str], most: int) -> tuple[str, ...]:
-    plain = [word for word in counts if is_plain_word(word)]
-    return tuple(sorted(plain, key=lambda word: (-counts[word], word))[:most])
-
-
-# The pass over a table that finds its schema: which columns, read as what, counted how, and what they turn out to be.
+from assay.tables.sources.source import Reading, Source, choose_features, cut
 
 EXACT_IN_ALL = 1 << 24  # hashes kept for all columns together: 128 MB at most
 MOST_EXACT, FEWEST_EXACT = 100_000, 1024
 VALUES_AT_ONCE, MOST_ROWS, FEWEST_ROWS = 1 << 22, 1 << 16, 1 << 10
+WORD_ROWS = 1 << 13  # whose words are counted
+WORD_BATCH = 1 << 12
+DISTINCT_WORDS = 1 << 17  # counted, of all columns together
 OF_TARGETS: tuple[Kind, ...] = ("number", "category", "boolean")
 POSSIBLE: dict[Family, tuple[Kind, ...]] = {
     "number": ("number", "category", "boolean", "text", "id"),
@@ -89,11 +52,33 @@ POSSIBLE: dict[Family, tuple[Kind, ...]] = {
 }
 
 
+def schema(
+    data: Any,
+    target: str | None = None,
+    *,
+    features: Sequence[str] | None = None,
+    kinds: Mapping[str, str] | None = None,
+    **opening: Any,
+) -> Schema:
+    """The schema of a table: a path, a database's address, a frame, an array.
+
+    >>> print(schema({"size": [1.5, 2.0, 2.5], "colour": ["red", "blue", "red"]}))
+    column  kind      missing  distinct  values
+    size    number                    3  1.5 … 2.5
+    colour  category                  2  blue, red
+    3 rows, 2 columns: 1 number, 1 category.
+    """
+    return infer(table_source(data, **opening), target=target, features=features, kinds=kinds)
+
+
 def survey(
     source: Source, target: str | None, roles: Mapping[str, str], features: Iterable[str] | None, kinds: dict[str, str]
 ) -> Schema:
     """The schema of a source; see `assay.tables.schema.schema.infer`."""
-    names = _features(source, target, roles, features)
+    names = choose_features(source, {**({} if target is None else {"target": target}), **roles}, features)
+    weight = roles.get("weight")
+    if weight is not None and family_of(source.types[weight]) not in ("number", "boolean"):
+        raise SchemaError(f"The weight {weight!r} holds {source.types[weight]}, but weights are numbers.")
     looked_at = [*names, *([target] if target is not None else [])]
     chosen = _checked_kinds(source, looked_at, kinds)
     if chosen.get(target or "") not in (None, *OF_TARGETS):
@@ -117,33 +102,6 @@ def survey(
     return Schema(tuple(found), rows, columns[-1] if target is not None else None, dict(roles))
 
 
-def _features(
-    source: Source, target: str | None, roles: Mapping[str, str], features: Iterable[str] | None
-) -> tuple[str, ...]:
-    """The names of the features; columns that have a role are none."""
-    taken: dict[str, str] = {}
-    for role, name in (*([("target", target)] if target is not None else []), *roles.items()):
-        check_known([name], source.types, f"the {role}", source.where)
-        if name in taken:
-            raise SchemaError(f"Column {name!r} cannot be both the {taken[name]} and the {role}: name another column.")
-        taken[name] = role
-    if "weight" in roles and family_of(source.types[roles["weight"]]) not in ("number", "boolean"):
-        raise SchemaError(
-            f"The weight {roles['weight']!r} holds {source.types[roles['weight']]}, but weights are numbers."
-        )
-    if features is None:
-        return feature_names(source.types, taken)
-    names = (features,) if isinstance(features, str) else tuple(features)
-    check_known(names, source.types, "a feature", source.where)
-    refuse_repeats(list(names), "features")
-    for name in names:
-        if name in taken:
-            raise SchemaError(
-                f"Column {name!r} cannot be both the {taken[name]} and a feature: leave it out of features."
-            )
-    return names
-
-
 def _checked_kinds(source: Source, names: list[str], kinds: dict[str, str]) -> dict[str, Kind]:
     """The overrides, each of a column that is looked at and of a kind that its type can become."""
     chosen: dict[str, Kind] = {}
@@ -162,19 +120,6 @@ def _checked_kinds(source: Source, names: list[str], kinds: dict[str, str]) -> d
             )
         chosen[name] = kind
     return chosen
-
-
-def family_of(dtype: Any) -> Family:
-    """What values of an Arrow type are."""
-    if types.is_dictionary(dtype):
-        return "dictionary" if is_text(dtype) else family_of(dtype.value_type)
-    if types.is_boolean(dtype):
-        return "boolean"
-    if types.is_integer(dtype) or types.is_floating(dtype) or types.is_decimal(dtype):
-        return "number"
-    if types.is_date(dtype) or types.is_timestamp(dtype):
-        return "date"
-    return "text" if is_text(dtype) else "nothing" if types.is_null(dtype) else "other"
 
 
 def _reading(source: Source, name: str, kind: Kind | None) -> Reading:
@@ -263,23 +208,32 @@ def _kept_counter(column: Column, why: str) -> Column:
     return replace(column, kind="number", why=f"{column.why}, but {why}")
 
 
-# `assay.schema`: what each column of a table is.
+def with_words(source: Source, columns: Sequence[Column]) -> list[Column]:
+    """The columns, those of texts with their most frequent words; of equally frequent ones the first in the alphabet."""
+    texts = [column.name for column in columns if column.kind == "text"]
+    if not texts:
+        return list(columns)
+    counts = {name: Counter[str]() for name in texts}
+    for start, batches in cut(source.batches(dict.fromkeys(texts, "text"), WORD_BATCH), WORD_BATCH):
+        if start >= WORD_ROWS:
+            break
+        table = pa.Table.from_batches(batches)
+        for name in texts:
+            _count(counts[name], as_text(without_nan(table[name])), DISTINCT_WORDS // len(texts))
+    most = MOST_WORDS // len(texts)
+    return [
+        replace(column, words=_frequent(counts[column.name], most)) if column.name in counts else column
+        for column in columns
+    ]
 
 
-def schema(
-    data: Any,
-    target: str | None = None,
-    *,
-    features: Sequence[str] | None = None,
-    kinds: Mapping[str, str] | None = None,
-    **opening: Any,
-) -> Schema:
-    """The schema of a table: a path, a database's address, a frame, an array.
+def _count(counts: Counter[str], text: pa.ChunkedArray, most: int) -> None:
+    found = words_in(text)[1].value_counts()
+    for word, times in zip(found.field("values").to_pylist(), found.field("counts").to_pylist()):
+        if word in counts or len(counts) < most:
+            counts[word] += times
 
-    >>> print(schema({"size": [1.5, 2.0, 2.5], "colour": ["red", "blue", "red"]}))
-    column  kind      missing  distinct  values
-    size    number                    3  1.5 … 2.5
-    colour  category                  2  blue, red
-    3 rows, 2 columns: 1 number, 1 category.
-    """
-    return infer(table_source(data, **opening), target=target, features=features, kinds=kinds)
+
+def _frequent(counts: Counter[str], most: int) -> tuple[str, ...]:
+    plain = [word for word in counts if is_plain_word(word)]
+    return tuple(sorted(plain, key=lambda word: (-counts[word], word))[:most])

@@ -1,13 +1,4 @@
-"""How many different values a column has: exactly while they are few, then estimated from the smallest hashes.
-
-Values are hashed to 64 bits, as good as uniform. While at most `cap` different hashes were seen, all are kept and the count
-is exact (numbers are hashed one to one; two of 100 000 texts collide with probability 3e-10). Beyond that only the k
-smallest are kept. The k-th smallest of D uniform hashes lies near k / D, hence
-
-    D ≈ (k - 1) / h_k,    relative error 1 / sqrt(k - 2)
-
-(Bar-Yossef et al. 2002, Beyer et al. 2007): 0.8 % for k = 16 384. The answer does not depend on the order of the rows.
-"""
+"""What is counted in a column while its rows pass by: one tally a family of Arrow types, each of bounded memory."""
 
 from __future__ import annotations
 
@@ -23,113 +14,26 @@ import pyarrow.types as types
 
 from assay.errors import SchemaError
 from assay.numerics import Array
-from assay.tables.plan import as_numbers, as_text
-from assay.tables.schema.kinds import (
-    MOST_CLASSES,
-    MOST_LEVELS,
-    NEARLY_NUMBERS,
-    WANTED,
-    Facts,
+from assay.tables.arrow_columns import (
+    KIND_NAMES,
     Family,
-    Kind,
     NotOfKind,
-    parsed,
+    as_numbers,
+    as_seconds,
+    as_text,
+    parse_text,
+    without_nan,
 )
-from assay.tables.table_rows import as_seconds, without_nan
+from assay.tables.schema.kinds import MOST_CLASSES, MOST_LEVELS, NEARLY_NUMBERS, Facts, Kind
 
+DAY = 86400
+SAMPLE = 200  # texts of a batch whose words are counted
+NUMBER = r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$"
 SMALLEST_KEPT = 1 << 14
 ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio
 OTHER_ODD = np.uint64(0xBF58476D1CE4E5B9)
 BASE = 0x100000001B3  # odd, so that it has an inverse modulo 2^64
 AT_ONCE = 1 << 18  # bytes
-
-
-class Distinct:
-    """Counts the different values among all that were added."""
-
-    def __init__(self, cap: int) -> None:
-        self._cap, self._kept = cap, np.empty(0, np.uint64)
-        self._bound: np.uint64 | None = None  # larger hashes are not kept any more
-
-    def add(self, hashes: Array) -> None:
-        """More values, by their hashes."""
-        if self._bound is not None:
-            hashes = hashes[hashes < self._bound]
-            if not len(hashes):
-                return
-        merged = np.sort(np.concatenate([self._kept, hashes]))
-        self._kept = merged[np.concatenate([[True], merged[1:] != merged[:-1]])] if len(merged) else merged
-        most = self._cap if self._bound is None else min(SMALLEST_KEPT, self._cap)
-        if len(self._kept) > most:
-            self._kept = self._kept[: min(SMALLEST_KEPT, self._cap)].copy()
-            self._bound = self._kept[-1]
-
-    @property
-    def about(self) -> bool:
-        """Whether the count is an estimate."""
-        return self._bound is not None
-
-    @property
-    def count(self) -> int:
-        if self._bound is None:
-            return len(self._kept)
-        return round((len(self._kept) - 1) / (float(self._bound) / 2.0**64))
-
-
-def hash_numbers(x: Array) -> Array:
-    """A hash a number; -0 and 0 have the same, and so have a whole number and its float."""
-    bits = (x.astype(np.float64) + 0.0).view(np.uint64) if x.dtype.kind == "f" else x.astype(np.uint64)
-    return _mixed(bits)
-
-
-def _mixed(h: Array) -> Array:
-    h = h * ODD
-    h ^= h >> np.uint64(32)
-    h *= OTHER_ODD
-    h ^= h >> np.uint64(29)
-    h *= ODD
-    return h
-
-
-def hash_texts(data: Array, ends: Array) -> Array:
-    """A hash a text. `data` are the bytes of all of them one after another; text i is data[ends[i]:ends[i + 1]].
-
-        h(b_0 … b_m) = sum_j b_j p^j + (m + 1) q  mod 2^64
-
-    Of a text longer than AT_ONCE the first bytes count, and the length.
-    """
-    n, a = len(ends) - 1, 0
-    hashes = np.empty(n, np.uint64)
-    while a < n:
-        b = max(a + 1, int(np.searchsorted(ends, ends[a] + AT_ONCE, side="right")) - 1)
-        hashes[a:b] = _polynomial(data[ends[a] : min(ends[b], ends[a] + AT_ONCE)], ends[a : b + 1] - ends[a])
-        a = b
-    return _mixed(hashes + np.diff(ends).astype(np.uint64) * OTHER_ODD)
-
-
-def _polynomial(data: Array, ends: Array) -> Array:
-    """From the running sum over all bytes: the part of each text, times the inverse power of where it begins."""
-    running = np.zeros(len(data) + 1, np.uint64)
-    np.cumsum(data * _powers(BASE)[: len(data)], out=running[1:])
-    at = np.minimum(ends, len(data))
-    sums: Array = (running[at[1:]] - running[at[:-1]]) * _powers(pow(BASE, -1, 1 << 64))[at[:-1]]
-    return sums
-
-
-@cache
-def _powers(base: int) -> Array:
-    """base^0 … base^AT_ONCE modulo 2^64, by doubling."""
-    powers = np.ones(1, np.uint64)
-    while len(powers) <= AT_ONCE:
-        powers = np.concatenate([powers, powers * np.uint64(pow(base, len(powers), 1 << 64))])
-    return powers
-
-
-# What is counted in a column while its rows pass by: one tally a family of Arrow types, each of bounded memory.
-#
-# Text has a file of its own, `text_tally.py`.
-
-DAY = 86400
 
 
 class Tally(ABC):
@@ -150,10 +54,10 @@ class Tally(ABC):
 
     def _parsed(self, column: Any, kind: Kind, start: int) -> Any:
         try:
-            return parsed(column, kind, start)
+            return parse_text(column, kind, start)
         except NotOfKind as error:
             raise SchemaError(
-                f"Column {self.name!r} cannot be {kind!r} as you asked: {error.told} is not {WANTED[kind]}. Correct the value, "
+                f"Column {self.name!r} cannot be {kind!r} as you asked: {error.described} is not {KIND_NAMES[kind]}. Correct the value, "
                 "or choose another kind."
             ) from None
 
@@ -285,12 +189,6 @@ class EmptyTally(Tally):
         self.missing += column.null_count
 
 
-# What is counted in a column of text: different texts and how often, words, lengths, and whether they are nearly all numbers.
-
-SAMPLE = 200  # texts of a batch whose words are counted
-NUMBER = r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$"
-
-
 class TextTally(Tally):
     """Different texts with their counts, words and lengths. `all_levels`: count them however many there are.
 
@@ -303,7 +201,7 @@ class TextTally(Tally):
         self._all_levels, self._cap = all_levels or self.family == "dictionary", cap
         self._counts: Counter[str] | None = Counter()
         self._sampled = self._words = self._length = 0
-        self._numbers, self._strange, self._stranger = 0, 0, ""
+        self._numbers, self._others, self._first_other = 0, 0, ""
 
     def _add(self, column: Any, start: int) -> None:
         present = without_nan(column).drop_null()
@@ -314,16 +212,16 @@ class TextTally(Tally):
         self._words += sum(len(text.split()) for text in sample)
         self._length += sum(map(len, sample))
         if sum(map(_is_number, sample)) >= NEARLY_NUMBERS * len(sample) > 0:
-            self._look_for_strangers(texts)
+            self._count_others(texts)
         self.distinct.add(text_hashes(texts if self._counts is None else self._counted(texts)))
 
-    def _look_for_strangers(self, texts: Any) -> None:
+    def _count_others(self, texts: Any) -> None:
         """What else there is among texts that are numbers."""
         others = texts.filter(compute.invert(compute.match_substring_regex(texts, NUMBER)))
         self._numbers += len(texts) - len(others)
-        self._strange += len(others)
-        if len(others) and not self._stranger:
-            self._stranger = others[0].as_py()
+        self._others += len(others)
+        if len(others) and not self._first_other:
+            self._first_other = others[0].as_py()
 
     def _counted(self, texts: Any) -> Any:
         """Count the texts; the different ones among them."""
@@ -344,11 +242,58 @@ class TextTally(Tally):
         sampled = max(self._sampled, 1)
         counts = None if self._counts is None else dict(self._counts)
         known = {"words": self._words / sampled, "length": self._length / sampled, "counts": counts}
-        return {**known, "numbers": self._numbers, "strange": self._strange, "stranger": self._stranger}
+        return {**known, "numbers": self._numbers, "others": self._others, "first_other": self._first_other}
 
 
 def _is_number(text: str) -> bool:
     return re.fullmatch(NUMBER, text) is not None
+
+
+class Distinct:
+    """How many different values were added: exactly while they are few, then estimated from the smallest hashes.
+
+    Values are hashed to 64 bits, as good as uniform. While at most `cap` different hashes were met, all are kept and the count
+    is exact (numbers are hashed one to one; two of 100 000 texts collide with probability 3e-10). Beyond that only the k
+    smallest are kept. The k-th smallest of D uniform hashes lies near k / D, hence
+
+        D ≈ (k - 1) / h_k,    relative error 1 / sqrt(k - 2)
+
+    (Bar-Yossef et al. 2002, Beyer et al. 2007): 0.8 % for k = 16 384. The answer does not depend on the order of the rows.
+    """
+
+    def __init__(self, cap: int) -> None:
+        self._cap, self._kept = cap, np.empty(0, np.uint64)
+        self._bound: np.uint64 | None = None  # larger hashes are not kept any more
+
+    def add(self, hashes: Array) -> None:
+        """More values, by their hashes."""
+        if self._bound is not None:
+            hashes = hashes[hashes < self._bound]
+            if not len(hashes):
+                return
+        merged = np.sort(np.concatenate([self._kept, hashes]))
+        self._kept = merged[np.concatenate([[True], merged[1:] != merged[:-1]])] if len(merged) else merged
+        most = self._cap if self._bound is None else min(SMALLEST_KEPT, self._cap)
+        if len(self._kept) > most:
+            self._kept = self._kept[: min(SMALLEST_KEPT, self._cap)].copy()
+            self._bound = self._kept[-1]
+
+    @property
+    def about(self) -> bool:
+        """Whether the count is an estimate."""
+        return self._bound is not None
+
+    @property
+    def count(self) -> int:
+        if self._bound is None:
+            return len(self._kept)
+        return round((len(self._kept) - 1) / (float(self._bound) / 2.0**64))
+
+
+def hash_numbers(x: Array) -> Array:
+    """A hash a number; -0 and 0 have the same, and so have a whole number and its float."""
+    bits = (x.astype(np.float64) + 0.0).view(np.uint64) if x.dtype.kind == "f" else x.astype(np.uint64)
+    return _mixed(bits)
 
 
 def text_hashes(texts: Any) -> Array:
@@ -358,3 +303,46 @@ def text_hashes(texts: Any) -> Array:
     _, offsets, data = texts.buffers()
     ends = np.frombuffer(offsets, np.int64, len(texts) + 1, 8 * texts.offset)
     return hash_texts(np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8), ends)
+
+
+def hash_texts(data: Array, ends: Array) -> Array:
+    """A hash a text. `data` are the bytes of all of them one after another; text i is data[ends[i]:ends[i + 1]].
+
+        h(b_0 … b_m) = sum_j b_j p^j + (m + 1) q  mod 2^64
+
+    Of a text longer than AT_ONCE the first bytes count, and the length.
+    """
+    n, a = len(ends) - 1, 0
+    hashes = np.empty(n, np.uint64)
+    while a < n:
+        b = max(a + 1, int(np.searchsorted(ends, ends[a] + AT_ONCE, side="right")) - 1)
+        hashes[a:b] = _polynomial(data[ends[a] : min(ends[b], ends[a] + AT_ONCE)], ends[a : b + 1] - ends[a])
+        a = b
+    return _mixed(hashes + np.diff(ends).astype(np.uint64) * OTHER_ODD)
+
+
+def _polynomial(data: Array, ends: Array) -> Array:
+    """From the running sum over all bytes: the part of each text, times the inverse power of where it begins."""
+    running = np.zeros(len(data) + 1, np.uint64)
+    np.cumsum(data * _powers(BASE)[: len(data)], out=running[1:])
+    at = np.minimum(ends, len(data))
+    sums: Array = (running[at[1:]] - running[at[:-1]]) * _powers(pow(BASE, -1, 1 << 64))[at[:-1]]
+    return sums
+
+
+@cache
+def _powers(base: int) -> Array:
+    """base^0 … base^AT_ONCE modulo 2^64, by doubling."""
+    powers = np.ones(1, np.uint64)
+    while len(powers) <= AT_ONCE:
+        powers = np.concatenate([powers, powers * np.uint64(pow(base, len(powers), 1 << 64))])
+    return powers
+
+
+def _mixed(h: Array) -> Array:
+    h = h * ODD
+    h ^= h >> np.uint64(32)
+    h *= OTHER_ODD
+    h ^= h >> np.uint64(29)
+    h *= ODD
+    return h

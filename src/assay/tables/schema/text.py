@@ -37,7 +37,7 @@ def as_text(schema: Schema) -> str:
 
 
 def _cells(column: Column, name: str) -> tuple[str, str, str, str]:
-    return name, column.kind, f"{'~' if column.about else ''}{column.distinct}", told(column)
+    return name, column.kind, f"{'~' if column.about else ''}{column.distinct}", values_text(column)
 
 
 def missing_share(column: Column, rows: int) -> str:
@@ -50,7 +50,7 @@ def missing_share(column: Column, rows: int) -> str:
     return "<0.1 %" if percent < 0.1 else f"{min(percent, 99.9):.1f} %"
 
 
-def told(column: Column) -> str:
+def values_text(column: Column) -> str:
     """The values of a column in a few words: range, categories, or why it is not used."""
     if column.kind == "category" and column.levels is not None:
         return ", ".join(_clean(level) for level in column.levels[:12]) + (", …" if len(column.levels) > 12 else "")

@@ -1,1 +1,1 @@
-"""Where tables come from: files, databases, frames, folders of images. Each is a `Source`; `recognise.py` tells which."""
+"""Where tables come from: files, databases, frames, folders of images. Each is a `Source`; `recognise.py` finds out which."""

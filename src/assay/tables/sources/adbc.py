@@ -1,4 +1,13 @@
-"""What the ADBC drivers share: a connection that is always closed, rows of small questions, and errors in the user's words."""
+"""PostgreSQL and SQLite through ADBC: connections that are always closed, results that are spooled, errors in the user's words.
+
+PostgreSQL: one read-only transaction, one COPY. The rows come in one snapshot. A scan that begins where another one is, or that several
+workers share, would change their order from one fit to the next: both are turned off.
+
+SQLite: opened read-only, the types looked up in the values. A column of SQLite may hold anything in any row. The rule: whole numbers
+and floats together are floats; text beside numbers makes a column of text, as a stray word does in a CSV file, and a note says so.
+BOOLEAN, DATE and DATETIME are what the declaration says where all values can be read so, else numbers or text. Spooled because a
+writer may come between two passes.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +18,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import adbc_driver_postgresql.dbapi as driver  # type: ignore[import-untyped]
-import adbc_driver_sqlite.dbapi as sqlite_driver
 import pyarrow as pa
 from adbc_driver_manager import dbapi
 
 from assay.errors import AssayError, DataError
-from assay.tables.plan import refuse_repeats
-from assay.tables.sources.addresses import Address, TableName, choose, quoted
+from assay.tables.sources.databases import Address, TableName, choose, quoted, wrapped
+from assay.tables.sources.source import refuse_repeats
 from assay.tables.sources.spool import ROWS_IN_GROUP, SpooledQuery
 
 HINTS = (
@@ -68,17 +75,7 @@ def ask(found: Any, sql: str) -> list[dict[str, Any]]:
     return answer
 
 
-def wrapped(sql: str) -> str:
-    """A query as a table of another: one statement that returns rows. The line break ends a comment at its end."""
-    return f"({sql.strip().rstrip(';')}\n) AS asked"
-
-
-# PostgreSQL through ADBC: one read-only transaction, one COPY, spooled.
-#
-# The rows come in one snapshot. A scan that begins where another one is, or that several workers share, would change their
-# order from one fit to the next: both are turned off.
-
-SETTINGS = (
+TRANSACTION = (
     "SET TRANSACTION READ ONLY",
     "SET LOCAL synchronize_seqscans = off",
     "SET LOCAL max_parallel_workers_per_gather = 0",
@@ -95,9 +92,11 @@ WORDS = "SELECT typname::text AS name, oid::int8 AS oid FROM pg_catalog.pg_type 
 
 def open_postgresql(address: Address) -> SpooledQuery:
     """The table or the query of a PostgreSQL database."""
+    import adbc_driver_postgresql.dbapi as driver  # type: ignore[import-untyped]
+
     with cursor(driver.connect, address, address.connection) as found:
         with explained(address, f"Cannot read {address.where}"):
-            for setting in SETTINGS:
+            for setting in TRANSACTION:
                 found.execute(setting)
             sql, where = address.sql, f"The query on {address.where}"
             if sql is None:
@@ -119,7 +118,7 @@ def _type_name(field: Any) -> str:
 
 
 def _words(found: Any, schema: Any) -> set[str]:
-    """The names of the types that are read as text, as the driver writes them; asked only where a type is strange."""
+    """The names of the types that are read as text, as the driver writes them; asked only where a type is unknown."""
     if not any(str(field.type).startswith("extension<arrow.opaque") for field in schema):
         return set()
     return {name for row in ask(found, WORDS) for name in (row["name"], f"unnamed<oid:{row['oid']}>")}
@@ -134,12 +133,6 @@ def _column(field: Any, words: set[str]) -> str:
         return f"{name}::text AS {name}"
     return name
 
-
-# SQLite through ADBC: opened read-only, the types looked up in the values, spooled.
-#
-# A column of SQLite may hold anything in any row. The rule: whole numbers and floats together are floats; text beside numbers
-# makes a column of text, as a stray word does in a CSV file, and a note says so. BOOLEAN, DATE and DATETIME are what the
-# declaration says where all values can be read so, else numbers or text. Spooled because a writer may come between two passes.
 
 SQLITE_TABLES = "SELECT 'main' AS schema, name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY 2"
 MILLISECONDS_TO_WAIT = 2000
@@ -166,8 +159,10 @@ DECLARED = {
 
 def open_sqlite(address: Address) -> SpooledQuery:
     """The table or the query of an SQLite file."""
+    import adbc_driver_sqlite.dbapi as driver
+
     uri = f"file:{quote(str(Path(address.connection).resolve()))}?mode=ro"
-    with cursor(sqlite_driver.connect, address, uri) as found:
+    with cursor(driver.connect, address, uri) as found:
         with explained(address, f"Cannot read {address.where}"):
             ask(found, f"PRAGMA busy_timeout = {MILLISECONDS_TO_WAIT}")
             sql, where = address.sql, f"The query on {address.where}"

@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.ipc as ipc
 
 from assay.errors import DataError, SchemaError
-from assay.tables.plan import refuse_repeats
-from assay.tables.sources.source import Reading, Source, named
+from assay.tables.sources.source import Reading, Source, named, refuse_repeats
 from assay.tables.sources.text import plain_bytes
 
 FILE_MAGIC = b"ARROW1"

@@ -1,4 +1,16 @@
-"""What went wrong in a text file, in the user's words: which row, which column, which value, and what to do."""
+"""CSV and TSV files as a source. Types are guessed from the first megabytes and then fixed: no later row can change them.
+
+Whole numbers among the features are read as floats from the start, so that a column may go on with decimals. Blank lines
+are no rows, but in a file of one column: there a blank line is a row whose value is missing. The rules for missing values,
+numbers, dates and truth values are those of `guessing`. A file that is not UTF-8 in its first megabytes is read as Latin
+text (Windows-1252) with a note. Threads parse chunks of the file; the rows keep their order, and few chunks are held.
+
+DuckDB's own `sniff_csv` (2.0) was measured against this on the 119 uncompressed files that tests/tables reads, with the words for missing values
+given to it. Same delimiter: 112, the other 7 are refused (UTF-16, Latin text, blank lines before the header). Same names: 109. Same
+kinds of all columns: 93 (not with decimal commas, leading zeros, infinities, blanks for missing values; yes and no become truth values).
+It takes 18 ms on 6.6 MB, the delimiter alone 0.4 ms here. All that it finds as well is the delimiter: the 17 lines of `sniff_delimiter`, which
+what it refuses would need all the same.
+"""
 
 from __future__ import annotations
 
@@ -9,207 +21,35 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 import pyarrow.types as types
 
 from assay.errors import DataError
-from assay.numerics import Array
-from assay.tables.loops.cells import REFUSED, gather, read_cells
-from assay.tables.plan import refuse_repeats
-from assay.tables.sources.guessing import MISSING, THOUSANDS, guess, options, without_missing
-from assay.tables.sources.source import Reading, Source, named
+from assay.tables.sources.guessing import THOUSANDS, guess, options, without_missing
+from assay.tables.sources.source import Reading, Source, named, refuse_repeats
 from assay.tables.sources.text import (
     TextChunk,
     Unclosed,
+    chunks,
     encoding_of,
     head_of,
     in_order,
     lines_before,
-    pieces,
     row_at,
     utf8_bytes,
 )
 
-UTF8_HINT = "Convert the file to UTF-8: iconv -f latin1 -t utf-8 old.csv > new.csv."
-WANTED = {"double": "a number", "int64": "a whole number", "bool": "true or false", "date32[day]": "a date"}
-
-
-class TextFile(Protocol):
-    """What the messages need to know of a file."""
-
-    where: str
-    names: list[str]
-    delimiter: str
-    _blank_is_row: bool
-
-    def text_of(self, path: str) -> Any: ...
-
-
-def complain(message: str, file: TextFile, path: str, piece: TextChunk, rows: int) -> DataError:
-    """The error for the parser's message about a piece that has `rows` rows before it."""
-    row = re.search(r"Row #(\d+)", message)
-    at, lines = f"in {file.where}", ""
-    if row:
-        number = rows + int(row[1]) + 1
-        begin, end = row_at(piece.text, file.delimiter, int(row[1]), file._blank_is_row)
-        with file.text_of(path) as stream:
-            line = lines_before(stream, piece.offset + begin) + 1
-        at = f"in row {number}{f' (line {line})' if line != number else ''} of {file.where} (the header is row 1)"
-        if b"\n" in piece.text[begin:end]:
-            lines = f" The row begins in line {line} and goes on over several lines: is a quote not closed?"
-    if ragged := re.search(r"Expected (\d+) columns, got (\d+)(: .*)?", message, re.DOTALL):
-        text = (ragged[3] or "")[:80]
-        return DataError(
-            f"There are {ragged[2]} fields where the header has {ragged[1]}, {at}{text}. Correct the row, or quote its text.{lines}"
-        )
-    column = re.search(r"CSV column #(\d+)", message)
-    name = file.names[int(column[1])] if column and int(column[1]) < len(file.names) else None
-    if "UTF8" in message:
-        return DataError(f"Column {name!r} is not UTF-8 text {at}, though the file begins so. {UTF8_HINT}")
-    if clash := re.search(r"conversion error to (.+?): invalid value '(.*)'", message, re.DOTALL):
-        return DataError(_clash(name, clash[1], clash[2], at) + lines)
-    return DataError(f"{file.where} cannot be read as CSV: {message.splitlines()[0]}")
-
-
-def _clash(name: str | None, dtype: str, value: str, at: str) -> str:
-    wanted = WANTED.get(dtype, "a date and time" if dtype.startswith("timestamp") else dtype)
-    said = f"Column {name!r} should hold {wanted}, as it does in the first rows or as the model was fitted, but holds {value[:80]!r} {at}."
-    if dtype == "double" and re.match(THOUSANDS.replace(r"\x{a0}\x{202f}", "\xa0\u202f"), value):
-        return f"{said} Write numbers without separators between thousands: 1234, not 1,234."
-    return (
-        f"{said} Correct the value or leave it empty, read the column as text (--kind {name}=category in the shell), leave the "
-        "column out (features), or store the table as Parquet with the type you mean."
-    )
-
-
-def unclosed(file: TextFile, path: str, at: int) -> DataError:
-    """The error for a quote that opens at byte `at` and is not closed."""
-    with file.text_of(path) as stream:
-        line = lines_before(stream, at) + 1
-    with file.text_of(path) as stream:
-        stream.read(at)
-        text = bytes(stream.read(60)).decode("utf-8", errors="replace").splitlines()[0]
-    return DataError(
-        f"A quote opens in line {line} of {file.where} and is not closed: {text}. Close it, or double it if it is part of the text."
-    )
-
-
-# Long files of numbers and plain texts, parsed by a compiled loop: about twice as fast as the general parser, same values.
-#
-# It stands in for the parser where only numbers and texts are wanted. Whatever it does not understand (another kind of
-# number, a quote within a quoted text, too many cells in a row, bytes that are not UTF-8) it leaves to the parser, piece by piece.
-
-LONGEST_WORD = 16
-LARGEST_WHOLE = float(1 << 53)
-
-
-class PlainParser:
-    """The parser for some columns of a file: `names` are all columns, `dtypes` the types of the wanted ones, in their order."""
-
-    def __init__(
-        self, names: list[str], dtypes: dict[str, Any], delimiter: str, point: str, missing_numbers: tuple[str, ...]
-    ) -> None:
-        self._dtypes, self._end, self._point = dtypes, np.uint8(ord(delimiter)), np.uint8(ord(point))
-        self._numbers = [name for name, dtype in dtypes.items() if not types.is_string(dtype)]
-        self._texts = [name for name, dtype in dtypes.items() if types.is_string(dtype)]
-        place = {name: k for k, name in enumerate(self._numbers)} | {name: -2 - k for k, name in enumerate(self._texts)}
-        self._roles = np.array([place.get(name, -1) for name in names], np.int64)
-        words = [word.encode() for word in (*MISSING, *missing_numbers)]
-        self._words = np.array([list(word.ljust(LONGEST_WORD, b"\0")) for word in words], np.uint8)
-        self._lengths, self._text_words = np.array([len(word) for word in words], np.int64), len(MISSING)
-
-    @staticmethod
-    def takes(dtypes: dict[str, Any]) -> bool:
-        """Whether all of the types are numbers or text."""
-        return all(types.is_float64(t) or types.is_int64(t) or types.is_string(t) for t in dtypes.values())
-
-    def parse(self, text: bytes) -> Any:
-        """The table of a piece, or None where the general parser has to see to it."""
-        codes = np.frombuffer(text + b"\n\n", np.uint8)
-        most = int(np.count_nonzero(codes == 10)) + (0 if b"\n" in text else text.count(b"\r"))
-        numbers = np.empty((len(self._numbers), most))
-        valid = np.empty((len(self._dtypes), most), np.bool_)
-        starts, stops = (np.empty((len(self._texts), most), np.int64) for _ in range(2))
-        rows = read_cells(
-            *(codes, len(text), self._end, self._point, self._roles, numbers, starts, stops, valid),
-            *(self._words, self._lengths, self._text_words),
-        )
-        if rows == REFUSED:
-            return None
-        columns = {name: self._number(name, numbers[k, :rows], valid[k, :rows]) for k, name in enumerate(self._numbers)}
-        for k, name in enumerate(self._texts):
-            there = valid[len(self._numbers) + k, :rows]
-            columns[name] = _texts(codes, starts[k, :rows], stops[k, :rows], there, text.isascii())
-        return None if any(c is None for c in columns.values()) else pa.table({n: columns[n] for n in self._dtypes})
-
-    def _number(self, name: str, values: Array, there: Array) -> Any:
-        held = values
-        if types.is_int64(self._dtypes[name]):
-            held = np.where(there, values, 0.0)
-            if not ((held == np.floor(held)) & (np.abs(held) < LARGEST_WHOLE)).all():
-                return None
-            held = held.astype(np.int64)
-        return pa.Array.from_buffers(self._dtypes[name], len(held), [_bitmap(there), pa.py_buffer(held)])
-
-
-def _bitmap(there: Array) -> Any:
-    return None if there.all() else pa.py_buffer(np.packbits(there, bitorder="little"))
-
-
-def _texts(codes: Array, starts: Array, stops: Array, there: Array, ascii_only: bool) -> Any:
-    offsets = np.empty(len(starts) + 1, np.int32)
-    out = np.empty(int((stops - starts)[there].sum()), np.uint8)
-    gather(codes, starts, stops, there, offsets, out)
-    found = pa.Array.from_buffers(pa.string(), len(starts), [_bitmap(there), pa.py_buffer(offsets), pa.py_buffer(out)])
-    if not ascii_only:
-        try:
-            found.validate(full=True)
-        except pa.ArrowInvalid:
-            return None
-    return found
-
-
-# CSV and TSV files as a source. Types are guessed from the first megabytes and then fixed: no later row can change them.
-#
-# Whole numbers among the features are read as floats from the start, so that a column may go on with decimals. Blank lines
-# are no rows, but in a file of one column: there a blank line is a row whose value is missing. The rules for missing values,
-# numbers, dates and truth values are those of `guessing`. A file that is not UTF-8 in its first megabytes is read as Latin
-# text (Windows-1252) with a note. Threads parse pieces of the file; the rows keep their order, and few pieces are held.
-#
-# DuckDB's own `sniff_csv` (2.0) was measured against this on the 119 uncompressed files that tests/tables reads, with the words for missing values
-# given to it. Same delimiter: 112, the other 7 are refused (UTF-16, Latin text, blank lines before the header). Same names: 109. Same
-# kinds of all columns: 93 (not with decimal commas, leading zeros, infinities, blanks for missing values; yes and no become truth values).
-# It takes 18 ms on 6.6 MB, the delimiter alone 0.4 ms here. All that it finds as well is the delimiter: the 17 lines of `sniff_delimiter`, which
-# what it refuses would need all the same.
-
 GUESSED_FROM = 4 << 20
 READ_AT_ONCE = 1 << 20
-BYTES_A_COLUMN = 2 << 10  # wide tables are read in larger pieces: a piece costs some microseconds a column
+BYTES_A_COLUMN = 2 << 10  # wide tables are read in larger chunks: a chunk costs some microseconds a column
 SNIFFED = 1 << 16
 LONG = 256 << 20  # bytes from which the compiled parser pays for its loading
 DELIMITERS = ",;\t|"
-
-
-def sniff_delimiter(sample: str) -> str:
-    """The delimiter that cuts the first lines into equally many fields, the most of them.
-
-    >>> sniff_delimiter("a;b\\n1,5;2\\n")
-    ';'
-    """
-    lines = [line for line in sample.splitlines()[:21] if line.strip()]
-    complete = lines[:-1] if len(lines) > 2 else lines  # the sample may end within a line
-    best, most = ",", 1
-    for delimiter in DELIMITERS:
-        widths = {len(row) for row in csv.reader(complete, delimiter=delimiter)}
-        if len(widths) == 1 and max(widths) > most:
-            best, most = delimiter, max(widths)
-    if most > 1:
-        return best
-    return max(DELIMITERS, key=lambda d: lines[0].count(d)) if lines else ","  # ragged: the header decides
+UTF8_HINT = "Convert the file to UTF-8: iconv -f latin1 -t utf-8 old.csv > new.csv."
+TYPE_NAMES = {"double": "a number", "int64": "a whole number", "bool": "true or false", "date32[day]": "a date"}
 
 
 class DelimitedFiles(Source):
@@ -218,7 +58,7 @@ class DelimitedFiles(Source):
     typed = False
 
     def __init__(self, paths: list[Path], delimiter: str | None = None, where: str | None = None) -> None:
-        self.paths = [str(path) for path in paths]
+        self.paths = self.parsed_from = [str(path) for path in paths]
         self.where = where or named(paths)
         self.notes: list[str] = []
         with self._explained(self.paths[0]):
@@ -235,7 +75,7 @@ class DelimitedFiles(Source):
                         f"{path!r} has other columns than {self.paths[0]!r}: files read as one table need the same header."
                     )
             self.names = self._filled(names)
-            self._blank_is_row = len(names) == 1
+            self.blank_is_row = len(names) == 1
             self._guess()
 
     def _encoding(self, path: str) -> str:
@@ -255,7 +95,7 @@ class DelimitedFiles(Source):
 
     def _header(self, path: str) -> list[str]:
         """The names in the first line that is not blank; where the rows begin is kept."""
-        first = next(self._pieces(path, GUESSED_FROM), TextChunk(b"", 0))
+        first = next(self._chunks(path, GUESSED_FROM), TextChunk(b"", 0))
         used: list[bytes] = []
 
         def lines() -> Iterator[str]:
@@ -297,22 +137,22 @@ class DelimitedFiles(Source):
         first = next(self._rows(path, GUESSED_FROM), None)
         if first is None:
             raise DataError(f"{self.where} has a header but no rows.")
-        with self._complained(path, first, 0):
+        with self._parse_explained(path, first, 0):
             found = guess(lambda how: self._parse(first.text, how), self.delimiter)
-        self.types, self._point, self._dashes = found.types, found.decimal_point, found.missing_numbers
+        self.types, self._point, self._missing_numbers = found.types, found.decimal_point, found.missing_numbers
         self.notes += found.notes
 
-    def _pieces(self, path: str, size: int) -> Iterator[TextChunk]:
+    def _chunks(self, path: str, size: int) -> Iterator[TextChunk]:
         with utf8_bytes(path, self._encodings[path]) as stream:
-            yield from pieces(stream, self.delimiter, size, self.where)
+            yield from chunks(stream, self.delimiter, size, self.where)
 
     def _rows(self, path: str, size: int) -> Iterator[TextChunk]:
-        """The pieces of a file behind its header that hold rows."""
+        """The chunks of a file behind its header that hold rows."""
         skip = self._body[path]
-        for text, offset in self._pieces(path, size):
+        for text, offset in self._chunks(path, size):
             if offset < skip:
                 text, offset = text[skip - offset :], min(skip, offset + len(text))
-            if text.strip(b"\r\n") or (self._blank_is_row and text):
+            if text.strip(b"\r\n") or (self.blank_is_row and text):
                 yield TextChunk(text, offset)
 
     def _parse(self, text: bytes, how: Any) -> Any:
@@ -324,42 +164,41 @@ class DelimitedFiles(Source):
                 delimiter=self.delimiter,
                 quote_char='"' if quotes else False,
                 newlines_in_values=quotes,
-                ignore_empty_lines=not self._blank_is_row,
+                ignore_empty_lines=not self.blank_is_row,
             ),
             how,
         )
 
     def batches(self, columns: Mapping[str, Reading], size: int) -> Iterator[Any]:
         dtypes = {name: self._type(name, reading) for name, reading in columns.items()}
-        how = options(dtypes, list(columns), self._point, self._dashes)
+        how = options(dtypes, list(columns), self._point, self._missing_numbers)
         plain = self._plain_parser(dtypes)
 
-        def parse(piece: TextChunk) -> Any:
-            table = None if plain is None else plain.parse(piece.text)
+        def parse(chunk: TextChunk) -> Any:
+            table = None if plain is None else plain.parse(chunk.text)
             if table is not None:
                 return table
-            table = self._parse(piece.text, how)
-            return without_missing(table) if self._dashes else table
+            table = self._parse(chunk.text, how)
+            return without_missing(table) if self._missing_numbers else table
 
         for path in self.paths:
             rows = 0
             with self._explained(path):
-                for piece, parsed in in_order(parse, self._rows(path, self._at_once())):
-                    with self._complained(path, piece, rows):
+                for chunk, parsed in in_order(parse, self._rows(path, self._at_once())):
+                    with self._parse_explained(path, chunk, rows):
                         table = parsed.result()
                     rows += table.num_rows
                     yield from table.to_batches()
 
     def _plain_parser(self, dtypes: dict[str, Any]) -> Any:
         """The compiled parser, for files so long that loading it pays."""
-        if self._blank_is_row or sum(os.path.getsize(path) for path in self.paths) < LONG:
+        if self.blank_is_row or sum(os.path.getsize(path) for path in self.paths) < LONG:
             return None
+        from assay.tables.sources.plain_csv import PlainParser  # compiled, and loaded only where that pays
 
-        return (
-            PlainParser(self.names, dtypes, self.delimiter, self._point, self._dashes)
-            if PlainParser.takes(dtypes)
-            else None
-        )
+        if not PlainParser.takes(dtypes):
+            return None
+        return PlainParser(self.names, dtypes, self.delimiter, self._point, self._missing_numbers)
 
     def _at_once(self) -> int:
         return max(READ_AT_ONCE, BYTES_A_COLUMN * len(self.names))
@@ -372,13 +211,17 @@ class DelimitedFiles(Source):
             return guessed if types.is_boolean(guessed) else pa.float64()
         return guessed
 
+    def text_of(self, path: str) -> Any:
+        """A stream of the file's text, for messages that count lines."""
+        return utf8_bytes(path, self._encodings[path])
+
     @contextmanager
-    def _complained(self, path: str, piece: TextChunk, rows: int) -> Iterator[None]:
-        """The parser's errors in the user's words; `rows` are those before the piece."""
+    def _parse_explained(self, path: str, chunk: TextChunk, rows: int) -> Iterator[None]:
+        """The parser's errors in the user's words; `rows` are those before the chunk."""
         try:
             yield
         except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
-            raise complain(str(error), self, path, piece, rows) from None
+            raise parse_error(str(error), self, path, chunk, rows) from None
 
     @contextmanager
     def _explained(self, path: str) -> Iterator[None]:
@@ -386,7 +229,7 @@ class DelimitedFiles(Source):
         try:
             yield
         except Unclosed as error:
-            raise unclosed(self, path, error.at) from None
+            raise unclosed_quote(self, path, error.at) from None
         except UnicodeDecodeError:
             raise DataError(f"{self.where} is not {self._encodings[path]} text throughout. {UTF8_HINT}") from None
         except pa.ArrowInvalid as error:
@@ -394,6 +237,69 @@ class DelimitedFiles(Source):
         except OSError as error:
             raise DataError(f"{self.where} cannot be read: {error.strerror or error}.") from None
 
-    def text_of(self, path: str) -> Any:
-        """A stream of the file's text, for messages that count lines."""
-        return utf8_bytes(path, self._encodings[path])
+
+def sniff_delimiter(sample: str) -> str:
+    """The delimiter that cuts the first lines into equally many fields, the most of them.
+
+    >>> sniff_delimiter("a;b\\n1,5;2\\n")
+    ';'
+    """
+    lines = [line for line in sample.splitlines()[:21] if line.strip()]
+    complete = lines[:-1] if len(lines) > 2 else lines  # the sample may end within a line
+    best, most = ",", 1
+    for delimiter in DELIMITERS:
+        widths = {len(row) for row in csv.reader(complete, delimiter=delimiter)}
+        if len(widths) == 1 and max(widths) > most:
+            best, most = delimiter, max(widths)
+    if most > 1:
+        return best
+    return max(DELIMITERS, key=lambda d: lines[0].count(d)) if lines else ","  # ragged: the header decides
+
+
+def parse_error(message: str, file: DelimitedFiles, path: str, chunk: TextChunk, rows: int) -> DataError:
+    """The error for the parser's message about a chunk that has `rows` rows before it."""
+    row = re.search(r"Row #(\d+)", message)
+    at, lines = f"in {file.where}", ""
+    if row:
+        number = rows + int(row[1]) + 1
+        begin, end = row_at(chunk.text, file.delimiter, int(row[1]), file.blank_is_row)
+        with file.text_of(path) as stream:
+            line = lines_before(stream, chunk.offset + begin) + 1
+        at = f"in row {number}{f' (line {line})' if line != number else ''} of {file.where} (the header is row 1)"
+        if b"\n" in chunk.text[begin:end]:
+            lines = f" The row begins in line {line} and goes on over several lines: is a quote not closed?"
+    if ragged := re.search(r"Expected (\d+) columns, got (\d+)(: .*)?", message, re.DOTALL):
+        text = (ragged[3] or "")[:80]
+        return DataError(
+            f"There are {ragged[2]} fields where the header has {ragged[1]}, {at}{text}. Correct the row, or quote its text.{lines}"
+        )
+    column = re.search(r"CSV column #(\d+)", message)
+    name = file.names[int(column[1])] if column and int(column[1]) < len(file.names) else None
+    if "UTF8" in message:
+        return DataError(f"Column {name!r} is not UTF-8 text {at}, though the file begins so. {UTF8_HINT}")
+    if clash := re.search(r"conversion error to (.+?): invalid value '(.*)'", message, re.DOTALL):
+        return DataError(_wrong_value(name, clash[1], clash[2], at) + lines)
+    return DataError(f"{file.where} cannot be read as CSV: {message.splitlines()[0]}")
+
+
+def _wrong_value(name: str | None, dtype: str, value: str, at: str) -> str:
+    expected = TYPE_NAMES.get(dtype, "a date and time" if dtype.startswith("timestamp") else dtype)
+    message = f"Column {name!r} should hold {expected}, as it does in the first rows or as the model was fitted, but holds {value[:80]!r} {at}."
+    if dtype == "double" and re.match(THOUSANDS.replace(r"\x{a0}\x{202f}", "\xa0\u202f"), value):
+        return f"{message} Write numbers without separators between thousands: 1234, not 1,234."
+    return (
+        f"{message} Correct the value or leave it empty, read the column as text (--kind {name}=category in the shell), leave the "
+        "column out (features), or store the table as Parquet with the type you mean."
+    )
+
+
+def unclosed_quote(file: DelimitedFiles, path: str, at: int) -> DataError:
+    """The error for a quote that opens at byte `at` and is not closed."""
+    with file.text_of(path) as stream:
+        line = lines_before(stream, at) + 1
+    with file.text_of(path) as stream:
+        stream.read(at)
+        text = bytes(stream.read(60)).decode("utf-8", errors="replace").splitlines()[0]
+    return DataError(
+        f"A quote opens in line {line} of {file.where} and is not closed: {text}. Close it, or double it if it is part of the text."
+    )

@@ -16,10 +16,8 @@ import duckdb
 import pyarrow as pa
 
 from assay.errors import AssayError, DataError
-from assay.tables.plan import refuse_repeats
-from assay.tables.sources.adbc import wrapped
-from assay.tables.sources.addresses import Address, TableName, choose, quoted
-from assay.tables.sources.source import Reading, Source
+from assay.tables.sources.databases import Address, TableName, choose, quoted, wrapped
+from assay.tables.sources.source import Reading, Source, refuse_repeats
 from assay.tables.sources.spool import ROWS_IN_GROUP, SpooledQuery
 
 CONFIG: dict[str, Any] = {

@@ -14,8 +14,7 @@ import pyarrow as pa
 import pyarrow.types as types
 
 from assay.errors import DataError, DataTypeError
-from assay.tables.plan import check_known, refuse_repeats
-from assay.tables.sources.source import Reading, Source
+from assay.tables.sources.source import Reading, Source, check_known, refuse_repeats
 
 
 class FrameSource(Source):

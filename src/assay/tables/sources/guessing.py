@@ -30,7 +30,7 @@ THOUSANDS = r"^\s*[+-]?\d{1,3}([,.' \x{a0}\x{202f}]\d{3})+([.,]\d+)?\s*$"
 
 
 class ColumnGuess(NamedTuple):
-    """Arrow types by column, the decimal point, the spellings of missing values beyond the usual, and what to tell the user."""
+    """Arrow types by column, the decimal point, the spellings of missing values beyond the usual, and notes for the user."""
 
     types: dict[str, Any]
     decimal_point: str
@@ -52,10 +52,10 @@ def guess(parse: Parse, delimiter: str) -> ColumnGuess:
     found, spellings = dict(zip(table.column_names, table.schema.types)), set()
     for name, dtype in found.items():
         if types.is_string(dtype):
-            dashes, note = _among_numbers(name, table[name], point)
-            if dashes:
+            missing, note = _among_numbers(name, table[name], point)
+            if missing:
                 found[name] = pa.float64()
-                spellings |= dashes
+                spellings |= missing
             notes += [note] if note else []
     return ColumnGuess(found, point, tuple(sorted(spellings)), notes)
 
@@ -92,18 +92,18 @@ def _numbers(table: Any) -> int:
 
 
 def _among_numbers(name: str, column: Any, point: str) -> tuple[set[str], str]:
-    """For text among which numbers are: (the spellings that only stand for missing numbers, or none; what to tell)."""
+    """For text among which numbers are: (the spellings that only stand for missing numbers, or none; a note)."""
     column = column.drop_null()
     number = compute.match_substring_regex(column, NUMBER.replace(r"\.", r"[,]") if point == "," else NUMBER)
     others = column.filter(compute.invert(number))
     if not len(others) or (len(others) == len(column) and not _thousands(others)):  # none: numbers beside odd blanks
         return set(), ""
-    dashes = set(compute.unique(others.slice(0, 1 << 12)).to_pylist())
+    missing = set(compute.unique(others.slice(0, 1 << 12)).to_pylist())
     if (
-        dashes <= set(MISSING_AMONG_NUMBERS)
+        missing <= set(MISSING_AMONG_NUMBERS)
         and compute.all(compute.is_in(others, pa.array(MISSING_AMONG_NUMBERS))).as_py()
     ):
-        return dashes, ""
+        return missing, ""
     value = others[0].as_py()
     if _thousands(others):
         return set(), (

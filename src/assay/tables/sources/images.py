@@ -18,12 +18,11 @@ import numpy as np
 import pyarrow as pa
 
 from assay.errors import DataError, ParameterError
-from assay.tables.plan import check_known
-from assay.tables.sources.source import Reading, Source
+from assay.tables.sources.source import Reading, Source, check_known
 from assay.tables.sources.text import in_order
 
 ENDINGS = frozenset({".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".pgm", ".ppm", ".pbm", ".pnm"})
-LOOKED_AT = 200
+SAMPLED = 200
 MOST_COLUMNS = 1 << 16
 BYTES_AT_ONCE = 1 << 23
 GREY = ("1", "L", "LA", "I", "I;16", "F")
@@ -45,9 +44,9 @@ class ImageFolder(Source):
             raise DataError(f"{self.where} has no subfolders with images: give it one a class.")
         if size is not None and (len(size) != 2 or any(int(s) != s or s < 1 for s in size)):
             raise ParameterError(f"size={size!r} is not possible: it is (height, width) in pixels.")
-        seen = [_look(f) for f in self._files[:: -(-len(self._files) // LOOKED_AT)]]
-        self.size = size or Counter(shape for shape, _ in seen).most_common(1)[0][0]
-        self.mode = "L" if all(mode in GREY for _, mode in seen) else "RGB"
+        sampled = [_size_and_mode(f) for f in self._files[:: -(-len(self._files) // SAMPLED)]]
+        self.size = size or Counter(shape for shape, _ in sampled).most_common(1)[0][0]
+        self.mode = "L" if all(mode in GREY for _, mode in sampled) else "RGB"
         height, width = self.size
         colours = [""] if self.mode == "L" else ["_r", "_g", "_b"]
         if height * width * len(colours) > MOST_COLUMNS:
@@ -59,7 +58,7 @@ class ImageFolder(Source):
         self._place = {name: k for k, name in enumerate(pixels)}
         self.types = {"class": pa.string(), **dict.fromkeys(pixels, pa.uint8())}
         self.n_rows = len(self._files)
-        others = {shape for shape, _ in seen} - {self.size}
+        others = {shape for shape, _ in sampled} - {self.size}
         self.notes = [f"Images of {self.where} are resized to {height} × {width} pixels."] if others else []
 
     def batches(self, columns: Mapping[str, Reading], size: int) -> Iterator[Any]:
@@ -101,7 +100,7 @@ def _eight_bits(image: Any) -> Any:
     return image
 
 
-def _look(file: Path) -> tuple[tuple[int, int], str]:
+def _size_and_mode(file: Path) -> tuple[tuple[int, int], str]:
     """((height, width), mode) of an image, from its first bytes."""
     with _opened(file) as image:
         return (image.height, image.width), "L" if image.mode == "P" and _all_grey(image) else image.mode

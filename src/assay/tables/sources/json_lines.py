@@ -1,4 +1,9 @@
-"""Objects within objects as columns named a.b, and back."""
+"""JSON lines as a source: an object a line. Types are found in the first megabytes and then fixed, as for CSV.
+
+Objects within objects become columns named a.b; arrays are refused where they are asked for, as no column of numbers or
+text. Text that is an ISO date all along the first megabytes is a time. A file that is one array of objects is read too, if it
+fits into memory.
+"""
 
 from __future__ import annotations
 
@@ -15,73 +20,17 @@ import pyarrow.json as arrow_json
 import pyarrow.types as types
 
 from assay.errors import DataError
-from assay.tables.plan import refuse_repeats
-from assay.tables.sources.source import Reading, Source, named
+from assay.tables.sources.source import Reading, Source, named, refuse_repeats
 from assay.tables.sources.text import (
     UTF16_MARKS,
     TextChunk,
+    chunks,
     head_of,
     in_order,
     lines_before,
-    pieces,
     plain_bytes,
     utf8_bytes,
 )
-
-
-class Leaf(NamedTuple):
-    """A value within nested objects: the names on the way to it, and its Arrow type."""
-
-    way: tuple[str, ...]
-    dtype: Any
-
-    @property
-    def name(self) -> str:
-        return ".".join(self.way)
-
-
-def leaves(fields: Any, before: tuple[str, ...] = ()) -> list[Leaf]:
-    """The values of a schema or a struct type, in order.
-
-    >>> [leaf.name for leaf in leaves(pa.schema({"a": pa.struct({"b": pa.int64(), "c": pa.string()}), "d": pa.bool_()}))]
-    ['a.b', 'a.c', 'd']
-    """
-    found = []
-    for field in fields:
-        way = (*before, field.name)
-        found += leaves(field.type, way) if types.is_struct(field.type) else [Leaf(way, field.type)]
-    return found
-
-
-def nested(wanted: Mapping[str, Leaf]) -> Any:
-    """The schema that holds these leaves and nothing else."""
-    tree: dict[str, Any] = {}
-    for way, dtype in wanted.values():
-        node = tree
-        for name in way[:-1]:
-            node = node.setdefault(name, {})
-        node[way[-1]] = dtype
-    return pa.schema(_fields(tree))
-
-
-def _fields(tree: dict[str, Any]) -> list[Any]:
-    return [pa.field(name, pa.struct(_fields(sub)) if isinstance(sub, dict) else sub) for name, sub in tree.items()]
-
-
-def flat(table: Any, wanted: Mapping[str, Leaf]) -> Any:
-    """The leaves as the columns of a table; missing where an object on the way is missing."""
-    columns = {}
-    for name, (way, _) in wanted.items():
-        column = table[way[0]]
-        columns[name] = column if len(way) == 1 else compute.struct_field(column, list(way[1:]))
-    return pa.table(columns)
-
-
-# JSON lines as a source: an object a line. Types are found in the first megabytes and then fixed, as for CSV.
-#
-# Objects within objects become columns named a.b; arrays are refused where they are asked for, as no column of numbers or
-# text. Text that is an ISO date all along the first megabytes is a time. A file that is one array of objects is read too, if it
-# fits into memory.
 
 GUESSED_FROM = 4 << 20
 READ_AT_ONCE = 4 << 20
@@ -92,14 +41,14 @@ class JsonLines(Source):
     """One or more files of JSON objects, one after another."""
 
     def __init__(self, paths: list[Path], where: str | None = None) -> None:
-        self.paths = [str(path) for path in paths]
+        self.paths = self.parsed_from = [str(path) for path in paths]
         self.where = where or named(paths)
         with self._explained():
             self._arrays = {path: lines for path in self.paths if (lines := self._array_of(path)) is not None}
-            first = next(self._pieces(self.paths[0], GUESSED_FROM), None)
+            first = next(self._chunks(self.paths[0], GUESSED_FROM), None)
         if first is None:
             raise DataError(f"{self.where} is empty.")
-        with self._complained(self.paths[0], first, {}):
+        with self._parse_explained(self.paths[0], first, {}):
             found = leaves(_parse(first.text, None).schema)
         refuse_repeats([leaf.name for leaf in found], self.where)
         self._leaves = {leaf.name: leaf for leaf in found}
@@ -127,46 +76,46 @@ class JsonLines(Source):
         # a line end is white space between the parts of JSON, never within its text
         return b"\n".join(re.sub(rb"[\r\n]+", b" ", bytes(element)) for element in elements)
 
-    def _pieces(self, path: str, size: int) -> Iterator[TextChunk]:
+    def _chunks(self, path: str, size: int) -> Iterator[TextChunk]:
         with self.text_of(path) as stream:
-            for piece in pieces(stream, None, size, self.where):
-                if piece.text.strip():
-                    yield piece
+            for chunk in chunks(stream, None, size, self.where):
+                if chunk.text.strip():
+                    yield chunk
 
     def text_of(self, path: str) -> Any:
         """A stream of the lines of a file."""
         return pa.BufferReader(self._arrays[path]) if path in self._arrays else utf8_bytes(path, "utf-8")
 
     def batches(self, columns: Mapping[str, Reading], size: int) -> Iterator[Any]:
-        wanted = {name: self._leaf(name, reading) for name, reading in columns.items()}
-        schema = nested(wanted)
+        leaves_read = {name: self._leaf(name, reading) for name, reading in columns.items()}
+        schema = nested(leaves_read)
 
-        def parse(piece: TextChunk) -> Any:
-            return flat(_parse(piece.text, schema), wanted)
+        def parse(chunk: TextChunk) -> Any:
+            return flat(_parse(chunk.text, schema), leaves_read)
 
         for path in self.paths:
             with self._explained():
-                for piece, parsed in in_order(parse, self._pieces(path, READ_AT_ONCE)):
-                    with self._complained(path, piece, wanted):
+                for chunk, parsed in in_order(parse, self._chunks(path, READ_AT_ONCE)):
+                    with self._parse_explained(path, chunk, leaves_read):
                         table = parsed.result()
                     yield from table.to_batches()
 
     def _leaf(self, name: str, reading: Reading) -> Leaf:
-        way, dtype = self._leaves[name]
+        keys, dtype = self._leaves[name]
         if types.is_null(dtype) and reading != "as it is":
             dtype = pa.string() if reading == "text" else pa.float64()
         if types.is_integer(dtype) and reading == "number":
             dtype = pa.float64()
-        return Leaf(way, dtype)
+        return Leaf(keys, dtype)
 
     @contextmanager
-    def _complained(self, path: str, piece: TextChunk, wanted: Mapping[str, Leaf]) -> Iterator[None]:
+    def _parse_explained(self, path: str, chunk: TextChunk, leaves_read: Mapping[str, Leaf]) -> Iterator[None]:
         try:
             yield
         except (pa.ArrowException, UnicodeDecodeError) as error:
             with self.text_of(path) as stream:
-                before = lines_before(stream, piece.offset)
-            raise _complaint(str(error), piece.text, before, wanted, self.where) from None
+                before = lines_before(stream, chunk.offset)
+            raise _parse_error(str(error), chunk.text, before, leaves_read, self.where) from None
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -186,18 +135,10 @@ def _parse(text: bytes, schema: Any) -> Any:
     )
 
 
-def _fails(text: bytes, schema: Any) -> bool:
-    try:
-        _parse(text, schema)
-    except (pa.ArrowException, UnicodeDecodeError):
-        return True
-    return False
-
-
-def _complaint(message: str, text: bytes, before: int, wanted: Mapping[str, Leaf], where: str) -> DataError:
-    """The error for the parser's message about a piece with `before` lines before it: its first bad line and column."""
+def _parse_error(message: str, text: bytes, before: int, leaves_read: Mapping[str, Leaf], where: str) -> DataError:
+    """The error for the parser's message about a chunk with `before` lines before it: its first bad line and column."""
     lines = [(before + i + 1, line) for i, line in enumerate(text.splitlines()) if line.strip()]
-    schema = nested(wanted) if wanted else None
+    schema = nested(leaves_read) if leaves_read else None
     bad = next(((number, line) for number, line in lines if _fails(line, schema)), None)
     if bad is None:  # each line is well alone: a type changed between two of them
         change = re.search(r"Column\(/(.*)\) changed from (\w+) to (\w+) in row (\d+)", message)
@@ -215,17 +156,73 @@ def _complaint(message: str, text: bytes, before: int, wanted: Mapping[str, Leaf
         return DataError(f"Line {number} of {where} is not valid JSON ({error}): every line has to be one object.")
     if not isinstance(held, dict):
         return DataError(f'Line {number} of {where} is not an object such as {{"size": 1.5}}: {line[:60].decode()}.')
-    for name, leaf in wanted.items():
+    for name, leaf in leaves_read.items():
         if _fails(line, nested({name: leaf})):
             return DataError(
                 f"Column {name!r} should hold {leaf.dtype}, as it does in the first lines, but holds "
-                f"{_found(held, leaf.way)!r} in line {number} of {where}. Correct the value or make it null, leave the "
+                f"{_found(held, leaf.keys)!r} in line {number} of {where}. Correct the value or make it null, leave the "
                 f"column out (features), or read it as text (--kind {name}=category in the shell)."
             )
     return DataError(f"Line {number} of {where} cannot be read: {message.splitlines()[0]}")
 
 
-def _found(held: Any, way: tuple[str, ...]) -> Any:
-    for name in way:
+def _fails(text: bytes, schema: Any) -> bool:
+    try:
+        _parse(text, schema)
+    except (pa.ArrowException, UnicodeDecodeError):
+        return True
+    return False
+
+
+def _found(held: Any, keys: tuple[str, ...]) -> Any:
+    for name in keys:
         held = held.get(name) if isinstance(held, dict) else held
     return held
+
+
+class Leaf(NamedTuple):
+    """A value within nested objects: the keys that lead to it, and its Arrow type."""
+
+    keys: tuple[str, ...]
+    dtype: Any
+
+    @property
+    def name(self) -> str:
+        return ".".join(self.keys)
+
+
+def leaves(fields: Any, before: tuple[str, ...] = ()) -> list[Leaf]:
+    """The values of a schema or a struct type, in order.
+
+    >>> [leaf.name for leaf in leaves(pa.schema({"a": pa.struct({"b": pa.int64(), "c": pa.string()}), "d": pa.bool_()}))]
+    ['a.b', 'a.c', 'd']
+    """
+    found = []
+    for field in fields:
+        keys = (*before, field.name)
+        found += leaves(field.type, keys) if types.is_struct(field.type) else [Leaf(keys, field.type)]
+    return found
+
+
+def nested(leaves_read: Mapping[str, Leaf]) -> Any:
+    """The schema that holds these leaves and nothing else."""
+    tree: dict[str, Any] = {}
+    for keys, dtype in leaves_read.values():
+        node = tree
+        for name in keys[:-1]:
+            node = node.setdefault(name, {})
+        node[keys[-1]] = dtype
+    return pa.schema(_fields(tree))
+
+
+def _fields(tree: dict[str, Any]) -> list[Any]:
+    return [pa.field(name, pa.struct(_fields(sub)) if isinstance(sub, dict) else sub) for name, sub in tree.items()]
+
+
+def flat(table: Any, leaves_read: Mapping[str, Leaf]) -> Any:
+    """The leaves as the columns of a table; missing where an object above it is missing."""
+    columns = {}
+    for name, (keys, _) in leaves_read.items():
+        column = table[keys[0]]
+        columns[name] = column if len(keys) == 1 else compute.struct_field(column, list(keys[1:]))
+    return pa.table(columns)

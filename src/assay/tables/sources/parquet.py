@@ -1,4 +1,9 @@
-"""Parquet files as a source: only the needed columns are decoded, a little at a time, however large the row groups."""
+"""Parquet files as a source: only the needed columns are decoded, a little at a time, however large the row groups.
+
+Workers of a cluster read ranges of rows themselves. A process keeps a few cursors: open files with a position. A range that begins
+behind a cursor in the same row group goes on from there, so that a worker which gets every other stretch of a large row group
+decodes that group once, not once a block.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +20,11 @@ import pyarrow.parquet as parquet
 
 from assay.engines import Block
 from assay.errors import DataError, SchemaError
-from assay.tables.plan import refuse_repeats
-from assay.tables.sources.source import Decoding, Reading, Source, named
+from assay.tables.sources.source import Decoding, Reading, Source, named, refuse_repeats
 
 PAGE_BUFFER = 1 << 16
+MOST_IDLE = 4  # cursors
+BATCH = 1 << 14
 
 
 @contextmanager
@@ -56,6 +62,8 @@ def read_batches(path: str, file: Any, names: list[str], size: int, first_group:
 class ParquetFiles(Source):
     """One or more Parquet files with the same columns, one after another."""
 
+    readable_anywhere = True
+
     def __init__(self, paths: list[Path], where: str | None = None) -> None:
         self.paths = [str(p.resolve()) for p in paths]
         self.where = where or named(paths)
@@ -85,14 +93,17 @@ class ParquetFiles(Source):
         for path in self.paths:
             yield from read_batches(path, open_parquet(path), list(columns), size)
 
+    def ranges(self, decoding: Decoding, step: int) -> Iterator[RangePart]:
+        """The blocks of the files, each as the stretches that it covers."""
+        for start in range(0, sum(self.lengths), step):
+            stretches, begin = [], 0
+            for path, length in zip(self.paths, self.lengths):
+                first, last = max(start, begin), min(start + step, begin + length)
+                if first < last:
+                    stretches.append((path, first - begin, last - begin))
+                begin += length
+            yield RangePart(tuple(stretches), decoding, start)
 
-# Row ranges of Parquet files that a worker of a cluster reads itself.
-#
-# A process keeps a few cursors: open files with a position. A range that begins behind a cursor in the same row group goes
-# on from there, so that a worker which gets every other stretch of a large row group decodes that group once, not once a block.
-
-MOST_IDLE = 4
-BATCH = 1 << 14
 
 _lock = threading.Lock()
 _idle: list[Cursor] = []
@@ -165,24 +176,11 @@ class RangePart:
     """A block as stretches (path, first row, last row) of files: small to send, read where it is computed."""
 
     stretches: tuple[tuple[str, int, int], ...]
-    plan: Decoding
+    decoding: Decoding
     start: int
     readable_anywhere: ClassVar[bool] = True
 
     def load(self) -> Block:
-        names = list(self.plan.columns())
+        names = list(self.decoding.columns())
         batches = [b for path, first, last in self.stretches for b in read_range(path, names, first, last)]
-        return self.plan.block(batches, self.start)
-
-
-def ranges(paths: list[str], lengths: list[int], plan: Decoding, step: int) -> Iterator[RangePart]:
-    """The blocks of some files, each as the stretches that it covers."""
-    total = sum(lengths)
-    for start in range(0, total, step):
-        stretches, begin = [], 0
-        for path, length in zip(paths, lengths):
-            first, last = max(start, begin), min(start + step, begin + length)
-            if first < last:
-                stretches.append((path, first - begin, last - begin))
-            begin += length
-        yield RangePart(tuple(stretches), plan, start)
+        return self.decoding.block(batches, self.start)

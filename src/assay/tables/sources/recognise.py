@@ -1,4 +1,4 @@
-"""What a thing is, told by its content and not by its name: the one place that turns whatever holds a table into a `Source`."""
+"""Whatever holds a table as a `Source`: paths, databases, frames, arrays. What a file is, its content says and not its name."""
 
 from __future__ import annotations
 
@@ -15,18 +15,30 @@ import numpy as np
 from assay.engines import Rows
 from assay.errors import DataError, DataTypeError, ParameterError
 from assay.numerics import Array
-from assay.tables.file_rows import FileRows
 from assay.tables.sources.arrow_ipc import FILE_MAGIC, STREAM_MAGIC
-from assay.tables.sources.excel import OLD_MAGIC, ZIP_MAGIC
-from assay.tables.sources.source import Source
+from assay.tables.sources.source import Source, SourceRows
 from assay.tables.sources.text import head_of
-from assay.tables.table_rows import TableRows
 
 Form = Literal["parquet", "arrow", "excel", "json", "text"]
 PARQUET_NAMES = (".parquet", ".pq", ".parq")
 PARQUET_MAGIC = b"PAR1"
 OLD_FEATHER = b"FEA1"
+EXCEL_MAGIC = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")  # .xlsx is a zip file; .xls
 PARTITION = re.compile(r"[^=]+=[^=]*")
+BATCH = 1 << 16
+
+
+def table_source(
+    data: Any, *, names: Sequence[str] | None = None, extra: Mapping[str, Any] | None = None, **opening: Any
+) -> Source:
+    """The source of a table; `names` are those of an array's columns, `extra` further columns given beside (y, weights)."""
+    if isinstance(data, SourceRows):
+        return data.source
+    beside = {name: values for name, values in (extra or {}).items() if values is not None}
+    if isinstance(data, list | tuple | np.ndarray) and not _paths(data):
+        data = named_columns(data, names)
+    source = source_of(data, **opening)
+    return _with(source, beside) if beside else source
 
 
 def source_of(
@@ -123,7 +135,7 @@ def form_of(path: Path) -> Form:
         raise DataError(
             f"{str(path)!r} is a Feather file of version 1: write it again as Parquet or as Feather of version 2."
         )
-    if head.startswith((ZIP_MAGIC, OLD_MAGIC)):
+    if head.startswith(EXCEL_MAGIC):
         return "excel"
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     return "json" if re.match(rb'\{\s*("|\})|\[\s*(\{|\])', start) or start in (b"{", b"[") else "text"
@@ -138,8 +150,7 @@ def _is_frame(data: Any) -> bool:
 
 
 def _database(data: str | os.PathLike[str], delimiter: str | None, table: str | None, sql: str | None) -> Source | None:
-    from assay.tables.sources.addresses import is_database
-    from assay.tables.sources.databases import open_database, open_sql
+    from assay.tables.sources.databases import is_database, open_database, open_sql
 
     if is_database(data):
         return open_database(data, table=table, sql=sql)
@@ -214,55 +225,6 @@ def _similar(path: Path) -> str:
     return f" Did you mean {str(path.parent / close[0])!r}?" if close else ""
 
 
-# Anything that holds a table as a source: paths, databases, frames, and arrays whose columns are given names.
-
-BATCH = 1 << 16
-
-
-def table_source(
-    data: Any, *, names: Sequence[str] | None = None, extra: Mapping[str, Any] | None = None, **opening: Any
-) -> Source:
-    """The source of a table; `names` are those of an array's columns, `extra` further columns given beside (y, weights)."""
-    if isinstance(data, FileRows | TableRows):
-        return data.source
-    beside = {name: values for name, values in (extra or {}).items() if values is not None}
-    if isinstance(data, list | tuple | np.ndarray) and not _paths(data):
-        data = named_columns(data, names)
-    source = source_of(data, **opening)
-    return _with(source, beside) if beside else source
-
-
-def _with(source: Source, beside: Mapping[str, Any]) -> Source:
-    """A table with further columns, which take the place of those of the same name."""
-    import pyarrow as pa
-
-    from assay.tables.sources.frames import FrameSource
-
-    given = FrameSource(dict(beside), "what is given beside the table")
-    kept = [name for name in source.types if name not in given.types]
-    table, more = (_read(s, names) for s, names in ((source, kept), (given, list(given.types))))
-    if table is None:
-        return given
-    if more.num_rows != table.num_rows:
-        raise DataError(f"{source.where} has {table.num_rows} rows, but {more.num_rows} values are given beside it.")
-    return FrameSource(pa.table({**{n: table[n] for n in kept}, **{n: more[n] for n in given.types}}), source.where)
-
-
-def _read(source: Source, names: list[str]) -> Any:
-    """Columns of a source as an Arrow table; None where no columns are wanted."""
-    import pyarrow as pa
-
-    return pa.Table.from_batches(source.batches(dict.fromkeys(names, "as it is"), BATCH)) if names else None
-
-
-def _paths(data: Any) -> bool:
-    return (
-        not isinstance(data, np.ndarray)
-        and len(data) > 0
-        and all(hasattr(p, "__fspath__") or isinstance(p, str) for p in data)
-    )
-
-
 def named_columns(data: Any, names: Sequence[str] | None) -> dict[str, Any]:
     """The columns of a two-dimensional array (or list of rows) by name; without names x0, x1, …"""
     if isinstance(data, list | tuple) and len(data) and isinstance(data[0], Mapping):
@@ -294,3 +256,34 @@ def _table_of(data: Any) -> Array:
     for i, row in enumerate(data):
         array[i] = row
     return array
+
+
+def _paths(data: Any) -> bool:
+    return (
+        not isinstance(data, np.ndarray)
+        and len(data) > 0
+        and all(hasattr(p, "__fspath__") or isinstance(p, str) for p in data)
+    )
+
+
+def _with(source: Source, beside: Mapping[str, Any]) -> Source:
+    """A table with further columns, which take the place of those of the same name."""
+    import pyarrow as pa
+
+    from assay.tables.sources.frames import FrameSource
+
+    given = FrameSource(dict(beside), "what is given beside the table")
+    kept = [name for name in source.types if name not in given.types]
+    table, more = (_read(s, names) for s, names in ((source, kept), (given, list(given.types))))
+    if table is None:
+        return given
+    if more.num_rows != table.num_rows:
+        raise DataError(f"{source.where} has {table.num_rows} rows, but {more.num_rows} values are given beside it.")
+    return FrameSource(pa.table({**{n: table[n] for n in kept}, **{n: more[n] for n in given.types}}), source.where)
+
+
+def _read(source: Source, names: list[str]) -> Any:
+    """Columns of a source as an Arrow table; None where no columns are wanted."""
+    import pyarrow as pa
+
+    return pa.Table.from_batches(source.batches(dict.fromkeys(names, "as it is"), BATCH)) if names else None

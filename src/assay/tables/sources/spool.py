@@ -19,7 +19,7 @@ import pyarrow.compute as compute
 import pyarrow.parquet as parquet
 
 from assay.errors import DataError, WriteError
-from assay.tables.plan import is_number, is_text
+from assay.tables.arrow_columns import is_number, is_text
 from assay.tables.sources.parquet import ParquetFiles
 from assay.tables.sources.source import Reading, Source
 

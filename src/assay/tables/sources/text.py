@@ -1,4 +1,8 @@
-"""Pieces of a file worked on by a few threads, the results in order."""
+"""Text files as bytes to parse: decompressed and turned into UTF-8, cut where lines end, and worked on by a few threads in order.
+
+A quote opens a field where it is the field's first character and closes it where it is not doubled; a line end between the
+two belongs to the value. Any other quote is a character like the rest. (The parser reads quotes in the same way.)
+"""
 
 from __future__ import annotations
 
@@ -17,30 +21,15 @@ from assay.engines.threads import worker_count
 from assay.errors import DataError
 
 MOST_WORKERS = 8
+COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\x04\x22\x4d\x18": "lz4"}
+UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+LONGEST_LINE = 1 << 26
+QUOTE = ord('"')
 Item = TypeVar("Item")
 
 
-def in_order(work: Callable[[Item], Any], items: Iterator[Item]) -> Iterator[tuple[Item, Future[Any]]]:
-    """(item, its future result) in order; no more items are held than there are threads, and one more."""
-    workers = min(worker_count(), MOST_WORKERS)
-    with ThreadPoolExecutor(workers, thread_name_prefix="assay-parse") as pool:
-        waiting = deque((item, pool.submit(work, item)) for item in islice(items, workers + 1))
-        try:
-            while waiting:
-                yield waiting.popleft()
-                waiting.extend((item, pool.submit(work, item)) for item in islice(items, 1))
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
-
-
-# The bytes of a file as text to read: decompressed (gzip, zstd, bzip2, lz4) and turned into UTF-8, by content and not by name.
-
-COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\x04\x22\x4d\x18": "lz4"}
-UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-
-
 def plain_bytes(path: str) -> Any:
-    """A stream of the file's bytes, decompressed where it is compressed."""
+    """A stream of the file's bytes, decompressed where it is compressed (gzip, zstd, bzip2, lz4): by content and not by name."""
     file = pa.OSFile(path)
     first = file.read(4)
     file.seek(0)
@@ -85,15 +74,6 @@ def utf8_bytes(path: str, encoding: str) -> Any:
     return plain_bytes(path)
 
 
-# Text cut into pieces that end where a line ends, so that the pieces can be parsed apart from each other.
-#
-# A quote opens a field where it is the field's first character and closes it where it is not doubled; a line end between the
-# two belongs to the value. Any other quote is a character like the rest. (The parser reads quotes in the same way.)
-
-LONGEST_LINE = 1 << 26
-QUOTE = ord('"')
-
-
 class TextChunk(NamedTuple):
     """Whole lines, and the number of bytes before them."""
 
@@ -101,8 +81,8 @@ class TextChunk(NamedTuple):
     offset: int
 
 
-def pieces(stream: Any, delimiter: str | None, size: int, where: str) -> Iterator[TextChunk]:
-    """The stream in pieces of about `size` bytes. `delimiter` None: quotes have no meaning (JSON lines)."""
+def chunks(stream: Any, delimiter: str | None, size: int, where: str) -> Iterator[TextChunk]:
+    """The stream in chunks of about `size` bytes. `delimiter` None: quotes have no meaning (JSON lines)."""
     held, offset = b"", 0
     while True:
         more = stream.read(size)
@@ -124,6 +104,19 @@ def pieces(stream: Any, delimiter: str | None, size: int, where: str) -> Iterato
             if opened is not None:
                 raise Unclosed(offset + opened)
             raise DataError(f"{where} has a line of more than {LONGEST_LINE >> 20} MB: it is no table of lines.")
+
+
+def in_order(work: Callable[[Item], Any], items: Iterator[Item]) -> Iterator[tuple[Item, Future[Any]]]:
+    """(item, its future result) in order; no more items are held than there are threads, and one more."""
+    workers = min(worker_count(), MOST_WORKERS)
+    with ThreadPoolExecutor(workers, thread_name_prefix="assay-parse") as pool:
+        waiting = deque((item, pool.submit(work, item)) for item in islice(items, workers + 1))
+        try:
+            while waiting:
+                yield waiting.popleft()
+                waiting.extend((item, pool.submit(work, item)) for item in islice(items, 1))
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
 
 
 class Unclosed(DataError):
@@ -203,7 +196,7 @@ def lines_before(stream: Any, offset: int) -> int:
 
 
 def row_at(text: bytes, delimiter: str, row: int, blank_is_row: bool) -> tuple[int, int]:
-    """Where the row with this number (from 1) begins and ends in a piece."""
+    """Where the row with this number (from 1) begins and ends in a chunk."""
     starts, ends = quoted(text, delimiter) if b'"' in text else ([], [])
     stretches = chain(zip(starts, ends), [(len(text), len(text))])
     start, inside = next(stretches)
