@@ -111,16 +111,14 @@ class Comparison:
     tested: Array  # (m,): numbers of the rows that the answers are for
     entries: list[Entry]
     left_out: list[tuple[str, str]]
-    recommended: str | None
-    best: str | None
-    bracket: BayesBracket | None
-    worries: list[Worry]
-    verdict: list[str]  # sentences, the most important first
     question: dict[str, Any]  # what was asked, as arguments: enough to ask again
     provenance: dict[str, Any]  # versions, fingerprint, seconds
     interrupted: bool = False
-    groups: Array | None = None
-    times: Array | None = None
+    worries: list[Worry] = field(default_factory=list)
+    recommended: str | None = None
+    best: str | None = None
+    bracket: BayesBracket | None = None
+    verdict: list[str] = field(default_factory=list)  # sentences, the most important first
 
     @property
     def schema(self) -> Schema:

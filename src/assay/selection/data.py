@@ -30,6 +30,8 @@ class TableData:
     y: Array
     w: Array | None = None
     labels: Labels | None = None  # None: the target is a number
+    groups: Array | None = None  # (n,): the group of each row; rows of one group stay on one side of every split
+    times: Array | None = None  # (n,): when each row was; tests are later than what is learnt from
     memory: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)  # what several models need alike
 
     @classmethod
@@ -56,6 +58,32 @@ class TableData:
         if self.classes is None:
             return self.y.astype(np.float64)
         return np.searchsorted(self.classes, self.y)
+
+    @property
+    def task(self) -> str:
+        return "regression" if self.labels is None else "classification"
+
+    @cached_property
+    def spread(self) -> float:
+        """The deviation of a target as a power of ten (1 for classes): enough to choose units by, and too rough to say anything of single rows."""
+        deviation = 1.0 if self.labels is not None else float(self.codes[self.everything].std())
+        return 10.0 ** round(float(np.log10(deviation))) if 0 < deviation < np.inf else 1.0
+
+    def strata(self, folds: int) -> Array | None:
+        """Class codes of the rows that count, to stratify by; None for numbers, and where a class is too rare to be in every fold."""
+        if self.classes is None:
+            return None
+        codes: Array = self.codes[self.everything]
+        return None if np.unique(codes, return_counts=True)[1].min(initial=len(codes)) < folds else codes
+
+    def learnable(self, train: Array) -> bool:
+        """Whether some rows can teach anything: of one class alone nothing can be learnt."""
+        return self.classes is None or len(np.unique(self.codes[train])) > 1
+
+    def marks_of(self, which: Array) -> tuple[Array | None, Array | None]:
+        """Groups and times of some rows, as splits heed them."""
+        groups, times = (None if each is None else each[which] for each in (self.groups, self.times))
+        return groups, times
 
     @cached_property
     def everything(self) -> Array:

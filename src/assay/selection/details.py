@@ -29,6 +29,7 @@ from assay.assess import (
     roc,
     thresholds,
 )
+from assay.assess.distinct_rows import bins_of_rows, class_of_rows, of_distinct_rows
 from assay.assess.measure import count_answers
 from assay.assess.worry import evenly
 from assay.engines.csr import SparseMatrix
@@ -39,7 +40,7 @@ from assay.risk.losses import LABEL
 from assay.selection.comparison import Comparison, Entry
 from assay.selection.raw_rows import RawRows, answers
 from assay.selection.refits import Refits, refits
-from assay.selection.row_losses import bins_of_rows, class_of_rows, of_distinct_rows, row_losses
+from assay.selection.row_losses import row_losses
 from assay.selection.table_model import TableModel
 
 

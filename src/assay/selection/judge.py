@@ -27,6 +27,7 @@ from assay.assess import (
     mean_interval,
     regression_scores,
 )
+from assay.assess.distinct_rows import of_distinct_rows
 from assay.assess.paired import SAME
 from assay.assess.score import proportion, score
 from assay.assess.verdict import best_possible, ranking, shown, train_and_test
@@ -39,7 +40,7 @@ from assay.errors import DataError
 from assay.numerics import Array, Floats
 from assay.selection.comparison import Comparison, Entry
 from assay.selection.concerns import concerns
-from assay.selection.row_losses import Answers, of_distinct_rows, row_losses
+from assay.selection.row_losses import Answers, row_losses
 from assay.tables.encoding import Encoding, EncodingSpec
 
 
@@ -191,7 +192,7 @@ def _score(entry: Entry, found: Comparison) -> None:
     else:
         entry.scores = regression_scores(truth, answers.values)
         entry.scores.sort(key=lambda s: s.name != NAMES[found.loss])
-    if len(found.splits) > 1 or found.groups is not None or found.times is not None:
+    if len(found.splits) > 1 or found.data.groups is not None or found.data.times is not None:
         # answers of several fits, or rows that hang together: intervals are those of independent rows and one fit
         rows = len(np.unique(found.tested))
         entry.scores = [of_distinct_rows(replace(s, kind="approximate"), rows) for s in entry.scores]
@@ -285,9 +286,7 @@ def _bracket(found: Comparison) -> Any:
         raw = found.data.pick(some)
         encoding = Encoding.learn(engine_for(raw), found.schema, EncodingSpec("one-hot", True, False, False), raw)
         rows: Any = found.data.encoded(encoding, some).in_memory()
-        return bayes_bracket(
-            rows.X, found.data.codes[some], groups=None if found.groups is None else found.groups[some], most=NEIGHBOURS
-        )
+        return bayes_bracket(rows.X, found.data.codes[some], groups=found.data.marks_of(some)[0], most=NEIGHBOURS)
     except UNUSABLE:
         return None
 

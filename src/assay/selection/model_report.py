@@ -20,7 +20,8 @@ from assay.selection.comparison import Comparison, Entry
 from assay.selection.data import TableData
 from assay.selection.held_out_rows import rows_of_fit
 from assay.selection.judge import judged
-from assay.selection.row_losses import Answers, check_loss, row_losses
+from assay.selection.plan import check_loss
+from assay.selection.row_losses import Answers, row_losses
 from assay.selection.splits import Resampling, Split
 from assay.selection.table_model import TableModel, held_out_of
 from assay.selection.trial import Trial
@@ -49,13 +50,9 @@ def comparison_of(model: TableModel, data: Any, loss: str | None = None) -> Comp
             tested=split.test,
             entries=[entry],
             left_out=[],
-            recommended=None,
-            best=None,
-            bracket=None,
-            worries=[_odd(note) for note in oddities],
-            verdict=[],
             question=question,
             provenance={"notes": [*table.source.notes, *oddities]},
+            worries=[_odd(note) for note in oddities],
         ),
         began,
     )

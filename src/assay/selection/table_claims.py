@@ -17,9 +17,10 @@ from assay.estimator.search_space import SearchSpace
 from assay.numerics import Array
 from assay.selection.candidates import Candidate
 from assay.selection.data import TableData
-from assay.selection.row_losses import OF_CLASSES, OF_NUMBERS, Answers, row_losses
+from assay.selection.plan import OF_CLASSES, OF_NUMBERS
+from assay.selection.row_losses import Answers, row_losses
 from assay.selection.splits import Resampling, Split, make_splits
-from assay.selection.trial import Trial, learnt, quietly, search_settings
+from assay.selection.trial import Trial, fit_one, learnt, quietly, search_settings
 from assay.tables.encoding import Encoding
 from assay.tables.encoding.columns import MISSING
 from assay.tables.schema.kinds import USED
@@ -41,7 +42,7 @@ def cross_validated_claim(
         return []
     kind = "zero-one" if table.classes is not None else "squared"
     sums = [float(row_losses(kind, table, s.test, t.answers).sum()) for s, t in zip(splits, trials)]
-    remade = make_splits(plan, len(table), y=strata(table, plan))
+    remade = make_splits(plan, len(table), y=table.strata(plan.folds))
     if not all(np.array_equal(a.test, b.test) for a, b in zip(remade, splits)) or len(remade) != len(splits):
         return []
     among, chosen = [dict(s) for s in candidate.settings()], [dict(t.setting) for t in trials]
@@ -57,14 +58,6 @@ class Searched(NamedTuple):
     rough: dict[str, Any]
     fixed: dict[str, Any]
     loss: str
-
-
-def strata(table: TableData, plan: Resampling) -> Array | None:
-    """Class codes of the rows that count, to stratify by; None for numbers, and where a class is too rare to be in every fold."""
-    if table.classes is None:
-        return None
-    codes: Array = table.codes[table.everything]
-    return None if np.unique(codes, return_counts=True)[1].min(initial=len(codes)) < plan.folds else codes
 
 
 def claim_of(kind: str, sums: list[float], rows: list[int], searched: Searched, plan: Resampling) -> Claim:
@@ -129,7 +122,7 @@ def recount(model: TableModel, claim: Claim, engine: Engine, raw: Rows) -> tuple
     if len(searched.chosen) != plan.folds * plan.repeats or len(w["rows"]) != len(w["sums"]):
         return False, "the folds stated are more or fewer than those counted"
     table = TableData.of(model.schema_, raw.in_memory(), hasattr(model.model_, "classes_"))
-    splits = make_splits(plan, len(table), y=strata(table, plan))
+    splits = make_splits(plan, len(table), y=table.strata(plan.folds))
     if len(splits) != len(searched.chosen) or [len(s.test) for s in splits] != [int(r) for r in w["rows"]]:
         return False, "the folds of these rows are not those of the claim"
     candidate = _candidate(model, searched)
@@ -176,7 +169,7 @@ def _wrong_fold(
         return f"the search of fold {number} does not choose {setting}"
     with quietly():
         encoding, rows = learnt(candidate, table, split.train)
-        fitted = next(iter(candidate.model(**candidate.fixed).fit_each(rows, [setting])))
+        fitted = fit_one(candidate, rows, setting)
         answers = Answers.for_loss(fitted, table.encoded(encoding, split.test), table.classes, w["loss"])
     found = float(row_losses(w["loss"], table, split.test, answers).sum())
     if not np.isclose(found, float(w["sums"][number]), rtol=1e-6, atol=1e-9):
