@@ -1,4 +1,5 @@
-"""The margin of a classifier of two classes: its lines and support vectors, and how the rows' margins are spread."""
+"""The boundary of a classifier of two classes: its margin and support vectors, how the rows' margins are spread, and the way of a
+perceptron, its boundary after each mistake."""
 
 from __future__ import annotations
 
@@ -17,6 +18,8 @@ from assay.plots.canvas import axes, drawn, grid, labels, legend, note, scatter
 from assay.plots.style import INK, SMALL, look, shown_classes
 
 PIXELS = 120
+MOST_VISITS = 100_000
+ROOM = np.array([2.0 * SMALL, 1.4 * SMALL])  # points that a number takes, with air around it
 
 
 def margins(
@@ -136,12 +139,6 @@ def _support(model: Any, seen: PictureRows, f: Floats, t: Floats) -> Array:
     if own is not None and not seen.left_out and np.asarray(own).max(initial=-1) < len(f):
         ringed = np.isin(np.arange(len(f)), own)
     return ringed
-
-
-# The way of a perceptron: its boundary after each mistake.
-
-MOST_VISITS = 100_000
-ROOM = np.array([2.0 * SMALL, 1.4 * SMALL])  # points that a number takes, with air around it
 
 
 def perceptron_path(

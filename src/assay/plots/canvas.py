@@ -1,4 +1,4 @@
-"""Where a figure is drawn: the axes a caller gives, or new ones of their own that no global state knows of."""
+"""What figures share: the axes a caller gives or new ones that no global state knows of, the numbers it hands in, and rows as points."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ LETTERS = 80  # of a note's line below axes that fill a figure of 6.4 inches
 WHOLE = 0.775  # the share of a figure's width that single axes have
 THIN = 0.8
 FEW_TICKS = 8
+Interval = tuple[Any, Any]
 
 
 def axes(ax: Axes | None, width: float = WIDTH, height: float = HEIGHT) -> Axes:
@@ -143,11 +144,6 @@ def note(ax: Axes, *sentences: str) -> None:
         )
 
 
-# The numbers a caller hands to a figure: one-dimensional, of equal length, and told apart from what is missing.
-
-Interval = tuple[Any, Any]
-
-
 def numbers(values: Any, name: str, n: int | None = None) -> Floats:
     """A column of numbers; NaN is allowed and drawn as a gap."""
     try:
@@ -187,9 +183,6 @@ def words(names: Sequence[Any], n: int, name: str = "names") -> list[str]:
     if len(found) != n:
         raise DataError(f"{name} has {len(found)} entries where {n} are needed, one for each.")
     return found
-
-
-# Rows as points with a shape and a colour a class.
 
 
 def drawn(codes: Array, most: int = MOST_POINTS) -> Array:

@@ -1,4 +1,5 @@
-"""Risk over the number of rows (learning curve) or over a hyper-parameter (validation curve), training beside test."""
+"""Risk as something grows: rows (learning curve), a hyper-parameter (validation curve), epochs of a network, pruning of a tree, trees of
+a forest, neighbours; and risk taken apart into noise, bias and variance, a bar for each model."""
 
 from __future__ import annotations
 
@@ -29,6 +30,18 @@ from assay.plots.canvas import (
     words,
 )
 from assay.plots.style import INK, ClassStyle, look, shown_classes
+
+LOOKS = {
+    "noise": 3,
+    "bias": 0,
+    "bias²": 0,
+    "bias² + noise": 0,
+    "variance": 1,
+    "unbiased variance": 1,
+    "biased variance": 2,
+}
+MARKED = 30  # epochs up to which each has a mark
+FAR = 100.0  # from the least to the greatest loss: then on a logarithmic axis
 
 
 def learning_curve(
@@ -136,9 +149,6 @@ def _curve(ax: Axes, x: Floats, y: Floats, style: ClassStyle, name: str) -> None
     ax.plot(x, y, color=style.colour, marker=style.marker, linestyle=line, markersize=5, linewidth=1.8, label=name)
 
 
-# Risk taken apart: noise + bias + variance, a bar for each model.
-
-
 def bias_variance(
     bias: Any, variance: Any = None, noise: Any = None, *, names: Sequence[str] | None = None, ax: Axes | None = None
 ) -> Axes:
@@ -175,17 +185,6 @@ def bias_variance(
     return ax
 
 
-LOOKS = {
-    "noise": 3,
-    "bias": 0,
-    "bias²": 0,
-    "bias² + noise": 0,
-    "variance": 1,
-    "unbiased variance": 1,
-    "biased variance": 2,
-}
-
-
 def _pieces(result: Any) -> dict[str, float]:
     if isinstance(getattr(result, "pieces", None), Mapping):
         return {str(name): _number(value) for name, value in result.pieces.items()}
@@ -199,12 +198,6 @@ def _pieces(result: Any) -> dict[str, float]:
 def _number(value: Any) -> float:
     """A number, or the value of a score."""
     return float(getattr(value, "value", value))
-
-
-# How a network learnt: its loss epoch by epoch, and what the loss stands for.
-
-MARKED = 30  # epochs up to which each has a mark
-FAR = 100.0  # from the least to the greatest loss: then on a logarithmic axis
 
 
 def loss_curve(model: Any, *, ax: Any = None) -> Array:
@@ -254,9 +247,6 @@ def _end(ax: Axes, best: int, word: str | None, x: str, y: str) -> None:
     labels(ax, x, y)
     grid(ax)
     legend(ax)
-
-
-# How good a tree is over how much of it is pruned, and a forest over the number of its trees.
 
 
 def pruning_curve(model: Any, *, ax: Axes | None = None) -> Axes:
@@ -312,9 +302,6 @@ def oob_curve(model: Any, *, ax: Axes | None = None) -> Axes:
     )
     grid(ax)
     return ax
-
-
-# Nearest neighbours in pictures: their number over the error, and those of one query.
 
 
 def neighbour_curve(model: Any, *, ax: Axes | None = None) -> Axes:

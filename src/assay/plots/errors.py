@@ -1,4 +1,4 @@
-"""How a regressor errs: residuals over predictions, and predictions over the truth."""
+"""How a model errs and what it goes by: residuals, dots with intervals (models ranked, columns by importance, groups by risk), weights."""
 
 from __future__ import annotations
 
@@ -78,9 +78,6 @@ def _both(y: Any, predicted: Any) -> tuple[Floats, Floats, str]:
         raise DataError("No row has both a true and a predicted value.")
     left = int((~whole).sum())
     return y[whole], p[whole], f"{left} rows with missing values left out." if left else ""
-
-
-# Dots with intervals, a line each: models ranked, columns by importance, groups by risk.
 
 
 def ranking(
@@ -190,9 +187,6 @@ def dots(ax: Axes | None, names: list[str], values: Floats, lows: Any, highs: An
     labels(ax, measure, "")
     grid(ax, "x")
     return ax
-
-
-# The weights of a linear model.
 
 
 def coefficients(

@@ -1,4 +1,4 @@
-"""The decision regions of any model on any two columns, or on a projection of all of them."""
+"""The decision regions of any model on any two columns, or on a projection of all of them; and normal densities as ellipses."""
 
 from __future__ import annotations
 
@@ -215,9 +215,6 @@ def _values(ax: Axes, model: Any, seen: PictureRows, on: Plane, picture: Picture
         here = at[some][level == value]
         ax.plot(*here.T, "o", markersize=4.5, markerfacecolor=face, markeredgecolor=INK, markeredgewidth=0.6, zorder=3)
     return ("Points: the true values. " if y is not None else "") + thinned_note(len(at))
-
-
-# The normal densities of a classifier as ellipses.
 
 
 def covariance_ellipses(

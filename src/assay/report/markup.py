@@ -1,4 +1,5 @@
-"""Markup that cannot be broken by what it holds: every text is escaped unless it is `Html` already.
+"""Markup that cannot be broken by what it holds: every text is escaped unless it is `Html` already; and figures as
+parts of the page: drawn by `assay.plots`, turned into SVG, with a caption.
 
 >>> el("p", "1 < 2 ", el("b", "&"), lang="en")
 '<p lang="en">1 &lt; 2 <b>&amp;</b></p>'
@@ -15,6 +16,8 @@ from assay.errors import AssayError, MissingExtraError
 
 UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
 EMPTY = frozenset(("br", "meta", "hr"))
+WIDTH = re.compile(r'^<svg[^>]* width="(\d+)"')
+UNDRAWABLE = (AssayError, ArithmeticError, LookupError, TypeError, ValueError)
 
 
 class Html(str):
@@ -114,12 +117,6 @@ def anchor(name: str) -> str:
     'model-linear-svc-1'
     """
     return "model-" + (re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "unnamed")
-
-
-# Figures as parts of the page: drawn by `assay.plots`, turned into SVG, with a caption.
-
-WIDTH = re.compile(r'^<svg[^>]* width="(\d+)"')
-UNDRAWABLE = (AssayError, ArithmeticError, LookupError, TypeError, ValueError)
 
 
 def figure(title: str, description: str, draw: Callable[[], Any], *, key: str = "", caption: str | None = None) -> Html:

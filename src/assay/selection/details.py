@@ -1,9 +1,4 @@
-"""How much a single column says about the target by itself.
-
-    r² = 1 − (variance of the target that a column leaves) / (variance of the target)
-
-of a straight line for numbers; for classes η² = between-class share of the column's variance.
-"""
+"""Everything of one model beyond its entry in a comparison, worked out when it is first asked for."""
 
 from __future__ import annotations
 
@@ -43,31 +38,6 @@ from assay.selection.refits import Refits, refits
 from assay.selection.row_losses import row_losses
 from assay.selection.table_model import TableModel
 
-
-def correlation(X: Array, target: Array, classes: bool) -> Floats:
-    """(d,): η² or r² of each column of X (n, d), between 0 and 1; missing values count as the column's mean.
-
-    >>> correlation(np.array([[0.0, 1.0], [0.0, 2.0], [1.0, 1.0], [1.0, 2.0]]), np.array([0, 0, 1, 1]), True)
-    array([1., 0.])
-    """
-    X = np.asarray(X, dtype=np.float64)
-    known = np.isfinite(X)
-    count = np.maximum(known.sum(axis=0), 1)
-    filled = np.where(known, X, 0.0)
-    centred = np.where(known, X - filled.sum(axis=0) / count, 0.0)
-    total = (centred**2).sum(axis=0)
-    if classes:
-        K = int(target.max()) + 1
-        sums = np.stack([centred[target == k].sum(axis=0) for k in range(K)])
-        explained = (sums**2 / np.maximum(np.bincount(target, minlength=K), 1)[:, None]).sum(axis=0)
-    else:
-        t = target - target.mean()
-        explained = (centred * t[:, None]).sum(axis=0) ** 2 / max(float(t @ t), 1e-300)
-    return np.asarray(np.where(total > 0, explained / np.where(total > 0, total, 1.0), 0.0))
-
-
-# Everything of one model beyond its entry in a comparison, worked out when it is first asked for.
-
 SHUFFLED_ROWS = 2000  # tested rows on which columns are shuffled
 SHUFFLED_COLUMNS = 40  # of a table with more columns, those that go most with the target by themselves
 SHUFFLES = 3
@@ -76,16 +46,14 @@ WORST = 10
 AS_ANSWERED = Loss("as answered", LABEL, lambda losses, _: losses)
 
 
-@dataclass(frozen=True)
-class WorstRow:
-    """A row that cost much: its number in the table (from 0), the truth, the answer, what it cost, and its columns."""
-
-    row: int
-    truth: Any
-    answer: Any
-    probability: float | None  # that the model gave to the truth
-    loss: float
-    values: dict[str, str]
+def details(comparison: Comparison, name: str, *, dear: bool = False) -> Details:
+    """The details of a finished model. `dear`: with those that need the model fitted anew many times."""
+    entry = comparison[name]
+    if not entry.done or entry.model is None or entry.answers is None:
+        raise DataError(
+            f"{name} was not finished ({entry.state}): there is nothing to look at. {entry.message}".strip()
+        )
+    return Details(comparison, entry, dear)
 
 
 @dataclass(frozen=True)
@@ -317,11 +285,38 @@ class Details:
         return refits(self.comparison, self.model) if self.dear else None
 
 
-def details(comparison: Comparison, name: str, *, dear: bool = False) -> Details:
-    """The details of a finished model. `dear`: with those that need the model fitted anew many times."""
-    entry = comparison[name]
-    if not entry.done or entry.model is None or entry.answers is None:
-        raise DataError(
-            f"{name} was not finished ({entry.state}): there is nothing to look at. {entry.message}".strip()
-        )
-    return Details(comparison, entry, dear)
+@dataclass(frozen=True)
+class WorstRow:
+    """A row that cost much: its number in the table (from 0), the truth, the answer, what it cost, and its columns."""
+
+    row: int
+    truth: Any
+    answer: Any
+    probability: float | None  # that the model gave to the truth
+    loss: float
+    values: dict[str, str]
+
+
+def correlation(X: Array, target: Array, classes: bool) -> Floats:
+    """(d,): how much each column of X (n, d) says about the target by itself; missing values count as the column's mean.
+
+    Numbers: r² of a straight line, the share of the target's variance that it explains. Classes: η², the share of the column's
+    variance that lies between them.
+
+    >>> correlation(np.array([[0.0, 1.0], [0.0, 2.0], [1.0, 1.0], [1.0, 2.0]]), np.array([0, 0, 1, 1]), True)
+    array([1., 0.])
+    """
+    X = np.asarray(X, dtype=np.float64)
+    known = np.isfinite(X)
+    count = np.maximum(known.sum(axis=0), 1)
+    filled = np.where(known, X, 0.0)
+    centred = np.where(known, X - filled.sum(axis=0) / count, 0.0)
+    total = (centred**2).sum(axis=0)
+    if classes:
+        K = int(target.max()) + 1
+        sums = np.stack([centred[target == k].sum(axis=0) for k in range(K)])
+        explained = (sums**2 / np.maximum(np.bincount(target, minlength=K), 1)[:, None]).sum(axis=0)
+    else:
+        t = target - target.mean()
+        explained = (centred * t[:, None]).sum(axis=0) ** 2 / max(float(t @ t), 1e-300)
+    return np.asarray(np.where(total > 0, explained / np.where(total > 0, total, 1.0), 0.0))

@@ -1,6 +1,6 @@
 """A model of a table: a fitted model with the encoding that turns a table's columns into its numbers.
 
-It answers tables (files, frames, databases) as they are, holds them to the schema of its fit, and saves as one file.
+It answers tables (files, frames, databases) as they are, holds them to the schema of its fit, and saves as one file, which `load` reads.
 """
 
 from __future__ import annotations
@@ -28,6 +28,18 @@ from assay.tables.schema.compatible import check_columns, check_same
 from assay.tables.schema.schema import Schema
 from assay.tables.sources.recognise import table_source
 from assay.tables.table_rows import EncodedRows, TableRows, encode
+
+
+def load(path: Any) -> Any:
+    """Load a model file written by `model.save(path)`. It is data: nothing in it is run."""
+    from assay.families import model_of_record
+    from assay.store import read
+
+    record = read(path)
+    if record.encoding is None:
+        return model_of_record(record)
+
+    return TableModel.from_record(record)
 
 
 class TableModel:
@@ -137,7 +149,7 @@ class TableModel:
         seen, held_out = sides(opened, self.encoding_, mask)
         inner = self.model_.certificate_.verdicts(seen, held_out)
         raw = seen_rows(opened, mask)
-        own = table_verdicts(self, self._claims, engine, raw, table.source)
+        own = table_verdicts(self, self._claims, raw, table.source)
         return Verdicts((*inner.verdicts, *own), inner.notes)
 
     def certify(self, data: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
@@ -181,6 +193,29 @@ class TableModel:
         store.write(self.to_record(), path)
 
 
+def fit_table(
+    model: Estimator,
+    schema: Schema,
+    encoding_spec: EncodingSpec,
+    table: Rows,
+    mask: Array | None = None,
+    engine: Engine | None = None,
+) -> TableModel:
+    """Learn encoding and model from the rows of a table that the mask does not hold out."""
+    if mask is not None and mask.all():
+        raise DataError(f"All {len(mask)} rows are held out, so none is left to fit on: hold out a smaller share.")
+    engine = engine or engine_for(table, model.n_jobs)
+    opened = engine.open(table)
+    encoding = Encoding.learn(engine, schema, encoding_spec, seen_rows(opened, mask))
+    if not encoding.outputs:
+        raise DataError(
+            "No column is left to learn from: all are ids, constants or set aside (assay schema shows why)."
+        )
+    seen, _ = sides(opened, encoding, mask)
+    model.fit(seen)  # type: ignore[attr-defined]
+    return TableModel(model, encoding, (encoding_claim(encoding),))
+
+
 def sides(opened: Rows, encoding: Encoding, mask: Array | None) -> tuple[Rows, Rows | None]:
     """The encoded rows of a fit and those held out (where the mask is true); rows of weight 0 are in neither."""
     seen, held_out = rows_of_fit(opened, mask)
@@ -206,41 +241,3 @@ def held_out_of(split: Any, table: TableRows) -> Array | None:
     if split is None:
         return None
     return held_out_rows(table.source, table, split)
-
-
-def fit_table(
-    model: Estimator,
-    schema: Schema,
-    encoding_spec: EncodingSpec,
-    table: Rows,
-    mask: Array | None = None,
-    engine: Engine | None = None,
-) -> TableModel:
-    """Learn encoding and model from the rows of a table that the mask does not hold out."""
-    if mask is not None and mask.all():
-        raise DataError(f"All {len(mask)} rows are held out, so none is left to fit on: hold out a smaller share.")
-    engine = engine or engine_for(table, model.n_jobs)
-    opened = engine.open(table)
-    encoding = Encoding.learn(engine, schema, encoding_spec, seen_rows(opened, mask))
-    if not encoding.outputs:
-        raise DataError(
-            "No column is left to learn from: all are ids, constants or set aside (assay schema shows why)."
-        )
-    seen, _ = sides(opened, encoding, mask)
-    model.fit(seen)  # type: ignore[attr-defined]
-    return TableModel(model, encoding, (encoding_claim(encoding),))
-
-
-# `assay.load`: a model file as the model that it holds, with its encoding where it has one.
-
-
-def load(path: Any) -> Any:
-    """Load a model file written by `model.save(path)`. It is data: nothing in it is run."""
-    from assay.families import model_of_record
-    from assay.store import read
-
-    record = read(path)
-    if record.encoding is None:
-        return model_of_record(record)
-
-    return TableModel.from_record(record)
