@@ -25,6 +25,7 @@ from assay.engines.threads import worker_count
 from assay.errors import ParameterError
 from assay.estimator.one_fold import OneFold
 from assay.estimator.search_space import Categories
+from assay.processes.child import Emit
 from assay.processes.supervisor import Job, Outcome, run_jobs
 from assay.selection.candidates import Candidate, candidates
 from assay.selection.comparison import Comparison, Entry
@@ -46,7 +47,7 @@ from assay.selection.row_losses import row_losses
 from assay.selection.splits import Resampling, Split
 from assay.selection.table_claims import cross_validated_claim, encoding_claim
 from assay.selection.table_model import TableModel
-from assay.selection.trial import Emit, Trial, fit_one, learnt, prepare, run_trial, search_settings
+from assay.selection.trial import Trial, fit_one, learnt, prepare, run_trial, search_settings
 from assay.tables.schema.schema import infer
 from assay.tables.sources.recognise import table_source
 from assay.tables.sources.remembered import forget, remembered

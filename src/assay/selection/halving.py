@@ -20,12 +20,13 @@ import numpy as np
 
 from assay.errors import DataError
 from assay.numerics import Array, Floats
+from assay.processes.child import Emit
 from assay.processes.supervisor import Job, run_jobs
 from assay.selection.candidates import Candidate
 from assay.selection.plan import Limits
 from assay.selection.row_losses import Answers, row_losses
 from assay.selection.splits import Resampling, Split, make_splits
-from assay.selection.trial import Emit, learnt, quietly
+from assay.selection.trial import learnt, quietly
 
 if TYPE_CHECKING:
     from assay.selection.compare import CandidateWork

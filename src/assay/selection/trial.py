@@ -8,7 +8,7 @@ few rows it is wide.)
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,13 +19,12 @@ from assay.engines import Rows
 from assay.errors import ConvergenceWarning, DataConversionWarning
 from assay.estimator.estimator import Estimator
 from assay.numerics import Array, Floats
+from assay.processes.child import Emit
 from assay.selection.candidates import Candidate
 from assay.selection.data import TableData
 from assay.selection.row_losses import Answers, row_losses
 from assay.selection.splits import Resampling, Split, make_splits
 from assay.tables.encoding import Encoding
-
-Emit = Callable[[Any], None]  # takes an event: how far the work is
 
 FEW = 5000  # training rows up to which five inner folds are taken, three beyond
 
