@@ -202,20 +202,20 @@ def drawn(codes: Array, most: int = MOST_POINTS) -> Array:
     return np.sort(np.concatenate(kept))
 
 
-def scatter(ax: Axes, at: Floats, looks: Array, shown: ClassStyles, wrong: Array | None = None) -> list[Any]:
-    """Points (n, 2) with look number `looks` (n,), hollow where `wrong`; the handles for a legend."""
+def scatter(ax: Axes, at: Floats, styles: Array, shown: ClassStyles, wrong: Array | None = None) -> list[Any]:
+    """Points (n, 2) with style number `styles` (n,), hollow where `wrong`; the handles for a legend."""
     handles = []
     wrong = np.zeros(len(at), dtype=bool) if wrong is None else wrong
-    for k, (name, style) in enumerate(zip(shown.names, shown.looks)):
+    for k, (name, style) in enumerate(zip(shown.names, shown.styles)):
         size = 5.5 if style.marker in "*PX." else 4.5
         line: dict[str, Any] = {"linestyle": "none", "marker": style.marker, "markersize": size, "zorder": 3}
         for rows, face in ((~wrong, style.colour), (wrong, "none")):
-            chosen = (looks == k) & rows
+            chosen = (styles == k) & rows
             if chosen.any():
                 edge = style.colour if face == "none" else INK
                 width = 1.4 if face == "none" else 0.5
                 ax.plot(*at[chosen].T, markerfacecolor=face, markeredgecolor=edge, markeredgewidth=width, **line)
-        if (looks == k).any():
+        if (styles == k).any():
             handles += ax.plot(
                 [], [], markerfacecolor=style.colour, markeredgecolor=INK, markeredgewidth=0.5, label=name, **line
             )

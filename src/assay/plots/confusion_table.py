@@ -14,7 +14,7 @@ from assay.errors import DataError, ParameterError, nearest
 from assay.inputs import as_column
 from assay.numerics import Floats
 from assay.plots.canvas import axes, grid, labels, note, numbers, short, words
-from assay.plots.style import FONT, INK, SMALL, look
+from assay.plots.style import FONT, INK, SMALL, style_of
 
 MOST = 20
 WRITTEN = 12  # classes whose cells have room for numbers
@@ -51,7 +51,7 @@ def confusion(
     share = _shares(C, normalise or "true")
     side = min(6.4, 2.4 + 0.55 * K)
     ax = axes(ax, max(side, 3.6), side * 0.85)
-    ax.imshow(np.zeros((K, K)), cmap=ListedColormap([look(0).colour]), alpha=0.05 + 0.65 * share, aspect="auto")
+    ax.imshow(np.zeros((K, K)), cmap=ListedColormap([style_of(0).colour]), alpha=0.05 + 0.65 * share, aspect="auto")
     ax.set_xticks(range(K), names, rotation=0 if max(map(len, names)) * K <= 50 else 90)
     ax.set_yticks(range(K), names)
     ax.tick_params(length=0, labelsize=FONT if K <= 16 else 7)
@@ -123,7 +123,7 @@ def class_balance(classes: Sequence[Any], counts: Any, *, ax: Axes | None = None
     named = words(classes, len(counts), "classes")
     kept = np.argsort(-counts, kind="stable")[:MOST]
     ax = axes(ax, height=min(8.0, 0.32 * len(kept) + 1.2))
-    style, y = look(0), np.arange(len(kept))
+    style, y = style_of(0), np.arange(len(kept))
     bars = ax.barh(y, counts[kept], 0.62, color=style.colour, edgecolor=INK, linewidth=0.6)
     share = [f" {counts[k]:,.0f} ({counts[k] / max(counts.sum(), 1e-300):.1%})" for k in kept]
     ax.bar_label(bars, share, color=INK, fontsize=FONT, padding=2)

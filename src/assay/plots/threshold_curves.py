@@ -16,7 +16,7 @@ from assay.errors import DataError
 from assay.numerics import Array, Floats
 from assay.pictures.rows import some_of
 from assay.plots.canvas import Interval, axes, dress, grid, labels, legend, numbers, pair, scores_of, stacked
-from assay.plots.style import FONT, GREY, INK, look
+from assay.plots.style import FONT, GREY, INK, style_of
 
 MOST = 400  # points of a drawn curve
 Drawn = list[tuple[str, Floats, Floats]]
@@ -121,7 +121,7 @@ def thresholds(
 
 
 def _over(ax: Axes, x: Floats, y: Floats, k: int, name: str) -> None:
-    style = look(k)
+    style = style_of(k)
     every = max(1, len(x) // 8)
     ax.plot(
         x,
@@ -170,7 +170,7 @@ def _area(area: Any) -> str:
 
 
 def _draw(ax: Axes, k: int, name: str, x: Floats, y: Floats, steps: Any) -> None:
-    style, some = look(k), some_of(len(x), MOST)
+    style, some = style_of(k), some_of(len(x), MOST)
     every = max(1, len(some) // 6)
     ax.plot(
         x[some],
@@ -231,7 +231,7 @@ def calibration(
     if np.any((predicted < 0) | (predicted > 1) | (observed < 0) | (observed > 1)):
         raise DataError("predicted and observed are shares from 0 to 1.")
     made = stacked(ax, (3.2, 1.0) if counts is not None else (1.0,), height=5.0)
-    top, style = made[0], look(0)
+    top, style = made[0], style_of(0)
     top.plot([0, 1], [0, 1], color=GREY, linewidth=1.2, linestyle=(0, (2, 3)), label="as predicted")
     if ends is not None:
         top.vlines(predicted, *ends, color=style.colour, linewidth=2.0)
@@ -260,7 +260,7 @@ def _labels(y: Any, P: Any) -> bool:
 
 
 def _histogram(ax: Axes, predicted: Floats, counts: Floats) -> None:
-    ax.bar(predicted, counts, 0.025, color=look(0).colour, edgecolor=INK, linewidth=0.6)
+    ax.bar(predicted, counts, 0.025, color=style_of(0).colour, edgecolor=INK, linewidth=0.6)
     labels(ax, "predicted probability", "rows")
     grid(ax, "y")
 
@@ -271,10 +271,10 @@ def _opened(curve: Any) -> tuple[Any, Any, Interval, Any]:
         raise DataError(
             "calibration needs probabilities: give y and P, lists predicted and observed, or a result with bins."
         )
-    seen = [b.observed for b in bins]
+    observed = [b.observed for b in bins]
     return (
         [b.mean for b in bins],
-        [s.value for s in seen],
-        ([s.low for s in seen], [s.high for s in seen]),
-        [s.n for s in seen],
+        [s.value for s in observed],
+        ([s.low for s in observed], [s.high for s in observed]),
+        [s.n for s in observed],
     )

@@ -16,7 +16,7 @@ from assay.families.trees.fit import TreeShape as TreeShape
 from assay.families.trees.text import rows_in_words
 from assay.numerics import Array, Floats
 from assay.plots.canvas import WIDTH, axes, legend, note, short
-from assay.plots.style import GREY, INK, SMALL, ClassStyles, look, shown_classes
+from assay.plots.style import GREY, INK, SMALL, ClassStyles, shown_classes, style_of
 
 STEP, LEVEL = 0.8, 1.05  # inches between leaves and between levels
 LETTERS = 12.5  # of small print in an inch
@@ -62,7 +62,7 @@ def tree(model: Any, *, depth: int | None = 3, ax: Axes | None = None) -> Axes:
             ax,
             [
                 Patch(facecolor=s.colour, hatch=s.hatch, edgecolor=INK, linewidth=0.6, label=n)
-                for n, s in zip(shown.names, shown.looks)
+                for n, s in zip(shown.names, shown.styles)
             ],
         )
     hidden = int((level < 0).sum())
@@ -136,10 +136,10 @@ def _node(
 def _filling(shape: TreeShape, value: Floats, shown: ClassStyles | None) -> tuple[str, float]:
     """A leaf's colour and its strength: of its class, or the stronger the greater its number."""
     if shown is not None:
-        return shown.looks[int(shown.of[int(value.argmax())])].colour, 0.35
+        return shown.styles[int(shown.of[int(value.argmax())])].colour, 0.35
     of_leaves = np.asarray(shape.value, dtype=np.float64).reshape(-1)[np.asarray(shape.left) < 0]
     low, high = float(of_leaves.min()), float(of_leaves.max())
-    return look(0).colour, PALE + (FULL - PALE) * (float(value[0]) - low) / ((high - low) or 1.0)
+    return style_of(0).colour, PALE + (FULL - PALE) * (float(value[0]) - low) / ((high - low) or 1.0)
 
 
 def _answer(shape: TreeShape, value: Floats, shown: ClassStyles | None, letters: int) -> str:
@@ -153,7 +153,7 @@ def _shares(ax: Axes, x: float, y: float, width: float, value: Floats, shown: Cl
     """A bar of the classes at a node."""
     share = np.bincount(shown.of, weights=value, minlength=len(shown.names)) / max(float(value.sum()), 1e-300)
     starts = x + width * np.append(0.0, np.cumsum(share)[:-1])
-    for start, part, style in zip(starts, share, shown.looks):
+    for start, part, style in zip(starts, share, shown.styles):
         if part > 0:
             ax.add_patch(
                 Rectangle(

@@ -15,7 +15,7 @@ from assay import plots
 from assay.engines import ArrayRows, Rows
 from assay.errors import DataError
 from assay.numerics import Array, Floats
-from assay.plots.style import INK, look
+from assay.plots.style import INK, style_of
 from assay.report.markup import Html, figure, optional, section, side_by_side
 from assay.report.raw_model import RawModel, picture_rows, two_columns
 from assay.risk.surrogates import MARGIN, Surrogate, surrogate
@@ -200,7 +200,7 @@ def weight_surface(model: Any, X: Floats, y: Array, shown: tuple[int, int], name
     half = HALF * max(float(np.abs(at).max()), 0.5)
     span = ((at[0] - half, at[0] + half), (at[1] - half, at[1] + half))
     ax = plots.loss_surface(pair, t, lambda z, t: measure.value(z + rest, t, measure.width), span=span)
-    ax.plot(*at, "*", color=look(2).colour, markeredgecolor=INK, markersize=15, zorder=5)
+    ax.plot(*at, "*", color=style_of(2).colour, markeredgecolor=INK, markersize=15, zorder=5)
     ax.set_xlabel(f"weight of {names[0]}"[:60])
     ax.set_ylabel(f"weight of {names[1]}"[:40])
     return ax

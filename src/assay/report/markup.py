@@ -14,7 +14,7 @@ from typing import Any
 
 from assay.errors import AssayError, MissingExtraError
 
-UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
+INVISIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
 EMPTY = frozenset(("br", "meta", "hr"))
 WIDTH = re.compile(r'^<svg[^>]* width="(\d+)"')
 UNDRAWABLE = (AssayError, ArithmeticError, LookupError, TypeError, ValueError)
@@ -30,7 +30,7 @@ def text(value: Any) -> Html:
     """Any value as text of the page: escaped, and without control and direction marks, which could disguise what it says."""
     if isinstance(value, Html):
         return value
-    return Html(html.escape(UNSEEN.sub("\N{REPLACEMENT CHARACTER}", str(value)), quote=True))
+    return Html(html.escape(INVISIBLE.sub("\N{REPLACEMENT CHARACTER}", str(value)), quote=True))
 
 
 def join(*parts: Any) -> Html:
@@ -127,7 +127,7 @@ def figure(title: str, description: str, draw: Callable[[], Any], *, key: str = 
     from assay import plots
 
     try:
-        picture: Any = Html(UNSEEN.sub("", plots.svg(draw(), title=title, description=description, key=key)))
+        picture: Any = Html(INVISIBLE.sub("", plots.svg(draw(), title=title, description=description, key=key)))
     except MissingExtraError:
         raise
     except UNDRAWABLE as error:

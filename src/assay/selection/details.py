@@ -111,7 +111,7 @@ class Details:
         return RawRows.of(self.comparison.data, rows[evenly(len(rows), SHUFFLED_ROWS)])
 
     @property
-    def seen(self) -> bool:
+    def tested_on_fitted_rows(self) -> bool:
         """Whether the model that is handed over learnt from the tested rows too (it does unless a part is held out for good)."""
         return self.comparison.resampling.kind != "holdout"
 

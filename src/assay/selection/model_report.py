@@ -71,8 +71,8 @@ def _entry(model: TableModel, found: TableData, split: Split, loss: str) -> Entr
     answers = Answers.of(model.model_, found.encoded(model.encoding_, split.test), found.classes)
     train_risk = float("nan")
     if len(split.train):
-        seen = Answers.for_loss(model.model_, found.encoded(model.encoding_, split.train), found.classes, loss)
-        train_risk = float(row_losses(loss, found, split.train, seen).mean())
+        train = Answers.for_loss(model.model_, found.encoded(model.encoding_, split.train), found.classes, loss)
+        train_risk = float(row_losses(loss, found, split.train, train).mean())
     usual = defaults(type(model.model_))
     changed = {k: v for k, v in model.model_.fitted_params_.items() if k != "n_jobs" and v != usual[k]}
     trial = Trial(
@@ -96,8 +96,8 @@ def _split(model: TableModel, table: TableRows, found: TableData) -> tuple[Split
     stated = model.model_.provenance_.get("split")
     if len(found) == model.schema_.n_rows:
         mask = held_out_of(stated, table)
-        seen, held_out = rows_of_fit(found.rows, mask)
-        rows = everything if seen is None else np.flatnonzero(seen)
+        train, held_out = rows_of_fit(found.rows, mask)
+        rows = everything if train is None else np.flatnonzero(train)
         if _are_those_of_the_fit(model, found, rows):
             if held_out is not None:
                 return Split(rows, np.flatnonzero(held_out)), "held-out rows"

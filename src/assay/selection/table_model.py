@@ -146,9 +146,9 @@ class TableModel:
         engine = engine_for(table, self.model_.n_jobs)
         opened = engine.open(table)
         mask = held_out_of(self.model_.provenance_.get("split"), table)
-        seen, held_out = sides(opened, self.encoding_, mask)
-        inner = self.model_.certificate_.verdicts(seen, held_out)
-        raw = seen_rows(opened, mask)
+        train, held_out = sides(opened, self.encoding_, mask)
+        inner = self.model_.certificate_.verdicts(train, held_out)
+        raw = training_rows(opened, mask)
         own = table_verdicts(self, self._claims, raw, table.source)
         return Verdicts((*inner.verdicts, *own), inner.notes)
 
@@ -206,20 +206,20 @@ def fit_table(
         raise DataError(f"All {len(mask)} rows are held out, so none is left to fit on: hold out a smaller share.")
     engine = engine or engine_for(table, model.n_jobs)
     opened = engine.open(table)
-    encoding = Encoding.learn(engine, schema, encoding_spec, seen_rows(opened, mask))
+    encoding = Encoding.learn(engine, schema, encoding_spec, training_rows(opened, mask))
     if not encoding.outputs:
         raise DataError(
             "No column is left to learn from: all are ids, constants or set aside (assay schema shows why)."
         )
-    seen, _ = sides(opened, encoding, mask)
-    model.fit(seen)  # type: ignore[attr-defined]
+    train, _ = sides(opened, encoding, mask)
+    model.fit(train)  # type: ignore[attr-defined]
     return TableModel(model, encoding, (encoding_claim(encoding),))
 
 
 def sides(opened: Rows, encoding: Encoding, mask: Array | None) -> tuple[Rows, Rows | None]:
     """The encoded rows of a fit and those held out (where the mask is true); rows of weight 0 are in neither."""
-    seen, held_out = rows_of_fit(opened, mask)
-    return _encoded(opened, encoding, seen), None if held_out is None else _encoded(opened, encoding, held_out)
+    train, held_out = rows_of_fit(opened, mask)
+    return _encoded(opened, encoding, train), None if held_out is None else _encoded(opened, encoding, held_out)
 
 
 def _encoded(opened: Rows, encoding: Encoding, mask: Array | None) -> Rows:
@@ -230,10 +230,10 @@ def _encoded(opened: Rows, encoding: Encoding, mask: Array | None) -> Rows:
     return encode(some_rows(opened, MaskedRows(mask)), encoding)  # type: ignore[no-any-return]
 
 
-def seen_rows(opened: Rows, mask: Array | None) -> Rows:
+def training_rows(opened: Rows, mask: Array | None) -> Rows:
     """The rows of a fit, not encoded."""
-    seen, _ = rows_of_fit(opened, mask)
-    return opened if seen is None else some_rows(opened, MaskedRows(seen))
+    train, _ = rows_of_fit(opened, mask)
+    return opened if train is None else some_rows(opened, MaskedRows(train))
 
 
 def held_out_of(split: Any, table: TableRows) -> Array | None:
