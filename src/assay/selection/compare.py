@@ -47,7 +47,7 @@ from assay.selection.row_losses import row_losses
 from assay.selection.splits import Resampling, Split
 from assay.selection.table_claims import cross_validated_claim, encoding_claim
 from assay.selection.table_model import TableModel
-from assay.selection.trial import Trial, fit_one, learnt, prepare, run_trial, search_settings
+from assay.selection.trial import Trial, prepare, run_trial, search_and_fit
 from assay.tables.schema.schema import infer
 from assay.tables.sources.recognise import table_source
 from assay.tables.sources.remembered import forget, remembered
@@ -241,11 +241,8 @@ class CandidateWork:
             model = TableModel(trial.model, trial.encoding, (encoding_claim(trial.encoding),))
             model.add_claims(*self._held_out(trial), split=asked.held_out, **facts)
             return model, trial.search
-        everything = self.table.everything
-        search = search_settings(candidate, self.table, everything, asked.loss, asked.seed, emit)
-        setting = candidate.settings()[0] if search is None else search.settings[search.chosen]
-        encoding, rows = learnt(candidate, self.table, everything)
-        fitted = fit_one(candidate, rows, setting)
+        fit = search_and_fit(candidate, self.table, self.table.everything, asked.loss, asked.seed, emit)
+        search, _, encoding, _, fitted = fit
         claim = cross_validated_claim(self.table, self.splits, trials, asked.resampling, candidate, asked.loss)
         model = TableModel(fitted, encoding, (encoding_claim(encoding), *claim))
         model.add_claims(**facts)

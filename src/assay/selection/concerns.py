@@ -12,7 +12,7 @@ from assay.assess import overfitting, table_worries
 from assay.assess.drift import drift_worries
 from assay.assess.leaks import same_rows, target_like
 from assay.assess.worries import by_severity
-from assay.assess.worry import Worry
+from assay.assess.worry import Worry, evenly
 from assay.engines import Rows
 from assay.numerics import Array
 from assay.selection.comparison import Comparison, Entry
@@ -123,7 +123,7 @@ def _texts(rows: Rows, found: Comparison) -> Mapping[str, Array]:
 
 
 def _some(rows: Array) -> Array:
-    return rows[:: max(1, -(-len(rows) // MOST_COMPARED))]
+    return rows[evenly(len(rows), MOST_COMPARED)]
 
 
 def _separates(entry: Entry) -> bool:

@@ -68,10 +68,7 @@ def run_trial(
 ) -> Trial:
     """Search, fit and answer on one split."""
     with quietly() as notes:
-        search = search_settings(candidate, data, split.train, loss, seed, emit)
-        setting = candidate.settings()[0] if search is None else search.settings[search.chosen]
-        encoding, rows = learnt(candidate, data, split.train)
-        model = fit_one(candidate, rows, setting)
+        search, setting, encoding, rows, model = search_and_fit(candidate, data, split.train, loss, seed, emit)
         train = Answers.for_loss(model, rows, data.classes, loss)
         del rows  # a large table is then not there twice
         answers = Answers.of(model, data.encoded(encoding, split.test), data.classes)
@@ -89,6 +86,16 @@ def run_trial(
         model=model,
         encoding=encoding,
     )
+
+
+def search_and_fit(
+    candidate: Candidate, data: TableData, train: Array, loss: str, seed: int, emit: Emit
+) -> tuple[SettingsSearch | None, Mapping[str, Any], Encoding, Rows, Estimator]:
+    """The search on some rows, the setting it chose, and the encoding, the encoded rows and the model that it leads to."""
+    search = search_settings(candidate, data, train, loss, seed, emit)
+    setting = candidate.settings()[0] if search is None else search.settings[search.chosen]
+    encoding, rows = learnt(candidate, data, train)
+    return search, setting, encoding, rows, fit_one(candidate, rows, setting)
 
 
 def learnt(candidate: Candidate, data: TableData, which: Array) -> tuple[Encoding, Rows]:
