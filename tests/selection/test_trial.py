@@ -11,8 +11,8 @@ from odd_models import Guess, register
 
 import assay
 from assay.selection.candidates import Candidate, candidates
+from assay.selection.data import Answers, row_losses
 from assay.selection.plan import open_table
-from assay.selection.row_losses import Answers, row_losses
 from assay.selection.splits import Split
 from assay.selection.trial import inner_splits, run_trial, search_settings
 from assay.tables.schema.schema import infer

@@ -29,7 +29,7 @@ from assay.processes.child import Emit
 from assay.processes.supervisor import Job, Outcome, run_jobs
 from assay.selection.candidates import Candidate, candidates
 from assay.selection.comparison import Comparison, Entry
-from assay.selection.data import TableData
+from assay.selection.data import TableData, row_losses
 from assay.selection.halving import worth_the_time
 from assay.selection.judge import judged
 from assay.selection.plan import (
@@ -43,7 +43,6 @@ from assay.selection.plan import (
     splits_of,
     with_marks,
 )
-from assay.selection.row_losses import row_losses
 from assay.selection.splits import Resampling, Split
 from assay.selection.table_claims import cross_validated_claim, encoding_claim
 from assay.selection.table_model import TableModel

@@ -14,7 +14,7 @@ from assay import selection
 from assay.assess import BayesBracket, PairedTest, Score, Worry
 from assay.errors import ParameterError, nearest
 from assay.numerics import Array, Floats
-from assay.selection.row_losses import Answers
+from assay.selection.data import Answers
 from assay.selection.splits import Resampling, Split
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class Comparison:
 
     def losses(self, name: str) -> Floats:
         """What each answer of a model cost, in the order of `tested`."""
-        from assay.selection.row_losses import row_losses
+        from assay.selection.data import row_losses
 
         answers = self[name].answers
         assert answers is not None

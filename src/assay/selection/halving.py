@@ -23,8 +23,8 @@ from assay.numerics import Array, Floats
 from assay.processes.child import Emit
 from assay.processes.supervisor import Job, run_jobs
 from assay.selection.candidates import Candidate
+from assay.selection.data import Answers, row_losses
 from assay.selection.plan import Limits
-from assay.selection.row_losses import Answers, row_losses
 from assay.selection.splits import Resampling, Split, make_splits
 from assay.selection.trial import learnt, quietly
 

@@ -44,7 +44,7 @@ from assay.errors import DataError
 from assay.numerics import Array, Floats
 from assay.selection.comparison import Comparison, Entry
 from assay.selection.concerns import concerns
-from assay.selection.row_losses import Answers, row_losses
+from assay.selection.data import Answers, row_losses
 from assay.tables.encoding import Encoding, EncodingSpec
 
 NEIGHBOURS = 4000

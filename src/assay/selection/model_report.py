@@ -17,11 +17,10 @@ from assay.engines import engine_for
 from assay.estimator.params import defaults
 from assay.numerics import Array
 from assay.selection.comparison import Comparison, Entry
-from assay.selection.data import TableData
+from assay.selection.data import Answers, TableData, row_losses
 from assay.selection.held_out_rows import rows_of_fit
 from assay.selection.judge import judged
 from assay.selection.plan import check_loss
-from assay.selection.row_losses import Answers, row_losses
 from assay.selection.splits import Resampling, Split
 from assay.selection.table_model import TableModel, held_out_of
 from assay.selection.trial import Trial

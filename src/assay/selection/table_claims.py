@@ -19,9 +19,8 @@ from assay.estimator.params import defaults
 from assay.estimator.search_space import SearchSpace
 from assay.numerics import Array
 from assay.selection.candidates import Candidate
-from assay.selection.data import TableData
+from assay.selection.data import Answers, TableData, row_losses
 from assay.selection.plan import OF_CLASSES, OF_NUMBERS
-from assay.selection.row_losses import Answers, row_losses
 from assay.selection.splits import Resampling, Split, make_splits
 from assay.selection.trial import Trial, fit_one, learnt, quietly, search_settings
 from assay.tables.encoding import Encoding

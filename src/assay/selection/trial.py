@@ -21,8 +21,7 @@ from assay.estimator.estimator import Estimator
 from assay.numerics import Array, Floats
 from assay.processes.child import Emit
 from assay.selection.candidates import Candidate
-from assay.selection.data import TableData
-from assay.selection.row_losses import Answers, row_losses
+from assay.selection.data import Answers, TableData, row_losses
 from assay.selection.splits import Resampling, Split, make_splits
 from assay.tables.encoding import Encoding
 
