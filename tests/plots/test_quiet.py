@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 import assay
 from assay import plots
 from assay.errors import ParameterError
-from assay.plots.style import COLOURS, HATCHES, LINES, MARKERS, look
+from assay.plots.style import COLOURS, HATCHES, LINES, MARKERS, style_of
 
 rng = np.random.default_rng(0)
 X = np.vstack([rng.normal(-2, 1, (30, 2)), rng.normal(2, 1, (30, 2))])
@@ -119,5 +119,5 @@ def test_something_that_is_no_axes_is_refused():
 def test_ten_looks_differ_in_colour_shape_line_and_hatch():
     for kind in (COLOURS, MARKERS, LINES, HATCHES):
         assert len(set(kind)) == 10
-    assert len({look(k) for k in range(10)}) == 10
+    assert len({style_of(k) for k in range(10)}) == 10
     assert list(COLOURS) == [to_hex(c) for c in matplotlib.color_sequences["petroff10"]]

@@ -13,7 +13,7 @@ from matplotlib.image import AxesImage
 import assay
 from assay.errors import DataError, NotFittedError, ParameterError, SchemaError
 from assay.pictures.plane import plane, reach
-from assay.pictures.rows import see
+from assay.pictures.rows import picture_rows
 from assay.plots import decision_regions
 
 
@@ -86,8 +86,8 @@ def test_grey_is_where_the_nearest_row_is_farther_than_rows_are_from_their_neigh
 def test_a_projection_asks_the_model_at_points_of_a_plane_through_the_mean(projection, iris):
     X, y = iris
     model = assay.LinearDiscriminantAnalysis().fit(X, y)
-    seen = see(model, X, y)
-    on = plane(seen, projection, (0, 1), None)
+    data = picture_rows(model, X, y)
+    on = plane(data, projection, (0, 1), None)
     a = np.array([[0.0, 0.0], [1.0, -2.0]])
     assert np.allclose(on.points(a)[0], X.mean(axis=0))
     assert np.allclose(on.coordinates(on.points(a)), a)
@@ -103,7 +103,7 @@ def test_the_first_direction_of_lda_is_fishers():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 200)
     X = rng.normal(size=(400, 3)) @ np.array([[1, 0.9, 0], [0, 0.3, 0], [0, 0, 5.0]]) + y[:, None] * [1.0, -1.0, 0]
-    on = plane(see(assay.GaussianNB().fit(X, y), X, y), "lda", (0, 1), None)
+    on = plane(picture_rows(assay.GaussianNB().fit(X, y), X, y), "lda", (0, 1), None)
     W = sum(np.cov(X[y == k].T) for k in (0, 1))
     fisher = np.linalg.solve(W, X[y == 1].mean(axis=0) - X[y == 0].mean(axis=0))
     cosine = abs(on.back[:, 0] @ fisher) / np.linalg.norm(on.back[:, 0]) / np.linalg.norm(fisher)

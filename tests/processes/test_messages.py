@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from other_processes import printed
 
-from assay.processes.child import Teller, Unheard, attempt
+from assay.processes.child import Emitter, Unheard, attempt
 from assay.processes.messages import Event, Finish, receive, send
 
 
@@ -33,15 +33,15 @@ def test_work_that_nobody_hears_ends_at_the_next_thing_it_tells(end):
     here, there = Pipe()
     done = []
 
-    def work(tell):
+    def work(emit):
         for step in range(3):
-            tell(step)
+            emit(step)
             done.append(step)
             if step == 1:
                 send(here, None) if end == "a word" else here.close()
 
     with pytest.raises(Unheard):
-        attempt(work, Teller(there))
+        attempt(work, Emitter(there))
     assert done == [0, 1]
 
 

@@ -32,14 +32,14 @@ def run(jobs: list[Job], workers: int = 2, **options: object) -> dict[str, Outco
 
 @pytest.mark.parametrize("workers", [0, 1, 3])
 def test_every_job_has_one_outcome_with_its_value(workers):
-    outcomes = run([Job(str(i), lambda tell, i=i: i * i) for i in range(7)], workers)
+    outcomes = run([Job(str(i), lambda emit, i=i: i * i) for i in range(7)], workers)
     assert {key: o.value for key, o in outcomes.items()} == {str(i): i * i for i in range(7)}
     assert {o.state for o in outcomes.values()} == {"done"}
 
 
 def test_a_job_that_sleeps_is_timed_out_while_the_others_finish(children_left):
     began = time.monotonic()
-    jobs = [Job("slow", lambda tell: time.sleep(60)), *(Job(str(i), lambda tell: "quick") for i in range(4))]
+    jobs = [Job("slow", lambda emit: time.sleep(60)), *(Job(str(i), lambda emit: "quick") for i in range(4))]
     outcomes = list(run_jobs(jobs, workers=2, timeout=5))
     assert [o.state for o in outcomes] == ["done"] * 4 + ["timeout"]
     assert "5 s" in outcomes[-1].message
@@ -49,7 +49,7 @@ def test_a_job_that_sleeps_is_timed_out_while_the_others_finish(children_left):
 
 
 def test_a_job_that_will_not_hear_sigterm_is_killed(children_left):
-    def deaf(tell):
+    def deaf(emit):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         time.sleep(60)
 
@@ -59,12 +59,12 @@ def test_a_job_that_will_not_hear_sigterm_is_killed(children_left):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is measured through /proc")
 def test_a_job_over_the_memory_cap_is_stopped():
-    def greedy(tell):
+    def greedy(emit):
         held = [np.ones(5 << 17) for _ in range(60) if time.sleep(0.01) is None]  # 60 × 5 MB
         time.sleep(5)
         return len(held)
 
-    outcomes = run([Job("greedy", greedy), Job("modest", lambda tell: 1)], memory=100 << 20)
+    outcomes = run([Job("greedy", greedy), Job("modest", lambda emit: 1)], memory=100 << 20)
     assert outcomes["greedy"].state == "memory"
     assert "105 MB" in outcomes["greedy"].message
     assert outcomes["greedy"].peak_bytes > 100 << 20
@@ -75,7 +75,7 @@ def test_a_job_over_the_memory_cap_is_stopped():
 def test_memory_shared_with_the_parent_does_not_count():
     table = np.ones(40 << 20)  # 320 MB
 
-    def reads(tell):
+    def reads(emit):
         time.sleep(0.3)
         return float(table.sum())
 
@@ -85,7 +85,7 @@ def test_memory_shared_with_the_parent_does_not_count():
 
 
 def test_a_memory_error_is_the_state_memory():
-    def too_much(tell):
+    def too_much(emit):
         raise MemoryError
 
     assert run([Job("m", too_much)])["m"].state == "memory"
@@ -93,10 +93,10 @@ def test_a_memory_error_is_the_state_memory():
 
 def test_a_crash_is_an_outcome_that_names_the_signal():
     jobs = [
-        Job("segfault", lambda tell: (faulthandler.disable(), ctypes.string_at(0))),
-        Job("exit", lambda tell: os._exit(3)),
-        Job("killed", lambda tell: os.kill(os.getpid(), signal.SIGKILL)),
-        Job("fine", lambda tell: 1),
+        Job("segfault", lambda emit: (faulthandler.disable(), ctypes.string_at(0))),
+        Job("exit", lambda emit: os._exit(3)),
+        Job("killed", lambda emit: os.kill(os.getpid(), signal.SIGKILL)),
+        Job("fine", lambda emit: 1),
     ]
     outcomes = run(jobs)
     assert outcomes["segfault"].state == "failed"
@@ -108,10 +108,10 @@ def test_a_crash_is_an_outcome_that_names_the_signal():
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_an_error_is_an_outcome_with_its_text(workers):
-    def refuses(tell):
+    def refuses(emit):
         raise DataError("Column 'a' holds text.")
 
-    outcomes = run([Job("ours", refuses), Job("theirs", lambda tell: 1 / 0)], workers)
+    outcomes = run([Job("ours", refuses), Job("theirs", lambda emit: 1 / 0)], workers)
     assert (outcomes["ours"].state, outcomes["ours"].message) == ("failed", "Column 'a' holds text.")
     assert outcomes["theirs"].message == "ZeroDivisionError: division by zero"
 
@@ -120,17 +120,17 @@ def test_an_error_is_an_outcome_with_its_text(workers):
 def test_progress_and_warnings_arrive_as_events(workers):
     heard: list[tuple[str, object]] = []
 
-    def work(tell):
-        tell(("step", 1))
+    def work(emit):
+        emit(("step", 1))
         warnings.warn("be careful", UserWarning, stacklevel=1)
-        tell(("step", 2))
+        emit(("step", 2))
 
     run([Job("a", work)], workers, on_event=lambda key, event: heard.append((key, event)))
     assert heard == [("a", ("step", 1)), ("a", ("warning", "be careful")), ("a", ("step", 2))]
 
 
 def test_a_value_that_cannot_travel_fails_with_a_reason():
-    outcome = run([Job("a", lambda tell: (np.ones(1000), lambda: 1))])["a"]
+    outcome = run([Job("a", lambda emit: (np.ones(1000), lambda: 1))])["a"]
     assert outcome.state == "failed"
     assert "cannot be brought back" in outcome.message
 
@@ -138,7 +138,7 @@ def test_a_value_that_cannot_travel_fails_with_a_reason():
 def test_large_arrays_come_back_with_the_same_bits_and_can_be_written():
     big = np.random.default_rng(0).standard_normal(50 << 17)  # 50 MB
     odd = np.arange(12).reshape(3, 4)[:, ::2]
-    outcome = run([Job("a", lambda tell: {"big": big, "odd": odd, "none": np.empty(0)})])["a"]
+    outcome = run([Job("a", lambda emit: {"big": big, "odd": odd, "none": np.empty(0)})])["a"]
     np.testing.assert_array_equal(outcome.value["big"], big)
     np.testing.assert_array_equal(outcome.value["odd"], odd)
     assert len(outcome.value["none"]) == 0
@@ -146,7 +146,7 @@ def test_large_arrays_come_back_with_the_same_bits_and_can_be_written():
 
 
 def test_after_the_deadline_nothing_begins_and_nothing_goes_on():
-    jobs = [Job("quick", lambda tell: 1), Job("slow", lambda tell: time.sleep(60)), Job("never", lambda tell: 2)]
+    jobs = [Job("quick", lambda emit: 1), Job("slow", lambda emit: time.sleep(60)), Job("never", lambda emit: 2)]
     outcomes = list(run_jobs(jobs, workers=1, deadline=time.monotonic() + 0.5))
     assert {o.key: o.state for o in outcomes} == {"quick": "done", "slow": "out of time", "never": "out of time"}
     here = list(run_jobs(jobs, workers=0, deadline=time.monotonic()))
@@ -155,7 +155,7 @@ def test_after_the_deadline_nothing_begins_and_nothing_goes_on():
 
 def test_no_child_is_left_when_the_caller_stops_asking(children_left):
     before = signal.getsignal(signal.SIGINT)
-    outcomes = run_jobs([Job(str(i), lambda tell, i=i: time.sleep(60 * i)) for i in range(3)], workers=3)
+    outcomes = run_jobs([Job(str(i), lambda emit, i=i: time.sleep(60 * i)) for i in range(3)], workers=3)
     assert next(outcomes).key == "0"
     outcomes.close()
     assert not children_left()
@@ -167,10 +167,10 @@ SCRIPT = """
     from assay.processes.supervisor import Job, run_jobs
     def say(line):
         os.write(1, (line + "\\n").encode())  # whole lines, whoever writes at the same time
-    def slow(tell):
+    def slow(emit):
         say(f"child {{os.getpid()}}")
         time.sleep(60)
-    jobs = [Job("first", lambda tell: 41), Job("slow", slow), Job("waits", lambda tell: 1)]
+    jobs = [Job("first", lambda emit: 41), Job("slow", slow), Job("waits", lambda emit: 1)]
     for outcome in run_jobs(jobs, workers={workers}):
         say(f"{{outcome.key}} {{outcome.state}} {{outcome.value}} {{outcome.message}}")
     say("ended")
@@ -236,7 +236,7 @@ def test_a_model_fitted_in_a_child_has_the_same_bits(threads):
     X = rng.standard_normal((3000, 5))
     y = (X[:, 0] + 0.3 * rng.standard_normal(3000) > 0).astype(int)
 
-    def fit(tell):
+    def fit(emit):
         model = assay.LogisticRegression().fit(X, y)
         return model.coef_, model.intercept_
 
@@ -251,7 +251,7 @@ def test_a_model_fitted_in_a_child_has_the_same_bits(threads):
 def test_a_child_uses_no_more_threads_than_its_job_may():
     rows = ArrayRows(np.ones((4, 1)), None, None)
 
-    def count(tell):
+    def count(emit):
         return worker_count(), worker_count(-1), engine_for(rows).workers, engine_for(rows, 7).workers
 
     assert run([Job("a", count, 1)])["a"].value == (1, 1, 1, 1)
@@ -266,7 +266,7 @@ def test_a_fork_while_the_pool_is_at_work_leaves_the_child_able_to_work():
     pool = assay.engine("threads", workers=3)
     X = np.random.default_rng(2).standard_normal((400, 400))
 
-    def product(tell):
+    def product(emit):
         return [float(np.trace(A)) for A in assay.engine("threads", workers=2).map(lambda A: A @ A, [X, X, X])]
 
     results = pool.map(lambda A: A @ A, iter([X] * 40))

@@ -10,7 +10,7 @@ import pytest
 from odd_models import Hangs, Slow, register
 
 from assay import compare
-from assay.selection.budget import SHARES, common_rows, some_of
+from assay.selection.halving import SHARES, common_rows, some_of
 from assay.selection.splits import Resampling, Split, make_splits
 
 
@@ -73,26 +73,26 @@ def test_with_folds_nothing_drops_out(table):
     events = []
     options = {"models": ["lda", "linear-svc", "baseline"], "folds": 3, "budget": 60.0}
     found = compare(table, "y", **options, on_event=lambda key, event: events.append(event))
-    assert not [event for event in events if event[0] == "rung"]
+    assert not [event for event in events if event[0] == "halving"]
     free = compare(table, "y", models=options["models"], folds=3)
     assert [len(t.search.settings) for t in found["linear-svc"].trials] == [
         len(t.search.settings) for t in free["linear-svc"].trials
     ]
 
 
-def test_rungs_hold_models_to_their_time(monkeypatch, table):
-    from assay.selection.budget import worth_the_time
+def test_rounds_hold_models_to_their_time(monkeypatch, table):
     from assay.selection.candidates import candidates
-    from assay.selection.question import Question
-    from assay.selection.work import CandidateWork
+    from assay.selection.compare import CandidateWork
+    from assay.selection.halving import worth_the_time
+    from assay.selection.plan import Limits, Question
 
     register(monkeypatch, Hangs)
     found = compare(table, "y", models=["baseline"], workers=0)
-    asked = Question("y", found.task, found.loss, found.resampling, 0, None, None, None)
-    work = CandidateWork(found.data, found.splits, asked, None, None)
+    asked = Question("y", found.task, found.loss, found.resampling)
+    work = CandidateWork(found.data, found.splits, asked)
     who = candidates(found.schema, 2, only=["hangs", "baseline", "lda"])[0]
     began = time.monotonic()
-    stay, gone = worth_the_time(who, work, began + 200.0, lambda key, event: None, timeout=5.0)
+    stay, gone = worth_the_time(who, work, Limits(timeout=5.0, deadline=began + 200.0), lambda key, event: None)
     assert time.monotonic() - began < 60
     assert [e.name for e in stay] == [e.name for e in who if e.name != "hangs"]
     ((name, why),) = gone
@@ -103,9 +103,9 @@ def test_rungs_hold_models_to_their_time(monkeypatch, table):
 def test_those_behind_drop_out_with_a_reason_and_the_rest_is_compared_in_full(table):
     events = []
     found = compare(table, "y", budget=60.0, on_event=lambda key, event: events.append(event))
-    rungs = [event for event in events if event[0] == "rung"]
-    assert [event[1] for event in rungs] == list(SHARES)
-    assert len(rungs[1][2]) <= len(rungs[0][2])
+    rounds = [event for event in events if event[0] == "halving"]
+    assert [event[1] for event in rounds] == list(SHARES)
+    assert len(rounds[1][2]) <= len(rounds[0][2])
     assert {e.state for e in found.entries} == {"done"}
     assert "baseline" in [e.name for e in found.entries]  # always
     dropped = {name: why for name, why in found.left_out if why.startswith("dropped")}
@@ -116,10 +116,10 @@ def test_those_behind_drop_out_with_a_reason_and_the_rest_is_compared_in_full(ta
     assert {e.name for e in found.entries} | set(dropped) == {e.name for e in free.entries}
 
 
-def test_few_rows_are_compared_without_rungs(table):
+def test_few_rows_are_compared_without_rounds(table):
     events = []
     compare(table[:300], "y", models=["lda", "baseline"], budget=30.0, on_event=lambda key, event: events.append(event))
-    assert not [event for event in events if event[0] == "rung"]
+    assert not [event for event in events if event[0] == "halving"]
 
 
 def test_a_budget_is_kept(monkeypatch, table):
@@ -131,14 +131,14 @@ def test_a_budget_is_kept(monkeypatch, table):
     assert found["lda"].state == "done"
 
 
-def test_an_interrupt_during_the_rungs_ends_the_comparison(monkeypatch, table):
+def test_an_interrupt_during_the_rounds_ends_the_comparison(monkeypatch, table):
     """Nothing is finished then that could be kept."""
     from assay.processes.supervisor import Outcome
-    from assay.selection import budget
+    from assay.selection import halving
 
     def interrupted(tasks, **_):
         yield from (Outcome(task.key, "interrupted", None, "Stopped by SIGTERM.") for task in tasks)
 
-    monkeypatch.setattr(budget, "run_jobs", interrupted)
+    monkeypatch.setattr(halving, "run_jobs", interrupted)
     with pytest.raises(KeyboardInterrupt, match="SIGTERM"):
         compare(table, "y", models=["baseline", "lda"], budget=30.0)

@@ -24,7 +24,7 @@ def two_classes(n: int = 120, d: int = 4, seed: int = 0, shift: float = 1.0) -> 
     return pd.DataFrame(X, columns=[f"x{j}" for j in range(d)]).assign(y=np.where(y, "yes", "no"))
 
 
-def told(found: assay.Comparison) -> dict:
+def without_times(found: assay.Comparison) -> dict:
     """What a comparison says, but for what its time and memory were."""
     data = json.loads(found.to_json())
     data["provenance"].pop("seconds")
@@ -86,20 +86,20 @@ def test_the_held_out_model_is_not_changed_by_the_rows_held_out():
 def test_the_same_seed_gives_the_same_result_and_another_one_other_folds():
     table = two_classes()
     first, again = (compare(table, "y", models=FEW, seed=3, workers=0) for _ in range(2))
-    assert told(first) == told(again)
+    assert without_times(first) == without_times(again)
     other = compare(table, "y", models=FEW, seed=4, workers=0)
     assert not np.array_equal(first.splits[0].test, other.splits[0].test)
 
 
 def test_processes_and_engines_change_no_number():
     table = two_classes(150).assign(colour=np.where(np.arange(150) % 3, "red", "blue"))
-    expected = told(compare(table, "y", models=FEW, folds=3, workers=0))
+    expected = without_times(compare(table, "y", models=FEW, folds=3, workers=0))
     for workers in (1, 2):
-        assert told(compare(table, "y", models=FEW, folds=3, workers=workers)) == expected
+        assert without_times(compare(table, "y", models=FEW, folds=3, workers=workers)) == expected
     for name in ("stream", "threads"):
         with assay.engine(name):
-            assert told(compare(table, "y", models=FEW, folds=3, workers=0)) == expected
-            assert told(compare(table, "y", models=FEW, folds=3, workers=2)) == expected
+            assert without_times(compare(table, "y", models=FEW, folds=3, workers=0)) == expected
+            assert without_times(compare(table, "y", models=FEW, folds=3, workers=2)) == expected
 
 
 def test_a_cluster_of_processes_gives_the_same_risks(client, tmp_path):

@@ -9,9 +9,8 @@ import pytest
 from assay.errors import DataError
 from assay.selection.compare import compare
 from assay.selection.comparison import Comparison, Entry
-from assay.selection.details import correlation, details
+from assay.selection.details import correlation, details, refit_sides
 from assay.selection.raw_rows import RawRows
-from assay.selection.refits import sides
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +130,7 @@ def test_refits_are_made_only_where_asked_for_and_add_up(found):
 
 
 def test_rows_that_test_refits_are_none_of_those_they_learn_from(found):
-    train, test = sides(found)
+    train, test = refit_sides(found)
     assert not set(train) & set(test)
     assert len(test) >= 0.25 * len(found.data)
 

@@ -224,9 +224,9 @@ def test_a_model_trained_in_the_shell_is_verified_on_the_same_rows(tmp_path, she
     assert stated == {"fraction": 0.25, "seed": 0, **split}
     mask = held_out_rows(table_source(data), TableRows(table_source(data), fitted.schema_), stated)
     assert (~mask).sum() == fitted.encoding_.statistics.n
-    code, told, said = shell("verify", out, data, "--json")
-    assert code == 0, told + said
-    verdicts = json.loads(told)
+    code, out_text, said = shell("verify", out, data, "--json")
+    assert code == 0, out_text + said
+    verdicts = json.loads(out_text)
     assert {"encoding", "held-out error"} <= {v["claim"] for v in verdicts["verdicts"]}
     assert not verdicts["notes"], "the rows are those of the fit, bit for bit"
     assert fitted.certificate_.verify(frame).holds
@@ -250,9 +250,9 @@ def test_by_group_or_time_the_rows_may_come_in_another_order(tmp_path, shell, co
     split = {"patient": {"group": "patient"}, "at": {"time": "at"}}[column]
     assert shell("train", data, "--target", "y", "--out", out, *options(split))[0] == 0
     frame.iloc[::-1].to_csv(data, index=False)
-    code, told, _ = shell("verify", out, data)
-    assert code == 0, told
-    assert "fingerprint" in told
+    code, out_text, _ = shell("verify", out, data)
+    assert code == 0, out_text
+    assert "fingerprint" in out_text
 
 
 @pytest.mark.parametrize("split", [{"group": "patient"}, {"time": "at"}], ids=str)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,8 +11,8 @@ from odd_models import Guess, register
 
 import assay
 from assay.selection.candidates import Candidate, candidates
-from assay.selection.compare import opened_table
-from assay.selection.row_losses import Answers, row_losses
+from assay.selection.data import Answers, row_losses
+from assay.selection.plan import open_table
 from assay.selection.splits import Split
 from assay.selection.trial import inner_splits, run_trial, search_settings
 from assay.tables.schema.schema import infer
@@ -19,7 +21,7 @@ from assay.tables.sources.recognise import table_source
 
 def opened(frame: pd.DataFrame):
     source = table_source(frame)
-    return opened_table(source, infer(source, target="y"), None, None)
+    return open_table(source, infer(source, target="y"))
 
 
 def frame(n: int = 120, classes: int = 2, seed: int = 0) -> pd.DataFrame:
@@ -93,11 +95,11 @@ def test_rows_drawn_twice_by_a_bootstrap_are_never_on_both_inner_sides():
 def test_inner_splits_keep_groups_together_and_time_in_order():
     data = opened(frame())
     groups = np.arange(120) // 40
-    inner = inner_splits(data, np.arange(120), 0, groups=groups)
+    inner = inner_splits(replace(data, groups=groups), np.arange(120), 0)
     assert len(inner) == 3
     assert all(not set(groups[s.train]) & set(groups[s.test]) for s in inner)
     times = np.arange(120)[::-1].astype(float)
-    inner = inner_splits(data, np.arange(120), 0, times=times)
+    inner = inner_splits(replace(data, times=times), np.arange(120), 0)
     assert len(inner) == 5
     assert all(times[s.train].max() < times[s.test].min() for s in inner)
 
@@ -112,17 +114,17 @@ def test_inner_splits_keep_groups_together_and_time_in_order():
     ],
 )
 def test_where_groups_or_moments_are_few_so_are_the_inner_splits(groups, times, splits):
-    data = opened(frame())
-    assert len(inner_splits(data, np.arange(120), 0, groups, times)) == splits
+    data = replace(opened(frame()), groups=groups, times=times)
+    assert len(inner_splits(data, np.arange(120), 0)) == splits
     one = candidate(data, "linear-svc")
-    search = search_settings(one, data, np.arange(120), "zero-one", 0, groups, times)
+    search = search_settings(one, data, np.arange(120), "zero-one", 0)
     assert (search is None) == (splits == 0)
 
 
 def test_an_inner_split_that_would_learn_from_one_class_alone_is_left_out():
     data = opened(frame().sort_values("y"))
     times = np.arange(120.0)
-    inner = inner_splits(data, np.arange(120), 0, times=times)
+    inner = inner_splits(replace(data, times=times), np.arange(120), 0)
     assert inner
     assert all(len(set(data.codes[s.train])) == 2 for s in inner)
 

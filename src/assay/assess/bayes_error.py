@@ -1,6 +1,10 @@
-"""The leave-one-out error of the nearest neighbour: exactly; of sparse rows, or where groups are kept apart, by tiles of matrix products.
+"""The best error any classifier can reach, bracketed from the nearest neighbour's leave-one-out error e (Cover and Hart 1967).
 
-|x − z|² = |x|² − 2x·z + |z|²
+    (K − 1)/K · (1 − √(1 − K/(K − 1)·e)) ≤ R* ≤ e        (families/neighbours/leave_one_out.py)
+
+R* ≤ e holds for any number of rows. The lower end is asymptotic: with few rows, or many columns that say nothing, e is still
+above its limit and so is the lower end. Both are estimates, and said to be. e itself is exact; of sparse rows, or where groups are
+kept apart, it is found by tiles of matrix products, |x − z|² = |x|² − 2x·z + |z|².
 """
 
 from __future__ import annotations
@@ -60,14 +64,6 @@ def standardised(X: Any) -> Any:
     scale = np.sqrt((X * X).sum(axis=0) / counts)
     varies = scale > 1e-12 * np.maximum(1e-300, np.abs(X).max(axis=0, initial=0.0))
     return X[:, varies] / scale[varies]
-
-
-# The best error any classifier can reach, bracketed from the nearest neighbour's (Cover and Hart 1967).
-#
-#     (K − 1)/K · (1 − √(1 − K/(K − 1)·e)) ≤ R* ≤ e        (families/neighbours/leave_one_out.py)
-#
-# R* ≤ e holds for any number of rows. The lower end is asymptotic: with few rows, or many columns that say nothing, e is still
-# above its limit and so is the lower end. Both are estimates, and said to be.
 
 
 @dataclass(frozen=True)

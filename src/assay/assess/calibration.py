@@ -93,8 +93,8 @@ def _bin(truth: Array, p: Floats, confidence: float) -> Bin:
     return Bin(float(p.min()), float(p.max()), float(p.mean()), share)
 
 
-def _gaps(seen: Bin, cautious: Bin) -> tuple[float, float, float]:
-    """|mean p − share| as seen, and the least and greatest it may be."""
+def _gaps(observed: Bin, cautious: Bin) -> tuple[float, float, float]:
+    """|mean p − share| as observed, and the least and greatest it may be."""
     ends = cautious.observed
-    least = max(0.0, ends.low - seen.mean, seen.mean - ends.high)
-    return abs(seen.mean - ends.value), least, max(abs(seen.mean - ends.low), abs(seen.mean - ends.high))
+    least = max(0.0, ends.low - observed.mean, observed.mean - ends.high)
+    return abs(observed.mean - ends.value), least, max(abs(observed.mean - ends.low), abs(observed.mean - ends.high))

@@ -1,4 +1,9 @@
-"""Columns that should not be there: names of rows, and the target in disguise."""
+"""Leaks: columns that are names of rows or the target in disguise, and rows that occur more than once.
+
+Equal rows across a split leak the answers; with different targets nobody can get all of them right. To find them every column becomes
+whole numbers (the bits of a number, the place of a text in a dictionary); rows are hashed on those, and what the hash calls equal is
+compared in full.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +19,11 @@ from assay.numerics import Array, Floats
 
 ENOUGH = 20  # rows: fewer may well be all distinct by chance
 FAR = 1e300  # where infinity is put, so that distances stay numbers
-MOST = 50_000  # rows of each part that are looked at
+MOST = 50_000  # rows of each part that are used
 NEARLY = 0.999  # AUC, or share of the error (of the variance) of guessing that one column takes away
+MISSING = np.uint64(0x7FF8DEADBEEF0000)
+FEW_KINDS = 0.5  # share of distinct rows
+ODD = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ over the golden ratio
 
 
 def id_like(columns: Columns) -> list[Worry]:
@@ -115,14 +123,53 @@ def _nearest(values: Floats, v: Floats) -> Array:
     return np.where(np.abs(v - values[left]) <= np.abs(values[right] - v), left, right)
 
 
-# Rows that occur more than once: across a split they leak the answers; with different targets nobody can get all of them right.
-#
-# Every column becomes whole numbers (the bits of a number, the place of a text in a dictionary); rows are hashed on those, and
-# what the hash calls equal is compared in full.
+def same_rows(train: Columns, y_train: Array, test: Columns, y_test: Array, classes: bool = True) -> list[Worry]:
+    """What duplicates mean for this split: leaked held-out rows; and rows alike in every column but the target."""
+    leader = equal_rows(train, test)
+    n, found = len(y_train), []
+    if not len(leader):
+        return []
+    in_train = np.zeros(len(leader), dtype=bool)
+    in_train[leader[:n]] = True
+    leaked = int(in_train[leader[n:]].sum())
+    if leaked:
+        found.append(_leak(leaked, len(y_test), len(np.unique(leader)) / len(leader)))
+    return found + (_contradictions(leader, np.concatenate([y_train, y_test])) if classes else [])
 
-MISSING = np.uint64(0x7FF8DEADBEEF0000)
-FEW_KINDS = 0.5  # share of distinct rows
-ODD = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ over the golden ratio
+
+def _leak(leaked: int, n: int, distinct: float) -> Worry:
+    """Where most rows of the table occur more than once, the columns take few values, and it is no wonder that they meet again."""
+    share, few = leaked / n, distinct < FEW_KINDS
+    equal = f"{leaked} of {n} held-out rows ({share:.1%}) equal a training row in every column"
+    return Worry(
+        "low" if few else "high" if share >= 0.05 else "medium",
+        "held-out rows that are also training rows",
+        f"{equal}; only {distinct:.0%} of all rows are distinct, so that may be chance."
+        if few
+        else f"{equal}: their error is no error on new rows.",
+        "Drop duplicate rows before the split, or split so that equal rows stay together, unless they are different cases.",
+    )
+
+
+def _contradictions(leader: Array, y: Array) -> list[Worry]:
+    """Σ over groups of equal rows of (rows − rows of the most frequent class): mistakes that no model can avoid."""
+    _, codes = np.unique(y, return_inverse=True)
+    K = int(codes.max()) + 1
+    pairs, counts = np.unique(leader * K + codes, return_counts=True)
+    group, first = np.unique(pairs // K, return_index=True)
+    least = len(y) - int(np.maximum.reduceat(counts, first).sum())
+    if least == 0:
+        return []
+    mixed = int((np.diff(np.append(first, len(pairs))) > 1).sum())
+    return [
+        Worry(
+            "medium" if least / len(y) >= 0.01 else "low",
+            "equal rows with different targets",
+            f"{mixed} of {len(group)} distinct rows occur with more than one target: no model on these columns can get "
+            f"fewer than {least} of the {len(y)} rows wrong ({least / len(y):.2%}).",
+            "Add columns that tell such rows apart, or check how the target was recorded.",
+        )
+    ]
 
 
 def equal_rows(train: Columns, test: Columns) -> Array:
@@ -153,8 +200,10 @@ def _codes(column: Array) -> Array:
         bits: Array = np.where(np.isnan(x), MISSING, x.view(np.uint64))
         return bits if column.dtype.kind in "fb" or not _too_long(column) else column.astype(np.uint64)
     missing = is_missing(column)
-    seen: dict[Any, int] = {}
-    codes = np.fromiter((seen.setdefault(v, len(seen)) for v in column.tolist()), dtype=np.uint64, count=len(column))
+    places: dict[Any, int] = {}
+    codes = np.fromiter(
+        (places.setdefault(v, len(places)) for v in column.tolist()), dtype=np.uint64, count=len(column)
+    )
     codes[missing] = MISSING
     return codes
 
@@ -162,52 +211,3 @@ def _codes(column: Array) -> Array:
 def _too_long(column: Array) -> bool:
     """Whether whole numbers are past 2⁵³, where a float no longer tells them apart."""
     return len(column) > 0 and max(abs(int(column.min())), abs(int(column.max()))) > 1 << 53
-
-
-def same_rows(train: Columns, y_train: Array, test: Columns, y_test: Array, classes: bool = True) -> list[Worry]:
-    """What duplicates mean for this split: leaked held-out rows; and rows alike in every column but the target."""
-    leader = equal_rows(train, test)
-    n, found = len(y_train), []
-    if not len(leader):
-        return []
-    seen = np.zeros(len(leader), dtype=bool)
-    seen[leader[:n]] = True
-    leaked = int(seen[leader[n:]].sum())
-    if leaked:
-        found.append(_leak(leaked, len(y_test), len(np.unique(leader)) / len(leader)))
-    return found + (_contradictions(leader, np.concatenate([y_train, y_test])) if classes else [])
-
-
-def _leak(leaked: int, n: int, distinct: float) -> Worry:
-    """Where most rows of the table occur more than once, the columns take few values, and it is no wonder that they meet again."""
-    share, few = leaked / n, distinct < FEW_KINDS
-    seen = f"{leaked} of {n} held-out rows ({share:.1%}) equal a training row in every column"
-    return Worry(
-        "low" if few else "high" if share >= 0.05 else "medium",
-        "held-out rows that are also training rows",
-        f"{seen}; only {distinct:.0%} of all rows are distinct, so that may be chance."
-        if few
-        else f"{seen}: their error is no error on new rows.",
-        "Drop duplicate rows before the split, or split so that equal rows stay together, unless they are different cases.",
-    )
-
-
-def _contradictions(leader: Array, y: Array) -> list[Worry]:
-    """Σ over groups of equal rows of (rows − rows of the most frequent class): mistakes that no model can avoid."""
-    _, codes = np.unique(y, return_inverse=True)
-    K = int(codes.max()) + 1
-    pairs, counts = np.unique(leader * K + codes, return_counts=True)
-    group, first = np.unique(pairs // K, return_index=True)
-    least = len(y) - int(np.maximum.reduceat(counts, first).sum())
-    if least == 0:
-        return []
-    mixed = int((np.diff(np.append(first, len(pairs))) > 1).sum())
-    return [
-        Worry(
-            "medium" if least / len(y) >= 0.01 else "low",
-            "equal rows with different targets",
-            f"{mixed} of {len(group)} distinct rows occur with more than one target: no model on these columns can get "
-            f"fewer than {least} of the {len(y)} rows wrong ({least / len(y):.2%}).",
-            "Add columns that tell such rows apart, or check how the target was recorded.",
-        )
-    ]

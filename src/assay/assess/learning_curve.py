@@ -83,10 +83,10 @@ def learning_curve(
         except AssayError as error:  # a class may not be among the first few rows
             left_out.append(f"{size} rows: {error}")
             continue
-        seen = mean_loss("train", measure.value(model.predict(X[rows]), y[rows]), confidence)
-        seen = replace(seen, kind="approximate")  # of rows that the fit has seen no interval is exact
+        train = mean_loss("train", measure.value(model.predict(X[rows]), y[rows]), confidence)
+        train = replace(train, kind="approximate")  # of rows that the fit has seen no interval is exact
         losses.append(measure.value(model.predict(X_test), y_test))
-        points.append(LearningCurvePoint(size, seen, mean_loss("test", losses[-1], confidence)))
+        points.append(LearningCurvePoint(size, train, mean_loss("test", losses[-1], confidence)))
     if not points:
         raise DataError("No size could be fitted: " + "; ".join(left_out))
     return _judged(tuple(points), losses, tuple(left_out), confidence)

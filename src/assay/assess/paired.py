@@ -1,4 +1,5 @@
-"""Whether two models differ, or cannot be told apart, judged on the same rows or the same folds.
+"""Whether two models differ, or cannot be told apart, judged on the same rows or the same folds; and the best of many against
+every other, with one error rate for all the comparisons together (Holm).
 
 McNemar          of the rows that only one got right, b and c: p of a fair coin with b + c throws      exact
 paired t         mean difference of losses over rows ± t·s/√n                                          approximate
@@ -43,6 +44,69 @@ class PairedTest:
     def to_data(self) -> Any:
         """Plain values for JSON."""
         return plain(self)
+
+
+def compare_with_best(
+    columns: Mapping[str, Any],
+    *,
+    y: Any = None,
+    n_train: float | None = None,
+    n_test: float | None = None,
+    confidence: float = 0.95,
+) -> tuple[str, dict[str, PairedTest]]:
+    """The name of the best column (answers, or losses) and its test against every other, p by Holm for all of them together.
+
+    The best is found on the same rows, so any two models might have been compared: the correction is for all m(m − 1)/2 pairs.
+    """
+    if not columns:
+        raise DataError("There is nothing to compare: give at least one model.")
+    risks = {k: np.mean(np.asarray(v) != np.asarray(y)) if y is not None else np.mean(v) for k, v in columns.items()}
+    best = min(risks, key=lambda k: risks[k])
+    others = [k for k in columns if k != best]
+    given: dict[str, Any] = {"y": y, "n_train": n_train, "n_test": n_test, "confidence": confidence}
+    tests = [compare_pair(columns[best], columns[k], **given) for k in others]
+    adjusted = holm([t.p for t in tests], len(columns) * (len(columns) - 1) // 2)
+    alpha = 1 - confidence
+    return best, {
+        k: replace(t, name=f"{t.name}, Holm", p=float(p), verdict=verdict_of(float(p), t.difference, alpha))
+        for k, t, p in zip(others, tests, adjusted)
+    }
+
+
+def holm(p: Sequence[float] | Array, of: int | None = None) -> Floats:
+    """Holm's adjusted p-values: the j-th smallest of m times m − j + 1, never falling. `of`: m, where only some of m tests are given.
+
+    >>> holm([0.01, 0.04, 0.03]).round(3).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    p = np.asarray(p, dtype=np.float64)
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty(len(p))
+    times = (len(p) if of is None else of) - np.arange(len(p))
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * times))
+    return adjusted
+
+
+def compare_pair(
+    first: Any,
+    second: Any,
+    *,
+    y: Any = None,
+    n_train: float | None = None,
+    n_test: float | None = None,
+    confidence: float = 0.95,
+) -> PairedTest:
+    """The test that fits what is given: answers and the truth `y` of one test set (McNemar), the risks of folds of
+    n_train and n_test rows (corrected t), the losses of each row by fits on n_train rows each (corrected paired t), or by one fit
+    (paired t)."""
+    confidence = check_confidence(confidence)
+    if y is not None:
+        return mcnemar(y, first, second, confidence)
+    if n_train is None:
+        return paired_t(first, second, confidence)
+    if n_test is None:
+        return corrected_rows_t(first, second, n_train, confidence)
+    return corrected_t(first, second, n_train, n_test, confidence)
 
 
 def _test(
@@ -140,28 +204,6 @@ def _t_test(name: str, d: Floats, factor: float, confidence: float) -> PairedTes
     return _test(name, t, p, mean, within, "approximate", len(d), 1 - confidence)
 
 
-def compare_pair(
-    first: Any,
-    second: Any,
-    *,
-    y: Any = None,
-    n_train: float | None = None,
-    n_test: float | None = None,
-    confidence: float = 0.95,
-) -> PairedTest:
-    """The test that fits what is given: answers and the truth `y` of one test set (McNemar), the risks of folds of
-    n_train and n_test rows (corrected t), the losses of each row by fits on n_train rows each (corrected paired t), or by one fit
-    (paired t)."""
-    confidence = check_confidence(confidence)
-    if y is not None:
-        return mcnemar(y, first, second, confidence)
-    if n_train is None:
-        return paired_t(first, second, confidence)
-    if n_test is None:
-        return corrected_rows_t(first, second, n_train, confidence)
-    return corrected_t(first, second, n_train, n_test, confidence)
-
-
 def in_words(test: PairedTest, first: str, second: str) -> str:
     """One sentence that names the models.
 
@@ -173,47 +215,3 @@ def in_words(test: PairedTest, first: str, second: str) -> str:
         return f"{first} and {second} cannot be told apart ({test.name}, {p})."
     better, worse = (first, second) if test.verdict.startswith("first") else (second, first)
     return f"{better} is better than {worse} ({test.name}, {p})."
-
-
-# The best of many models against every other, with one error rate for all the comparisons together.
-
-
-def holm(p: Sequence[float] | Array, of: int | None = None) -> Floats:
-    """Holm's adjusted p-values: the j-th smallest of m times m − j + 1, never falling. `of`: m, where only some of m tests are given.
-
-    >>> holm([0.01, 0.04, 0.03]).round(3).tolist()
-    [0.03, 0.06, 0.06]
-    """
-    p = np.asarray(p, dtype=np.float64)
-    order = np.argsort(p, kind="stable")
-    adjusted = np.empty(len(p))
-    times = (len(p) if of is None else of) - np.arange(len(p))
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * times))
-    return adjusted
-
-
-def compare_with_best(
-    columns: Mapping[str, Any],
-    *,
-    y: Any = None,
-    n_train: float | None = None,
-    n_test: float | None = None,
-    confidence: float = 0.95,
-) -> tuple[str, dict[str, PairedTest]]:
-    """The name of the best column (answers, or losses) and its test against every other, p by Holm for all of them together.
-
-    The best is found on the same rows, so any two models might have been compared: the correction is for all m(m − 1)/2 pairs.
-    """
-    if not columns:
-        raise DataError("There is nothing to compare: give at least one model.")
-    risks = {k: np.mean(np.asarray(v) != np.asarray(y)) if y is not None else np.mean(v) for k, v in columns.items()}
-    best = min(risks, key=lambda k: risks[k])
-    others = [k for k in columns if k != best]
-    given: dict[str, Any] = {"y": y, "n_train": n_train, "n_test": n_test, "confidence": confidence}
-    tests = [compare_pair(columns[best], columns[k], **given) for k in others]
-    adjusted = holm([t.p for t in tests], len(columns) * (len(columns) - 1) // 2)
-    alpha = 1 - confidence
-    return best, {
-        k: replace(t, name=f"{t.name}, Holm", p=float(p), verdict=verdict_of(float(p), t.difference, alpha))
-        for k, t, p in zip(others, tests, adjusted)
-    }

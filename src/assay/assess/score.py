@@ -1,4 +1,14 @@
-"""A number with its interval, and how exact that interval is."""
+"""A number with its interval, and how exact that interval is.
+
+How far the mean of a loss over rows can be from its expectation: valid for any n where it is bounded, else Student's t.
+Hedged capital (Waudby-Smith and Ramdas 2024, section 4.4): against every candidate mean m one bets on values above it
+and, with other money, below it,
+
+    K⁺_t(m) = Π_{i≤t} (1 + λ⁺_i (x_i − m)),    K⁻_t(m) = Π_{i≤t} (1 − λ⁻_i (x_i − m)),    0 ≤ x_i ≤ 1,
+
+with stakes fixed before x_i is known, λ_i = √(2 log(2/α) / (n σ̂²_{i−1})), λ⁺ ≤ c/m, λ⁻ ≤ c/(1 − m). Under the true mean a
+capital is a martingale, so by Ville it ever reaches 2/α with probability ≤ α/2: the m at which neither did are the interval.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +24,12 @@ from assay.numerics import Array, Floats
 
 Kind = Literal["exact", "approximate"]
 Better = Literal["low", "high"]
+CAP = 0.5  # c: no bet may lose more than half of the capital
+MOST_BETS = (
+    1 << 14
+)  # more rows are averaged in groups of equal size first: as independent, as bounded, of the same mean
+STEPS = 40  # halvings of [0, 1]
+ORDER = 20240216  # of the fixed shuffle: rows that came sorted must not be bet on in that order
 
 
 @dataclass(frozen=True)
@@ -91,24 +107,6 @@ def same_length(**columns: Any) -> int:
     if n == 0:
         raise DataError("There are no rows to judge on: give more rows, or hold out a larger share.")
     return n
-
-
-# How far the mean of a loss over rows can be from its expectation: valid for any n where it is bounded, else Student's t.
-#
-# Hedged capital (Waudby-Smith and Ramdas 2024, section 4.4): against every candidate mean m one bets on values above it
-# and, with other money, below it,
-#
-#     K⁺_t(m) = Π_{i≤t} (1 + λ⁺_i (x_i − m)),    K⁻_t(m) = Π_{i≤t} (1 − λ⁻_i (x_i − m)),    0 ≤ x_i ≤ 1,
-#
-# with stakes known before x_i is seen, λ_i = √(2 log(2/α) / (n σ̂²_{i−1})), λ⁺ ≤ c/m, λ⁻ ≤ c/(1 − m). Under the true mean a
-# capital is a martingale, so by Ville it ever reaches 2/α with probability ≤ α/2: the m at which neither did are the interval.
-
-CAP = 0.5  # c: no bet may lose more than half of the capital
-MOST_BETS = (
-    1 << 14
-)  # more rows are averaged in groups of equal size first: as independent, as bounded, of the same mean
-STEPS = 40  # halvings of [0, 1]
-ORDER = 20240216  # of the fixed shuffle: rows that came sorted must not be bet on in that order
 
 
 def bounded_mean(values: Array, least: float, greatest: float, confidence: float = 0.95) -> Interval:

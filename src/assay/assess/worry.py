@@ -1,4 +1,4 @@
-"""A warning as data: how bad, what was seen, what to do about it, which columns."""
+"""A warning as data: how bad, what was found, what to do about it, which columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Where one class gives way to another: fields whose zero lines are the boundaries."""
+"""What pictures are made of: boundaries between classes, contours, ellipses, straight lines, and the cells of trees.
+
+Contours are found by marching squares, joined into as few lines as can be. Ellipses are those of normal densities,
+(x − μ)ᵀ Σ⁻¹ (x − μ) = σ². Leaves of a tree are rectangles of a plane on which each column varies along one axis at most.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,15 @@ from assay.errors import ParameterError
 from assay.numerics import Array, Floats
 
 SLACK = 1e-3  # a support vector has y·f ≤ 1 up to the tolerance of its solver
+# Of a cell's corners (below left, below right, above right, above left) bit k is set where the field is above the value.
+# Edges: 0 below, 1 right, 2 above, 3 left. Each case has the pairs of edges that lines join.
+_CASES: dict[int, tuple[tuple[int, int], ...]] = {
+    1: ((3, 0),), 2: ((0, 1),), 3: ((3, 1),), 4: ((1, 2),), 6: ((0, 2),), 7: ((3, 2),), 8: ((2, 3),),
+    9: ((2, 0),), 11: ((2, 1),), 12: ((1, 3),), 13: ((1, 0),), 14: ((0, 3),),
+    5: ((3, 2), (1, 0)), 10: ((0, 3), (2, 1)),
+}  # fmt: skip
+SIGMAS = (1.0, 2.0)  # they hold 39 % and 86 % of a normal density of two columns
+CORNERS = 64  # of the polygon that stands for an ellipse
 
 
 def inside_margin(f: Floats, t: Floats) -> Array:
@@ -32,17 +45,6 @@ def leads(scores: Floats | None, codes: Array) -> Iterator[tuple[int, Floats]]:
         S = np.eye(int(codes.max()) + 1)[codes]
     for k in present if len(present) > 2 else present[:1]:
         yield int(k), S[:, k] - np.delete(S, k, axis=1).max(axis=1)
-
-
-# The lines on which a field of numbers has a value: marching squares, joined into as few lines as can be.
-
-# Of a cell's corners (below left, below right, above right, above left) bit k is set where the field is above the value.
-# Edges: 0 below, 1 right, 2 above, 3 left. Each case has the pairs of edges that lines join.
-_CASES: dict[int, tuple[tuple[int, int], ...]] = {
-    1: ((3, 0),), 2: ((0, 1),), 3: ((3, 1),), 4: ((1, 2),), 6: ((0, 2),), 7: ((3, 2),), 8: ((2, 3),),
-    9: ((2, 0),), 11: ((2, 1),), 12: ((1, 3),), 13: ((1, 0),), 14: ((0, 3),),
-    5: ((3, 2), (1, 0)), 10: ((0, 3), (2, 1)),
-}  # fmt: skip
 
 
 def contour(x: Floats, y: Floats, field: Floats, value: float = 0.0) -> list[Floats]:
@@ -107,12 +109,6 @@ def centres(low: float, high: float, n: int) -> Array:
     return np.asarray(low + (np.arange(n) + 0.5) / n * (high - low))
 
 
-# Normal densities as ellipses: (x − μ)ᵀ Σ⁻¹ (x − μ) = σ².
-
-SIGMAS = (1.0, 2.0)  # they hold 39 % and 86 % of a normal density of two columns
-CORNERS = 64  # of the polygon that stands for an ellipse
-
-
 def axes_of(S: Floats, sigma: float) -> tuple[float, float, float]:
     """Width, height and angle (degrees) of the ellipse of a covariance (2, 2).
 
@@ -147,9 +143,6 @@ def normals(model: Any) -> tuple[Floats, Floats]:
     return means, np.broadcast_to(S, (len(means), *S.shape[-2:]))
 
 
-# A straight line within a picture.
-
-
 def segment(b: float, w: Floats, xs: tuple[float, float], ys: tuple[float, float]) -> Floats | None:
     """The part (2, 2) of the line b + w₁x + w₂y = 0 within a rectangle, its upper right end last; None where it has none.
 
@@ -166,9 +159,6 @@ def segment(b: float, w: Floats, xs: tuple[float, float], ys: tuple[float, float
         {p for p in found if xs[0] - slack <= p[0] <= xs[1] + slack and ys[0] - slack <= p[1] <= ys[1] + slack}
     )
     return np.array([inside[0], inside[-1]]) if len(inside) >= 2 else None
-
-
-# The leaves of a tree as rectangles of a plane on which each column varies along one axis at most.
 
 
 class Cell(NamedTuple):

@@ -53,46 +53,46 @@ class Plane(NamedTuple):
 
 
 def plane(
-    seen: PictureRows, projection: str, columns: Sequence[int | str], at: Mapping[Any, float | str] | None
+    data: PictureRows, projection: str, columns: Sequence[int | str], at: Mapping[Any, float | str] | None
 ) -> Plane:
     """The plane that a picture asks for."""
     if projection not in PROJECTIONS:
         raise ParameterError(f"projection={projection!r} is not possible. {nearest(projection, PROJECTIONS)}")
     if projection == "slice":
-        return slice_of(seen, columns, at)
+        return slice_of(data, columns, at)
     if at is not None:
         raise ParameterError(
             f"at={at!r} holds columns of a slice, and projection={projection!r} has none: leave it out."
         )
-    if any(levels is not None for levels in seen.categories or ()):
+    if any(levels is not None for levels in data.categories or ()):
         raise ParameterError(f"projection={projection!r} needs numbers, and some columns hold categories: use 'slice'.")
-    if seen.X.shape[1] < 2:
+    if data.X.shape[1] < 2:
         raise DataError("X has one column, and this picture shows two: give a model of at least two columns.")
-    return _projected(seen, projection)
+    return _projected(data, projection)
 
 
-def slice_of(seen: PictureRows, columns: Sequence[int | str], at: Mapping[Any, float | str] | None) -> Plane:
+def slice_of(data: PictureRows, columns: Sequence[int | str], at: Mapping[Any, float | str] | None) -> Plane:
     """Two columns vary, the others stand at `at`, else at their median (the lower of two middle values; categories: mode)."""
-    i, j = seen.two(columns)
-    d = seen.X.shape[1]
-    origin = np.quantile(seen.X, 0.5, axis=0, method="lower")
-    kinds = seen.categories or (None,) * d
+    i, j = data.two(columns)
+    d = data.X.shape[1]
+    origin = np.quantile(data.X, 0.5, axis=0, method="lower")
+    kinds = data.categories or (None,) * d
     for k, levels in enumerate(kinds):
         if levels is not None:
-            origin[k] = np.bincount(seen.X[:, k].astype(np.intp).clip(0)).argmax()
-    fixed = {(k := seen.column(name)): _code(seen.names[k], kinds[k], value) for name, value in (at or {}).items()}
+            origin[k] = np.bincount(data.X[:, k].astype(np.intp).clip(0)).argmax()
+    fixed = {(k := data.column(name)): _code(data.names[k], kinds[k], value) for name, value in (at or {}).items()}
     for k, value in fixed.items():
         if k in (i, j):
-            raise ParameterError(f"at holds {seen.names[k]!r}, which is one of the two columns shown: leave it out.")
+            raise ParameterError(f"at holds {data.names[k]!r}, which is one of the two columns shown: leave it out.")
         if not isinstance(value, int | float | np.number) or not np.isfinite(value):
-            raise ParameterError(f"at[{seen.names[k]!r}]={value!r} must be a finite number.")
+            raise ParameterError(f"at[{data.names[k]!r}]={value!r} must be a finite number.")
         origin[k] = value
     origin[[i, j]] = 0.0
     basis = np.zeros((2, d))
     basis[0, i] = basis[1, j] = 1.0
-    scale = _scale(seen.X)
-    note = "" if d == 2 else _held(seen, [k for k in range(d) if k not in (i, j)], origin, set(fixed))
-    named = (seen.names[i], seen.names[j])
+    scale = _scale(data.X)
+    note = "" if d == 2 else _held(data, [k for k in range(d) if k not in (i, j)], origin, set(fixed))
+    named = (data.names[i], data.names[j])
     return Plane(origin, basis, basis.T, scale[[i, j]], scale, named, note, (kinds[i], kinds[j]))
 
 
@@ -105,28 +105,28 @@ def _code(name: str, levels: tuple[str, ...] | None, value: Any) -> Any:
     return levels.index(value)
 
 
-def _held(seen: PictureRows, others: list[int], origin: Floats, fixed: set[int]) -> str:
+def _held(data: PictureRows, others: list[int], origin: Floats, fixed: set[int]) -> str:
     if len(others) > 3 and not fixed:
         return f"Slice: the other {len(others)} columns at their medians."
     others = sorted(others, key=lambda k: k not in fixed)
-    kinds = seen.categories or (None,) * len(origin)
+    kinds = data.categories or (None,) * len(origin)
     values = {k: f"{origin[k]:.4g}" if (c := kinds[k]) is None else c[int(origin[k])] for k in others[:4]}
-    shown = ", ".join(f"{seen.names[k]} = {value}" for k, value in values.items())
+    shown = ", ".join(f"{data.names[k]} = {value}" for k, value in values.items())
     more = f", {len(others) - 4} more at their medians" if len(others) > 4 else ""
     return f"Slice at {shown}{more}."
 
 
-def _projected(seen: PictureRows, projection: str) -> Plane:
-    centre, scale = seen.X.mean(axis=0), _scale(seen.X)
-    some = some_of(len(seen.X), SUPPORT_ROWS)
-    Z = (seen.X[some] - centre) / scale
+def _projected(data: PictureRows, projection: str) -> Plane:
+    centre, scale = data.X.mean(axis=0), _scale(data.X)
+    some = some_of(len(data.X), SUPPORT_ROWS)
+    Z = (data.X[some] - centre) / scale
     parts, values, directions = np.linalg.svd(Z, full_matrices=False)
     if projection == "pca":
         V, words = directions[:2].T, "principal direction"
     else:
-        if seen.y is None:
+        if data.y is None:
             raise ParameterError("projection='lda' separates classes and needs y: give it, or use projection='pca'.")
-        V = directions[:DIRECTIONS].T @ _separating(parts[:, :DIRECTIONS] * values[:DIRECTIONS], seen.y[some])
+        V = directions[:DIRECTIONS].T @ _separating(parts[:, :DIRECTIONS] * values[:DIRECTIONS], data.y[some])
         words = "separating direction"
     if V.shape[1] < 2:
         raise DataError("One row has no direction to look along: give more rows.")

@@ -79,7 +79,9 @@ class PictureRows:
             return np.asarray(getattr(model, method)(question))
 
 
-def see(model: Any, X: Any, y: Any = None, names: Sequence[str] | None = None, *, fitted: bool = True) -> PictureRows:
+def picture_rows(
+    model: Any, X: Any, y: Any = None, names: Sequence[str] | None = None, *, fitted: bool = True
+) -> PictureRows:
     """The rows of X as a model that was fitted on such rows sees them; rows with gaps are left out."""
     if fitted:
         check_fitted(model)

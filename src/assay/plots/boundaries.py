@@ -1,4 +1,5 @@
-"""The margin of a classifier of two classes: its lines and support vectors, and how the rows' margins are spread."""
+"""The boundary of a classifier of two classes: its margin and support vectors, how the rows' margins are spread, and the way of a
+perceptron, its boundary after each mistake."""
 
 from __future__ import annotations
 
@@ -12,11 +13,13 @@ from assay.errors import DataError, ParameterError
 from assay.numerics import Array, Floats
 from assay.pictures.geometry import inside_margin, segment
 from assay.pictures.plane import Plane, slice_of
-from assay.pictures.rows import PictureRows, all_classes, codes_of, see, some_of, thinned_note
+from assay.pictures.rows import PictureRows, all_classes, codes_of, picture_rows, some_of, thinned_note
 from assay.plots.canvas import axes, drawn, grid, labels, legend, note, scatter
-from assay.plots.style import INK, SMALL, look, shown_classes
+from assay.plots.style import INK, SMALL, shown_classes, style_of
 
 PIXELS = 120
+MOST_VISITS = 100_000
+ROOM = np.array([2.0 * SMALL, 1.4 * SMALL])  # points that a number takes, with air around it
 
 
 def margins(
@@ -34,14 +37,14 @@ def margins(
     Support vectors are the rows with y·f(x) ≤ 1 (y = ±1, +1 for the model's second class), or the model's own `support_`.
     Of more than two columns the lines are those of the slice at `at`, else at the medians; the rings use all columns.
     """
-    seen = see(model, X, y, names)
-    f, t = _scores(model, seen)
-    on = slice_of(seen, columns, at)
-    where = on.coordinates(seen.X)
+    data = picture_rows(model, X, y, names)
+    f, t = _scores(model, data)
+    on = slice_of(data, columns, at)
+    where = on.coordinates(data.X)
     ax = axes(ax)
-    sides = _lines(ax, model, seen, on, where)
+    sides = _lines(ax, model, data, on, where)
     codes = (t > 0).astype(np.intp)
-    ringed = _support(model, seen, f, t)
+    ringed = _support(model, data, f, t)
     rows = np.union1d(drawn(codes), np.flatnonzero(ringed)[:100])
     handles = scatter(ax, where[rows], codes[rows], shown_classes(model.classes_))
     rings = rows[ringed[rows]]
@@ -58,18 +61,18 @@ def margins(
         f"{int(ringed.sum())} of {len(f)} rows are support vectors.",
         on.note,
         thinned_note(len(f), len(rows)),
-        seen.note,
+        data.note,
     )
     return ax
 
 
-def _lines(ax: Axes, model: Any, seen: PictureRows, on: Plane, where: Floats) -> list[Floats]:
+def _lines(ax: Axes, model: Any, data: PictureRows, on: Plane, where: Floats) -> list[Floats]:
     """The contours of f at −1, 0 and 1; the two sides of the picture."""
     low, high = where.min(axis=0), where.max(axis=0)
     room = np.where(high > low, 0.1 * (high - low), on.unit)
     sides = [np.linspace(low[k] - room[k], high[k] + room[k], PIXELS) for k in (0, 1)]
     pixels = np.column_stack([g.ravel() for g in np.meshgrid(*sides)])
-    F = seen.ask(model, "decision_function", on.points(pixels)).reshape(PIXELS, PIXELS)
+    F = data.ask(model, "decision_function", on.points(pixels)).reshape(PIXELS, PIXELS)
     levels = [v for v in (-1.0, 0.0, 1.0) if F.min() < v < F.max()]
     if levels:
         styles = ["solid" if v == 0 else "dashed" for v in levels]
@@ -84,14 +87,14 @@ def margin_distribution(model: Any, X: Any, y: Any, *, bins: int = 30, ax: Axes 
 
     ‖w‖ is that of `coef_`; of a model without it y·f(x) itself is shown.
     """
-    seen = see(model, X, y)
-    f, t = _scores(model, seen)
+    data = picture_rows(model, X, y)
+    f, t = _scores(model, data)
     norm = float(np.linalg.norm(model.coef_)) if hasattr(model, "coef_") else 0.0
     m = t * f / norm if norm > 0 else t * f
     ax = axes(ax)
     edges = np.histogram_bin_edges(m, bins)
     edges = np.unique(np.append(edges, 0.0)) if edges[0] < 0 < edges[-1] else edges
-    for wrong, style, name in ((False, look(0), "right"), (True, look(2), "wrong")):
+    for wrong, style, name in ((False, style_of(0), "right"), (True, style_of(2), "wrong")):
         counts, _ = np.histogram(m[(m < 0) == wrong], edges)
         if counts.any():
             ax.stairs(
@@ -109,39 +112,33 @@ def margin_distribution(model: Any, X: Any, y: Any, *, bins: int = 30, ax: Axes 
     labels(ax, "margin y·f(x) / ‖w‖" if norm > 0 else "y·f(x)", "rows")
     grid(ax, "y")
     legend(ax)
-    note(ax, seen.note)
+    note(ax, data.note)
     return ax
 
 
-def _scores(model: Any, seen: PictureRows) -> tuple[Floats, Floats]:
+def _scores(model: Any, data: PictureRows) -> tuple[Floats, Floats]:
     """f (n,) and y = ±1 (n,)."""
     if not hasattr(model, "decision_function"):
         raise ParameterError(
             f"{type(model).__name__} has no decision_function, and so no margins: give a linear classifier or SVM."
         )
-    if seen.y is None:
+    if data.y is None:
         raise DataError("Margins need the true classes y.")
-    f = seen.ask(model, "decision_function", seen.X)
+    f = data.ask(model, "decision_function", data.X)
     if f.ndim != 1 or len(model.classes_) != 2:
         raise ParameterError(f"Margins are drawn for two classes, and this model has {len(model.classes_)}.")
-    classes = all_classes(model, seen.y)
+    classes = all_classes(model, data.y)
     if len(classes) > 2:
         raise DataError(f"y holds {classes[2]!r}, which the model was not fitted on: {classes[:2]}.")
-    return f, np.where(codes_of(seen.y, classes) == 1, 1.0, -1.0)
+    return f, np.where(codes_of(data.y, classes) == 1, 1.0, -1.0)
 
 
-def _support(model: Any, seen: PictureRows, f: Floats, t: Floats) -> Array:
+def _support(model: Any, data: PictureRows, f: Floats, t: Floats) -> Array:
     ringed = inside_margin(f, t)
     own = getattr(model, "support_", None)
-    if own is not None and not seen.left_out and np.asarray(own).max(initial=-1) < len(f):
+    if own is not None and not data.left_out and np.asarray(own).max(initial=-1) < len(f):
         ringed = np.isin(np.arange(len(f)), own)
     return ringed
-
-
-# The way of a perceptron: its boundary after each mistake.
-
-MOST_VISITS = 100_000
-ROOM = np.array([2.0 * SMALL, 1.4 * SMALL])  # points that a number takes, with air around it
 
 
 def perceptron_path(
@@ -164,17 +161,17 @@ def perceptron_path(
         raise ParameterError(f"{type(model).__name__} has no steps(X, y): give a Perceptron.")
     if isinstance(most, bool) or not isinstance(most, int) or most < 2:
         raise ParameterError(f"most={most!r} must be a whole number of lines, at least 2.")
-    seen = see(model, X, y, names, fitted=False)
-    if seen.y is None:
+    data = picture_rows(model, X, y, names, fitted=False)
+    if data.y is None:
         raise DataError("The way of a perceptron needs the true classes y.")
-    classes = all_classes(None, seen.y)
+    classes = all_classes(None, data.y)
     if len(classes) != 2:
         raise DataError(f"A boundary line is between two classes, and y has {len(classes)}: choose two of them.")
-    on = slice_of(seen, columns, at)
-    ways = list(_mistakes(model, seen.X, seen.y))
+    on = slice_of(data, columns, at)
+    ways = list(_mistakes(model, data.X, data.y))
     chosen = some_of(len(ways), most)
     ax = axes(ax)
-    codes, shown, where = codes_of(seen.y, classes), shown_classes(classes), on.coordinates(seen.X)
+    codes, shown, where = codes_of(data.y, classes), shown_classes(classes), on.coordinates(data.X)
     rows = drawn(codes)
     handles = scatter(ax, where[rows], codes[rows], shown)
     left, right, low, high = _frame(where, on)
@@ -194,7 +191,7 @@ def perceptron_path(
         gone,
         on.note,
         thinned_note(len(where), len(rows)),
-        seen.note,
+        data.note,
     )
     return ax
 

@@ -1,4 +1,4 @@
-"""Where a figure is drawn: the axes a caller gives, or new ones of their own that no global state knows of."""
+"""What figures share: the axes a caller gives or new ones that no global state knows of, the numbers it hands in, and rows as points."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ LETTERS = 80  # of a note's line below axes that fill a figure of 6.4 inches
 WHOLE = 0.775  # the share of a figure's width that single axes have
 THIN = 0.8
 FEW_TICKS = 8
+Interval = tuple[Any, Any]
 
 
 def axes(ax: Axes | None, width: float = WIDTH, height: float = HEIGHT) -> Axes:
@@ -143,11 +144,6 @@ def note(ax: Axes, *sentences: str) -> None:
         )
 
 
-# The numbers a caller hands to a figure: one-dimensional, of equal length, and told apart from what is missing.
-
-Interval = tuple[Any, Any]
-
-
 def numbers(values: Any, name: str, n: int | None = None) -> Floats:
     """A column of numbers; NaN is allowed and drawn as a gap."""
     try:
@@ -189,9 +185,6 @@ def words(names: Sequence[Any], n: int, name: str = "names") -> list[str]:
     return found
 
 
-# Rows as points with a shape and a colour a class.
-
-
 def drawn(codes: Array, most: int = MOST_POINTS) -> Array:
     """Which rows are drawn: evenly spaced among those of each class, each class by its share but at least 5 rows.
 
@@ -209,20 +202,20 @@ def drawn(codes: Array, most: int = MOST_POINTS) -> Array:
     return np.sort(np.concatenate(kept))
 
 
-def scatter(ax: Axes, at: Floats, looks: Array, shown: ClassStyles, wrong: Array | None = None) -> list[Any]:
-    """Points (n, 2) with look number `looks` (n,), hollow where `wrong`; the handles for a legend."""
+def scatter(ax: Axes, at: Floats, styles: Array, shown: ClassStyles, wrong: Array | None = None) -> list[Any]:
+    """Points (n, 2) with style number `styles` (n,), hollow where `wrong`; the handles for a legend."""
     handles = []
     wrong = np.zeros(len(at), dtype=bool) if wrong is None else wrong
-    for k, (name, style) in enumerate(zip(shown.names, shown.looks)):
+    for k, (name, style) in enumerate(zip(shown.names, shown.styles)):
         size = 5.5 if style.marker in "*PX." else 4.5
         line: dict[str, Any] = {"linestyle": "none", "marker": style.marker, "markersize": size, "zorder": 3}
         for rows, face in ((~wrong, style.colour), (wrong, "none")):
-            chosen = (looks == k) & rows
+            chosen = (styles == k) & rows
             if chosen.any():
                 edge = style.colour if face == "none" else INK
                 width = 1.4 if face == "none" else 0.5
                 ax.plot(*at[chosen].T, markerfacecolor=face, markeredgecolor=edge, markeredgewidth=width, **line)
-        if (looks == k).any():
+        if (styles == k).any():
             handles += ax.plot(
                 [], [], markerfacecolor=style.colour, markeredgecolor=INK, markeredgewidth=0.5, label=name, **line
             )

@@ -1,4 +1,4 @@
-"""How many rows each class has."""
+"""Which class is taken for which, and how many rows each class has."""
 
 from __future__ import annotations
 
@@ -14,33 +14,9 @@ from assay.errors import DataError, ParameterError, nearest
 from assay.inputs import as_column
 from assay.numerics import Floats
 from assay.plots.canvas import axes, grid, labels, note, numbers, short, words
-from assay.plots.style import FONT, INK, SMALL, look
+from assay.plots.style import FONT, INK, SMALL, style_of
 
 MOST = 20
-
-
-def class_balance(classes: Sequence[Any], counts: Any, *, ax: Axes | None = None) -> Axes:
-    """A bar for each class, most frequent first, with its share of all rows."""
-    counts = numbers(counts, "counts")
-    named = words(classes, len(counts), "classes")
-    kept = np.argsort(-counts, kind="stable")[:MOST]
-    ax = axes(ax, height=min(8.0, 0.32 * len(kept) + 1.2))
-    style, y = look(0), np.arange(len(kept))
-    bars = ax.barh(y, counts[kept], 0.62, color=style.colour, edgecolor=INK, linewidth=0.6)
-    share = [f" {counts[k]:,.0f} ({counts[k] / max(counts.sum(), 1e-300):.1%})" for k in kept]
-    ax.bar_label(bars, share, color=INK, fontsize=FONT, padding=2)
-    ax.set_xlim(0, 1.3 * max(float(counts.max()), 1e-300))
-    ax.set_yticks(y, [short(named[k]) for k in kept])
-    ax.invert_yaxis()
-    ax.tick_params(axis="y", length=0)
-    labels(ax, "rows", "")
-    grid(ax, "x")
-    note(ax, f"The {MOST} most frequent of {len(counts)} classes." if len(counts) > MOST else "")
-    return ax
-
-
-# Which class is taken for which.
-
 WRITTEN = 12  # classes whose cells have room for numbers
 NORMS = ("true", "predicted", "all")
 
@@ -75,7 +51,7 @@ def confusion(
     share = _shares(C, normalise or "true")
     side = min(6.4, 2.4 + 0.55 * K)
     ax = axes(ax, max(side, 3.6), side * 0.85)
-    ax.imshow(np.zeros((K, K)), cmap=ListedColormap([look(0).colour]), alpha=0.05 + 0.65 * share, aspect="auto")
+    ax.imshow(np.zeros((K, K)), cmap=ListedColormap([style_of(0).colour]), alpha=0.05 + 0.65 * share, aspect="auto")
     ax.set_xticks(range(K), names, rotation=0 if max(map(len, names)) * K <= 50 else 90)
     ax.set_yticks(range(K), names)
     ax.tick_params(length=0, labelsize=FONT if K <= 16 else 7)
@@ -139,3 +115,23 @@ def _numbers(ax: Axes, C: Floats, share: Floats, normalise: str | None) -> None:
         ax.text(
             j, i, text, ha="center", va="center", color=INK, fontsize=size, fontweight="bold" if i == j else "normal"
         )
+
+
+def class_balance(classes: Sequence[Any], counts: Any, *, ax: Axes | None = None) -> Axes:
+    """A bar for each class, most frequent first, with its share of all rows."""
+    counts = numbers(counts, "counts")
+    named = words(classes, len(counts), "classes")
+    kept = np.argsort(-counts, kind="stable")[:MOST]
+    ax = axes(ax, height=min(8.0, 0.32 * len(kept) + 1.2))
+    style, y = style_of(0), np.arange(len(kept))
+    bars = ax.barh(y, counts[kept], 0.62, color=style.colour, edgecolor=INK, linewidth=0.6)
+    share = [f" {counts[k]:,.0f} ({counts[k] / max(counts.sum(), 1e-300):.1%})" for k in kept]
+    ax.bar_label(bars, share, color=INK, fontsize=FONT, padding=2)
+    ax.set_xlim(0, 1.3 * max(float(counts.max()), 1e-300))
+    ax.set_yticks(y, [short(named[k]) for k in kept])
+    ax.invert_yaxis()
+    ax.tick_params(axis="y", length=0)
+    labels(ax, "rows", "")
+    grid(ax, "x")
+    note(ax, f"The {MOST} most frequent of {len(counts)} classes." if len(counts) > MOST else "")
+    return ax

@@ -1,4 +1,5 @@
-"""Risk over the number of rows (learning curve) or over a hyper-parameter (validation curve), training beside test."""
+"""Risk as something grows: rows (learning curve), a hyper-parameter (validation curve), epochs of a network, pruning of a tree, trees of
+a forest, neighbours; and risk taken apart into noise, bias and variance, a bar for each model."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from assay.errors import DataError
 from assay.numerics import Array, Floats
-from assay.pictures.rows import all_classes, codes_of, see
+from assay.pictures.rows import all_classes, codes_of, picture_rows
 from assay.plots.canvas import (
     Interval,
     axes,
@@ -28,7 +29,19 @@ from assay.plots.canvas import (
     stacked,
     words,
 )
-from assay.plots.style import INK, ClassStyle, look, shown_classes
+from assay.plots.style import INK, ClassStyle, shown_classes, style_of
+
+STYLES = {
+    "noise": 3,
+    "bias": 0,
+    "bias²": 0,
+    "bias² + noise": 0,
+    "variance": 1,
+    "unbiased variance": 1,
+    "biased variance": 2,
+}
+MARKED = 30  # epochs up to which each has a mark
+FAR = 100.0  # from the least to the greatest loss: then on a logarithmic axis
 
 
 def learning_curve(
@@ -107,8 +120,8 @@ def both(
 ) -> None:
     """Two curves with their bands."""
     for values, interval, style, name in (
-        (train, train_interval, look(0), "training"),
-        (test, test_interval, look(6), "test"),
+        (train, train_interval, style_of(0), "training"),
+        (test, test_interval, style_of(6), "test"),
     ):
         if values is None:  # a search measures no training risk
             continue
@@ -136,9 +149,6 @@ def _curve(ax: Axes, x: Floats, y: Floats, style: ClassStyle, name: str) -> None
     ax.plot(x, y, color=style.colour, marker=style.marker, linestyle=line, markersize=5, linewidth=1.8, label=name)
 
 
-# Risk taken apart: noise + bias + variance, a bar for each model.
-
-
 def bias_variance(
     bias: Any, variance: Any = None, noise: Any = None, *, names: Sequence[str] | None = None, ax: Axes | None = None
 ) -> Axes:
@@ -162,7 +172,7 @@ def bias_variance(
     y, start = np.arange(n), np.zeros(n)
     handles: list[Any] = []
     for k, (name, part) in enumerate(columns.items()):
-        style = look(LOOKS.get(name, 5 + k))
+        style = style_of(STYLES.get(name, 5 + k))
         bar: dict[str, Any] = {"color": style.colour, "hatch": style.hatch, "edgecolor": INK, "linewidth": 0.6}
         handles.append(ax.barh(y, part, 0.62, left=start, label=name, **bar))
         start = start + part
@@ -173,17 +183,6 @@ def bias_variance(
     grid(ax, "x")
     legend(ax, handles)
     return ax
-
-
-LOOKS = {
-    "noise": 3,
-    "bias": 0,
-    "bias²": 0,
-    "bias² + noise": 0,
-    "variance": 1,
-    "unbiased variance": 1,
-    "biased variance": 2,
-}
 
 
 def _pieces(result: Any) -> dict[str, float]:
@@ -199,12 +198,6 @@ def _pieces(result: Any) -> dict[str, float]:
 def _number(value: Any) -> float:
     """A number, or the value of a score."""
     return float(getattr(value, "value", value))
-
-
-# How a network learnt: its loss epoch by epoch, and what the loss stands for.
-
-MARKED = 30  # epochs up to which each has a mark
-FAR = 100.0  # from the least to the greatest loss: then on a logarithmic axis
 
 
 def loss_curve(model: Any, *, ax: Any = None) -> Array:
@@ -233,7 +226,7 @@ def loss_curve(model: Any, *, ax: Any = None) -> Array:
 
 
 def _line(ax: Axes, values: Floats, number: int, label: str) -> None:
-    style, few = look(number), len(values) <= MARKED
+    style, few = style_of(number), len(values) <= MARKED
     ax.plot(
         np.arange(1, len(values) + 1),
         values,
@@ -256,9 +249,6 @@ def _end(ax: Axes, best: int, word: str | None, x: str, y: str) -> None:
     legend(ax)
 
 
-# How good a tree is over how much of it is pruned, and a forest over the number of its trees.
-
-
 def pruning_curve(model: Any, *, ax: Axes | None = None) -> Axes:
     """The cross-validated risk of a tree fitted with ccp_alpha="cv" over alpha, with a band of one standard error; a simpler tree is
     to the right, and the one taken is the simplest within one standard error of the best."""
@@ -269,7 +259,7 @@ def pruning_curve(model: Any, *, ax: Axes | None = None) -> Axes:
     ax = axes(ax)
     x = np.append(alphas, 1.3 * alphas[-1] or 1.0)  # the last tree is that of all greater alphas
     risk, error = np.append(risk, risk[-1]), np.append(error, error[-1])
-    style, best = look(6), int(risk.argmin())
+    style, best = style_of(6), int(risk.argmin())
     ax.fill_between(x, risk - error, risk + error, step="post", color=style.colour, alpha=0.2, linewidth=0)
     ax.step(x, risk, where="post", color=style.colour, linewidth=1.8, label="held-out rows")
     level = float(risk[best] + error[best])
@@ -297,7 +287,7 @@ def oob_curve(model: Any, *, ax: Axes | None = None) -> Axes:
         )
     trees, loss = np.asarray(curve, dtype=np.float64).T
     ax = axes(ax)
-    style = look(6)
+    style = style_of(6)
     marker = style.marker if len(trees) <= 60 else None
     ax.plot(trees, loss, color=style.colour, marker=marker, markersize=5, linewidth=1.8, label="out of bag")
     last, error = float(model.oob_loss_), float(model.oob_error_of_loss_)
@@ -314,16 +304,13 @@ def oob_curve(model: Any, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-# Nearest neighbours in pictures: their number over the error, and those of one query.
-
-
 def neighbour_curve(model: Any, *, ax: Axes | None = None) -> Axes:
     """The exact leave-one-out error over the number of neighbours, of a fit with n_neighbors="auto"; simpler is to the right."""
     loss = getattr(model, "leave_one_out_", None)
     if loss is None:
         raise DataError(f"This {type(model).__name__} has no curve of neighbours: fit it with n_neighbors='auto'.")
     ax = axes(ax)
-    k, style, chosen = np.arange(1, len(loss) + 1), look(6), int(model.n_neighbors_)
+    k, style, chosen = np.arange(1, len(loss) + 1), style_of(6), int(model.n_neighbors_)
     ax.plot(k, loss, color=style.colour, marker=style.marker if len(k) <= 30 else None, markersize=5, linewidth=1.8)
     ax.axvline(chosen, color=INK, linewidth=1.6, linestyle=(0, (6, 3)), label=f"chosen: {chosen}")
     labels(ax, "neighbours", "leave-one-out error" if hasattr(model, "classes_") else "leave-one-out mean square")
@@ -347,20 +334,20 @@ def neighbours(
         raise DataError(f"{type(model).__name__} has no neighbours: give a KNeighborsClassifier.")
     if not hasattr(model, "classes_"):
         raise DataError(f"{type(model).__name__} has no classes to draw: give a KNeighborsClassifier.")
-    seen = see(model, X, y, names)
-    i, j = seen.two(columns)
+    data = picture_rows(model, X, y, names)
+    i, j = data.two(columns)
     q = np.asarray(query, dtype=np.float64).reshape(1, -1)
     far, rows = model.kneighbors(q)
-    classes = all_classes(model, seen.y)
-    codes = codes_of(np.asarray(seen.y), classes)
+    classes = all_classes(model, data.y)
+    codes = codes_of(np.asarray(data.y), classes)
     shown = shown_classes(classes, np.bincount(codes, minlength=len(classes)))
     ax = axes(ax)
     some = np.union1d(drawn(codes), rows[0])
-    handles = scatter(ax, seen.X[some][:, [i, j]], shown.of[codes[some]], shown)
+    handles = scatter(ax, data.X[some][:, [i, j]], shown.of[codes[some]], shown)
     for row in rows[0]:
-        ax.plot([q[0, i], seen.X[row, i]], [q[0, j], seen.X[row, j]], color=INK, linewidth=1.1, zorder=2)
+        ax.plot([q[0, i], data.X[row, i]], [q[0, j], data.X[row, j]], color=INK, linewidth=1.1, zorder=2)
     ax.plot(q[0, i], q[0, j], marker="X", markersize=11, color=INK, linestyle="none", zorder=5)
-    labels(ax, seen.names[i], seen.names[j])
+    labels(ax, data.names[i], data.names[j])
     legend(ax, handles)
     answer = model.predict(q)[0]
     note(ax, f"{rows.shape[1]} neighbours, the farthest at {far[0, -1]:.4g}: the answer is {answer}.")

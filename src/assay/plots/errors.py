@@ -1,4 +1,4 @@
-"""How a regressor errs: residuals over predictions, and predictions over the truth."""
+"""How a model errs and what it goes by: residuals, dots with intervals (models ranked, columns by importance, groups by risk), weights."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assay.errors import DataError, ParameterError, nearest
 from assay.numerics import Array, Floats
 from assay.pictures.rows import check_fitted, some_of, thinned_note
 from assay.plots.canvas import axes, grid, labels, legend, note, numbers, short, words
-from assay.plots.style import GREY, INK, look, shown_classes
+from assay.plots.style import GREY, INK, shown_classes, style_of
 
 PARTS = 12  # equally filled parts of the predictions, for the line of medians
 
@@ -35,7 +35,7 @@ def residuals(y: Any, predicted: Any, *, ax: Axes | None = None) -> Axes:
         ax.plot(
             at,
             middle,
-            color=look(2).colour,
+            color=style_of(2).colour,
             linewidth=2.0,
             linestyle=(0, (6, 2)),
             marker="^",
@@ -66,7 +66,14 @@ def predicted_against_true(y: Any, predicted: Any, *, ax: Axes | None = None) ->
 def _points(ax: Axes, x: Floats, y: Floats) -> None:
     some = some_of(len(x))
     ax.plot(
-        x[some], y[some], "o", markersize=4, color=look(0).colour, markeredgecolor=INK, markeredgewidth=0.4, alpha=0.8
+        x[some],
+        y[some],
+        "o",
+        markersize=4,
+        color=style_of(0).colour,
+        markeredgecolor=INK,
+        markeredgewidth=0.4,
+        alpha=0.8,
     )
 
 
@@ -78,9 +85,6 @@ def _both(y: Any, predicted: Any) -> tuple[Floats, Floats, str]:
         raise DataError("No row has both a true and a predicted value.")
     left = int((~whole).sum())
     return y[whole], p[whole], f"{left} rows with missing values left out." if left else ""
-
-
-# Dots with intervals, a line each: models ranked, columns by importance, groups by risk.
 
 
 def ranking(
@@ -111,7 +115,7 @@ def ranking(
             values[k],
             k,
             "D",
-            color=look(2).colour,
+            color=style_of(2).colour,
             markeredgecolor=INK,
             markersize=9,
             label=f"chosen: {chosen}",
@@ -180,7 +184,7 @@ def dots(ax: Axes | None, names: list[str], values: Floats, lows: Any, highs: An
         if np.any(low > high):
             k = int(np.flatnonzero(low > high)[0])
             raise DataError(f"The interval of {names[k]!r} is empty: low {low[k]:.4g} is above high {high[k]:.4g}.")
-        ax.hlines(y, low, high, color=look(0).colour, linewidth=3.0, alpha=0.8)
+        ax.hlines(y, low, high, color=style_of(0).colour, linewidth=3.0, alpha=0.8)
     ax.plot(values, y, "o", markerfacecolor="none", markeredgecolor=INK, markeredgewidth=1.6, markersize=7, zorder=3)
     for k in range(1, n, 2):
         ax.axhspan(k - 0.5, k + 0.5, color=GREY, alpha=0.07, linewidth=0)
@@ -190,9 +194,6 @@ def dots(ax: Axes | None, names: list[str], values: Floats, lows: Any, highs: An
     labels(ax, measure, "")
     grid(ax, "x")
     return ax
-
-
-# The weights of a linear model.
 
 
 def coefficients(
@@ -233,7 +234,7 @@ def _bars(ax: Axes, w: Floats) -> None:
     y = np.arange(len(w))
     for sign, k, name in ((w >= 0, 0, "positive"), (w < 0, 6, "negative")):
         if sign.any():
-            style = look(k)
+            style = style_of(k)
             hatch = style.hatch if name == "negative" else None
             ax.barh(y[sign], w[sign], 0.62, color=style.colour, hatch=hatch, edgecolor=INK, linewidth=0.6, label=name)
 
@@ -243,7 +244,7 @@ def _marks(ax: Axes, model: Any, W: Floats) -> None:
     ax.hlines(y, W.min(axis=0), W.max(axis=0), color=GREY, linewidth=1.0)
     shown = shown_classes(getattr(model, "classes_", range(len(W))), np.abs(W).max(axis=1))
     for k, w in enumerate(W):
-        style = shown.looks[shown.of[k]]
+        style = shown.styles[shown.of[k]]
         first = int(np.flatnonzero(shown.of == shown.of[k])[0]) == k
         name = shown.names[shown.of[k]] if first else "_"
         ax.plot(w, y, style.marker, color=style.colour, markeredgecolor=INK, markersize=7, linestyle="none", label=name)

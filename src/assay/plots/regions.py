@@ -1,4 +1,4 @@
-"""The decision regions of any model on any two columns, or on a projection of all of them."""
+"""The decision regions of any model on any two columns, or on a projection of all of them; and normal densities as ellipses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.errors import DataError, ParameterError
 from assay.numerics import Array, Floats
 from assay.pictures.geometry import SIGMAS, axes_of, leads, normals
 from assay.pictures.plane import Plane, plane, supported
-from assay.pictures.rows import PictureRows, all_classes, codes_of, see, some_of, thinned_note
+from assay.pictures.rows import PictureRows, all_classes, codes_of, picture_rows, some_of, thinned_note
 from assay.plots.canvas import axes, drawn, labels, legend, note, numbers, scatter, short
 from assay.plots.style import FONT, GREY, INK, ClassStyles, shown_classes
 
@@ -56,18 +56,18 @@ def decision_regions(
     """
     if isinstance(resolution, bool) or not isinstance(resolution, int | np.integer) or not 8 <= resolution <= 1000:
         raise ParameterError(f"resolution={resolution!r} must be a whole number of pixels from 8 to 1000.")
-    seen = see(model, X, y, names)
-    on = plane(seen, projection, columns, at)
-    picture = _look_at(model, seen, on, int(resolution))
+    data = picture_rows(model, X, y, names)
+    on = plane(data, projection, columns, at)
+    picture = _evaluate(model, data, on, int(resolution))
     ax = axes(ax)
     classes = hasattr(model, "classes_") or picture.answers.dtype.kind != "f"
-    words = (_classes if classes else _values)(ax, model, seen, on, picture)
+    words = (_classes if classes else _values)(ax, model, data, on, picture)
     ax.set(xlim=picture.extent[:2], ylim=picture.extent[2:])
     labels(ax, *on.labels)
     _name_categories(ax, on)
     gone = "No row is near this plane: all is grey." if not picture.known.any() else ""
     grey = "Grey: no rows near." if picture.known.any() and not picture.known.all() else ""
-    note(ax, on.note, grey, gone, words, seen.note)
+    note(ax, on.note, grey, gone, words, data.note)
     return ax
 
 
@@ -86,8 +86,8 @@ class Picture(NamedTuple):
     extent: tuple[float, float, float, float]
 
 
-def _look_at(model: Any, seen: PictureRows, on: Plane, resolution: int) -> Picture:
-    rows = on.coordinates(seen.X)
+def _evaluate(model: Any, data: PictureRows, on: Plane, resolution: int) -> Picture:
+    rows = on.coordinates(data.X)
     low, high = rows.min(axis=0), rows.max(axis=0)
     room = np.where(high > low, 0.06 * (high - low), on.unit)
     low, high = low - room, high + room
@@ -95,45 +95,45 @@ def _look_at(model: Any, seen: PictureRows, on: Plane, resolution: int) -> Pictu
     grid = np.meshgrid(*(low[k] + steps * (high[k] - low[k]) for k in (0, 1)))
     a = np.column_stack([g.ravel() for g in grid])
     points = on.points(a)
-    answers = seen.ask(model, "predict", points)
+    answers = data.ask(model, "predict", points)
     if answers.size != len(points):
         raise DataError(f"The model answers with {answers.size // len(points)} values a row: regions are drawn of one.")
-    known = supported(on, seen.X, a).reshape(resolution, resolution)
+    known = supported(on, data.X, a).reshape(resolution, resolution)
     return Picture(points, answers.ravel(), known, (float(low[0]), float(high[0]), float(low[1]), float(high[1])))
 
 
-def _classes(ax: Axes, model: Any, seen: PictureRows, on: Plane, picture: Picture) -> str:
-    classes = all_classes(model, picture.answers, seen.y)
-    codes, truth = codes_of(picture.answers, classes), None if seen.y is None else codes_of(seen.y, classes)
+def _classes(ax: Axes, model: Any, data: PictureRows, on: Plane, picture: Picture) -> str:
+    classes = all_classes(model, picture.answers, data.y)
+    codes, truth = codes_of(picture.answers, classes), None if data.y is None else codes_of(data.y, classes)
     area = np.bincount(codes[picture.known.ravel()], minlength=len(classes)).astype(np.float64)
     if truth is not None:  # of equal areas, the class with more rows
         area += np.bincount(truth, minlength=len(classes)) / (len(truth) + 1.0)
     shown = shown_classes(classes, area)
-    P = seen.ask(model, "predict_proba", picture.points) if hasattr(model, "predict_proba") else None
+    P = data.ask(model, "predict_proba", picture.points) if hasattr(model, "predict_proba") else None
     _paint(ax, picture, shown.of[codes], shown, P)
-    _boundaries(ax, model, seen, picture, codes, P)
-    at = on.coordinates(seen.X)
+    _boundaries(ax, model, data, picture, codes, P)
+    at = on.coordinates(data.X)
     if truth is None:
         some = some_of(len(at))
         ax.plot(*at[some].T, ".", color=INK, markersize=3, alpha=0.6)
         _name_regions(ax, picture, shown.of[codes], shown)
         return thinned_note(len(at))
     some = drawn(truth)
-    wrong = codes_of(seen.ask(model, "predict", seen.X[some]), classes) != truth[some]
+    wrong = codes_of(data.ask(model, "predict", data.X[some]), classes) != truth[some]
     legend(ax, scatter(ax, at[some], shown.of[truth[some]], shown, wrong))
     return ("Hollow: the model is wrong about the row. " if wrong.any() else "") + thinned_note(len(at), len(some))
 
 
-def _paint(ax: Axes, picture: Picture, looks: Array, shown: ClassStyles, P: Floats | None) -> None:
+def _paint(ax: Axes, picture: Picture, styles: Array, shown: ClassStyles, P: Floats | None) -> None:
     shape = picture.known.shape
     solid = np.full(shape, PLAIN)
     if P is not None:
         sure = (P.max(axis=1) - 1 / P.shape[1]) / (1 - 1 / P.shape[1]) if P.shape[1] > 1 else np.ones(len(P))
         solid = (PALE + (STRONG - PALE) * np.clip(sure, 0, 1)).reshape(shape)
     solid = np.where(picture.known, np.round(solid * 50) / 50, 0.25)  # in steps, which the picture file packs better
-    colours = ListedColormap([s.colour for s in shown.looks]).with_extremes(bad=to_rgba(GREY))
+    colours = ListedColormap([s.colour for s in shown.styles]).with_extremes(bad=to_rgba(GREY))
     ax.imshow(
-        np.ma.array(looks.reshape(shape), mask=~picture.known),
+        np.ma.array(styles.reshape(shape), mask=~picture.known),
         cmap=colours,
         vmin=-0.5,
         vmax=len(shown.names) - 0.5,
@@ -159,24 +159,24 @@ def _hatch(ax: Axes, picture: Picture) -> None:
         over.set(edgecolor=to_rgba(GREY, 0.5), linewidth=0.0)
 
 
-def _boundaries(ax: Axes, model: Any, seen: PictureRows, picture: Picture, codes: Array, P: Floats | None) -> None:
+def _boundaries(ax: Axes, model: Any, data: PictureRows, picture: Picture, codes: Array, P: Floats | None) -> None:
     """The zero lines of s_k − max_{j≠k} s_j, where the greatest score is the answer; else the edges of the pixels."""
     S = P
     if S is None and hasattr(model, "decision_function"):
-        S = seen.ask(model, "decision_function", picture.points)
+        S = data.ask(model, "decision_function", picture.points)
     for _, lead in leads(S, codes):
         field = np.ma.array(lead.reshape(picture.known.shape), mask=~picture.known)
         if field.count() and field.min() < 0 < field.max():
             ax.contour(*_centres(picture), field, [0.0], colors=[INK], linewidths=1.4, zorder=2)
 
 
-def _name_regions(ax: Axes, picture: Picture, looks: Array, shown: ClassStyles) -> None:
+def _name_regions(ax: Axes, picture: Picture, styles: Array, shown: ClassStyles) -> None:
     """Each class's name where its region is widest."""
     from scipy.ndimage import distance_transform_edt
 
     x, y = _centres(picture)
     for k, name in enumerate(shown.names):
-        region = picture.known & (looks.reshape(picture.known.shape) == k)
+        region = picture.known & (styles.reshape(picture.known.shape) == k)
         if region.mean() >= LEAST_REGION:
             depth = distance_transform_edt(np.pad(region, 1))[1:-1, 1:-1]
             i, j = divmod(int(depth.argmax()), len(x))
@@ -186,9 +186,9 @@ def _name_regions(ax: Axes, picture: Picture, looks: Array, shown: ClassStyles) 
             )
 
 
-def _values(ax: Axes, model: Any, seen: PictureRows, on: Plane, picture: Picture) -> str:
+def _values(ax: Axes, model: Any, data: PictureRows, on: Plane, picture: Picture) -> str:
     field = np.ma.array(picture.answers.reshape(picture.known.shape), mask=~picture.known)
-    y = None if seen.y is None else numbers(seen.y, "y")
+    y = None if data.y is None else numbers(data.y, "y")
     both = np.concatenate([field.compressed() if field.count() else picture.answers, [] if y is None else y])
     colours = colormaps["cividis"].with_extremes(bad=to_rgba(GREY))
     norm = Normalize(float(both.min()), float(both.max()))
@@ -208,16 +208,13 @@ def _values(ax: Axes, model: Any, seen: PictureRows, on: Plane, picture: Picture
     bar.set_label("predicted", color=INK, fontsize=FONT)
     if field.count() and field.min() < field.max():
         ax.contour(*_centres(picture), field, 6, colors=[INK], linewidths=0.8, zorder=2)
-    at, some = on.coordinates(seen.X), some_of(len(seen.X))
+    at, some = on.coordinates(data.X), some_of(len(data.X))
     level = np.zeros(len(some)) if y is None else np.round(norm(y[some]) * LEVELS) / LEVELS
     for value in np.unique(level):  # points of about the same value share their colour, and an SVG says it once
         face = "none" if y is None else colours(value)
         here = at[some][level == value]
         ax.plot(*here.T, "o", markersize=4.5, markerfacecolor=face, markeredgecolor=INK, markeredgewidth=0.6, zorder=3)
     return ("Points: the true values. " if y is not None else "") + thinned_note(len(at))
-
-
-# The normal densities of a classifier as ellipses.
 
 
 def covariance_ellipses(
@@ -233,17 +230,17 @@ def covariance_ellipses(
 
     Of a model of more columns the two shown are taken out of μ and Σ: their joint density, whatever the others are.
     """
-    seen = see(model, X, y, names)
-    i, j = seen.two(columns)
+    data = picture_rows(model, X, y, names)
+    i, j = data.two(columns)
     means, covariances = normals(model)
-    classes = all_classes(model, seen.y)
-    codes = codes_of(seen.ask(model, "predict", seen.X) if seen.y is None else seen.y, classes)
+    classes = all_classes(model, data.y)
+    codes = codes_of(data.ask(model, "predict", data.X) if data.y is None else data.y, classes)
     shown = shown_classes(classes, np.bincount(codes, minlength=len(classes)))
     ax = axes(ax)
     rows = drawn(codes)
-    handles = scatter(ax, seen.X[rows][:, [i, j]], shown.of[codes[rows]], shown)
+    handles = scatter(ax, data.X[rows][:, [i, j]], shown.of[codes[rows]], shown)
     for k, (mean, S) in enumerate(zip(means[:, [i, j]], covariances[:, [i, j]][:, :, [i, j]])):
-        style = shown.looks[shown.of[k]]
+        style = shown.styles[shown.of[k]]
         for sigma in SIGMAS:
             ax.add_patch(_ellipse(mean, S, sigma, style.colour, style.line))
         ax.plot(
@@ -256,15 +253,15 @@ def covariance_ellipses(
             zorder=5,
         )
     ax.autoscale_view()
-    labels(ax, seen.names[i], seen.names[j])
+    labels(ax, data.names[i], data.names[j])
     legend(ax, handles)
-    said = "Points: the predicted classes." if seen.y is None else ""
+    said = "Points: the predicted classes." if data.y is None else ""
     note(
         ax,
         "Ellipses at 1 and 2 standard deviations (39 % and 86 % of a class).",
         said,
         thinned_note(len(codes), len(rows)),
-        seen.note,
+        data.note,
     )
     return ax
 

@@ -1,4 +1,4 @@
-"""What all figures share in looks: colours that colour-blind readers tell apart, and a shape, line and hatch beside each colour.
+"""What all figures share in style: colours that colour-blind readers tell apart, and a shape, line and hatch beside each colour.
 
 The ten colours are those of Petroff (2021, "Accessible color sequences for data visualization"). Nothing is said by colour
 alone: class k has its own marker, line style and hatch too. Ink and greys are fixed; `svg` turns ink into the page's own
@@ -55,33 +55,33 @@ class ClassStyle(NamedTuple):
     hatch: str
 
 
-OTHER_LOOK = ClassStyle(INK, ".", (0, (1, 3)), "")
+OTHER_STYLE = ClassStyle(INK, ".", (0, (1, 3)), "")
 
 
-def look(k: int) -> ClassStyle:
-    """The look of class or curve number k; beyond the tenth all look alike.
+def style_of(k: int) -> ClassStyle:
+    """The style of class or curve number k; beyond the tenth all are alike.
 
-    >>> look(0).colour, look(0).marker, look(12) == OTHER_LOOK
+    >>> style_of(0).colour, style_of(0).marker, style_of(12) == OTHER_STYLE
     ('#3f90da', 'o', True)
     """
     if k >= len(COLOURS):
-        return OTHER_LOOK
+        return OTHER_STYLE
     return ClassStyle(COLOURS[k], MARKERS[k], LINES[k], HATCHES[k])
 
 
 class ClassStyles(NamedTuple):
-    """Classes as they are drawn: `of` (K,) gives each class its look, `names` the legend's words for the looks in use."""
+    """Classes as they are drawn: `of` (K,) gives each class its style, `names` the legend's words for the styles in use."""
 
     of: Array
     names: tuple[str, ...]
 
     @property
-    def looks(self) -> tuple[ClassStyle, ...]:
-        return tuple(look(k) for k in range(len(self.names)))
+    def styles(self) -> tuple[ClassStyle, ...]:
+        return tuple(style_of(k) for k in range(len(self.names)))
 
 
 def shown_classes(classes: Sequence[Any] | Array, counts: Sequence[float] | Array | None = None) -> ClassStyles:
-    """Give up to ten classes a look each; of more, the ten most frequent, and the rest is "other".
+    """Give up to ten classes a style each; of more, the ten most frequent, and the rest is "other".
 
     Where there are more than ten, classes of equal frequency stand in their own order.
 

@@ -12,7 +12,7 @@ from assay.errors import DataError, ParameterError
 from assay.inputs import as_column, as_matrix
 from assay.numerics import Array, Floats
 from assay.plots.canvas import axes, labels, legend, note
-from assay.plots.style import GREY, INK, SMALL, look
+from assay.plots.style import GREY, INK, SMALL, style_of
 from assay.risk.penalties import Penalty
 from assay.risk.surrogates import MARGIN, surrogate
 
@@ -149,7 +149,7 @@ def _contours(ax: Axes, u: Floats, v: Floats, R: Floats) -> None:
 
 
 def _draw(ax: Axes, way: Floats) -> None:
-    style = look(0)
+    style = style_of(0)
     ax.plot(*way.T, color=style.colour, marker=".", markersize=6, linewidth=1.6, label=f"{len(way)} steps")
     ax.plot(*way[0], "s", color=style.colour, markeredgecolor=INK, markersize=8, label="start")
-    ax.plot(*way[-1], "*", color=look(2).colour, markeredgecolor=INK, markersize=14, label="end")
+    ax.plot(*way[-1], "*", color=style_of(2).colour, markeredgecolor=INK, markersize=14, label="end")

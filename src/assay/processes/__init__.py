@@ -1,8 +1,7 @@
 """Child processes: started, listened to, held to limits, and never left behind.
 
     messages.py     what parent and child say to each other, over a connection
-    child.py        the child's side: one piece of work after another, each with an end that is told
-    memory.py       how much of it a process has to itself
+    child.py        the child's side: one piece of work after another, its events and its end sent home
     supervisor.py   the parent's side: jobs in processes of their own, watched for time, memory and interrupts
 
 Comparisons and reports give jobs to `run_jobs`. The studio keeps its workers for the next request: it has a pool of its own (studio/pool.py),

@@ -1,4 +1,4 @@
-"""The child's side: a process that does what it is given, tells of it, says how it ended, and never outlives its parent (Linux).
+"""The child's side: a process that does what it is given, emits events, says how it ended, and never outlives its parent (Linux).
 
 Forking beside threads is safe as long as these hold no lock: the engines' pools are idle while jobs are at work, and what they
 keep is made anew in the child (`os.register_at_fork` in engines/).
@@ -23,6 +23,8 @@ from typing import Any
 from assay.errors import AssayError
 from assay.processes.messages import Event, Finish, send
 
+Emit = Callable[[Any], None]  # takes an event: how far the work is
+
 M_MMAP_THRESHOLD, LARGE_ARRAY = -3, 8 << 20
 PR_SET_PDEATHSIG = 1
 
@@ -31,11 +33,11 @@ class Unheard(BaseException):
     """Nobody listens any more; no `except Exception` of the work keeps it from ending."""
 
 
-class Teller:
-    """Sends home what the work tells. Anything that comes from there meanwhile, a word or the end, means that nobody listens."""
+class Emitter:
+    """Sends home the events of the work. Anything that comes from there meanwhile, a word or the end, means that nobody listens."""
 
     def __init__(self, home: Connection) -> None:
-        self.home, self._lock = home, threading.Lock()  # the work may tell from several threads
+        self.home, self._lock = home, threading.Lock()  # the work may emit from several threads
 
     def __call__(self, event: Any) -> None:
         with self._lock:
@@ -59,12 +61,12 @@ class Teller:
                 send(self.home, finish._replace(state="failed", message=why, value=None))
 
 
-def attempt(work: Callable[[Any], Any], tell: Any) -> Finish:
+def attempt(work: Callable[[Any], Any], emit: Any) -> Finish:
     """Do the work; an error becomes a state and a message."""
     began = time.monotonic()
     state, message, value, trace = "done", "", None, ""
     try:
-        value = work(tell)
+        value = work(emit)
     except AssayError as error:
         state, message = "failed", str(error)
     except MemoryError as error:
@@ -108,7 +110,7 @@ def _settle_in(parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the parent decides
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.set_wakeup_fd(-1)  # else a signal here would wake the parent's event loop
-    gc.freeze()  # what the parent made stays: to look for garbage in it takes time, and makes copies of its pages
+    gc.freeze()  # what the parent made stays: to search it for garbage takes time, and makes copies of its pages
     if sys.platform == "linux":
         import ctypes
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 
 class Event(NamedTuple):
-    """Something that a child tells while it works."""
+    """Something that a child emits while it works."""
 
     content: Any
 

@@ -1,7 +1,13 @@
-"""Jobs that cannot hold up each other: each in a process of its own, watched for time and memory; only its answer travels."""
+"""Jobs that cannot hold up each other: each in a process of its own, watched for time and memory; only its answer travels.
+
+RLIMIT_AS would be the kernel's own cap on memory but counts addresses: the table shared with the parent, every mapped file and every
+thread's stack, so that a cap low enough to bite would refuse work that needs next to nothing. So the parent measures, about 20 times a
+second, what a child has to itself.
+"""
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import time
@@ -13,42 +19,43 @@ from dataclasses import dataclass
 from functools import partial
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any
 
 from assay.engines.threads import thread_limit
 from assay.errors import ParameterError, warn
-from assay.processes.child import Teller, attempt, start
-from assay.processes.memory import TICK, MemoryGauge, private_bytes
+from assay.processes.child import Emit, Emitter, attempt, start
 from assay.processes.messages import Event, Finish, receive
 
 GRACE = 1.0  # seconds from SIGTERM to SIGKILL
+TICK = 0.05  # seconds between two measurements of a process
+SLIGHT = 1 << 20  # bytes that it may grow by unmeasured
 TIME_IS_UP = ("out of time", "The time for the whole run was up.")
 
-Tell = Callable[[Any], None]
 OnEvent = Callable[[str, Any], None]
 OnSignal = Callable[[int, Any], None]
 
 
 @dataclass(frozen=True)
 class Job:
-    """A piece of work under a name. `work(tell)` may call tell(event) as it goes on; `threads` is how many it may use."""
+    """A piece of work under a name. `work(emit)` may call emit(event) as it goes on; `threads` is how many it may use."""
 
     key: str
-    work: Callable[[Tell], Any]
+    work: Callable[[Emit], Any]
     threads: int | None = None
 
-    def __call__(self, tell: Tell) -> Any:
+    def __call__(self, emit: Emit) -> Any:
         """Do the work; a warning that the filters let through becomes the event ("warning", text)."""
         with thread_limit(self.threads) if self.threads else nullcontext(), warnings.catch_warnings():
-            warnings.showwarning = lambda message, *_, **__: tell(("warning", str(message)))
-            return self.work(tell)
+            warnings.showwarning = lambda message, *_, **__: emit(("warning", str(message)))
+            return self.work(emit)
 
 
 @dataclass(frozen=True)
 class Outcome:
     """How a job ended: "done", "failed", "timeout", "memory", "interrupted" or "out of time", and why.
 
-    `peak_bytes` is the most memory seen that the job had to itself; None where it was not measured.
+    `peak_bytes` is the most memory measured that the job had to itself; None where it was not measured.
     """
 
     key: str
@@ -136,8 +143,8 @@ class JobProcess:
             if timeout is not None and now - self.began > timeout:
                 self.stop("timeout", f"It took longer than the {timeout:g} s that a fit may take.")
             elif memory is not None and used > memory:
-                seen, cap = f"{self.memory.peak / 1e6:.0f} MB", f"{memory / 1e6:.0f} MB"
-                self.stop("memory", f"It used {seen} of memory, more than the {cap} that a fit may take.")
+                peak, cap = f"{self.memory.peak / 1e6:.0f} MB", f"{memory / 1e6:.0f} MB"
+                self.stop("memory", f"It used {peak} of memory, more than the {cap} that a fit may take.")
 
     @property
     def ended(self) -> bool:
@@ -164,8 +171,8 @@ class JobProcess:
 
 def _do(job: Job, home: Connection) -> None:
     """The life of a child that does one job."""
-    teller = Teller(home)
-    teller.finish(attempt(job, teller)._replace(peak_bytes=private_bytes() or 0))
+    emitter = Emitter(home)
+    emitter.finish(attempt(job, emitter)._replace(peak_bytes=private_bytes() or 0))
 
 
 def _crash(exitcode: int | None) -> tuple[str, str]:
@@ -283,3 +290,43 @@ def _handled(handler: OnSignal, *numbers: int) -> Iterator[dict[int, Any]]:
 
 def _interrupt(number: int, frame: Any) -> None:
     raise KeyboardInterrupt(signal.Signals(number).name)
+
+
+def private_bytes(pid: int | str = "self") -> int | None:
+    """Memory that a process has to itself, swapped out or not; None where the system does not tell.
+
+    Pages shared with the parent since the fork, and mapped files, do not count: they cost nothing more.
+    """
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]
+    except OSError:
+        return None
+    own = ("Private_Clean:", "Private_Dirty:", "Swap:")
+    return sum(1024 * int(line.split()[1]) for line in lines if line.startswith(own))
+
+
+class MemoryGauge:
+    """The memory of one process, and the most that was measured. The exact count walks its pages, so it is made seldom where it is slow, and
+    not again before the cheap upper bound (resident less mapped files) has grown, but at once where that is above the cap."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid, self.peak = pid, 0
+        self._next_count, self._bound = 0.0, 0
+
+    def used(self, cap: int | None) -> int:
+        """Bytes in use; the peak where nothing can have changed."""
+        now, bound = time.monotonic(), self._resident()
+        if (cap is None or bound <= cap) and (now < self._next_count or bound <= self._bound):
+            return self.peak
+        used = private_bytes(self.pid) or 0
+        self.peak = max(self.peak, used)
+        self._next_count = now + max(TICK, 20 * (time.monotonic() - now))
+        self._bound = bound + SLIGHT
+        return used
+
+    def _resident(self) -> int:
+        try:
+            _, resident, shared = map(int, Path(f"/proc/{self.pid}/statm").read_text().split()[:3])
+        except OSError:
+            return 0
+        return (resident - shared) * os.sysconf("SC_PAGE_SIZE")

@@ -230,6 +230,6 @@ def importance_figure(details: Details) -> tuple[Html | None, str]:
     )
     if columns > len(details.shuffled):
         note += f" Of {plain(columns)} columns the {len(details.shuffled)} that go most with the target by themselves were shuffled."
-    if details.seen:
+    if details.tested_on_fitted_rows:
         note += " The model asked is the one handed over, which has learnt from these rows too."
     return drawn, note

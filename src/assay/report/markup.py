@@ -1,4 +1,5 @@
-"""Markup that cannot be broken by what it holds: every text is escaped unless it is `Html` already.
+"""Markup that cannot be broken by what it holds: every text is escaped unless it is `Html` already; and figures as
+parts of the page: drawn by `assay.plots`, turned into SVG, with a caption.
 
 >>> el("p", "1 < 2 ", el("b", "&"), lang="en")
 '<p lang="en">1 &lt; 2 <b>&amp;</b></p>'
@@ -13,8 +14,10 @@ from typing import Any
 
 from assay.errors import AssayError, MissingExtraError
 
-UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
+INVISIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
 EMPTY = frozenset(("br", "meta", "hr"))
+WIDTH = re.compile(r'^<svg[^>]* width="(\d+)"')
+UNDRAWABLE = (AssayError, ArithmeticError, LookupError, TypeError, ValueError)
 
 
 class Html(str):
@@ -27,7 +30,7 @@ def text(value: Any) -> Html:
     """Any value as text of the page: escaped, and without control and direction marks, which could disguise what it says."""
     if isinstance(value, Html):
         return value
-    return Html(html.escape(UNSEEN.sub("\N{REPLACEMENT CHARACTER}", str(value)), quote=True))
+    return Html(html.escape(INVISIBLE.sub("\N{REPLACEMENT CHARACTER}", str(value)), quote=True))
 
 
 def join(*parts: Any) -> Html:
@@ -116,12 +119,6 @@ def anchor(name: str) -> str:
     return "model-" + (re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "unnamed")
 
 
-# Figures as parts of the page: drawn by `assay.plots`, turned into SVG, with a caption.
-
-WIDTH = re.compile(r'^<svg[^>]* width="(\d+)"')
-UNDRAWABLE = (AssayError, ArithmeticError, LookupError, TypeError, ValueError)
-
-
 def figure(title: str, description: str, draw: Callable[[], Any], *, key: str = "", caption: str | None = None) -> Html:
     """A figure with its caption: the description, which a screen reader says, unless a shorter one is given.
 
@@ -130,7 +127,7 @@ def figure(title: str, description: str, draw: Callable[[], Any], *, key: str = 
     from assay import plots
 
     try:
-        picture: Any = Html(UNSEEN.sub("", plots.svg(draw(), title=title, description=description, key=key)))
+        picture: Any = Html(INVISIBLE.sub("", plots.svg(draw(), title=title, description=description, key=key)))
     except MissingExtraError:
         raise
     except UNDRAWABLE as error:

@@ -37,8 +37,7 @@ from assay.report.markup import (
 from assay.report.overview import least_error
 from assay.report.wording import LOSSES, alone, amount, interval, pill, plain, setting_words, span_of_time, tested_rows
 from assay.selection.comparison import Comparison
-from assay.selection.details import Details
-from assay.selection.refits import ROUNDS, Refits
+from assay.selection.details import ROUNDS, Details, Refits
 
 TONES = {"proof": "good", "estimate": "mild", "warning": "bad"}
 

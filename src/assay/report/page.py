@@ -1,4 +1,7 @@
-"""How the page looks: one style sheet, light and dark, on a phone and on paper. No script, nothing from elsewhere."""
+"""The page: verdict, ranking, worries and table first, then a section for each finished model, then how to get the same numbers again.
+
+One style sheet, light and dark, on a phone and on paper. No script, nothing from elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -78,10 +81,6 @@ figure svg{min-width:min(27rem,var(--w,27rem))}tbody th{position:sticky;left:0;b
 .figures{grid-template-columns:1fr 1fr}figure svg{max-width:100%;height:auto}table{font-size:8.5pt}thead{display:table-header-group}
 details::details-content{content-visibility:visible;block-size:auto}a{text-decoration:none}}
 """
-
-
-# How to get the same numbers again: command, call, seed, versions, fingerprint of the rows.
-
 SHELL = {  # how `assay compare` calls what `assay.compare` is given
     "target": "target",
     "task": "task",
@@ -115,16 +114,93 @@ WORDS = {
     "fingerprint": "fingerprint of the rows",
     "seconds": "seconds taken",
 }
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+
+def page(comparison: Comparison) -> str:
+    """The whole report."""
+    title = _title(comparison)
+    first = (  # drawn before the models' pages: what draws is then loaded once for all of them
+        ranking_section(comparison),
+        worries_section(comparison),
+        bracket_section(comparison),
+        schema_section(comparison),
+    )
+    main = el("main", *first, *model_pages(comparison), reproduce_section(comparison))
+    body = el(
+        "body",
+        el("header", el("h1", title), head_lines(comparison), _contents(comparison), id_="top"),
+        main,
+        el("footer", el("p", "Made by Assay. This file needs no network and runs no script.")),
+    )
+    return "<!DOCTYPE html>\n" + el("html", _head(f"Assay: {title.rstrip('?')}"), body, lang="en")
+
+
+def _head(title: str) -> Html:
+    return el(
+        "head",
+        el("meta", charset="utf-8"),
+        el("meta", http_equiv="Content-Security-Policy", content=POLICY),
+        el("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        el("meta", name="color-scheme", content="light dark"),
+        el("title", title),
+        Html(f"<style>{CSS}</style>"),
+    )
+
+
+def _title(comparison: Comparison) -> str:
+    target, where, only = comparison.schema.target, place(comparison.where), alone(comparison)
+    name = "" if target is None else target.name
+    return f"Which model for {name} of {where}?" if only is None else f"How good is {only.name} for {name} on {where}?"
+
+
+def _contents(comparison: Comparison) -> Html:
+    parts = [
+        ("ranking", "Ranking" if alone(comparison) is None else "Scores"),
+        ("worries", "What to worry about"),
+        ("bracket", "Best possible"),
+        ("table", "The table"),
+    ]
+    if comparison.bracket is None:
+        parts = [part for part in parts if part[0] != "bracket"]
+    links = [el("a", word, href=f"#{place}") for place, word in (*parts, ("reproduce", "How to reproduce"))]
+    models = [el("a", entry.name, href=f"#{anchor(entry.name)}") for entry in comparison.done]
+    return el("nav", items(links), items(models), aria_label="Contents")
+
+
+def model_pages(comparison: Comparison) -> list[Html]:
+    """A section for each finished model, the recommended one first, drawn side by side in processes where there are cores for it."""
+    names = [entry.name for entry in comparison.done]
+    names.sort(key=lambda name: name != comparison.recommended)
+    workers = min(worker_count(), len(names))
+    if workers < 2:
+        return [_model_page(comparison, name) for name in names]
+    jobs = [Job(name, partial(_model_page, comparison, name), 1) for name in names]
+    found = {outcome.key: outcome for outcome in run_jobs(jobs, workers=workers)}
+    if any(outcome.state == "interrupted" for outcome in found.values()):
+        raise KeyboardInterrupt
+    done = {
+        name for name in names if found[name].state == "done"
+    }  # what failed is tried here, to fail with its own error
+    return [found[name].value if name in done else _model_page(comparison, name) for name in names]
+
+
+def _model_page(comparison: Comparison, name: str, _: object = None) -> Html:
+    """The dear parts (learning curve, bias and variance) are made for the recommended and the best model."""
+    dear = name in (comparison.recommended, comparison.best) and any(len(s.train) for s in comparison.splits)
+    return join(model_section(details(comparison, name, dear=dear)))
 
 
 def reproduce_section(found: Comparison) -> Html | None:
     """Everything that decides the numbers."""
-    asked = _told(found.question)
+    asked = _relevant(found.question)
     saved = "judged_on" in found.question  # a model that was saved, not a comparison
     shell = found.question.get("command") or (None if saved else _command(place(found.where), asked))
     call = _judging(place(found.where)) if saved else _call(place(found.where), asked)
-    told = {key: value for key, value in found.provenance.items() if key != "notes" and value not in (None, "", [], {})}
-    pairs = [(WORDS.get(key, key), _shown(value)) for key, value in told.items()]
+    known = {
+        key: value for key, value in found.provenance.items() if key != "notes" and value not in (None, "", [], {})
+    }
+    pairs = [(WORDS.get(key, key), _shown(value)) for key, value in known.items()]
     notes = found.provenance.get("notes") or []
     return section(
         "How to reproduce",
@@ -138,8 +214,8 @@ def reproduce_section(found: Comparison) -> Html | None:
     )
 
 
-def _told(question: Mapping[str, Any]) -> dict[str, Any]:
-    """What was asked, without what the way of splitting does not look at."""
+def _relevant(question: Mapping[str, Any]) -> dict[str, Any]:
+    """What was asked, without what its way of splitting does not use."""
     kind = str(question.get("resampling", ""))
     idle = {"folds", "repeats", "share"} - set(USED_BY.get(kind, ()))
     return {k: v for k, v in question.items() if k not in NOT_ASKED and k not in idle}
@@ -193,82 +269,3 @@ def _shown(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{k} {v}" for k, v in value.items())
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-
-
-# The page: verdict, ranking, worries and table first, then a section for each finished model.
-
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-
-
-def page(comparison: Comparison) -> str:
-    """The whole report."""
-    title = _title(comparison)
-    first = (  # drawn before the models' pages: what draws is then loaded once for all of them
-        ranking_section(comparison),
-        worries_section(comparison),
-        bracket_section(comparison),
-        schema_section(comparison),
-    )
-    main = el("main", *first, *model_pages(comparison), reproduce_section(comparison))
-    body = el(
-        "body",
-        el("header", el("h1", title), head_lines(comparison), _contents(comparison), id_="top"),
-        main,
-        el("footer", el("p", "Made by Assay. This file needs no network and runs no script.")),
-    )
-    return "<!DOCTYPE html>\n" + el("html", _head(f"Assay: {title.rstrip('?')}"), body, lang="en")
-
-
-def _title(comparison: Comparison) -> str:
-    target, where, only = comparison.schema.target, place(comparison.where), alone(comparison)
-    name = "" if target is None else target.name
-    return f"Which model for {name} of {where}?" if only is None else f"How good is {only.name} for {name} on {where}?"
-
-
-def model_pages(comparison: Comparison) -> list[Html]:
-    """A section for each finished model, the recommended one first, drawn side by side in processes where there are cores for it."""
-    names = [entry.name for entry in comparison.done]
-    names.sort(key=lambda name: name != comparison.recommended)
-    workers = min(worker_count(), len(names))
-    if workers < 2:
-        return [_model_page(comparison, name) for name in names]
-    jobs = [Job(name, partial(_model_page, comparison, name), 1) for name in names]
-    found = {outcome.key: outcome for outcome in run_jobs(jobs, workers=workers)}
-    if any(outcome.state == "interrupted" for outcome in found.values()):
-        raise KeyboardInterrupt
-    done = {
-        name for name in names if found[name].state == "done"
-    }  # what failed is tried here, to fail with its own error
-    return [found[name].value if name in done else _model_page(comparison, name) for name in names]
-
-
-def _model_page(comparison: Comparison, name: str, _: object = None) -> Html:
-    """The dear parts (learning curve, bias and variance) are made for the recommended and the best model."""
-    dear = name in (comparison.recommended, comparison.best) and any(len(s.train) for s in comparison.splits)
-    return join(model_section(details(comparison, name, dear=dear)))
-
-
-def _head(title: str) -> Html:
-    return el(
-        "head",
-        el("meta", charset="utf-8"),
-        el("meta", http_equiv="Content-Security-Policy", content=POLICY),
-        el("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        el("meta", name="color-scheme", content="light dark"),
-        el("title", title),
-        Html(f"<style>{CSS}</style>"),
-    )
-
-
-def _contents(comparison: Comparison) -> Html:
-    parts = [
-        ("ranking", "Ranking" if alone(comparison) is None else "Scores"),
-        ("worries", "What to worry about"),
-        ("bracket", "Best possible"),
-        ("table", "The table"),
-    ]
-    if comparison.bracket is None:
-        parts = [part for part in parts if part[0] != "bracket"]
-    links = [el("a", word, href=f"#{place}") for place, word in (*parts, ("reproduce", "How to reproduce"))]
-    models = [el("a", entry.name, href=f"#{anchor(entry.name)}") for entry in comparison.done]
-    return el("nav", items(links), items(models), aria_label="Contents")

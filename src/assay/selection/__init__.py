@@ -1,8 +1,7 @@
-"""Choosing between hypotheses."""
+"""Choosing between hypotheses: a comparison is planned (plan.py), run (compare.py) and judged (judge.py)."""
 
 from collections.abc import Callable
 from typing import Any
 
-write_report: Callable[
-    [Any, Any], None
-]  # (comparison, path): reports stand above this folder, so the package hands theirs in
+# What `Comparison.report` calls, with a comparison and a path. Reports stand above this folder, so the package hands theirs in.
+write_report: Callable[[Any, Any], None]

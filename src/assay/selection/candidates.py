@@ -33,7 +33,7 @@ ALIASES = {
 
 @dataclass(frozen=True)
 class Candidate:
-    """A model with its search and what it wants of the encoding."""
+    """A model with the settings to search and how it needs a table encoded."""
 
     name: str
     model: type[Estimator]
@@ -95,9 +95,10 @@ def candidates(
     set_aside = {registered(name) for name in without}
     own = {registered(name): dict(given) for name, given in (fixed or {}).items()}
     for name in (*wanted, *set_aside, *own):
-        cls, given = model_class(name), own.get(name, {})  # an unknown name is refused, with the nearest
-        check_names(cls, given)
-        check_params(cls(**given))
+        model_class(name)  # an unknown name is refused, with the nearest
+    for name, given in own.items():
+        check_names(model_class(name), given)
+        check_params(model_class(name)(**given))
     found: list[Candidate] = []
     left_out: list[tuple[str, str]] = []
     for name in wanted:

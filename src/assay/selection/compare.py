@@ -1,107 +1,61 @@
-"""A table made ready for a comparison: in memory where it fits there, its target looked at."""
+"""`assay.compare`: from a table to a verdict. Every registered model, searched and judged on rows it never saw.
+
+What is asked is planned (plan.py), the models that can learn such a target are chosen (candidates.py) and, under a budget, those worth
+the time (halving.py). Here they run, each in a process of its own: one that is slow, large or broken holds up nothing else. What they
+answer is judged (judge.py).
+"""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import ctypes
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from time import monotonic
 from typing import Any
 
 import numpy as np
 
-from assay.engines import engine_for
-from assay.engines.engine import Engine
-from assay.errors import DataError, OneClassError, ParameterError
+from assay.certify.certificate import UNUSABLE
+from assay.certify.held_out import held_out_error, held_out_loss
+from assay.certify.intervals import clopper_pearson
+from assay.engines import fingerprint
+from assay.engines.threads import worker_count
+from assay.errors import ParameterError
+from assay.estimator.one_fold import OneFold
 from assay.estimator.search_space import Categories
-from assay.numerics import Array
-from assay.selection.candidates import candidates
-from assay.selection.comparison import Comparison
-from assay.selection.data import TableData
+from assay.processes.child import Emit
+from assay.processes.supervisor import Job, Outcome, run_jobs
+from assay.selection.candidates import Candidate, candidates
+from assay.selection.comparison import Comparison, Entry
+from assay.selection.data import TableData, row_losses
+from assay.selection.halving import worth_the_time
 from assay.selection.judge import judged
-from assay.selection.question import Question, given_splits, moments_of, plan_of, splits_of
-from assay.selection.row_losses import check_loss
-from assay.selection.splits import Resampling
-from assay.selection.work import CandidateWork, OnEvent, entry_of, run_all
-from assay.tables.schema.schema import Schema, infer, task_of
+from assay.selection.plan import (
+    Limits,
+    Question,
+    check_loss,
+    given_splits,
+    moments_of,
+    open_table,
+    plan_of,
+    splits_of,
+    with_marks,
+)
+from assay.selection.splits import Resampling, Split
+from assay.selection.table_claims import cross_validated_claim, encoding_claim
+from assay.selection.table_model import TableModel
+from assay.selection.trial import Trial, prepare, run_trial, search_and_fit
+from assay.tables.schema.schema import infer
 from assay.tables.sources.recognise import table_source
-from assay.tables.sources.source import Source, cached, release_cache
-from assay.tables.table_rows import TableRows, group_codes, moments
+from assay.tables.sources.source import cached, release_cache
 
-SHARE_OF_MEMORY = 0.25  # tables that would take more of the machine's memory are read as a stream
+BETWEEN_EVENTS = 0.1  # seconds
+MOST_PREPARED = 2_000_000  # rows of all splits together up to which inner splits are kept for all models
+LARGE_TABLE = 64e6  # bytes: a copy for each model at a time would be too many
 
-
-@dataclass(frozen=True)
-class OpenedTable(TableData):
-    """Table data that know whether their target is learnt as classes or as a number."""
-
-    task: str = "classification"
-
-
-def opened_table(source: Source, schema: Schema, task: str | None, weight: str | None) -> OpenedTable:
-    """The table in memory where it fits there, else as a stream; with its targets looked at."""
-    assert schema.target is not None
-    target = schema.target
-    kind, _ = task_of(schema, task)
-    if schema.n_rows < 4:
-        raise DataError(f"{source.where} has {schema.n_rows} row(s): too few to fit on some and to test on others.")
-    if target.missing:
-        raise DataError(
-            f"The target {target.name!r} is missing in {target.missing} of {schema.n_rows} rows: leave these rows out, for they "
-            f'teach nothing (a frame: dropna(subset=[{target.name!r}]); a file: --sql "select * from data where {target.name} is not null").'
-        )
-    if kind == "classification" and target.distinct < 2:
-        raise OneClassError(
-            f"The target {target.name!r} holds a single class in all {schema.n_rows} rows: there is nothing to tell apart."
-        )
-    if not schema.used:
-        raise DataError(
-            "No column is left to learn from: all are ids, constants or set aside (assay schema DATA shows why; --kind COLUMN=KIND overrides)."
-        )
-    text = kind == "classification" and target.kind == "category"
-    rows = TableRows(source, schema, target.name, weight, text_target=text and not source.typed)
-    engine = chosen_engine(rows, schema)
-    base = TableData.of(schema, engine.open(rows), kind == "classification")
-    if base.in_memory:
-        base.statistics(base.everything)  # infinite numbers are named here, by their row in the table
-    if kind == "classification" and base.y.dtype.kind == "f" and (base.y % 1 != 0).any():
-        raise ParameterError(
-            f"The target {target.name!r} holds numbers with decimals, which are no classes: take task='regression' (--task regression), or "
-            f"write them as text (--kind {target.name}=category)."
-        )
-    return OpenedTable(base.schema, base.rows, base.y, base.w, base.labels, base.memory, task=kind)
-
-
-def chosen_engine(rows: TableRows, schema: Schema) -> Engine:
-    """The engine in force; without one, memory where the table takes little of it, else a stream."""
-    from assay.engines.engine import engine, in_force
-
-    if in_force() is not None:
-        return engine_for(rows)
-    size = 8.0 * schema.n_rows * len(schema.used)
-    return engine("threads" if size <= SHARE_OF_MEMORY * machine_memory() else "stream")
-
-
-def machine_memory() -> float:
-    """Bytes of memory of this machine."""
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, OSError, ValueError):
-        return 8e9
-
-
-def magnitude(y: Array) -> float:
-    """The deviation of a target as a power of ten: enough to choose units by, and too rough to tell anything of single rows."""
-    deviation = float(y.std())
-    return 10.0 ** round(float(np.log10(deviation))) if 0 < deviation < np.inf else 1.0
-
-
-# `assay.compare`: from a table to a verdict. Every registered model, searched and judged on rows it never saw.
-#
-#     rows ≥ 2000   a quarter is held out; models are searched on the rest by inner folds, and measured once on the held-out rows
-#     fewer         ten folds; in each, models are searched on the other nine by inner folds (nested), and measured on the tenth
-#
-# Each model runs in a process of its own: one that is slow, large or broken holds up nothing else.
+OnEvent = Callable[[str, Any], None]
 
 
 def compare(
@@ -141,79 +95,79 @@ def compare(
     on later rows than they learn from.
     """
     began = monotonic()
-    deadline = None if budget is None else began + float(budget)
-    if target is not None and not isinstance(target, str):
-        if y is not None:
-            raise ParameterError("The targets were given twice: compare(X, y), or compare(X, y=y).")
-        target, y = None, target
+    limits = Limits(timeout, memory, workers, None if budget is None else began + float(budget))
+    emit = Listener(on_event)
+    target, y = _target(target, y)
     models, without = ([each] if isinstance(each, str) else each for each in (models, without))  # type: ignore[assignment]
-    if target is None:
-        if y is None:
-            raise ParameterError(
-                "Which column should be predicted? Give target='column', or the targets themselves as y."
-            )
-        target = "y"
+
     source = cached(table_source(data, extra={target: y}, **opening))
     schema = infer(source, target=target, weight=weight, group=group, time=time, features=features, kinds=kinds)
-    table = opened_table(source, schema, task, weight)
+    table = open_table(source, schema, task)
     release_cache(source)
-    groups = None if group is None else group_codes(source, group)[0]
-    times = None if time is None else moments(source, time)
+    table = with_marks(table, source)
     if not isinstance(resampling, str | Resampling):
         resampling = given_splits(resampling, len(table))
     counted = table.everything
-    marks = (None if each is None else each[counted] for each in (groups, times))
-    plan = plan_of(resampling, len(counted), folds, repeats, share, seed, *marks)
-    seed, times = plan.seed, moments_of(plan, len(table), times)
-    asked = Question(target, table.task, check_loss(loss, table.classes is not None), plan, seed, weight, group, time)
-    splits = splits_of(asked, resampling, table, source, groups, times)
+    plan = plan_of(resampling, len(counted), folds, repeats, share, seed, *table.marks_of(counted))
+    table = replace(table, times=moments_of(plan, len(table), table.times))
+    asked = Question(target, table.task, check_loss(loss, table.classes is not None), plan, weight, group, time)
+    work = CandidateWork(table, splits_of(asked, resampling, table, source), asked)
     taking_part, left_out = candidates(
         schema,
         0 if table.classes is None else len(table.classes),
-        spread=1.0 if table.classes is not None else magnitude(table.codes[counted]),
+        spread=table.spread,
         only=models,
         without=without,
         fixed=params,
         categories=categories,
         probabilities=asked.loss in ("log", "brier"),
     )
-    work = CandidateWork(table, splits, asked, groups, times)
-    tell = Listener(on_event)
-    tell("", ("plan", [e.name for e in taking_part], asked, len(table)))
-    if budget is not None:
-        from assay.selection.budget import worth_the_time
 
-        taking_part, dropped = worth_the_time(
-            taking_part, work, began + budget, tell, timeout=timeout, memory=memory, workers=workers
-        )
+    emit("", ("plan", [e.name for e in taking_part], asked, len(table)))
+    if budget is not None:
+        taking_part, dropped = worth_the_time(taking_part, work, limits, emit)
         left_out = [*left_out, *dropped]
-    outcomes = list(run_all(taking_part, work, timeout, memory, deadline, workers, tell))
+    outcomes = run_all(taking_part, work, limits, emit)
+
     found = Comparison(
         data=table,
         where=source.where,
         task=asked.task,
         loss=asked.loss,
         resampling=plan,
-        splits=splits,
-        tested=np.concatenate([s.test for s in splits]),
+        splits=work.splits,
+        tested=np.concatenate([s.test for s in work.splits]),
         entries=[entry_of(outcome) for outcome in outcomes],
         left_out=left_out,
-        recommended=None,
-        best=None,
-        bracket=None,
-        worries=[],
-        verdict=[],
-        question=_recorded(asked, source, models, without, params, categories, kinds, features, opening),
+        question=asked.recorded(
+            source.where,
+            models=None if models is None else list(models),
+            without=list(without),
+            params={k: dict(v) for k, v in (params or {}).items()},
+            categories=categories,
+            kinds=dict(kinds or {}),
+            features=None if features is None else list(features),
+            **opening,
+        ),
         provenance={"notes": list(source.notes)},
         interrupted=any(o.state == "interrupted" for o in outcomes),
-        groups=groups,
-        times=times,
     )
     return judged(found, began)
 
 
+def _target(target: Any, y: Any) -> tuple[str, Any]:
+    """The name of the target, and the targets themselves where they are given beside the table."""
+    if target is not None and not isinstance(target, str):
+        if y is not None:
+            raise ParameterError("The targets were given twice: compare(X, y), or compare(X, y=y).")
+        target, y = None, target
+    if target is None and y is None:
+        raise ParameterError("Which column should be predicted? Give target='column', or the targets themselves as y.")
+    return "y" if target is None else target, y
+
+
 class Listener:
-    """Passes events on; a listener that fails is not told any more, for nothing may be lost because of it."""
+    """Passes events on; a listener that fails is called no more, for nothing may be lost because of it."""
 
     def __init__(self, on_event: OnEvent | None) -> None:
         self.on_event = on_event
@@ -226,36 +180,160 @@ class Listener:
             self.on_event = None
 
 
-def _recorded(
-    asked: Question,
-    source: Source,
-    models: Any,
-    without: Any,
-    params: Any,
-    categories: Any,
-    kinds: Any,
-    features: Any,
-    opening: Mapping[str, Any],
-) -> dict[str, Any]:
-    facts = {
-        "data": source.where,
-        "target": asked.target,
-        "task": asked.task,
-        "loss": asked.loss,
-        "resampling": asked.resampling.kind,
-        "folds": asked.resampling.folds,
-        "repeats": asked.resampling.repeats,
-        "share": asked.resampling.share,
-        "seed": asked.seed,
-        "weight": asked.weight,
-        "group": asked.group,
-        "time": asked.time,
-        "models": None if models is None else list(models),
-        "without": list(without),
-        "params": {k: dict(v) for k, v in (params or {}).items()},
-        "categories": categories,
-        "kinds": dict(kinds or {}),
-        "features": None if features is None else list(features),
-        **{k: v for k, v in opening.items() if v is not None},
-    }
-    return {k: v for k, v in facts.items() if v not in (None, [], {})}
+def run_all(taking_part: list[Candidate], work: CandidateWork, limits: Limits, emit: OnEvent) -> list[Outcome]:
+    """The outcomes in the order of the candidates."""
+    side_by_side = limits.side_by_side(work.table, len(taking_part))
+    if side_by_side > 1 and 8.0 * len(work.table) * len(work.table.schema.used) > LARGE_TABLE:
+        side_by_side = 1
+    threads = None if side_by_side == 0 else max(1, worker_count() // side_by_side)
+    if side_by_side:
+        _load_once()
+        _prepare(work)
+        give_back()
+    # side by side the longest first, so that none is left alone at the end; else the quickest, so that an early end leaves some
+    longest_first = side_by_side > 1 and limits.deadline is None
+    ordered = sorted(taking_part, key=_length, reverse=longest_first)
+    jobs = [Job(e.name, partial(work, e), threads) for e in ordered]
+    found: dict[str, Outcome] = {}
+    for outcome in run_jobs(
+        jobs,
+        workers=side_by_side,
+        timeout=limits.timeout,
+        memory=limits.memory,
+        deadline=limits.deadline,
+        on_event=emit,
+    ):
+        found[outcome.key] = outcome
+        emit(outcome.key, ("ended", outcome.state, outcome.message, outcome.seconds, _risk(outcome)))
+    return [found[e.name] for e in taking_part]
+
+
+@dataclass(frozen=True)
+class CandidateWork:
+    """What every model is put through, in a process of its own."""
+
+    table: TableData
+    splits: list[Split]
+    asked: Question
+
+    def __call__(self, candidate: Candidate, emit: Emit) -> tuple[list[Trial], Any, Any]:
+        """The trials on all splits, the record of the model to hand over, and its search."""
+        trials = []
+        throttled = Throttle(emit)
+        for number, split in enumerate(self.splits):
+            emit(("split", number, len(self.splits)))
+            trials.append(run_trial(candidate, self.table, split, self.asked.loss, self.asked.seed, throttled))
+        emit(("split", len(self.splits), len(self.splits)))
+        model, search = self._final(candidate, trials, throttled)
+        for trial in trials:  # only plain numbers travel back
+            trial.model = trial.encoding = None
+        return trials, model.to_record(), search
+
+    def _final(self, candidate: Candidate, trials: list[Trial], emit: Emit) -> tuple[TableModel, Any]:
+        """The model to hand over: that of the held-out split, else one searched and fitted on all rows."""
+        asked = self.asked
+        facts: dict[str, Any] = {"target": asked.target, **({"weight": asked.weight} if asked.weight else {})}
+        if asked.resampling.kind == "holdout":
+            trial = trials[0]
+            assert trial.model is not None
+            assert trial.encoding is not None
+            model = TableModel(trial.model, trial.encoding, (encoding_claim(trial.encoding),))
+            model.add_claims(*self._held_out(trial), split=asked.held_out, **facts)
+            return model, trial.search
+        fit = search_and_fit(candidate, self.table, self.table.everything, asked.loss, asked.seed, emit)
+        search, _, encoding, _, fitted = fit
+        claim = cross_validated_claim(self.table, self.splits, trials, asked.resampling, candidate, asked.loss)
+        model = TableModel(fitted, encoding, (encoding_claim(encoding), *claim))
+        model.add_claims(**facts)
+        return model, search
+
+    def _held_out(self, trial: Trial) -> list[Any]:
+        test = self.splits[0].test
+        split: dict[str, Any] = {"fraction": float(self.asked.resampling.share), "seed": int(self.asked.seed)}
+        if self.table.classes is not None:
+            errors = int(row_losses("zero-one", self.table, test, trial.answers).sum())
+            return [held_out_error(errors, len(test), **split)]
+        squared = row_losses("squared", self.table, test, trial.answers)
+        if len(test) < 2:
+            return []
+        error = float(squared.std(ddof=1) / np.sqrt(len(test)))
+        return [held_out_loss(float(squared.mean()), error, len(test), **split)]
+
+
+class Throttle:
+    """Passes on one event in a while: on a small table fits end faster than anybody can read, and each event wakes the parent."""
+
+    def __init__(self, emit: Emit) -> None:
+        self.emit, self.next = emit, 0.0
+
+    def __call__(self, event: Any) -> None:
+        now = monotonic()
+        if now >= self.next:
+            self.next = now + BETWEEN_EVENTS
+            self.emit(event)
+
+
+def _length(candidate: Candidate) -> tuple[bool, int]:
+    """How long a model may take, for comparing: what is learnt by one fold is quick however many settings there are."""
+    return not issubclass(candidate.model, OneFold), len(candidate.settings())
+
+
+def _load_once() -> None:
+    """Load once what every fit needs: forked processes inherit it, and none has to load its own (0.4 s each)."""
+    fingerprint.leaf_of(np.zeros((2, 1)), None, None)  # the compiler
+    clopper_pearson(1, 2)  # the distributions that claims are made of
+
+
+def _prepare(work: CandidateWork) -> None:
+    """Find what all models need alike here, before they go to processes of their own."""
+    table, splits = work.table, work.splits
+    if not table.in_memory or len(splits) * len(table) > MOST_PREPARED:
+        return
+    trains = [split.train for split in splits]
+    if work.asked.resampling.kind != "holdout":
+        trains.append(table.everything)
+    for train in trains:
+        prepare(table, train, work.asked.seed)
+
+
+def give_back() -> None:
+    """Give back what was freed but is still held for later (glibc alone keeps some): 76 MB after reading 1e6×20 numbers."""
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
+
+
+def _risk(outcome: Outcome) -> float | None:
+    """A first estimate of the risk, for those who watch."""
+    if outcome.state != "done":
+        return None
+    trials = outcome.value[0]
+    return float(np.mean([t.test_risk for t in trials]))
+
+
+def entry_of(outcome: Outcome) -> Entry:
+    entry = Entry(outcome.key, outcome.state, outcome.message, outcome.seconds, outcome.peak_bytes)
+    if outcome.state == "done":
+        try:
+            _fill(entry, outcome)
+        except UNUSABLE as error:
+            entry.state, entry.message = "failed", f"What it learnt cannot be used: {error}"
+    return entry
+
+
+def _fill(entry: Entry, outcome: Outcome) -> None:
+    trials, record, search = outcome.value
+    answers = trials[0].answers
+    for trial in trials[1:]:
+        answers = answers.joined(trial.answers)
+    entry.answers = answers
+    entry.model = TableModel.from_record(record)
+    entry.setting = dict(trials[0].setting if search is None else search.settings[search.chosen])
+    entry.search = search
+    entry.fold_risks = np.array([t.test_risk for t in trials])
+    entry.complexity = float(entry.model.model_.complexity())
+    entry.columns = trials[0].columns
+    entry.converged = all(t.converged for t in trials)
+    entry.notes = list(dict.fromkeys(note for t in trials for note in t.notes))
+    entry.trials = trials

@@ -14,7 +14,7 @@ from assay import selection
 from assay.assess import BayesBracket, PairedTest, Score, Worry
 from assay.errors import ParameterError, nearest
 from assay.numerics import Array, Floats
-from assay.selection.row_losses import Answers
+from assay.selection.data import Answers
 from assay.selection.splits import Resampling, Split
 
 if TYPE_CHECKING:
@@ -111,16 +111,14 @@ class Comparison:
     tested: Array  # (m,): numbers of the rows that the answers are for
     entries: list[Entry]
     left_out: list[tuple[str, str]]
-    recommended: str | None
-    best: str | None
-    bracket: BayesBracket | None
-    worries: list[Worry]
-    verdict: list[str]  # sentences, the most important first
     question: dict[str, Any]  # what was asked, as arguments: enough to ask again
     provenance: dict[str, Any]  # versions, fingerprint, seconds
     interrupted: bool = False
-    groups: Array | None = None
-    times: Array | None = None
+    worries: list[Worry] = field(default_factory=list)
+    recommended: str | None = None
+    best: str | None = None
+    bracket: BayesBracket | None = None
+    verdict: list[str] = field(default_factory=list)  # sentences, the most important first
 
     @property
     def schema(self) -> Schema:
@@ -156,7 +154,7 @@ class Comparison:
 
     def losses(self, name: str) -> Floats:
         """What each answer of a model cost, in the order of `tested`."""
-        from assay.selection.row_losses import row_losses
+        from assay.selection.data import row_losses
 
         answers = self[name].answers
         assert answers is not None

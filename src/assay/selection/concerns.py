@@ -12,12 +12,12 @@ from assay.assess import overfitting, table_worries
 from assay.assess.drift import drift_worries
 from assay.assess.leaks import same_rows, target_like
 from assay.assess.worries import by_severity
-from assay.assess.worry import Worry
+from assay.assess.worry import Worry, evenly
 from assay.engines import Rows
 from assay.numerics import Array
 from assay.selection.comparison import Comparison, Entry
 
-LOOKED_AT = 50_000  # rows of each side on which leaks and drift are looked for
+MOST_COMPARED = 50_000  # rows of each side on which leaks and drift are searched for
 
 
 def concerns(found: Comparison) -> list[Worry]:
@@ -123,7 +123,7 @@ def _texts(rows: Rows, found: Comparison) -> Mapping[str, Array]:
 
 
 def _some(rows: Array) -> Array:
-    return rows[:: max(1, -(-len(rows) // LOOKED_AT))]
+    return rows[evenly(len(rows), MOST_COMPARED)]
 
 
 def _separates(entry: Entry) -> bool:
@@ -131,7 +131,7 @@ def _separates(entry: Entry) -> bool:
     if entry.model is None:
         return False
     linear = hasattr(entry.model.model_, "coef_") and hasattr(entry.model.model_, "classes_")
-    told = getattr(entry.model.model_, "separable_", False) in (True, "yes")
-    return told or (
+    says_so = getattr(entry.model.model_, "separable_", False) in (True, "yes")
+    return says_so or (
         linear and entry.train_risk is not None and entry.train_risk.name == "error" and entry.train_risk.value == 0
     )

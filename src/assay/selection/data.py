@@ -1,4 +1,8 @@
-"""A table ready to be learnt from again and again: its schema, its rows (in memory or where they lie) and its targets."""
+"""A table ready to be learnt from again and again: its schema, its rows (in memory or where they lie) and its targets; what a model
+answers for its rows, and what each answer costs under the loss that a comparison is about.
+
+zero-one 1{ŷ ≠ y}     log −log p(y | x)     brier Σ_k (p_k − 1{y = k})² (two classes: half)     squared (ŷ − y)²     absolute |ŷ − y|
+"""
 
 from __future__ import annotations
 
@@ -11,13 +15,15 @@ import numpy as np
 
 from assay.engines import MaskedRows, Rows, engine_for, pick_rows, some_rows, targets_of
 from assay.inputs.labels import Labels
-from assay.numerics import Array
+from assay.numerics import Array, Floats
 from assay.tables.encoding import Encoding
 from assay.tables.encoding.columns import ColumnGroups, EncodingStatistics, statistics_of
 from assay.tables.schema.schema import Schema
 from assay.tables.table_rows import encode
 
 Found = TypeVar("Found")
+
+LEAST = float(np.finfo(np.float64).eps)  # the least probability that the log loss takes, as in assess.scores
 
 
 @dataclass(frozen=True)
@@ -29,6 +35,8 @@ class TableData:
     y: Array
     w: Array | None = None
     labels: Labels | None = None  # None: the target is a number
+    groups: Array | None = None  # (n,): the group of each row; rows of one group stay on one side of every split
+    times: Array | None = None  # (n,): when each row was; tests are later than what is learnt from
     memory: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)  # what several models need alike
 
     @classmethod
@@ -55,6 +63,32 @@ class TableData:
         if self.classes is None:
             return self.y.astype(np.float64)
         return np.searchsorted(self.classes, self.y)
+
+    @property
+    def task(self) -> str:
+        return "regression" if self.labels is None else "classification"
+
+    @cached_property
+    def spread(self) -> float:
+        """The deviation of a target as a power of ten (1 for classes): enough to choose units by, and too rough to say anything of single rows."""
+        deviation = 1.0 if self.labels is not None else float(self.codes[self.everything].std())
+        return 10.0 ** round(float(np.log10(deviation))) if 0 < deviation < np.inf else 1.0
+
+    def strata(self, folds: int) -> Array | None:
+        """Class codes of the rows that count, to stratify by; None for numbers, and where a class is too rare to be in every fold."""
+        if self.classes is None:
+            return None
+        codes: Array = self.codes[self.everything]
+        return None if np.unique(codes, return_counts=True)[1].min(initial=len(codes)) < folds else codes
+
+    def learnable(self, train: Array) -> bool:
+        """Whether some rows can teach anything: of one class alone nothing can be learnt."""
+        return self.classes is None or len(np.unique(self.codes[train])) > 1
+
+    def marks_of(self, which: Array) -> tuple[Array | None, Array | None]:
+        """Groups and times of some rows, as splits heed them."""
+        groups, times = (None if each is None else each[which] for each in (self.groups, self.times))
+        return groups, times
 
     @cached_property
     def everything(self) -> Array:
@@ -95,3 +129,61 @@ class TableData:
         mask = np.zeros(len(self), dtype=bool)
         mask[which] = True
         return mask
+
+
+@dataclass
+class Answers:
+    """Answers for m rows: codes of the classes or numbers, and, where the model has them, probabilities and scores."""
+
+    values: Array  # (m,)
+    P: Floats | None = None  # (m, K)
+    scores: Floats | None = None  # (m,) or (m, K): of models without probabilities
+
+    @classmethod
+    def of(cls, model: Any, rows: Rows, classes: Array | None) -> Answers:
+        """Ask a fitted model everything. Labels that it gives are among the `classes`, though it may know fewer of them."""
+        if classes is None:
+            return cls(np.asarray(model.predict(rows), dtype=np.float64))
+        values = np.searchsorted(classes, model.predict(rows))
+        if hasattr(model, "predict_proba"):
+            P = np.asarray(model.predict_proba(rows), dtype=np.float32)
+            if P.shape[1] < len(classes):
+                wide = np.zeros((len(P), len(classes)), dtype=np.float32)
+                wide[:, np.searchsorted(classes, model.classes_)] = P
+                P = wide
+            return cls(values, P)
+        if not hasattr(model, "decision_function") or len(model.classes_) < len(classes):  # no score for a class unseen
+            return cls(values)
+        return cls(values, None, model.decision_function(rows))
+
+    @classmethod
+    def for_loss(cls, model: Any, rows: Rows, classes: Array | None, loss: str) -> Answers:
+        """Ask a fitted model no more than the loss looks at."""
+        if classes is not None and loss == "zero-one":
+            return cls(np.searchsorted(classes, model.predict(rows)))
+        return cls.of(model, rows, classes)
+
+    def joined(self, other: Answers) -> Answers:
+        """These rows and those of another split."""
+        both = (self.P, other.P), (self.scores, other.scores)
+        P, scores = (None if a is None or b is None else np.concatenate([a, b]) for a, b in both)
+        return Answers(np.concatenate([self.values, other.values]), P, scores)
+
+
+def row_losses(loss: str, data: TableData, which: Array, answers: Answers) -> Floats:
+    """(m,): what the answer for each of these rows costs; NaN where the loss needs probabilities and the model has none."""
+    y = data.codes[which]
+    if loss == "zero-one":
+        return np.asarray(answers.values != y, dtype=np.float64)
+    if loss == "squared":
+        return np.asarray((answers.values - y) ** 2, dtype=np.float64)
+    if loss == "absolute":
+        return np.asarray(np.abs(answers.values - y), dtype=np.float64)
+    if answers.P is None:
+        return np.full(len(y), np.nan)
+    P = answers.P.astype(np.float64)
+    if loss == "log":
+        return -np.log(np.maximum(P[np.arange(len(y)), y], LEAST))
+    P[np.arange(len(y)), y] -= 1.0
+    half = 0.5 if P.shape[1] == 2 else 1.0  # as in assess.scores
+    return np.asarray(half * (P**2).sum(axis=1))

@@ -1,8 +1,8 @@
-"""How much a single column says about the target by itself.
+"""Everything of one model beyond its entry in a comparison, worked out when it is first asked for.
 
-    r² = 1 − (variance of the target that a column leaves) / (variance of the target)
-
-of a straight line for numbers; for classes η² = between-class share of the column's variance.
+For the learning curve, and for bias and variance, the model is fitted again and again with its setting fixed, on parts of its rows. The
+encoding is learnt anew in every fit, as it was in the comparison; rows are named by their numbers, so that `assess` can draw them as it
+likes.
 """
 
 from __future__ import annotations
@@ -14,13 +14,17 @@ from typing import Any
 import numpy as np
 
 from assay.assess import (
+    BiasVariance,
     ClassScores,
     GroupRisk,
     Importance,
+    LearningCurve,
     Reliability,
     Score,
     ThresholdCurve,
     Thresholds,
+    bias_variance,
+    learning_curve,
     per_class,
     permutation_importance,
     precision_recall,
@@ -29,44 +33,25 @@ from assay.assess import (
     roc,
     thresholds,
 )
+from assay.assess.distinct_rows import bins_of_rows, class_of_rows, of_distinct_rows
 from assay.assess.measure import count_answers
 from assay.assess.worry import evenly
+from assay.engines import engine_for
+from assay.engines.blas import one_thread_blas
 from assay.engines.csr import SparseMatrix
 from assay.errors import DataError
 from assay.numerics import Array, Floats
 from assay.risk import Loss
 from assay.risk.losses import LABEL
 from assay.selection.comparison import Comparison, Entry
+from assay.selection.data import TableData, row_losses
 from assay.selection.raw_rows import RawRows, answers
-from assay.selection.refits import Refits, refits
-from assay.selection.row_losses import bins_of_rows, class_of_rows, of_distinct_rows, row_losses
 from assay.selection.table_model import TableModel
+from assay.tables.encoding import Encoding
 
-
-def correlation(X: Array, target: Array, classes: bool) -> Floats:
-    """(d,): η² or r² of each column of X (n, d), between 0 and 1; missing values count as the column's mean.
-
-    >>> correlation(np.array([[0.0, 1.0], [0.0, 2.0], [1.0, 1.0], [1.0, 2.0]]), np.array([0, 0, 1, 1]), True)
-    array([1., 0.])
-    """
-    X = np.asarray(X, dtype=np.float64)
-    known = np.isfinite(X)
-    count = np.maximum(known.sum(axis=0), 1)
-    filled = np.where(known, X, 0.0)
-    centred = np.where(known, X - filled.sum(axis=0) / count, 0.0)
-    total = (centred**2).sum(axis=0)
-    if classes:
-        K = int(target.max()) + 1
-        sums = np.stack([centred[target == k].sum(axis=0) for k in range(K)])
-        explained = (sums**2 / np.maximum(np.bincount(target, minlength=K), 1)[:, None]).sum(axis=0)
-    else:
-        t = target - target.mean()
-        explained = (centred * t[:, None]).sum(axis=0) ** 2 / max(float(t @ t), 1e-300)
-    return np.asarray(np.where(total > 0, explained / np.where(total > 0, total, 1.0), 0.0))
-
-
-# Everything of one model beyond its entry in a comparison, worked out when it is first asked for.
-
+MOST_TRAIN, MOST_TEST, ROUNDS = 2000, 1000, 20
+TEST_SHARE = 0.25  # of the rows that were tested, at least so many test the refits
+ABSOLUTE = Loss("absolute", LABEL, lambda p, y: np.abs(p - y))
 SHUFFLED_ROWS = 2000  # tested rows on which columns are shuffled
 SHUFFLED_COLUMNS = 40  # of a table with more columns, those that go most with the target by themselves
 SHUFFLES = 3
@@ -75,16 +60,14 @@ WORST = 10
 AS_ANSWERED = Loss("as answered", LABEL, lambda losses, _: losses)
 
 
-@dataclass(frozen=True)
-class WorstRow:
-    """A row that cost much: its number in the table (from 0), the truth, the answer, what it cost, and its columns."""
-
-    row: int
-    truth: Any
-    answer: Any
-    probability: float | None  # that the model gave to the truth
-    loss: float
-    values: dict[str, str]
+def details(comparison: Comparison, name: str, *, dear: bool = False) -> Details:
+    """The details of a finished model. `dear`: with those that need the model fitted anew many times."""
+    entry = comparison[name]
+    if not entry.done or entry.model is None or entry.answers is None:
+        raise DataError(
+            f"{name} was not finished ({entry.state}): there is nothing to look at. {entry.message}".strip()
+        )
+    return Details(comparison, entry, dear)
 
 
 @dataclass(frozen=True)
@@ -142,7 +125,7 @@ class Details:
         return RawRows.of(self.comparison.data, rows[evenly(len(rows), SHUFFLED_ROWS)])
 
     @property
-    def seen(self) -> bool:
+    def tested_on_fitted_rows(self) -> bool:
         """Whether the model that is handed over learnt from the tested rows too (it does unless a part is held out for good)."""
         return self.comparison.resampling.kind != "holdout"
 
@@ -313,14 +296,111 @@ class Details:
     @cached_property
     def refits(self) -> Refits | None:
         """Learning curve and bias–variance: dear, since the model is fitted about 26 times."""
-        return refits(self.comparison, self.model) if self.dear else None
+        return fit_again(self.comparison, self.model) if self.dear else None
 
 
-def details(comparison: Comparison, name: str, *, dear: bool = False) -> Details:
-    """The details of a finished model. `dear`: with those that need the model fitted anew many times."""
-    entry = comparison[name]
-    if not entry.done or entry.model is None or entry.answers is None:
-        raise DataError(
-            f"{name} was not finished ({entry.state}): there is nothing to look at. {entry.message}".strip()
-        )
-    return Details(comparison, entry, dear)
+@dataclass(frozen=True)
+class WorstRow:
+    """A row that cost much: its number in the table (from 0), the truth, the answer, what it cost, and its columns."""
+
+    row: int
+    truth: Any
+    answer: Any
+    probability: float | None  # that the model gave to the truth
+    loss: float
+    values: dict[str, str]
+
+
+def correlation(X: Array, target: Array, classes: bool) -> Floats:
+    """(d,): how much each column of X (n, d) says about the target by itself; missing values count as the column's mean.
+
+    Numbers: r² of a straight line, the share of the target's variance that it explains. Classes: η², the share of the column's
+    variance that lies between them.
+
+    >>> correlation(np.array([[0.0, 1.0], [0.0, 2.0], [1.0, 1.0], [1.0, 2.0]]), np.array([0, 0, 1, 1]), True)
+    array([1., 0.])
+    """
+    X = np.asarray(X, dtype=np.float64)
+    known = np.isfinite(X)
+    count = np.maximum(known.sum(axis=0), 1)
+    filled = np.where(known, X, 0.0)
+    centred = np.where(known, X - filled.sum(axis=0) / count, 0.0)
+    total = (centred**2).sum(axis=0)
+    if classes:
+        K = int(target.max()) + 1
+        sums = np.stack([centred[target == k].sum(axis=0) for k in range(K)])
+        explained = (sums**2 / np.maximum(np.bincount(target, minlength=K), 1)[:, None]).sum(axis=0)
+    else:
+        t = target - target.mean()
+        explained = (centred * t[:, None]).sum(axis=0) ** 2 / max(float(t @ t), 1e-300)
+    return np.asarray(np.where(total > 0, explained / np.where(total > 0, total, 1.0), 0.0))
+
+
+@dataclass(frozen=True)
+class Refits:
+    """`loss` is what the refits are judged by: the comparison's, where it looks at answers alone."""
+
+    loss: str
+    curve: LearningCurve
+    parts: BiasVariance
+    train_rows: int
+    test_rows: int
+
+
+@dataclass(frozen=True)
+class _Refitted:
+    model: TableModel
+    data: TableData
+
+    def predict(self, which: Array) -> Array:
+        return self.model.model_.predict(self.data.encoded(self.model.encoding_, which))
+
+
+def fit_again(comparison: Comparison, model: TableModel, *, rounds: int = ROUNDS, seed: int = 0) -> Refits:
+    """Learning curve and decomposition of one model of a comparison, on at most 2000 rows to learn from and 1000 to test."""
+    train, test = refit_sides(comparison, seed)
+    numbers = np.union1d(train, test)
+    rows = comparison.data.pick(numbers).in_memory()
+    small = TableData.of(comparison.schema, rows, comparison.data.classes is not None)
+    y = small.y
+    learn, judge = (np.searchsorted(numbers, side) for side in (train, test))
+
+    def fit(which: Array, _: Array) -> _Refitted:
+        raw = small.pick(which)
+        encoding = Encoding.learn(engine_for(raw), small.schema, model.encoding_.encoding_spec, raw)
+        fresh = type(model.model_)(**model.model_.get_params())
+        with one_thread_blas():
+            fresh.fit(small.encoded(encoding, which))  # type: ignore[attr-defined]
+        return _Refitted(TableModel(fresh, encoding), small)
+
+    classes = comparison.data.classes is not None
+    name = "zero-one" if classes else "absolute" if comparison.loss == "absolute" else "squared"
+    sets = (learn, y[learn], judge, y[judge])
+    curve = learning_curve(fit, *sets, seed=seed, loss=ABSOLUTE if name == "absolute" else name, stratified=classes)
+    parts = bias_variance(fit, *sets, rounds=rounds, seed=seed, loss="zero-one" if classes else "squared")
+    return Refits(name, curve, parts, len(learn), len(judge))
+
+
+def refit_sides(comparison: Comparison, seed: int = 0) -> tuple[Array, Array]:
+    """Rows to learn from and rows to test on that never mix what the comparison kept apart.
+
+    Of a single split its two sides; of a split by time the last one; of folds as many as hold a quarter of the rows, against the rest.
+    """
+    rng = np.random.default_rng(seed)
+    splits = comparison.splits
+    chosen = splits[-1] if comparison.resampling.kind == "time" else splits[0]
+    train, test = np.unique(chosen.train), np.unique(chosen.test)
+    everything = np.unique(comparison.tested)
+    if len(splits) > 1 and comparison.resampling.kind != "time" and len(test) < TEST_SHARE * len(everything):
+        parts: list[Array] = []
+        for k in rng.permutation(len(splits)):
+            parts.append(splits[k].test)
+            test = np.unique(np.concatenate(parts))
+            if len(test) >= TEST_SHARE * len(everything):
+                break
+        train = np.setdiff1d(everything, test)
+    return _some(train, MOST_TRAIN, rng), _some(test, MOST_TEST, rng)
+
+
+def _some(rows: Array, most: int, rng: np.random.Generator) -> Array:
+    return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))

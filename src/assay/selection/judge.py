@@ -1,8 +1,12 @@
-"""The .632 and .632+ bootstrap estimates of a prediction rule's risk (Efron & Tibshirani 1997).
+"""From the answers of all models to a verdict: risks with intervals, paired tests, Occam's rule, worries, sentences.
 
-In round b the rule is fitted to n rows drawn with replacement; row i is in the sample N_i^b times and is tested on where
-I_i^b = 1{N_i^b = 0}, at loss Q_i^b. With err the risk of the rule fitted to all rows on those rows, and γ its risk if
-features and targets had nothing to do with each other:
+Occam's rule: of the models that cannot be told from the best, take the simplest (Breiman et al. 1984, §3.4.3),
+
+    chosen = argmin { complexity_i : R_i ≤ R_best + SE }
+
+Of a bootstrap also the .632+ estimate of the risk (Efron & Tibshirani 1997). In round b the rule is fitted to n rows drawn with
+replacement; row i is in the sample N_i^b times and is tested on where I_i^b = 1{N_i^b = 0}, at loss Q_i^b. With err the risk of the
+rule fitted to all rows on those rows, and γ its risk if features and targets had nothing to do with each other:
 
     E_i = Σ_b I_i^b Q_i^b / Σ_b I_i^b        Err1 = mean_i E_i                       (leave-one-out bootstrap)
     Err.632 = .368 err + .632 Err1           R = (Err1 − err) / (γ − err) in [0, 1]  (overfitting)
@@ -27,6 +31,7 @@ from assay.assess import (
     mean_interval,
     regression_scores,
 )
+from assay.assess.distinct_rows import of_distinct_rows
 from assay.assess.paired import SAME
 from assay.assess.score import proportion, score
 from assay.assess.verdict import best_possible, ranking, shown, train_and_test
@@ -39,104 +44,8 @@ from assay.errors import DataError
 from assay.numerics import Array, Floats
 from assay.selection.comparison import Comparison, Entry
 from assay.selection.concerns import concerns
-from assay.selection.row_losses import Answers, of_distinct_rows, row_losses
+from assay.selection.data import Answers, row_losses
 from assay.tables.encoding import Encoding, EncodingSpec
-
-
-def left_out_losses(tested: Array, losses: Floats) -> Floats:
-    """E_i of the rows that some round left out, from the rows tested in all rounds and what each answer cost.
-
-    >>> left_out_losses(np.array([0, 2, 2]), np.array([1.0, 0.0, 1.0])).tolist()
-    [1.0, 0.5]
-    """
-    _, place = np.unique(tested, return_inverse=True)
-    found: Floats = np.bincount(place, weights=losses) / np.bincount(place)
-    return found
-
-
-def combine(apparent: float, leave_one_out: float, no_information: float) -> tuple[float, float, float]:
-    """Err.632+, Err.632 and R from err, Err1 and γ.
-
-    >>> [round(v, 3) for v in combine(0.0, 0.5, 0.5)]
-    [0.5, 0.316, 1.0]
-    """
-    plain = 0.368 * apparent + 0.632 * leave_one_out
-    capped = min(leave_one_out, no_information)
-    R = (capped - apparent) / (no_information - apparent) if capped > apparent else 0.0
-    w = 0.632 / (1 - 0.368 * R)
-    return (1 - w) * apparent + w * capped, plain, R
-
-
-def no_information_risk(y: Array, answers: Array, loss: str) -> float:
-    """γ: the mean loss over all pairs of a target and an answer, n² of them, from the margins alone.
-
-        zero-one  1 − Σ_k p_k q_k  (p_k, q_k: the shares of label k among targets and answers)
-        squared   mean y² − 2 mean y · mean ŷ + mean ŷ²
-
-    >>> no_information_risk(np.array([0, 1]), np.array([1, 1]), "zero-one")
-    0.5
-    """
-    if loss == "squared":
-        centre = y.mean()
-        return float(np.mean((y - centre) ** 2) + np.mean((answers - centre) ** 2))
-    classes, codes = np.unique(np.concatenate([y, answers]), return_inverse=True)
-    p, q = (np.bincount(side, minlength=len(classes)) / len(y) for side in np.split(codes, 2))
-    return float(1 - p @ q)
-
-
-# Occam's rule: of the models that cannot be told from the best, take the simplest (Breiman et al. 1984, §3.4.3).
-#
-# chosen = argmin { complexity_i : R_i ≤ R_best + SE }
-
-
-class OccamChoice(NamedTuple):
-    """Numbers of the model of least risk, of the recommended one, and of all within one standard error; the risk up to there."""
-
-    best: int
-    chosen: int
-    within: list[int]
-    threshold: float
-
-
-def recommend(risks: Any, standard_errors: Any, complexities: Any, *, difference_errors: Any = None) -> OccamChoice:
-    """The simplest model whose risk is within one standard error of the least.
-
-    SE is the best one's, or, where risks were measured on the same rows, that of the difference to the best:
-    `difference_errors`, one a model or a matrix of all pairs, NaN where it is not known. A risk that is NaN (a
-    failed fit) takes no part; a complexity that is NaN counts as the greatest. Equal complexity: the lower risk.
-
-    >>> recommend([0.125, 0.25, 0.5], [0.125, 0.1, 0.1], [50, 3, 1])
-    Choice(best=0, chosen=1, within=[0, 1], threshold=0.25)
-    """
-    R, errors, size = (np.asarray(a, dtype=np.float64) for a in (risks, standard_errors, complexities))
-    if not R.shape == errors.shape == size.shape or R.ndim != 1:
-        raise DataError(f"Risks, errors and complexities must be as many: {R.shape}, {errors.shape}, {size.shape}.")
-    if not np.isfinite(R).any():
-        raise DataError("No model has a risk, so none can be recommended: every fit has failed.")
-    R = np.where(np.isnan(R), np.inf, R)
-    size = np.where(np.isnan(size), np.inf, size)
-    best = int(np.lexsort((size, R))[0])
-    error = float(np.nan_to_num(errors[best], nan=0.0))
-    allowed = _allowed(len(R), best, error, difference_errors)
-    within = np.flatnonzero(np.isfinite(R) & (R - R[best] <= allowed))
-    chosen = int(within[np.lexsort((R[within], size[within]))[0]])
-    return OccamChoice(best, chosen, within.tolist(), float(R[best]) + error)
-
-
-def _allowed(n: int, best: int, error: float, difference_errors: Any) -> Floats:
-    """How far above the best each risk may be; the best itself is always within."""
-    allowed = np.full(n, error)
-    if difference_errors is not None:
-        known = np.asarray(difference_errors, dtype=np.float64)
-        known = known[best] if known.ndim == 2 else known
-        if known.shape != (n,):
-            raise DataError(f"There are {n} models, but standard errors of the differences of shape {known.shape}.")
-        allowed = np.where(np.isnan(known), allowed, known)
-    allowed[best] = max(allowed[best], 0.0)
-    return allowed
-
-
-# From the answers of all models to a verdict: risks with intervals, paired tests, Occam's rule, worries, sentences.
 
 NEIGHBOURS = 4000
 NAMES = {"zero-one": "error", "log": "log loss", "brier": "Brier score", "squared": "MSE", "absolute": "MAE"}
@@ -191,7 +100,7 @@ def _score(entry: Entry, found: Comparison) -> None:
     else:
         entry.scores = regression_scores(truth, answers.values)
         entry.scores.sort(key=lambda s: s.name != NAMES[found.loss])
-    if len(found.splits) > 1 or found.groups is not None or found.times is not None:
+    if len(found.splits) > 1 or found.data.groups is not None or found.data.times is not None:
         # answers of several fits, or rows that hang together: intervals are those of independent rows and one fit
         rows = len(np.unique(found.tested))
         entry.scores = [of_distinct_rows(replace(s, kind="approximate"), rows) for s in entry.scores]
@@ -285,9 +194,7 @@ def _bracket(found: Comparison) -> Any:
         raw = found.data.pick(some)
         encoding = Encoding.learn(engine_for(raw), found.schema, EncodingSpec("one-hot", True, False, False), raw)
         rows: Any = found.data.encoded(encoding, some).in_memory()
-        return bayes_bracket(
-            rows.X, found.data.codes[some], groups=None if found.groups is None else found.groups[some], most=NEIGHBOURS
-        )
+        return bayes_bracket(rows.X, found.data.codes[some], groups=found.data.marks_of(some)[0], most=NEIGHBOURS)
     except UNUSABLE:
         return None
 
@@ -378,3 +285,91 @@ def called(entry: Entry) -> str:
     """
     words = [f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in entry.setting.items()]
     return f"{entry.name} ({', '.join(words)})" if words else entry.name
+
+
+class OccamChoice(NamedTuple):
+    """Numbers of the model of least risk, of the recommended one, and of all within one standard error; the risk up to there."""
+
+    best: int
+    chosen: int
+    within: list[int]
+    threshold: float
+
+
+def recommend(risks: Any, standard_errors: Any, complexities: Any, *, difference_errors: Any = None) -> OccamChoice:
+    """The simplest model whose risk is within one standard error of the least.
+
+    SE is the best one's, or, where risks were measured on the same rows, that of the difference to the best:
+    `difference_errors`, one a model or a matrix of all pairs, NaN where it is not known. A risk that is NaN (a
+    failed fit) takes no part; a complexity that is NaN counts as the greatest. Equal complexity: the lower risk.
+
+    >>> recommend([0.125, 0.25, 0.5], [0.125, 0.1, 0.1], [50, 3, 1])
+    OccamChoice(best=0, chosen=1, within=[0, 1], threshold=0.25)
+    """
+    R, errors, size = (np.asarray(a, dtype=np.float64) for a in (risks, standard_errors, complexities))
+    if not R.shape == errors.shape == size.shape or R.ndim != 1:
+        raise DataError(f"Risks, errors and complexities must be as many: {R.shape}, {errors.shape}, {size.shape}.")
+    if not np.isfinite(R).any():
+        raise DataError("No model has a risk, so none can be recommended: every fit has failed.")
+    R = np.where(np.isnan(R), np.inf, R)
+    size = np.where(np.isnan(size), np.inf, size)
+    best = int(np.lexsort((size, R))[0])
+    error = float(np.nan_to_num(errors[best], nan=0.0))
+    allowed = _allowed(len(R), best, error, difference_errors)
+    within = np.flatnonzero(np.isfinite(R) & (R - R[best] <= allowed))
+    chosen = int(within[np.lexsort((R[within], size[within]))[0]])
+    return OccamChoice(best, chosen, within.tolist(), float(R[best]) + error)
+
+
+def _allowed(n: int, best: int, error: float, difference_errors: Any) -> Floats:
+    """How far above the best each risk may be; the best itself is always within."""
+    allowed = np.full(n, error)
+    if difference_errors is not None:
+        known = np.asarray(difference_errors, dtype=np.float64)
+        known = known[best] if known.ndim == 2 else known
+        if known.shape != (n,):
+            raise DataError(f"There are {n} models, but standard errors of the differences of shape {known.shape}.")
+        allowed = np.where(np.isnan(known), allowed, known)
+    allowed[best] = max(allowed[best], 0.0)
+    return allowed
+
+
+def left_out_losses(tested: Array, losses: Floats) -> Floats:
+    """E_i of the rows that some round left out, from the rows tested in all rounds and what each answer cost.
+
+    >>> left_out_losses(np.array([0, 2, 2]), np.array([1.0, 0.0, 1.0])).tolist()
+    [1.0, 0.5]
+    """
+    _, place = np.unique(tested, return_inverse=True)
+    found: Floats = np.bincount(place, weights=losses) / np.bincount(place)
+    return found
+
+
+def combine(apparent: float, leave_one_out: float, no_information: float) -> tuple[float, float, float]:
+    """Err.632+, Err.632 and R from err, Err1 and γ.
+
+    >>> [round(v, 3) for v in combine(0.0, 0.5, 0.5)]
+    [0.5, 0.316, 1.0]
+    """
+    plain = 0.368 * apparent + 0.632 * leave_one_out
+    capped = min(leave_one_out, no_information)
+    R = (capped - apparent) / (no_information - apparent) if capped > apparent else 0.0
+    w = 0.632 / (1 - 0.368 * R)
+    return (1 - w) * apparent + w * capped, plain, R
+
+
+def no_information_risk(y: Array, answers: Array, loss: str) -> float:
+    """γ: the mean loss over all pairs of a target and an answer, n² of them, from the margins alone.
+
+        zero-one  1 − Σ_k p_k q_k  (p_k, q_k: the shares of label k among targets and answers)
+        squared   mean y² − 2 mean y · mean ŷ + mean ŷ²
+
+    >>> no_information_risk(np.array([0, 1]), np.array([1, 1]), "zero-one")
+    0.5
+    """
+    if loss == "squared":
+        centre = y.mean()
+        return float(np.mean((y - centre) ** 2) + np.mean((answers - centre) ** 2))
+    classes, codes = np.unique(np.concatenate([y, answers]), return_inverse=True)
+    p, q = (np.bincount(side, minlength=len(classes)) / len(y) for side in np.split(codes, 2))
+    return float(1 - p @ q)

@@ -17,10 +17,10 @@ from assay.engines import engine_for
 from assay.estimator.params import defaults
 from assay.numerics import Array
 from assay.selection.comparison import Comparison, Entry
-from assay.selection.data import TableData
+from assay.selection.data import Answers, TableData, row_losses
 from assay.selection.held_out_rows import rows_of_fit
 from assay.selection.judge import judged
-from assay.selection.row_losses import Answers, check_loss, row_losses
+from assay.selection.plan import check_loss
 from assay.selection.splits import Resampling, Split
 from assay.selection.table_model import TableModel, held_out_of
 from assay.selection.trial import Trial
@@ -49,13 +49,9 @@ def comparison_of(model: TableModel, data: Any, loss: str | None = None) -> Comp
             tested=split.test,
             entries=[entry],
             left_out=[],
-            recommended=None,
-            best=None,
-            bracket=None,
-            worries=[_odd(note) for note in oddities],
-            verdict=[],
             question=question,
             provenance={"notes": [*table.source.notes, *oddities]},
+            worries=[_odd(note) for note in oddities],
         ),
         began,
     )
@@ -74,8 +70,8 @@ def _entry(model: TableModel, found: TableData, split: Split, loss: str) -> Entr
     answers = Answers.of(model.model_, found.encoded(model.encoding_, split.test), found.classes)
     train_risk = float("nan")
     if len(split.train):
-        seen = Answers.for_loss(model.model_, found.encoded(model.encoding_, split.train), found.classes, loss)
-        train_risk = float(row_losses(loss, found, split.train, seen).mean())
+        train = Answers.for_loss(model.model_, found.encoded(model.encoding_, split.train), found.classes, loss)
+        train_risk = float(row_losses(loss, found, split.train, train).mean())
     usual = defaults(type(model.model_))
     changed = {k: v for k, v in model.model_.fitted_params_.items() if k != "n_jobs" and v != usual[k]}
     trial = Trial(
@@ -99,8 +95,8 @@ def _split(model: TableModel, table: TableRows, found: TableData) -> tuple[Split
     stated = model.model_.provenance_.get("split")
     if len(found) == model.schema_.n_rows:
         mask = held_out_of(stated, table)
-        seen, held_out = rows_of_fit(found.rows, mask)
-        rows = everything if seen is None else np.flatnonzero(seen)
+        train, held_out = rows_of_fit(found.rows, mask)
+        rows = everything if train is None else np.flatnonzero(train)
         if _are_those_of_the_fit(model, found, rows):
             if held_out is not None:
                 return Split(rows, np.flatnonzero(held_out)), "held-out rows"

@@ -11,8 +11,7 @@ import numpy as np
 from assay.engines import ArrayRows, SparseRows
 from assay.engines.csr import SparseMatrix
 from assay.numerics import Array
-from assay.selection.data import TableData
-from assay.selection.row_losses import Answers
+from assay.selection.data import Answers, TableData
 from assay.selection.table_model import TableModel
 from assay.tables.encoding.words import BUCKETS
 from assay.tables.schema.schema import Column

@@ -1,6 +1,6 @@
 """A model of a table: a fitted model with the encoding that turns a table's columns into its numbers.
 
-It answers tables (files, frames, databases) as they are, holds them to the schema of its fit, and saves as one file.
+It answers tables (files, frames, databases) as they are, holds them to the schema of its fit, and saves as one file, which `selection.loading.load` reads.
 """
 
 from __future__ import annotations
@@ -134,10 +134,10 @@ class TableModel:
         engine = engine_for(table, self.model_.n_jobs)
         opened = engine.open(table)
         mask = held_out_of(self.model_.provenance_.get("split"), table)
-        seen, held_out = sides(opened, self.encoding_, mask)
-        inner = self.model_.certificate_.verdicts(seen, held_out)
-        raw = seen_rows(opened, mask)
-        own = table_verdicts(self, self._claims, engine, raw, table.source)
+        train, held_out = sides(opened, self.encoding_, mask)
+        inner = self.model_.certificate_.verdicts(train, held_out)
+        raw = training_rows(opened, mask)
+        own = table_verdicts(self, self._claims, raw, table.source)
         return Verdicts((*inner.verdicts, *own), inner.notes)
 
     def certify(self, data: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
@@ -181,33 +181,6 @@ class TableModel:
         store.write(self.to_record(), path)
 
 
-def sides(opened: Rows, encoding: Encoding, mask: Array | None) -> tuple[Rows, Rows | None]:
-    """The encoded rows of a fit and those held out (where the mask is true); rows of weight 0 are in neither."""
-    seen, held_out = rows_of_fit(opened, mask)
-    return _encoded(opened, encoding, seen), None if held_out is None else _encoded(opened, encoding, held_out)
-
-
-def _encoded(opened: Rows, encoding: Encoding, mask: Array | None) -> Rows:
-    if mask is None:
-        return encode(opened, encoding)  # type: ignore[no-any-return]
-    if not opened.resident:  # encoded as they are read, then picked
-        return some_rows(encode(opened, encoding), MaskedRows(mask))
-    return encode(some_rows(opened, MaskedRows(mask)), encoding)  # type: ignore[no-any-return]
-
-
-def seen_rows(opened: Rows, mask: Array | None) -> Rows:
-    """The rows of a fit, not encoded."""
-    seen, _ = rows_of_fit(opened, mask)
-    return opened if seen is None else some_rows(opened, MaskedRows(seen))
-
-
-def held_out_of(split: Any, table: TableRows) -> Array | None:
-    """True for the rows that a split of the table holds out; None where nothing was held out."""
-    if split is None:
-        return None
-    return held_out_rows(table.source, table, split)
-
-
 def fit_table(
     model: Estimator,
     schema: Schema,
@@ -221,11 +194,38 @@ def fit_table(
         raise DataError(f"All {len(mask)} rows are held out, so none is left to fit on: hold out a smaller share.")
     engine = engine or engine_for(table, model.n_jobs)
     opened = engine.open(table)
-    encoding = Encoding.learn(engine, schema, encoding_spec, seen_rows(opened, mask))
+    encoding = Encoding.learn(engine, schema, encoding_spec, training_rows(opened, mask))
     if not encoding.outputs:
         raise DataError(
             "No column is left to learn from: all are ids, constants or set aside (assay schema shows why)."
         )
-    seen, _ = sides(opened, encoding, mask)
-    model.fit(seen)  # type: ignore[attr-defined]
+    train, _ = sides(opened, encoding, mask)
+    model.fit(train)  # type: ignore[attr-defined]
     return TableModel(model, encoding, (encoding_claim(encoding),))
+
+
+def sides(opened: Rows, encoding: Encoding, mask: Array | None) -> tuple[Rows, Rows | None]:
+    """The encoded rows of a fit and those held out (where the mask is true); rows of weight 0 are in neither."""
+    train, held_out = rows_of_fit(opened, mask)
+    return _encoded(opened, encoding, train), None if held_out is None else _encoded(opened, encoding, held_out)
+
+
+def _encoded(opened: Rows, encoding: Encoding, mask: Array | None) -> Rows:
+    if mask is None:
+        return encode(opened, encoding)  # type: ignore[no-any-return]
+    if not opened.resident:  # encoded as they are read, then picked
+        return some_rows(encode(opened, encoding), MaskedRows(mask))
+    return encode(some_rows(opened, MaskedRows(mask)), encoding)  # type: ignore[no-any-return]
+
+
+def training_rows(opened: Rows, mask: Array | None) -> Rows:
+    """The rows of a fit, not encoded."""
+    train, _ = rows_of_fit(opened, mask)
+    return opened if train is None else some_rows(opened, MaskedRows(train))
+
+
+def held_out_of(split: Any, table: TableRows) -> Array | None:
+    """True for the rows that a split of the table holds out; None where nothing was held out."""
+    if split is None:
+        return None
+    return held_out_rows(table.source, table, split)

@@ -51,7 +51,7 @@ def train(
 def encoding_spec_for(
     model: Estimator, schema: Schema, scaling: Scaling = "auto", categories: Categories | None = None
 ) -> EncodingSpec:
-    """What a model wants of the encoding of such a table; `scaling` other than "auto" overrides whether numbers are scaled."""
+    """How a model needs such a table encoded; `scaling` other than "auto" overrides whether numbers are scaled."""
     kind = model.kind_of(model.get_params())
     search_space = model.search_space(kind, features_of(schema, 2 if kind == "classifier" else 0)) or SearchSpace()
     encoding_spec = EncodingSpec.of(type(model), search_space, categories)
@@ -74,8 +74,8 @@ def fit_and_measure(
     opened = engine.open(table)
     mask = held_out_rows(source, opened, split) if split["fraction"] else None
     fitted = fit_table(model, schema, encoding_spec, opened, mask, engine)
-    seen, held_out = sides(opened, fitted.encoding_, mask)
-    model.certify(seen)
+    fit_rows, held_out = sides(opened, fitted.encoding_, mask)
+    model.certify(fit_rows)
     if held_out is None:
         fitted.add_claims(**facts)
         return fitted, {"rows": schema.n_rows, "held_out": None}

@@ -8,10 +8,9 @@ few rows it is wide.)
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,9 +19,9 @@ from assay.engines import Rows
 from assay.errors import ConvergenceWarning, DataConversionWarning
 from assay.estimator.estimator import Estimator
 from assay.numerics import Array, Floats
+from assay.processes.child import Emit
 from assay.selection.candidates import Candidate
-from assay.selection.data import TableData
-from assay.selection.row_losses import Answers, row_losses
+from assay.selection.data import Answers, TableData, row_losses
 from assay.selection.splits import Resampling, Split, make_splits
 from assay.tables.encoding import Encoding
 
@@ -64,16 +63,11 @@ def run_trial(
     split: Split,
     loss: str,
     seed: int,
-    groups: Array | None = None,
-    times: Array | None = None,
-    tell: Callable[[Any], None] = lambda event: None,
+    emit: Emit = lambda event: None,
 ) -> Trial:
     """Search, fit and answer on one split."""
     with quietly() as notes:
-        search = search_settings(candidate, data, split.train, loss, seed, groups, times, tell)
-        setting = candidate.settings()[0] if search is None else search.settings[search.chosen]
-        encoding, rows = learnt(candidate, data, split.train)
-        model = next(iter(candidate.model(**candidate.fixed).fit_each(rows, [setting])))
+        search, setting, encoding, rows, model = search_and_fit(candidate, data, split.train, loss, seed, emit)
         train = Answers.for_loss(model, rows, data.classes, loss)
         del rows  # a large table is then not there twice
         answers = Answers.of(model, data.encoded(encoding, split.test), data.classes)
@@ -93,10 +87,25 @@ def run_trial(
     )
 
 
+def search_and_fit(
+    candidate: Candidate, data: TableData, train: Array, loss: str, seed: int, emit: Emit
+) -> tuple[SettingsSearch | None, Mapping[str, Any], Encoding, Rows, Estimator]:
+    """The search on some rows, the setting it chose, and the encoding, the encoded rows and the model that it leads to."""
+    search = search_settings(candidate, data, train, loss, seed, emit)
+    setting = candidate.settings()[0] if search is None else search.settings[search.chosen]
+    encoding, rows = learnt(candidate, data, train)
+    return search, setting, encoding, rows, fit_one(candidate, rows, setting)
+
+
 def learnt(candidate: Candidate, data: TableData, which: Array) -> tuple[Encoding, Rows]:
     """The encoding learnt from some rows, and these rows encoded."""
     encoding = Encoding(data.schema, candidate.encoding_spec, data.statistics(which))
     return encoding, data.encoded(encoding, which)
+
+
+def fit_one(candidate: Candidate, rows: Rows, setting: Mapping[str, Any]) -> Estimator:
+    """The model with a setting, fitted to encoded rows."""
+    return next(iter(candidate.model(**candidate.fixed).fit_each(rows, [setting])))
 
 
 def search_settings(
@@ -105,20 +114,18 @@ def search_settings(
     train: Array,
     loss: str,
     seed: int,
-    groups: Array | None = None,
-    times: Array | None = None,
-    tell: Callable[[Any], None] = lambda event: None,
+    emit: Emit = lambda event: None,
 ) -> SettingsSearch | None:
     """Judge each setting on inner splits of the training rows; None where there is nothing to choose."""
     settings = candidate.settings()
     if len(settings) < 2:
         return None
-    inner = data.once(train, ("inner", seed), partial(_inner, data, seed, groups, times))
+    inner = _inner_splits_once(data, train, seed)
     losses: list[list[Floats]] = [[] for _ in settings]
     for number, split in enumerate(inner):
         for k, each in enumerate(_losses_of_each(candidate, data, split, loss, settings)):
             losses[k].append(each)
-            tell(("fits", number * len(settings) + k + 1, len(inner) * len(settings)))
+            emit(("fits", number * len(settings) + k + 1, len(inner) * len(settings)))
     if not inner:
         return None
     joined = np.array([np.concatenate(each) for each in losses])
@@ -140,27 +147,25 @@ def _losses_of_each(
         yield row_losses(loss, data, split.test, Answers.for_loss(model, test, data.classes, loss))
 
 
-def prepare(data: TableData, train: Array, seed: int, groups: Array | None, times: Array | None) -> None:
+def prepare(data: TableData, train: Array, seed: int) -> None:
     """Find ahead what every model needs of these training rows: inner splits, and statistics for the encodings."""
     data.statistics(train)
-    for split in data.once(train, ("inner", seed), partial(_inner, data, seed, groups, times)):
+    for split in _inner_splits_once(data, train, seed):
         data.statistics(split.train)
 
 
-def _inner(data: TableData, seed: int, groups: Array | None, times: Array | None, train: Array) -> list[Split]:
-    return inner_splits(data, train, seed, groups, times)
+def _inner_splits_once(data: TableData, train: Array, seed: int) -> list[Split]:
+    return data.once(train, ("inner", seed), lambda rows: inner_splits(data, rows, seed))
 
 
-def inner_splits(
-    data: TableData, train: Array, seed: int, groups: Array | None = None, times: Array | None = None
-) -> list[Split]:
+def inner_splits(data: TableData, train: Array, seed: int) -> list[Split]:
     """Splits of the training rows: stratified folds, or by group or time where the outer ones are.
 
     Fewer folds where groups, moments or rows of a class are few; none where they are too few to split by.
     """
     rows = np.unique(train)
     folds = min(5 if len(rows) <= FEW else 3, len(rows))
-    group, moment = (None if each is None else each[rows] for each in (groups, times))
+    group, moment = data.marks_of(rows)
     if group is not None:
         folds = min(folds, len(np.unique(group)))
     if moment is not None:
@@ -174,12 +179,7 @@ def inner_splits(
         return []
     plan = Resampling("k-fold" if moment is None else "time", folds=folds, seed=(seed + 1) % (1 << 64))
     found = make_splits(plan, len(rows), y=labels, groups=group, time=moment)
-    return [split for s in found if learnable(data, split := Split(rows[s.train], rows[s.test]))]
-
-
-def learnable(data: TableData, split: Split) -> bool:
-    """Whether the training side can teach anything: of one class alone nothing can be learnt."""
-    return data.classes is None or len(np.unique(data.codes[split.train])) > 1
+    return [split for s in found if data.learnable((split := Split(rows[s.train], rows[s.test])).train)]
 
 
 @contextmanager

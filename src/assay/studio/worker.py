@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from assay.errors import DataError
-from assay.processes.child import Teller, Unheard, attempt
+from assay.processes.child import Emitter, Unheard, attempt
 from assay.processes.messages import Finish, receive
 from assay.studio.protocol import StudioTask
 from assay.studio.tables import Shelf
@@ -23,7 +23,7 @@ from assay.studio.verbs import VERBS
 
 def serve(server: Connection, loaded: int) -> None:
     """Say who it is and how much was loaded when it was forked; then work until the other end is closed."""
-    teller = Teller(server)
+    teller = Emitter(server)
     teller((os.getpid(), loaded))
     while True:
         request = receive(server)
@@ -31,7 +31,7 @@ def serve(server: Connection, loaded: int) -> None:
             teller.finish(_finish(teller, *request))
 
 
-def _finish(teller: Teller, task: StudioTask, body: bytes) -> Finish:
+def _finish(teller: Emitter, task: StudioTask, body: bytes) -> Finish:
     try:
         finish = attempt(partial(_do, task, body), teller)
     except Unheard:
@@ -43,7 +43,7 @@ def _finish(teller: Teller, task: StudioTask, body: bytes) -> Finish:
     return finish._replace(message=f"unexpected {finish.message} (ASSAY_DEBUG=1 shows where)")
 
 
-def _do(task: StudioTask, body: bytes, teller: Teller) -> None:
+def _do(task: StudioTask, body: bytes, teller: Emitter) -> None:
     try:
         for message in VERBS[task.verb].run(body, task.place, Shelf(task.folder)):
             teller.check()

@@ -8,7 +8,7 @@ import pytest
 
 from assay import compare, engine
 from assay.errors import ParameterError
-from assay.selection.question import given_splits, moments_of, plan_of
+from assay.selection.plan import given_splits, moments_of, plan_of
 from assay.selection.splits import Resampling
 from assay.selection.trial import inner_splits
 
@@ -32,9 +32,9 @@ def test_without_a_column_of_times_the_rows_are_in_order_of_time():
 
 def test_inner_splits_of_a_split_by_time_learn_from_earlier_rows(table):
     found = compare(table, "y", models=["lda"], resampling="time", folds=3, workers=0)
-    times = moments_of(found.resampling, len(found.data), None)
+    assert np.array_equal(found.data.times, moments_of(found.resampling, len(found.data), None))
     for split in found.splits:
-        inner = inner_splits(found.data, split.train, 0, None, times)
+        inner = inner_splits(found.data, split.train, 0)
         assert inner
         assert all(s.train.max() < s.test.min() <= s.test.max() < split.test.min() for s in inner)
 

@@ -1,4 +1,4 @@
-"""What every model of a comparison is put through: in which order, how often it tells, and what is kept meanwhile."""
+"""What every model of a comparison is put through: in which order, how often it emits, and what is kept meanwhile."""
 
 import time
 import weakref
@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from assay.selection import trial, work
+from assay.selection import compare, trial
 from assay.selection.candidates import candidates
-from assay.selection.compare import opened_table
-from assay.selection.work import Throttle
+from assay.selection.compare import Throttle
+from assay.selection.plan import open_table
 from assay.tables.schema.schema import infer
 from assay.tables.sources.recognise import table_source
 
@@ -20,24 +20,24 @@ def table():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(90, 3)), columns=list("abc"))
     source = table_source(frame.assign(y=rng.integers(0, 2, 90)))
-    return opened_table(source, infer(source, target="y"), None, None)
+    return open_table(source, infer(source, target="y"))
 
 
-def test_of_many_events_those_are_told_that_somebody_can_see(monkeypatch):
+def test_of_many_events_those_are_emitted_that_somebody_can_see(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(work, "monotonic", lambda: now[0])
-    told = []
-    throttled = Throttle(told.append)
+    monkeypatch.setattr(compare, "monotonic", lambda: now[0])
+    emitted = []
+    throttled = Throttle(emitted.append)
     for number in range(1000):
         throttled(number)
-        now[0] += work.BETWEEN_EVENTS / 10
-    assert told[0] == 0
-    assert 90 <= len(told) <= 101
+        now[0] += compare.BETWEEN_EVENTS / 10
+    assert emitted[0] == 0
+    assert 90 <= len(emitted) <= 101
 
 
 def test_models_learnt_by_one_fold_are_quick_however_many_settings_they_have(table):
     found, _ = candidates(table.schema, 2, only=["naive-bayes", "perceptron", "erm", "baseline"])
-    ordered = [e.name for e in sorted(found, key=work._length)]
+    ordered = [e.name for e in sorted(found, key=compare._length)]
     assert ordered[:2] == ["baseline", "naive-bayes"]
     assert set(ordered[2:]) == {"perceptron", "erm"}
 
@@ -75,7 +75,7 @@ def test_statistics_of_all_rows_are_those_of_rows_picked_one_by_one(table):
 
 
 def test_memory_is_given_back_without_harm():
-    from assay.selection.work import give_back
+    from assay.selection.compare import give_back
 
     held = np.ones(1 << 20)
     began = time.monotonic()

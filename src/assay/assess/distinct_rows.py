@@ -1,0 +1,71 @@
+"""Scores of rows that were tested several times: a row asked again is no new row, so intervals are those of the distinct rows.
+
+n answers for m < n distinct rows: the deviation of a mean is taken to be √(n/m) times that of n independent rows, which
+is right where the answers for a row agree, and too wide (never too narrow) where they do not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from assay.assess.calibration import Bin
+from assay.assess.score import Score, proportion
+from assay.assess.scores import ClassScores, f1_of, jaccard_of
+from assay.numerics import Array, Floats
+
+LEAST = {"R²": -math.inf}  # what a score cannot be below (else 0) or above (else infinity)
+MOST = {
+    "balanced error": 1.0,
+    "AUC": 1.0,
+    "R²": 1.0,
+    "Brier score": 2.0,
+    "average precision": 1.0,
+    "expected calibration error": 1.0,
+    "cost": 1.0,
+}
+
+
+def of_distinct_rows(score: Score, rows: int) -> Score:
+    """The score with the interval that so many distinct rows allow.
+
+    >>> str(of_distinct_rows(Score("MSE", 4.0, 3.0, 5.0, "approximate", "low", 400), 100))
+    'MSE 4 [2, 6] about'
+    """
+    if rows >= score.n:
+        return score
+    if score.name == "error":
+        return share_of_rows(score, rows)
+    factor = math.sqrt(score.n / rows)
+    low = max(score.value - factor * (score.value - score.low), LEAST.get(score.name, 0.0))
+    high = min(score.value + factor * (score.high - score.value), MOST.get(score.name, math.inf))
+    return replace(score, low=min(low, score.value), high=max(high, score.value), kind="approximate", n=rows)
+
+
+def share_of_rows(score: Score, rows: int) -> Score:
+    """A share of answers with the interval of that share of so many distinct rows; several fits answered, so it is not exact.
+
+    >>> str(share_of_rows(proportion("recall", 500, 500), 100))
+    'recall 1 [0.9638, 1] about'
+    """
+    if rows == 0:
+        return replace(score, kind="approximate")
+    found = proportion(score.name, round(score.value * rows), rows, better=score.better)
+    low, high = min(found.low, score.value), max(found.high, score.value)
+    return replace(found, value=score.value, low=low, high=high, kind="approximate")
+
+
+def class_of_rows(found: ClassScores, true: Array, answered: Array, tested: Array) -> ClassScores:
+    """The scores of a class with the intervals of the distinct rows behind each: (m,) who is of it, who was said to be, and which row it is."""
+    n, said, either = (len(np.unique(tested[which])) for which in (true, answered, true | answered))
+    precision, recall = share_of_rows(found.precision, said), share_of_rows(found.recall, n)
+    return ClassScores(found.label, n, precision, recall, f1_of(share_of_rows(jaccard_of(found.f1), either)))
+
+
+def bins_of_rows(bins: Iterable[Bin], p: Floats, tested: Array) -> tuple[Bin, ...]:
+    """Bins of probabilities p (m,) with the intervals of the distinct rows in each; equal ones share a bin, so its ends say who is in it."""
+    rows = [(b, tested[(b.least <= p) & (p <= b.greatest)]) for b in bins]
+    return tuple(replace(b, observed=share_of_rows(b.observed, len(np.unique(inside)))) for b, inside in rows)
