@@ -68,9 +68,16 @@ def expected_columns(model: Any) -> tuple[Expected, ...]:
     if encoding is not None:
         used = encoding.schema.used
         return tuple(Expected(c.name, c.kind, tuple(c.levels or ()), -1.0) for c in used)
-    names = model._column_names() or tuple(f"x{j}" for j in range(model.n_features_in_))
-    kinds = zip(names, model._levels())
+    d = model.n_features_in_
+    names = given_names(model) or tuple(f"x{j}" for j in range(d))
+    kinds = zip(names, model.categories_ or (None,) * d)
     return tuple(Expected(n, "number") if found is None else Expected(n, "category", found) for n, found in kinds)
+
+
+def given_names(model: Any) -> tuple[str, ...] | None:
+    """The names of the columns of a model that was fitted without a schema; None: they had none."""
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else tuple(names.tolist())
 
 
 def matrix(columns: Sequence[Expected], values: Iterable[Sequence[Any]], n: int) -> Array:

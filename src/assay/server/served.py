@@ -15,7 +15,7 @@ from assay.engines.csr import SparseMatrix
 from assay.numerics import Array
 from assay.selection.table_model import load
 from assay.server.answers import Answer, Wanted, answers, check_wanted, possible_outputs
-from assay.server.decoding import DATATYPES, RowDecoder, expected_columns
+from assay.server.decoding import DATATYPES, RowDecoder, expected_columns, given_names
 from assay.server.schemas import CertificateAnswer, ClaimAnswer, ModelMetadata, TensorMetadata
 
 SHOWN_LEVELS = 100
@@ -38,8 +38,8 @@ class Served:
         self.usual = Wanted(self.outputs[:1])
         self.classes: list[Any] = self.learner.classes_.tolist() if hasattr(self.learner, "classes_") else []
         self.seconds = 0.0  # that a small request takes, a running mean
-        self._names = self.learner._column_names() if self.encoding is None else self.encoding.names
-        self._levels = self.learner._categories
+        self._names = given_names(self.model) if self.encoding is None else self.encoding.names
+        self._levels = self.learner.categories_
 
     def warm(self) -> None:
         """Answer a row of nothing, so that the first request finds everything loaded; what it says does not matter."""
@@ -80,7 +80,7 @@ class Served:
 
     @property
     def target(self) -> str | None:
-        found: str | None = self.learner._provenance.get("target")
+        found: str | None = self.learner.provenance_.get("target")
         return found if found is not None or self.encoding is None else self.model.target
 
     def datatype(self, output: str) -> Any:
@@ -122,7 +122,7 @@ class Served:
             version=self.version,
             model=self.learner.name,
             target=self.target,
-            fingerprint=self.learner._provenance.get("fingerprint"),
+            fingerprint=self.learner.provenance_.get("fingerprint"),
             sha256=self.sha256,
             holds=found.holds,
             claims=claims,

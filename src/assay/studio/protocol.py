@@ -1,17 +1,10 @@
-"""What the server and its workers say to each other, apart from JSON that goes through.
-
-A message to the server begins with a byte: "." something told (JSON), "!" an error of the user's, "?" one of ours, "$" the end.
-"""
+"""What the server and its workers say to each other, apart from JSON that goes through."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import msgspec
-
-TOLD, REFUSED, BROKEN, END = b".", b"!", b"?", b"$"
-STOP = b""  # to a worker: nobody listens any more
-WARM = b"warm"  # from the workshop: more is loaded from now on
 
 
 class TableLocation(NamedTuple):
