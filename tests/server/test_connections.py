@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from assay.http.replies import Refusal
 from assay.server.bodies import Body, Stock
-from assay.server.replies import Refusal
 from tests.server.running import Running, read_all, serving
 
 ROW = b'[{"age": 41, "income": 1, "member": true, "plan": "pro"}]'

@@ -28,7 +28,6 @@ def command(data: str | None, target: str | None, port: int, browser: bool, shel
     the page is kept in a private folder that vanishes at the end. Ctrl-C ends it.
     """
     try:
-        import starlette  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as missing:
         raise MissingExtraError("The studio needs a server: pip install 'assay[studio]'.") from missing

@@ -14,7 +14,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from time import perf_counter
 
-from assay.server.replies import RETRY, Refusal, Reply
+from assay.http.replies import Refusal, Reply
+from assay.server.replies import RETRY
 
 SHORT = 0.010  # seconds that more than `queue` requests may wait,
 LONGER = 0.025  # or so many where nobody waited

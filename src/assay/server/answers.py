@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from assay.engines import Rows
+from assay.http.replies import Refusal
 from assay.numerics import Array
-from assay.server.replies import Refusal
 
 Answer = dict[str, Array]
 KNOWN = ("label", "value", "probabilities", "decision", "abstained", "neighbours", "distances")

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import hmac
 import os
 import re
-from collections.abc import Awaitable, Callable, Collection
-from contextlib import closing
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from time import monotonic, perf_counter, time
 from typing import Any
 
 import msgspec
 
+from assay.http.replies import Receive, Refusal, Reply, Send, knows_token, send_reply
 from assay.server.access_log import AccessLog
 from assay.server.admission import SLOW, Admission, too_busy
 from assay.server.bodies import Body, Stock, too_large, unpacked
@@ -23,7 +22,7 @@ from assay.server.metrics import Metrics
 from assay.server.negotiation import answer_form, body_form, wanted_of
 from assay.server.pages import page
 from assay.server.predict import predict
-from assay.server.replies import RETRY, Refusal, Reply, refusal_of, reply_of
+from assay.server.replies import RETRY, refusal_of, reply_of
 from assay.server.request import Request, joined_headers
 from assay.server.routes import route_of
 from assay.server.served import Served
@@ -31,13 +30,9 @@ from assay.server.served import Served
 BODIES = 8  # times `max_bytes` that all bodies together may hold
 LIGHT = 1 << 15  # bytes of a body that is answered in the event loop
 SMALL_REST = 1 << 16  # bytes of a refused body after which the connection still goes on
-PIECE = 1 << 18  # bytes of a file that are sent at once
 NO_NUMBER = re.compile(rb".?(NaN|Infinity)")  # as Python's json writes them unless it is told not to
 EASY = ("json", "lines", "tensors")
 NOBODY = Reply(b"", status=503)  # for a request whose sender has gone
-
-Receive = Callable[[], Awaitable[Any]]
-Send = Callable[[Any], Awaitable[None]]
 
 
 @dataclass(frozen=True)
@@ -88,7 +83,7 @@ class Service:
                 request.body.close()
         if reply is not None and reply is not NOBODY:
             self._record(request, reply)
-            await _sent(request, reply, send)
+            await send_reply(reply, send, _connection(request, reply))
 
     async def _reply(self, request: Request, headers: list[tuple[bytes, bytes]], receive: Receive) -> Reply | None:
         try:
@@ -138,12 +133,10 @@ class Service:
     def _check(self, request: Request, length: int) -> None:
         headers, route = request.headers, route_of(request.path)
         request.route = route
-        if self._secret is not None and not (route is not None and route.endpoint.open):
-            scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
-            if not hmac.compare_digest(given.strip(), self._secret) or scheme.lower() != b"bearer":
-                raise Refusal(
-                    401, "The service needs its token: Authorization: Bearer TOKEN.", (("www-authenticate", "Bearer"),)
-                )
+        secret = None if route is not None and route.endpoint.open else self._secret
+        if secret is not None and not knows_token(headers.get(b"authorization", b""), secret):
+            text = "The service needs its token: Authorization: Bearer TOKEN."
+            raise Refusal(401, text, (("www-authenticate", "Bearer"),))
         if route is None:
             raise Refusal(404, "There is no such path. GET /openapi.json lists those that there are.")
         allowed = ("GET", "HEAD") if route.endpoint.method == "GET" else ("POST",)
@@ -247,20 +240,10 @@ async def _received(request: Request, receive: Receive) -> bool:
     return True
 
 
-async def _sent(request: Request, reply: Reply, send: Send) -> None:
-    whole = reply.size < 0
-    size = len(reply.body) if whole else reply.size
-    headers = [(b"content-type", reply.kind.encode()), (b"content-length", b"%d" % size)]
-    headers += [(name.encode(), value.encode("latin-1")) for name, value in reply.headers]
+def _connection(request: Request, reply: Reply) -> list[tuple[bytes, bytes]]:
+    """Whether the connection goes on, where that has to be said."""
     if reply.last:
-        headers.append((b"connection", b"close"))
-    elif request.http_1_0 and b"keep-alive" in request.headers.get(b"connection", b"").lower():
-        headers.append((b"connection", b"keep-alive"))
-    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-    if whole:
-        await send({"type": "http.response.body", "body": reply.body})
-        return
-    with closing(reply.body) as file:
-        while piece := file.read(PIECE):
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
-    await send({"type": "http.response.body", "body": b""})
+        return [(b"connection", b"close")]
+    if request.http_1_0 and b"keep-alive" in request.headers.get(b"connection", b"").lower():
+        return [(b"connection", b"keep-alive")]
+    return []

@@ -9,7 +9,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any
 
-from assay.server.replies import RETRY, Refusal
+from assay.http.replies import Refusal
+from assay.server.replies import RETRY
 
 IN_MEMORY = 8 << 20
 PIECE = 1 << 16

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import AssayError, ModelFileError, nearest
-from assay.server.replies import Refusal
+from assay.http.replies import Refusal
 from assay.server.served import Served
 
 ENDING = ".assay"

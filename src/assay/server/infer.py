@@ -9,10 +9,10 @@ import msgspec
 import numpy as np
 
 from assay.engines import Rows
+from assay.http.replies import Refusal, Reply
 from assay.numerics import Array
 from assay.server.answers import Wanted
 from assay.server.decoding import Expected
-from assay.server.replies import Refusal, Reply
 from assay.server.schemas import InferAnswer, InferRequest, InputTensor, read_infer
 from assay.server.served import Served
 from assay.server.tensors import output_tensor, values_of, values_of_bytes

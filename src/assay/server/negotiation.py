@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from assay.http.replies import Refusal
 from assay.server.answers import KNOWN, Wanted
 from assay.server.predict import FORMS
-from assay.server.replies import Refusal
 from assay.server.request import Request
 from assay.server.served import Served
 

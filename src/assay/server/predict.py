@@ -12,11 +12,12 @@ import msgspec
 
 from assay.engines import Rows
 from assay.errors import DataError
+from assay.http.replies import Refusal, Reply
 from assay.numerics import Array
 from assay.server.answers import Answer, Wanted
 from assay.server.bodies import Body, answer_file
 from assay.server.decoding import NotPlain, plain_name
-from assay.server.replies import Refusal, Reply, refusal_of
+from assay.server.replies import refusal_of
 from assay.server.served import Served
 
 FORMS = {

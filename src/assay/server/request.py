@@ -7,8 +7,8 @@ from time import monotonic
 from typing import Any
 from urllib.parse import parse_qs
 
+from assay.http.replies import Refusal
 from assay.server.bodies import Body
-from assay.server.replies import Refusal
 from assay.server.routes import Route
 
 FORM = "application/x-www-form-urlencoded"

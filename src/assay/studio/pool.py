@@ -17,8 +17,9 @@ from multiprocessing.connection import Connection
 from multiprocessing.reduction import send_handle
 from typing import Any
 
+from assay.http.replies import Refusal
 from assay.processes.messages import Event, Finish, receive, send
-from assay.studio.protocol import Refused, StudioTask
+from assay.studio.protocol import StudioTask
 
 MOST_WORKERS = 6
 GRACE = 0.25  # seconds within which a worker may stop by itself
@@ -30,10 +31,11 @@ AHEAD = 16  # messages that wait for a slow reader before the worker has to
 
 
 class Worker:
-    """A process that is at work for one request at a time. `pid` and `loaded` are what it says of itself first."""
+    """A process that is at work for one request at a time, until it is `idle`. `pid` and `loaded` are what it says of itself first."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection, self.open, self.pid, self.loaded = connection, True, 0, 0
+        self.idle = True
         self._queue: asyncio.Queue[Any] = asyncio.Queue()
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(connection.fileno(), self._read)
@@ -49,6 +51,7 @@ class Worker:
     async def next(self) -> Event | Finish | None:
         """The next message; None once there are no more."""
         found: Event | Finish | None = await self._queue.get()
+        self.idle = isinstance(found, Finish)
         if self.open:
             self._loop.add_reader(self.connection.fileno(), self._read)
         return found
@@ -127,25 +130,21 @@ class Pool:
         if panel:
             if (other := self._panels.get(panel)) is not None:
                 if other[0] > turn:
-                    raise Refused(SUPERSEDED, 409)
+                    raise Refusal(409, SUPERSEDED)
                 other[1].set()
             self._panels[panel] = mine
         try:
             async with self._places:
                 worker = await self._take()
-                kept = False
                 try:
+                    worker.idle = False
                     send(worker.connection, (task, body))
                     async for line in self._told(worker, newer):
                         yield line
-                    kept = True
-                except Refused as refusal:
-                    kept = refusal.kept
-                    raise
                 except OSError:
                     raise self._gone() from None
                 finally:
-                    self._keep(worker) if kept else self._let_go(worker)
+                    self._keep(worker) if worker.idle else self._let_go(worker)
         finally:
             if self._panels.get(panel) is mine:
                 del self._panels[panel]
@@ -158,14 +157,14 @@ class Pool:
                 message = asyncio.create_task(worker.next())
                 await asyncio.wait({message, superseded}, return_when=asyncio.FIRST_COMPLETED)
                 if not message.done():
-                    raise Refused(SUPERSEDED, 409)
+                    raise Refusal(409, SUPERSEDED)
                 match message.result():
                     case Event(line):
                         yield line
                     case Finish("done"):
                         return
                     case Finish() as finish:
-                        raise Refused(finish.message.strip(), 500 if finish.traceback else 400, kept=True)
+                        raise Refusal(500 if finish.traceback else 400, finish.message.strip())
                     case None:
                         raise self._gone()
         finally:
@@ -173,8 +172,8 @@ class Pool:
             if message is not None:
                 message.cancel()  # or it would take a message that is meant for the next request
 
-    def _gone(self, why: str = CRASHED) -> Refused:
-        return Refused(ENDED, 503) if self._ending else Refused(why, 500)
+    def _gone(self, why: str = CRASHED) -> Refusal:
+        return Refusal(503, ENDED) if self._ending else Refusal(500, why)
 
     async def _take(self) -> Worker:
         """A free worker, or a new one."""
@@ -220,10 +219,9 @@ class Pool:
         task.add_done_callback(self._settling.discard)
 
     async def _settle(self, worker: Worker) -> None:
-        found: Event | Finish | None = Event(None)
         with suppress(OSError, TimeoutError):
             send(worker.connection, None)
             async with asyncio.timeout(GRACE):
-                while isinstance(found, Event):
-                    found = await worker.next()
-        self._keep(worker) if isinstance(found, Finish) else self._drop(worker)
+                while isinstance(await worker.next(), Event):
+                    pass
+        self._keep(worker) if worker.idle else self._drop(worker)

@@ -24,11 +24,3 @@ class StudioTask(msgspec.Struct):
     verb: str
     folder: str
     place: TableLocation | None = None
-
-
-class Refused(Exception):
-    """A request that is answered with an error; `kept`: the worker is ready for the next."""
-
-    def __init__(self, message: str, status: int = 400, *, kept: bool = False) -> None:
-        super().__init__(message)
-        self.status, self.kept = status, kept
