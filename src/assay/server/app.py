@@ -14,7 +14,7 @@ import msgspec
 
 from assay.http.replies import Receive, Refusal, Reply, Send, knows_token, send_reply
 from assay.server.access_log import AccessLog
-from assay.server.admission import SLOW, Admission, too_busy
+from assay.server.admission import SLOW, Admission, Lane, too_busy
 from assay.server.bodies import Body, Stock, too_large, unpacked
 from assay.server.catalogue import Catalogue
 from assay.server.infer import HEADER_LENGTH, infer
@@ -109,8 +109,8 @@ class Service:
         name = request.route.endpoint.name if request.route is not None else "none"
         method = request.method if request.method in ("GET", "POST", "HEAD") else "other"
         self.metrics.add(name, method, reply.status, seconds)
-        if reply.rows:
-            self.metrics.rows[request.model] += reply.rows
+        if reply.rows and request.served is not None:
+            self.metrics.rows[request.served.name] += reply.rows
         path = request.path.decode("latin-1")[:200]
         size = len(reply.body) if reply.size < 0 else reply.size
         self.log.add(time(), request.client, request.method[:20], path, reply.status, size, seconds, reply.rows)
@@ -152,19 +152,18 @@ class Service:
         if route.endpoint.method == "POST":
             request.form = body_form(request)
             answer_form(request)
-            if length > LIGHT and not self.admission.heavy.admit():
+            request.served = self.catalogue.find(route.model, route.version)
+            if b"transfer-encoding" not in headers and not self._lane(request, length).admit():
                 raise too_busy()
 
     # --- with the body ------------------------------------------------------------------------------------------------
 
     async def _answer(self, request: Request) -> Reply:
-        """Find the model and have it answer, in the event loop or in a thread."""
-        assert request.route is not None
-        served = self.catalogue.find(request.route.model, request.route.version)
-        request.model = served.name
-        small = request.body.size <= LIGHT and request.form in EASY and b"content-encoding" not in request.headers
-        light = small and served.seconds < SLOW
-        if not (self.admission.light if light else self.admission.heavy).admit():
+        """Have the model answer, in the event loop or in a thread."""
+        served, small = request.served, _small(request, request.body.size)
+        assert served is not None
+        lane = self._lane(request, request.body.size)
+        if not lane.admit():
             raise too_busy()
 
         def work() -> Reply:
@@ -179,9 +178,15 @@ class Service:
                 served.seconds += 0.1 * (perf_counter() - start - served.seconds)
             return reply
 
-        if light:
+        if lane is self.admission.light:
             return await self.admission.soon(work)
         return await self._aside(request, work)
+
+    def _lane(self, request: Request, size: int) -> Lane:
+        """Where a request with a body of this size waits."""
+        assert request.served is not None
+        light = request.served.seconds < SLOW and _small(request, size)
+        return self.admission.light if light else self.admission.heavy
 
     async def _aside(self, request: Request, work: Callable[[], Reply]) -> Reply:
         limit, request.aside = self.settings.timeout, True
@@ -217,6 +222,10 @@ class Service:
         if packed == b"identity":
             return request.body
         return unpacked(request.body, self.settings.max_bytes)
+
+
+def _small(request: Request, size: int) -> bool:
+    return size <= LIGHT and request.form in EASY and b"content-encoding" not in request.headers
 
 
 def _check_coding(request: Request) -> None:

@@ -27,7 +27,7 @@ class Catalogue:
 
     def __init__(self, path: Path, tell: Callable[..., None] = lambda *_, **__: None) -> None:
         self._path, self._tell = path, tell
-        self._models: dict[str, dict[str, Served]] = {}
+        self._models: dict[str, dict[str, Served]] = {}  # the latest version last
         self._marks: dict[Key, Mark] = {}
         try:
             found = self._files()
@@ -54,7 +54,7 @@ class Catalogue:
         if versions is None:
             raise Refusal(404, f"There is no model {name[:100]!r}. {nearest(name[:100], models)}")
         if version is None:
-            return versions[max(versions, key=_order)]
+            return next(reversed(versions.values()))
         if version not in versions:
             raise Refusal(
                 404, f"The model {name!r} has no version {version[:100]!r}. {nearest(version[:100], versions)}"
@@ -65,7 +65,7 @@ class Catalogue:
         return sorted(self._models)
 
     def versions(self, name: str) -> list[str]:
-        return sorted(self._models.get(name, {}), key=_order)
+        return list(self._models.get(name, ()))
 
     # --- watching -----------------------------------------------------------------------------------------------------
 
@@ -109,7 +109,8 @@ class Catalogue:
 
     def _put(self, key: Key, served: Served) -> None:
         name, version = key
-        self._models = {**self._models, name: {**self._models.get(name, {}), version: served}}
+        versions = {**self._models.get(name, {}), version: served}
+        self._models = {**self._models, name: {v: versions[v] for v in sorted(versions, key=_order)}}
 
     def _keys(self) -> list[Key]:
         return [(name, version) for name, versions in self._models.items() for version in versions]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from functools import lru_cache
 from http import HTTPStatus
 
 import msgspec
@@ -43,10 +44,13 @@ def refusal_of(error: BaseException) -> Refusal:
 
 def reply_of(refusal: Refusal, path: bytes) -> Reply:
     """The refusal in the form that the path's callers know."""
-    if path.startswith(b"/v2"):
-        body, kind = _encode(ErrorAnswer(refusal.message)), "application/json"
-    else:
-        title = HTTPStatus(refusal.status).phrase
-        body = _encode(ProblemDetails(title=title, status=refusal.status, detail=refusal.message))
-        kind = "application/problem+json"
+    body, kind = _written(refusal.status, refusal.message, path.startswith(b"/v2"))
     return Reply(body, kind, refusal.status, refusal.headers, last=refusal.last)
+
+
+@lru_cache(maxsize=64)  # under too much load it is the same again and again
+def _written(status: int, message: str, v2: bool) -> tuple[bytes, str]:
+    if v2:
+        return _encode(ErrorAnswer(message)), "application/json"
+    title = HTTPStatus(status).phrase
+    return _encode(ProblemDetails(title=title, status=status, detail=message)), "application/problem+json"
