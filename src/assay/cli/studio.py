@@ -58,7 +58,7 @@ def command(data: str | None, target: str | None, port: int, browser: bool, shel
 def _place(data: str, target: str | None) -> Any:
     """Where DATA lies."""
     from assay.datasets import dataset
-    from assay.studio.protocol import TableLocation
+    from assay.studio.requests import TableLocation
 
     if bundled(data):
         return TableLocation(str(dataset(data).path), data, data, target or usual_target(data), True)

@@ -19,14 +19,14 @@ from typing import Any
 
 from assay.http.replies import Refusal
 from assay.processes.messages import Event, Finish, receive, send
-from assay.studio.protocol import StudioTask
+from assay.studio.requests import StudioTask
 
 MOST_WORKERS = 6
 GRACE = 0.25  # seconds within which a worker may stop by itself
 SUPERSEDED = "A newer request of this panel has taken its place."
 ENDED = "The studio has ended: start it again with assay studio."
 CRASHED = "The process at work has ended before its time: try again."
-NO_WORKSHOP = "The studio's processes have ended: start it again."
+NO_FORKSERVER = "The studio's processes have ended: start it again."
 AHEAD = 16  # messages that wait for a slow reader before the worker has to
 
 
@@ -75,10 +75,10 @@ class Pool:
     """Workers, forked when they are needed."""
 
     def __init__(self) -> None:
-        self._workshop, theirs = Pipe()
+        self._forkserver, theirs = Pipe()
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "assay.studio.workshop", str(theirs.fileno())],
+                [sys.executable, "-m", "assay.studio.forkserver", str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
@@ -94,14 +94,14 @@ class Pool:
     def begin(self) -> None:
         """Once the server's loop runs."""
         self._places = asyncio.Semaphore(MOST_WORKERS)
-        asyncio.get_running_loop().add_reader(self._workshop.fileno(), self._listen)
+        asyncio.get_running_loop().add_reader(self._forkserver.fileno(), self._listen)
 
     def _listen(self) -> None:
         """More is loaded from now on: workers that have less are not used again."""
         try:
-            self._loaded = self._workshop.recv()
+            self._loaded = self._forkserver.recv()
         except (EOFError, OSError):
-            asyncio.get_running_loop().remove_reader(self._workshop.fileno())
+            asyncio.get_running_loop().remove_reader(self._forkserver.fileno())
         while self._free:
             self._drop(self._free.pop())
 
@@ -114,15 +114,15 @@ class Pool:
     def close(self) -> None:
         """End all processes."""
         self.stop()
-        self._workshop.close()
+        self._forkserver.close()
         try:
             self._process.wait(2)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
 
-    async def ask(self, task: StudioTask, body: bytes, panel: str = "", turn: int = 0) -> AsyncGenerator[bytes, None]:
-        """What a worker tells, line by line. A newer ask of the same panel ends this one; so does closing the iterator.
+    async def run(self, task: StudioTask, body: bytes, panel: str = "", turn: int = 0) -> AsyncGenerator[bytes, None]:
+        """What a worker tells, line by line. A newer request of the same panel ends this one; so does closing the iterator.
 
         `turn` tells which is newer where two connections bring them in another order."""
         newer = asyncio.Event()
@@ -189,14 +189,14 @@ class Pool:
         self._all.add(worker)
         try:
             with theirs:
-                send_handle(self._workshop, theirs.fileno(), self._process.pid)
+                send_handle(self._forkserver, theirs.fileno(), self._process.pid)
             hello = await worker.next()
             if not isinstance(hello, Event):
                 raise EOFError
             worker.pid, worker.loaded = hello.content
         except (EOFError, OSError):
             self._drop(worker)
-            raise self._gone(NO_WORKSHOP) from None
+            raise self._gone(NO_FORKSERVER) from None
         except BaseException:
             self._drop(worker)
             raise

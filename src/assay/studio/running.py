@@ -15,9 +15,9 @@ from assay.errors import AssayError, DataError
 from assay.http.replies import Refusal
 from assay.http.running import OwnedServer, listening
 from assay.studio.pool import Pool
-from assay.studio.protocol import TableLocation
+from assay.studio.requests import TableLocation
 from assay.studio.serving import Studio
-from assay.studio.tables import Shelf, new_identity
+from assay.studio.session_files import SessionFiles, new_identity
 
 HOST = "127.0.0.1"
 
@@ -27,7 +27,7 @@ def run(port: int, start: TableLocation | None, ready: Callable[[str], None]) ->
     pool = Pool()  # its processes load while the server does
     try:
         with tempfile.TemporaryDirectory(prefix="assay-studio-") as folder, _listening(port) as listener:
-            studio = Studio(Shelf(folder), secrets.token_urlsafe(32), pool, listener.getsockname()[1])
+            studio = Studio(SessionFiles(folder), secrets.token_urlsafe(32), pool, listener.getsockname()[1])
             return asyncio.run(_serve(studio, listener, start, ready))
     finally:
         pool.close()

@@ -15,11 +15,22 @@ import msgspec
 
 from assay.errors import AssayError
 from assay.http.replies import Receive, Refusal, Reply, Send, send_reply
-from assay.studio.asks import Ask, CompareAsk, Data, DatasetAsk, NearAsk, PointsAsk, ShowAsk, SurfaceAsk, read
 from assay.studio.pool import Pool
-from assay.studio.protocol import StudioTask, TableLocation
+from assay.studio.requests import (
+    CompareRequest,
+    Data,
+    FitRequest,
+    NameRequest,
+    NearRequest,
+    PointsRequest,
+    ShowRequest,
+    StudioTask,
+    SurfaceRequest,
+    TableLocation,
+    read,
+)
 from assay.studio.safety import ALWAYS, refuse_strangers
-from assay.studio.tables import Shelf, new_identity
+from assay.studio.session_files import SessionFiles, new_identity
 
 PAGE = Path(__file__).parent / "page"
 PAGE_FILES = {path.relative_to(PAGE).as_posix(): path for path in PAGE.rglob("*") if path.is_file()}
@@ -89,7 +100,7 @@ class PageRequest:
 class Studio:
     """The state of one studio (its private folder, its tables, its workers), and the ASGI application that answers its page."""
 
-    shelf: Shelf
+    files: SessionFiles
     token: str
     pool: Pool
     port: int = 0
@@ -129,7 +140,7 @@ class Studio:
     # --- the work -------------------------------------------------------------------------------------------------------
 
     def task(self, verb: str, place: TableLocation | None = None) -> StudioTask:
-        return StudioTask(verb, str(self.shelf.folder), place)
+        return StudioTask(verb, str(self.files.folder), place)
 
     def place_of(self, data: Data) -> TableLocation | None:
         if data.points is not None or data.table is None:
@@ -142,7 +153,7 @@ class Studio:
         self, verb: str, body: bytes = b"", place: TableLocation | None = None, panel: str = "", turn: int = 0
     ) -> bytes:
         """The only message of a verb."""
-        async with aclosing(self.pool.ask(self.task(verb, place), body, panel, turn)) as lines:
+        async with aclosing(self.pool.run(self.task(verb, place), body, panel, turn)) as lines:
             found = [line async for line in lines]
         return found[0]
 
@@ -152,8 +163,8 @@ class Studio:
         while len(self.places) >= MOST_TABLES:
             oldest = next(iter(self.places))
             del self.places[oldest]
-            if self.shelf.path("table", oldest).exists():
-                self.shelf.path("table", oldest).unlink()
+            if self.files.path("table", oldest).exists():
+                self.files.path("table", oldest).unlink()
         self.places[identity] = place
         return found
 
@@ -185,7 +196,7 @@ class Studio:
         given = dict(parse_qsl(request.scope["query_string"].decode("latin-1"))).get("name", "")
         name = Path(given.replace("\\", "/")).name[:200] or "table"
         identity = new_identity()
-        path = self.shelf.path("table", identity)
+        path = self.files.path("table", identity)
         try:
             await request.save(path)
             shell = f"./{name}" if name.startswith("-") else name
@@ -198,7 +209,7 @@ class Studio:
     async def dataset(self, request: PageRequest) -> Reply:
         from assay.datasets import dataset
 
-        found = dataset(read(await request.body(), DatasetAsk).name)
+        found = dataset(read(await request.body(), NameRequest).name)
         place = TableLocation(str(found.path), found.name, found.name, found.target, True, LIMITS["rows"])
         return _json(await self.opened(place, new_identity()))
 
@@ -210,26 +221,26 @@ class Studio:
         if isinstance(fields, dict) and isinstance(fields["data"], dict) and "points" not in fields["data"]:
             fields["data"]["table"] = request.name
         body = msgspec.json.encode(fields)
-        place = self.place_of(read(body, PointsAsk).data)
+        place = self.place_of(read(body, PointsRequest).data)
         return Reply(await self.one("points", body, place))
 
     async def fit(self, request: PageRequest) -> Reply:
-        return await self._answered(request, "fit", Ask)
+        return await self._answered(request, "fit", FitRequest)
 
     async def near(self, request: PageRequest) -> Reply:
-        return await self._answered(request, "near", NearAsk)
+        return await self._answered(request, "near", NearRequest)
 
     async def surface(self, request: PageRequest) -> Reply:
-        return await self._answered(request, "surface", SurfaceAsk)
+        return await self._answered(request, "surface", SurfaceRequest)
 
     async def show(self, request: PageRequest) -> Reply:
-        return await self._answered(request, "show", ShowAsk)
+        return await self._answered(request, "show", ShowRequest)
 
     async def _answered(self, request: PageRequest, verb: str, kind: type[Any]) -> Reply:
         body = await request.body()
-        ask = read(body, kind)
-        panel, turn = getattr(ask, "panel", ""), getattr(ask, "turn", 0)
-        work = asyncio.create_task(self.one(verb, body, self.place_of(ask.data), panel, turn))
+        asked = read(body, kind)
+        panel, turn = getattr(asked, "panel", ""), getattr(asked, "turn", 0)
+        work = asyncio.create_task(self.one(verb, body, self.place_of(asked.data), panel, turn))
         gone = asyncio.create_task(request.gone())
         await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
         gone.cancel()
@@ -239,28 +250,28 @@ class Studio:
         return Reply(work.result())
 
     async def play(self, request: PageRequest) -> Reply:
-        return await self._streamed(request, "play", Ask)
+        return await self._streamed(request, "play", FitRequest)
 
     async def compare(self, request: PageRequest) -> Reply:
-        return await self._streamed(request, "compare", CompareAsk)
+        return await self._streamed(request, "compare", CompareRequest)
 
     async def _streamed(self, request: PageRequest, verb: str, kind: type[Any]) -> Reply:
         body = await request.body()
-        ask = read(body, kind)
-        lines = self.pool.ask(self.task(verb, self.place_of(ask.data)), body, ask.panel, getattr(ask, "turn", 0))
+        asked = read(body, kind)
+        lines = self.pool.run(self.task(verb, self.place_of(asked.data)), body, asked.panel, getattr(asked, "turn", 0))
         return Reply(_told(request, lines), "application/x-ndjson")
 
     async def report(self, request: PageRequest) -> Reply:
-        return _file(self.shelf.find("report", request.name), "text/html")
+        return _file(self.files.find("report", request.name), "text/html")
 
     async def model_file(self, request: PageRequest) -> Reply:
-        path = self.shelf.find("model", request.name)
+        path = self.files.find("model", request.name)
         named = ("content-disposition", 'attachment; filename="model.assay"')
         return _file(path, "application/octet-stream", (named,))
 
     async def load(self, request: PageRequest) -> Reply:
         identity = new_identity()
-        path = self.shelf.path("model", identity)
+        path = self.files.path("model", identity)
         try:
             await request.save(path)
             return Reply(await self.one("model", msgspec.json.encode({"name": identity})))
