@@ -15,17 +15,17 @@ import msgspec
 from assay.http.replies import Receive, Refusal, Reply, Send, knows_token, send_reply
 from assay.server.access_log import AccessLog
 from assay.server.admission import SLOW, Admission, Lane, too_busy
-from assay.server.bodies import Body, Stock, too_large, unpacked
+from assay.server.bodies import Body, BodyBudget, too_large, unpacked
 from assay.server.catalogue import Catalogue
 from assay.server.infer import HEADER_LENGTH, infer
 from assay.server.metrics import Metrics
-from assay.server.negotiation import answer_form, body_form, wanted_of
+from assay.server.negotiation import answer_form, body_form, requested_outputs
 from assay.server.pages import page
 from assay.server.predict import predict
 from assay.server.replies import RETRY, refusal_of, reply_of
 from assay.server.request import Request, joined_headers
 from assay.server.routes import route_of
-from assay.server.served import Served
+from assay.server.served import ServedModel
 
 BODIES = 8  # times `max_bytes` that all bodies together may hold
 LIGHT = 1 << 15  # bytes of a body that is answered in the event loop
@@ -67,7 +67,7 @@ class Service:
     ) -> None:
         self.catalogue, self.settings, self.log = catalogue, settings, log
         self.admission = Admission(loop, settings.queue, settings.threads)
-        self.stock = Stock(BODIES * settings.max_bytes)
+        self.budget = BodyBudget(BODIES * settings.max_bytes)
         self.metrics = Metrics(worker)
         self.connections: Collection[Any] = ()
         self.stopping = False
@@ -75,11 +75,11 @@ class Service:
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Answer a request; nothing is sent to one who has gone."""
-        request = Request.of(scope, Body(self.settings.max_bytes, self.stock))
+        request = Request.of(scope, Body(self.settings.max_bytes, self.budget))
         try:
             reply = await self._reply(request, scope["headers"], receive)
         finally:
-            if not request.aside:
+            if not request.in_thread:
                 request.body.close()
         if reply is not None and reply is not NOBODY:
             self._record(request, reply)
@@ -87,7 +87,7 @@ class Service:
 
     async def _reply(self, request: Request, headers: list[tuple[bytes, bytes]], receive: Receive) -> Reply | None:
         try:
-            self._look(request, headers)
+            self._check_head(request, headers)
             assert request.route is not None
             if request.route.endpoint.method == "GET":
                 return page(self, request)
@@ -100,7 +100,7 @@ class Service:
     def _refused(self, request: Request, error: BaseException) -> Reply:
         refusal = refusal_of(error)
         if refusal.status >= 500 and not isinstance(error, Refusal):
-            self.log.tell("error", path=request.path.decode("latin-1")[:200], error=refusal.message)
+            self.log.emit("error", path=request.path.decode("latin-1")[:200], error=refusal.message)
         return reply_of(refusal, request.path)
 
     def _record(self, request: Request, reply: Reply) -> None:
@@ -117,7 +117,7 @@ class Service:
 
     # --- before the body ----------------------------------------------------------------------------------------------
 
-    def _look(self, request: Request, headers: list[tuple[bytes, bytes]]) -> None:
+    def _check_head(self, request: Request, headers: list[tuple[bytes, bytes]]) -> None:
         """Raise for a request that cannot be answered, as soon as its head is there."""
         if "refusal" in request.state:
             raise request.state["refusal"]
@@ -179,8 +179,8 @@ class Service:
             return reply
 
         if lane is self.admission.light:
-            return await self.admission.soon(work)
-        return await self._aside(request, work)
+            return await self.admission.in_loop(work)
+        return await self._in_thread(request, work)
 
     def _lane(self, request: Request, size: int) -> Lane:
         """Where a request with a body of this size waits."""
@@ -188,9 +188,9 @@ class Service:
         light = request.served.seconds < SLOW and _small(request, size)
         return self.admission.light if light else self.admission.heavy
 
-    async def _aside(self, request: Request, work: Callable[[], Reply]) -> Reply:
-        limit, request.aside = self.settings.timeout, True
-        answer = self.admission.aside(work, request.body.close)
+    async def _in_thread(self, request: Request, work: Callable[[], Reply]) -> Reply:
+        limit, request.in_thread = self.settings.timeout, True
+        answer = self.admission.in_thread(work, request.body.close)
         try:
             return await asyncio.wait_for(answer, request.started + limit - monotonic())
         except TimeoutError:
@@ -198,7 +198,7 @@ class Service:
             text = f"The answer took longer than {limit:g} seconds: send fewer rows at a time."
             raise Refusal(503, text, RETRY, last=True) from None
 
-    def _compute(self, served: Served, request: Request) -> Reply:
+    def _compute(self, served: ServedModel, request: Request) -> Reply:
         body = self._plain_body(request)
         try:
             if not body.size:
@@ -206,7 +206,7 @@ class Service:
             if request.form == "tensors":
                 header_length = request.headers.get(HEADER_LENGTH.encode())
                 return infer(served, body.whole(), header_length, self.settings.max_rows)
-            wanted = wanted_of(served, request)
+            wanted = requested_outputs(served, request)
             return predict(served, body, request.form, answer_form(request), wanted, self.settings.max_rows)
         except msgspec.DecodeError as error:
             at = re.search(r"\(byte ([0-9]+)\)", str(error))

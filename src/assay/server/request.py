@@ -11,7 +11,7 @@ from urllib.parse import parse_qs
 from assay.http.replies import Refusal
 from assay.server.bodies import Body
 from assay.server.routes import Route
-from assay.server.served import Served
+from assay.server.served import ServedModel
 
 FORM = "application/x-www-form-urlencoded"
 
@@ -35,8 +35,8 @@ class Request:
     headers: dict[bytes, bytes] = field(default_factory=dict)
     route: Route | None = None
     form: str = ""  # of the body
-    served: Served | None = None  # the model that answers
-    aside: bool = False  # a thread has its body
+    served: ServedModel | None = None  # the model that answers
+    in_thread: bool = False  # a thread has its body
 
     @classmethod
     def of(cls, scope: Any, body: Body) -> Request:

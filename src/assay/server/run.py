@@ -97,7 +97,7 @@ def serve(
             loop.remove_reader(parent)
             stop()
 
-        loop.set_exception_handler(lambda _, what: log.tell("error", error=str(what.get("exception", what["message"]))))
+        loop.set_exception_handler(lambda _, what: log.emit("error", error=str(what.get("exception", what["message"]))))
         for number in signals:
             loop.add_signal_handler(number, stop)
         if parent is not None:
@@ -105,12 +105,12 @@ def serve(
         await _until_stopped(service, server, listeners)
 
     try:
-        catalogue = Catalogue(path, log.tell)
+        catalogue = Catalogue(path, log.emit)
         for name in catalogue.names():
             catalogue.find(name).warm()
         sys.setswitchinterval(SWITCH)
         _keep_freed_memory()
-        with _told_of_warnings(log), asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        with _warnings_logged(log), asyncio.Runner(loop_factory=_loop_factory()) as runner:
             gc.collect()
             gc.freeze()  # what is there now stays: the collector need not look at it again
             runner.run(life())
@@ -150,20 +150,20 @@ async def _until_stopped(service: Service, server: OwnedServer, listeners: list[
 
 
 @contextmanager
-def _told_of_warnings(log: AccessLog) -> Iterator[None]:
+def _warnings_logged(log: AccessLog) -> Iterator[None]:
     """Warnings, and errors of the server itself, as lines of JSON like all others."""
 
-    class TellingHandler(logging.Handler):
+    class LogHandler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             error = record.exc_info[1] if record.exc_info else None
-            log.tell("error", error=record.getMessage().strip() + (f": {error!r}" if error else ""))
+            log.emit("error", error=record.getMessage().strip() + (f": {error!r}" if error else ""))
 
-    handler, logger = TellingHandler(), logging.getLogger("uvicorn")
+    handler, logger = LogHandler(), logging.getLogger("uvicorn")
     logger.addHandler(handler)
     logger.propagate = False
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = lambda message, *_: log.tell("warning", text=str(message))
+            warnings.showwarning = lambda message, *_: log.emit("warning", text=str(message))
             yield
     finally:
         logger.removeHandler(handler)
@@ -204,7 +204,7 @@ async def _watch(service: Service) -> None:
             told = ""
         except Exception as error:  # a folder that cannot be read now may be readable later
             if told != (told := f"{type(error).__name__}: {error}"):
-                service.log.tell("models not looked at", error=told)
+                service.log.emit("models not looked at", error=told)
 
 
 async def _sweep(service: Service) -> None:

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from assay.engines import ArrayRows, Rows
+from assay.engines import ArrayRows
 from assay.errors import AssayError, DataError
 from assay.families.neighbours.plain import HAMMING, reduced_distances
 from assay.numerics import Array
 from assay.report.raw_model import RawModel
 from assay.selection.comparison import plain
-from assay.selection.table_model import TableModel, load, sides
+from assay.selection.table_model import TableModel, load
 from assay.studio.dataset import PlottedDataset, plotted_dataset
 from assay.studio.grid import Grid
 from assay.studio.playing import claims, frame
@@ -30,6 +30,7 @@ from assay.tables.encoding import Encoding
 Message = dict[str, Any]
 TURNS = 72  # corners of the line around the neighbours
 MOST_LINES = 12
+_PYTHON = "import assay\n\nmodel = assay.load('model.assay')\nprint(model.certificate_)"
 
 
 def near(request: NearRequest, place: TableLocation | None, files: SessionFiles) -> Iterator[Message]:
@@ -51,6 +52,43 @@ def near(request: NearRequest, place: TableLocation | None, files: SessionFiles)
     elif hasattr(inner, "nodes_") and hasattr(inner, "classes_"):
         lines.append(f"{len(inner.nodes_)} trees vote.")
     yield {"overlays": overlays, "text": "\n".join(lines)}
+
+
+def model(request: NameRequest, _place: Any, files: SessionFiles) -> Iterator[Message]:
+    """What a model file holds."""
+    found = loaded(files, request.name)
+    yield {"model": request.name, **_facts(found), "certificate": claims(found), "notes": []}
+
+
+def show(request: ShowRequest, place: TableLocation | None, files: SessionFiles) -> Iterator[Message]:
+    """The model as it stands, on the picture that is asked for; nothing is fitted."""
+    began = time.monotonic()
+    found = loaded(files, request.model)
+    dataset = plotted_dataset(request.data, place, task_of_model(found))
+    fit_to(dataset, found)
+    run = LoadedRun(dataset, found.name, {}, found)
+    grid = Grid(dataset, request.view, *request.grid)
+    seen = frame(run, grid, found, None)
+    seen["caption"] = f"{found.name} from a file, on {len(dataset.table)} rows"
+    begin = {
+        "kind": "begin",
+        "task": dataset.task,
+        "classes": dataset.classes,
+        "axes": dataset.axes(),
+        "total": None,
+        "word": run.word,
+        "code": {"python": _PYTHON, "shell": "assay inspect model.assay"},
+        "support": grid.support(),
+    }
+    risk = {**seen["risk"], "held_out": None}
+    end = {
+        "kind": "end",
+        "step": 0,
+        "seconds": round(time.monotonic() - began, 4),
+        "model": request.model,
+        "risk": risk,
+    }
+    yield {"begin": begin, "frame": seen, "end": {**end, "certificate": claims(found), "notes": dataset.notes()}}
 
 
 def loaded(files: SessionFiles, identity: str) -> TableModel:
@@ -78,6 +116,17 @@ def fit_to(dataset: PlottedDataset, model: TableModel) -> None:
     for a, b in zip(here, there):
         if a.kind != b.kind or a.levels != b.levels:
             raise DataError(f"Column {a.name!r} holds other values here than where the model was fitted.")
+
+
+@dataclass(frozen=True)
+class LoadedRun(TrainingRun):
+    """A run that has been learnt: rows are encoded as they were at the fit."""
+
+    fit: TableModel
+
+    @cached_property
+    def encoding(self) -> Encoding:  # type: ignore[override]
+        return self.fit.encoding_
 
 
 def _answer(dataset: PlottedDataset, raw: RawModel, x: Array) -> str:
@@ -134,27 +183,6 @@ def _radius(dataset: PlottedDataset, model: TableModel, at: Array, r: float) -> 
     return [{"kind": "polygon", "points": around.tolist(), "role": "radius"}]
 
 
-@dataclass(frozen=True)
-class LoadedRun(TrainingRun):
-    """A run that has been learnt: rows are encoded as they were at the fit."""
-
-    fit: TableModel
-
-    @cached_property
-    def encoding(self) -> Encoding:  # type: ignore[override]
-        return self.fit.encoding_
-
-    @cached_property
-    def rows(self) -> Rows:  # type: ignore[override]
-        return sides(self.dataset.table.rows, self.encoding, None)[0]
-
-
-def model(request: NameRequest, _place: Any, files: SessionFiles) -> Iterator[Message]:
-    """What a model file holds."""
-    found = loaded(files, request.name)
-    yield {"model": request.name, **_facts(found), "certificate": claims(found), "notes": []}
-
-
 def _facts(found: TableModel) -> Message:
     classes = getattr(found.model_, "classes_", None)
     params: Mapping[str, Any] = found.model_.to_record().params
@@ -165,37 +193,3 @@ def _facts(found: TableModel) -> Message:
         "target": found.target,
         "params": plain({k: v for k, v in params.items() if k != "n_jobs"}),
     }
-
-
-def show(request: ShowRequest, place: TableLocation | None, files: SessionFiles) -> Iterator[Message]:
-    """The model as it stands, on the picture that is asked for; nothing is fitted."""
-    began = time.monotonic()
-    found = loaded(files, request.model)
-    dataset = plotted_dataset(request.data, place, task_of_model(found))
-    fit_to(dataset, found)
-    run = LoadedRun(dataset, found.name, {}, found)
-    grid = Grid(dataset, request.view, *request.grid)
-    seen = frame(run, grid, found, None)
-    seen["caption"] = f"{found.name} from a file, on {len(dataset.table)} rows"
-    begin = {
-        "kind": "begin",
-        "task": dataset.task,
-        "classes": dataset.classes,
-        "axes": dataset.axes(),
-        "total": None,
-        "word": run.word,
-        "code": {"python": _PYTHON, "shell": "assay inspect model.assay"},
-        "support": grid.support(),
-    }
-    risk = {**seen["risk"], "held_out": None}
-    end = {
-        "kind": "end",
-        "step": 0,
-        "seconds": round(time.monotonic() - began, 4),
-        "model": request.model,
-        "risk": risk,
-    }
-    yield {"begin": begin, "frame": seen, "end": {**end, "certificate": claims(found), "notes": dataset.notes()}}
-
-
-_PYTHON = "import assay\n\nmodel = assay.load('model.assay')\nprint(model.certificate_)"
