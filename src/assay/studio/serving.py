@@ -215,7 +215,7 @@ class Studio:
 
     async def points(self, request: PageRequest) -> Reply:
         body = await request.body()
-        fields = msgspec.json.decode(body) if body else {}
+        fields = read(body, Any) if body else {}
         if isinstance(fields, dict) and "data" not in fields:
             fields = {"data": fields}
         if isinstance(fields, dict) and isinstance(fields["data"], dict) and "points" not in fields["data"]:
