@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.server.bodies import Body, Stock
-from assay.server.replies import Refusal
+from assay.http.replies import Refusal
+from assay.server.bodies import Body, BodyBudget
 from tests.server.running import Running, read_all, serving
 
 ROW = b'[{"age": 41, "income": 1, "member": true, "plan": "pro"}]'
@@ -159,15 +159,15 @@ def test_a_proxy_may_name_the_whole_address(server: Running, scheme: bytes) -> N
 
 
 def test_all_bodies_together_are_bounded_and_given_back() -> None:
-    stock = Stock(100)
-    first, second = Body(80, stock), Body(80, stock)
+    budget = BodyBudget(100)
+    first, second = Body(80, budget), Body(80, budget)
     first.add(b"a" * 70)
     with pytest.raises(Refusal, match="more bodies"):
         second.add(b"b" * 40)
     second.close()
     first.close()
     first.close()
-    assert stock.held == 0
+    assert budget.held == 0
 
 
 def test_a_body_that_is_cut_short_is_no_request(server: Running) -> None:

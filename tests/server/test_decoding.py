@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.server.decoding import PIECE, Expected, NotPlain, RowDecoder
-from assay.server.served import Served
+from assay.server.decoding import PIECE, ExpectedColumn, NotPlain, RowDecoder
+from assay.server.served import ServedModel
 from assay.tables.bodies import source_of_columns
 from tests.server.conftest import COLUMNS, customers
 
@@ -25,19 +25,19 @@ ROW = st.fixed_dictionaries(
 )  # fmt: skip
 
 
-def long_way(served: Served, rows: list[dict[str, Any]]) -> Any:
+def long_way(served: ServedModel, rows: list[dict[str, Any]]) -> Any:
     columns = {name: [row[name] for row in rows] for name in COLUMNS}
     return served.table_rows(source_of_columns(columns))
 
 
 @pytest.fixture(scope="module", params=["linear", "forest", "near", "bayes"])
-def served(request: pytest.FixtureRequest, models: Path) -> Served:
-    return Served(request.param, "1", models / f"{request.param}.assay")
+def served(request: pytest.FixtureRequest, models: Path) -> ServedModel:
+    return ServedModel(request.param, "1", models / f"{request.param}.assay")
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(rows=st.lists(ROW, min_size=1, max_size=5))
-def test_a_few_rows_get_the_same_bits_either_way(served: Served, rows: list[dict[str, Any]]) -> None:
+def test_a_few_rows_get_the_same_bits_either_way(served: ServedModel, rows: list[dict[str, Any]]) -> None:
     X, form = served.read_json(json.dumps(rows).encode())
     assert form == "rows"
     for ask in ("predict", "predict_proba"):
@@ -45,7 +45,7 @@ def test_a_few_rows_get_the_same_bits_either_way(served: Served, rows: list[dict
         np.testing.assert_array_equal(short, long)
 
 
-def test_many_rows_get_the_same_bits_either_way_and_in_every_form(served: Served) -> None:
+def test_many_rows_get_the_same_bits_either_way_and_in_every_form(served: ServedModel) -> None:
     rows = customers(3000, seed=5).drop(["churn"]).to_pylist()
     body = json.dumps(rows).encode()
     assert len(body) > 3 * PIECE
@@ -61,7 +61,7 @@ def test_many_rows_get_the_same_bits_either_way_and_in_every_form(served: Served
     )
 
 
-PLAIN_COLUMNS = (Expected("a", "number"), Expected("b é", "number"), Expected("c", "boolean"))
+PLAIN_COLUMNS = (ExpectedColumn("a", "number"), ExpectedColumn("b é", "number"), ExpectedColumn("c", "boolean"))
 FINITE = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**70), 2**70)
 PLAIN_ROW = st.tuples(st.none() | FINITE, st.none() | FINITE, st.none() | st.booleans())
 
@@ -112,7 +112,7 @@ def test_what_is_no_table_is_never_read_as_one(body: str) -> None:
 
 
 def test_text_that_looks_like_the_end_of_a_row_does_not_cut_a_body(models: Path) -> None:
-    served = Served("linear", "1", models / "linear.assay")
+    served = ServedModel("linear", "1", models / "linear.assay")
     rows = [{"age": i, "income": 2.5, "member": True, "plan": '},{"age": 1}, {' * 20} for i in range(1000)]
     X, _ = served.read_json(json.dumps(rows).encode())
     assert X[:, 0].tolist() == list(range(1000))
@@ -131,19 +131,19 @@ def test_text_that_looks_like_the_end_of_a_row_does_not_cut_a_body(models: Path)
 )
 def test_what_is_not_plain_is_left_to_the_long_way(models: Path, body: bytes) -> None:
     with pytest.raises(NotPlain):
-        Served("linear", "1", models / "linear.assay").read_json(body)
+        ServedModel("linear", "1", models / "linear.assay").read_json(body)
 
 
 @pytest.mark.parametrize("body", [b"[{", b'[{"age": 1e999}]', b"[nan]", b"\xff\xfe", b"[1] 2", b"[" * 100_000])
 def test_what_is_no_json_is_an_error(models: Path, body: bytes) -> None:
     with pytest.raises((msgspec.DecodeError, RecursionError, NotPlain, UnicodeDecodeError)):
-        Served("linear", "1", models / "linear.assay").read_json(body)
+        ServedModel("linear", "1", models / "linear.assay").read_json(body)
 
 
 def test_a_small_request_needs_no_compiler(models: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from assay.server.served import Served; from assay.server.predict import predict;"
-        "from assay.server.bodies import Body; s = Served('m', '1', Path(sys.argv[1])); b = Body(1000);"
+        "import sys; from pathlib import Path; from assay.server.served import ServedModel; from assay.server.predict import predict;"
+        "from assay.server.bodies import Body; s = ServedModel('m', '1', Path(sys.argv[1])); b = Body(1000);"
         'b.add(b\'[{"age": 41, "income": 1, "member": true, "plan": "pro"}]\'); print(predict(s, b, "json", None, s.usual, 9).body);'
         "assert not {'numba', 'scipy', 'duckdb', 'pandas'} & set(sys.modules)"
     )

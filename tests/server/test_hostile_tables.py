@@ -17,7 +17,7 @@ from assay.errors import TooLargeError
 from assay.server.bodies import Body
 from assay.server.predict import predict
 from assay.server.replies import refusal_of
-from assay.server.served import Served
+from assay.server.served import ServedModel
 from assay.tables.bodies import stream_contents
 from tests.server.conftest import customers
 from tests.server.running import Running
@@ -111,7 +111,7 @@ def test_a_missing_text_may_claim_to_lie_anywhere(server: Running) -> None:
 @pytest.mark.parametrize("kind", ["arrow", "parquet"])
 def test_what_is_damaged_anywhere_is_answered_or_refused(models: Path, kind: str) -> None:
     """In this process: a crash ends the tests."""
-    served, chance = Served("linear", "1", models / "linear.assay"), random.Random(0)
+    served, chance = ServedModel("linear", "1", models / "linear.assay"), random.Random(0)
     table, sink = customers(30).drop(["churn"]), io.BytesIO()
     parquet.write_table(table, sink)
     whole = arrow(table) if kind == "arrow" else sink.getvalue()

@@ -154,7 +154,7 @@ def test_a_file_that_fails_in_any_way_does_not_keep_others_from_being_loaded(
     model(tmp_path / "a.assay", "high")
     told: list[str] = []
     catalogue = Catalogue(tmp_path, lambda event, **facts: told.append(f"{event} {facts}"))
-    monkeypatch.setattr("assay.server.catalogue.Served", Mock(side_effect=ZeroDivisionError("odd")))
+    monkeypatch.setattr("assay.server.catalogue.ServedModel", Mock(side_effect=ZeroDivisionError("odd")))
     assert catalogue.load(("a", "1"), tmp_path / "a.assay") is None
     assert "ZeroDivisionError: odd" in told[0]
 

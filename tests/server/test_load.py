@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import platform
@@ -11,11 +12,15 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from assay.server.access_log import AccessLog
 from assay.server.admission import LONGER, SHORT, Lane
+from assay.server.app import ServerSettings, Service
+from assay.server.catalogue import Catalogue
 from tests.server.conftest import customers
 from tests.server.running import Running, serving
 
@@ -111,3 +116,31 @@ def test_more_load_than_can_be_served_is_refused_quickly_and_probes_still_answer
         assert {f[0] for f in found} == {200, 503}
         assert all(f[2] == "1" for f in refused)
         assert running.ask("/models/linear/predict", ROWS).status_code == 200
+
+
+def test_a_request_too_many_is_refused_before_its_body_is_read(models: Path) -> None:
+    headers = [(b"host", b"x"), (b"content-type", b"application/json"), (b"content-length", b"2")]
+    scope = {
+        "method": "POST", "raw_path": b"/models/linear/predict", "query_string": b"", "client": None, "state": {},
+        "http_version": "1.1", "headers": headers,
+    }  # fmt: skip
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> None:
+        raise AssertionError("the body was asked for")
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    async def ask() -> None:
+        log = AccessLog(requests=False)
+        service = Service(Catalogue(models), ServerSettings(), log, asyncio.get_running_loop())
+        service.admission.light.count = 1 << 20
+        await service(scope, receive, send)
+        service.admission.close()
+        log.close()
+
+    with ThreadPoolExecutor(1) as elsewhere:  # this thread may have a loop already, of a browser
+        elsewhere.submit(asyncio.run, ask()).result()
+    assert sent[0]["status"] == 503
+    assert (b"retry-after", b"1") in sent[0]["headers"]

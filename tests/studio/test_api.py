@@ -307,6 +307,11 @@ def test_what_is_wrong_is_said(client: Client, body: Any, says: str) -> None:
     assert says in error
 
 
+def test_points_that_are_no_json_are_refused(client: Client) -> None:
+    status, error = client.refused("/api/tables/0000000000000000/points", b"{")
+    assert (status, "not JSON" in error) == (400, True)
+
+
 def test_infinity_is_a_word_of_the_form_where_it_means_something(client: Client) -> None:
     forms = {form["name"]: form for form in client.get("/api/about")["models"]}
     words = {(m, f["name"]): f["words"] for m in ("svc", "ridge") for f in forms[m]["params"]}

@@ -12,10 +12,9 @@ from studio_client import a_line, two_classes
 
 import assay
 from assay.cli import app
-from assay.studio.asks import Data, Points
 from assay.studio.code import code
-from assay.studio.lesson import Lesson
-from assay.studio.protocol import TableLocation
+from assay.studio.requests import Data, Points, TableLocation
+from assay.studio.training_run import TrainingRun
 
 DRAWN = [
     ("svc", {"C": 10.0, "kernel": "poly", "degree": 2}),
@@ -38,13 +37,13 @@ def equal(a: Any, b: Any) -> None:
     assert str(a.classes) == str(b.classes)
 
 
-def both_run(lesson: Lesson, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = code(lesson)
-    shown = lesson.fitted()
+def both_run(run: TrainingRun, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = code(run)
+    shown = run.fitted()
     monkeypatch.chdir(folder)
     if "file" in found:
         Path(found["name"]).write_text(found["file"], encoding="utf-8")
-    out = Path(f"{lesson.name}.assay")
+    out = Path(f"{run.name}.assay")
     words = shlex.split(found["shell"])
     assert words[:2] == ["assay", "train"]
     assert app.run(words[1:]) in (0, 4)
@@ -58,24 +57,24 @@ def both_run(lesson: Lesson, folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.filterwarnings("ignore")
 def test_drawn_points(name: str, params: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = Data(points=Points(**two_classes(60)["points"]))
-    both_run(Lesson.of(data, None, name, params), tmp_path, monkeypatch)
+    both_run(TrainingRun.of(data, None, name, params), tmp_path, monkeypatch)
 
 
 def test_drawn_points_whose_labels_look_like_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     p = two_classes(60)["points"]
     labels = ["1" if label == "a" else "0" for label in p["label"]]
-    both_run(Lesson.of(Data(points=Points(p["x"], p["y"], labels)), None, "lda", {}), tmp_path, monkeypatch)
+    both_run(TrainingRun.of(Data(points=Points(p["x"], p["y"], labels)), None, "lda", {}), tmp_path, monkeypatch)
 
 
 def test_a_drawn_regression(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = Data(points=Points(**a_line()["points"]))
-    both_run(Lesson.of(data, None, "ridge", {"alpha": 0.5}), tmp_path, monkeypatch)
+    both_run(TrainingRun.of(data, None, "ridge", {"alpha": 0.5}), tmp_path, monkeypatch)
 
 
 def test_a_bundled_dataset_scaled_as_the_model_needs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     coins = assay.dataset("coins")
     place = TableLocation(str(coins.path), "coins", "coins", "coin", True)
-    both_run(Lesson.of(Data(table="0" * 16), place, "svc", {"C": 3.0}), tmp_path, monkeypatch)
+    both_run(TrainingRun.of(Data(table="0" * 16), place, "svc", {"C": 3.0}), tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize("name", ["a", "a, in mm", 'a "of" b'])
@@ -89,4 +88,4 @@ def test_a_table_of_which_some_columns_are_learnt_from(
     file.write_text("\n".join([f'"{quoted}",b,colour,kind', *rows]))
     place = TableLocation(str(file), file.name, file.name)
     data = Data(table="0" * 16, target="kind", only=[name, "colour"])
-    both_run(Lesson.of(data, place, "logistic-regression", {}), tmp_path, monkeypatch)
+    both_run(TrainingRun.of(data, place, "logistic-regression", {}), tmp_path, monkeypatch)

@@ -1,4 +1,4 @@
-"""A studio ends with the exit code of what ended it, and says no more than one line."""
+"""A studio starts without loading what takes long, and ends with the exit code of what ended it, saying no more than one line."""
 
 from __future__ import annotations
 
@@ -26,3 +26,8 @@ def test_a_table_without_the_target_is_refused_in_one_line():
     assert ran.returncode == 3
     (line,) = ran.stderr.splitlines()
     assert "There is no column 'price'" in line
+
+
+def test_the_server_loads_nothing_that_takes_long():
+    code = "import sys, assay.studio.running; print([n for n in ('numpy', 'numba', 'pyarrow') if n in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

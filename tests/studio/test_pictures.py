@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 from studio_client import ask
 
-from assay.studio.asks import Ask
 from assay.studio.playing import fit, play
 from assay.studio.presets import PRESETS
-from assay.studio.protocol import TableLocation
-from assay.studio.tables import Shelf
+from assay.studio.requests import FitRequest, TableLocation
+from assay.studio.session_files import SessionFiles
 
 ABOVE_ZERO = {"x": [0.0, 1.08, 1.08, 2.0, 0.4], "y": [0.0, 0.0, 0.72, 1.3, 0.9], "label": ["A", "B", "A", "B", "A"]}
 
@@ -24,7 +23,7 @@ def shown(tmp_path: Path) -> Any:
     """A function that gives the frame of a fitted model."""
 
     def frame(body: dict[str, Any], place: TableLocation | None = None) -> Any:
-        (found,) = fit(msgspec.convert(body, Ask), place, Shelf(tmp_path))
+        (found,) = fit(msgspec.convert(body, FitRequest), place, SessionFiles(tmp_path))
         return found["frame"]
 
     return frame
@@ -88,7 +87,9 @@ def test_support_vectors_of_a_curve_lie_outside_its_tube_or_on_it(shown: Any) ->
 def test_whose_neighbours_are_looked_for_is_marked_and_said(tmp_path: Path) -> None:
     body = ask({"points": ABOVE_ZERO}, "knn", params={"n_neighbors": 2}, frames=50)
     looking = [
-        f for f in play(msgspec.convert(body, Ask), None, Shelf(tmp_path)) if "nearest of row 1" in f.get("caption", "")
+        f
+        for f in play(msgspec.convert(body, FitRequest), None, SessionFiles(tmp_path))
+        if "nearest of row 1" in f.get("caption", "")
     ]
     assert looking
     for frame in looking:
@@ -98,5 +99,7 @@ def test_whose_neighbours_are_looked_for_is_marked_and_said(tmp_path: Path) -> N
 
 def test_the_fitted_network_is_no_epoch_more(tmp_path: Path) -> None:
     body = ask({"points": ABOVE_ZERO}, "mlp", params={"hidden_layer_sizes": [3], "max_iter": 5}, frames=50)
-    captions = [f["caption"] for f in play(msgspec.convert(body, Ask), None, Shelf(tmp_path)) if "caption" in f]
+    captions = [
+        f["caption"] for f in play(msgspec.convert(body, FitRequest), None, SessionFiles(tmp_path)) if "caption" in f
+    ]
     assert [text.split(":")[0] for text in captions] == [*(f"epoch {k}" for k in range(1, 6)), "after epoch 5"]

@@ -11,18 +11,21 @@ import pytest
 from browsing import in_view
 from figures import fitted
 
-from assay.studio.asks import Ask, read
 from assay.studio.playing import play
 from assay.studio.presets import PRESETS
-from assay.studio.tables import Shelf
+from assay.studio.requests import FitRequest, read
+from assay.studio.session_files import SessionFiles
 
 SIDE, FRAMES = 24, 12
 
 
-def played(preset, panel, shelf):
+def played(preset, panel, files):
     """All messages of a panel, as they travel."""
     ask = {**panel, "data": preset["data"], "view": preset["view"], "grid": [SIDE, SIDE], "frames": FRAMES}
-    return [msgspec.json.decode(msgspec.json.encode(m)) for m in play(read(json.dumps(ask).encode(), Ask), None, shelf)]
+    return [
+        msgspec.json.decode(msgspec.json.encode(m))
+        for m in play(read(json.dumps(ask).encode(), FitRequest), None, files)
+    ]
 
 
 def middles(ends):
@@ -37,7 +40,7 @@ def test_the_last_picture_of_a_preset_is_what_its_model_answers(name, tmp_path):
     preset = PRESETS[name]()
     models, _, _ = fitted(name)
     for panel, model in zip(preset["panels"], models):
-        begin, *frames, end = played(preset, panel, Shelf(tmp_path))
+        begin, *frames, end = played(preset, panel, SessionFiles(tmp_path))
         assert (begin["kind"], end["kind"], begin["task"]) == ("begin", "end", preset["task"])
         assert 1 <= len(frames) <= 2 * FRAMES
         assert end["risk"]["training"] == pytest.approx(frames[-1]["risk"]["training"], abs=1e-6)
@@ -55,7 +58,7 @@ def test_the_last_picture_of_a_preset_is_what_its_model_answers(name, tmp_path):
 @pytest.mark.parametrize("name", ["degrees", "occam", "eager-boundary"])
 def test_the_risk_that_is_held_out_in_the_studio_tells_what_the_sentences_say(name, tmp_path):
     preset = PRESETS[name]()
-    risks = [played(preset, panel, Shelf(tmp_path))[-1]["risk"] for panel in preset["panels"]]
+    risks = [played(preset, panel, SessionFiles(tmp_path))[-1]["risk"] for panel in preset["panels"]]
     *_, plain, eager = risks if name != "eager-boundary" else risks[::-1]
     assert plain["training"] > eager["training"]
     assert plain["held_out"]["value"] < eager["held_out"]["value"]

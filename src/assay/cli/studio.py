@@ -28,7 +28,6 @@ def command(data: str | None, target: str | None, port: int, browser: bool, shel
     the page is kept in a private folder that vanishes at the end. Ctrl-C ends it.
     """
     try:
-        import starlette  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as missing:
         raise MissingExtraError("The studio needs a server: pip install 'assay[studio]'.") from missing
@@ -59,7 +58,7 @@ def command(data: str | None, target: str | None, port: int, browser: bool, shel
 def _place(data: str, target: str | None) -> Any:
     """Where DATA lies."""
     from assay.datasets import dataset
-    from assay.studio.protocol import TableLocation
+    from assay.studio.requests import TableLocation
 
     if bundled(data):
         return TableLocation(str(dataset(data).path), data, data, target or usual_target(data), True)

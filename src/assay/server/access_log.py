@@ -42,7 +42,7 @@ class AccessLog:
             {"time": when, "client": client, "method": method, "path": path, "status": status, "bytes": size, "ms": round(seconds * 1e3, 3), "rows": rows}
         )  # fmt: skip
 
-    def tell(self, event: str, **facts: Any) -> None:
+    def emit(self, event: str, **facts: Any) -> None:
         """Something that happened to the service itself; it is written even where requests are not."""
         self._held.append({"time": datetime.now(UTC).timestamp(), "event": event, **facts})
 

@@ -14,7 +14,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from time import perf_counter
 
-from assay.server.replies import RETRY, Refusal, Reply
+from assay.http.replies import Refusal, Reply
+from assay.server.replies import RETRY
 
 SHORT = 0.010  # seconds that more than `queue` requests may wait,
 LONGER = 0.025  # or so many where nobody waited
@@ -68,7 +69,7 @@ class Admission:
         self._scheduled = False
         self._drained = 0.0
 
-    def soon(self, work: Work) -> asyncio.Future[Reply]:
+    def in_loop(self, work: Work) -> asyncio.Future[Reply]:
         """Answer a small request in the event loop; the caller has asked `light.admit()`."""
         self.light.count += 1
         answer = self._loop.create_future()
@@ -94,7 +95,7 @@ class Admission:
         if waiting:
             self._loop.call_soon(self._drain)
 
-    def aside(self, work: Work, after: Callable[[], None]) -> asyncio.Future[Reply]:
+    def in_thread(self, work: Work, after: Callable[[], None]) -> asyncio.Future[Reply]:
         """Answer a large request in a thread; the caller has asked `heavy.admit()`. `after` is called when the work is over."""
         self.heavy.count += 1
         answer = self._loop.create_future()

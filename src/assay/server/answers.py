@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from assay.engines import Rows
+from assay.http.replies import Refusal
 from assay.numerics import Array
-from assay.server.replies import Refusal
 
 Answer = dict[str, Array]
 KNOWN = ("label", "value", "probabilities", "decision", "abstained", "neighbours", "distances")
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RequestedOutputs:
     """Which outputs are asked for, in their order; `threshold`: abstain where no class is as probable."""
 
     outputs: tuple[str, ...]
@@ -46,7 +46,7 @@ def possible_outputs(model: Any) -> tuple[str, ...]:
     return tuple(found)
 
 
-def check_wanted(wanted: Wanted, possible: tuple[str, ...]) -> None:
+def check_outputs(wanted: RequestedOutputs, possible: tuple[str, ...]) -> None:
     """Raise for an output that the model does not give, or for a parameter without effect."""
     if wanted.threshold is not None and "probabilities" not in possible:
         raise Refusal(400, "A threshold needs probabilities, which this model does not give: leave out the threshold.")
@@ -62,7 +62,7 @@ def check_wanted(wanted: Wanted, possible: tuple[str, ...]) -> None:
         )
 
 
-def answers(model: Any, rows: Rows, wanted: Wanted) -> Iterator[Answer]:
+def answers(model: Any, rows: Rows, wanted: RequestedOutputs) -> Iterator[Answer]:
     """The outputs block by block; `model` is the learner, and the rows are those that it takes."""
     if wanted.only_first:
         name = wanted.outputs[0]
@@ -76,7 +76,7 @@ def answers(model: Any, rows: Rows, wanted: Wanted) -> Iterator[Answer]:
         yield _chosen({"label": labels, "probabilities": P}, wanted)
 
 
-def _all_at_once(model: Any, rows: Rows, wanted: Wanted) -> Answer:
+def _all_at_once(model: Any, rows: Rows, wanted: RequestedOutputs) -> Answer:
     at_hand = rows.in_memory() if rows.home == "stream" else rows
     found: Answer = {}
     asked = set(wanted.outputs)
@@ -95,7 +95,7 @@ def wanted_name(asked: set[str]) -> str:
     return "label" if "label" in asked else "value"
 
 
-def _chosen(found: Answer, wanted: Wanted) -> Answer:
+def _chosen(found: Answer, wanted: RequestedOutputs) -> Answer:
     if wanted.threshold is not None:
         abstained = found["probabilities"].max(axis=1) < wanted.threshold
         found["abstained"] = abstained

@@ -3,41 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-import hmac
 import os
 import re
-from collections.abc import Awaitable, Callable, Collection
-from contextlib import closing
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from time import monotonic, perf_counter, time
 from typing import Any
 
 import msgspec
 
+from assay.http.replies import Receive, Refusal, Reply, Send, knows_token, send_reply
 from assay.server.access_log import AccessLog
-from assay.server.admission import SLOW, Admission, too_busy
-from assay.server.bodies import Body, Stock, too_large, unpacked
+from assay.server.admission import SLOW, Admission, Lane, too_busy
+from assay.server.bodies import Body, BodyBudget, too_large, unpacked
 from assay.server.catalogue import Catalogue
 from assay.server.infer import HEADER_LENGTH, infer
 from assay.server.metrics import Metrics
-from assay.server.negotiation import answer_form, body_form, wanted_of
+from assay.server.negotiation import answer_form, body_form, requested_outputs
 from assay.server.pages import page
 from assay.server.predict import predict
-from assay.server.replies import RETRY, Refusal, Reply, refusal_of, reply_of
+from assay.server.replies import RETRY, refusal_of, reply_of
 from assay.server.request import Request, joined_headers
 from assay.server.routes import route_of
-from assay.server.served import Served
+from assay.server.served import ServedModel
 
 BODIES = 8  # times `max_bytes` that all bodies together may hold
 LIGHT = 1 << 15  # bytes of a body that is answered in the event loop
 SMALL_REST = 1 << 16  # bytes of a refused body after which the connection still goes on
-PIECE = 1 << 18  # bytes of a file that are sent at once
 NO_NUMBER = re.compile(rb".?(NaN|Infinity)")  # as Python's json writes them unless it is told not to
 EASY = ("json", "lines", "tensors")
 NOBODY = Reply(b"", status=503)  # for a request whose sender has gone
-
-Receive = Callable[[], Awaitable[Any]]
-Send = Callable[[Any], Awaitable[None]]
 
 
 @dataclass(frozen=True)
@@ -72,7 +67,7 @@ class Service:
     ) -> None:
         self.catalogue, self.settings, self.log = catalogue, settings, log
         self.admission = Admission(loop, settings.queue, settings.threads)
-        self.stock = Stock(BODIES * settings.max_bytes)
+        self.budget = BodyBudget(BODIES * settings.max_bytes)
         self.metrics = Metrics(worker)
         self.connections: Collection[Any] = ()
         self.stopping = False
@@ -80,19 +75,19 @@ class Service:
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Answer a request; nothing is sent to one who has gone."""
-        request = Request.of(scope, Body(self.settings.max_bytes, self.stock))
+        request = Request.of(scope, Body(self.settings.max_bytes, self.budget))
         try:
             reply = await self._reply(request, scope["headers"], receive)
         finally:
-            if not request.aside:
+            if not request.in_thread:
                 request.body.close()
         if reply is not None and reply is not NOBODY:
             self._record(request, reply)
-            await _sent(request, reply, send)
+            await send_reply(reply, send, _connection(request, reply))
 
     async def _reply(self, request: Request, headers: list[tuple[bytes, bytes]], receive: Receive) -> Reply | None:
         try:
-            self._look(request, headers)
+            self._check_head(request, headers)
             assert request.route is not None
             if request.route.endpoint.method == "GET":
                 return page(self, request)
@@ -105,7 +100,7 @@ class Service:
     def _refused(self, request: Request, error: BaseException) -> Reply:
         refusal = refusal_of(error)
         if refusal.status >= 500 and not isinstance(error, Refusal):
-            self.log.tell("error", path=request.path.decode("latin-1")[:200], error=refusal.message)
+            self.log.emit("error", path=request.path.decode("latin-1")[:200], error=refusal.message)
         return reply_of(refusal, request.path)
 
     def _record(self, request: Request, reply: Reply) -> None:
@@ -114,15 +109,15 @@ class Service:
         name = request.route.endpoint.name if request.route is not None else "none"
         method = request.method if request.method in ("GET", "POST", "HEAD") else "other"
         self.metrics.add(name, method, reply.status, seconds)
-        if reply.rows:
-            self.metrics.rows[request.model] += reply.rows
+        if reply.rows and request.served is not None:
+            self.metrics.rows[request.served.name] += reply.rows
         path = request.path.decode("latin-1")[:200]
         size = len(reply.body) if reply.size < 0 else reply.size
         self.log.add(time(), request.client, request.method[:20], path, reply.status, size, seconds, reply.rows)
 
     # --- before the body ----------------------------------------------------------------------------------------------
 
-    def _look(self, request: Request, headers: list[tuple[bytes, bytes]]) -> None:
+    def _check_head(self, request: Request, headers: list[tuple[bytes, bytes]]) -> None:
         """Raise for a request that cannot be answered, as soon as its head is there."""
         if "refusal" in request.state:
             raise request.state["refusal"]
@@ -138,12 +133,10 @@ class Service:
     def _check(self, request: Request, length: int) -> None:
         headers, route = request.headers, route_of(request.path)
         request.route = route
-        if self._secret is not None and not (route is not None and route.endpoint.open):
-            scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
-            if not hmac.compare_digest(given.strip(), self._secret) or scheme.lower() != b"bearer":
-                raise Refusal(
-                    401, "The service needs its token: Authorization: Bearer TOKEN.", (("www-authenticate", "Bearer"),)
-                )
+        secret = None if route is not None and route.endpoint.open else self._secret
+        if secret is not None and not knows_token(headers.get(b"authorization", b""), secret):
+            text = "The service needs its token: Authorization: Bearer TOKEN."
+            raise Refusal(401, text, (("www-authenticate", "Bearer"),))
         if route is None:
             raise Refusal(404, "There is no such path. GET /openapi.json lists those that there are.")
         allowed = ("GET", "HEAD") if route.endpoint.method == "GET" else ("POST",)
@@ -159,19 +152,18 @@ class Service:
         if route.endpoint.method == "POST":
             request.form = body_form(request)
             answer_form(request)
-            if length > LIGHT and not self.admission.heavy.admit():
+            request.served = self.catalogue.find(route.model, route.version)
+            if b"transfer-encoding" not in headers and not self._lane(request, length).admit():
                 raise too_busy()
 
     # --- with the body ------------------------------------------------------------------------------------------------
 
     async def _answer(self, request: Request) -> Reply:
-        """Find the model and have it answer, in the event loop or in a thread."""
-        assert request.route is not None
-        served = self.catalogue.find(request.route.model, request.route.version)
-        request.model = served.name
-        small = request.body.size <= LIGHT and request.form in EASY and b"content-encoding" not in request.headers
-        light = small and served.seconds < SLOW
-        if not (self.admission.light if light else self.admission.heavy).admit():
+        """Have the model answer, in the event loop or in a thread."""
+        served, small = request.served, _small(request, request.body.size)
+        assert served is not None
+        lane = self._lane(request, request.body.size)
+        if not lane.admit():
             raise too_busy()
 
         def work() -> Reply:
@@ -186,13 +178,19 @@ class Service:
                 served.seconds += 0.1 * (perf_counter() - start - served.seconds)
             return reply
 
-        if light:
-            return await self.admission.soon(work)
-        return await self._aside(request, work)
+        if lane is self.admission.light:
+            return await self.admission.in_loop(work)
+        return await self._in_thread(request, work)
 
-    async def _aside(self, request: Request, work: Callable[[], Reply]) -> Reply:
-        limit, request.aside = self.settings.timeout, True
-        answer = self.admission.aside(work, request.body.close)
+    def _lane(self, request: Request, size: int) -> Lane:
+        """Where a request with a body of this size waits."""
+        assert request.served is not None
+        light = request.served.seconds < SLOW and _small(request, size)
+        return self.admission.light if light else self.admission.heavy
+
+    async def _in_thread(self, request: Request, work: Callable[[], Reply]) -> Reply:
+        limit, request.in_thread = self.settings.timeout, True
+        answer = self.admission.in_thread(work, request.body.close)
         try:
             return await asyncio.wait_for(answer, request.started + limit - monotonic())
         except TimeoutError:
@@ -200,7 +198,7 @@ class Service:
             text = f"The answer took longer than {limit:g} seconds: send fewer rows at a time."
             raise Refusal(503, text, RETRY, last=True) from None
 
-    def _compute(self, served: Served, request: Request) -> Reply:
+    def _compute(self, served: ServedModel, request: Request) -> Reply:
         body = self._plain_body(request)
         try:
             if not body.size:
@@ -208,7 +206,7 @@ class Service:
             if request.form == "tensors":
                 header_length = request.headers.get(HEADER_LENGTH.encode())
                 return infer(served, body.whole(), header_length, self.settings.max_rows)
-            wanted = wanted_of(served, request)
+            wanted = requested_outputs(served, request)
             return predict(served, body, request.form, answer_form(request), wanted, self.settings.max_rows)
         except msgspec.DecodeError as error:
             at = re.search(r"\(byte ([0-9]+)\)", str(error))
@@ -224,6 +222,10 @@ class Service:
         if packed == b"identity":
             return request.body
         return unpacked(request.body, self.settings.max_bytes)
+
+
+def _small(request: Request, size: int) -> bool:
+    return size <= LIGHT and request.form in EASY and b"content-encoding" not in request.headers
 
 
 def _check_coding(request: Request) -> None:
@@ -247,20 +249,10 @@ async def _received(request: Request, receive: Receive) -> bool:
     return True
 
 
-async def _sent(request: Request, reply: Reply, send: Send) -> None:
-    whole = reply.size < 0
-    size = len(reply.body) if whole else reply.size
-    headers = [(b"content-type", reply.kind.encode()), (b"content-length", b"%d" % size)]
-    headers += [(name.encode(), value.encode("latin-1")) for name, value in reply.headers]
+def _connection(request: Request, reply: Reply) -> list[tuple[bytes, bytes]]:
+    """Whether the connection goes on, where that has to be said."""
     if reply.last:
-        headers.append((b"connection", b"close"))
-    elif request.http_1_0 and b"keep-alive" in request.headers.get(b"connection", b"").lower():
-        headers.append((b"connection", b"keep-alive"))
-    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-    if whole:
-        await send({"type": "http.response.body", "body": reply.body})
-        return
-    with closing(reply.body) as file:
-        while piece := file.read(PIECE):
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
-    await send({"type": "http.response.body", "body": b""})
+        return [(b"connection", b"close")]
+    if request.http_1_0 and b"keep-alive" in request.headers.get(b"connection", b"").lower():
+        return [(b"connection", b"keep-alive")]
+    return []

@@ -9,13 +9,14 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any
 
-from assay.server.replies import RETRY, Refusal
+from assay.http.replies import Refusal
+from assay.server.replies import RETRY
 
 IN_MEMORY = 8 << 20
 PIECE = 1 << 16
 
 
-class Stock:
+class BodyBudget:
     """The bytes of all bodies that are held; beyond `most` nobody may send more."""
 
     def __init__(self, most: int) -> None:
@@ -25,19 +26,19 @@ class Stock:
 class Body:
     """Bytes as they arrive. `add` raises a `Refusal` beyond `most` bytes, or where all bodies together are too many."""
 
-    __slots__ = ("_file", "_most", "_parts", "_stock", "size")
+    __slots__ = ("_budget", "_file", "_most", "_parts", "size")
 
-    def __init__(self, most: int, stock: Stock | None = None) -> None:
-        self._most, self._stock, self.size = most, stock or Stock(most), 0
+    def __init__(self, most: int, budget: BodyBudget | None = None) -> None:
+        self._most, self._budget, self.size = most, budget or BodyBudget(most), 0
         self._parts: list[bytes] = []
         self._file: IO[bytes] | None = None
 
     def add(self, data: bytes) -> None:
         self.size += len(data)
-        self._stock.held += len(data)
+        self._budget.held += len(data)
         if self.size > self._most:
             raise too_large(self._most)
-        if self._stock.held > self._stock.most:
+        if self._budget.held > self._budget.most:
             raise Refusal(503, "The service has more bodies than it can hold: try again in a second.", RETRY, last=True)
         if self._file is not None:
             self._file.write(data)
@@ -68,7 +69,7 @@ class Body:
         return self._file is None
 
     def close(self) -> None:
-        self._stock.held -= self.size
+        self._budget.held -= self.size
         self.size = 0
         if self._file is not None:
             self._file.close()

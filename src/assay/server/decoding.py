@@ -41,7 +41,7 @@ def plain_name(name: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedColumn:
     """A column that a model expects. `unknown` is the number of a category that the fit never saw."""
 
     name: str
@@ -62,18 +62,27 @@ class Expected:
         return values
 
 
-def expected_columns(model: Any) -> tuple[Expected, ...]:
+def expected_columns(model: Any) -> tuple[ExpectedColumn, ...]:
     """The columns of a model: those of its schema, of its names, or x0, x1, … as the tables of arrays are called."""
     encoding = getattr(model, "encoding_", None)
     if encoding is not None:
         used = encoding.schema.used
-        return tuple(Expected(c.name, c.kind, tuple(c.levels or ()), -1.0) for c in used)
-    names = model._column_names() or tuple(f"x{j}" for j in range(model.n_features_in_))
-    kinds = zip(names, model._levels())
-    return tuple(Expected(n, "number") if found is None else Expected(n, "category", found) for n, found in kinds)
+        return tuple(ExpectedColumn(c.name, c.kind, tuple(c.levels or ()), -1.0) for c in used)
+    d = model.n_features_in_
+    names = given_names(model) or tuple(f"x{j}" for j in range(d))
+    kinds = zip(names, model.categories_ or (None,) * d)
+    return tuple(
+        ExpectedColumn(n, "number") if found is None else ExpectedColumn(n, "category", found) for n, found in kinds
+    )
 
 
-def matrix(columns: Sequence[Expected], values: Iterable[Sequence[Any]], n: int) -> Array:
+def given_names(model: Any) -> tuple[str, ...] | None:
+    """The names of the columns of a model that was fitted without a schema; None: they had none."""
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else tuple(names.tolist())
+
+
+def matrix(columns: Sequence[ExpectedColumn], values: Iterable[Sequence[Any]], n: int) -> Array:
     """Columns of plain values as numbers (n, d)."""
     X = np.empty((n, len(columns)))
     for j, (column, given) in enumerate(zip(columns, values)):
@@ -87,7 +96,7 @@ def matrix(columns: Sequence[Expected], values: Iterable[Sequence[Any]], n: int)
 class RowDecoder:
     """Reads rows (objects or arrays) and columns of one model's table."""
 
-    def __init__(self, columns: Sequence[Expected]) -> None:
+    def __init__(self, columns: Sequence[ExpectedColumn]) -> None:
         self._columns = columns
         self.possible = all(c.kind in PLAIN and plain_name(c.name) for c in columns)
         if not self.possible:

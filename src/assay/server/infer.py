@@ -9,19 +9,19 @@ import msgspec
 import numpy as np
 
 from assay.engines import Rows
+from assay.http.replies import Refusal, Reply
 from assay.numerics import Array
-from assay.server.answers import Wanted
-from assay.server.decoding import Expected
-from assay.server.replies import Refusal, Reply
+from assay.server.answers import RequestedOutputs
+from assay.server.decoding import ExpectedColumn
 from assay.server.schemas import InferAnswer, InferRequest, InputTensor, read_infer
-from assay.server.served import Served
+from assay.server.served import ServedModel
 from assay.server.tensors import output_tensor, values_of, values_of_bytes
 
 HEADER_LENGTH = "inference-header-content-length"
 _encode = msgspec.json.Encoder().encode
 
 
-def infer(served: Served, body: bytes, header_length: bytes | None, most_rows: int) -> Reply:
+def infer(served: ServedModel, body: bytes, header_length: bytes | None, most_rows: int) -> Reply:
     """The answer to a request; `header_length`: so many bytes are JSON, and those of tensors follow."""
     behind = memoryview(b"")
     if header_length is not None:
@@ -76,7 +76,7 @@ def _values(request: InferRequest, behind: memoryview) -> list[Any]:
     return found
 
 
-def _rows(served: Served, tensors: list[InputTensor], values: list[Any], n: int) -> Rows:
+def _rows(served: ServedModel, tensors: list[InputTensor], values: list[Any], n: int) -> Rows:
     d = len(served.columns)
     if len(tensors) == 1 and len(tensors[0].shape) == 2 and (tensors[0].shape[1] != 1 or d == 1):
         return served.rows(_matrix(served, tensors[0], values[0], n, d))
@@ -97,7 +97,7 @@ def _rows(served: Served, tensors: list[InputTensor], values: list[Any], n: int)
     return served.table_rows(source_of_columns({name: found for name, (_, found) in given.items()}))
 
 
-def _matrix(served: Served, tensor: InputTensor, values: Any, n: int, d: int) -> Array:
+def _matrix(served: ServedModel, tensor: InputTensor, values: Any, n: int, d: int) -> Array:
     if tensor.shape[1] != d:
         raise Refusal(400, f"The tensor {tensor.name!r} has {tensor.shape[1]} columns, and the model takes {d}.")
     odd = next((c for c in served.columns if c.kind not in ("number", "boolean")), None)
@@ -111,7 +111,7 @@ def _matrix(served: Served, tensor: InputTensor, values: Any, n: int, d: int) ->
     return X
 
 
-def _put(X: Array, j: int, column: Expected, tensor: InputTensor, values: Any) -> bool:
+def _put(X: Array, j: int, column: ExpectedColumn, tensor: InputTensor, values: Any) -> bool:
     """Put a column's numbers where they belong; False where it has to be read as a table's."""
     if column.kind == "category" and tensor.datatype == "BYTES":
         X[:, j] = column.numbers(values)
@@ -129,7 +129,7 @@ def _truths(x: Array) -> bool:
     return bool(((x == 0) | (x == 1) | (x != x)).all())
 
 
-def _wanted(served: Served, request: InferRequest) -> tuple[Wanted, dict[str, bool]]:
+def _wanted(served: ServedModel, request: InferRequest) -> tuple[RequestedOutputs, dict[str, bool]]:
     """The outputs, and which of them as bytes."""
     parameters = request.parameters
     if parameters is None and not request.outputs:
@@ -144,7 +144,7 @@ def _wanted(served: Served, request: InferRequest) -> tuple[Wanted, dict[str, bo
     for output in asked:
         if output.parameters is not None and output.parameters.binary_data is not None:
             binary[output.name] = output.parameters.binary_data
-    return Wanted(tuple(names), threshold, parameters.n_neighbors if parameters is not None else None), binary
+    return RequestedOutputs(tuple(names), threshold, parameters.n_neighbors if parameters is not None else None), binary
 
 
 def _joined(blocks: list[dict[str, Array]]) -> dict[str, Array]:

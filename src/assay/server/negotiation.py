@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from assay.server.answers import KNOWN, Wanted
+from assay.http.replies import Refusal
+from assay.server.answers import KNOWN, RequestedOutputs
 from assay.server.predict import FORMS
-from assay.server.replies import Refusal
 from assay.server.request import Request
-from assay.server.served import Served
+from assay.server.served import ServedModel
 
 PACKINGS = (b"identity", b"gzip")
 PARAMETERS = ("outputs", "threshold", "n_neighbors")
@@ -59,7 +59,7 @@ def _accepted(part: str) -> tuple[str, float]:
         return kind, 1.0
 
 
-def wanted_of(served: Served, request: Request) -> Wanted:
+def requested_outputs(served: ServedModel, request: Request) -> RequestedOutputs:
     """The outputs that the parameters of the address ask for: ?outputs=label,probabilities&threshold=0.9&n_neighbors=5."""
     given = request.parameters()
     if not given:
@@ -80,7 +80,7 @@ def wanted_of(served: Served, request: Request) -> Wanted:
     count = _number(given, "n_neighbors")
     if count is not None and not (count.is_integer() and 1 <= count <= 1000):
         raise Refusal(400, "n_neighbors is a whole number from 1 to 1000.")
-    return Wanted(tuple(dict.fromkeys(names)), threshold, None if count is None else int(count))
+    return RequestedOutputs(tuple(dict.fromkeys(names)), threshold, None if count is None else int(count))
 
 
 def _number(given: dict[str, str], name: str) -> float | None:

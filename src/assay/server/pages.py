@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay._version import __version__
+from assay.http.replies import Reply
 from assay.server.openapi import document
-from assay.server.replies import Reply
 from assay.server.request import Request
 from assay.server.schemas import ListedModel, Live, ModelReady, Models, Ready, ServerMetadata
 

@@ -12,12 +12,13 @@ import msgspec
 
 from assay.engines import Rows
 from assay.errors import DataError
+from assay.http.replies import Refusal, Reply
 from assay.numerics import Array
-from assay.server.answers import Answer, Wanted
+from assay.server.answers import Answer, RequestedOutputs
 from assay.server.bodies import Body, answer_file
 from assay.server.decoding import NotPlain, plain_name
-from assay.server.replies import Refusal, Reply, refusal_of
-from assay.server.served import Served
+from assay.server.replies import refusal_of
+from assay.server.served import ServedModel
 
 FORMS = {
     "application/json": "json",
@@ -34,7 +35,9 @@ _encoder = msgspec.json.Encoder()
 _any = msgspec.json.Decoder()
 
 
-def predict(served: Served, body: Body, form: str, out: str | None, wanted: Wanted, most_rows: int) -> Reply:
+def predict(
+    served: ServedModel, body: Body, form: str, out: str | None, wanted: RequestedOutputs, most_rows: int
+) -> Reply:
     """The answers to a table; `form` is that of the body and `out` the one of the answer (None: the same)."""
     if form in ("json", "lines"):
         rows, shape = _json_rows(served, body.whole(), form)
@@ -58,7 +61,7 @@ def _without(message: str, path: Path) -> str:
     return message.replace(repr(str(path)), "the body").replace(str(path), "the body").strip()
 
 
-def _json_rows(served: Served, body: bytes, form: str) -> tuple[Rows, str]:
+def _json_rows(served: ServedModel, body: bytes, form: str) -> tuple[Rows, str]:
     try:
         if form == "lines":
             return served.rows(served.read_json.lines(body)), "lines"
@@ -72,7 +75,7 @@ def _json_rows(served: Served, body: bytes, form: str) -> tuple[Rows, str]:
     return served.table_rows(source_of_columns(columns)), "lines" if form == "lines" else shape
 
 
-def _columns(data: Any, served: Served) -> tuple[dict[str, Any], str]:
+def _columns(data: Any, served: ServedModel) -> tuple[dict[str, Any], str]:
     """JSON of any values as columns; what is no table is refused."""
     known = {c.name: j for j, c in enumerate(served.columns)}
     if isinstance(data, dict) and data and all(isinstance(values, list) for values in data.values()):
@@ -116,7 +119,7 @@ def _plain_values(name: str, values: list[Any]) -> list[Any]:
 # --- the answer -----------------------------------------------------------------------------------------------------------
 
 
-def _reply(served: Served, rows: Rows, wanted: Wanted, out: str, shape: str, most_rows: int) -> Reply:
+def _reply(served: ServedModel, rows: Rows, wanted: RequestedOutputs, out: str, shape: str, most_rows: int) -> Reply:
     if rows.n_rows is not None and rows.n_rows > most_rows:
         raise _too_many(most_rows)
     blocks = _bounded((_named(served, answer) for answer in served.answers(rows, wanted)), most_rows)
@@ -173,7 +176,7 @@ def _row_type(names: tuple[str, ...]) -> Any:
     return msgspec.defstruct("AnswerRow", fields, rename=dict(zip(fields, names)), gc=False)
 
 
-def _named(served: Served, answer: Answer) -> dict[str, Array]:
+def _named(served: ServedModel, answer: Answer) -> dict[str, Array]:
     """The columns of an answer, with the names that `assay predict` gives them."""
     found: dict[str, Array] = {}
     for name, values in answer.items():

@@ -14,11 +14,12 @@ from typing import Any
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from assay.server.replies import RETRY, Refusal
+from assay.http.replies import Refusal
+from assay.http.running import IDLE
+from assay.server.replies import RETRY
 
 HEAD = 1 << 15  # bytes of a request's head
 MOST_HEADERS = 100
-IDLE = 75.0  # seconds without a request
 LINGER = 2.0  # seconds in which what is still sent is read and thrown away, so that the sender gets to see the answer
 LAST_CALL = 0.3  # seconds in which connections that stand idle may still ask, once the server is stopping
 NO_REQUEST = "The request is not HTTP/1.1{why}."

@@ -1,43 +1,20 @@
-"""What goes back: answers, and refusals (`{"error": …}` under /v2, problem details by RFC 9457 elsewhere)."""
+"""Errors as refusals, and refusals as replies: `{"error": …}` under /v2, problem details by RFC 9457 elsewhere."""
 
 from __future__ import annotations
 
 import errno
-from dataclasses import dataclass
+from functools import lru_cache
 from http import HTTPStatus
-from typing import Any
 
 import msgspec
 
 from assay.errors import AssayError, DataError, ParameterError, TooLargeError
+from assay.http.replies import Refusal, Reply
 from assay.server.schemas import ErrorAnswer, ProblemDetails
 
 RETRY = (("retry-after", "1"),)
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE)
 _encode = msgspec.json.Encoder().encode
-
-
-@dataclass(slots=True)
-class Reply:
-    """An answer. `body` is bytes, or a file that is sent from its start; `rows`: how many were answered, for the log."""
-
-    body: Any
-    kind: str = "application/json"
-    status: int = 200
-    headers: tuple[tuple[str, str], ...] = ()
-    rows: int = 0
-    last: bool = False  # the connection ends with it
-    size: int = -1  # of a file
-
-
-class Refusal(Exception):
-    """A request that is not answered: status, what was wrong and what to do; `headers` go along; `last`: the connection ends."""
-
-    def __init__(
-        self, status: int, message: str, headers: tuple[tuple[str, str], ...] = (), last: bool = False
-    ) -> None:
-        super().__init__(message)
-        self.status, self.message, self.headers, self.last = status, message, headers, last
 
 
 def refusal_of(error: BaseException) -> Refusal:
@@ -67,10 +44,13 @@ def refusal_of(error: BaseException) -> Refusal:
 
 def reply_of(refusal: Refusal, path: bytes) -> Reply:
     """The refusal in the form that the path's callers know."""
-    if path.startswith(b"/v2"):
-        body, kind = _encode(ErrorAnswer(refusal.message)), "application/json"
-    else:
-        title = HTTPStatus(refusal.status).phrase
-        body = _encode(ProblemDetails(title=title, status=refusal.status, detail=refusal.message))
-        kind = "application/problem+json"
+    body, kind = _written(refusal.status, refusal.message, path.startswith(b"/v2"))
     return Reply(body, kind, refusal.status, refusal.headers, last=refusal.last)
+
+
+@lru_cache(maxsize=64)  # under too much load it is the same again and again
+def _written(status: int, message: str, v2: bool) -> tuple[bytes, str]:
+    if v2:
+        return _encode(ErrorAnswer(message)), "application/json"
+    title = HTTPStatus(status).phrase
+    return _encode(ProblemDetails(title=title, status=status, detail=message)), "application/problem+json"

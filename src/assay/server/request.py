@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from time import monotonic
 from typing import Any
 from urllib.parse import parse_qs
 
+from assay.http.replies import Refusal
 from assay.server.bodies import Body
-from assay.server.replies import Refusal
 from assay.server.routes import Route
+from assay.server.served import ServedModel
 
 FORM = "application/x-www-form-urlencoded"
 
@@ -33,8 +35,8 @@ class Request:
     headers: dict[bytes, bytes] = field(default_factory=dict)
     route: Route | None = None
     form: str = ""  # of the body
-    model: str = ""
-    aside: bool = False  # a thread has its body
+    served: ServedModel | None = None  # the model that answers
+    in_thread: bool = False  # a thread has its body
 
     @classmethod
     def of(cls, scope: Any, body: Body) -> Request:
@@ -53,8 +55,7 @@ class Request:
 
     def content_type(self) -> str:
         """What the body says it is, without parameters. A form is JSON: `curl -d` says so of all that it is not told of."""
-        said = self.headers.get(b"content-type", b"").decode("latin-1").partition(";")[0].strip().lower()
-        return "application/json" if said == FORM else said
+        return _plain_type(self.headers.get(b"content-type", b""))
 
     def parameters(self) -> dict[str, str]:
         """The parameters of the address."""
@@ -67,6 +68,12 @@ class Request:
                 400, "The address has parameters that cannot be read: write them as ?name=value&name=value."
             ) from None
         return {name: values[-1] for name, values in found.items()}
+
+
+@lru_cache(maxsize=64)
+def _plain_type(header: bytes) -> str:
+    said = header.decode("latin-1").partition(";")[0].strip().lower()
+    return "application/json" if said == FORM else said
 
 
 def joined_headers(pairs: list[tuple[bytes, bytes]]) -> dict[bytes, bytes]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import os
 import signal
 import socket
 import ssl
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from assay.errors import AssayError, MissingExtraError
 
 if TYPE_CHECKING:
+    from assay.http.running import OwnedServer
     from assay.server.access_log import AccessLog
     from assay.server.app import ServerSettings, Service
 
@@ -27,7 +27,6 @@ WATCH = 1.0  # seconds between two looks at the model files
 SWEEP = 0.5  # seconds between two looks at the connections
 SWITCH = 0.0005  # seconds after which a thread with a large request lets the event loop go on
 KEPT = 32_000_000  # bytes, just below the most that the C library may be taught
-BACKLOG = 512
 
 Started = Callable[[str, list[str]], None]
 
@@ -39,7 +38,7 @@ def run(path: Path, settings: ServerSettings, started: Started) -> None:
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise MissingExtraError(f"Serving needs {error.name}: pip install 'assay[serve]'.") from None
-    listeners = listening(settings)
+    listeners = _listening(settings)
     scheme = "http" if settings.certfile is None else "https"
     host, port = listeners[0].getsockname()[:2]
     url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
@@ -56,30 +55,15 @@ def run(path: Path, settings: ServerSettings, started: Started) -> None:
             listener.close()
 
 
-def listening(settings: ServerSettings) -> list[socket.socket]:
-    """Sockets at every address of the host, with one port."""
-    found: list[socket.socket] = []
-    port = settings.port
+def _listening(settings: ServerSettings) -> list[socket.socket]:
+    from assay.http.running import listening
+
     try:
-        for family, kind, proto, _, address in socket.getaddrinfo(
-            settings.host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        ):
-            listener = socket.socket(family, kind, proto)  # with its protocol, or asyncio leaves Nagle's delay on
-            found.append(listener)
-            if os.name == "posix":
-                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            if family == socket.AF_INET6:
-                listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-            listener.bind((address[0], port, *address[2:]))
-            port = listener.getsockname()[1]
-            listener.listen(BACKLOG)
+        return listening(settings.host, settings.port)
     except OSError as error:
-        for listener in found:
-            listener.close()
-        where, why = f"{settings.host}:{port}", (error.strerror or str(error)).lower()
+        where, why = f"{settings.host}:{settings.port}", (error.strerror or str(error)).lower()
         text = f"The service cannot listen at {where} ({why}): choose another --port (0: any that is free) or --host."
         raise AssayError(text) from None
-    return found
 
 
 def serve(
@@ -113,7 +97,7 @@ def serve(
             loop.remove_reader(parent)
             stop()
 
-        loop.set_exception_handler(lambda _, what: log.tell("error", error=str(what.get("exception", what["message"]))))
+        loop.set_exception_handler(lambda _, what: log.emit("error", error=str(what.get("exception", what["message"]))))
         for number in signals:
             loop.add_signal_handler(number, stop)
         if parent is not None:
@@ -121,12 +105,12 @@ def serve(
         await _until_stopped(service, server, listeners)
 
     try:
-        catalogue = Catalogue(path, log.tell)
+        catalogue = Catalogue(path, log.emit)
         for name in catalogue.names():
             catalogue.find(name).warm()
         sys.setswitchinterval(SWITCH)
         _keep_freed_memory()
-        with _told_of_warnings(log), asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        with _warnings_logged(log), asyncio.Runner(loop_factory=_loop_factory()) as runner:
             gc.collect()
             gc.freeze()  # what is there now stays: the collector need not look at it again
             runner.run(life())
@@ -134,40 +118,27 @@ def serve(
         log.close()
 
 
-def _server(service: Service, ready: Callable[[], None]) -> Any:
-    """uvicorn with the service, and its protocol with our limits; it leaves signals to whoever runs it."""
-    import uvicorn
-
-    from assay.server.protocol import IDLE, LimitedProtocol
-
-    class SignallessServer(uvicorn.Server):
-        def capture_signals(self) -> Any:
-            return nullcontext()
-
-        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-            await super().startup(sockets)
-            ready()
+def _server(service: Service, ready: Callable[[], None]) -> OwnedServer:
+    """uvicorn with the service, and its protocol with our limits."""
+    from assay.http.running import OwnedServer
+    from assay.server.protocol import LimitedProtocol
 
     settings = service.settings
-    config = uvicorn.Config(
-        service, http=LimitedProtocol, ws="none", lifespan="off", interface="asgi3", log_config=None, log_level="error",
-        access_log=False, proxy_headers=False, server_header=False, backlog=BACKLOG, timeout_keep_alive=int(IDLE),
-        timeout_graceful_shutdown=settings.timeout,  # type: ignore[arg-type]
-        ssl_certfile=settings.certfile, ssl_keyfile=settings.keyfile, ssl_keyfile_password="",
-    )  # fmt: skip
     try:
-        config.load()
+        server = OwnedServer(
+            service, ready, http=LimitedProtocol, log_level="error", timeout_graceful_shutdown=settings.timeout,
+            ssl_certfile=settings.certfile, ssl_keyfile=settings.keyfile, ssl_keyfile_password="",
+        )  # fmt: skip
     except (OSError, ValueError) as error:  # of ssl too
         why = error.strerror or str(error) if isinstance(error, OSError) else str(error)
         if isinstance(error, ssl.SSLError):
             why = f"no PEM file of a certificate with its key, without a password: {error.reason or why}"
         raise AssayError(f"--certfile {settings.certfile!r} cannot be used ({why.lower()}).") from None
-    server = SignallessServer(config)
     service.connections = server.server_state.connections
     return server
 
 
-async def _until_stopped(service: Service, server: Any, listeners: list[socket.socket]) -> None:
+async def _until_stopped(service: Service, server: OwnedServer, listeners: list[socket.socket]) -> None:
     loop = asyncio.get_running_loop()
     watching = [loop.create_task(_watch(service)), loop.create_task(_sweep(service))]
     try:
@@ -179,20 +150,20 @@ async def _until_stopped(service: Service, server: Any, listeners: list[socket.s
 
 
 @contextmanager
-def _told_of_warnings(log: AccessLog) -> Iterator[None]:
+def _warnings_logged(log: AccessLog) -> Iterator[None]:
     """Warnings, and errors of the server itself, as lines of JSON like all others."""
 
-    class TellingHandler(logging.Handler):
+    class LogHandler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             error = record.exc_info[1] if record.exc_info else None
-            log.tell("error", error=record.getMessage().strip() + (f": {error!r}" if error else ""))
+            log.emit("error", error=record.getMessage().strip() + (f": {error!r}" if error else ""))
 
-    handler, logger = TellingHandler(), logging.getLogger("uvicorn")
+    handler, logger = LogHandler(), logging.getLogger("uvicorn")
     logger.addHandler(handler)
     logger.propagate = False
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = lambda message, *_: log.tell("warning", text=str(message))
+            warnings.showwarning = lambda message, *_: log.emit("warning", text=str(message))
             yield
     finally:
         logger.removeHandler(handler)
@@ -233,7 +204,7 @@ async def _watch(service: Service) -> None:
             told = ""
         except Exception as error:  # a folder that cannot be read now may be readable later
             if told != (told := f"{type(error).__name__}: {error}"):
-                service.log.tell("models not looked at", error=told)
+                service.log.emit("models not looked at", error=told)
 
 
 async def _sweep(service: Service) -> None:

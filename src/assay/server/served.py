@@ -14,15 +14,15 @@ from assay.engines import ArrayRows, Rows, SparseRows
 from assay.engines.csr import SparseMatrix
 from assay.numerics import Array
 from assay.selection.loading import load
-from assay.server.answers import Answer, Wanted, answers, check_wanted, possible_outputs
-from assay.server.decoding import DATATYPES, RowDecoder, expected_columns
+from assay.server.answers import Answer, RequestedOutputs, answers, check_outputs, possible_outputs
+from assay.server.decoding import DATATYPES, RowDecoder, expected_columns, given_names
 from assay.server.schemas import CertificateAnswer, ClaimAnswer, ModelMetadata, TensorMetadata
 
 SHOWN_LEVELS = 100
 LABELS = {"i": "INT64", "u": "UINT64", "b": "BOOL", "f": "FP64"}
 
 
-class Served:
+class ServedModel:
     """One version of one model. It never changes: a replaced file makes another."""
 
     def __init__(self, name: str, version: str, path: Path) -> None:
@@ -35,11 +35,11 @@ class Served:
         self.columns = expected_columns(self.model)
         self.read_json = RowDecoder(self.columns)
         self.outputs = possible_outputs(self.learner)
-        self.usual = Wanted(self.outputs[:1])
+        self.usual = RequestedOutputs(self.outputs[:1])
         self.classes: list[Any] = self.learner.classes_.tolist() if hasattr(self.learner, "classes_") else []
         self.seconds = 0.0  # that a small request takes, a running mean
-        self._names = self.learner._column_names() if self.encoding is None else self.encoding.names
-        self._levels = self.learner._categories
+        self._names = given_names(self.model) if self.encoding is None else self.encoding.names
+        self._levels = self.learner.categories_
 
     def warm(self) -> None:
         """Answer a row of nothing, so that the first request finds everything loaded; what it says does not matter."""
@@ -70,17 +70,17 @@ class Served:
         check_known([c.name for c in self.columns], found.source.types, "the model needs it", found.source.where)
         return rows(source, features=[c.name for c in self.columns]).fitted_to(self._names, self._levels)
 
-    def answers(self, rows: Rows, wanted: Wanted) -> Iterator[Answer]:
+    def answers(self, rows: Rows, wanted: RequestedOutputs) -> Iterator[Answer]:
         """The outputs that are wanted, block by block."""
         if wanted is not self.usual:
-            check_wanted(wanted, self.outputs)
+            check_outputs(wanted, self.outputs)
         return answers(self.learner, rows, wanted)
 
     # --- what it is ---------------------------------------------------------------------------------------------------
 
     @property
     def target(self) -> str | None:
-        found: str | None = self.learner._provenance.get("target")
+        found: str | None = self.learner.provenance_.get("target")
         return found if found is not None or self.encoding is None else self.model.target
 
     def datatype(self, output: str) -> Any:
@@ -122,7 +122,7 @@ class Served:
             version=self.version,
             model=self.learner.name,
             target=self.target,
-            fingerprint=self.learner._provenance.get("fingerprint"),
+            fingerprint=self.learner.provenance_.get("fingerprint"),
             sha256=self.sha256,
             holds=found.holds,
             claims=claims,

@@ -12,8 +12,8 @@ import msgspec
 import numpy as np
 from msgspec import UNSET
 
+from assay.http.replies import Refusal
 from assay.numerics import Array
-from assay.server.replies import Refusal
 from assay.server.schemas import InputTensor, OutputTensor
 
 NUMBERS: dict[str, Any] = {

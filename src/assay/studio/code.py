@@ -11,56 +11,56 @@ from typing import Any
 
 from assay.estimator.params import defaults, option_of
 from assay.families import model_class
-from assay.studio.lesson import Lesson
-from assay.studio.scene import Scene
+from assay.studio.dataset import PlottedDataset
+from assay.studio.training_run import TrainingRun
 
 POINTS = "points.csv"
 
 
-def code(lesson: Lesson) -> dict[str, str]:
+def code(run: TrainingRun) -> dict[str, str]:
     """{"python", "shell"}, and for drawn points {"file", "name"}: what to save first, and as what."""
-    scene = lesson.scene
-    found = {"python": _python(lesson), "shell": _shell(lesson)}
-    if scene.drawn:
-        found |= {"file": points_file(scene), "name": POINTS}
+    dataset = run.dataset
+    found = {"python": _python(run), "shell": _shell(run)}
+    if dataset.drawn:
+        found |= {"file": points_file(dataset), "name": POINTS}
     return found
 
 
-def where_of(scene: Scene) -> str:
-    return POINTS if scene.place is None else scene.place.shell
+def where_of(dataset: PlottedDataset) -> str:
+    return POINTS if dataset.place is None else dataset.place.shell
 
 
-def kinds_of(scene: Scene) -> dict[str, str]:
+def kinds_of(dataset: PlottedDataset) -> dict[str, str]:
     """What has to be said of columns, for a file of drawn points is read afresh."""
-    if not scene.drawn:
+    if not dataset.drawn:
         return {}
-    kinds = {c.name: "number" for c in scene.schema.columns}
-    return kinds if scene.classes is None else {**kinds, scene.target: "category"}
+    kinds = {c.name: "number" for c in dataset.schema.columns}
+    return kinds if dataset.classes is None else {**kinds, dataset.target: "category"}
 
 
-def _changed(lesson: Lesson) -> dict[str, Any]:
-    usual, given = defaults(model_class(lesson.name)), lesson.model().get_params()
-    return {key: value for key, value in given.items() if key in lesson.params and value != usual[key]}
+def _changed(run: TrainingRun) -> dict[str, Any]:
+    usual, given = defaults(model_class(run.name)), run.model().get_params()
+    return {key: value for key, value in given.items() if key in run.params and value != usual[key]}
 
 
-def features_of(scene: Scene) -> list[str] | None:
+def features_of(dataset: PlottedDataset) -> list[str] | None:
     """The columns to learn from, where they are not all the others."""
-    names = [c.name for c in scene.schema.columns]
-    return names if set(names) | {scene.target} != set(scene.source.types) else None
+    names = [c.name for c in dataset.schema.columns]
+    return names if set(names) | {dataset.target} != set(dataset.source.types) else None
 
 
-def _shell(lesson: Lesson) -> str:
-    scene = lesson.scene
-    words = ["assay", "train", where_of(scene), "--target", scene.target, "--model", lesson.name]
-    for key, value in _changed(lesson).items():
+def _shell(run: TrainingRun) -> str:
+    dataset = run.dataset
+    words = ["assay", "train", where_of(dataset), "--target", dataset.target, "--model", run.name]
+    for key, value in _changed(run).items():
         words += [option_of(key), _spelt(value)]
-    if scene.scaling != "auto":
-        words += ["--scaling", scene.scaling]
-    if features := features_of(scene):
+    if dataset.scaling != "auto":
+        words += ["--scaling", dataset.scaling]
+    if features := features_of(dataset):
         words += ["--features", _line(features)]
-    for name, kind in kinds_of(scene).items():
+    for name, kind in kinds_of(dataset).items():
         words += ["--kind", f"{name}={kind}"]
-    words += ["--holdout", "0", "--out", f"{lesson.name}.assay"]
+    words += ["--holdout", "0", "--out", f"{run.name}.assay"]
     return shlex.join(words)
 
 
@@ -80,23 +80,23 @@ def _spelt(value: Any) -> str:
     return str(value) if value is None or isinstance(value, bool | str | float) else json.dumps(value)
 
 
-def _python(lesson: Lesson) -> str:
-    scene = lesson.scene
-    cls = model_class(lesson.name)
-    given = ", ".join(f"{key}={_written(value)}" for key, value in _changed(lesson).items())
-    more: dict[str, Any] = {} if scene.scaling == "auto" else {"scaling": scene.scaling}
-    if features := features_of(scene):
+def _python(run: TrainingRun) -> str:
+    dataset = run.dataset
+    cls = model_class(run.name)
+    given = ", ".join(f"{key}={_written(value)}" for key, value in _changed(run).items())
+    more: dict[str, Any] = {} if dataset.scaling == "auto" else {"scaling": dataset.scaling}
+    if features := features_of(dataset):
         more["features"] = features
-    if kinds := kinds_of(scene):
+    if kinds := kinds_of(dataset):
         more["kinds"] = kinds
     named = "".join(f", {key}={value!r}" for key, value in {**more, "holdout": 0}.items())
-    where = repr(where_of(scene))
-    if scene.place is not None and scene.place.bundled:
+    where = repr(where_of(dataset))
+    if dataset.place is not None and dataset.place.bundled:
         where = f"assay.dataset({where}).path"
     return (
         "import assay\n\n"
-        f"model = assay.train({where}, {scene.target!r}, assay.{cls.__name__}({given}){named})\n"
-        f"model.save({lesson.name + '.assay'!r})\n"
+        f"model = assay.train({where}, {dataset.target!r}, assay.{cls.__name__}({given}){named})\n"
+        f"model.save({run.name + '.assay'!r})\n"
         "print(model.certificate_)"
     )
 
@@ -110,16 +110,16 @@ def _written(value: Any) -> str:
     return f"float({str(value)!r})" if isinstance(value, float) and not math.isfinite(value) else repr(value)
 
 
-def points_file(scene: Scene) -> str:
+def points_file(dataset: PlottedDataset) -> str:
     """Drawn points as CSV."""
-    points = scene.data.points
+    points = dataset.data.points
     assert points is not None
     text = io.StringIO()
     write = csv.writer(text, lineterminator="\n")
     if points.target is not None:
-        write.writerow(["x", scene.target])
+        write.writerow(["x", dataset.target])
         write.writerows(zip(map(repr, points.x), map(repr, points.target)))
     else:
-        write.writerow(["x", "y", scene.target])
+        write.writerow(["x", "y", dataset.target])
         write.writerows(zip(map(repr, points.x), map(repr, points.y or ()), points.label or ()))
     return text.getvalue()

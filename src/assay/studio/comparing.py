@@ -11,20 +11,19 @@ from typing import Any
 from assay.errors import AssayError, MissingExtraError
 from assay.selection.compare import compare as compare_models
 from assay.selection.comparison import plain
-from assay.studio.asks import CompareAsk
 from assay.studio.code import features_of, kinds_of, points_file, where_of
-from assay.studio.protocol import TableLocation
-from assay.studio.scene import Scene, scene_of
-from assay.studio.tables import Shelf
+from assay.studio.dataset import PlottedDataset, plotted_dataset
+from assay.studio.requests import CompareRequest, TableLocation
+from assay.studio.session_files import SessionFiles
 
 Message = dict[str, Any]
 
 
-def compare(ask: CompareAsk, place: TableLocation | None, shelf: Shelf) -> Iterator[Message]:
+def compare(request: CompareRequest, place: TableLocation | None, files: SessionFiles) -> Iterator[Message]:
     """Events as they come, each a row of the table; a row replaces an earlier one of the same name."""
-    scene = scene_of(ask.data, place)
+    dataset = plotted_dataset(request.data, place)
     told: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
-    work = threading.Thread(target=_work, args=(scene, ask, told), daemon=True)
+    work = threading.Thread(target=_work, args=(dataset, request, told), daemon=True)
     work.start()
     board = ComparisonBoard()
     while (event := told.get())[0] not in ("found", "failed"):
@@ -35,30 +34,30 @@ def compare(ask: CompareAsk, place: TableLocation | None, shelf: Shelf) -> Itera
     yield from (_final(row) for row in found.ranking())
     yield from ({"kind": "row", **_row(name, "left out", why)} for name, why in found.left_out)
     yield {"kind": "doing", "text": "Making the report…"}
-    report, note = _report(found, shelf)
+    report, note = _report(found, files)
     yield plain(
         {
             "kind": "end",
             "report": report,
             "text": str(found),
             "recommended": found.recommended,
-            "model": None if found.recommended is None else shelf.put_model(found.model),
+            "model": None if found.recommended is None else files.put_model(found.model),
             "notes": [*([note] if note else []), *(str(w) for w in found.worries)],
-            "code": _code(scene, ask),
+            "code": _code(dataset, request),
         }
     )
 
 
-def _work(scene: Scene, ask: CompareAsk, told: queue.SimpleQueue[tuple[str, Any]]) -> None:
+def _work(dataset: PlottedDataset, request: CompareRequest, told: queue.SimpleQueue[tuple[str, Any]]) -> None:
     """The comparison, in a thread of its own: this one tells what is going on."""
     try:
         found = compare_models(
-            scene.source,
-            scene.target,
-            task="regression" if scene.classes is None else "classification",
-            features=features_of(scene),
-            kinds=kinds_of(scene),
-            budget=ask.seconds,
+            dataset.source,
+            dataset.target,
+            task="regression" if dataset.classes is None else "classification",
+            features=features_of(dataset),
+            kinds=kinds_of(dataset),
+            budget=request.seconds,
             on_event=lambda key, event: told.put((key, event)),
         )
         told.put(("found", found))
@@ -93,28 +92,28 @@ def _final(row: Message) -> Message:
     return {"kind": "row", **_row(row["model"], row["state"], note, 1.0), **known}
 
 
-def _report(found: Any, shelf: Shelf) -> tuple[str | None, str]:
+def _report(found: Any, files: SessionFiles) -> tuple[str | None, str]:
     from assay.report import report_html
 
     if not found.done:
         return None, "No model was finished, so that there is no report."
     try:
-        return shelf.put_report(report_html(found)), ""
+        return files.put_report(report_html(found)), ""
     except MissingExtraError as error:
         return None, str(error)
 
 
-def _code(scene: Scene, ask: CompareAsk) -> dict[str, str]:
+def _code(dataset: PlottedDataset, request: CompareRequest) -> dict[str, str]:
     """The same comparison without the studio."""
-    where, features, kinds = where_of(scene), features_of(scene), kinds_of(scene)
-    words = ["assay", "compare", where, "--target", scene.target]
+    where, features, kinds = where_of(dataset), features_of(dataset), kinds_of(dataset)
+    words = ["assay", "compare", where, "--target", dataset.target]
     words += ["--features", ",".join(features)] if features else []
     words += [word for name, kind in kinds.items() for word in ("--kind", f"{name}={kind}")]
-    words += ["--budget", f"{ask.seconds:g}s"] if ask.seconds is not None else []
+    words += ["--budget", f"{request.seconds:g}s"] if request.seconds is not None else []
     words += ["--report", "report.html"]
-    given = {"features": features, "kinds": kinds or None, "budget": ask.seconds}
+    given = {"features": features, "kinds": kinds or None, "budget": request.seconds}
     named = "".join(f", {key}={value!r}" for key, value in given.items() if value is not None)
-    table = f"assay.dataset({where!r}).path" if scene.place is not None and scene.place.bundled else repr(where)
-    python = f"import assay\n\nfound = assay.compare({table}, {scene.target!r}{named})\nprint(found)\nfound.report('report.html')"
+    table = f"assay.dataset({where!r}).path" if dataset.place is not None and dataset.place.bundled else repr(where)
+    python = f"import assay\n\nfound = assay.compare({table}, {dataset.target!r}{named})\nprint(found)\nfound.report('report.html')"
     code = {"shell": shlex.join(words), "python": python}
-    return {**code, "file": points_file(scene), "name": where} if scene.drawn else code
+    return {**code, "file": points_file(dataset), "name": where} if dataset.drawn else code

@@ -13,7 +13,7 @@ from assay.errors import ParameterError, nearest
 from assay.estimator.estimator import Estimator
 from assay.estimator.params import Choice, Flag, Param, Range, check_names, check_params, defaults
 from assay.families import REGISTRY, model_class
-from assay.studio.asks import DatasetAsk
+from assay.studio.requests import NameRequest
 
 NOT_HERE = ("n_jobs",)
 LARGEST = 1 << 62  # whole numbers beyond it are none for compiled loops
@@ -128,7 +128,8 @@ def _value(param: Param, value: Any) -> Any:
     return param.parse(value) if isinstance(value, str) and not param.accepts(value) else value
 
 
-# What the page can offer: models with their forms, datasets, presets.
+# --- what the page can offer: models with their forms, datasets, presets ------------------------------------------------
+
 
 Message = dict[str, Any]
 Presets = Mapping[str, Callable[[], Message]]
@@ -142,7 +143,7 @@ def presets() -> Presets:
     return found
 
 
-def about_everything(_ask: None, _place: Any, _shelf: Any) -> Iterator[Message]:
+def about_everything(_request: None, _place: Any, _files: Any) -> Iterator[Message]:
     """All of it, but for what the server itself knows."""
     shown = ("id", "group", "title", "look")
     yield {
@@ -156,9 +157,9 @@ def about_everything(_ask: None, _place: Any, _shelf: Any) -> Iterator[Message]:
     }
 
 
-def preset(ask: DatasetAsk, _place: Any, _shelf: Any) -> Iterator[Message]:
+def preset(request: NameRequest, _place: Any, _files: Any) -> Iterator[Message]:
     """One preset, with its points."""
     known = presets()
-    if ask.name not in known:
-        raise ParameterError(f"There is no preset {ask.name!r}. {nearest(ask.name, known)}")
-    yield known[ask.name]()
+    if request.name not in known:
+        raise ParameterError(f"There is no preset {request.name!r}. {nearest(request.name, known)}")
+    yield known[request.name]()

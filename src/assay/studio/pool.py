@@ -17,23 +17,25 @@ from multiprocessing.connection import Connection
 from multiprocessing.reduction import send_handle
 from typing import Any
 
+from assay.http.replies import Refusal
 from assay.processes.messages import Event, Finish, receive, send
-from assay.studio.protocol import Refused, StudioTask
+from assay.studio.requests import StudioTask
 
 MOST_WORKERS = 6
 GRACE = 0.25  # seconds within which a worker may stop by itself
 SUPERSEDED = "A newer request of this panel has taken its place."
 ENDED = "The studio has ended: start it again with assay studio."
 CRASHED = "The process at work has ended before its time: try again."
-NO_WORKSHOP = "The studio's processes have ended: start it again."
+NO_FORKSERVER = "The studio's processes have ended: start it again."
 AHEAD = 16  # messages that wait for a slow reader before the worker has to
 
 
 class Worker:
-    """A process that is at work for one request at a time. `pid` and `loaded` are what it says of itself first."""
+    """A process that is at work for one request at a time, until it is `idle`. `pid` and `loaded` are what it says of itself first."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection, self.open, self.pid, self.loaded = connection, True, 0, 0
+        self.idle = True
         self._queue: asyncio.Queue[Any] = asyncio.Queue()
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(connection.fileno(), self._read)
@@ -49,6 +51,7 @@ class Worker:
     async def next(self) -> Event | Finish | None:
         """The next message; None once there are no more."""
         found: Event | Finish | None = await self._queue.get()
+        self.idle = isinstance(found, Finish)
         if self.open:
             self._loop.add_reader(self.connection.fileno(), self._read)
         return found
@@ -72,10 +75,10 @@ class Pool:
     """Workers, forked when they are needed."""
 
     def __init__(self) -> None:
-        self._workshop, theirs = Pipe()
+        self._forkserver, theirs = Pipe()
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "assay.studio.workshop", str(theirs.fileno())],
+                [sys.executable, "-m", "assay.studio.forkserver", str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
@@ -91,14 +94,14 @@ class Pool:
     def begin(self) -> None:
         """Once the server's loop runs."""
         self._places = asyncio.Semaphore(MOST_WORKERS)
-        asyncio.get_running_loop().add_reader(self._workshop.fileno(), self._listen)
+        asyncio.get_running_loop().add_reader(self._forkserver.fileno(), self._listen)
 
     def _listen(self) -> None:
         """More is loaded from now on: workers that have less are not used again."""
         try:
-            self._loaded = self._workshop.recv()
+            self._loaded = self._forkserver.recv()
         except (EOFError, OSError):
-            asyncio.get_running_loop().remove_reader(self._workshop.fileno())
+            asyncio.get_running_loop().remove_reader(self._forkserver.fileno())
         while self._free:
             self._drop(self._free.pop())
 
@@ -111,15 +114,15 @@ class Pool:
     def close(self) -> None:
         """End all processes."""
         self.stop()
-        self._workshop.close()
+        self._forkserver.close()
         try:
             self._process.wait(2)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
 
-    async def ask(self, task: StudioTask, body: bytes, panel: str = "", turn: int = 0) -> AsyncGenerator[bytes, None]:
-        """What a worker tells, line by line. A newer ask of the same panel ends this one; so does closing the iterator.
+    async def run(self, task: StudioTask, body: bytes, panel: str = "", turn: int = 0) -> AsyncGenerator[bytes, None]:
+        """What a worker tells, line by line. A newer request of the same panel ends this one; so does closing the iterator.
 
         `turn` tells which is newer where two connections bring them in another order."""
         newer = asyncio.Event()
@@ -127,25 +130,21 @@ class Pool:
         if panel:
             if (other := self._panels.get(panel)) is not None:
                 if other[0] > turn:
-                    raise Refused(SUPERSEDED, 409)
+                    raise Refusal(409, SUPERSEDED)
                 other[1].set()
             self._panels[panel] = mine
         try:
             async with self._places:
                 worker = await self._take()
-                kept = False
                 try:
+                    worker.idle = False
                     send(worker.connection, (task, body))
                     async for line in self._told(worker, newer):
                         yield line
-                    kept = True
-                except Refused as refusal:
-                    kept = refusal.kept
-                    raise
                 except OSError:
                     raise self._gone() from None
                 finally:
-                    self._keep(worker) if kept else self._let_go(worker)
+                    self._keep(worker) if worker.idle else self._let_go(worker)
         finally:
             if self._panels.get(panel) is mine:
                 del self._panels[panel]
@@ -158,14 +157,14 @@ class Pool:
                 message = asyncio.create_task(worker.next())
                 await asyncio.wait({message, superseded}, return_when=asyncio.FIRST_COMPLETED)
                 if not message.done():
-                    raise Refused(SUPERSEDED, 409)
+                    raise Refusal(409, SUPERSEDED)
                 match message.result():
                     case Event(line):
                         yield line
                     case Finish("done"):
                         return
                     case Finish() as finish:
-                        raise Refused(finish.message.strip(), 500 if finish.traceback else 400, kept=True)
+                        raise Refusal(500 if finish.traceback else 400, finish.message.strip())
                     case None:
                         raise self._gone()
         finally:
@@ -173,8 +172,8 @@ class Pool:
             if message is not None:
                 message.cancel()  # or it would take a message that is meant for the next request
 
-    def _gone(self, why: str = CRASHED) -> Refused:
-        return Refused(ENDED, 503) if self._ending else Refused(why, 500)
+    def _gone(self, why: str = CRASHED) -> Refusal:
+        return Refusal(503, ENDED) if self._ending else Refusal(500, why)
 
     async def _take(self) -> Worker:
         """A free worker, or a new one."""
@@ -190,14 +189,14 @@ class Pool:
         self._all.add(worker)
         try:
             with theirs:
-                send_handle(self._workshop, theirs.fileno(), self._process.pid)
+                send_handle(self._forkserver, theirs.fileno(), self._process.pid)
             hello = await worker.next()
             if not isinstance(hello, Event):
                 raise EOFError
             worker.pid, worker.loaded = hello.content
         except (EOFError, OSError):
             self._drop(worker)
-            raise self._gone(NO_WORKSHOP) from None
+            raise self._gone(NO_FORKSERVER) from None
         except BaseException:
             self._drop(worker)
             raise
@@ -220,10 +219,9 @@ class Pool:
         task.add_done_callback(self._settling.discard)
 
     async def _settle(self, worker: Worker) -> None:
-        found: Event | Finish | None = Event(None)
         with suppress(OSError, TimeoutError):
             send(worker.connection, None)
             async with asyncio.timeout(GRACE):
-                while isinstance(found, Event):
-                    found = await worker.next()
-        self._keep(worker) if isinstance(found, Finish) else self._drop(worker)
+                while isinstance(await worker.next(), Event):
+                    pass
+        self._keep(worker) if worker.idle else self._drop(worker)

@@ -8,16 +8,16 @@ import signal
 import socket
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
-import uvicorn
-
 from assay.errors import AssayError, DataError
+from assay.http.replies import Refusal
+from assay.http.running import OwnedServer, listening
 from assay.studio.pool import Pool
-from assay.studio.protocol import Refused, TableLocation
-from assay.studio.serving import Studio, application
-from assay.studio.tables import Shelf, new_identity
+from assay.studio.requests import TableLocation
+from assay.studio.serving import Studio
+from assay.studio.session_files import SessionFiles, new_identity
 
 HOST = "127.0.0.1"
 
@@ -27,51 +27,43 @@ def run(port: int, start: TableLocation | None, ready: Callable[[str], None]) ->
     pool = Pool()  # its processes load while the server does
     try:
         with tempfile.TemporaryDirectory(prefix="assay-studio-") as folder, _listening(port) as listener:
-            studio = Studio(Shelf(folder), secrets.token_urlsafe(32), pool, listener.getsockname()[1])
+            studio = Studio(SessionFiles(folder), secrets.token_urlsafe(32), pool, listener.getsockname()[1])
             return asyncio.run(_serve(studio, listener, start, ready))
     finally:
         pool.close()
 
 
 def _listening(port: int) -> socket.socket:
-    listener = socket.socket(
-        socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP
-    )  # or asyncio leaves Nagle's delay on: 44 ms
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind((HOST, port))
+        return listening(HOST, port)[0]
     except OSError as error:
-        listener.close()
         raise DataError(f"Port {port} cannot be had ({error.strerror}): give another --port, or none.") from None
-    return listener
-
-
-class _Server(uvicorn.Server):
-    """A server that leaves signals to whoever runs it."""
-
-    def capture_signals(self) -> Any:
-        return nullcontext()
 
 
 async def _serve(
     studio: Studio, listener: socket.socket, start: TableLocation | None, ready: Callable[[str], None]
 ) -> str | None:
     """Returns the name of the signal that ended it."""
-    settings = uvicorn.Config(
-        application(studio), log_level="warning", access_log=False, lifespan="on", timeout_graceful_shutdown=1,
-        timeout_keep_alive=75,
-        server_header=False, ws="none", h11_max_incomplete_event_size=32 << 10,
-    )  # fmt: skip
-    server = _Server(settings)
     stopped: list[str] = []
+
+    def started() -> None:
+        if not stopped:
+            ready(f"http://{HOST}:{studio.port}/#token={studio.token}")
 
     def stop(name: str) -> None:
         stopped.append(name)
         studio.pool.stop()
         server.should_exit = True
 
-    with _signals(stop):
-        await _until_ended(studio, server, listener, start, ready)
+    studio.begin()
+    server = OwnedServer(studio, started, log_level="warning", timeout_graceful_shutdown=1)
+    try:
+        with _signals(stop):
+            if start is not None:
+                await _open(studio, start)
+            await server.serve(sockets=[listener])
+    finally:
+        studio.pool.stop()  # while the loop still runs
     return stopped[0] if stopped else None
 
 
@@ -91,34 +83,12 @@ def _signals(stop: Callable[[str], Any]) -> Iterator[None]:
             signal.signal(number, before[number])
 
 
-async def _until_ended(
-    studio: Studio,
-    server: uvicorn.Server,
-    listener: socket.socket,
-    start: TableLocation | None,
-    ready: Callable[[str], None],
-) -> None:
-    serving = asyncio.create_task(server.serve(sockets=[listener]))
-    try:
-        while not server.started and not serving.done():
-            await asyncio.sleep(0.005)
-        if start is not None:
-            await _open(studio, start)
-        if not server.should_exit:
-            ready(f"http://{HOST}:{studio.port}/#token={studio.token}")
-        await serving
-    finally:
-        server.should_exit = True
-        await asyncio.wait({serving}, timeout=3)
-        studio.pool.stop()
-
-
 async def _open(studio: Studio, start: TableLocation) -> None:
     """Open the table that the studio begins with."""
     try:
         studio.start = await studio.opened(start, new_identity())
-    except Refused as refusal:
-        raise (DataError if refusal.status == 400 else AssayError)(str(refusal)) from None
+    except Refusal as refusal:
+        raise (DataError if refusal.status == 400 else AssayError)(refusal.message) from None
     names = [column["name"] for column in studio.start["columns"]]
     if start.target is not None and start.target not in names:
         from assay.errors import SchemaError, nearest

@@ -3,41 +3,104 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
-import anyio
 import msgspec
-from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
-from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, Response, StreamingResponse
-from starlette.routing import Mount, Route
-from starlette.staticfiles import StaticFiles
 
 from assay.errors import AssayError
-from assay.studio.asks import Ask, CompareAsk, Data, DatasetAsk, NearAsk, PointsAsk, ShowAsk, SurfaceAsk, read
+from assay.http.replies import Receive, Refusal, Reply, Send, send_reply
 from assay.studio.pool import Pool
-from assay.studio.protocol import Refused, StudioTask, TableLocation
-from assay.studio.safety import Guard, error
-from assay.studio.tables import Shelf, new_identity
+from assay.studio.requests import (
+    CompareRequest,
+    Data,
+    FitRequest,
+    NameRequest,
+    NearRequest,
+    PointsRequest,
+    ShowRequest,
+    StudioTask,
+    SurfaceRequest,
+    TableLocation,
+    read,
+)
+from assay.studio.safety import ALWAYS, refuse_strangers
+from assay.studio.session_files import SessionFiles, new_identity
 
 PAGE = Path(__file__).parent / "page"
+PAGE_FILES = {path.relative_to(PAGE).as_posix(): path for path in PAGE.rglob("*") if path.is_file()}
+KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 LIMITS = {"bytes": 64 << 20, "rows": 200_000, "points": 5000, "panels": 4}
 MOST_JSON = 4 << 20
 MOST_TABLES = 50
 
 
+class Disconnected(Exception):
+    """Nobody waits for the answer any more."""
+
+
+@dataclass
+class PageRequest:
+    """A request; `name` is the part of its path that names something."""
+
+    scope: Any
+    receive: Receive
+    name: str = ""
+
+    def header(self, name: bytes) -> bytes:
+        return dict(self.scope["headers"]).get(name, b"")  # type: ignore[no-any-return]
+
+    async def parts(self) -> AsyncIterator[bytes]:
+        """The body as it arrives."""
+        more = True
+        while more:
+            message = await self.receive()
+            if message["type"] == "http.disconnect":
+                raise Disconnected
+            yield message["body"]
+            more = message["more_body"]
+
+    async def body(self) -> bytes:
+        """The body, as long as it is no longer than JSON may be here."""
+        found = bytearray()
+        async for part in self.parts():
+            found += part
+            if len(found) > MOST_JSON:
+                raise Refusal(413, f"The request is longer than {MOST_JSON >> 20} MB.")
+        return bytes(found)
+
+    async def save(self, path: Path) -> None:
+        """Write the body to a file of this user alone."""
+        size = 0
+        text = f"The file is larger than {LIMITS['bytes'] >> 20} MB: use assay compare in the shell."
+        if int(self.header(b"content-length") or 0) > LIMITS["bytes"]:
+            raise Refusal(413, text)
+        path.touch(mode=0o600)
+        with path.open("wb") as file:
+            async for part in self.parts():
+                size += len(part)
+                if size > LIMITS["bytes"]:
+                    raise Refusal(413, text)
+                await asyncio.to_thread(file.write, part)
+        if not size:
+            raise Refusal(400, "The file is empty.")
+
+    async def gone(self) -> None:
+        """Ends when the page does not listen any more."""
+        while (await self.receive())["type"] != "http.disconnect":
+            pass
+
+
 @dataclass
 class Studio:
-    """The state of one studio: its private folder, its tables, its workers."""
+    """The state of one studio (its private folder, its tables, its workers), and the ASGI application that answers its page."""
 
-    shelf: Shelf
+    files: SessionFiles
     token: str
     pool: Pool
     port: int = 0
@@ -45,23 +108,52 @@ class Studio:
     places: dict[str, TableLocation] = field(default_factory=dict)
     known: asyncio.Task[bytes] | None = None  # what /api/about says, found once, before it is asked for
 
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        """Answer a request of the page."""
+        try:
+            refuse_strangers(scope, self.token, self.port)
+            reply = await self._answer(PageRequest(scope, receive))
+        except Disconnected:
+            return
+        except Refusal as refusal:
+            body = msgspec.json.encode({"error": refusal.message})
+            reply = Reply(body, status=refusal.status, headers=refusal.headers)
+        except AssayError as error:
+            reply = Reply(msgspec.json.encode({"error": str(error).strip()}), status=400)
+        await send_reply(reply, send, ALWAYS)
+
+    async def _answer(self, request: PageRequest) -> Reply:
+        path, method = request.scope["path"], request.scope["method"]
+        for allowed, pattern, answer in ROUTES:
+            if (match := pattern.fullmatch(path)) is not None:
+                if method not in allowed:
+                    raise Refusal(405, "Method Not Allowed", (("allow", ", ".join(allowed)),))
+                request.name = (match[1] if pattern.groups else None) or ""
+                return await answer(self, request)
+        raise Refusal(404, "Not Found")
+
+    def begin(self) -> None:
+        """Once the loop runs: the processes, and what the page asks first."""
+        self.pool.begin()
+        self.prepare()
+
     # --- the work -------------------------------------------------------------------------------------------------------
 
     def task(self, verb: str, place: TableLocation | None = None) -> StudioTask:
-        return StudioTask(verb, str(self.shelf.folder), place)
+        return StudioTask(verb, str(self.files.folder), place)
 
     def place_of(self, data: Data) -> TableLocation | None:
         if data.points is not None or data.table is None:
             return None
         if data.table not in self.places:
-            raise Refused("There is no such table here any more: open it again.", 404)
+            raise Refusal(404, "There is no such table here any more: open it again.")
         return self.places[data.table]
 
     async def one(
         self, verb: str, body: bytes = b"", place: TableLocation | None = None, panel: str = "", turn: int = 0
     ) -> bytes:
         """The only message of a verb."""
-        async with aclosing(self.pool.ask(self.task(verb, place), body, panel, turn)) as lines:
+        async with aclosing(self.pool.run(self.task(verb, place), body, panel, turn)) as lines:
             found = [line async for line in lines]
         return found[0]
 
@@ -71,35 +163,42 @@ class Studio:
         while len(self.places) >= MOST_TABLES:
             oldest = next(iter(self.places))
             del self.places[oldest]
-            if self.shelf.path("table", oldest).exists():
-                self.shelf.path("table", oldest).unlink()
+            if self.files.path("table", oldest).exists():
+                self.files.path("table", oldest).unlink()
         self.places[identity] = place
         return found
 
     # --- what the page asks ---------------------------------------------------------------------------------------------
+
+    async def page_file(self, request: PageRequest) -> Reply:
+        path = PAGE_FILES.get(request.name or "index.html")
+        if path is None:
+            raise Refusal(404, "Not Found")
+        return _file(path)
 
     def prepare(self) -> None:
         """Find out what the page asks first."""
         self.known = asyncio.create_task(self.one("about"))
         self.known.add_done_callback(_heard)
 
-    async def about(self, request: Request) -> Response:
+    async def about(self, _request: PageRequest) -> Reply:
         if self.known is None or (self.known.done() and self.known.exception() is not None):
             self.prepare()
         assert self.known is not None
         found = msgspec.json.decode(await asyncio.shield(self.known))
         return _json({**found, "start": self.start, "limits": LIMITS})
 
-    async def preset(self, request: Request) -> Response:
-        body = msgspec.json.encode({"name": request.path_params["name"]})
-        return _sent(await self.one("preset", body))
+    async def preset(self, request: PageRequest) -> Reply:
+        body = msgspec.json.encode({"name": request.name})
+        return Reply(await self.one("preset", body))
 
-    async def upload(self, request: Request) -> Response:
-        name = Path(request.query_params.get("name", "").replace("\\", "/")).name[:200] or "table"
+    async def upload(self, request: PageRequest) -> Reply:
+        given = dict(parse_qsl(request.scope["query_string"].decode("latin-1"))).get("name", "")
+        name = Path(given.replace("\\", "/")).name[:200] or "table"
         identity = new_identity()
-        path = self.shelf.path("table", identity)
+        path = self.files.path("table", identity)
         try:
-            await _received(request, path)
+            await request.save(path)
             shell = f"./{name}" if name.startswith("-") else name
             place = TableLocation(str(path), name, shell, most_rows=LIMITS["rows"])
             return _json(await self.opened(place, identity))
@@ -107,166 +206,104 @@ class Studio:
             path.unlink(missing_ok=True)
             raise
 
-    async def dataset(self, request: Request) -> Response:
+    async def dataset(self, request: PageRequest) -> Reply:
         from assay.datasets import dataset
 
-        found = dataset(read(await _body(request), DatasetAsk).name)
+        found = dataset(read(await request.body(), NameRequest).name)
         place = TableLocation(str(found.path), found.name, found.name, found.target, True, LIMITS["rows"])
         return _json(await self.opened(place, new_identity()))
 
-    async def points(self, request: Request) -> Response:
-        body = await _body(request)
-        fields = msgspec.json.decode(body) if body else {}
+    async def points(self, request: PageRequest) -> Reply:
+        body = await request.body()
+        fields = read(body, Any) if body else {}
         if isinstance(fields, dict) and "data" not in fields:
             fields = {"data": fields}
         if isinstance(fields, dict) and isinstance(fields["data"], dict) and "points" not in fields["data"]:
-            fields["data"]["table"] = request.path_params["name"]
+            fields["data"]["table"] = request.name
         body = msgspec.json.encode(fields)
-        place = self.place_of(read(body, PointsAsk).data)
-        return _sent(await self.one("points", body, place))
+        place = self.place_of(read(body, PointsRequest).data)
+        return Reply(await self.one("points", body, place))
 
-    async def fit(self, request: Request) -> Response:
-        return await self._answered(request, "fit", Ask)
+    async def fit(self, request: PageRequest) -> Reply:
+        return await self._answered(request, "fit", FitRequest)
 
-    async def near(self, request: Request) -> Response:
-        return await self._answered(request, "near", NearAsk)
+    async def near(self, request: PageRequest) -> Reply:
+        return await self._answered(request, "near", NearRequest)
 
-    async def surface(self, request: Request) -> Response:
-        return await self._answered(request, "surface", SurfaceAsk)
+    async def surface(self, request: PageRequest) -> Reply:
+        return await self._answered(request, "surface", SurfaceRequest)
 
-    async def show(self, request: Request) -> Response:
-        return await self._answered(request, "show", ShowAsk)
+    async def show(self, request: PageRequest) -> Reply:
+        return await self._answered(request, "show", ShowRequest)
 
-    async def _answered(self, request: Request, verb: str, kind: type[Any]) -> Response:
-        body = await _body(request)
-        ask = read(body, kind)
-        panel, turn = getattr(ask, "panel", ""), getattr(ask, "turn", 0)
-        work = asyncio.create_task(self.one(verb, body, self.place_of(ask.data), panel, turn))
-        gone = asyncio.create_task(_gone(request))
+    async def _answered(self, request: PageRequest, verb: str, kind: type[Any]) -> Reply:
+        body = await request.body()
+        asked = read(body, kind)
+        panel, turn = getattr(asked, "panel", ""), getattr(asked, "turn", 0)
+        work = asyncio.create_task(self.one(verb, body, self.place_of(asked.data), panel, turn))
+        gone = asyncio.create_task(request.gone())
         await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
         gone.cancel()
         if not work.done():
             work.cancel()
-            raise ClientDisconnect
-        return _sent(work.result())
+            raise Disconnected
+        return Reply(work.result())
 
-    async def play(self, request: Request) -> Response:
-        return await self._streamed(request, "play", Ask)
+    async def play(self, request: PageRequest) -> Reply:
+        return await self._streamed(request, "play", FitRequest)
 
-    async def compare(self, request: Request) -> Response:
-        return await self._streamed(request, "compare", CompareAsk)
+    async def compare(self, request: PageRequest) -> Reply:
+        return await self._streamed(request, "compare", CompareRequest)
 
-    async def _streamed(self, request: Request, verb: str, kind: type[Any]) -> Response:
-        body = await _body(request)
-        ask = read(body, kind)
-        lines = self.pool.ask(self.task(verb, self.place_of(ask.data)), body, ask.panel, getattr(ask, "turn", 0))
-        return StreamingResponse(_told(request, lines), media_type="application/x-ndjson")
+    async def _streamed(self, request: PageRequest, verb: str, kind: type[Any]) -> Reply:
+        body = await request.body()
+        asked = read(body, kind)
+        lines = self.pool.run(self.task(verb, self.place_of(asked.data)), body, asked.panel, getattr(asked, "turn", 0))
+        return Reply(_told(request, lines), "application/x-ndjson")
 
-    async def report(self, request: Request) -> Response:
-        return FileResponse(self.shelf.find("report", request.path_params["name"]), media_type="text/html")
+    async def report(self, request: PageRequest) -> Reply:
+        return _file(self.files.find("report", request.name), "text/html")
 
-    async def model_file(self, request: Request) -> Response:
-        path = self.shelf.find("model", request.path_params["name"])
-        return FileResponse(path, media_type="application/octet-stream", filename="model.assay")
+    async def model_file(self, request: PageRequest) -> Reply:
+        path = self.files.find("model", request.name)
+        named = ("content-disposition", 'attachment; filename="model.assay"')
+        return _file(path, "application/octet-stream", (named,))
 
-    async def load(self, request: Request) -> Response:
+    async def load(self, request: PageRequest) -> Reply:
         identity = new_identity()
-        path = self.shelf.path("model", identity)
+        path = self.files.path("model", identity)
         try:
-            await _received(request, path)
-            return _sent(await self.one("model", msgspec.json.encode({"name": identity})))
+            await request.save(path)
+            return Reply(await self.one("model", msgspec.json.encode({"name": identity})))
         except BaseException:
             path.unlink(missing_ok=True)
             raise
 
 
-def application(studio: Studio) -> Starlette:
-    """The studio as an application."""
-
-    @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        studio.pool.begin()
-        studio.prepare()
-        yield
-
-    api = [
-        Route("/about", studio.about),
-        Route("/presets/{name}", studio.preset),
-        Route("/tables", studio.upload, methods=["POST"]),
-        Route("/tables/dataset", studio.dataset, methods=["POST"]),
-        Route("/tables/{name}/points", studio.points, methods=["POST"]),
-        Route("/fit", studio.fit, methods=["POST"]),
-        Route("/play", studio.play, methods=["POST"]),
-        Route("/near", studio.near, methods=["POST"]),
-        Route("/surface", studio.surface, methods=["POST"]),
-        Route("/compare", studio.compare, methods=["POST"]),
-        Route("/reports/{name}", studio.report),
-        Route("/models/{name}/file", studio.model_file),
-        Route("/models", studio.load, methods=["POST"]),
-        Route("/show", studio.show, methods=["POST"]),
-    ]
-    routes = [
-        Route("/", _index),
-        Mount("/page", StaticFiles(directory=PAGE, check_dir=False)),
-        Mount("/api", routes=api),
-    ]
-    return Starlette(
-        routes=routes,
-        middleware=[Middleware(Guard, token=studio.token, port=lambda: studio.port)],
-        exception_handlers={
-            AssayError: lambda request, exc: error(str(exc).strip(), 400),
-            Refused: lambda request, exc: error(str(exc), exc.status),
-            ClientDisconnect: lambda request, exc: Response(status_code=499),  # nobody reads it
-            HTTPException: lambda request, exc: error(str(exc.detail), exc.status_code),
-        },
-        lifespan=lifespan,
-    )
+Handler = Callable[[Studio, PageRequest], Awaitable[Reply]]
+GET, POST = ("GET", "HEAD"), ("POST",)
+ROUTES: list[tuple[tuple[str, ...], re.Pattern[str], Handler]] = [
+    (GET, re.compile("/(?:page/(.+))?"), Studio.page_file),
+    (GET, re.compile("/api/about"), Studio.about),
+    (GET, re.compile("/api/presets/([^/]+)"), Studio.preset),
+    (POST, re.compile("/api/tables"), Studio.upload),
+    (POST, re.compile("/api/tables/dataset"), Studio.dataset),
+    (POST, re.compile("/api/tables/([^/]+)/points"), Studio.points),
+    (POST, re.compile("/api/fit"), Studio.fit),
+    (POST, re.compile("/api/play"), Studio.play),
+    (POST, re.compile("/api/near"), Studio.near),
+    (POST, re.compile("/api/surface"), Studio.surface),
+    (POST, re.compile("/api/compare"), Studio.compare),
+    (GET, re.compile("/api/reports/([^/]+)"), Studio.report),
+    (GET, re.compile("/api/models/([^/]+)/file"), Studio.model_file),
+    (POST, re.compile("/api/models"), Studio.load),
+    (POST, re.compile("/api/show"), Studio.show),
+]
 
 
-async def _index(request: Request) -> Response:
-    return FileResponse(PAGE / "index.html", media_type="text/html")
-
-
-# --- bodies and answers -----------------------------------------------------------------------------------------------
-
-
-async def _body(request: Request) -> bytes:
-    """The body of a request, as long as it is no longer than JSON may be here."""
-    parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > MOST_JSON:
-            raise Refused(f"The request is longer than {MOST_JSON >> 20} MB.", 413)
-        parts.append(part)
-    return b"".join(parts)
-
-
-async def _received(request: Request, path: Path) -> None:
-    """Write the body of a request to a file of this user alone."""
-    size = 0
-    too_long = Refused(f"The file is larger than {LIMITS['bytes'] >> 20} MB: use assay compare in the shell.", 413)
-    if int(request.headers.get("content-length", "0") or 0) > LIMITS["bytes"]:
-        raise too_long
-    path.touch(mode=0o600)
-    with path.open("wb") as file:
-        async for part in request.stream():
-            size += len(part)
-            if size > LIMITS["bytes"]:
-                raise too_long
-            await run_in_threadpool(file.write, part)
-    if not size:
-        raise Refused("The file is empty.", 400)
-
-
-async def _gone(request: Request) -> None:
-    """Ends when the page does not listen any more."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
-
-
-async def _told(request: Request, lines: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
+async def _told(request: PageRequest, lines: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
     """Lines of JSON until the work ends or the page is gone; an error is the last line."""
-    gone = asyncio.create_task(_gone(request))
+    gone = asyncio.create_task(request.gone())
     line: asyncio.Future[bytes] | None = None
     try:
         while True:
@@ -277,17 +314,14 @@ async def _told(request: Request, lines: AsyncGenerator[bytes, None]) -> AsyncIt
             yield line.result() + b"\n"
     except StopAsyncIteration:
         return
-    except Refused as refusal:
-        yield msgspec.json.encode({"kind": "error", "error": str(refusal)}) + b"\n"
+    except Refusal as refusal:
+        yield msgspec.json.encode({"kind": "error", "error": refusal.message}) + b"\n"
     finally:
         gone.cancel()
-        with anyio.CancelScope(
-            shield=True
-        ):  # a page that is gone cancels this too, and the work must be let go all the same
-            if line is not None:
-                line.cancel()
-                await asyncio.gather(line, return_exceptions=True)
-            await lines.aclose()
+        if line is not None:
+            line.cancel()
+            await asyncio.gather(line, return_exceptions=True)
+        await lines.aclose()
 
 
 def _heard(task: asyncio.Task[bytes]) -> None:
@@ -296,9 +330,11 @@ def _heard(task: asyncio.Task[bytes]) -> None:
         task.exception()
 
 
-def _json(value: Any) -> Response:
-    return _sent(msgspec.json.encode(value))
+def _json(value: Any) -> Reply:
+    return Reply(msgspec.json.encode(value))
 
 
-def _sent(body: bytes) -> Response:
-    return Response(body, media_type="application/json")
+def _file(path: Path, kind: str = "", headers: tuple[tuple[str, str], ...] = ()) -> Reply:
+    kind = kind or KINDS.get(path.suffix, "application/octet-stream")
+    kind += "; charset=utf-8" if kind.startswith("text/") else ""
+    return Reply(path.open("rb"), kind, headers=headers, size=path.stat().st_size)

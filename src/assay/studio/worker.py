@@ -7,18 +7,32 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterator
 from functools import partial
+from importlib import import_module
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from assay.errors import DataError
 from assay.processes.child import Emitter, Unheard, attempt
 from assay.processes.messages import Finish, receive
-from assay.studio.protocol import StudioTask
-from assay.studio.tables import Shelf
-from assay.studio.verbs import VERBS
+from assay.studio.requests import (
+    CompareRequest,
+    FitRequest,
+    NameRequest,
+    NearRequest,
+    PointsRequest,
+    ShowRequest,
+    StudioTask,
+    SurfaceRequest,
+    TableLocation,
+    read,
+)
+from assay.studio.session_files import SessionFiles
+
+Message = dict[str, Any]
 
 
 def serve(server: Connection, loaded: int) -> None:
@@ -45,7 +59,7 @@ def _finish(teller: Emitter, task: StudioTask, body: bytes) -> Finish:
 
 def _do(task: StudioTask, body: bytes, teller: Emitter) -> None:
     try:
-        for message in VERBS[task.verb].run(body, task.place, Shelf(task.folder)):
+        for message in VERBS[task.verb].run(body, task.place, SessionFiles(task.folder)):
             teller.check()
             if message is not None:
                 teller(msgspec.json.encode(message, enc_hook=_plain))
@@ -58,3 +72,36 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} cannot be told.")
+
+
+# --- what it can do -------------------------------------------------------------------------------------------------------
+
+
+class Verb(NamedTuple):
+    """Takes the body of a request, of the type `asked`, and yields what is told of it; `where` is the module of its function."""
+
+    asked: type[Any] | None
+    where: str
+    function: str
+
+    def run(self, body: bytes, place: TableLocation | None, files: SessionFiles) -> Iterator[Message | None]:
+        """Do it; modules are loaded when they are needed."""
+        does: Callable[..., Iterator[Message | None]] = getattr(
+            import_module(f"assay.studio.{self.where}"), self.function
+        )
+        return does(None if self.asked is None else read(body, self.asked), place, files)
+
+
+VERBS = {
+    "about": Verb(None, "forms", "about_everything"),
+    "preset": Verb(NameRequest, "forms", "preset"),
+    "table": Verb(None, "tables", "table"),
+    "points": Verb(PointsRequest, "tables", "points"),
+    "play": Verb(FitRequest, "playing", "watched"),
+    "fit": Verb(FitRequest, "playing", "fit"),
+    "near": Verb(NearRequest, "saved_models", "near"),
+    "surface": Verb(SurfaceRequest, "surface", "surface"),
+    "compare": Verb(CompareRequest, "comparing", "compare"),
+    "model": Verb(NameRequest, "saved_models", "model"),
+    "show": Verb(ShowRequest, "saved_models", "show"),
+}

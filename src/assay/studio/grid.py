@@ -15,8 +15,8 @@ from assay.pictures.geometry import centres, contour, leads
 from assay.pictures.plane import supported
 from assay.report.raw_model import RawModel
 from assay.selection.table_model import TableModel
-from assay.studio.asks import View
-from assay.studio.scene import Scene
+from assay.studio.dataset import PlottedDataset
+from assay.studio.requests import View
 
 CURVE = 240  # points of a curve
 MARGINS = (-1.0, 1.0)
@@ -35,18 +35,18 @@ class PictureAnswers:
 
 
 @dataclass(frozen=True)
-class Window:
-    """The part of a scene that the page shows, w by h cells."""
+class Grid:
+    """The part of a dataset that the page shows, w by h cells."""
 
-    scene: Scene
+    dataset: PlottedDataset
     view: View
     w: int
     h: int
 
     @cached_property
     def x(self) -> Floats:
-        if self.scene.line:  # asked at the very places that are told
-            return np.array(self.told(np.linspace(*self.view.x, CURVE)))
+        if self.dataset.line:  # asked at the very places that are told
+            return np.array(self.rounded(np.linspace(*self.view.x, CURVE)))
         return centres(*self.view.x, self.w)
 
     @cached_property
@@ -56,34 +56,34 @@ class Window:
     @cached_property
     def cells(self) -> Floats:
         """(w·h, 2): the middles of the cells, row by row from below; on a line (n, 2) along it."""
-        if self.scene.line:
+        if self.dataset.line:
             return np.column_stack([self.x, np.zeros(len(self.x))])
         return np.column_stack([g.ravel() for g in np.meshgrid(self.x, self.y)])
 
     @cached_property
     def inputs(self) -> Floats:
-        return self.scene.on.points(self.cells)
+        return self.dataset.plane.points(self.cells)
 
     def support(self) -> str | None:
         """Which cells have rows near; drawn points have no other rows than those that are seen."""
-        if self.scene.drawn or self.scene.line:
+        if self.dataset.drawn or self.dataset.line:
             return None
-        return packed(supported(self.scene.on, self.scene.seen.X, self.cells))
+        return packed(supported(self.dataset.plane, self.dataset.seen.X, self.cells))
 
-    def told(self, points: Any) -> list[Any]:
+    def rounded(self, points: Any) -> list[Any]:
         """Coordinates with as many digits as the view can show."""
         span = min(self.view.x[1] - self.view.x[0], self.view.y[1] - self.view.y[0])
         found: list[Any] = np.round(points, max(0, DIGITS - math.floor(math.log10(span)))).tolist()
         return found
 
-    def look(self, model: TableModel) -> PictureAnswers:
-        """What a model answers in the window."""
+    def answers(self, model: TableModel) -> PictureAnswers:
+        """What a model answers in the grid."""
         raw = RawModel(model)
-        if self.scene.line:
+        if self.dataset.line:
             answers = np.asarray(raw.predict(self.inputs), dtype=np.float64).ravel()
-            curve = {"x": self.told(self.x), "y": self.told(answers)}
+            curve = {"x": self.rounded(self.x), "y": self.rounded(answers)}
             return PictureAnswers(None, curve, self._tube(answers, raw.model_))
-        if self.scene.classes is None:
+        if self.dataset.classes is None:
             return PictureAnswers(
                 self._values(np.asarray(raw.predict(self.inputs), dtype=np.float64).ravel()), None, []
             )
@@ -93,17 +93,17 @@ class Window:
         """The edges of the tube within which residuals cost nothing, of a model that has one."""
         if model.name != "svr":
             return []
-        edges = [self.told(np.column_stack([self.x, answers + side * model.epsilon])) for side in MARGINS]
+        edges = [self.rounded(np.column_stack([self.x, answers + side * model.epsilon])) for side in MARGINS]
         return [{"kind": "lines", "lines": edges, "role": "margin"}]
 
     def _values(self, answers: Floats) -> dict[str, Any]:
-        y = self.scene.table.codes
+        y = self.dataset.table.codes
         low, high = min(float(answers.min()), float(y.min())), max(float(answers.max()), float(y.max()))
         scaled = 255 * (answers - low) / (high - low) if high > low else np.zeros(len(answers))
         return {"w": self.w, "h": self.h, "value": packed(scaled.round()), "low": low, "high": high}
 
     def _classes(self, raw: RawModel) -> PictureAnswers:
-        places = codes_in(raw.classes_, self.scene)
+        places = codes_in(raw.classes_, self.dataset)
         answers, P = raw.both(self.inputs)
         own = np.searchsorted(raw.classes_, answers)
         decide = getattr(raw, "decision_function", None)
@@ -126,7 +126,7 @@ class Window:
         if not field.min() < value < field.max():
             return []
         found = contour(self.x, self.y, field.reshape(self.h, self.w), value)
-        return [{"kind": "lines", "lines": [self.told(line) for line in found], "role": role}] if found else []
+        return [{"kind": "lines", "lines": [self.rounded(line) for line in found], "role": role}] if found else []
 
 
 def has_margin(model: Any) -> bool:
@@ -134,9 +134,9 @@ def has_margin(model: Any) -> bool:
     return model.name in ("svc", "linear-svc", "erm", "logistic-regression")
 
 
-def codes_in(classes: Any, scene: Scene) -> Array:
-    """The place among the scene's classes of each of a model's; 255: the scene does not have it."""
-    known = {name: k for k, name in enumerate(scene.classes or ())}
+def codes_in(classes: Any, dataset: PlottedDataset) -> Array:
+    """The place among the dataset's classes of each of a model's; 255: the dataset does not have it."""
+    known = {name: k for k, name in enumerate(dataset.classes or ())}
     return np.array([known.get(str(c), 255) for c in np.asarray(classes).tolist()], dtype=np.intp)
 
 

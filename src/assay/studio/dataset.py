@@ -16,8 +16,7 @@ from assay.pictures.plane import Plane, plane
 from assay.pictures.rows import PictureRows, some_of
 from assay.report.raw_model import without_gaps
 from assay.selection.data import TableData
-from assay.studio.asks import Data, Points
-from assay.studio.protocol import TableLocation
+from assay.studio.requests import Data, Points, TableLocation
 from assay.tables.schema.schema import Schema, infer, task_of
 from assay.tables.sources.recognise import table_source
 from assay.tables.sources.source import Source
@@ -32,7 +31,7 @@ MOST_SHOWN = 1000  # points that a picture can hold
 
 
 @dataclass(frozen=True)
-class Scene:
+class PlottedDataset:
     """A table ready to be learnt from, and how the picture lies in it. `line`: one column and the target itself are drawn."""
 
     data: Data
@@ -42,7 +41,7 @@ class Scene:
     table: TableData
     seen: PictureRows
     shown: Array  # the numbers of the rows that `seen` has
-    on: Plane
+    plane: Plane
     line: bool
     filled: bool = False  # rows are shown with medians where values are missing
     texts: tuple[str, ...] = ()  # columns of words, which a picture has no axis for
@@ -78,12 +77,12 @@ class Scene:
     @cached_property
     def where(self) -> Floats:
         """(m, 2): the rows of `seen` on the picture."""
-        a = self.on.coordinates(self.seen.X)
+        a = self.plane.coordinates(self.seen.X)
         return np.column_stack([a[:, 0], self.table.codes[self.shown]]) if self.line else a
 
     def axes(self) -> dict[str, Any]:
         """The names of the axes, and the categories where one has such."""
-        names, levels = list(self.on.labels), list(self.on.levels)
+        names, levels = list(self.plane.labels), list(self.plane.levels)
         if self.line:
             names[1], levels[1] = self.target, None
         return {k: {"label": n, "levels": None if v is None else list(v)} for k, n, v in zip("xy", names, levels)}
@@ -100,11 +99,11 @@ class Scene:
         left_out += [f"{name} (text)" for name in self.texts]
         words = f"Not learnt from: {', '.join(left_out[:8])}." if left_out and not self.drawn else ""
         gaps = "Missing values of columns not shown stand at their medians in the picture." if self.filled else ""
-        return [note for note in (self.on.note, self.seen.note, gaps, words, *self.source.notes) if note]
+        return [note for note in (self.plane.note, self.seen.note, gaps, words, *self.source.notes) if note]
 
 
-def scene_of(data: Data, place: TableLocation | None, task: str | None = None) -> Scene:
-    """The scene that data ask for; `task` ("classification", "regression") is what the model needs, None: by the target."""
+def plotted_dataset(data: Data, place: TableLocation | None, task: str | None = None) -> PlottedDataset:
+    """The dataset that data ask for; `task` ("classification", "regression") is what the model needs, None: by the target."""
     if data.points is not None:
         return _of_points(data, data.points)
     if place is None:
@@ -112,7 +111,7 @@ def scene_of(data: Data, place: TableLocation | None, task: str | None = None) -
     return _of_table(data, place, task or TASKS.get(data.task or ""))
 
 
-def _of_points(data: Data, points: Points) -> Scene:
+def _of_points(data: Data, points: Points) -> PlottedDataset:
     n = len(points.x)
     numbers = points.target is not None
     second = points.target if numbers else points.y
@@ -124,18 +123,18 @@ def _of_points(data: Data, points: Points) -> Scene:
     columns |= {TARGET: np.array(second)} if numbers else {"y": np.array(second), LABEL: np.array(points.label)}
     source = table_source(columns, where="the points")
     target, task = (TARGET, "regression") if numbers else (LABEL, "classification")
-    return _scene(data, None, source, target, task, ["x"] if numbers else ["x", "y"], {"x": "number", "y": "number"})
+    return _dataset(data, None, source, target, task, ["x"] if numbers else ["x", "y"], {"x": "number", "y": "number"})
 
 
-def _of_table(data: Data, place: TableLocation, task: str | None) -> Scene:
+def _of_table(data: Data, place: TableLocation, task: str | None) -> PlottedDataset:
     source = table_source(place.path, where=place.name)
     target = data.target or place.target
     if target is None:
         raise DataError("Which column should be predicted? Choose the target.")
-    return _scene(data, place, source, target, task, data.columns, {})
+    return _dataset(data, place, source, target, task, data.columns, {})
 
 
-def _scene(
+def _dataset(
     data: Data,
     place: TableLocation | None,
     source: Source,
@@ -143,7 +142,7 @@ def _scene(
     task: str | None,
     columns: Any,
     kinds: dict[str, str],
-) -> Scene:
+) -> PlottedDataset:
     kinds = {name: kind for name, kind in kinds.items() if name in source.types}
     schema = infer(source, target=target, features=data.only, kinds=kinds)
     texts = [c.name for c in schema.used if c.kind == "text"]
@@ -182,7 +181,9 @@ def _scene(
     if line and table.classes is not None:
         raise DataError("Classes are shown on two columns: choose a second one.")
     on = _line_of(seen, columns[0], data.at) if line else plane(seen, data.projection, columns, data.at)
-    return Scene(data, place, source, schema, table, seen, np.flatnonzero(whole), on, line, filled, tuple(texts))
+    return PlottedDataset(
+        data, place, source, schema, table, seen, np.flatnonzero(whole), on, line, filled, tuple(texts)
+    )
 
 
 def _nothing_to_learn_from(schema: Schema, texts: list[str]) -> DataError:

@@ -1,4 +1,4 @@
-"""A model on a scene: its rows as the model sees them, the fit, the steps on the way, and how wrong each state is."""
+"""A model on a dataset: its rows as the model sees them, the fit, the steps on the way, and how wrong each state is."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from assay.estimator.steps import Step
 from assay.numerics import Array
 from assay.selection.table_model import TableModel, fit_table, sides
 from assay.selection.training import encoding_spec_for, held_out_claim
+from assay.studio.dataset import PlottedDataset, plotted_dataset
 from assay.studio.forms import made
-from assay.studio.looking import codes_in
-from assay.studio.protocol import TableLocation
-from assay.studio.scene import Scene, scene_of
+from assay.studio.grid import codes_in
+from assay.studio.requests import TableLocation
 from assay.tables.encoding import Encoding, EncodingSpec
 
 HELD_OUT, SEED = 0.25, 0  # the share and the seed that `assay train` holds rows out by
@@ -30,24 +30,24 @@ FEWEST = 20  # rows of which some are held out
 
 
 @dataclass(frozen=True)
-class Lesson:
+class TrainingRun:
     """What is to be learnt by which model."""
 
-    scene: Scene
+    dataset: PlottedDataset
     name: str
     params: Mapping[str, Any]
 
     @classmethod
-    def of(cls, data: Any, place: TableLocation | None, name: str, params: Mapping[str, Any]) -> Lesson:
-        """The lesson that an ask describes; the model says whether the target is classes or numbers."""
+    def of(cls, data: Any, place: TableLocation | None, name: str, params: Mapping[str, Any]) -> TrainingRun:
+        """The run that a request describes; the model says whether the target is classes or numbers."""
         model = made(name, params)
         kind = model.kind_of(model.get_params())
         task = "classification" if kind == "classifier" else "regression"
-        scene = scene_of(data, place, task)
-        if (scene.classes is None) != (task == "regression"):
+        dataset = plotted_dataset(data, place, task)
+        if (dataset.classes is None) != (task == "regression"):
             wanted, there = ("numbers", "classes") if task == "regression" else ("classes", "numbers")
             raise _wrong_kind(name, wanted, there)
-        return cls(scene, name, params)
+        return cls(dataset, name, params)
 
     def model(self) -> Estimator:
         """A model with the hyper-parameters asked for, not fitted."""
@@ -55,21 +55,21 @@ class Lesson:
 
     @cached_property
     def encoding_spec(self) -> EncodingSpec:
-        return encoding_spec_for(self.model(), self.scene.schema, self.scene.scaling)  # type: ignore[arg-type]
+        return encoding_spec_for(self.model(), self.dataset.schema, self.dataset.scaling)  # type: ignore[arg-type]
 
     @cached_property
     def encoding(self) -> Encoding:
-        return Encoding.learn(Threads(), self.scene.schema, self.encoding_spec, self.scene.table.rows)
+        return Encoding.learn(Threads(), self.dataset.schema, self.encoding_spec, self.dataset.table.rows)
 
     @cached_property
     def rows(self) -> Rows:
         """All rows of the table, encoded."""
-        return sides(self.scene.table.rows, self.encoding, None)[0]
+        return sides(self.dataset.table.rows, self.encoding, None)[0]
 
     def fitted(self) -> TableModel:
         """The model fitted on all rows."""
-        fitted = fit_table(self.model(), self.scene.schema, self.encoding_spec, self.scene.table.rows)
-        fitted.add_claims(target=self.scene.target)
+        fitted = fit_table(self.model(), self.dataset.schema, self.encoding_spec, self.dataset.table.rows)
+        fitted.add_claims(target=self.dataset.target)
         return fitted
 
     def steps(self) -> Iterator[Step]:
@@ -86,7 +86,7 @@ class Lesson:
     @property
     def total(self) -> int | None:
         """How many steps there will be, where that is known."""
-        return self.model().n_steps(len(self.scene.table))
+        return self.model().n_steps(len(self.dataset.table))
 
     @property
     def last(self) -> int | None:
@@ -98,32 +98,32 @@ class Lesson:
         return self.model().step_word_of(self.model().get_params())
 
     def answers(self, model: TableModel) -> Array:
-        """A model's answers for all rows: codes of the scene's classes, or numbers."""
+        """A model's answers for all rows: codes of the dataset's classes, or numbers."""
         found = np.asarray(model.model_.predict(self.rows)).ravel()
-        if self.scene.classes is None:
+        if self.dataset.classes is None:
             return found.astype(np.float64)
-        return codes_in(model.classes_, self.scene)[np.searchsorted(model.classes_, found)]
+        return codes_in(model.classes_, self.dataset)[np.searchsorted(model.classes_, found)]
 
     def training_risk(self, answers: Array) -> float:
         """The share of rows answered wrongly, or the mean squared error."""
-        truth = self.scene.table.codes
-        return float(np.mean(answers != truth) if self.scene.classes is not None else np.mean((answers - truth) ** 2))
+        truth = self.dataset.table.codes
+        return float(np.mean(answers != truth) if self.dataset.classes is not None else np.mean((answers - truth) ** 2))
 
     @property
     def loss(self) -> str:
-        return "squared" if self.scene.classes is None else "zero-one"
+        return "squared" if self.dataset.classes is None else "zero-one"
 
     def held_out(self) -> tuple[dict[str, Any] | None, str]:
         """The risk on rows that a second fit did not see, the same rows for every model; else why there is none."""
-        n = len(self.scene.table)
+        n = len(self.dataset.table)
         if n < FEWEST:
             return None, f"Nothing was held out of {n} rows: from {FEWEST} on a quarter is."
         mask = held_out_mask(0, n, HELD_OUT, SEED)
         try:
             with warnings.catch_warnings(action="ignore"):  # the fit on all rows has said what there is to say
                 model = self.model()
-                fitted = fit_table(model, self.scene.schema, self.encoding_spec, self.scene.table.rows, mask)
-                unseen = sides(self.scene.table.rows, fitted.encoding_, mask)[1]
+                fitted = fit_table(model, self.dataset.schema, self.encoding_spec, self.dataset.table.rows, mask)
+                unseen = sides(self.dataset.table.rows, fitted.encoding_, mask)[1]
                 assert unseen is not None
                 claim, rows = held_out_claim(model, unseen, HELD_OUT, SEED)
         except AssayError as error:

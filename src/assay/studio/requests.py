@@ -1,8 +1,8 @@
-"""What the page may ask, as types that validate it."""
+"""What the page may request, as types that validate it, and what the server hands to a worker with it."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta, Struct
@@ -56,7 +56,7 @@ class View(Struct):
                 raise ValueError(f"The view must go from a number to a greater one, got {low:g} to {high:g}.")
 
 
-class Ask(Struct):
+class FitRequest(Struct):
     """A model on data, to be fitted or played."""
 
     data: Data
@@ -70,17 +70,17 @@ class Ask(Struct):
     quick: bool = False
 
 
-class PointsAsk(Struct):
+class PointsRequest(Struct):
     """Which points to show; the data may stand alone or under its name."""
 
     data: Data
 
 
-class DatasetAsk(Struct):
+class NameRequest(Struct):
     name: Name
 
 
-class NearAsk(Struct):
+class NearRequest(Struct):
     """A place on the plane that a fitted model is asked about."""
 
     model: Identity
@@ -89,7 +89,7 @@ class NearAsk(Struct):
     panel: str = ""
 
 
-class SurfaceAsk(Struct):
+class SurfaceRequest(Struct):
     """The error over two weights of a model."""
 
     data: Data
@@ -98,13 +98,13 @@ class SurfaceAsk(Struct):
     grid: tuple[Side, Side] = (96, 96)
 
 
-class CompareAsk(Struct):
+class CompareRequest(Struct):
     data: Data
     seconds: Annotated[float, Meta(gt=0, le=86400)] | None = None
     panel: str = "compare"
 
 
-class ShowAsk(Struct):
+class ShowRequest(Struct):
     """A model file on data."""
 
     model: Identity
@@ -115,7 +115,7 @@ class ShowAsk(Struct):
 
 
 def read(body: bytes, kind: type[Any]) -> Any:
-    """The ask in a request's body."""
+    """What a request's body asks."""
     try:
         return msgspec.json.decode(body, type=kind)
     except msgspec.ValidationError as error:
@@ -124,3 +124,25 @@ def read(body: bytes, kind: type[Any]) -> Any:
         raise DataError(f"The request is not JSON ({error}).") from None
     except RecursionError:
         raise DataError("The request is nested too deeply.") from None
+
+
+# --- from the server to a worker ------------------------------------------------------------------------------------------
+
+
+class TableLocation(NamedTuple):
+    """Where a table lies and what it is called; `shell` is what a command line would call it."""
+
+    path: str
+    name: str
+    shell: str
+    target: str | None = None
+    bundled: bool = False
+    most_rows: int = 200_000
+
+
+class StudioTask(Struct):
+    """What the server says before the body of a request."""
+
+    verb: str
+    folder: str
+    place: TableLocation | None = None

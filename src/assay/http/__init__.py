@@ -1,0 +1,1 @@
+"""What the service and the studio share of HTTP: uvicorn started and stopped by its owner, replies, refusals, tokens."""
