@@ -19,11 +19,8 @@ from assay.certify import Claim
 from assay.engines import Block
 from assay.engines.rows import cut
 from assay.engines.split import keys_of
-from assay.estimator.classifier import Classifier
-from assay.estimator.docstrings import attribute
 from assay.estimator.progress import Stopping
 from assay.families.kernel.functions import Kernel
-from assay.families.kernel.svm.fit import KernelMachine
 from assay.families.kernel.svm.solve import (
     MachineRows,
     SolverPlan,
@@ -34,8 +31,6 @@ from assay.families.kernel.svm.solve import (
     pairs_of,
     problem_count,
     solve_all,
-    vote_scores,
-    votes,
 )
 from assay.numerics import Array, Floats, log_softmax, log_sum_exp
 
@@ -222,67 +217,3 @@ def probability_claim(model: SVC, witness: dict[str, Any]) -> Claim:
         value=model.loss_,
         witness={**witness, "calibration": model.calibration_, "break_ties": bool(model.break_ties)},
     )
-
-
-# From decision values to labels, scores and probabilities of classes.
-
-WITHOUT = "probabilities need probability=True at the fit"
-
-
-class ClassAnswers(KernelMachine, Classifier):
-    """A classifier that answers by `_decision(block)`, a number for each row and problem."""
-
-    calibration_: Floats | None = attribute()
-    loss_: float | None = attribute()
-    n_support_: Array = attribute()
-
-    def _one_vs_one(self) -> bool:
-        return bool(self._fitted_with["multi_class"] == "ovo")
-
-    def _codes(self, F: Floats) -> Array:
-        """The label of each row by its decision values, as a code."""
-        K = len(self.classes_)
-        if K == 2:
-            return (F[:, 0] > 0).astype(np.int64)
-        if not self._one_vs_one():
-            greatest: Array = F.argmax(axis=1)
-            return greatest
-        by_score = vote_scores if self._fitted_with["break_ties"] else votes
-        best: Array = by_score(F, K).argmax(axis=1)
-        return best
-
-    def _predict_block(self, block: Block) -> Array:
-        labels: Array = self.classes_[self._codes(self._decision(block, signs=True))]
-        return labels
-
-    def decision_function(self, X: Any) -> Floats:
-        """f(x): (n,) for two classes (positive: the greater one); else (n, K), or with decision_function_shape="ovo" (n, K (K − 1) / 2)."""
-        return self._answer(X, self._decision_block)
-
-    def _decision_block(self, block: Block) -> Array:
-        F = self._decision(block)
-        if len(self.classes_) == 2:
-            return F[:, 0]
-        by_class = self._one_vs_one() and self._fitted_with["decision_function_shape"] == "ovr"
-        return vote_scores(F, len(self.classes_)) if by_class else F
-
-    def _proba_block(self, block: Block) -> Array:
-        return self._shares(self._decision(block))
-
-    def _shares(self, F: Floats) -> Floats:
-        assert self.calibration_ is not None
-        if len(self.classes_) == 2:
-            return two_shares(F[:, 0], self.calibration_)
-        codes, (temperature, *slope) = self._codes(F), self.calibration_.tolist()
-        return many_shares(label_first(self._to_couple(F, slope), codes), temperature, codes)
-
-    def _to_couple(self, F: Floats, slope: list[float]) -> Floats:
-        """(n, K): the scores that a temperature turns into shares."""
-        return coupled(F, len(self.classes_), *slope) if slope else F
-
-    def _both_block(self, block: Block) -> Array:
-        F = self._decision(block)
-        return np.column_stack([self._codes(F), self._shares(F)])
-
-    def _why_no_probabilities(self) -> str | None:
-        return None if getattr(self, "_fitted_with", self.get_params())["probability"] else WITHOUT
