@@ -1,12 +1,17 @@
-"""Questions that do not need a target: who is near, and how far."""
+"""What all models of nearest neighbours share: the rows they keep, the metric, the number of neighbours, and who is near.
+
+A fit keeps rows that are in memory, and of rows that are read as a stream or lie on a cluster only where they are: those answer part by part.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -14,15 +19,17 @@ from assay.certify import Claim
 from assay.engines import ArrayRows, Block, Engine, Rows, engine_for, fold
 from assay.engines.blas import one_thread_blas
 from assay.engines.rows import cut
+from assay.engines.split import row_keys
 from assay.engines.threads import Threads
 from assay.errors import DataError, ModelFileError, ParameterError
 from assay.estimator.docstrings import attribute
+from assay.estimator.estimator import Estimator
 from assay.estimator.layout import Fact, Layout, Tensor
-from assay.estimator.params import Choice, Range, param
+from assay.estimator.params import Choice, Range, check_params, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, some_of
 from assay.families.neighbours.claims import claims_of
-from assay.families.neighbours.leave_one_out import ChoosesNeighbors
+from assay.families.neighbours.leave_one_out import LeaveOneOutCurve, most_neighbours
 from assay.families.neighbours.metrics import NORMS, Geometry, check_metric, mahalanobis, plain_geometry
 from assay.families.neighbours.neighbourhood import Neighbourhood, neighbourhood_in_memory, neighbourhood_in_parts
 from assay.inputs import refuse_non_finite
@@ -36,127 +43,7 @@ if TYPE_CHECKING:
 
 
 AT_A_TIME = 1 << 14  # queries whose lists are held at a time
-
-
-class NeighborQueries:
-    """`kneighbors`, `radius_neighbors` and their graphs, of a model with a `_hood`."""
-
-    def neighbourhood(self) -> Neighbourhood:
-        raise NotImplementedError
-
-    def _query_blocks(self, X: Any) -> Iterator[tuple[Block, Array | None]]:
-        """Blocks of queries; of the rows of the fit themselves (X=None) with their numbers."""
-        raise NotImplementedError
-
-    def _usual_neighbors(self) -> int:
-        raise NotImplementedError
-
-    def _mapped(self, block: Block, names: Any = None) -> Floats:
-        if not np.isfinite(block.X).all():
-            refuse_non_finite(block.X, block.start, names)
-        return self.neighbourhood().geometry.rows(block.X)
-
-    def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
-        """The nearest rows of the fit to each row of X: distances and row numbers, (m, k) each, by (distance, row number).
-
-        Without X the queries are the rows of the fit, none of which is its own neighbour.
-        """
-        hood = self.neighbourhood()
-        k = self._usual_neighbors() if n_neighbors is None else _whole(n_neighbors)
-        _check_rows(k, hood.size - (X is None))
-        found = []
-        for block, own in self._query_blocks(X):
-            for piece in cut(block, AT_A_TIME):
-                mine = None if own is None else own[piece.start - block.start :][: len(piece.X)]
-                found.append(hood.nearest(self._mapped(piece), k, mine))
-        r, rows = (np.concatenate(parts) for parts in zip(*found)) if found else hood.nearest(np.empty((0, 1)), k)
-        return (hood.geometry.distances(r, hood.columns), rows) if return_distance else rows
-
-    def radius_neighbors(
-        self, X: Any = None, radius: float | None = None, return_distance: bool = True, sort_results: bool = True
-    ) -> Any:
-        """The rows of the fit up to a distance of each row of X: an array of distances and one of row numbers for each, by
-        (distance, row number). `sort_results` is accepted for scikit-learn's sake: results are always sorted."""
-        hood = self.neighbourhood()
-        start, rows, far = self._within(X, radius)
-        ends = list(pairwise(start.tolist()))
-        distances, numbers = np.empty(len(ends), dtype=object), np.empty(len(ends), dtype=object)
-        for i, (a, b) in enumerate(ends):
-            distances[i], numbers[i] = hood.geometry.distances(far[a:b], hood.columns), rows[a:b]
-        return (distances, numbers) if return_distance else numbers
-
-    def _within(self, X: Any, radius: float | None) -> tuple[Array, Array, Floats]:
-        hood = self.neighbourhood()
-        radius = getattr(self, "radius", 1.0) if radius is None else radius
-        if not (isinstance(radius, float | int | np.number) and radius >= 0):
-            raise ParameterError(f"radius={radius!r} is not possible: it must be a number ≥ 0.")
-        most = hood.geometry.reduced(float(radius), hood.columns)
-        starts, rows, far, held = [np.zeros(1, dtype=np.int64)], [], [], 0
-        for block, own in self._query_blocks(X):
-            for piece in cut(block, AT_A_TIME):
-                start, near, r = hood.within(self._mapped(piece), np.full(len(piece.X), most))
-                if own is not None:
-                    query = np.repeat(np.arange(len(piece.X)), np.diff(start))
-                    others = near != own[piece.start - block.start :][: len(piece.X)][query]
-                    near, r = near[others], r[others]
-                    start = np.concatenate([[0], np.cumsum(np.bincount(query[others], minlength=len(piece.X)))])
-                starts.append(start[1:] + held)
-                held += len(near)
-                rows.append(near)
-                far.append(r)
-        if not rows:
-            return starts[0], np.empty(0, dtype=np.int64), np.empty(0)
-        return np.concatenate(starts), np.concatenate(rows), np.concatenate(far)
-
-    def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> csr_matrix:
-        """The nearest rows as a sparse matrix (m, n): ones, or distances with mode="distance"."""
-        _check_mode(mode)
-        distances, rows = self.kneighbors(X, n_neighbors)
-        m, k = rows.shape
-        values = np.ones(m * k) if mode == "connectivity" else distances.ravel()
-        return self._graph(values, rows.ravel(), np.arange(0, m * k + 1, k))
-
-    def radius_neighbors_graph(
-        self, X: Any = None, radius: float | None = None, mode: str = "connectivity"
-    ) -> csr_matrix:
-        """The rows up to a distance as a sparse matrix (m, n): ones, or distances with mode="distance"."""
-        _check_mode(mode)
-        hood = self.neighbourhood()
-        start, rows, far = self._within(X, radius)
-        values = np.ones(len(rows)) if mode == "connectivity" else hood.geometry.distances(far, hood.columns)
-        return self._graph(values, rows, start)
-
-    def _graph(self, values: Floats, rows: Array, start: Array) -> csr_matrix:
-        from scipy.sparse import csr_matrix
-
-        return csr_matrix((values, rows, start), shape=(len(start) - 1, self._rows_of_fit()))
-
-    def _rows_of_fit(self) -> int:
-        raise NotImplementedError
-
-
-def _whole(k: Any) -> int:
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ParameterError(f"n_neighbors={k!r} is not possible: it must be a whole number ≥ 1.")
-    return int(k)
-
-
-def _check_rows(k: int, n: int) -> None:
-    if k > n:
-        raise DataError(
-            f"Expected n_neighbors <= n_samples_fit: {k} neighbours are asked for, and there are {n} rows to choose from."
-        )
-
-
-def _check_mode(mode: str) -> None:
-    if mode not in ("connectivity", "distance"):
-        raise ParameterError(f"mode={mode!r} is not possible: it must be 'connectivity' or 'distance'.")
-
-
-# What all models of nearest neighbours share: the rows they keep, the metric, the number of neighbours, and who is near.
-#
-# A fit keeps rows that are in memory, and of rows that are read as a stream or lie on a cluster only where they are: those answer part by part.
-
+MAPPED = ("mahalanobis", "quadratic", "learned")  # metrics that are a linear map
 PAIRS = 3e11  # rows · rows · (columns + 16) up to which a comparison tries brute force: a minute or so
 FEW_COLUMNS = 6  # in so few columns a tree finds neighbours among any number of rows
 
@@ -174,7 +61,7 @@ GEOMETRY_LAYOUT: Layout = {
 }  # fmt: skip
 
 
-class NeighboursModel(NeighborQueries, ChoosesNeighbors):
+class NeighboursModel(Estimator):
     """Keep the rows, answer from the nearest. Subclasses say what the neighbours' targets make of a query."""
 
     layout: ClassVar[Layout] = {
@@ -203,6 +90,8 @@ class NeighboursModel(NeighborQueries, ChoosesNeighbors):
 
     _far: Rows | None = attribute(default=None)  # the rows of the fit where they are not in memory
     _hood: Neighbourhood | None = attribute(default=None)
+    _ways: tuple[bool, ...] = attribute(default=())  # the ways of counting whose curves are found together
+    _found: Mapping[bool, LeaveOneOutCurve] = attribute(default=MappingProxyType({}))
     step_word = "look"
 
     # --- taking part in a comparison --------------------------------------------------------------------------------
@@ -327,6 +216,73 @@ class NeighboursModel(NeighborQueries, ChoosesNeighbors):
         (m, 1) numbers."""
         raise NotImplementedError
 
+    # --- the number of neighbours, by leave-one-out -------------------------------------------------------------------
+
+    def _choose(self, hood: Neighbourhood, rows: Rows) -> None:
+        """n_neighbors="auto"."""
+        hood.check(2)
+        ways = self._ways or (self.weights == "distance",)
+        found = self._curves(hood, rows, ways, most_neighbours(hood.total), self._validated(hood))
+        self._found = dict(zip(ways, found))
+        self._take(self._found)
+
+    def _take(self, found: Mapping[bool, LeaveOneOutCurve]) -> None:
+        """The number of neighbours that the curve of this way of counting chooses."""
+        curve = found[self.weights == "distance"]
+        self.leave_one_out_ = curve.loss
+        self.n_neighbors_ = curve.best(self.rule == "one-se")
+
+    def _validated(self, hood: Neighbourhood) -> Array | None:
+        """The rows that are left out in turn; None: all."""
+        n = self._rows_of_fit()
+        if self.validation_rows is None or self.validation_rows >= n:
+            return None
+        return np.sort(np.argpartition(row_keys(0, n, 0), self.validation_rows)[: self.validation_rows])
+
+    def _curves(
+        self, hood: Neighbourhood, rows: Rows, ways: tuple[bool, ...], k: int, chosen: Array | None
+    ) -> list[LeaveOneOutCurve]:
+        """The leave-one-out loss of 1, 2, …, k neighbours, for each way of counting votes."""
+        raise NotImplementedError
+
+    def fit_each(self, X: Any, settings: Sequence[Mapping[str, Any]]) -> Iterator[Self]:
+        """A model for each of the settings, bit for bit as `fit` makes it; those that differ in how votes count alone share all neighbours."""
+        models = [type(self)(**{**self.get_params(), **changed}) for changed in settings]
+        alike: dict[str, list[Self]] = {}
+        for model in models:
+            alike.setdefault(model._searched_by(), []).append(model)
+        fitted: dict[str, Self] = {}
+        for model in models:
+            key = model._searched_by()
+            if key in fitted and model.n_neighbors == "auto":
+                yield fitted[key]._finished_with(model)
+                continue
+            model._ways = tuple(sorted({other.weights == "distance" for other in alike[key]}))
+            model._fit(X, None, None)
+            del model._ways
+            fitted[key] = model._with_search()  # whoever gets the model may change it
+            yield model
+
+    def _with_search(self) -> Self:
+        """A copy that knows what was searched already, which a file or another process does not get."""
+        model = copy(self)
+        model._hood, model._found = self._hood, self._found
+        return model
+
+    def _searched_by(self) -> str:
+        """All hyper-parameters but those that are read once the neighbours are known."""
+        return repr({k: v for k, v in sorted(self.get_params().items()) if k not in ("weights", "rule")})
+
+    def _finished_with(self, settings: Self) -> Self:
+        """A model of the same neighbours that counts votes in another way, or chooses by another rule."""
+        check_params(settings)
+        model = self._with_search()
+        model.set_params(**settings.get_params())
+        model._take(self._found)
+        model._claims_made = None
+        model._fitted_with = model.get_params()
+        return model
+
     # --- answering --------------------------------------------------------------------------------------------------
 
     def neighbourhood(self) -> Neighbourhood:
@@ -375,9 +331,6 @@ class NeighboursModel(NeighborQueries, ChoosesNeighbors):
                 answered = [answer(piece) for piece in cut(part.load(), AT_A_TIME)]
             yield answered[0] if len(answered) == 1 else np.concatenate(answered)
 
-    def _queries(self, block: Block) -> Floats:
-        return self._mapped(block, self._column_names())
-
     def _watch(self, fit: Callable[[], Any]) -> list[dict[str, Any]]:
         """What the fit passes through before any neighbour is asked for."""
         fit()
@@ -391,6 +344,91 @@ class NeighboursModel(NeighborQueries, ChoosesNeighbors):
         from assay.families.neighbours.steps import steps_of
 
         return some_of(steps_of(self, X, y, sample_weight, query), every)
+
+    # --- neighbours themselves ----------------------------------------------------------------------------------------
+
+    def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
+        """The nearest rows of the fit to each row of X: distances and row numbers, (m, k) each, by (distance, row number).
+
+        Without X the queries are the rows of the fit, none of which is its own neighbour.
+        """
+        hood = self.neighbourhood()
+        k = self._usual_neighbors() if n_neighbors is None else _whole(n_neighbors)
+        _check_rows(k, hood.size - (X is None))
+        found = []
+        for block, own in self._query_blocks(X):
+            for piece in cut(block, AT_A_TIME):
+                mine = None if own is None else own[piece.start - block.start :][: len(piece.X)]
+                found.append(hood.nearest(self._mapped(piece), k, mine))
+        r, rows = (np.concatenate(parts) for parts in zip(*found)) if found else hood.nearest(np.empty((0, 1)), k)
+        return (hood.geometry.distances(r, hood.columns), rows) if return_distance else rows
+
+    def radius_neighbors(
+        self, X: Any = None, radius: float | None = None, return_distance: bool = True, sort_results: bool = True
+    ) -> Any:
+        """The rows of the fit up to a distance of each row of X: an array of distances and one of row numbers for each, by
+        (distance, row number). `sort_results` is accepted for scikit-learn's sake: results are always sorted."""
+        hood = self.neighbourhood()
+        start, rows, far = self._within(X, radius)
+        ends = list(pairwise(start.tolist()))
+        distances, numbers = np.empty(len(ends), dtype=object), np.empty(len(ends), dtype=object)
+        for i, (a, b) in enumerate(ends):
+            distances[i], numbers[i] = hood.geometry.distances(far[a:b], hood.columns), rows[a:b]
+        return (distances, numbers) if return_distance else numbers
+
+    def _within(self, X: Any, radius: float | None) -> tuple[Array, Array, Floats]:
+        hood = self.neighbourhood()
+        radius = getattr(self, "radius", 1.0) if radius is None else radius
+        if not (isinstance(radius, float | int | np.number) and radius >= 0):
+            raise ParameterError(f"radius={radius!r} is not possible: it must be a number ≥ 0.")
+        most = hood.geometry.reduced(float(radius), hood.columns)
+        starts, rows, far, held = [np.zeros(1, dtype=np.int64)], [], [], 0
+        for block, own in self._query_blocks(X):
+            for piece in cut(block, AT_A_TIME):
+                start, near, r = hood.within(self._mapped(piece), np.full(len(piece.X), most))
+                if own is not None:
+                    query = np.repeat(np.arange(len(piece.X)), np.diff(start))
+                    others = near != own[piece.start - block.start :][: len(piece.X)][query]
+                    near, r = near[others], r[others]
+                    start = np.concatenate([[0], np.cumsum(np.bincount(query[others], minlength=len(piece.X)))])
+                starts.append(start[1:] + held)
+                held += len(near)
+                rows.append(near)
+                far.append(r)
+        if not rows:
+            return starts[0], np.empty(0, dtype=np.int64), np.empty(0)
+        return np.concatenate(starts), np.concatenate(rows), np.concatenate(far)
+
+    def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> csr_matrix:
+        """The nearest rows as a sparse matrix (m, n): ones, or distances with mode="distance"."""
+        _check_mode(mode)
+        distances, rows = self.kneighbors(X, n_neighbors)
+        m, k = rows.shape
+        values = np.ones(m * k) if mode == "connectivity" else distances.ravel()
+        return self._graph(values, rows.ravel(), np.arange(0, m * k + 1, k))
+
+    def radius_neighbors_graph(
+        self, X: Any = None, radius: float | None = None, mode: str = "connectivity"
+    ) -> csr_matrix:
+        """The rows up to a distance as a sparse matrix (m, n): ones, or distances with mode="distance"."""
+        _check_mode(mode)
+        hood = self.neighbourhood()
+        start, rows, far = self._within(X, radius)
+        values = np.ones(len(rows)) if mode == "connectivity" else hood.geometry.distances(far, hood.columns)
+        return self._graph(values, rows, start)
+
+    def _graph(self, values: Floats, rows: Array, start: Array) -> csr_matrix:
+        from scipy.sparse import csr_matrix
+
+        return csr_matrix((values, rows, start), shape=(len(start) - 1, self._rows_of_fit()))
+
+    def _queries(self, block: Block) -> Floats:
+        return self._mapped(block, self._column_names())
+
+    def _mapped(self, block: Block, names: Any = None) -> Floats:
+        if not np.isfinite(block.X).all():
+            refuse_non_finite(block.X, block.start, names)
+        return self.neighbourhood().geometry.rows(block.X)
 
     # --- file -------------------------------------------------------------------------------------------------------
 
@@ -416,4 +454,19 @@ class NeighboursModel(NeighborQueries, ChoosesNeighbors):
             raise ModelFileError("The model file's number of neighbours is not the one that was asked for.")
 
 
-MAPPED = ("mahalanobis", "quadratic", "learned")
+def _whole(k: Any) -> int:
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise ParameterError(f"n_neighbors={k!r} is not possible: it must be a whole number ≥ 1.")
+    return int(k)
+
+
+def _check_rows(k: int, n: int) -> None:
+    if k > n:
+        raise DataError(
+            f"Expected n_neighbors <= n_samples_fit: {k} neighbours are asked for, and there are {n} rows to choose from."
+        )
+
+
+def _check_mode(mode: str) -> None:
+    if mode not in ("connectivity", "distance"):
+        raise ParameterError(f"mode={mode!r} is not possible: it must be 'connectivity' or 'distance'.")
