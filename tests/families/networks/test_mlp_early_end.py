@@ -14,8 +14,8 @@ import pytest
 import assay
 from assay.errors import ConvergenceWarning
 from assay.families.networks.epochs import Epoch
-from assay.families.networks.fit import TrainingProgress
 from assay.families.networks.schedule import LearningRate
+from assay.families.networks.steps import TrainingProgress
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.standard_normal((3000, 20)), RNG.integers(0, 3, 3000)

@@ -10,8 +10,8 @@ from assay.engines.threads import Threads
 from assay.families.networks import architecture
 from assay.families.networks import training as t
 from assay.families.networks.architecture import ACTIVATIONS, LOSSES, Layer, NetworkShape
-from assay.families.networks.prepared import prepare
 from assay.families.networks.training import Order, Trainer, UpdateRule
+from assay.families.networks.training_data import prepare
 
 CLOSE = {np.float32: 2e-4, np.float64: 2e-8}  # of the gradient's size
 N, D = 37, 4
@@ -304,7 +304,7 @@ WITHOUT = """
 import numpy as np
 from assay.engines.threads import Threads
 from assay.families.networks.architecture import ACTIVATIONS, LOSSES, NetworkShape
-from assay.families.networks.prepared import prepare
+from assay.families.networks.training_data import prepare
 from assay.families.networks.training import Trainer, UpdateRule
 rng = np.random.default_rng(0)
 X, T, codes, w = rng.normal(size=(13, 3)), rng.normal(size=(13, 2)), rng.integers(2, size=13), rng.uniform(0, 2, 13)

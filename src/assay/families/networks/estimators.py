@@ -14,10 +14,10 @@ from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, param
 from assay.estimator.regressor import Regressor
-from assay.families.networks.architecture import activated
+from assay.families.networks.architecture import Standardisation, activated
 from assay.families.networks.fit import NO_PIECES, NetworkModel, takes_pieces
 from assay.families.networks.hyper_parameters import DROPOUT, DTYPE, LAYOUT, MAX_SECONDS, OUTPUT_BIAS, STANDARDIZE
-from assay.families.networks.training_data import NetworkSurvey, Standardisation
+from assay.families.networks.training_data import NetworkSurvey
 from assay.inputs.labels import Labels, class_multipliers
 from assay.inputs.refusals import refuse_absent, refuse_balanced, refuse_unlisted
 from assay.numerics import Array, Floats, log_softmax

@@ -10,10 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from assay.errors import ParameterError
 from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.params import Choice, Free, Range, param
+from assay.families.networks.architecture import NetworkShape, count
 
 MOST_UNITS = 1 << 20
+MOST_WEIGHTS = 1 << 29  # 2 GB of float32, of which a fit needs some ten times as much
 DIRECTIONS = 4  # along which slopes are compared with differences
 MEASURES = 9 + 4 * DIRECTIONS
 
@@ -72,3 +75,14 @@ LAYOUT: Layout = {
     "memory_": Tensor(("q",), optional=True, doc="the optimiser's momentum, from which partial_fit goes on; None with solver='lbfgs'"),
     "batches_": Fact(int, low=0, doc="the number of mini-batches so far"),
 }  # fmt: skip
+
+
+def shape_of(model: Any, given: Any, outputs: int) -> NetworkShape:
+    """The shape that hyper-parameters ask for."""
+    widths = (int(model.n_features_in_), *hidden_sizes(given["hidden_layer_sizes"]), outputs)
+    if count(widths) > MOST_WEIGHTS:
+        raise ParameterError(
+            f"{type(model).__name__}: {widths[0]} columns and hidden_layer_sizes={given['hidden_layer_sizes']!r} make {count(widths):,} weights, and at most "
+            f"{MOST_WEIGHTS:,} are possible: take fewer units, or fewer columns."
+        )
+    return NetworkShape(widths, given["activation"], bool(given["output_bias"]))

@@ -21,7 +21,7 @@ from assay.families.networks.loops.epoch import BatchPlan, Team, add_gradient, g
 from assay.families.networks.loops.losses import HINGE, LOG, SIGNS, SOFTMAX, SQUARED
 from assay.families.networks.loops.minibatch import shuffled
 from assay.families.networks.loops.optimisers import ADAM, SGD, Update
-from assay.families.networks.prepared import NetworkRows, aligned
+from assay.families.networks.training_data import NetworkRows, aligned
 from assay.numerics import Array, Floats
 
 # Whether threads should share the batches of a network: what the clock says of both ways, now and then asked again.
