@@ -1,4 +1,12 @@
-"""When a fit went astray: its loss is no number, or far above that of no weights at all."""
+"""Epochs of mini-batches, over blocks of rows in their order. Shape: ordered stream.
+
+An epoch that diverged, whose loss or weights are not finite, or whose loss is far above that of no weights at all, is taken back and done
+again with steps half as long.
+
+Each batch begins at the weights that the one before left, so blocks come one after another. Rows on a cluster stay there: the weights travel
+to the worker that has a block, go through its batches, and come back, the same bits with little to send. Rows held out are answered by all
+workers at once.
+"""
 
 from __future__ import annotations
 
@@ -22,181 +30,7 @@ from assay.numerics import Array, Floats
 if TYPE_CHECKING:
     from assay.families.networks.training import Trainer, UpdateRule
 
-
 BLOWN = 1e2  # times the loss of weights of zero
-
-
-def is_astray(task: NetworkTask, loss: float) -> bool:
-    """Whether no network should have such a mean loss."""
-    usual = _loss_of_nothing(task)
-    return not math.isfinite(loss) or (usual is not None and loss > BLOWN * usual)
-
-
-def _loss_of_nothing(task: NetworkTask) -> float | None:
-    """The mean loss of outputs of zero, where the targets have a known size."""
-    if task.loss == "squared":
-        return 1.0 if task.standard.target_scale != 1.0 else None
-    if task.loss == "signs":
-        return 0.5 * task.shape.widths[-1]
-    if task.loss == "hinge":
-        return 1.0
-    return math.log(max(2, task.shape.widths[-1]))
-
-
-def beyond_bounds(steps: str) -> DataError:
-    """What is said of rows on which steps of any length lead nowhere."""
-    return DataError(
-        f"The loss of the network grows beyond all bounds even with steps of {steps}: its inputs or targets are too large. Leave "
-        "standardize=True, divide the columns (and the target) by a constant, or lower alpha."
-    )
-
-
-# Where the batches of an epoch run: where the rows are read, or, on a cluster, where the rows lie.
-#
-# Each batch begins at the weights that the one before left, so blocks come one after another. Rows on a cluster stay there: the weights travel to the worker that has
-# a block, go through its batches, and come back, the same bits with little to send. Rows held out are answered by all workers at once.
-
-
-class BatchTotals(NamedTuple):
-    """What was seen in a block's batches: Σ c loss, Σ c [wrong], Σ c, rows."""
-
-    loss: float
-    wrong: float
-    weight: float
-    rows: int
-
-
-class HeldOutSums(NamedTuple):
-    """Of rows held out: Σ c, Σ c [right], Σ c (f − y)²; of the numbers y their mean and Σ c (y − mean)²."""
-
-    weight: float
-    right: float
-    off: float
-    mean: float
-    spread: float
-
-    def and_(self, other: HeldOutSums) -> HeldOutSums:
-        """Both together."""
-        weight = self.weight + other.weight
-        share, gap = (other.weight / weight if weight else 0.0), other.mean - self.mean
-        spread = self.spread + other.spread + gap * gap * self.weight * share
-        return HeldOutSums(weight, self.right + other.right, self.off + other.off, self.mean + gap * share, spread)
-
-
-class BatchStep(NamedTuple):
-    """What an epoch does in each block."""
-
-    task: NetworkTask
-    rule: UpdateRule
-    batch: int
-    shuffled: bool
-    epoch: int
-
-
-def walk_of(engine: Engine, rows: Rows, task: NetworkTask) -> LocalBatches | RemoteBatches:
-    """How such rows are walked through."""
-    here = engine.shares_memory or rows.at_hand().local
-    return LocalBatches(engine, rows, task) if here else RemoteBatches(engine, rows, task)
-
-
-class LocalBatches:
-    """The rows are read in this process."""
-
-    def __init__(self, engine: Engine, rows: Rows, task: NetworkTask) -> None:
-        self.rows, self.task, self.pieces = rows.at_hand(), task, PreparedBlocks(engine, rows, task)
-
-    def epoch(self, trainer: Trainer, step: BatchStep) -> Iterator[BatchTotals]:
-        """Block after block."""
-        return (go_through(trainer, step, piece) for piece in self.pieces)
-
-    def answers(self, trainer: Trainer) -> Iterator[HeldOutSums]:
-        """Of the rows held out of each block."""
-        return (answer_held_out(self.task, trainer, piece) for piece in self.pieces)
-
-    def some(self) -> PreparedBlock | None:
-        """The first block with rows to learn from."""
-        return next((piece for piece in self.pieces if len(piece.train)), None)
-
-    def only(self) -> PreparedBlock | None:
-        """The one block, where there is no other and it is at hand."""
-        return self.pieces.only
-
-
-class RemoteBatches:
-    """The rows lie on a cluster."""
-
-    def __init__(self, engine: Engine, rows: Rows, task: NetworkTask) -> None:
-        self.engine, self.rows, self.task = engine, engine.keep(rows), task
-
-    def epoch(self, trainer: Trainer, step: BatchStep) -> Iterator[BatchTotals]:
-        """Block after block; the weights go there and come back."""
-        for part in self.rows.blocks():
-            work = partial(_go_there, step, trainer.P, trainer.M, trainer.V, trainer.begun)
-            ((gone, P, M, V, begun),) = self.engine.map(work, [part])
-            trainer.P, trainer.M, trainer.V, trainer.begun = P, M, V, begun
-            yield gone
-
-    def answers(self, trainer: Trainer) -> Iterator[HeldOutSums]:
-        """Of the rows held out of each block."""
-        return self.engine.map(partial(_answer_there, self.task, trainer.P), self.rows.blocks())
-
-    def some(self) -> PreparedBlock | None:
-        """The first block with rows to learn from."""
-        pieces = (piece_of(self.task, part.load()) for part in self.rows.blocks())
-        return next((piece for piece in pieces if len(piece.train)), None)
-
-    def only(self) -> PreparedBlock | None:
-        """None: the rows lie elsewhere."""
-        return None
-
-
-def go_through(trainer: Trainer, step: BatchStep, piece: PreparedBlock) -> BatchTotals:
-    """The batches of one block."""
-    if not len(piece.train):
-        return BatchTotals(0.0, 0.0, 0.0, 0)
-    order = order_of(step.task, step.epoch, piece, step.shuffled).drawn()
-    found = trainer.epoch(piece.rows, order.rows, step.batch, step.rule)
-    return BatchTotals(found.loss, found.wrong, piece.weight, len(piece.train))
-
-
-def _go_there(
-    step: BatchStep, P: Array, M: Array, V: Array, begun: int, part: Part
-) -> tuple[BatchTotals, Array, Array, Array, int]:
-    trainer = _trainer_of(step.task, P)
-    trainer.M, trainer.V, trainer.begun = M, V, begun
-    gone = go_through(trainer, step, piece_of(step.task, part.load()))
-    return gone, trainer.P, trainer.M, trainer.V, trainer.begun
-
-
-def _trainer_of(task: NetworkTask, P: Array) -> Trainer:
-    from assay.families.networks.training import Trainer
-
-    return Trainer(task.shape, task.loss, task.shape.layers(P), task.dtype, Threads())
-
-
-def answer_held_out(task: NetworkTask, trainer: Trainer, piece: PreparedBlock) -> HeldOutSums:
-    """How the rows held out of one block are answered."""
-    if not len(piece.held):
-        return HeldOutSums(0.0, 0.0, 0.0, 0.0, 0.0)
-    rows, c = piece.rows, piece.rows.weights[piece.held]
-    weight = float(c.sum())
-    with np.errstate(over="ignore", invalid="ignore"):
-        F = trainer.outputs(rows.X[piece.held])
-        if task.labels is not None:
-            return HeldOutSums(weight, float((c * ~wrong(F, rows.codes[piece.held])).sum()), 0.0, 0.0, 0.0)
-        y: Floats = rows.targets[piece.held, 0].astype(np.float64)
-        mean = float((c * y).sum()) / weight
-        return HeldOutSums(weight, 0.0, float((c * (F[:, 0] - y) ** 2).sum()), mean, float((c * (y - mean) ** 2).sum()))
-
-
-def _answer_there(task: NetworkTask, P: Array, part: Part) -> HeldOutSums:
-    return answer_held_out(task, _trainer_of(task, P), piece_of(task, part.load()))
-
-
-# Epochs of mini-batches, over blocks of rows in their order. Shape: ordered stream.
-#
-# An epoch whose loss or weights are not finite, or whose loss is far above that of no weights at all, is taken back and done again with steps half as long.
-
 AHEAD = 0.02  # seconds that the loops may run before anybody looks
 HELD = 1 << 23  # bytes of states on the way
 NOTHING = np.empty(0)
@@ -408,3 +242,164 @@ def squares(flat: Array, decays: Array) -> Floats:
         wide *= decays
         found: Floats = wide.sum(axis=-1)
         return found
+
+
+class BatchTotals(NamedTuple):
+    """What was seen in a block's batches: Σ c loss, Σ c [wrong], Σ c, rows."""
+
+    loss: float
+    wrong: float
+    weight: float
+    rows: int
+
+
+class HeldOutSums(NamedTuple):
+    """Of rows held out: Σ c, Σ c [right], Σ c (f − y)²; of the numbers y their mean and Σ c (y − mean)²."""
+
+    weight: float
+    right: float
+    off: float
+    mean: float
+    spread: float
+
+    def and_(self, other: HeldOutSums) -> HeldOutSums:
+        """Both together."""
+        weight = self.weight + other.weight
+        share, gap = (other.weight / weight if weight else 0.0), other.mean - self.mean
+        spread = self.spread + other.spread + gap * gap * self.weight * share
+        return HeldOutSums(weight, self.right + other.right, self.off + other.off, self.mean + gap * share, spread)
+
+
+class BatchStep(NamedTuple):
+    """What an epoch does in each block."""
+
+    task: NetworkTask
+    rule: UpdateRule
+    batch: int
+    shuffled: bool
+    epoch: int
+
+
+def walk_of(engine: Engine, rows: Rows, task: NetworkTask) -> LocalBatches | RemoteBatches:
+    """How such rows are walked through."""
+    here = engine.shares_memory or rows.at_hand().local
+    return LocalBatches(engine, rows, task) if here else RemoteBatches(engine, rows, task)
+
+
+class LocalBatches:
+    """The rows are read in this process."""
+
+    def __init__(self, engine: Engine, rows: Rows, task: NetworkTask) -> None:
+        self.rows, self.task, self.pieces = rows.at_hand(), task, PreparedBlocks(engine, rows, task)
+
+    def epoch(self, trainer: Trainer, step: BatchStep) -> Iterator[BatchTotals]:
+        """Block after block."""
+        return (go_through(trainer, step, piece) for piece in self.pieces)
+
+    def answers(self, trainer: Trainer) -> Iterator[HeldOutSums]:
+        """Of the rows held out of each block."""
+        return (answer_held_out(self.task, trainer, piece) for piece in self.pieces)
+
+    def some(self) -> PreparedBlock | None:
+        """The first block with rows to learn from."""
+        return next((piece for piece in self.pieces if len(piece.train)), None)
+
+    def only(self) -> PreparedBlock | None:
+        """The one block, where there is no other and it is at hand."""
+        return self.pieces.only
+
+
+class RemoteBatches:
+    """The rows lie on a cluster."""
+
+    def __init__(self, engine: Engine, rows: Rows, task: NetworkTask) -> None:
+        self.engine, self.rows, self.task = engine, engine.keep(rows), task
+
+    def epoch(self, trainer: Trainer, step: BatchStep) -> Iterator[BatchTotals]:
+        """Block after block; the weights go there and come back."""
+        for part in self.rows.blocks():
+            work = partial(_go_there, step, trainer.P, trainer.M, trainer.V, trainer.begun)
+            ((gone, P, M, V, begun),) = self.engine.map(work, [part])
+            trainer.P, trainer.M, trainer.V, trainer.begun = P, M, V, begun
+            yield gone
+
+    def answers(self, trainer: Trainer) -> Iterator[HeldOutSums]:
+        """Of the rows held out of each block."""
+        return self.engine.map(partial(_answer_there, self.task, trainer.P), self.rows.blocks())
+
+    def some(self) -> PreparedBlock | None:
+        """The first block with rows to learn from."""
+        pieces = (piece_of(self.task, part.load()) for part in self.rows.blocks())
+        return next((piece for piece in pieces if len(piece.train)), None)
+
+    def only(self) -> PreparedBlock | None:
+        """None: the rows lie elsewhere."""
+        return None
+
+
+def go_through(trainer: Trainer, step: BatchStep, piece: PreparedBlock) -> BatchTotals:
+    """The batches of one block."""
+    if not len(piece.train):
+        return BatchTotals(0.0, 0.0, 0.0, 0)
+    order = order_of(step.task, step.epoch, piece, step.shuffled).drawn()
+    found = trainer.epoch(piece.rows, order.rows, step.batch, step.rule)
+    return BatchTotals(found.loss, found.wrong, piece.weight, len(piece.train))
+
+
+def _go_there(
+    step: BatchStep, P: Array, M: Array, V: Array, begun: int, part: Part
+) -> tuple[BatchTotals, Array, Array, Array, int]:
+    trainer = _trainer_of(step.task, P)
+    trainer.M, trainer.V, trainer.begun = M, V, begun
+    gone = go_through(trainer, step, piece_of(step.task, part.load()))
+    return gone, trainer.P, trainer.M, trainer.V, trainer.begun
+
+
+def _trainer_of(task: NetworkTask, P: Array) -> Trainer:
+    from assay.families.networks.training import Trainer
+
+    return Trainer(task.shape, task.loss, task.shape.layers(P), task.dtype, Threads())
+
+
+def answer_held_out(task: NetworkTask, trainer: Trainer, piece: PreparedBlock) -> HeldOutSums:
+    """How the rows held out of one block are answered."""
+    if not len(piece.held):
+        return HeldOutSums(0.0, 0.0, 0.0, 0.0, 0.0)
+    rows, c = piece.rows, piece.rows.weights[piece.held]
+    weight = float(c.sum())
+    with np.errstate(over="ignore", invalid="ignore"):
+        F = trainer.outputs(rows.X[piece.held])
+        if task.labels is not None:
+            return HeldOutSums(weight, float((c * ~wrong(F, rows.codes[piece.held])).sum()), 0.0, 0.0, 0.0)
+        y: Floats = rows.targets[piece.held, 0].astype(np.float64)
+        mean = float((c * y).sum()) / weight
+        return HeldOutSums(weight, 0.0, float((c * (F[:, 0] - y) ** 2).sum()), mean, float((c * (y - mean) ** 2).sum()))
+
+
+def _answer_there(task: NetworkTask, P: Array, part: Part) -> HeldOutSums:
+    return answer_held_out(task, _trainer_of(task, P), piece_of(task, part.load()))
+
+
+def is_astray(task: NetworkTask, loss: float) -> bool:
+    """Whether no network should have such a mean loss."""
+    usual = _loss_of_nothing(task)
+    return not math.isfinite(loss) or (usual is not None and loss > BLOWN * usual)
+
+
+def _loss_of_nothing(task: NetworkTask) -> float | None:
+    """The mean loss of outputs of zero, where the targets have a known size."""
+    if task.loss == "squared":
+        return 1.0 if task.standard.target_scale != 1.0 else None
+    if task.loss == "signs":
+        return 0.5 * task.shape.widths[-1]
+    if task.loss == "hinge":
+        return 1.0
+    return math.log(max(2, task.shape.widths[-1]))
+
+
+def beyond_bounds(steps: str) -> DataError:
+    """What is said of rows on which steps of any length lead nowhere."""
+    return DataError(
+        f"The loss of the network grows beyond all bounds even with steps of {steps}: its inputs or targets are too large. Leave "
+        "standardize=True, divide the columns (and the target) by a constant, or lower alpha."
+    )

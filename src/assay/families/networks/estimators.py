@@ -1,4 +1,4 @@
-"""The network that answers classes (lecture notes: f(x) = Σ αᵢ σ(wᵢ·x + w_{i,0}) with one hidden layer and no output bias)."""
+"""Networks that answer classes or a number (lecture notes: f(x) = Σ αᵢ σ(wᵢ·x + w_{i,0}) with one hidden layer and no output bias)."""
 
 from __future__ import annotations
 
@@ -162,9 +162,6 @@ class MLPClassifier(NetworkModel, Classifier):
         super()._restore(record)
         if self.whole_ != (self.error_ is not None) or (self.error_ or 0.0) > 1:
             raise ModelFileError("The model file's share of errors is not that of a whole fit.")
-
-
-# The network that answers a number.
 
 
 class MLPRegressor(NetworkModel, Regressor):

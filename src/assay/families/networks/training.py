@@ -1,4 +1,8 @@
-"""A network under way: epochs of mini-batches, gradients of all rows, outputs. The loops do it; this keeps their arrays."""
+"""A network under way: epochs of mini-batches, gradients of all rows, outputs. The loops do it; this keeps their arrays.
+
+Whether threads should share the batches is what the clock says of both ways, now and then measured again: threads that share a batch wait for
+each other, which is dear where other work keeps one of them from running.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +27,6 @@ from assay.families.networks.loops.minibatch import shuffled
 from assay.families.networks.loops.optimisers import ADAM, SGD, Update
 from assay.families.networks.training_data import NetworkRows, aligned
 from assay.numerics import Array, Floats
-
-# Whether threads should share the batches of a network: what the clock says of both ways, now and then asked again.
-#
-# Threads that share a batch wait for each other, which is dear where other work keeps one of them from running.
 
 ANEW = 32  # uses of one way after which the other is tried again
 SLOWER = 1.1  # at most, by one look: the clock may have caught a moment that was not like the others

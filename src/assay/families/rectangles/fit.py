@@ -1,7 +1,8 @@
-"""Rectangles of great gain: Σ weight of rows of the class inside − Σ weight of other rows inside, for rows in memory.
+"""Which rectangles a fit finds, and by which method: those of great gain, for rows in memory.
 
-An optimal rectangle's sides may be taken at rows of the class: shrinking it to the box of those it holds loses none of them.
-So a column is cut into slots, the values of the class (even) and the gaps between them (odd).
+The gain is Σ weight of rows of the class inside − Σ weight of other rows inside. An optimal rectangle's sides may be taken at rows of the
+class: shrinking it to the box of those it holds loses none of them. So a column is cut into slots, the values of the class (even) and the
+gaps between them (odd).
 """
 
 from __future__ import annotations
@@ -21,11 +22,72 @@ from assay.numerics import Array, Floats
 if TYPE_CHECKING:
     from assay.families.rectangles.estimators import RectangleClassifier
 
-
 UNENDING = 1 << 62
 TRIMMED = 3  # columns that a random start trims, about
 DEEPEST_STACK = 256  # sets of rectangles: one a halving, and no column has more than 2^32 slots
 DEEPEST = 0.5  # of the class's weight that a random start may trim from a side
+EXACT_ROWS = 10_000  # rows of two columns up to which "auto" asks for the least error: half a second where all is noise
+
+
+@dataclass
+class SharedRectangles:
+    """What models share that differ in the number of rectangles alone: the rectangles of the greatest number."""
+
+    most: int = 1
+    found: list[list[ScoredRectangle]] | None = None
+    methods: tuple[str, ...] = ()
+
+
+def find(
+    model: RectangleClassifier, engine: Engine, rows: Rows, weighing: WholeWeights, boxes: Boxes
+) -> list[list[ScoredRectangle]]:
+    """The rectangles of each class that has them; `methods_` says how they were found."""
+    shared = model._shared
+    if shared is not None and shared.found is not None:
+        model.methods_ = list(shared.methods)
+        return shared.found
+    tight = tightest(model, boxes)
+    model.methods_ = methods_for(model, engine, rows, weighing, tight)
+    found = [list(box) for box in tight]
+    slow = [p for p, method in enumerate(model.methods_) if method != "tightest"]
+    if slow:
+        table, places = table_of(rows, weighing, model.n_jobs), model._places().tolist()
+        most = int(model.n_rectangles) if shared is None else shared.most
+
+        def solve(p: int) -> list[ScoredRectangle]:
+            return deque(greedy(table, places[p], most, plan_of(model, model.methods_[p])), maxlen=1)[0]
+
+        for p, rectangles in zip(slow, Threads(model.n_jobs).map(solve, slow)):
+            found[p] = rectangles
+    if shared is not None:
+        shared.found, shared.methods = found, tuple(model.methods_)
+    return found
+
+
+def tightest(model: RectangleClassifier, boxes: Boxes) -> list[list[ScoredRectangle]]:
+    """The box of each class that has rectangles, where it has rows."""
+    return [
+        [ScoredRectangle(boxes.low[k], boxes.high[k], 0)] if model.class_rows_[k] else []
+        for k in model._places().tolist()
+    ]
+
+
+def methods_for(
+    model: RectangleClassifier, engine: Engine, rows: Rows, weighing: WholeWeights, tight: list[list[ScoredRectangle]]
+) -> list[str]:
+    """The method of each class: what is asked for; "auto": the tightest where that is right on all rows."""
+    if model.method != "auto":
+        return [model.method] * len(tight)
+    model._keep(tight, rows.n_columns)
+    covered = covered_by(engine, rows, weighing, model.lower_, model.upper_, model.owner_)
+    wrong = set(model.owner_[covered.lost_rows > 0].tolist())
+    small = rows.n_columns == 1 or (rows.n_columns == 2 and model.rows_ <= EXACT_ROWS)
+    return [("exact" if small else "search") if k in wrong else "tightest" for k in model._places().tolist()]
+
+
+def plan_of(model: RectangleClassifier, method: str, slowly: bool = False) -> RectangleSearchPlan:
+    """How the rectangles of a class are looked for."""
+    return RectangleSearchPlan(method == "exact", int(model.n_init), int(model.random_state or 0), model.n_jobs, slowly)
 
 
 class RankedRows(NamedTuple):
@@ -250,69 +312,3 @@ def _shrunk(sheet: UncoveredRows, box: Box) -> Box:
     _loops().count_outside(sheet.R, low, high, outside)
     _loops().shrink(sheet.R, sheet.g, low, high, outside)
     return Box(low, high, box.gain)
-
-
-# Which rectangles a fit finds, and by which method.
-
-EXACT_ROWS = 10_000  # rows of two columns up to which "auto" asks for the least error: half a second where all is noise
-
-
-@dataclass
-class SharedRectangles:
-    """What models share that differ in the number of rectangles alone: the rectangles of the greatest number."""
-
-    most: int = 1
-    found: list[list[ScoredRectangle]] | None = None
-    methods: tuple[str, ...] = ()
-
-
-def find(
-    model: RectangleClassifier, engine: Engine, rows: Rows, weighing: WholeWeights, boxes: Boxes
-) -> list[list[ScoredRectangle]]:
-    """The rectangles of each class that has them; `methods_` says how they were found."""
-    shared = model._shared
-    if shared is not None and shared.found is not None:
-        model.methods_ = list(shared.methods)
-        return shared.found
-    tight = tightest(model, boxes)
-    model.methods_ = methods_for(model, engine, rows, weighing, tight)
-    found = [list(box) for box in tight]
-    slow = [p for p, method in enumerate(model.methods_) if method != "tightest"]
-    if slow:
-        table, places = table_of(rows, weighing, model.n_jobs), model._places().tolist()
-        most = int(model.n_rectangles) if shared is None else shared.most
-
-        def solve(p: int) -> list[ScoredRectangle]:
-            return deque(greedy(table, places[p], most, plan_of(model, model.methods_[p])), maxlen=1)[0]
-
-        for p, rectangles in zip(slow, Threads(model.n_jobs).map(solve, slow)):
-            found[p] = rectangles
-    if shared is not None:
-        shared.found, shared.methods = found, tuple(model.methods_)
-    return found
-
-
-def tightest(model: RectangleClassifier, boxes: Boxes) -> list[list[ScoredRectangle]]:
-    """The box of each class that has rectangles, where it has rows."""
-    return [
-        [ScoredRectangle(boxes.low[k], boxes.high[k], 0)] if model.class_rows_[k] else []
-        for k in model._places().tolist()
-    ]
-
-
-def methods_for(
-    model: RectangleClassifier, engine: Engine, rows: Rows, weighing: WholeWeights, tight: list[list[ScoredRectangle]]
-) -> list[str]:
-    """The method of each class: what is asked for; "auto": the tightest where that is right on all rows."""
-    if model.method != "auto":
-        return [model.method] * len(tight)
-    model._keep(tight, rows.n_columns)
-    covered = covered_by(engine, rows, weighing, model.lower_, model.upper_, model.owner_)
-    wrong = set(model.owner_[covered.lost_rows > 0].tolist())
-    small = rows.n_columns == 1 or (rows.n_columns == 2 and model.rows_ <= EXACT_ROWS)
-    return [("exact" if small else "search") if k in wrong else "tightest" for k in model._places().tolist()]
-
-
-def plan_of(model: RectangleClassifier, method: str, slowly: bool = False) -> RectangleSearchPlan:
-    """How the rectangles of a class are looked for."""
-    return RectangleSearchPlan(method == "exact", int(model.n_init), int(model.random_state or 0), model.n_jobs, slowly)

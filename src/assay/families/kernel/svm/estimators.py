@@ -1,4 +1,4 @@
-"""The kernel support vector machine, soft and hard (Boser, Guyon and Vapnik 1992; Cortes and Vapnik 1995)."""
+"""The kernel support vector machine, soft and hard (Boser, Guyon and Vapnik 1992; Cortes and Vapnik 1995), and support vector regression (Vapnik 1995)."""
 
 from __future__ import annotations
 
@@ -323,9 +323,6 @@ class SVC(KernelMachine, Classifier):
         if self.calibration_ is not None and not np.all(self.calibration_ > 0):
             raise ModelFileError("The model file's probabilities contradict its labels.")
         self._machine = self._make_machine()
-
-
-# Support vector regression (Vapnik 1995): a function of the kernel with a tube in which errors cost nothing.
 
 
 class SVR(KernelMachine, Regressor):
