@@ -77,7 +77,7 @@ def state_layout(*, groups: str | int) -> dict[str, Tensor]:
 
 
 class NormalClassifier(OneFold, Classifier):
-    """Bayes' rule with estimated normal densities. Subclasses say with `_tied` whether the classes share a covariance."""
+    """Bayes' rule with estimated normal densities. Subclasses set by `_tied` whether the classes share a covariance."""
 
     scores_are_log_joint = True
     statistics = ClassScatter

@@ -141,20 +141,20 @@ class KNeighborsClassifier(NeighboursModel, Classifier):
             shape=self.rank,
             steps=self.metric_steps,
             workers=Threads(self.n_jobs),
-            each=self._each,
+            each=self._on_step,
         )
         self.objective_ = np.array(found.history)
         return Geometry(2.0, found.map, centre)
 
-    _each: Any = attribute(default=None)  # called with each state of a learned metric
+    _on_step: Any = attribute(default=None)  # called with each state of a learned metric
 
-    def _watch(self, fit: Callable[[], Any]) -> list[dict[str, Any]]:
+    def _metric_steps(self, fit: Callable[[], Any]) -> list[dict[str, Any]]:
         seen: list[dict[str, Any]] = []
-        self._each = lambda step, W, value: seen.append({"step": step, "W": W, "objective": value})
+        self._on_step = lambda step, W, value: seen.append({"step": step, "W": W, "objective": value})
         try:
             fit()
         finally:
-            del self._each
+            del self._on_step
         return seen
 
     def _restore(self, record: Record) -> None:
@@ -177,7 +177,7 @@ class KNeighborsClassifier(NeighboursModel, Classifier):
             voters = voters._replace(votes=voters.votes * self.class_factor_[self.codes_[voters.rows]])
         return tally(voters, self.codes_, len(self.classes_)), voters
 
-    def _left_out(self, hood: Neighbourhood, Z: Floats, own: Array | None) -> Floats:
+    def _leave_one_out(self, hood: Neighbourhood, Z: Floats, own: Array | None) -> Floats:
         return self._tallied(hood, Z, own)[0]
 
     def _predict_block(self, block: Block) -> Array:
@@ -195,7 +195,7 @@ class KNeighborsClassifier(NeighboursModel, Classifier):
         return shares
 
     def _both_block(self, block: Block) -> Array:
-        """The neighbours are looked for once: the greatest share is the label's."""
+        """The neighbours are searched once: the greatest share is the label's."""
         shares = self._proba_block(block)
         return np.column_stack([shares.argmax(axis=1), shares])
 
@@ -267,7 +267,7 @@ class KNeighborsRegressor(NeighboursModel, Regressor):
         voters = hood.voters(self._queries(block), self.n_neighbors_, self.weights == "distance")
         return mean_value(voters, self.y_)
 
-    def _left_out(self, hood: Neighbourhood, Z: Floats, own: Array | None) -> Floats:
+    def _leave_one_out(self, hood: Neighbourhood, Z: Floats, own: Array | None) -> Floats:
         return mean_value(hood.voters(Z, self.n_neighbors_, self.weights == "distance", own), self.y_)[:, None]
 
 
@@ -328,7 +328,7 @@ class NearestNeighbors(NeighboursModel):
         self._fitted_with = self.get_params()
 
     def _check_enough(self) -> None:
-        """Fewer rows than n_neighbors are no error until so many are asked for."""
+        """Fewer rows than n_neighbors are no error until a query needs so many."""
 
     def _keep_target(self, survey: TargetSurvey) -> None:
         self._number_ = survey.y
@@ -402,7 +402,7 @@ class KDTree:
     n_jobs: int | None = None
 
     def __post_init__(self) -> None:
-        self._tree  # noqa: B018 - built now, so that what is wrong is told now
+        self._tree  # noqa: B018 - built now, so that errors are raised now
 
     @cached_property
     def _rows(self) -> Floats:

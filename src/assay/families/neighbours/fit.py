@@ -62,7 +62,7 @@ GEOMETRY_LAYOUT: Layout = {
 
 
 class NeighboursModel(Estimator):
-    """Keep the rows, answer from the nearest. Subclasses say what the neighbours' targets make of a query."""
+    """Keep the rows, answer from the nearest. Subclasses turn the neighbours' targets into an answer."""
 
     layout: ClassVar[Layout] = {
         **GEOMETRY_LAYOUT,
@@ -88,10 +88,10 @@ class NeighboursModel(Estimator):
     n_neighbors_: int = attribute()
     leave_one_out_: Floats | None = attribute()
 
-    _far: Rows | None = attribute(default=None)  # the rows of the fit where they are not in memory
+    _remote_rows: Rows | None = attribute(default=None)  # the rows of the fit where they are not in memory
     _hood: Neighbourhood | None = attribute(default=None)
-    _ways: tuple[bool, ...] = attribute(default=())  # the ways of counting whose curves are found together
-    _found: Mapping[bool, LeaveOneOutCurve] = attribute(default=MappingProxyType({}))
+    _vote_kinds: tuple[bool, ...] = attribute(default=())  # the ways of counting whose curves are found together
+    _curves_found: Mapping[bool, LeaveOneOutCurve] = attribute(default=MappingProxyType({}))
     step_word = "look"
 
     # --- taking part in a comparison --------------------------------------------------------------------------------
@@ -161,20 +161,20 @@ class NeighboursModel(Estimator):
         raise NotImplementedError
 
     def _keep_rows(self, rows: Rows, survey: TargetSurvey) -> None:
-        self._far, self._hood = None, None
+        self._remote_rows, self._hood = None, None
         self.weights_ = survey.w
         if rows.resident:
             self.rows_ = np.array(rows.X, dtype=np.float64, order="C")  # a copy: the fit must not change with its input
         else:
-            self._far = rows
+            self._remote_rows = rows
             self.__dict__.pop("rows_", None)
 
     def _holds_rows(self) -> bool:
-        return self._far is not None or "rows_" in vars(self)
+        return self._remote_rows is not None or "rows_" in vars(self)
 
     def _with_more(self, rows: Rows) -> Rows:
         """The rows of the fit and these, in memory."""
-        old, new = self._rows_at_hand(), rows.in_memory()
+        old, new = self._rows_in_memory(), rows.in_memory()
         y = None if new.y is None else np.concatenate([self._target(), new.y])
         weights = [self.weights_, new.w]
         w = None
@@ -182,10 +182,10 @@ class NeighboursModel(Estimator):
             w = np.concatenate([np.ones(n) if v is None else v for v, n in zip(weights, (len(old), len(new.X)))])
         return ArrayRows(np.concatenate([old, np.asarray(new.X, dtype=np.float64)]), y, w, like=new)
 
-    def _rows_at_hand(self) -> Floats:
-        if self._far is None:
+    def _rows_in_memory(self) -> Floats:
+        if self._remote_rows is None:
             return self.rows_
-        return np.asarray(self._far.in_memory().X, dtype=np.float64)
+        return np.asarray(self._remote_rows.in_memory().X, dtype=np.float64)
 
     def _geometry_for(self, engine: Engine, rows: Rows, survey: TargetSurvey) -> Geometry:
         known = plain_geometry(self, rows.n_columns, survey.low, survey.high)
@@ -201,17 +201,17 @@ class NeighboursModel(Estimator):
     def _make_claims(self) -> tuple[Claim, ...]:
         return claims_of(self) if self.n_neighbors_ <= self.neighbourhood().total - 1 else ()
 
-    def _kept(self) -> Rows:
+    def _training_rows(self) -> Rows:
         """The rows of the fit, wherever they are."""
-        if self._far is not None:
-            return self._far
+        if self._remote_rows is not None:
+            return self._remote_rows
         return ArrayRows(self.rows_, self._codes_or_numbers(), self.weights_)
 
     def _engine(self) -> Engine:
         """Where the rows of the fit are read."""
-        return engine_for(self._kept(), self.n_jobs) if self._far is not None else Threads(self.n_jobs)
+        return engine_for(self._training_rows(), self.n_jobs) if self._remote_rows is not None else Threads(self.n_jobs)
 
-    def _left_out(self, hood: Neighbourhood, Z: Floats, own: Array | None) -> Floats:
+    def _leave_one_out(self, hood: Neighbourhood, Z: Floats, own: Array | None) -> Floats:
         """The answers to mapped rows of the fit, each without one vote of its own (None: to any mapped rows): (m, K) votes of the classes, or
         (m, 1) numbers."""
         raise NotImplementedError
@@ -221,12 +221,12 @@ class NeighboursModel(Estimator):
     def _choose(self, hood: Neighbourhood, rows: Rows) -> None:
         """n_neighbors="auto"."""
         hood.check(2)
-        ways = self._ways or (self.weights == "distance",)
+        ways = self._vote_kinds or (self.weights == "distance",)
         found = self._curves(hood, rows, ways, most_neighbours(hood.total), self._validated(hood))
-        self._found = dict(zip(ways, found))
-        self._take(self._found)
+        self._curves_found = dict(zip(ways, found))
+        self._choose_by(self._curves_found)
 
-    def _take(self, found: Mapping[bool, LeaveOneOutCurve]) -> None:
+    def _choose_by(self, found: Mapping[bool, LeaveOneOutCurve]) -> None:
         """The number of neighbours that the curve of this way of counting chooses."""
         curve = found[self.weights == "distance"]
         self.leave_one_out_ = curve.loss
@@ -257,16 +257,16 @@ class NeighboursModel(Estimator):
             if key in fitted and model.n_neighbors == "auto":
                 yield fitted[key]._finished_with(model)
                 continue
-            model._ways = tuple(sorted({other.weights == "distance" for other in alike[key]}))
+            model._vote_kinds = tuple(sorted({other.weights == "distance" for other in alike[key]}))
             model._fit(X, None, None)
-            del model._ways
+            del model._vote_kinds
             fitted[key] = model._with_search()  # whoever gets the model may change it
             yield model
 
     def _with_search(self) -> Self:
         """A copy that knows what was searched already, which a file or another process does not get."""
         model = copy(self)
-        model._hood, model._found = self._hood, self._found
+        model._hood, model._curves_found = self._hood, self._curves_found
         return model
 
     def _searched_by(self) -> str:
@@ -278,7 +278,7 @@ class NeighboursModel(Estimator):
         check_params(settings)
         model = self._with_search()
         model.set_params(**settings.get_params())
-        model._take(self._found)
+        model._choose_by(self._curves_found)
         model._claims_made = None
         model._fitted_with = model.get_params()
         return model
@@ -287,10 +287,10 @@ class NeighboursModel(Estimator):
 
     def neighbourhood(self) -> Neighbourhood:
         self._check_fitted()
-        if self._far is not None:
-            engine = engine_for(self._far, self.n_jobs)
+        if self._remote_rows is not None:
+            engine = engine_for(self._remote_rows, self.n_jobs)
             n = len(self._codes_or_numbers())
-            return neighbourhood_in_parts(self._far, n, self.weights_, engine, self._geometry(), self.algorithm)
+            return neighbourhood_in_parts(self._remote_rows, n, self.weights_, engine, self._geometry(), self.algorithm)
         if self._hood is None:
             w = getattr(self, "weights_", None)
             self._hood = neighbourhood_in_memory(self.rows_, w, self._geometry(), Threads(self.n_jobs), self.algorithm)
@@ -308,7 +308,7 @@ class NeighboursModel(Estimator):
 
     def _query_blocks(self, X: Any) -> Iterator[tuple[Block, Array | None]]:
         if X is None:
-            rows: Rows = ArrayRows(self._rows_at_hand())
+            rows: Rows = ArrayRows(self._rows_in_memory())
             for part in rows.blocks():
                 block = part.load()
                 yield block, np.arange(block.start, block.start + len(block.X))
@@ -321,7 +321,7 @@ class NeighboursModel(Estimator):
         """One block after another, for the search itself uses all threads; a cluster answers blocks side by side where it has the rows."""
         rows = self._rows_to_answer(X)
         engine = engine_for(rows, self.n_jobs)
-        if self._far is None and not engine.shares_memory:
+        if self._remote_rows is None and not engine.shares_memory:
             yield from super()._answers(X, answer)
             return
         if self._hood is not None and engine.shares_memory:
@@ -331,8 +331,8 @@ class NeighboursModel(Estimator):
                 answered = [answer(piece) for piece in cut(part.load(), AT_A_TIME)]
             yield answered[0] if len(answered) == 1 else np.concatenate(answered)
 
-    def _watch(self, fit: Callable[[], Any]) -> list[dict[str, Any]]:
-        """What the fit passes through before any neighbour is asked for."""
+    def _metric_steps(self, fit: Callable[[], Any]) -> list[dict[str, Any]]:
+        """The states of the fit before any query."""
         fit()
         return []
 
@@ -433,10 +433,10 @@ class NeighboursModel(Estimator):
     # --- file -------------------------------------------------------------------------------------------------------
 
     def _part(self, name: str) -> Any:
-        return self._rows_at_hand() if name == "rows_" else super()._part(name)
+        return self._rows_in_memory() if name == "rows_" else super()._part(name)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in vars(self).items() if k not in ("_hood", "_found", "_ways")}
+        return {k: v for k, v in vars(self).items() if k not in ("_hood", "_curves_found", "_vote_kinds")}
 
     def _restore(self, record: Record) -> None:
         super()._restore(record)

@@ -46,7 +46,7 @@ LONGEST = 0.2  # of a step at first, likewise
 MEMORY = 10
 NEIGHBOURS = (8.0, 32.0)  # that rows have at the start
 TRIAL_ROWS, TRIAL_STEPS = 750, 12
-ASKED = 32  # rows whose neighbours are counted
+COUNTED_ROWS = 32  # rows whose neighbours are counted
 WIDEST, HALVINGS = 20.0, 16  # scales are sought from 2^−20 to 2^20 of the mean square distance
 LEAST = 1e-3  # the least variance within classes, as a share of all, that is believed
 MOST = 20_000  # rows: 4·10⁸ pairs a step
@@ -210,14 +210,14 @@ def _leading(S: Floats, r: int) -> Floats:
 
 
 def soft_scale(rows: Sorted, L: Floats, neighbours: float) -> float:
-    """The factor of L with which a row has so many neighbours (the exponential of the mean entropy of p_i), asked of ASKED rows."""
+    """The factor of L with which a row has so many neighbours (the exponential of the mean entropy of p_i), by COUNTED_ROWS rows."""
     n = len(rows.X)
     A = rows.X @ L
     squares = (A * A).sum(axis=1)
-    asked = drawn(n, ASKED, 0)
-    D = np.maximum(squares[asked, None] + squares - 2.0 * (A[asked] @ A.T), 0.0)
-    w, logs = np.tile(rows.w, (len(asked), 1)), np.log(rows.w)
-    w[np.arange(len(asked)), asked] = 0.0
+    counted = drawn(n, COUNTED_ROWS, 0)
+    D = np.maximum(squares[counted, None] + squares - 2.0 * (A[counted] @ A.T), 0.0)
+    w, logs = np.tile(rows.w, (len(counted), 1)), np.log(rows.w)
+    w[np.arange(len(counted)), counted] = 0.0
     unit = float(D[w > 0].mean()) or 1.0
     D = (D - np.where(w > 0, D, np.inf).min(axis=1, keepdims=True)) / unit
     D[w == 0] = 0.0
@@ -267,20 +267,20 @@ class Ascent(NamedTuple):
         """The numbers that are sought, of L or of the gradient by it."""
         return L.diagonal().copy() if self.diagonal else L
 
-    def stand(self, numbers: Floats) -> LbfgsState:
+    def evaluate(self, numbers: Floats) -> LbfgsState:
         """−F and its gradient."""
         value, G = value_and_gradient(self.rows, self.map(numbers), self.workers)
         return LbfgsState(numbers, None, -value, -self.vector(G))
 
     def climb(self, start: Floats, steps: int, tol: float) -> Iterator[LbfgsState]:
         """The start and the places after each step; fewer steps where the slope ≤ tol, or where none leads higher."""
-        at = self.stand(start)
+        at = self.evaluate(start)
         yield at
         recent = Memory(FirstStepScale(FIRST * dot(start, start) / max(slope_of(at), 1e-300)), MEMORY)
         for _ in range(steps):
             if slope_of(at) <= tol:
                 return
-            following = descend(self.stand, at, _capped(recent.direction(at.gradient), at.w), recent)
+            following = descend(self.evaluate, at, _capped(recent.direction(at.gradient), at.w), recent)
             if following is None:
                 return
             recent.remember(following.w - at.w, following.gradient - at.gradient)

@@ -191,34 +191,34 @@ def mean_value(voters: Voters, y: Floats) -> Floats:
 
 
 class PartsSearch:
-    """Rows in parts, of which those of weight zero are none, asked as `Search` is."""
+    """Rows in parts, of which those of weight zero are none, queried as `NeighbourSearch` is."""
 
     def __init__(self, rows: Rows, engine: Engine, geometry: Geometry, algorithm: str = "auto") -> None:
         self.rows, self.engine, self.geometry, self.algorithm = rows, engine, geometry, algorithm
 
     def nearest(self, Q: Floats, k: int, without: Array | None = None) -> tuple[Floats, Array]:
-        """As `Search.nearest`, with the rows' numbers in the whole table."""
+        """As `NeighbourSearch.nearest`, with the rows' numbers in the whole table."""
         own = np.full(len(Q), -1, dtype=np.int64) if without is None else without
         best, index = np.full((len(Q), 0), np.inf), np.full((len(Q), 0), NO_ROW)
-        ask = partial(_nearest_of_part, self.geometry, self.algorithm, k)
-        for r, rows in self._asked(ask, Q, own):
+        search = partial(_nearest_of_part, self.geometry, self.algorithm, k)
+        for r, rows in self._of_parts(search, Q, own):
             best, index = merged(best, index, r, rows, k)
         return best, index
 
     def within(self, Q: Floats, r: Floats) -> tuple[Array, Array, Floats]:
-        """As `Search.within`."""
-        found = list(self._asked(partial(_within_part, self.geometry, self.algorithm), Q, r))
+        """As `NeighbourSearch.within`."""
+        found = list(self._of_parts(partial(_within_part, self.geometry, self.algorithm), Q, r))
         query = np.concatenate([q for q, _, _ in found])
         rows, far = (np.concatenate([one[i] for one in found]) for i in (1, 2))
         order = np.lexsort((rows, far, query))
         return np.searchsorted(query[order], np.arange(len(Q) + 1)), rows[order], far[order]
 
     def count(self, Q: Floats, r: Floats) -> Array:
-        """As `Search.count`."""
+        """As `NeighbourSearch.count`."""
         return np.diff(self.within(Q, r)[0])
 
-    def _asked(self, ask: Callable[..., Any], *arrays: Array) -> Iterator[Any]:
-        return self.engine.map(partial(ask, *arrays), self.rows.blocks())
+    def _of_parts(self, search: Callable[..., Any], *arrays: Array) -> Iterator[Any]:
+        return self.engine.map(partial(search, *arrays), self.rows.blocks())
 
 
 def _search_of(geometry: Geometry, algorithm: str, part: Part) -> tuple[NeighbourSearch, Array]:

@@ -27,15 +27,15 @@ from assay.numerics import Floats
 if TYPE_CHECKING:
     from assay.families.neighbours.fit import NeighboursModel
 
-PIECES = 8  # in which rows are looked at where no tree helps
+PIECES = 8  # in which rows are read where no tree helps
 
 
 def steps_of(model: NeighboursModel, X: Any, y: Any, sample_weight: Any, query: Any) -> Iterator[Step]:
     """The states of a fit and of one query."""
     fresh, rows = fresh_and_rows(model, X, y, sample_weight)
-    turning = fresh._watch(lambda: fresh.fit(rows))  # type: ignore[attr-defined]
+    turning = fresh._metric_steps(lambda: fresh.fit(rows))  # type: ignore[attr-defined]
     hood, n, looked = fresh.neighbourhood(), len(rows.X), 0
-    for number, values in enumerate(_states(fresh, hood, turning, _asked(fresh, rows, query)), 1):
+    for number, values in enumerate(_states(fresh, hood, turning, _query_of(fresh, rows, query)), 1):
         looked += len(values.get("rows", ())) if values.get("looked") else 0
         yield Step(
             number, n, values, _measures(values, looked, n), answering(fresh, partial(_parts, fresh, hood, values))
@@ -64,7 +64,7 @@ def _measures(values: dict[str, Any], looked: int, n: int) -> tuple[Measure, ...
     return (Measure("rows looked at", float(looked), float(n), f"{looked} of {n} rows looked at", better=None),)
 
 
-def _asked(model: NeighboursModel, rows: ArrayRows, query: Any) -> tuple[Floats, int]:
+def _query_of(model: NeighboursModel, rows: ArrayRows, query: Any) -> tuple[Floats, int]:
     """The mapped query, and the row of the fit that it is (−1: none). Without one, the first row, left out."""
     if query is None:
         there = np.arange(len(rows.X)) if rows.w is None else np.flatnonzero(rows.w > 0)
@@ -77,22 +77,22 @@ def _asked(model: NeighboursModel, rows: ArrayRows, query: Any) -> tuple[Floats,
 
 
 def _states(
-    model: NeighboursModel, hood: Neighbourhood, turning: list[dict[str, Any]], asked: tuple[Floats, int]
+    model: NeighboursModel, hood: Neighbourhood, turning: list[dict[str, Any]], query: tuple[Floats, int]
 ) -> Iterator[dict[str, Any]]:
     yield from turning
     if model.leave_one_out_ is not None:
         for k, loss in enumerate(model.leave_one_out_.tolist(), 1):
             best = int(np.flatnonzero(model.leave_one_out_[:k] == model.leave_one_out_[:k].min())[-1]) + 1
             yield {"k": k, "loss": loss, "best": best}
-    yield from _descent(model, hood, *asked)
+    yield from _descent(model, hood, *query)
     rows = {} if model.map_ is None else {"map_": model.map_, "centre_": model.centre_}
-    own = np.array([asked[1]]) if asked[1] >= 0 else None
-    answer = model._left_out(hood, asked[0], own) if model.n_neighbors_ <= hood.total - (own is not None) else None
+    own = np.array([query[1]]) if query[1] >= 0 else None
+    answer = model._leave_one_out(hood, query[0], own) if model.n_neighbors_ <= hood.total - (own is not None) else None
     yield {"n_neighbors_": model.n_neighbors_, "answer": answer, **rows}
 
 
 def _descent(model: NeighboursModel, hood: Neighbourhood, Z: Floats, own: int) -> Iterator[dict[str, Any]]:
-    """The nodes of the tree as they are looked at or left out, or the rows piece by piece, and the neighbours so far."""
+    """The nodes of the tree as they are visited or pruned, or the rows piece by piece, and the neighbours so far."""
     norm, k = hood.geometry.norm, min(model.n_neighbors_ + (own >= 0), hood.size)
     if norm == HAMMING or norm < 1:
         yield from _scanned(model, hood, Z, own, k)
@@ -143,10 +143,10 @@ def _so_far(hood: Neighbourhood, best: tuple[tuple[int, float], ...], own: int) 
 
 @dataclass(frozen=True)
 class SearchStep:
-    """A node that was looked at, or left out because its box is farther than the k-th row so far.
+    """A node that was visited, or pruned because its box is farther than the k-th row so far.
 
     `level` 0 are leaves; `node`: its number in the level; `low`, `high` (d,): its box; `gap`: the reduced distance of the query and the box; `rows`: of a leaf
-    that was looked at; `best`: (row number, reduced distance) of the nearest rows so far, in their order.
+    that was visited; `best`: (row number, reduced distance) of the nearest rows so far, in their order.
     """
 
     level: int
@@ -163,7 +163,7 @@ def descent(tree: BoxTree, q: Any, k: int) -> Iterator[SearchStep]:
     """The steps of the search for the k nearest rows of q (d,): the nearest child first. The last step's `best` is the answer.
 
     >>> from assay.engines.threads import Threads
-    >>> tree = Tree(np.arange(40.0)[:, None], Threads(1))
+    >>> tree = BoxTree(np.arange(40.0)[:, None], Threads(1))
     >>> for step in descent(tree, [38.0], 2):
     ...     print(step.level, step.node, step.gap, step.looked, step.best)
     1 0 0.0 True ()

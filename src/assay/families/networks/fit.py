@@ -31,17 +31,16 @@ from assay.families.networks.architecture import (
     packed,
     unpacked,
 )
-from assay.families.networks.epochs import Epoch, Epochs, walk_of
+from assay.families.networks.epochs import Epoch, Epochs, batches_of
 from assay.families.networks.full_batch import FullBatchProblem
-from assay.families.networks.hyper_parameters import LAYOUT, LayerSizes, are_sizes, shape_of
+from assay.families.networks.hyper_parameters import LAYOUT, LayerSizes, TrainingPlan, are_sizes, shape_of
 from assay.families.networks.measure import measure
-from assay.families.networks.schedule import TrainingPlan
 from assay.families.networks.steps import (
     TrainingProgress,
     steps_of,
     warn_at_end,
+    warn_of_ignored,
     warn_of_long_steps,
-    warn_of_what_is_left_out,
 )
 from assay.families.networks.training_data import (
     NetworkSurvey,
@@ -57,10 +56,10 @@ from assay.numerics import Floats
 from assay.store import Record
 
 USUAL_BATCH = 200
-NO_PIECES = "solver='lbfgs' needs all rows at once: use solver='adam' or 'sgd'"
+NO_PARTIAL_FIT = "solver='lbfgs' needs all rows at once: use solver='adam' or 'sgd'"
 
 
-def takes_pieces(model: Any) -> bool:
+def supports_partial_fit(model: Any) -> bool:
     """Whether a model can learn from some rows now and others later."""
     return bool(model.solver != "lbfgs")
 
@@ -146,7 +145,7 @@ class NetworkModel(Estimator):
 
     on_progress: Callable[[str], None] | None = attribute(default=None)  # hears a line a second or so of a long fit
     _before: Any = attribute(default=None)  # the fit to go on with
-    _in_pieces = False
+    _partial = False
     step_word = "epoch"
 
     @property
@@ -154,7 +153,7 @@ class NetworkModel(Estimator):
         """Whether the order of the rows matters (then neither is a row of weight n the same as n rows)."""
         return self.solver != "lbfgs"
 
-    # --- what subclasses say ----------------------------------------------------------------------------------------
+    # --- what subclasses define -------------------------------------------------------------------------------------
 
     def _loss_name(self) -> str:
         raise NotImplementedError
@@ -198,34 +197,34 @@ class NetworkModel(Estimator):
     # --- learning ---------------------------------------------------------------------------------------------------
 
     def _forget(self) -> None:
-        if self.warm_start and not self._in_pieces and hasattr(self, "weights_"):
+        if self.warm_start and not self._partial and hasattr(self, "weights_"):
             self._before = copy(self)
         self._net = None
         super()._forget()
 
-    def _fit_in_pieces(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Self:
-        self._in_pieces = True
+    def _fit_more(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Self:
+        self._partial = True
         try:
             return self._fit(X, y, sample_weight, afresh=False, classes=classes)
         finally:
-            vars(self).pop("_in_pieces", None)
+            vars(self).pop("_partial", None)
 
     def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
-        work = self._begin(engine, rows, afresh, classes)
+        work = self._prepare_fit(engine, rows, afresh, classes)
         epochs = []
         with work.stopping.listening():
-            progress = self._watched(work)
+            progress = self._progress(work)
             for epoch in work.runner.run(work.first):
-                epochs.append(epoch.told())
+                epochs.append(epoch.without_weights())
                 if progress is not None:
-                    progress.hear(epoch)
+                    progress.epoch_ended(epoch)
             self._finish(engine, rows, work, epochs)
         if isinstance(work.runner, Epochs) and work.runner.halved:
-            warn_of_long_steps(self, work.runner.halved, work.runner.pace.rate)
+            warn_of_long_steps(self, work.runner.halved, work.runner.schedule.rate)
         if self.whole_:
             warn_at_end(self, work.stopping)
 
-    def _begin(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> NetworkFit:
+    def _prepare_fit(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> NetworkFit:
         before, self._before = self._before, None
         labels = self._labels(engine, rows, afresh, classes)
         found = survey(engine, rows, labels)
@@ -247,16 +246,16 @@ class NetworkModel(Estimator):
         task = NetworkTask(shape, self._loss_name(), standard, labels, factor, weight / n, dtype, held, seed)
         plan = TrainingPlan.of(self, self._batch(n))
         if plan.solver == "lbfgs":
-            warn_of_what_is_left_out(self)
-        stopping = Stopping(None if self._in_pieces else self.max_seconds, least=1)
+            warn_of_ignored(self)
+        stopping = Stopping(None if self._partial else self.max_seconds, least=1)
         runner = self._runner(engine, rows, task, plan, layers, n, stopping, None if afresh else self)
         if isinstance(runner, Epochs) and held and before is not None and before.validation_scores_ is not None:
-            runner.go_on(float(before.validation_scores_.max()))
+            runner.resume(float(before.validation_scores_.max()))
         runner.seen = 0 if before is None else int(before.t_)
         return NetworkFit(task, runner, found, weight, stopping, 1 if before is None else int(before.n_iter_) + 1)
 
     def _holds_out(self) -> bool:
-        return bool(self.early_stopping) and self.solver != "lbfgs" and not self._in_pieces
+        return bool(self.early_stopping) and self.solver != "lbfgs" and not self._partial
 
     def _runner(
         self,
@@ -278,22 +277,22 @@ class NetworkModel(Estimator):
             p = count(task.shape.widths)
             for kept, at in ((trainer.M, 0), (trainer.V, p))[: len(going_on.memory_) // p]:
                 kept[:] = task.shape.flat(unpacked(task.shape.widths, going_on.memory_[at : at + p]), task.dtype)
-            trainer.begun = int(going_on.batches_)
-        if self._in_pieces:
+            trainer.n_batches = int(going_on.batches_)
+        if self._partial:
             plan = plan.once()
-        return Epochs(task, plan, trainer, walk_of(engine, rows, task), stopping)
+        return Epochs(task, plan, trainer, batches_of(engine, rows, task), stopping)
 
     def _batch(self, n: int) -> int:
         if self.batch_size == "auto":
             return min(USUAL_BATCH, n)
-        if self.batch_size > n and not self._in_pieces and self.solver != "lbfgs":
+        if self.batch_size > n and not self._partial and self.solver != "lbfgs":
             warn(
                 f"{type(self).__name__}: batch_size={self.batch_size} is more than the {n} rows: all of them make one batch.",
                 UserWarning,
             )
         return min(int(self.batch_size), n)
 
-    def _watched(self, work: NetworkFit) -> TrainingProgress | None:
+    def _progress(self, work: NetworkFit) -> TrainingProgress | None:
         if not self.verbose and self.on_progress is None:
             return None
         return TrainingProgress(int(self.max_iter), work.stopping.deadline, self.on_progress)
@@ -307,18 +306,18 @@ class NetworkModel(Estimator):
         self._keep_curves(task, epochs)
         self.t_, self.kept_best_ = int(work.runner.seen), work.runner.kept_best or None
         self.rows_, self.weight_ = work.found.total, work.weight
-        self.converged_, self.whole_ = bool(work.runner.converged), not self._in_pieces
+        self.converged_, self.whole_ = bool(work.runner.converged), not self._partial
         self.batch_ = work.runner.plan.batch
         self.memory_, self.batches_, self.loss_, self.measured_, self._net = None, 0, None, None, None
         self._provenance, self._claims_made = {}, None
         if self.whole_:
-            self._look_back(engine, rows, task, round(work.weight / task.unit))
+            self._measure_fit(engine, rows, task, round(work.weight / task.unit))
             ended = {} if self.converged_ or work.stopping.why is None else {"ended": work.stopping.why}
             self._provenance = {"fingerprint": work.found.mark.hex(), **ended}
         else:
             moments = (trainer.M, trainer.V)[: 2 if self.solver == "adam" else 1]
             self.memory_ = np.concatenate([packed(task.shape.layers(m)) for m in moments])
-            self.batches_ = int(trainer.begun)
+            self.batches_ = int(trainer.n_batches)
         self._net_of_fit()  # now, so that an answer changes nothing
 
     def _keep_curves(self, task: NetworkTask, epochs: list[Epoch]) -> None:
@@ -346,7 +345,7 @@ class NetworkModel(Estimator):
     def _wrong_curve(self) -> Floats:
         return np.zeros(len(self.loss_curve_))
 
-    def _look_back(self, engine: Engine, rows: Rows, task: NetworkTask, many: int) -> None:
+    def _measure_fit(self, engine: Engine, rows: Rows, task: NetworkTask, many: int) -> None:
         """What the weights do on the rows of the fit."""
         penalty = float(self.alpha) / (self.weight_ if self.solver == "lbfgs" else self.batch_)
         found = measure(engine, rows, task, self._standard_layers(), penalty, many)

@@ -26,12 +26,12 @@ def steps_of(model: NetworkModel, X: Any, y: Any, sample_weight: Any) -> Iterato
     rows = fresh._filled(rows)
     n, engine = rows.n_rows or 0, engine_for(rows, fresh.n_jobs)
     with one_thread_blas():
-        work = fresh._begin(engine, rows, True, None)
+        work = fresh._prepare_fit(engine, rows, True, None)
     epochs, shape, standard = [], work.task.shape, work.task.standard
     fresh.mean_, fresh.scale_ = standard.mean, standard.scale
     fresh._keep_target(standard)
     for number, epoch in enumerate(work.runner.run(work.first), 1):
-        epochs.append(epoch.told())
+        epochs.append(epoch.without_weights())
         layers = shape.layers(epoch.flat)
         values = _weights(standard.folded(layers))
         values |= {"epoch": epoch.number, "loss": epoch.loss * standard.target_scale**2}
@@ -71,28 +71,28 @@ class TrainingProgress:
         self, most: int, until: float | None, say: Say | None = None, clock: Callable[[], float] = time.monotonic
     ):
         self.most, self.until, self.clock = most, until, clock
-        self.say: Say = say or to_stderr
+        self.emit: Say = say or to_stderr
         self.began = self.last = clock()
-        self.heard = 0
+        self.epochs = 0
 
-    def hear(self, epoch: Epoch) -> None:
+    def epoch_ended(self, epoch: Epoch) -> None:
         """An epoch ended."""
-        self.heard += 1
+        self.epochs += 1
         now = self.clock()
         if now - self.last < EVERY:
             return
         self.last = now
-        left = (now - self.began) / self.heard * (self.most - self.heard)
+        left = (now - self.began) / self.epochs * (self.most - self.epochs)
         left = left if self.until is None else min(left, self.until - now)
         wrong = f", {100 * epoch.wrong:.2f} % wrong" if epoch.wrong else ""
         held = "" if epoch.score is None else f", validation {epoch.score:.4f}"
-        self.say(
-            f"epoch {epoch.number} of at most {epoch.number - self.heard + self.most}: loss {epoch.loss:.4g}{wrong}{held}, at most "
+        self.emit(
+            f"epoch {epoch.number} of at most {epoch.number - self.epochs + self.most}: loss {epoch.loss:.4g}{wrong}{held}, at most "
             f"{time_left(max(0.0, left) if math.isfinite(left) else math.nan)}"
         )
 
 
-def warn_of_what_is_left_out(model: Any) -> None:
+def warn_of_ignored(model: Any) -> None:
     """Say that hyper-parameters of mini-batches do nothing where every step sees all rows."""
     asked = [
         word for word, there in (("dropout", model.dropout > 0), ("early_stopping", model.early_stopping)) if there

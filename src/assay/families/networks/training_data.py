@@ -197,7 +197,7 @@ class PreparedBlock(NamedTuple):
     start: int
 
 
-def piece_of(task: NetworkTask, block: Block) -> PreparedBlock:
+def prepare_block(task: NetworkTask, block: Block) -> PreparedBlock:
     """A block for the loops."""
     kept = keep(task, block)
     numbers, codes = (None, kept.target) if task.labels is not None else (task.standard.numbers(kept.target), None)
@@ -222,14 +222,14 @@ def held_out(task: NetworkTask, start: int, target: Array) -> Array:
     return found
 
 
-def order_of(task: NetworkTask, epoch: int, piece: PreparedBlock, shuffles: bool) -> Order:
+def epoch_order(task: NetworkTask, epoch: int, piece: PreparedBlock, shuffles: bool) -> Order:
     """How an epoch goes through the rows of a block."""
     from assay.families.networks.training import Order
 
     return Order(piece.train, shuffles, task.seed, epoch, piece.start)
 
 
-def stays(task: NetworkTask, rows: Rows) -> bool:
+def fits_in_memory(task: NetworkTask, rows: Rows) -> bool:
     """Whether rows stay in memory as they are prepared: those that lie there anyway, and sparse ones that are not too many with their zeros."""
     if rows.resident or not rows.local or rows.n_rows is None:
         return rows.resident
@@ -237,13 +237,13 @@ def stays(task: NetworkTask, rows: Rows) -> bool:
 
 
 class PreparedBlocks:
-    """The pieces of all blocks in order, as often as they are asked for: kept where the rows are in memory, else read again."""
+    """The pieces of all blocks in order, as often as they are iterated: kept where the rows are in memory, else read again."""
 
     def __init__(self, engine: Engine, rows: Rows, task: NetworkTask) -> None:
         rows = rows.at_hand()
         self._engine, self._rows, self._task = engine.reader(), rows, task
         self._kept: list[PreparedBlock] | None = None
-        if stays(task, rows):
+        if fits_in_memory(task, rows):
             self._kept = list(self._engine.map(partial(_prepared, task), rows.blocks()))
 
     @property
@@ -257,11 +257,11 @@ class PreparedBlocks:
             yield from self._kept
             return
         for block in self._engine.map(load, self._rows.blocks()):
-            yield piece_of(self._task, block)
+            yield prepare_block(self._task, block)
 
 
 def _prepared(task: NetworkTask, part: Part) -> PreparedBlock:
-    return piece_of(task, part.load())
+    return prepare_block(task, part.load())
 
 
 class NetworkRows(NamedTuple):

@@ -22,7 +22,7 @@ from assay.estimator.layout import Layout
 from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Range, check_params, param
 from assay.estimator.regressor import Regressor
 from assay.estimator.search_space import SearchSpace, TableTraits
-from assay.families.kernel.features.fit import KernelFeaturesModel, brought_near, layout_with
+from assay.families.kernel.features.fit import KernelFeaturesModel, in_memory_if_few, layout_with
 from assay.families.kernel.features.maps import (
     COEF0,
     DEGREE,
@@ -191,7 +191,7 @@ class KernelFeaturesRegressor(KernelFeaturesModel, Regressor):
 
 
 class KernelTransformer(Transformer):
-    """What both transformers share. Subclasses say which features they make."""
+    """What both transformers share. Subclasses define the features."""
 
     _kind = "transformer"
     _features: ClassVar[str]
@@ -240,7 +240,7 @@ class KernelTransformer(Transformer):
             return mapped
         engine = engine_for(rows, self.n_jobs)
         with one_thread_blas():
-            near = brought_near(engine, mapped, most=None).in_memory()
+            near = in_memory_if_few(engine, mapped, most=None).in_memory()
         if not len(near.X):
             raise DataError("Found array with 0 sample(s) while a minimum of 1 is required.")
         return near.X

@@ -87,7 +87,7 @@ def parts_at(linear: Estimator, step: Step) -> dict[str, Any] | None:
 
 @dataclass
 class SharedMap:
-    """What fits of one search share: the map and the mapped rows of a wish, the classes, and the linear fits' trail."""
+    """What fits of one search share: the map and the mapped rows of a map specification, the classes, and the linear fits' warm starts."""
 
     map_spec: Any = None
     learnt: LearntMap | None = None
@@ -143,7 +143,7 @@ class KernelFeaturesModel(Estimator):
         else:
             rows = engine.keep(rows)
             learnt = learn(engine, rows, map_spec, self._labels(engine, rows, classes), marked=True)
-            mapped = brought_near(engine, mapped_rows(rows, learnt.map))
+            mapped = in_memory_if_few(engine, mapped_rows(rows, learnt.map))
             shared.map_spec, shared.learnt, shared.mapped, shared.warm_start_from = (
                 map_spec,
                 learnt,
@@ -265,7 +265,7 @@ class KernelFeaturesModel(Estimator):
         )
 
 
-def brought_near(engine: Engine, mapped: MappedRows, most: int | None = MOST_IN_MEMORY) -> Rows:
+def in_memory_if_few(engine: Engine, mapped: MappedRows, most: int | None = MOST_IN_MEMORY) -> Rows:
     """Mapped rows as an array where they are computed in memory and are at most so many numbers; else they are mapped as they are read."""
     source = mapped.source
     if not engine.opens_in_memory or not source.resident:
@@ -285,7 +285,7 @@ def _fill(out: Floats, part: Part) -> None:
 
 
 def on_features(claim: Claim, learnt: KernelMap) -> Claim:
-    """A linear model's claim; the witness says how a checker maps the rows before it checks the claim of them."""
+    """A linear model's claim; the witness holds what a checker needs to map the rows before it checks the claim of them."""
     return replace(
         claim,
         statement=OF_FEATURES + claim.statement,

@@ -6,7 +6,7 @@ waves       φ(x)_j = √(2/m) cos(ω_j·(x − c) + b_j),  ω drawn from the ke
 One fold finds the weight and spread of the columns and some distinct rows, drawn by hashes of their contents. The rows of the least hashes
 are a draw without repetition in which every distinct row has the same chance. It does not depend on the order of the rows, on how often a
 row is repeated or what it weighs, nor on the engine. A row is hashed as float32 first, so that single and double precision draw alike; rows
-that agree so far are told apart by all digits.
+that agree so far are distinguished by all digits.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def _tiled(X: Array, width: int, room: int, features: Any) -> Floats:
 
 @dataclass(frozen=True)
 class MapSpec:
-    """Which map a user asks for."""
+    """The map that hyper-parameters specify."""
 
     features: str  # "nystroem" or "fourier"
     kernel: str
@@ -160,7 +160,7 @@ class MapSpec:
 
     @classmethod
     def of(cls, estimator: Any, features: str) -> MapSpec:
-        """The wish of an estimator's hyper-parameters."""
+        """The specification by an estimator's hyper-parameters."""
         if features == "fourier" and estimator.kernel not in SHIFT_INVARIANT:
             raise ParameterError(
                 f"{type(estimator).__name__}: features='fourier' are the waves of a kernel of x − z, and kernel={estimator.kernel!r} is none: use "
@@ -261,7 +261,7 @@ def mapped_rows(rows: Rows, learnt: KernelMap, names: tuple[str, ...] | None = N
 
 
 class FeatureSurvey(NamedTuple):
-    """Weight n of the rows; mean (d,) and Σ w (x − mean)² (d,) of the columns; the drawn rows; the fingerprint (b"": not asked for)."""
+    """Weight n of the rows; mean (d,) and Σ w (x − mean)² (d,) of the columns; the drawn rows; the fingerprint (b"": not taken)."""
 
     n: float
     mean: Floats
@@ -271,7 +271,7 @@ class FeatureSurvey(NamedTuple):
 
 
 class MapQuestion(NamedTuple):
-    """What is asked of each block: how many rows are drawn and by which seed; with which target (None: none) the rows are marked."""
+    """What each block is surveyed for: how many rows are drawn and by which seed; with which target (None: none) the rows are marked."""
 
     names: tuple[str, ...] | None
     most: int

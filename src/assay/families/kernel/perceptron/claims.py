@@ -211,7 +211,7 @@ def _budget(m: KernelPerceptron, witness: dict[str, Any]) -> Claim:
 
 
 def every_row(m: Any) -> int:
-    """Every how many rows a check of what the model answers looks at one."""
+    """The stride of the rows that a check of the model's answers reads."""
     return max(1, math.ceil(int(m.rows_) * len(m.support_) / MOST_VALUES))
 
 

@@ -21,7 +21,7 @@ from assay.estimator.steps import Step, checked, shown_of, some_of
 from assay.families.kernel.expansion import Expansion
 from assay.families.kernel.functions import KERNELS, Kernel
 from assay.families.kernel.perceptron.claims import claims_of, evaluate
-from assay.families.kernel.perceptron.fit import StartedRun, begin, rule_of
+from assay.families.kernel.perceptron.fit import StartedRun, rule_of, start_run
 from assay.families.perceptron.evaluation import class_factors, mean_weights
 from assay.inputs import refuse_non_finite
 from assay.inputs.labels import class_multipliers
@@ -59,7 +59,7 @@ LAYOUT: Mapping[str, Tensor | Fact] = {
     "wrong_": Fact(int, low=0, optional=True, doc="the rows of the fit that are answered wrongly at the end"),
     "wrong_weight_": Fact(float, low=0, optional=True, doc="the weight of the rows that are answered wrongly"),
 }  # fmt: skip
-LOOKED = (
+EVALUATED = (
     *("radius_", "least_margin_", "norm_", "rounding_", "certain_"),
     *("rows_", "weight_", "wrong_", "wrong_weight_", "asked_", "asked_values_"),
 )
@@ -192,13 +192,13 @@ class KernelPerceptron(Classifier):
         labels = self._classes_of(engine, rows, afresh, classes)
         self.class_factor_ = class_factors(self.class_weight, engine, rows, labels, whole)
         kept = rows.in_memory()
-        begun = begin(self, rule, labels, kept, afresh)
-        run = begun.run
-        for _ in run.passes_of(int(self.max_iter)) if whole else run.one_pass(begun.old):
+        started = start_run(self, rule, labels, kept, afresh)
+        run = started.run
+        for _ in run.passes_of(int(self.max_iter)) if whole else run.one_pass(started.old):
             pass
-        for name in LOOKED:
+        for name in EVALUATED:
             vars(self).pop(name, None)
-        self._keep(begun)
+        self._keep(started)
         self._provenance = {}
         self.history_ = "fit" if whole else "pieces"
         if whole:
@@ -210,17 +210,17 @@ class KernelPerceptron(Classifier):
                 self._warn()
         self._claims = self._make_claims()
 
-    def _keep(self, begun: StartedRun) -> None:
+    def _keep(self, started: StartedRun) -> None:
         """What was learnt: rows with a coefficient, in the order of their numbers."""
-        run = begun.run
-        self.seen_ = begun.seen
+        run = started.run
+        self.seen_ = started.seen
         self.t_, self.mistakes_, self.dropped_ = run.visited, run.mistakes, run.dropped
         self.step_sum_, self.step_squares_ = run.step_sum, run.step_squares
         self.n_iter_, self.converged_ = run.passes, bool(run.converged)
         some = run.beta.any(axis=0)
         there = np.flatnonzero(some if run.drift is None else some | run.drift.any(axis=0))
-        self.support_ = begun.numbers[there]
-        self.support_vectors_ = np.empty((len(there), 0)) if self.kernel == "precomputed" else begun.X[there]
+        self.support_ = started.numbers[there]
+        self.support_vectors_ = np.empty((len(there), 0)) if self.kernel == "precomputed" else started.X[there]
         last = np.ascontiguousarray(run.beta[:, there])
         if run.drift is None:
             self.dual_coef_ = last
@@ -353,8 +353,8 @@ def _no_gamma(model: KernelPerceptron) -> bool:
 
 
 def _check_history(model: KernelPerceptron) -> None:
-    there = {name for name in LOOKED if hasattr(model, name)}
-    if model.history_ not in ("fit", "pieces") or there != (set(LOOKED) if model.history_ == "fit" else set()):
+    there = {name for name in EVALUATED if hasattr(model, name)}
+    if model.history_ not in ("fit", "pieces") or there != (set(EVALUATED) if model.history_ == "fit" else set()):
         raise ModelFileError(f"The model file's parts do not fit a history {model.history_!r}.")
     if model.history_ == "fit":
         asked = model.asked_

@@ -51,7 +51,7 @@ def rule_of(model: KernelPerceptron) -> PerceptronRule:
     return PerceptronRule(model.order, 1.0, bool(model.shuffle), int(model.random_state or 0))
 
 
-def begin(model: KernelPerceptron, rule: PerceptronRule, labels: Labels, rows: Rows, afresh: bool) -> StartedRun:
+def start_run(model: KernelPerceptron, rule: PerceptronRule, labels: Labels, rows: Rows, afresh: bool) -> StartedRun:
     """The new rows in float64 after those kept so far, whose coefficients they begin with; a fresh fit chooses the kernel."""
     if rows.y is None or not len(rows.X):
         raise DataError("Found array with 0 sample(s) while a minimum of 1 is required.")

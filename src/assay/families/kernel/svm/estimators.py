@@ -191,7 +191,7 @@ class SVC(KernelMachine, Classifier):
                     f"classes {labels[0]!r} and {labels[1]!r}. Drop one of them, or give a finite C."
                 )
 
-    def _begun(self, tasks: list[DualTask], given: MachineRows, before: SVC) -> list[DualTask]:
+    def _warm_started(self, tasks: list[DualTask], given: MachineRows, before: SVC) -> list[DualTask]:
         if before._one_vs_one() != self._one_vs_one():
             return tasks
         K, D, scale = len(self.classes_), np.zeros((len(before.dual_coef_), given.total)), np.ones(given.total)
@@ -199,14 +199,14 @@ class SVC(KernelMachine, Classifier):
         old = np.repeat(before.upper_, before.n_support_) * (1.0 if before.weights_ is None else before.weights_)
         scale[before.support_] = np.where(np.isfinite(old), old, 1.0)
         D, scale = D[:, given.numbers], scale[given.numbers]
-        begun = []
+        started = []
         for number, task in enumerate(tasks):
             alpha = multipliers(D, task, given.y, K, self._one_vs_one(), number)
             upper = task.problem.upper
             if np.isfinite(self.C) and np.isfinite(before.upper_).all():  # bounded rows stay so
                 alpha = alpha / scale[task.rows] * upper
-            begun.append(task._replace(start=feasible(alpha, task.problem.sign, upper)))
-        return begun
+            started.append(task._replace(start=feasible(alpha, task.problem.sign, upper)))
+        return started
 
     def _keep(self, kernel: Kernel, given: MachineRows, tasks: list[DualTask], solved: list[Solved]) -> None:
         K = len(self.classes_)
@@ -385,7 +385,7 @@ class SVR(KernelMachine, Regressor):
         problem = numbers_problem(kernel, given.X, given.y.astype(np.float64), upper, float(self.epsilon))
         return [DualTask(problem, np.arange(len(given.X)))]
 
-    def _begun(self, tasks: list[DualTask], given: MachineRows, before: SVR) -> list[DualTask]:
+    def _warm_started(self, tasks: list[DualTask], given: MachineRows, before: SVR) -> list[DualTask]:
         beta = np.zeros(given.total)
         old = before.upper_[0] * (1.0 if before.weights_ is None else before.weights_)
         beta[before.support_] = np.where(np.isfinite(old), before.dual_coef_[0] / old, before.dual_coef_[0])

@@ -29,7 +29,7 @@ from assay.families.kernel.svm.solve import (
     Solved,
     SolverPlan,
     check_kernel,
-    gather,
+    rows_in_memory,
     solve_all,
 )
 from assay.inputs import refuse_non_finite
@@ -159,7 +159,7 @@ class KernelMachine(Estimator):
         """The problems of a fit; sets `upper_`."""
         raise NotImplementedError
 
-    def _begun(self, tasks: list[DualTask], given: MachineRows, before: Any) -> list[DualTask]:
+    def _warm_started(self, tasks: list[DualTask], given: MachineRows, before: Any) -> list[DualTask]:
         """The tasks with the multipliers of an earlier fit to begin at."""
         raise NotImplementedError
 
@@ -168,30 +168,30 @@ class KernelMachine(Estimator):
         raise NotImplementedError
 
     def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
-        kernel, given, tasks = self._posed(engine, rows, afresh, classes)
+        kernel, given, tasks = self._dual_problems(engine, rows, afresh, classes)
         plan = self._plan(self._workers(engine))
         stopping = Stopping(self.max_seconds, self._problems(len(tasks)), plan.workers.workers)
         with stopping.listening():
-            solved = solve_all(tasks, plan, stopping, self._watched(len(tasks)))
+            solved = solve_all(tasks, plan, stopping, self._progress(len(tasks)))
             self._finish(kernel, given, tasks, solved, plan, stopping)
         if not self.converged_:
             if stopping.why is not None:
                 self._provenance["ended"] = stopping.why
             _warn_unfinished(self, stopping)
 
-    def _posed(
+    def _dual_problems(
         self, engine: Engine, rows: Rows, afresh: bool, classes: Any
     ) -> tuple[Kernel, MachineRows, list[DualTask]]:
         """The kernel, the rows, and the problems with where they begin."""
         before, self._before = self._before, None
         self._fitted_with = self.get_params()
         labels = self._labels(engine, rows, afresh, classes)
-        given = gather(self._workers(engine), rows, labels, self.kernel == "precomputed")
+        given = rows_in_memory(self._workers(engine), rows, labels, self.kernel == "precomputed")
         kernel = resolve(self.kernel, self.gamma, self.degree, self.coef0, given.X, given.w)
         check_kernel(kernel, given, rows.names)
         tasks = self._tasks(kernel, given)
         if before is not None and self._like(before, given):
-            tasks = self._begun(tasks, given, before)
+            tasks = self._warm_started(tasks, given, before)
         return kernel, given, tasks
 
     def _like(self, before: Any, given: MachineRows) -> bool:
@@ -211,7 +211,7 @@ class KernelMachine(Estimator):
         """How many problems share the seconds of a fit."""
         return tasks
 
-    def _watched(self, problems: int) -> SolverProgress | None:
+    def _progress(self, problems: int) -> SolverProgress | None:
         if not self.verbose and self.on_progress is None:
             return None
         return SolverProgress(problems, float(self.tol), self.on_progress)
@@ -284,7 +284,7 @@ class KernelMachine(Estimator):
         raise NotImplementedError
 
     def _decision(self, block: Block, signs: bool = False) -> Floats:
-        """f (n, P); `signs`: no more is asked of it than labels are made of."""
+        """f (n, P); `signs`: only the signs need be right, as labels are made of them."""
         if not np.isfinite(block.X).all():
             refuse_non_finite(block.X, block.start, self._column_names())
         self._check_fitted()

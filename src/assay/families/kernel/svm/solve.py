@@ -67,7 +67,7 @@ class Solved(NamedTuple):
 
 
 def solver_of(name: str) -> Callable[..., Iterator[DualState]]:
-    """The solver of that name, imported when it is first asked for."""
+    """The solver of that name, imported at its first use."""
     if name == "sqp":
         from assay.families.kernel.svm.sqp import sqp
 
@@ -85,17 +85,17 @@ def states_of(task: DualTask, plan: SolverPlan, side_by_side: int = 1) -> Iterat
 
 
 class BestState:
-    """The state of least gap among those that look at all variables, and the last one."""
+    """The state of least gap among those of all variables, and the last one."""
 
     state: DualState | None = None
     last: DualState
-    seen = 0
+    states = 0
 
-    def see(self, state: DualState) -> None:
+    def update(self, state: DualState) -> None:
         if state.share == 1.0 and (self.state is None or state.gap <= self.state.gap):
             self.state = state
         self.last = state
-        self.seen += 1
+        self.states += 1
 
     @property
     def gap(self) -> float:
@@ -143,14 +143,14 @@ def _solve(
     until, best, stopped = stopping.begin(), BestState(), False
     try:
         for state in states_of(task, plan, together):
-            best.see(state)
+            best.update(state)
             if progress is not None:
-                progress.heard(number, state)
-            if state.gap > plan.tol and stopping.over(until, best.seen):
+                progress.record(number, state)
+            if state.gap > plan.tol and stopping.over(until, best.states):
                 stopped = True
                 break
     except KeyboardInterrupt:
-        if not best.seen:
+        if not best.states:
             raise
         stopping.interrupted = stopped = True
     if not stopped:
@@ -304,7 +304,7 @@ class MachineRows(NamedTuple):
         return np.ones(len(self.X)) if self.w is None else self.w
 
 
-def gather(engine: Engine, rows: Rows, labels: Labels | None, precomputed: bool) -> MachineRows:
+def rows_in_memory(engine: Engine, rows: Rows, labels: Labels | None, precomputed: bool) -> MachineRows:
     """The rows of a fit; without labels the target is a number."""
     kept = rows.in_memory()
     if precomputed:
