@@ -11,14 +11,13 @@ from typing import Any, ClassVar, NoReturn, Self
 import numpy as np
 
 from assay.certify import Claim
-from assay.engines import ArrayRows, Block, Engine, Rows, engine_for
-from assay.engines.blas import one_thread_blas
+from assay.engines import ArrayRows, Block, Engine, Rows
 from assay.engines.threads import Threads
 from assay.errors import DataError, ModelFileError, ParameterError
 from assay.estimator.classifier import Classifier
 from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Layout, Tensor
-from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Range, check_params, param
+from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Range, param
 from assay.estimator.regressor import Regressor
 from assay.families.neighbours.fit import ALGORITHM, LEAF_SIZE, RULE, VALIDATION_ROWS, WEIGHTS, NeighboursModel
 from assay.families.neighbours.leave_one_out import LeaveOneOutCurve, class_curves, number_curves
@@ -306,26 +305,10 @@ class NearestNeighbors(NeighboursModel):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Keep the rows X; y is ignored."""
-        check_params(self)
-        before = dict(vars(self))
-        try:
-            rows = as_rows(X)
-            if rows.categories is not None:
-                self._refuse_categories(rows)
-            self._forget()
-            self._remember_columns(rows)
-            self._hold(rows)
-        except BaseException:  # a fit that fails leaves the model as it was
-            vars(self).clear()
-            vars(self).update(before)
-            raise
-        return self
+        return self._fit(X, None, None)
 
-    def _hold(self, rows: Rows) -> None:
-        engine = engine_for(rows, self.n_jobs)
-        with one_thread_blas():
-            self._learn(engine, engine.open(rows), True, None)
-        self._fitted_with = self.get_params()
+    def _check_target(self, rows: Rows) -> None:
+        """None is needed."""
 
     def _check_enough(self) -> None:
         """Fewer rows than n_neighbors are no error until a query needs so many."""

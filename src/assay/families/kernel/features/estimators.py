@@ -193,7 +193,6 @@ class KernelFeaturesRegressor(KernelFeaturesModel, Regressor):
 class KernelTransformer(Transformer):
     """What both transformers share. Subclasses define the features."""
 
-    _kind = "transformer"
     _features: ClassVar[str]
 
     n_jobs: int | None = attribute()
