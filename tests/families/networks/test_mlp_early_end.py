@@ -108,9 +108,9 @@ def test_a_long_fit_tells_of_itself_once_a_second():
 
 
 def test_progress_is_heard_by_whoever_listens(monkeypatch, capsys):
-    from assay.families.networks import fit
+    from assay.families.networks import steps
 
-    monkeypatch.setattr(fit, "EVERY", 0.0)
+    monkeypatch.setattr(steps, "EVERY", 0.0)
     heard = []
     model = assay.MLPClassifier((5,), max_iter=4, verbose=True)
     model.on_progress = heard.append
