@@ -128,11 +128,11 @@ def torch(work: Work, table: Table) -> Callable[[], TorchModel]:
     import torch as t
 
     from assay.families.networks.architecture import NetworkShape
-    from assay.families.networks.initial import START
+    from assay.families.networks.training_data import FIRST_WEIGHTS
 
     t.set_num_threads(2)
     K = int(table.y.max()) + 1
-    start = NetworkShape((table.X.shape[1], work.hidden, K)).drawn(np.random.default_rng([0, START]))
+    start = NetworkShape((table.X.shape[1], work.hidden, K)).drawn(np.random.default_rng([0, FIRST_WEIGHTS]))
     batches = [t.from_numpy(rows) for rows in _batches(work, table)]
 
     def run() -> TorchModel:

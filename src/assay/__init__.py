@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from assay.families import *  # noqa: F403 (the models, `models` itself)
     from assay.families.kernel.features.estimators import Nystroem as Nystroem
     from assay.families.kernel.features.estimators import RandomFourier as RandomFourier
-    from assay.families.neighbours.nearest import KDTree as KDTree
-    from assay.families.neighbours.nearest import NearestNeighbors as NearestNeighbors
+    from assay.families.neighbours.estimators import KDTree as KDTree
+    from assay.families.neighbours.estimators import NearestNeighbors as NearestNeighbors
     from assay.families.separability.separability import margin as margin
     from assay.families.separability.separability import separability as separability
     from assay.risk import empirical_risk as empirical_risk
@@ -45,8 +45,8 @@ _ELSEWHERE = {
     "models": "assay.families",
     "Nystroem": "assay.families.kernel.features.estimators",
     "RandomFourier": "assay.families.kernel.features.estimators",
-    "KDTree": "assay.families.neighbours.nearest",
-    "NearestNeighbors": "assay.families.neighbours.nearest",
+    "KDTree": "assay.families.neighbours.estimators",
+    "NearestNeighbors": "assay.families.neighbours.estimators",
     "cover_hart": "assay.assess.bayes_error",
     "margin": "assay.families.separability.separability",
     "separability": "assay.families.separability.separability",

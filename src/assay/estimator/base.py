@@ -95,6 +95,11 @@ class Transformer:
         super().__init_subclass__(**more)
         declare(cls)
 
+    @classmethod
+    def kind_of(cls, params: Mapping[str, Any]) -> str:
+        """What scikit-learn's tags call it."""
+        return "transformer"
+
     get_params = get_params
     set_params = set_params
     __repr__ = representation

@@ -100,7 +100,7 @@ def test_what_is_set_after_a_fit_changes_no_answer(model):
 def test_rows_that_are_mapped_in_every_pass_give_the_same_file(model, monkeypatch):
     t = target_of(model)
     here = file_bytes(again(model).fit(X, t))
-    monkeypatch.setattr(features_model, "brought_near", lambda engine, mapped: mapped)
+    monkeypatch.setattr(features_model, "in_memory_if_few", lambda engine, mapped: mapped)
     assert file_bytes(again(model).fit(X, t)) == here
 
 

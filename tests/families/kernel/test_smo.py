@@ -109,7 +109,7 @@ def test_kept_rows_are_the_computed_ones(dtype):
         pick = rng.permutation(200)[:90]
         assert np.array_equal(kept.block(pick)[:90, :90], computed.block(pick)[:90, :90])
         coef = rng.normal(size=90)
-        f, g = computed.room(), kept.room()
+        f, g = computed.zeros(), kept.zeros()
         computed.add(f, pick, coef)
         kept.add(g, pick, coef)
         np.testing.assert_allclose(g[:200], f[:200], atol=1e-12)
@@ -160,7 +160,7 @@ def test_rows_that_were_left_out_learn_what_changed_since(seed, monkeypatch):
     X, y, w = table(3000, 4, seed)
     problem = classes_problem(resolve("rbf", 0.5, 3, 0.0, X), X, y, 3 * w)
     run = module.Smo(problem, 1e-3, None, 1 << 28, True)
-    run.begin(None)
+    run.start_at(None)
     states = list(run.run(10**9))
     assert min(s.share for s in states) < 0.7
     assert states[-1].share == 1

@@ -125,7 +125,7 @@ def test_progress_says_a_line_a_second():
     progress = SolverProgress(1, 1e-6, said.append, lambda: now[0])
     for number in range(40):
         now[0] += 0.1
-        progress.heard(0, state(number, 10.0 ** (-number / 10)))
+        progress.record(0, state(number, 10.0 ** (-number / 10)))
     assert len(said) in (3, 4)
     assert "2 support rows" in said[0]
     assert "iteration" in said[0]

@@ -40,7 +40,7 @@ def test_sums_and_sizes_are_those_of_the_values(name, dtype):
     tiles = Tiles(kernel, X, np.arange(len(X)), dtype)
     others, coef = tiles.group(Z, np.arange(len(Z))), np.random.default_rng(1).normal(size=len(Z))
     K = tiles.values(others).astype(np.float64)
-    f, g, sizes = tiles.room(), tiles.room(), tiles.room()
+    f, g, sizes = tiles.zeros(), tiles.zeros(), tiles.zeros()
     tiles.add(f, others, coef, None)
     tiles.add(g, others, coef, None, sizes)
     top = np.abs(K).max() * np.abs(coef).sum()
@@ -72,7 +72,7 @@ def test_sums_do_not_depend_on_threads():
     others, coef = tiles.group(X, np.arange(0, 5000, 11)), rng.normal(size=455)
     sums = []
     for workers in (None, Threads(1), Threads(2), Threads(5)):
-        f = tiles.room()
+        f = tiles.zeros()
         tiles.add(f, others, coef, workers)
         sums.append(f)
     assert all(np.array_equal(sums[0], f) for f in sums[1:])
@@ -140,7 +140,7 @@ for name in ("linear", "affine", "poly", "rbf", "laplacian", "sigmoid"):
     kernel = resolve(name, 0.2, 3, 0.5, X)
     for dtype in (np.float32, np.float64):
         tiles = Tiles(kernel, X, np.arange(40), dtype)
-        f, g = tiles.room(), tiles.room()
+        f, g = tiles.zeros(), tiles.zeros()
         tiles.add(f, tiles.group(X, np.arange(20)), np.arange(20.0), None, g)
         print(name, np.round(f.sum(), 2), np.round(g.sum(), 2), np.round(tiles.values(tiles.group(X, np.arange(20))).sum(), 3))
 for state in smo(classes_problem(resolve("rbf", 0.5, 3, 0.0, X), X, y, np.full(40, 10.0)), 1e-6):

@@ -193,7 +193,7 @@ def test_rows_that_are_read_in_parts_answer_alike(table, tmp_path, client):
         for name, options in [("stream", {"workers": 2}), ("cluster", {"client": client})]:
             with assay.engine(name, **options):
                 there = assay.KNeighborsClassifier(7).fit(rows)
-                assert there._far is not None
+                assert there._remote_rows is not None
                 for a, b in zip(here.kneighbors(ask), there.kneighbors(ask)):
                     assert np.array_equal(a, b)
                 assert np.array_equal(here.predict_proba(ask), there.predict_proba(ask))

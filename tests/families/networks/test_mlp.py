@@ -12,8 +12,7 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from small_blocks import small_blocks
 
 import assay
-from assay.families.networks.architecture import Layer
-from assay.families.networks.training_data import packed
+from assay.families.networks.architecture import Layer, packed
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*with the loss still falling.*", "ignore:.*Maximum iterations.*")
 RNG = np.random.default_rng(3)

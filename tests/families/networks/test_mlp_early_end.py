@@ -13,9 +13,8 @@ import pytest
 
 import assay
 from assay.errors import ConvergenceWarning
-from assay.families.networks.epochs import Epoch
-from assay.families.networks.fit import TrainingProgress
-from assay.families.networks.schedule import LearningRate
+from assay.families.networks.epochs import Epoch, LearningRate
+from assay.families.networks.steps import TrainingProgress
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.standard_normal((3000, 20)), RNG.integers(0, 3, 3000)
@@ -100,7 +99,7 @@ def test_a_long_fit_tells_of_itself_once_a_second():
     progress = TrainingProgress(100, None, said.append, lambda: now[0])
     for number in range(1, 31):
         now[0] += 0.1
-        progress.hear(Epoch(number, 0.5 / number, 0.25, 0.75 if number > 15 else None, np.empty(0)))
+        progress.epoch_ended(Epoch(number, 0.5 / number, 0.25, 0.75 if number > 15 else None, np.empty(0)))
     assert len(said) == 2 or len(said) == 3
     assert said[0].startswith("epoch 1")
     assert "25.00 % wrong" in said[0]
@@ -109,9 +108,9 @@ def test_a_long_fit_tells_of_itself_once_a_second():
 
 
 def test_progress_is_heard_by_whoever_listens(monkeypatch, capsys):
-    from assay.families.networks import fit
+    from assay.families.networks import steps
 
-    monkeypatch.setattr(fit, "EVERY", 0.0)
+    monkeypatch.setattr(steps, "EVERY", 0.0)
     heard = []
     model = assay.MLPClassifier((5,), max_iter=4, verbose=True)
     model.on_progress = heard.append

@@ -10,8 +10,8 @@ from assay.engines.threads import Threads
 from assay.families.networks import architecture
 from assay.families.networks import training as t
 from assay.families.networks.architecture import ACTIVATIONS, LOSSES, Layer, NetworkShape
-from assay.families.networks.prepared import prepare
 from assay.families.networks.training import Order, Trainer, UpdateRule
+from assay.families.networks.training_data import prepare
 
 CLOSE = {np.float32: 2e-4, np.float64: 2e-8}  # of the gradient's size
 N, D = 37, 4
@@ -109,7 +109,7 @@ def by_hand(shape, loss, rule, batch, epochs):
     """The rules in NumPy, gradients by `Trainer.gradient`."""
     layers = shape.drawn(np.random.default_rng(1))
     trainer = Trainer(shape, loss, layers, np.float64, Threads(1))
-    P, y, begun = trainer.P, target(loss, shape.widths[-1]), 0
+    P, y, n_batches = trainer.P, target(loss, shape.widths[-1]), 0
     M, V, decays = np.zeros_like(P), np.zeros_like(P), shape.decays(np.float64)
     for epoch in range(epochs):
         order = np.random.default_rng(epoch).permutation(N)
@@ -117,11 +117,11 @@ def by_hand(shape, loss, rule, batch, epochs):
             some = order[start : start + batch]
             rows = prepare(shape, X[some], *((None, y[some]) if loss == "squared" else (y[some], None)), WEIGHTS[some], np.float64)  # fmt: skip
             g = (trainer.gradient(rows)[1] + rule.penalty * decays * P) / len(some)
-            begun += 1
+            n_batches += 1
             if rule.how == "adam":
                 M[:] = rule.beta1 * M + (1 - rule.beta1) * g
                 V[:] = rule.beta2 * V + (1 - rule.beta2) * g * g
-                P -= (rule.rate * (M / (1 - rule.beta1**begun)) / (np.sqrt(V / (1 - rule.beta2**begun)) + rule.small / np.sqrt(1 - rule.beta2**begun)))  # fmt: skip
+                P -= (rule.rate * (M / (1 - rule.beta1**n_batches)) / (np.sqrt(V / (1 - rule.beta2**n_batches)) + rule.small / np.sqrt(1 - rule.beta2**n_batches)))  # fmt: skip
             else:
                 M[:] = rule.momentum * M - rule.rate * g
                 P += rule.momentum * M - rule.rate * g if rule.nesterov else M
@@ -204,7 +204,7 @@ def test_epochs_at_once_are_those_one_after_another(how, shuffles):
         judged = one.epoch(rows, order._replace(epoch=3 + e).drawn().rows, 8, rule)
         assert judged == (passed.loss[e], passed.wrong[e])
         assert [a.tobytes() for a in (one.P, one.M, one.V)] == [a.tobytes() for a in passed.states[e]]
-        assert one.begun == passed.begun[e]
+        assert one.n_batches == passed.n_batches[e]
     assert all_.P.tobytes() == one.P.tobytes()
 
 
@@ -304,7 +304,7 @@ WITHOUT = """
 import numpy as np
 from assay.engines.threads import Threads
 from assay.families.networks.architecture import ACTIVATIONS, LOSSES, NetworkShape
-from assay.families.networks.prepared import prepare
+from assay.families.networks.training_data import prepare
 from assay.families.networks.training import Trainer, UpdateRule
 rng = np.random.default_rng(0)
 X, T, codes, w = rng.normal(size=(13, 3)), rng.normal(size=(13, 2)), rng.integers(2, size=13), rng.uniform(0, 2, 13)
@@ -346,8 +346,8 @@ def test_a_thread_that_fails_ends_the_epoch_for_all(fails, monkeypatch):
     A, y = rng.normal(size=(1700, 20)), rng.integers(4, size=1700)
     shape = NetworkShape((20, 50, 30, 4), "relu")
     trainer = Trainer(shape, "log", shape.drawn(np.random.default_rng(1)), np.float32, Threads(2))
-    before = trainer.P.tobytes(), trainer.begun
+    before = trainer.P.tobytes(), trainer.n_batches
     order = Order(np.arange(1700), True, 1, 1, 0)
     with pytest.raises(MemoryError, match="of this thread"):
         trainer.epochs(prepare(shape, A, y, None, None, np.float32), order, 4, 300, UpdateRule("adam"))
-    assert (trainer.P.tobytes(), trainer.begun) == before
+    assert (trainer.P.tobytes(), trainer.n_batches) == before

@@ -1,10 +1,18 @@
-"""From the statistics of the classes to the covariance of each: maximum likelihood, structured, shrunk.
+"""Classes with normal densities: what quadratic and linear discriminant analysis share. Shape: one fold.
+
+    log p(x, k) = log π_k − ½ log|Σ_k| − ½ ‖A_k (x − μ_k)‖² + const        A_kᵀA_k = Σ_k⁻¹
+
+The statistics are the classes' weights, means and scatter matrices; priors, covariances and what cures a singular one are made from them in
+`_finish`. Covariances are maximum likelihood, structured, shrunk:
 
     full       Σ_k = S_k / N_k
     tied       Σ   = Σ_k S_k / N                 one covariance for all classes
     diagonal   the diagonal of it                isotropic   its mean variance times I
 
 `unbiased` divides by N_k − 1 (tied: N − K) instead. Shrinkage and `reg_param` pull towards a multiple of I.
+
+Where all classes share a covariance the score is linear in x. `fold_…` turns the learnt arrays into one matrix of weights about a centre c,
+once a model; `…_scores` then costs one matrix product a tile whose results stay in cache. NumPy and BLAS only.
 """
 
 from __future__ import annotations
@@ -31,141 +39,9 @@ from assay.numerics import Array, Floats, safe_log, whitener
 from assay.statistics.scatter import ClassScatter, absorb_scatter, merge_scatter
 from assay.store import Record
 
-
-def class_covariances(n: Floats, scatter: Floats, fourth: Floats | None, shrinkage: Any) -> Floats:
-    """S_k / n_k for each class (zero where it has no rows), shrunk where that is asked for. Weights count as repetitions."""
-    C = scatter / np.where(n > 0, n, 1.0)[:, None, None]
-    if shrinkage == "auto":
-        if fourth is None:
-            raise ParameterError(
-                "shrinkage='auto' needs fourth moments, which the rows absorbed so far were not asked for: fit again."
-            )
-        return np.array([_ledoit_wolf(*of_class) for of_class in zip(C, n, fourth)])
-    if shrinkage is not None:
-        return np.array([_towards_sphere(c, float(shrinkage)) for c in C])
-    return C
-
-
-def _towards_sphere(C: Floats, amount: float) -> Floats:
-    """(1 − a) C + a · tr(C)/d · I."""
-    d = len(C)
-    out: Floats = (1 - amount) * C
-    out[np.diag_indices(d)] += amount * (np.trace(C) / d)
-    return out
-
-
-def _ledoit_wolf(C: Floats, n: float, fourth: Floats) -> Floats:
-    """Shrink the correlations by the amount of Ledoit and Wolf (2004), as scikit-learn does.
-
-    With z the standardised rows, R their covariance and μ = tr R / d:
-    β = [Σ_i ‖z_i‖⁴ / n − ‖R‖²] / (n d), δ = ‖R − μI‖² / d, amount = min(β, δ) / δ. Both squared norms are of Frobenius.
-    """
-    d = len(C)
-    if d == 1 or n <= 0:
-        return C
-    variance = np.diag(C)
-    v = np.where(variance > 0, variance, 1.0)
-    R = C / np.sqrt(v)[:, None] / np.sqrt(v)
-    norm = float((R * R).sum())
-    mu = float(np.trace(R)) / d
-    beta = (float((fourth / v[:, None] / v).sum()) / n - norm) / (n * d)
-    delta = (norm - d * mu * mu) / d
-    amount = min(beta, delta) / delta if beta > 0 and delta > 0 else 0.0
-    shrunk = _towards_sphere(R, amount)
-    out: Floats = shrunk * np.sqrt(v)[:, None] * np.sqrt(v)
-    return out
-
-
-def structured(C: Floats, structure: str) -> Floats:
-    """C (G, d, d) with only what its structure keeps: the diagonal, or the mean of that."""
-    if structure not in ("diagonal", "isotropic"):
-        return C
-    d = C.shape[1]
-    variance = np.diagonal(C, axis1=1, axis2=2)
-    if structure == "isotropic":
-        variance = np.repeat(variance.mean(axis=1, keepdims=True), d, axis=1)
-    out = np.zeros_like(C)
-    out[:, np.arange(d), np.arange(d)] = variance
-    return out
-
-
-def tied(C: Floats, share: Floats) -> Floats:
-    """Σ_k share_k C_k, (1, d, d)."""
-    out: Floats = np.einsum("k,kij->ij", share, C)[None]
-    return out
-
-
-def correction(n: Floats, is_tied: bool) -> Floats:
-    """The factor (G,) from 1/N_k to 1/(N_k − 1), or from 1/N to 1/(N − K); one where there are too few rows for it."""
-    if is_tied:
-        n, parameters = np.array([n.sum()]), int((n > 0).sum())
-    else:
-        parameters = 1
-    return np.where(n > parameters, n / np.where(n > parameters, n - parameters, 1.0), 1.0)
-
-
-# Scores of rows under normal classes: log p(x, k) up to a constant of the row, tile by tile. NumPy and BLAS only.
-#
-# `fold_…` turns the learnt arrays into one matrix of weights about a centre c, once a model; `…_scores` then costs one matrix
-# product a tile whose results stay in cache.
-
 TILE = 1 << 15  # numbers of whitened rows at a time: a quarter of a megabyte
 ROUNDING = 2.0**-52
 SMALL = 1e-9  # rows are centred before a linear score where rounding could otherwise move it by more
-
-
-def fold_linear(log_prior: Floats, shift: Floats, whiten: Floats, log_det: Floats) -> tuple[Floats, Floats]:
-    """Weights AᵀA(μ_k − c) as columns (d, K) and constants log π_k − ½‖A(μ_k − c)‖² (K,); shift (K, d) is μ_k − c."""
-    Z = shift @ whiten[0].T
-    return np.ascontiguousarray((Z @ whiten[0]).T), log_prior - 0.5 * np.einsum("ij,ij->i", Z, Z)
-
-
-def fold_quadratic(log_prior: Floats, shift: Floats, whiten: Floats, log_det: Floats) -> tuple[Floats, Floats]:
-    """Weights [A_kᵀ; −(μ_k − c)ᵀA_kᵀ] of all classes side by side (d + 1, K·d), so that a row (x − c, 1) times them is
-    A_k(x − μ_k), and constants log π_k − ½ log|Σ_k| (K,).
-    """
-    K, d = shift.shape
-    Z = np.einsum("kij,kj->ki", whiten, shift)
-    return np.vstack([whiten.reshape(K * d, d).T, -Z.reshape(1, K * d)]), log_prior - 0.5 * log_det
-
-
-def linear_scores(X: Array, center: Floats, weights: Floats, constant: Floats) -> Floats:
-    """wᵀ_k(x − c) + constant_k: the class's log density without what all classes share."""
-    n, d = X.shape
-    Z = np.empty((n, weights.shape[1]))
-    step = max(16, 2 * TILE // d)
-    far = ROUNDING * float((np.abs(center) @ np.abs(weights)).max()) > SMALL
-    for a in range(0, n, step):
-        x = X[a : a + step]
-        np.matmul(x - center if far else x, weights, out=Z[a : a + step])
-    Z += constant if far else constant - center @ weights
-    return Z
-
-
-def quadratic_scores(X: Array, center: Floats, weights: Floats, constant: Floats) -> Floats:
-    """constant_k − ½ ‖A_k(x − μ_k)‖², all classes by one product a tile."""
-    n, d = X.shape
-    K = len(constant)
-    Z = np.empty((n, K))
-    step = max(1, min(n, max(16, TILE // (K * d))))
-    u, t = np.ones((step, d + 1)), np.empty((step, K * d))
-    for a in range(0, n, step):
-        x = X[a : a + step]
-        m = len(x)
-        np.subtract(x, center, out=u[:m, :d])
-        rows = np.matmul(u[:m], weights, out=t[:m]).reshape(m, K, d)
-        np.vecdot(rows, rows, out=Z[a : a + step])
-    Z *= -0.5
-    Z += constant
-    return Z
-
-
-# Classes with normal densities: what quadratic and linear discriminant analysis share. Shape: one fold.
-#
-#     log p(x, k) = log π_k − ½ log|Σ_k| − ½ ‖A_k (x − μ_k)‖² + const        A_kᵀA_k = Σ_k⁻¹
-#
-# The statistics are the classes' weights, means and scatter matrices (scatter.py); priors, covariances and what cures a
-# singular one are made from them in `_finish`. Where all classes share a covariance the score is linear in x.
 
 
 def _are_priors(value: Any) -> bool:
@@ -201,7 +77,7 @@ def state_layout(*, groups: str | int) -> dict[str, Tensor]:
 
 
 class NormalClassifier(OneFold, Classifier):
-    """Bayes' rule with estimated normal densities. Subclasses say with `_tied` whether the classes share a covariance."""
+    """Bayes' rule with estimated normal densities. Subclasses set by `_tied` whether the classes share a covariance."""
 
     scores_are_log_joint = True
     statistics = ClassScatter
@@ -402,3 +278,121 @@ def _spread(state: ClassScatter) -> Floats:
         spread = np.sqrt((within + n @ (state.mean - center) ** 2) / N)
     noise = 8 * np.finfo(np.float64).eps * np.abs(center)
     return np.where((spread > noise) & np.isfinite(spread), spread, 1.0)
+
+
+def class_covariances(n: Floats, scatter: Floats, fourth: Floats | None, shrinkage: Any) -> Floats:
+    """S_k / n_k for each class (zero where it has no rows), shrunk where that is asked for. Weights count as repetitions."""
+    C = scatter / np.where(n > 0, n, 1.0)[:, None, None]
+    if shrinkage == "auto":
+        if fourth is None:
+            raise ParameterError(
+                "shrinkage='auto' needs fourth moments, which the rows absorbed so far were not asked for: fit again."
+            )
+        return np.array([_ledoit_wolf(*of_class) for of_class in zip(C, n, fourth)])
+    if shrinkage is not None:
+        return np.array([_towards_sphere(c, float(shrinkage)) for c in C])
+    return C
+
+
+def _towards_sphere(C: Floats, amount: float) -> Floats:
+    """(1 − a) C + a · tr(C)/d · I."""
+    d = len(C)
+    out: Floats = (1 - amount) * C
+    out[np.diag_indices(d)] += amount * (np.trace(C) / d)
+    return out
+
+
+def _ledoit_wolf(C: Floats, n: float, fourth: Floats) -> Floats:
+    """Shrink the correlations by the amount of Ledoit and Wolf (2004), as scikit-learn does.
+
+    With z the standardised rows, R their covariance and μ = tr R / d:
+    β = [Σ_i ‖z_i‖⁴ / n − ‖R‖²] / (n d), δ = ‖R − μI‖² / d, amount = min(β, δ) / δ. Both squared norms are of Frobenius.
+    """
+    d = len(C)
+    if d == 1 or n <= 0:
+        return C
+    variance = np.diag(C)
+    v = np.where(variance > 0, variance, 1.0)
+    R = C / np.sqrt(v)[:, None] / np.sqrt(v)
+    norm = float((R * R).sum())
+    mu = float(np.trace(R)) / d
+    beta = (float((fourth / v[:, None] / v).sum()) / n - norm) / (n * d)
+    delta = (norm - d * mu * mu) / d
+    amount = min(beta, delta) / delta if beta > 0 and delta > 0 else 0.0
+    shrunk = _towards_sphere(R, amount)
+    out: Floats = shrunk * np.sqrt(v)[:, None] * np.sqrt(v)
+    return out
+
+
+def structured(C: Floats, structure: str) -> Floats:
+    """C (G, d, d) with only what its structure keeps: the diagonal, or the mean of that."""
+    if structure not in ("diagonal", "isotropic"):
+        return C
+    d = C.shape[1]
+    variance = np.diagonal(C, axis1=1, axis2=2)
+    if structure == "isotropic":
+        variance = np.repeat(variance.mean(axis=1, keepdims=True), d, axis=1)
+    out = np.zeros_like(C)
+    out[:, np.arange(d), np.arange(d)] = variance
+    return out
+
+
+def tied(C: Floats, share: Floats) -> Floats:
+    """Σ_k share_k C_k, (1, d, d)."""
+    out: Floats = np.einsum("k,kij->ij", share, C)[None]
+    return out
+
+
+def correction(n: Floats, is_tied: bool) -> Floats:
+    """The factor (G,) from 1/N_k to 1/(N_k − 1), or from 1/N to 1/(N − K); one where there are too few rows for it."""
+    if is_tied:
+        n, parameters = np.array([n.sum()]), int((n > 0).sum())
+    else:
+        parameters = 1
+    return np.where(n > parameters, n / np.where(n > parameters, n - parameters, 1.0), 1.0)
+
+
+def fold_linear(log_prior: Floats, shift: Floats, whiten: Floats, log_det: Floats) -> tuple[Floats, Floats]:
+    """Weights AᵀA(μ_k − c) as columns (d, K) and constants log π_k − ½‖A(μ_k − c)‖² (K,); shift (K, d) is μ_k − c."""
+    Z = shift @ whiten[0].T
+    return np.ascontiguousarray((Z @ whiten[0]).T), log_prior - 0.5 * np.einsum("ij,ij->i", Z, Z)
+
+
+def fold_quadratic(log_prior: Floats, shift: Floats, whiten: Floats, log_det: Floats) -> tuple[Floats, Floats]:
+    """Weights [A_kᵀ; −(μ_k − c)ᵀA_kᵀ] of all classes side by side (d + 1, K·d), so that a row (x − c, 1) times them is
+    A_k(x − μ_k), and constants log π_k − ½ log|Σ_k| (K,).
+    """
+    K, d = shift.shape
+    Z = np.einsum("kij,kj->ki", whiten, shift)
+    return np.vstack([whiten.reshape(K * d, d).T, -Z.reshape(1, K * d)]), log_prior - 0.5 * log_det
+
+
+def linear_scores(X: Array, center: Floats, weights: Floats, constant: Floats) -> Floats:
+    """wᵀ_k(x − c) + constant_k: the class's log density without what all classes share."""
+    n, d = X.shape
+    Z = np.empty((n, weights.shape[1]))
+    step = max(16, 2 * TILE // d)
+    far = ROUNDING * float((np.abs(center) @ np.abs(weights)).max()) > SMALL
+    for a in range(0, n, step):
+        x = X[a : a + step]
+        np.matmul(x - center if far else x, weights, out=Z[a : a + step])
+    Z += constant if far else constant - center @ weights
+    return Z
+
+
+def quadratic_scores(X: Array, center: Floats, weights: Floats, constant: Floats) -> Floats:
+    """constant_k − ½ ‖A_k(x − μ_k)‖², all classes by one product a tile."""
+    n, d = X.shape
+    K = len(constant)
+    Z = np.empty((n, K))
+    step = max(1, min(n, max(16, TILE // (K * d))))
+    u, t = np.ones((step, d + 1)), np.empty((step, K * d))
+    for a in range(0, n, step):
+        x = X[a : a + step]
+        m = len(x)
+        np.subtract(x, center, out=u[:m, :d])
+        rows = np.matmul(u[:m], weights, out=t[:m]).reshape(m, K, d)
+        np.vecdot(rows, rows, out=Z[a : a + step])
+    Z *= -0.5
+    Z += constant
+    return Z

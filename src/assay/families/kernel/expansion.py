@@ -75,7 +75,7 @@ class Expansion:
         if not share < USELESS:
             return self.values(Z)
         if len(self.coef) == 1:
-            f, sizes = tiles.room(), tiles.room()
+            f, sizes = tiles.zeros(), tiles.zeros()
             tiles.add(f, self._group32, self.coef[0], None, sizes)
             found, off = f[: len(Z), None], sizes[: len(Z), None] * (1.1 * share)
         else:
@@ -114,7 +114,7 @@ class Expansion:
         tiles = self._tiles(Z, np.float64)
         if len(self.coef) > 1:
             return self._products(tiles, self._group64)
-        f = tiles.room()
+        f = tiles.zeros()
         tiles.add(f, self._group64, self.coef[0], None)
         return f[: len(Z), None]
 

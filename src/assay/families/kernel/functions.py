@@ -1,10 +1,12 @@
-"""What a kernel function is, in NumPy and float64: the definition that everything faster must agree with.
+"""Kernel functions in NumPy and float64: the definition that everything faster must agree with.
 
 linear        x·z                          rbf           exp(−γ ‖x − z‖₂²)
 affine        1 + x·z                      laplacian     exp(−γ ‖x − z‖₁)
 poly          (γ x·z + coef0)^degree       sigmoid       tanh(γ x·z + coef0), not positive semidefinite in general
 precomputed   the rows *are* the values K(x, x_i) for the rows x_i of the fit
 own           a function of yours: f(X, Z) → (n, m)
+
+`resolve` makes one of a user's words: which γ "scale", "auto" and "median" are, and whether a given matrix or function is a kernel.
 """
 
 from __future__ import annotations
@@ -23,6 +25,11 @@ KERNELS = ("linear", "affine", "poly", "rbf", "laplacian", "sigmoid", "precomput
 AT_A_TIME = 1 << 22  # numbers of one step of the Laplacian kernel
 
 Own = Callable[[Floats, Floats], Any]
+SAMPLE = 1000  # rows whose pairs the median is taken of
+TRIED = 200  # rows on which a function of the user's is tried
+SYMMETRIC = 1e-8  # of the greatest entry: more asymmetry than that is no rounding
+NEGATIVE = 1e-8  # of the greatest eigenvalue: less than −that is no rounding
+ROWS_AT_A_TIME = 2048  # rows of a matrix compared with their columns at a time
 
 
 @dataclass(frozen=True)
@@ -142,15 +149,6 @@ def _city_block(X: Floats, Z: Floats) -> Floats:
     for i in range(0, len(X), step):
         far[i : i + step] = np.abs(X[i : i + step, None, :] - Z[None, :, :]).sum(axis=2)
     return far
-
-
-# From a user's words to a kernel function: which γ "scale", "auto" and "median" are, and whether a given matrix or function is a kernel.
-
-SAMPLE = 1000  # rows whose pairs the median is taken of
-TRIED = 200  # rows on which a function of the user's is tried
-SYMMETRIC = 1e-8  # of the greatest entry: more asymmetry than that is no rounding
-NEGATIVE = 1e-8  # of the greatest eigenvalue: less than −that is no rounding
-ROWS_AT_A_TIME = 2048  # rows of a matrix compared with their columns at a time
 
 
 def resolve(kernel: Any, gamma: Any, degree: float, coef0: float, X: Array, w: Floats | None = None) -> Kernel:

@@ -94,7 +94,7 @@ class Tiles:
         some.panels, some.halves = self.panels[part], self.halves[first : part.stop * self.lanes]
         return some
 
-    def room(self) -> Floats:
+    def zeros(self) -> Floats:
         """Zeros, one for each row, and for those that fill the last panel."""
         return np.zeros(len(self.panels) * self.lanes)
 
@@ -114,7 +114,7 @@ class Tiles:
     def add(
         self, f: Floats, others: PanelGroup, coef: Floats, workers: Threads | None, sizes: Floats | None = None
     ) -> None:
-        """f[row] += Σ coef_i K(other_i, row), f as `room` makes it; sizes[row] += Σ |coef_i K(other_i, row)|."""
+        """f[row] += Σ coef_i K(other_i, row), f as `zeros` makes it; sizes[row] += Σ |coef_i K(other_i, row)|."""
         padded = np.zeros(len(others.rows) * ASKED)
         padded[: len(coef)] = coef
         many = max(1, PIECE // self.lanes)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.certify import Claim
-from assay.families.least_squares.fit import NormalSystem
+from assay.families.least_squares.normal_equations import NormalSystem
 from assay.numerics import Floats
 
 TOLERANCE = 1e-9  # what the normal equations may be off by, besides rounding

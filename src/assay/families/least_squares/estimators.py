@@ -1,39 +1,27 @@
-"""Least squares: linear regression and ridge regression. Shape: one fold (`solver="gd"`: a fold an iteration).
+"""Least squares: linear regression and ridge regression.
 
     min_{w, b}  Σ_k (y_k − b − w·x_k)² + alpha·‖w‖²
 
-The fold gathers the scatter matrix of columns and target; its normal equations are solved, and, where their condition
-asks for it, refined from the rows themselves. Rows that come later (`partial_fit`) are absorbed into the same
-statistics; the earlier rows are not there any more, so refinement is left out then.
+How sure the coefficients are, where the errors are independent, normal and of equal variance: with W the inverse root of the
+scatter matrix (WWᵀ = S⁻¹), p the number of parameters and s² = Σr²/(n − p),
+
+    se(w_j)² = s²·‖W_j‖²,    se(b)² = s²·(1/n + ‖Wᵀx̄‖²),    ŷ(x) ± t·s·√(1 + 1/n + ‖Wᵀ(x − x̄)‖²)
+
+A coefficient that dependent columns leave undetermined has no standard error (NaN).
 """
 
 from __future__ import annotations
 
-import warnings
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from assay.certify import Claim
 from assay.engines import Block, Engine, Rows
-from assay.errors import ConvergenceWarning, DataError, ModelFileError, ParameterError, as_seen_by_sklearn
-from assay.estimator.docstrings import attribute
-from assay.estimator.layout import Fact, Tensor
-from assay.estimator.one_fold import OneFold
+from assay.errors import DataError, ParameterError
 from assay.estimator.params import N_JOBS, Choice, Free, Range, param
-from assay.estimator.regressor import Regressor
 from assay.estimator.search_space import SearchSpace, TableTraits
-from assay.estimator.steps import Step, shown_of, some_of
-from assay.families.least_squares import gradient_descent as gd
-from assay.families.least_squares.claims import TOLERANCE, LeastSquaresEvidence, claims_of
-from assay.families.least_squares.fit import LeastSquaresFit, NormalSystem, RowPasses, solve
-from assay.families.least_squares.inference import Inference
+from assay.families.least_squares.fit import LeastSquares
 from assay.numerics import Array, Floats
-from assay.statistics.gram import Gram, absorb_gram, merge_gram, tile_rows
-from assay.store import Record
 
 FIT_INTERCEPT = param("fit b as well; otherwise b = 0", default=True)
 COPY_X = param("accepted for scikit-learn's sake; X is never changed", default=True)
@@ -43,199 +31,10 @@ ETA = param("learning speed of solver='gd'; 'auto': as large as is safe", defaul
 MAX_ITER = param("most iterations of solver='gd'", default=10_000, check=Range(int, low=1))
 INIT = param("first weights (b, w_1, …, w_d) of solver='gd'; None: random, close to zero", default=None, check=Free("d + 1 numbers", words=(None,)))  # fmt: skip
 RANDOM_STATE = param("seed of the first weights of solver='gd'", default=0, check=Range(int, low=0))
-_LAYOUT: dict[str, Tensor | Fact] = {
-    "coef_": Tensor(("d",), doc="the weight w of each column"),
-    "intercept_": Fact(float, doc="the constant b; 0 with fit_intercept=False"),
-    "sigma2_": Fact(float, low=0, doc="the mean square of the residuals, the maximum-likelihood estimate of their variance"),
-    "rank_": Fact(int, low=0, doc="the rank of the system that was solved"),
-    "condition_": Fact(float, low=1, doc="the condition number of the system, with columns of length one"),
-    "singular_": Tensor(("d",), low=0, doc="the singular values of the columns, about their means where an intercept is fitted"),
-    "inverse_root_": Tensor(("d", "r"), doc="a matrix whose product with its transpose is the (pseudo-)inverse of the system"),
-    "cut_": Fact(float, low=0, doc="eigenvalues below this count as zero"),
-    "off_by_": Fact(float, low=0, doc="how far the normal equations are from holding, relative to their scale"),
-    "n_iter_": Fact(int, low=1, doc="the refinements of the solution, or the steps of solver='gd'"),
-    "converged_": Fact(bool, doc="whether the solution is as accurate as was asked for"),
-    "state.n": Tensor((1,), low=0),
-    "state.mean": Tensor(("d",)),
-    "state.scatter": Tensor(("d", "d")),
-    "state.cross": Tensor(("d",)),
-    "state.target_mean": Tensor((1,)),
-    "state.target_scatter": Tensor((1,), low=0),
-}  # fmt: skip
-
 TOO_WIDE = "the words of a text are thousands of columns, and the normal equations have a number for each pair of them"
 
 
-class LeastSquares(OneFold, Regressor):
-    """What linear and ridge regression share."""
-
-    statistics = Gram
-    layout = _LAYOUT
-    _merge = staticmethod(merge_gram)
-
-    alpha: float = attribute()
-    fit_intercept: bool = attribute()
-    tol: float = attribute()
-    solver: str = attribute()
-    eta: float | str = attribute()
-    max_iter: int = attribute()
-    init: Any = attribute()
-    random_state: int = attribute()
-    coef_: Floats = attribute()
-    intercept_: float = attribute()
-
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # type: ignore[override]  # no classes
-        """Absorb more rows, as if they had been there from the start (but without refinement from the rows)."""
-        return self._fit(X, y, sample_weight, afresh=False)
-
-    def _absorber(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> Callable[[Block], Any]:
-        return partial(absorb_gram, rows.names)
-
-    def _folded_by(self) -> Any:
-        return ()  # what refines the solution reads the rows again, in `_finish_on`
-
-    def _finish_on(self, state: Gram, engine: Engine, rows: Rows | None) -> None:
-        self._solve(state, None if rows is None else RowPasses(engine, rows))
-
-    def _finish(self, state: Gram) -> None:
-        self._solve(state, None)
-
-    def _system(self, g: Gram) -> NormalSystem:
-        """The sums about the means, or about zero where no intercept is fitted."""
-        n, mean, target = float(g.n[0]), g.mean, float(g.target_mean[0])
-        if not n > 0:
-            raise DataError("All sample weights are zero: give some rows a positive weight.")
-        S, c, yy = g.scatter, g.cross, float(g.target_scatter[0])
-        if not self.fit_intercept:
-            S, c, yy = S + np.outer(n * mean, mean), c + n * target * mean, yy + n * target**2
-        return NormalSystem(n, mean, target, S, c, yy, float(self.alpha), bool(self.fit_intercept))
-
-    def _solve(self, g: Gram, passes: RowPasses | None) -> None:
-        system = self._system(g)
-        factor, fit = solve(system, passes, tile_rows(len(g.mean)))
-        if self.solver == "gd":
-            fit = self._descend(system, passes)
-        self.coef_, self.intercept_ = fit.coef, float(fit.intercept)
-        self.sigma2_ = fit.squares / system.n
-        self.rank_, self.condition_ = len(factor.s), max(1.0, factor.condition)
-        self.inverse_root_ = factor.root
-        self.singular_ = (
-            factor.singular_values()
-            if self.alpha == 0
-            else np.sqrt(np.maximum(np.linalg.eigvalsh(system.S)[::-1], 0.0))
-        )
-        self.n_iter_, self.converged_ = fit.rounds, fit.converged
-        self.cut_, self.off_by_ = factor.cut, min(fit.off, 1e300)
-
-    def _make_claims(self) -> tuple[Claim, ...]:
-        exact = self.solver == "normal"
-        evidence = LeastSquaresEvidence(
-            self.coef_,
-            self.intercept_,
-            self.inverse_root_,
-            self.condition_,
-            self.cut_,
-            self.sigma2_,
-            self.off_by_,
-            TOLERANCE if exact else float(self.tol),
-        )
-        return claims_of(self._system(self._state), evidence, shortest=exact)
-
-    def _restore(self, record: Record) -> None:
-        super()._restore(record)
-        if self.rank_ != self.inverse_root_.shape[1]:
-            raise ModelFileError(
-                f"The model file says rank {self.rank_}, its inverse root has {self.inverse_root_.shape[1]}."
-            )
-
-    def complexity(self) -> float:
-        """The rank of the columns, or with a penalty tr S(S + alpha·I)⁻¹, which is less; and one for the intercept."""
-        self._check_fitted()
-        alpha = float(self._fitted_with.get("alpha", 0.0))
-        squares = self.singular_**2
-        weights = float(self.rank_) if alpha == 0 else float((squares / (squares + alpha)).sum())
-        return weights + float(self._fitted_with["fit_intercept"])
-
-    # --- gradient descent -------------------------------------------------------------------------------------------
-
-    def _descend(self, system: NormalSystem, passes: RowPasses | None) -> LeastSquaresFit:
-        reached = deque(self._iterates(system, passes), maxlen=1)
-        if not reached:
-            raise ParameterError(f"{type(self).__name__}: init={self.init!r} is so large that its error overflows.")
-        last = reached[0]
-        if not last.off <= self.tol:
-            self._warn(last, gd.stable_step(system))
-        return gd.as_fit(last, float(self.alpha), self.tol)
-
-    def _iterates(self, system: NormalSystem, passes: RowPasses | None) -> Iterator[gd.Descent]:
-        """w⁽⁰⁾, w⁽¹⁾, … until the normal equations hold to `tol`, or for `max_iter` steps."""
-        size = len(system.c) + 1
-        start = gd.small_start(size, self.random_state) if self.init is None else self._given_start(size)
-        if not self.fit_intercept:
-            start[0] = 0.0
-        if passes is None:
-            slope = partial(gd.slope_of_sums, *gd.sums_about_zero(system))
-        else:
-            slope = partial(gd.slope_of_rows, passes, tile_rows(size))
-        eta = gd.stable_step(system) if self.eta == "auto" else float(self.eta)
-        return gd.until(gd.descend(slope, system, start, eta), self.tol, self.max_iter)
-
-    def _given_start(self, size: int) -> Floats:
-        try:
-            start = np.array(self.init, dtype=np.float64)
-        except (TypeError, ValueError):
-            start = np.empty(0)
-        if start.shape != (size,) or not np.isfinite(start).all():
-            raise ParameterError(
-                f"{type(self).__name__}: init={self.init!r} must be {size} finite numbers: b, w_1, …, w_{size - 1}."
-            )
-        return start
-
-    def _warn(self, last: gd.Descent, safe: float) -> None:
-        eta = "it is as large as is safe" if self.eta == "auto" else f"descent diverges beyond {2 * safe:.3g} here"
-        warnings.warn(
-            f"{type(self).__name__}: gradient descent stopped after {last.t} iterations with the normal equations off by "
-            f"{last.off:.3g} (tol={self.tol:g}). Check eta ({eta}), raise max_iter, bring the columns to mean 0 and "
-            "variance 1, or use solver='normal', which is exact.",
-            as_seen_by_sklearn(ConvergenceWarning),
-            stacklevel=7,
-        )
-
-    def steps(self, X: Any, y: Any = None, sample_weight: Any = None, *, every: int | None = None) -> Iterator[Step]:
-        """What the algorithm passes through.
-
-        For `solver="normal"` the estimates after the first `every`, 2·`every`, … rows. For `solver="gd"` the weights
-        `w` (b first) and the error `E` at every `every`-th iteration and at the last.
-        """
-        if self.solver != "gd":
-            return super().steps(X, y, sample_weight, every=every)
-        from assay.families.least_squares.steps import descent_steps
-
-        return some_of(descent_steps(self, X, y, sample_weight), every)
-
-    @classmethod
-    def step_word_of(cls, params: Mapping[str, Any]) -> str:
-        """A block of rows; solver="gd": an iteration."""
-        return "iteration" if params.get("solver") == "gd" else cls.step_word
-
-    def n_steps(self, rows: int, every: int | None = None) -> int | None:
-        """One a block of rows; of solver="gd" the start and the iterations of the fit, once they are known."""
-        if self.solver != "gd":
-            return super().n_steps(rows, every)
-        return 1 + shown_of(self.n_iter_, every) if hasattr(self, "n_iter_") else None
-
-    # --- answering --------------------------------------------------------------------------------------------------
-
-    def _values(self, X: Array) -> Floats:
-        out = np.empty(len(X))
-        tile = len(X) if X.dtype == np.float64 else tile_rows(X.shape[1])
-        for a in range(0, len(X), max(1, tile)):
-            np.dot(X[a : a + tile].astype(np.float64, copy=False), self.coef_, out=out[a : a + tile])
-        out += self.intercept_
-        return out
-
-
-class LinearRegression(Inference, LeastSquares):
+class LinearRegression(LeastSquares):
     """Least squares with normal errors. Shape: one fold.
 
         h(x) = b + w·x,    w = (XᵀX)⁺Xᵀy about the means,    σ² = 1/p Σ_k (y_k − h(x_k))²
@@ -291,6 +90,119 @@ class LinearRegression(Inference, LeastSquares):
                 "LinearRegression: positive=True is not supported: coefficients of either sign are fitted. Use positive=False."
             )
         super()._learn(engine, rows, afresh, classes)
+
+    # --- how sure the coefficients are ------------------------------------------------------------------------------
+
+    @property
+    def degrees_of_freedom_(self) -> float:
+        """n − p: the weight of the rows less the parameters fitted."""
+        self._check_fitted()
+        return float(self._state.n[0]) - self.rank_ - bool(self._fitted_with["fit_intercept"])
+
+    @property
+    def residual_variance_(self) -> float:
+        """s² = Σr²/(n − p), the unbiased estimate of σ²; NaN where no degrees of freedom are left."""
+        left = self.degrees_of_freedom_
+        return self.sigma2_ * float(self._state.n[0]) / left if left > 0 else float("nan")
+
+    @property
+    def std_errors_(self) -> Floats:
+        """Standard errors of `coef_`, (d,)."""
+        s2 = self.residual_variance_
+        out: Floats = np.sqrt(s2 * (self.inverse_root_**2).sum(axis=1))
+        out[~self._determined()] = np.nan
+        return out
+
+    @property
+    def intercept_std_error_(self) -> float:
+        """Standard error of `intercept_`; NaN where none is fitted."""
+        self._check_fitted()
+        if not self._fitted_with["fit_intercept"]:
+            return float("nan")
+        at = self._state.mean @ self.inverse_root_
+        return float(np.sqrt(self.residual_variance_ * (1 / float(self._state.n[0]) + at @ at)))
+
+    def _determined(self) -> Array:
+        """Which coefficients are the same in every solution: those whose axis lies in the span of the rows."""
+        d = len(self.coef_)
+        if self.rank_ == d:
+            return np.ones(d, dtype=bool)
+        lengths = np.sqrt(self._state.scatter.diagonal())
+        if not self._fitted_with["fit_intercept"]:
+            lengths = np.sqrt(lengths**2 + float(self._state.n[0]) * self._state.mean**2)
+        Q = np.linalg.qr(self.inverse_root_ * lengths[:, None])[0]
+        return np.asarray((Q**2).sum(axis=1) > 1 - 1e-9)
+
+    @property
+    def t_values_(self) -> Floats:
+        """coef_ / std_errors_: the statistic of the test that a coefficient is zero, (d,)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            out: Floats = self.coef_ / self.std_errors_
+        return out
+
+    @property
+    def p_values_(self) -> Floats:
+        """The probability of so large a t by chance, were the coefficient zero (two-sided), (d,)."""
+        return np.asarray(self._p(self.t_values_))
+
+    def _p(self, t: Any) -> Any:
+        from scipy.special import stdtr
+
+        return 2 * stdtr(self.degrees_of_freedom_, -np.abs(t))
+
+    def _t(self, level: float) -> float:
+        if not isinstance(level, float | int | np.number) or not 0 < level < 1:
+            raise ParameterError(f"level={level!r} is not possible: it must be a number in (0, 1), such as 0.95.")
+        from scipy.special import stdtrit
+
+        left = self.degrees_of_freedom_
+        return float(stdtrit(left, (1 + level) / 2)) if left > 0 else float("nan")
+
+    def conf_int(self, level: float = 0.95) -> Floats:
+        """Confidence intervals (d, 2) of `coef_`."""
+        half = self._t(level) * self.std_errors_
+        return np.stack([self.coef_ - half, self.coef_ + half], axis=1)
+
+    def summary(self, level: float = 0.95) -> str:
+        """A table of coefficients with standard error, t, p and interval."""
+        self._check_fitted()
+        names = ["intercept"] if self._fitted_with["fit_intercept"] else []
+        names += list(self._column_names() or [f"x{j}" for j in range(len(self.coef_))])
+        first = int(self._fitted_with["fit_intercept"])
+        coef = np.append(self.intercept_, self.coef_)[1 - first :]
+        se = np.append(self.intercept_std_error_, self.std_errors_)[1 - first :]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = coef / se
+        p, half = self._p(t), self._t(level) * se
+        wide = max(len(n) for n in names)
+        head = f"{'':<{wide}} {'coef':>12} {'std err':>11} {'t':>9} {'p':>9}   {level:.0%} interval"
+        lines = [
+            f"{name:<{wide}} {c:>12.5g} {e:>11.4g} {tv:>9.3f} {pv:>9.2g}   [{c - h:.5g}, {c + h:.5g}]"
+            for name, c, e, tv, pv, h in zip(names, coef, se, t, p, half)
+        ]
+        left = self.degrees_of_freedom_
+        foot = f"s = {np.sqrt(self.residual_variance_):.5g} on {left:g} degrees of freedom, rank {self.rank_} of {len(self.coef_)}"
+        return "\n".join([head, *lines, foot])
+
+    def predict_interval(self, X: Any, level: float = 0.95) -> Floats:
+        """For each row the interval (n, 2) in which a new observation falls with probability `level`."""
+        t = self._t(level)
+        half = self._answer(X, self._half_width)
+        if not np.isfinite(t):
+            raise DataError(
+                "No degrees of freedom are left to estimate the variance: more rows than parameters are needed."
+            )
+        middle = self.predict(X)
+        return np.stack([middle - t * half, middle + t * half], axis=1)
+
+    def _half_width(self, block: Block) -> Floats:
+        """s·√(1 + 1/n + ‖Wᵀ(x − x̄)‖²) of each row."""
+        x = block.X - self._state.mean if self._fitted_with["fit_intercept"] else block.X.astype(np.float64)
+        spread = ((x @ self.inverse_root_) ** 2).sum(axis=1)
+        if self._fitted_with["fit_intercept"]:
+            spread += 1 / float(self._state.n[0])
+        out: Floats = np.sqrt(max(self.residual_variance_, 0.0) * (1 + spread))
+        return out
 
 
 class Ridge(LeastSquares):

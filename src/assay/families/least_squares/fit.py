@@ -1,307 +1,237 @@
-"""The least-squares problem that solvers work on, given by its sums, and what they hand back."""
+"""What linear and ridge regression share: the fold, the solvers, the answers. Shape: one fold (`solver="gd"`: a fold an iteration).
+
+The fold adds up the scatter matrix of columns and target; its normal equations are solved, and, where their condition
+asks for it, refined from the rows themselves. Rows that come later (`partial_fit`) are absorbed into the same
+statistics; the earlier rows are not there any more, so refinement is left out then.
+"""
 
 from __future__ import annotations
 
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import Any, Self
 
 import numpy as np
 
+from assay.certify import Claim
 from assay.engines import Block, Engine, Rows, fold
-from assay.inputs import as_regression_target
+from assay.engines.blas import one_thread_blas
+from assay.engines.threads import Threads
+from assay.errors import ConvergenceWarning, DataError, ModelFileError, ParameterError, as_seen_by_sklearn
+from assay.estimator.docstrings import attribute
+from assay.estimator.estimator import fresh_and_rows
+from assay.estimator.layout import Fact, Layout, Tensor
+from assay.estimator.one_fold import OneFold
+from assay.estimator.regressor import Regressor
+from assay.estimator.steps import Measure, Step, answering, measures, shown_of, some_of
+from assay.families.least_squares import gradient_descent as gd
+from assay.families.least_squares.claims import TOLERANCE, LeastSquaresEvidence, claims_of
+from assay.families.least_squares.normal_equations import LeastSquaresFit, NormalSystem, RowPasses, solve
 from assay.numerics import Array, Floats
+from assay.statistics.gram import Gram, absorb_gram, merge_gram, tile_rows
+from assay.store import Record
 
-EPS = float(np.finfo(np.float64).eps)
+LAYOUT: Layout = {
+    "coef_": Tensor(("d",), doc="the weight w of each column"),
+    "intercept_": Fact(float, doc="the constant b; 0 with fit_intercept=False"),
+    "sigma2_": Fact(float, low=0, doc="the mean square of the residuals, the maximum-likelihood estimate of their variance"),
+    "rank_": Fact(int, low=0, doc="the rank of the system that was solved"),
+    "condition_": Fact(float, low=1, doc="the condition number of the system, with columns of length one"),
+    "singular_": Tensor(("d",), low=0, doc="the singular values of the columns, about their means where an intercept is fitted"),
+    "inverse_root_": Tensor(("d", "r"), doc="a matrix whose product with its transpose is the (pseudo-)inverse of the system"),
+    "cut_": Fact(float, low=0, doc="eigenvalues below this count as zero"),
+    "off_by_": Fact(float, low=0, doc="how far the normal equations are from holding, relative to their scale"),
+    "n_iter_": Fact(int, low=1, doc="the refinements of the solution, or the steps of solver='gd'"),
+    "converged_": Fact(bool, doc="whether the solution is as accurate as was asked for"),
+    "state.n": Tensor((1,), low=0),
+    "state.mean": Tensor(("d",)),
+    "state.scatter": Tensor(("d", "d")),
+    "state.cross": Tensor(("d",)),
+    "state.target_mean": Tensor((1,)),
+    "state.target_scatter": Tensor((1,), low=0),
+}  # fmt: skip
 
 
-class NormalSystem(NamedTuple):
-    """min_{w, b} Σ (y − b − w·x)² + alpha·‖w‖².
+class LeastSquares(OneFold, Regressor):
+    """What linear and ridge regression share."""
 
-    n: weight of the rows; mean (d,), target_mean; S = XᵀX, c = Xᵀy, yy = yᵀy about the means, or about zero where no
-    intercept is fitted. x is counted from `shift` and y from `target_shift`: the means, or zero.
-    """
+    statistics = Gram
+    layout = LAYOUT
+    _merge = staticmethod(merge_gram)
 
-    n: float
-    mean: Floats
-    target_mean: float
-    S: Floats
-    c: Floats
-    yy: float
-    alpha: float
-    intercept: bool
+    alpha: float = attribute()
+    fit_intercept: bool = attribute()
+    tol: float = attribute()
+    solver: str = attribute()
+    eta: float | str = attribute()
+    max_iter: int = attribute()
+    init: Any = attribute()
+    random_state: int = attribute()
+    coef_: Floats = attribute()
+    intercept_: float = attribute()
 
-    @property
-    def matrix(self) -> Floats:
-        """S + alpha·I."""
-        return self.S + self.alpha * np.eye(len(self.S)) if self.alpha else self.S
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # type: ignore[override]  # no classes
+        """Absorb more rows, as if they had been there from the start (but without refinement from the rows)."""
+        return self._fit(X, y, sample_weight, afresh=False)
 
-    @property
-    def shift(self) -> Floats:
-        return self.mean if self.intercept else np.zeros_like(self.mean)
+    def _absorber(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> Callable[[Block], Any]:
+        return partial(absorb_gram, rows.names)
 
-    @property
-    def target_shift(self) -> float:
-        return self.target_mean if self.intercept else 0.0
+    def _folded_by(self) -> Any:
+        return ()  # what refines the solution reads the rows again, in `_finish_on`
 
-    def off_by(self, g: Floats) -> float:
-        """max_j |g_j| / (√(‖x_j‖² + alpha)·‖y‖) of a gradient in w and, last, in b (whose column has length √n)."""
-        lengths = np.append(np.sqrt(self.S.diagonal() + self.alpha), np.sqrt(self.n))[: len(g)] * (
-            np.sqrt(self.yy) or 1.0
+    def _finish_on(self, state: Gram, engine: Engine, rows: Rows | None) -> None:
+        self._solve(state, None if rows is None else RowPasses(engine, rows))
+
+    def _finish(self, state: Gram) -> None:
+        self._solve(state, None)
+
+    def _system(self, g: Gram) -> NormalSystem:
+        """The sums about the means, or about zero where no intercept is fitted."""
+        n, mean, target = float(g.n[0]), g.mean, float(g.target_mean[0])
+        if not n > 0:
+            raise DataError("All sample weights are zero: give some rows a positive weight.")
+        S, c, yy = g.scatter, g.cross, float(g.target_scatter[0])
+        if not self.fit_intercept:
+            S, c, yy = S + np.outer(n * mean, mean), c + n * target * mean, yy + n * target**2
+        return NormalSystem(n, mean, target, S, c, yy, float(self.alpha), bool(self.fit_intercept))
+
+    def _solve(self, g: Gram, passes: RowPasses | None) -> None:
+        system = self._system(g)
+        factor, fit = solve(system, passes, tile_rows(len(g.mean)))
+        if self.solver == "gd":
+            fit = self._descend(system, passes)
+        self.coef_, self.intercept_ = fit.coef, float(fit.intercept)
+        self.sigma2_ = fit.squares / system.n
+        self.rank_, self.condition_ = len(factor.s), max(1.0, factor.condition)
+        self.inverse_root_ = factor.root
+        self.singular_ = (
+            factor.singular_values()
+            if self.alpha == 0
+            else np.sqrt(np.maximum(np.linalg.eigvalsh(system.S)[::-1], 0.0))
         )
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return float(np.max(np.where(g == 0, 0.0, np.abs(g) / lengths)))
+        self.n_iter_, self.converged_ = fit.rounds, fit.converged
+        self.cut_, self.off_by_ = factor.cut, min(fit.off, 1e300)
 
-    def raw_lengths(self) -> Floats:
-        """The lengths of the columns, about zero."""
-        squares = self.S.diagonal() + (self.n * self.mean**2 if self.intercept else 0.0)
-        out: Floats = np.sqrt(squares)
+    def _make_claims(self) -> tuple[Claim, ...]:
+        exact = self.solver == "normal"
+        evidence = LeastSquaresEvidence(
+            self.coef_,
+            self.intercept_,
+            self.inverse_root_,
+            self.condition_,
+            self.cut_,
+            self.sigma2_,
+            self.off_by_,
+            TOLERANCE if exact else float(self.tol),
+        )
+        return claims_of(self._system(self._state), evidence, shortest=exact)
+
+    def _restore(self, record: Record) -> None:
+        super()._restore(record)
+        if self.rank_ != self.inverse_root_.shape[1]:
+            raise ModelFileError(
+                f"The model file says rank {self.rank_}, its inverse root has {self.inverse_root_.shape[1]}."
+            )
+
+    def complexity(self) -> float:
+        """The rank of the columns, or with a penalty tr S(S + alpha·I)⁻¹, which is less; and one for the intercept."""
+        self._check_fitted()
+        alpha = float(self._fitted_with.get("alpha", 0.0))
+        squares = self.singular_**2
+        weights = float(self.rank_) if alpha == 0 else float((squares / (squares + alpha)).sum())
+        return weights + float(self._fitted_with["fit_intercept"])
+
+    # --- gradient descent -------------------------------------------------------------------------------------------
+
+    def _descend(self, system: NormalSystem, passes: RowPasses | None) -> LeastSquaresFit:
+        reached = deque(self._iterates(system, passes), maxlen=1)
+        if not reached:
+            raise ParameterError(f"{type(self).__name__}: init={self.init!r} is so large that its error overflows.")
+        last = reached[0]
+        if not last.off <= self.tol:
+            self._warn(last, gd.stable_step(system))
+        return gd.as_fit(last, float(self.alpha), self.tol)
+
+    def _iterates(self, system: NormalSystem, passes: RowPasses | None) -> Iterator[gd.Descent]:
+        """w⁽⁰⁾, w⁽¹⁾, … until the normal equations hold to `tol`, or for `max_iter` steps."""
+        size = len(system.c) + 1
+        start = gd.small_start(size, self.random_state) if self.init is None else self._given_start(size)
+        if not self.fit_intercept:
+            start[0] = 0.0
+        if passes is None:
+            slope = partial(gd.slope_of_sums, *gd.sums_about_zero(system))
+        else:
+            slope = partial(gd.slope_of_rows, passes, tile_rows(size))
+        eta = gd.stable_step(system) if self.eta == "auto" else float(self.eta)
+        return gd.until(gd.descend(slope, system, start, eta), self.tol, self.max_iter)
+
+    def _given_start(self, size: int) -> Floats:
+        try:
+            start = np.array(self.init, dtype=np.float64)
+        except (TypeError, ValueError):
+            start = np.empty(0)
+        if start.shape != (size,) or not np.isfinite(start).all():
+            raise ParameterError(
+                f"{type(self).__name__}: init={self.init!r} must be {size} finite numbers: b, w_1, …, w_{size - 1}."
+            )
+        return start
+
+    def _warn(self, last: gd.Descent, safe: float) -> None:
+        eta = "it is as large as is safe" if self.eta == "auto" else f"descent diverges beyond {2 * safe:.3g} here"
+        warnings.warn(
+            f"{type(self).__name__}: gradient descent stopped after {last.t} iterations with the normal equations off by "
+            f"{last.off:.3g} (tol={self.tol:g}). Check eta ({eta}), raise max_iter, bring the columns to mean 0 and "
+            "variance 1, or use solver='normal', which is exact.",
+            as_seen_by_sklearn(ConvergenceWarning),
+            stacklevel=7,
+        )
+
+    def steps(self, X: Any, y: Any = None, sample_weight: Any = None, *, every: int | None = None) -> Iterator[Step]:
+        """What the algorithm passes through.
+
+        For `solver="normal"` the estimates after the first `every`, 2·`every`, … rows. For `solver="gd"` the weights
+        `w` (b first) and the error `E` at every `every`-th iteration and at the last.
+        """
+        if self.solver != "gd":
+            return super().steps(X, y, sample_weight, every=every)
+        return some_of(_descent_steps(self, X, y, sample_weight), every)
+
+    @classmethod
+    def step_word_of(cls, params: Mapping[str, Any]) -> str:
+        """A block of rows; solver="gd": an iteration."""
+        return "iteration" if params.get("solver") == "gd" else cls.step_word
+
+    def n_steps(self, rows: int, every: int | None = None) -> int | None:
+        """One a block of rows; of solver="gd" the start and the iterations of the fit, once they are known."""
+        if self.solver != "gd":
+            return super().n_steps(rows, every)
+        return 1 + shown_of(self.n_iter_, every) if hasattr(self, "n_iter_") else None
+
+    # --- answering --------------------------------------------------------------------------------------------------
+
+    def _values(self, X: Array) -> Floats:
+        out = np.empty(len(X))
+        tile = len(X) if X.dtype == np.float64 else tile_rows(X.shape[1])
+        for a in range(0, len(X), max(1, tile)):
+            np.dot(X[a : a + tile].astype(np.float64, copy=False), self.coef_, out=out[a : a + tile])
+        out += self.intercept_
         return out
 
-    def magnification(self) -> float:
-        """By how much rounding of the values counts for more once their means are taken off."""
-        live = self.S.diagonal() > 0
-        return float(np.sqrt(np.sum(self.raw_lengths()[live] ** 2 / self.S.diagonal()[live])))
 
-    def rounding(self, w: Floats, b: float) -> float:
-        """What rounding in the residuals of (w, b) may put the normal equations off by."""
-        target = np.sqrt(self.yy + (self.n * self.target_mean**2 if self.intercept else 0.0))
-        size = np.abs(w) @ self.raw_lengths() + np.sqrt(self.n) * abs(b) + target
-        return 64 * EPS * float(size) / float(np.sqrt(self.yy) or 1.0)
-
-
-class RowPasses(NamedTuple):
-    """The rows, where they can be read again."""
-
-    engine: Engine
-    rows: Rows
-
-
-class LeastSquaresFit(NamedTuple):
-    """Coefficients, residual sum of squares, how far the normal equations are off, and what it took."""
-
-    coef: Floats
-    intercept: float
-    squares: float
-    off: float
-    rounds: int
-    converged: bool
-
-
-# Factors of XᵀX + alpha·I: from the matrix itself, or from a QR factorisation of the rows.
-#
-# The columns are first brought to length one (`scale`), so that what counts is how they depend on each other and not the
-# units in which they are measured. The matrix squares the condition number; where that costs too many digits, the rows
-# are factored instead (TSQR, Demmel et al. 2012): the triangular factors of two stretches of rows are stacked and
-# factored again, which is a fold.
-
-
-class SingularFactor(NamedTuple):
-    """X·diag(scale) = U·diag(s)·Vᵀ with the penalty's rows appended; V (d, r), s (r,) in falling order.
-
-    `scale` (d,) is one over the columns' lengths, zero for a column that never varies; directions with s ≤ cut·s_max
-    are taken for rounding and left out.
-    """
-
-    V: Floats
-    s: Floats
-    scale: Floats
-    cut: float
-
-    @property
-    def root(self) -> Floats:
-        """W (d, r) with Wᵀ(XᵀX + alpha·I)W = I, so that WWᵀ inverts the matrix on its range."""
-        return np.ascontiguousarray(self.V * self.scale[:, None] / self.s)
-
-    @property
-    def condition(self) -> float:
-        """The largest over the smallest singular value, of the directions that are there."""
-        return float(self.s[0] / self.s[-1]) if len(self.s) else 1.0
-
-    @property
-    def lengths(self) -> Floats:
-        """The columns' lengths, one over `scale`."""
-        return np.divide(1.0, self.scale, out=np.zeros_like(self.scale), where=self.scale > 0)
-
-    @property
-    def dependent(self) -> bool:
-        """Whether columns that vary depend on each other."""
-        return len(self.s) < int(np.count_nonzero(self.scale))
-
-    def solve(self, g: Floats) -> Floats:
-        """(XᵀX + alpha·I)⁺ g."""
-        out: Floats = self.scale * (self.V @ ((self.V.T @ (self.scale * g)) / self.s**2))
-        return out
-
-    def least_norm(self, w: Floats) -> Floats:
-        """The shortest of all solutions that fit as well as w: its part in the span of the rows."""
-        if len(self.s) == len(w):
-            return w
-        Q = np.linalg.qr(self.V * self.lengths[:, None])[0]
-        out: Floats = Q @ (Q.T @ w)
-        return out
-
-    def singular_values(self) -> Floats:
-        """The singular values (d,) in the columns' own units."""
-        out = np.zeros(len(self.scale))
-        out[: len(self.s)] = np.linalg.svd(self.V * self.lengths[:, None] * self.s, compute_uv=False)
-        return out
-
-
-def _scale(diagonal: Floats) -> Floats:
-    length = np.sqrt(diagonal)
-    return np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
-
-
-def _cut(system: NormalSystem, method: float) -> float:
-    """Directions relatively shorter than this are rounding: of the method, or of the values it was given."""
-    return min(max(method, 4 * EPS * system.magnification()), 1e-4)
-
-
-def factor_of_gram(system: NormalSystem) -> SingularFactor:
-    """The factor by eigenvalues of the matrix; good to a condition number of some 10⁷."""
-    A = system.matrix
-    scale = _scale(A.diagonal())
-    live = np.flatnonzero(scale)
-    lam, V = np.linalg.eigh(A[np.ix_(live, live)] * np.outer(scale[live], scale[live]))
-    lam, V = lam[::-1], V[:, ::-1]
-    cut = _cut(system, float(np.sqrt(8 * len(A) * EPS)))
-    keep = lam > cut**2 * (lam[0] if len(lam) else 0.0)
-    whole = np.zeros((len(A), int(keep.sum())))
-    whole[live] = V[:, keep]
-    return SingularFactor(whole, np.sqrt(lam[keep]), scale, cut)
-
-
-def factor_of_rows(system: NormalSystem, passes: RowPasses) -> tuple[SingularFactor, Floats]:
-    """The factor by QR of the rows, good to a condition number of some 10¹⁴, and the solution w that comes with it."""
-    scale = _scale(system.matrix.diagonal())
-    absorb = partial(absorb_triangle, system.shift, scale, system.target_shift, system.intercept)
-    R = fold(passes.engine, passes.rows.blocks(), absorb, merge_triangles)
-    assert R is not None
-    R = R[int(system.intercept) :, int(system.intercept) :]
-    penalty = np.diag(np.sqrt(system.alpha) * scale)
-    stacked = np.concatenate([R[:, :-1], penalty]) if system.alpha > 0 else R[:, :-1]
-    target = np.zeros(len(stacked))
-    target[: len(R)] = R[:, -1]
-    U, s, Vt = np.linalg.svd(stacked, full_matrices=False)
-    cut = _cut(system, 8 * len(scale) * EPS)
-    r = int((s > cut * s[0]).sum()) if len(s) and s[0] > 0 else 0
-    factor = SingularFactor(np.ascontiguousarray(Vt[:r].T), s[:r], scale, cut)
-    return factor, scale * (factor.V @ ((U[:, :r].T @ target) / s[:r]))
-
-
-def absorb_triangle(shift: Floats, scale: Floats, target_shift: float, intercept: bool, block: Block) -> Floats:
-    """R of the QR factorisation of √w·[1, (x − shift)·scale, y − target_shift]; without intercept, no first column."""
-    assert block.y is not None
-    m, d = block.X.shape
-    first = int(intercept)
-    A = np.ones((m, d + 1 + first))
-    np.subtract(block.X, shift, out=A[:, first : d + first])
-    A[:, first : d + first] *= scale
-    A[:, -1] = as_regression_target(block.y, block.start) - target_shift
-    if block.w is not None:
-        A *= np.sqrt(block.w)[:, None]
-    return _triangle(A)
-
-
-def merge_triangles(a: Floats, b: Floats) -> Floats:
-    """R of both stretches of rows together."""
-    return _triangle(np.concatenate([a, b]))
-
-
-def _triangle(A: Floats) -> Floats:
-    return np.asarray(np.linalg.qr(A, mode="r"))
-
-
-# Least squares solved exactly: (XᵀX + alpha·I)w = Xᵀy, refined from the rows where digits were lost.
-#
-#     r = y − b − Xw,    g = Xᵀr − alpha·w,    w ← w + (XᵀX + alpha·I)⁻¹ g,    b ← b + Σr/n
-#
-# (Björck 1987). Well-conditioned systems need no refinement and no second look at the rows.
-
-WELL_CONDITIONED = 1e2  # below, the normal equations alone give twelve digits
-TOO_ILL_FOR_GRAM = 1e5  # above, squaring the condition number leaves too few digits to refine with
-CLOSE = 1e-10  # normal equations off by more than this, relative to their scale, are refined
-CORRECTIONS = 4
-
-
-def solve(system: NormalSystem, passes: RowPasses | None, tile: int) -> tuple[SingularFactor, LeastSquaresFit]:
-    """The solution and the factor it was found with; of several solutions the shortest. Without `passes` unrefined."""
-    factor, start = factor_of_gram(system), None
-    if passes is not None and (factor.dependent or factor.condition > TOO_ILL_FOR_GRAM):
-        factor, start = factor_of_rows(system, passes)
-    w = factor.least_norm(factor.solve(system.c) if start is None else start)
-    b, rounds = 0.0, 1
-    squares = max(system.yy - float(w @ (2 * system.c - system.S @ w)), 0.0)
-    g = system.c - system.matrix @ w
-    if passes is not None and (start is not None or _digits_lost(system, factor, squares, g)):
-        w, b, squares, g, rounds = refine(system, passes, factor, w, tile)
-    intercept = b + system.target_mean - float(system.mean @ w) if system.intercept else 0.0
-    return factor, LeastSquaresFit(w, intercept, squares, system.off_by(g), rounds, True)
-
-
-def _digits_lost(system: NormalSystem, factor: SingularFactor, squares: float, g: Floats) -> bool:
-    """Whether digits were lost: to the condition number, or in a sum of squares that is almost nothing."""
-    return factor.condition > WELL_CONDITIONED or squares < 1e-6 * system.yy or system.off_by(g) > CLOSE
-
-
-class Residual(NamedTuple):
-    """Σwr, Σwr(x − shift) (d,) and Σwr² of r = y − target_shift − b − (x − shift)·w."""
-
-    total: float
-    slope: Floats
-    squares: float
-
-
-def absorb_residual(shift: Floats, target_shift: float, b: float, coef: Floats, tile: int, block: Block) -> Residual:
-    """The residuals of one block, tile by tile."""
-    assert block.y is not None
-    y = as_regression_target(block.y, block.start)
-    slope, total, squares = np.zeros(len(coef)), 0.0, 0.0
-    for a in range(0, len(y), tile):
-        x: Array = np.subtract(block.X[a : a + tile], shift, dtype=np.float64)
-        r = (y[a : a + tile] - target_shift) - b - x @ coef
-        weighted = r if block.w is None else r * block.w[a : a + tile]
-        slope += weighted @ x
-        total += float(weighted.sum())
-        squares += float(weighted @ r)
-    return Residual(total, slope, squares)
-
-
-def merge_residuals(a: Residual, b: Residual) -> Residual:
-    """The residuals of both stretches of rows together."""
-    return Residual(a.total + b.total, a.slope + b.slope, a.squares + b.squares)
-
-
-class Refined(NamedTuple):
-    """w and b about the shift, Σr², the gradient that is left in w and b, and the number of solutions tried."""
-
-    w: Floats
-    b: float
-    squares: float
-    g: Floats
-    rounds: int
-
-
-def refine(system: NormalSystem, passes: RowPasses, factor: SingularFactor, w: Floats, tile: int) -> Refined:
-    """Correct w by the factor as long as that helps, or until corrections move no coefficient's thirteenth digit."""
-    b, last, best = 0.0, np.inf, None
-    enough = 1e-13 * np.sqrt(system.yy) / factor.condition
-    for rounds in range(1, CORRECTIONS + 2):
-        absorb = partial(absorb_residual, system.shift, system.target_shift, b, w, tile)
-        residual = fold(passes.engine, passes.rows.blocks(), absorb, merge_residuals)
-        assert residual is not None
-        slope = residual.slope - system.alpha * w
-        total = residual.total if system.intercept else 0.0
-        step = (factor.V.T @ (factor.scale * slope)) / factor.s
-        size = float(np.sqrt(step @ step + total**2 / system.n))  # by how much the correction moves the predictions
-        if best is not None and not size < last:
-            break
-        g = np.append(slope, total) if system.intercept else slope
-        best = Refined(w, b, residual.squares, g, rounds)
-        if size <= enough or size > last / 4:
-            break
-        last = size
-        w = factor.least_norm(w + factor.solve(slope))
-        b += total / system.n
-    assert best is not None
-    return best
+def _descent_steps(model: LeastSquares, X: Any, y: Any, sample_weight: Any) -> Iterator[Step]:
+    """w⁽⁰⁾, w⁽¹⁾, …; step 0 is the start."""
+    fresh, rows = fresh_and_rows(model, X, y, sample_weight)
+    engine = Threads(1)
+    with one_thread_blas():
+        state = fold(engine, rows.blocks(), partial(absorb_gram, rows.names), merge_gram)
+        assert state is not None
+        for at in fresh._iterates(fresh._system(state), RowPasses(engine, rows)):
+            learnt = {"coef_": at.w[1:], "intercept_": float(at.w[0])}
+            progress = measures(
+                Measure("normal equations off by", at.off, fresh.tol, f"{at.off:.3g}, done at {fresh.tol:g}", "log"),
+                Measure("error", at.error, None, f"E(w) = {at.error:.6g}"),
+            )
+            yield Step(at.t, rows.n_rows or 0, {"w": at.w, "E": at.error, **learnt}, progress, answering(fresh, learnt))

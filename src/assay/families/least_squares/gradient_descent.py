@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assay.engines import Block, fold
-from assay.families.least_squares.fit import LeastSquaresFit, NormalSystem, RowPasses
+from assay.families.least_squares.normal_equations import LeastSquaresFit, NormalSystem, RowPasses
 from assay.inputs import as_regression_target
 from assay.numerics import Floats
 

@@ -42,37 +42,37 @@ class ColumnProfile(NamedTuple):
 
 def choose(given: Any, engine: Engine, rows: Rows, labels: Labels) -> list[str]:
     """The density of each column."""
-    wanted = _wanted(given, rows)
+    requested = _requested(given, rows)
     if isinstance(given, str) and given != "auto" and rows.categories is None:
-        return wanted
+        return requested
     codes = rows.categories or (None,) * rows.n_columns
-    for j, (word, levels) in enumerate(zip(wanted, codes)):
+    for j, (word, levels) in enumerate(zip(requested, codes)):
         if levels is None:
             continue
         if word == "auto":
-            wanted[j] = "categorical"
+            requested[j] = "categorical"
         elif word != "categorical" and not (word == "bernoulli" and len(levels) <= 2):
             name = rows.names[j] if rows.names is not None else j
             raise ParameterError(
                 f"columns gives the density {word!r} to column {name!r}, which holds text: only 'categorical' "
                 "(or 'bernoulli' for two values) is possible there."
             )
-    open_columns = np.array([j for j, word in enumerate(wanted) if word == "auto"], dtype=np.int64)
+    open_columns = np.array([j for j, word in enumerate(requested) if word == "auto"], dtype=np.int64)
     if len(open_columns):
         absorb = partial(_absorb, labels, open_columns, rows.names)
         profile = fold(engine, rows.blocks(), absorb, _merge)
         for j, word in zip(open_columns, _decide(profile) if profile is not None else []):
-            wanted[j] = word
-    return wanted
+            requested[j] = word
+    return requested
 
 
-def _wanted(given: Any, rows: Rows) -> list[str]:
+def _requested(given: Any, rows: Rows) -> list[str]:
     if isinstance(given, str):
         return [given] * rows.n_columns
-    wanted = ["auto"] * rows.n_columns
+    requested = ["auto"] * rows.n_columns
     for key, word in given.items():
-        wanted[_position(key, rows)] = word
-    return wanted
+        requested[_position(key, rows)] = word
+    return requested
 
 
 def _position(key: Any, rows: Rows) -> int:

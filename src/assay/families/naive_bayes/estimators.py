@@ -1,14 +1,16 @@
-"""The hyper-parameters that naive Bayes models have in common."""
+"""Naive Bayes: for each column its own density, or one kind of density for all (normal, coin, urn, table).
+
+They differ in their hyper-parameters and in names only; `fit.py` has what they share.
+"""
 
 from __future__ import annotations
 
 import numbers
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from assay.engines import Block
-from assay.estimator.docstrings import attribute
 from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Free, Range, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.families.naive_bayes.choose import FAMILIES, is_choice
@@ -17,7 +19,7 @@ from assay.families.naive_bayes.fit import NaiveBayesModel, NaiveBayesSettings
 from assay.numerics import Array, Floats, safe_log
 
 
-def are_numbers(value: Any) -> bool:
+def _are_numbers(value: Any) -> bool:
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
@@ -25,50 +27,28 @@ def are_numbers(value: Any) -> bool:
     return array.ndim == 1 and array.size > 0 and bool(np.all(np.isfinite(array)) and np.all(array >= 0))
 
 
-def is_amount(value: Any) -> bool:
+def _is_amount(value: Any) -> bool:
     return not isinstance(value, bool) and isinstance(value, numbers.Real) and 0 <= float(value) < np.inf
 
 
-def are_whole(value: Any) -> bool:
+def _are_whole(value: Any) -> bool:
     array = np.asarray(value)
     return not isinstance(value, bool) and array.dtype.kind in "iu" and array.ndim <= 1 and bool(np.all(array >= 1))
 
 
-PRIORS = param("probabilities of the classes; None: as frequent as in the rows", default=None, check=Free("a list with a probability for each class", words=(None,), check=are_numbers))  # fmt: skip
+PRIORS = param("probabilities of the classes; None: as frequent as in the rows", default=None, check=Free("a list with a probability for each class", words=(None,), check=_are_numbers))  # fmt: skip
 ALPHA = param("smoothing: this many further occurrences of everything; 0 is plain maximum likelihood", default=1.0, check=Range(low=0))  # fmt: skip
-ALPHAS = param(
+ALPHA_EACH = param(
     "smoothing: this many further occurrences of everything; 0 is plain maximum likelihood",
     default=1.0,
     check=Free(
-        "a number ≥ 0, or a list with one for each column", check=lambda value: is_amount(value) or are_numbers(value)
+        "a number ≥ 0, or a list with one for each column", check=lambda value: _is_amount(value) or _are_numbers(value)
     ),
 )
 VAR_SMOOTHING = param("share of the largest column variance that is added to every variance", default=1e-9, check=Range(low=0))  # fmt: skip
 FORCE_ALPHA = param("use alpha as it is; otherwise at least 1e-10", default=True)
 FIT_PRIOR = param("learn the priors from the rows; otherwise all classes are equally likely", default=True)
-
-
-# What naive Bayes models of counted things share: α further occurrences of everything.
-
-LESS_AND_LESS = tuple({"alpha": alpha} for alpha in (10.0, 1.0, 0.1))  # smoothing, as a search goes through it
-
-
-class CountedModel(NaiveBayesModel):
-    """A model whose probabilities are smoothed counts; `family` is the density of its columns."""
-
-    family: ClassVar[str]
-    discrete = True
-
-    alpha: Any = attribute()
-    force_alpha: bool = attribute()
-    fit_prior: bool = attribute()
-    class_prior: Any = attribute()
-
-    def _settings(self) -> NaiveBayesSettings:
-        return NaiveBayesSettings(self.family, self.class_prior, self.fit_prior, self.alpha, self.force_alpha)
-
-
-# Naive Bayes with a density chosen for each column.
+ALPHAS_TRIED = tuple({"alpha": alpha} for alpha in (10.0, 1.0, 0.1))  # ever less smoothing
 
 
 class NaiveBayes(NaiveBayesModel):
@@ -168,9 +148,6 @@ class NaiveBayes(NaiveBayesModel):
         return X
 
 
-# Naive Bayes of numbers: a normal density a class and column.
-
-
 class GaussianNB(NaiveBayesModel):
     """Naive Bayes with one normal density a class and column. Shape: one fold.
 
@@ -216,10 +193,7 @@ class GaussianNB(NaiveBayesModel):
         return NaiveBayesSettings("gaussian", self.priors, var_smoothing=self.var_smoothing)
 
 
-# Naive Bayes of ones and zeros: a coin a class and column.
-
-
-class BernoulliNB(CountedModel):
+class BernoulliNB(NaiveBayesModel):
     """Naive Bayes with a coin a class and column. Shape: one fold.
 
         log p(k | x) = log π_k + Σ_j [ x_j log p_kj + (1 − x_j) log(1 − p_kj) ] + const,    p_kj = (S_kj + α) / (N_kj + 2α)
@@ -242,8 +216,8 @@ class BernoulliNB(CountedModel):
     """
 
     name = "bernoulli-nb"
-    family = "bernoulli"
-    alpha: Any = ALPHAS
+    discrete = True
+    alpha: Any = ALPHA_EACH
     force_alpha: bool = FORCE_ALPHA
     binarize: float | None = param("values above it count as one; None: columns hold 0 and 1", default=0.0, check=Range(low=0, words=(None,)))  # fmt: skip
     fit_prior: bool = FIT_PRIOR
@@ -254,10 +228,10 @@ class BernoulliNB(CountedModel):
     @classmethod
     def _search_space(cls, features: TableTraits) -> SearchSpace:
         """Whether a column is above its mean: scaled columns have it at zero, which is the default of `binarize`."""
-        return SearchSpace(search=LESS_AND_LESS, scaled=True)
+        return SearchSpace(search=ALPHAS_TRIED, scaled=True)
 
     def _settings(self) -> NaiveBayesSettings:
-        return super()._settings()._replace(binarize=self.binarize)
+        return _count_settings("bernoulli", self)._replace(binarize=self.binarize)
 
     @property
     def feature_count_(self) -> Floats:
@@ -272,10 +246,7 @@ class BernoulliNB(CountedModel):
         return log_prob
 
 
-# Naive Bayes of counts: an urn a class.
-
-
-class MultinomialNB(CountedModel):
+class MultinomialNB(NaiveBayesModel):
     """Naive Bayes for counts that are draws from one urn a class, such as words: θ_kj = (S_kj + α) / Σ_j (S_kj + α).
 
     Shape: one fold.
@@ -300,9 +271,9 @@ class MultinomialNB(CountedModel):
     """
 
     name = "multinomial-nb"
-    family = "multinomial"
+    discrete = True
     positive_only = True
-    alpha: Any = ALPHAS
+    alpha: Any = ALPHA_EACH
     force_alpha: bool = FORCE_ALPHA
     fit_prior: bool = FIT_PRIOR
     class_prior: Any = PRIORS
@@ -312,9 +283,12 @@ class MultinomialNB(CountedModel):
     def _search_space(cls, features: TableTraits) -> SearchSpace:
         """Ever less smoothing, where all columns can be counts."""
         return SearchSpace(
-            search=LESS_AND_LESS,
+            search=ALPHAS_TRIED,
             unfit=None if features.never_negative else "a column holds negative numbers, which cannot be counts",
         )
+
+    def _settings(self) -> NaiveBayesSettings:
+        return _count_settings("multinomial", self)
 
     @property
     def feature_count_(self) -> Floats:
@@ -329,10 +303,7 @@ class MultinomialNB(CountedModel):
         return log_prob
 
 
-# Naive Bayes of categories: a table a class and column.
-
-
-class CategoricalNB(CountedModel):
+class CategoricalNB(NaiveBayesModel):
     """Naive Bayes with a table of probabilities a class and column. Shape: one fold.
 
         log p(k | x) = log π_k + Σ_j log p_kj(x_j) + const,    p_kj(c) = (N_kjc + α) / (N_kj + α·C_j)
@@ -358,7 +329,7 @@ class CategoricalNB(CountedModel):
 
     name = "categorical-nb"
     takes_sparse = False
-    family = "categorical"
+    discrete = True
     positive_only = True
     takes_categories = True
     alpha: float = ALPHA
@@ -368,7 +339,7 @@ class CategoricalNB(CountedModel):
     min_categories: Any = param(
         "least number of categories of a column, so that those not seen have a probability",
         default=None,
-        check=Free("a whole number ≥ 1 or one a column", words=(None,), check=are_whole),
+        check=Free("a whole number ≥ 1 or one a column", words=(None,), check=_are_whole),
     )
     n_jobs: int | None = N_JOBS
 
@@ -376,13 +347,13 @@ class CategoricalNB(CountedModel):
     def _search_space(cls, features: TableTraits) -> SearchSpace:
         """Ever less smoothing, where all columns are categories."""
         return SearchSpace(
-            search=LESS_AND_LESS,
+            search=ALPHAS_TRIED,
             categories="native",
             unfit=None if features.only_categories else "a column is no category: it takes categories alone",
         )
 
     def _settings(self) -> NaiveBayesSettings:
-        return super()._settings()._replace(min_categories=self.min_categories, cut=True)
+        return _count_settings("categorical", self)._replace(min_categories=self.min_categories, cut=True)
 
     @property
     def n_categories_(self) -> Array:
@@ -399,3 +370,8 @@ class CategoricalNB(CountedModel):
     def feature_log_prob_(self) -> list[Floats]:
         """The logarithm of the probabilities, one array (K, C_j) a column."""
         return Tables(self.category_prob_, self.category_offsets_).by_column(safe_log(self.category_prob_))
+
+
+def _count_settings(density: str, model: Any) -> NaiveBayesSettings:
+    """The settings of densities that are smoothed counts: α further occurrences of everything."""
+    return NaiveBayesSettings(density, model.class_prior, model.fit_prior, model.alpha, model.force_alpha)

@@ -48,7 +48,7 @@ class ColumnSums(NamedTuple):
 
 def claims_of(model: NeighboursModel) -> tuple[Claim, ...]:
     """All claims of a fitted model."""
-    hood, rows, engine = model.neighbourhood(), model._kept(), model._engine()
+    hood, rows, engine = model.neighbourhood(), model._training_rows(), model._engine()
     how = {
         **_named(model.metric, float(model.p)),
         "k": model.n_neighbors_,
@@ -148,7 +148,7 @@ def _exact(model: Any, hood: Neighbourhood, rows: Rows, how: dict[str, Any]) -> 
     Z = hood.geometry.rows(X)
     few = min(model.n_neighbors_, LISTED, hood.size - 1)
     far = hood.geometry.distances(hood.nearest(Z, few, own)[0], hood.columns)
-    answers = model._left_out(hood, Z, own)
+    answers = model._leave_one_out(hood, Z, own)
     weight = np.ones(len(own)) if model.weights_ is None else model.weights_[own]
     return Claim(
         name="exact neighbours",

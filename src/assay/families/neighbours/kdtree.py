@@ -1,12 +1,15 @@
-"""Where the boxes of a k-d tree are: less a centre, times a power of two, so that float32 neither overflows nor loses what is near the centre.
+"""A k-d tree of rows in memory: built once, queried by many threads.
 
-The centre is the middle of each column's values, not of its range: float32 has the most digits near zero, and one outlier must not take them from
-all the others.
+Its boxes are less a centre, times a power of two, so that float32 neither overflows nor loses what is near the centre. The centre is the
+middle of each column's values, not of its range: float32 has the most digits near zero, and one outlier must not take them from all the others.
 
 For the norm p, boxes and rows are compared by squares first, and the limit is turned into one of these:
 
     Σ t_j² ≤ (Σ |t_j|^p)^{2/p} · blow,   blow = 1 for p ≤ 2,  d^{1 − 2/p} for p > 2
     Σ |t_j|^p ≤ r   where   Σ t_j² ≤ r^{2/p} · shrunk,   shrunk = d^{1 − 2/p} for p < 2,  1 for p ≥ 2
+
+Some nodes hold nothing but copies of one row. Copies are equally far from a query, and of equally far rows those with the least numbers are
+its neighbours: where k others are known, all copies below a node are left out at once by its least number.
 """
 
 from __future__ import annotations
@@ -33,75 +36,7 @@ HUGE = 2.0**1000
 LEAST = (
     2.0**-900
 )  # far more than d errors of 2⁻¹⁰⁷⁴, and no denormal number, with which processors take a hundred times as long
-
-
-def scale_of(low: Floats, high: Floats, norm: float) -> BoxScale:
-    """low, high (leaves, d): the least and greatest values of the leaves."""
-    d = low.shape[1]
-    some = low[:: max(1, len(low) // ENOUGH)]
-    centre = np.sort(some, axis=0)[len(some) // 2]
-    size = float(max((0.5 * high - 0.5 * centre).max(), (0.5 * centre - 0.5 * low).max()))
-    half = 0.25 if size > HUGE else 1.0
-    rest = math.ldexp(1.0, max(-1000, min(1000, -math.frexp(size)[1]))) / half if size > 0 else 1.0
-    grow = 1 + (d + 8) * 2.0**-22
-    floor = (d + 4) * 2.0**-126
-    p, turn, blow, shrunk = norm, 1.0, 1.0, 1.0
-    if norm not in (1.0, 2.0, math.inf):
-        turn, factor = 1.0 / norm, float(d) ** (1.0 - 2.0 / norm)
-        blow, shrunk = max(1.0, factor) * (1 + TURNED), min(1.0, factor) * (1 - TURNED)
-    return BoxScale(centre, half, rest, grow, floor, LEAST, p, turn, blow, shrunk)
-
-
-def outwards(low: Floats, high: Floats, scale: BoxScale) -> tuple[Array, Array]:
-    """The boxes in float32, none of them smaller than before."""
-    below = _below((low * scale.half - scale.centre * scale.half) * scale.rest)
-    return below, -_below(-((high * scale.half - scale.centre * scale.half) * scale.rest))
-
-
-def _below(t: Floats) -> Array:
-    return (t - (np.abs(t) * 2.0**-23 + 2.0**-148)).astype(np.float32)
-
-
-# Which nodes of a k-d tree hold nothing but copies of one row, and from which row number on.
-#
-# Copies are equally far from a query, and of equally far rows those with the least numbers are its neighbours: where k others are known, all copies below
-# a node are left out at once by its least number.
-
 NO_ROW = np.iinfo(np.int64).max
-
-
-def alike_below(low: Floats, high: Floats, number: Array, nodes: int) -> tuple[Array, Array]:
-    """alike (nodes,): bits of the children whose rows are all equal; least (nodes, 8): the least row numbers of the children, of which nothing is kept where no
-    leaf has equal rows. low, high (leaves, d): the leaves' least and greatest values.
-
-    >>> alike, least = alike_below(np.array([[1.0], [1.0], [2.0]]), np.array([[1.0], [1.0], [3.0]]), np.arange(48)[::-1], 1)
-    >>> alike, least[0, :3]
-    (array([3], dtype=uint64), array([32, 16,  0]))
-    """
-    alike = np.zeros(nodes, dtype=np.uint64)
-    if nodes == 0 or not np.any(np.all(low == high, axis=1)):
-        return alike, np.empty((0, LANE), dtype=np.int64)
-    least = np.full((nodes, LANE), NO_ROW)
-    first, numbers = 0, _by(number, LEAF, NO_ROW).min(axis=1)
-    while len(low) > 1:
-        same, ours = _by(np.all(low == high, axis=1), LANE, False), _by(numbers, LANE, NO_ROW)
-        alike[first : first + len(same)] = same @ (1 << np.arange(LANE, dtype=np.uint64))
-        least[first : first + len(ours)] = ours
-        first, numbers = first + len(same), ours.min(axis=1)
-        starts = np.arange(0, len(low), LANE)
-        low, high = np.minimum.reduceat(low, starts, axis=0), np.maximum.reduceat(high, starts, axis=0)
-    return alike, least
-
-
-def _by(values: Array, size: int, rest: object) -> Array:
-    """The values in stretches of `size`, filled up with `rest`."""
-    out = np.full(-(-len(values) // size) * size, rest, dtype=values.dtype)
-    out[: len(values)] = values
-    return out.reshape(-1, size)
-
-
-# A k-d tree of rows in memory: built once, asked by many threads.
-
 AT_A_TIME = 512  # queries of a task
 PARTS = 16  # stretches of leaves that are filled side by side
 TOP = 4  # halvings one after another; what is below them is a task each
@@ -203,3 +138,60 @@ class BoxTree:
         ask = partial(count_within, self._dims, self._kind, self.n, Q, radius, self.nodes, self.scale)
         self._all(lambda a: ask(place[a : a + AT_A_TIME], counts), range(0, len(Q), AT_A_TIME))
         return counts
+
+
+def scale_of(low: Floats, high: Floats, norm: float) -> BoxScale:
+    """low, high (leaves, d): the least and greatest values of the leaves."""
+    d = low.shape[1]
+    some = low[:: max(1, len(low) // ENOUGH)]
+    centre = np.sort(some, axis=0)[len(some) // 2]
+    size = float(max((0.5 * high - 0.5 * centre).max(), (0.5 * centre - 0.5 * low).max()))
+    half = 0.25 if size > HUGE else 1.0
+    rest = math.ldexp(1.0, max(-1000, min(1000, -math.frexp(size)[1]))) / half if size > 0 else 1.0
+    grow = 1 + (d + 8) * 2.0**-22
+    floor = (d + 4) * 2.0**-126
+    p, turn, blow, shrunk = norm, 1.0, 1.0, 1.0
+    if norm not in (1.0, 2.0, math.inf):
+        turn, factor = 1.0 / norm, float(d) ** (1.0 - 2.0 / norm)
+        blow, shrunk = max(1.0, factor) * (1 + TURNED), min(1.0, factor) * (1 - TURNED)
+    return BoxScale(centre, half, rest, grow, floor, LEAST, p, turn, blow, shrunk)
+
+
+def outwards(low: Floats, high: Floats, scale: BoxScale) -> tuple[Array, Array]:
+    """The boxes in float32, none of them smaller than before."""
+    below = _below((low * scale.half - scale.centre * scale.half) * scale.rest)
+    return below, -_below(-((high * scale.half - scale.centre * scale.half) * scale.rest))
+
+
+def _below(t: Floats) -> Array:
+    return (t - (np.abs(t) * 2.0**-23 + 2.0**-148)).astype(np.float32)
+
+
+def alike_below(low: Floats, high: Floats, number: Array, nodes: int) -> tuple[Array, Array]:
+    """alike (nodes,): bits of the children whose rows are all equal; least (nodes, 8): the least row numbers of the children, of which nothing is kept where no
+    leaf has equal rows. low, high (leaves, d): the leaves' least and greatest values.
+
+    >>> alike, least = alike_below(np.array([[1.0], [1.0], [2.0]]), np.array([[1.0], [1.0], [3.0]]), np.arange(48)[::-1], 1)
+    >>> alike, least[0, :3]
+    (array([3], dtype=uint64), array([32, 16,  0]))
+    """
+    alike = np.zeros(nodes, dtype=np.uint64)
+    if nodes == 0 or not np.any(np.all(low == high, axis=1)):
+        return alike, np.empty((0, LANE), dtype=np.int64)
+    least = np.full((nodes, LANE), NO_ROW)
+    first, numbers = 0, _by(number, LEAF, NO_ROW).min(axis=1)
+    while len(low) > 1:
+        same, ours = _by(np.all(low == high, axis=1), LANE, False), _by(numbers, LANE, NO_ROW)
+        alike[first : first + len(same)] = same @ (1 << np.arange(LANE, dtype=np.uint64))
+        least[first : first + len(ours)] = ours
+        first, numbers = first + len(same), ours.min(axis=1)
+        starts = np.arange(0, len(low), LANE)
+        low, high = np.minimum.reduceat(low, starts, axis=0), np.maximum.reduceat(high, starts, axis=0)
+    return alike, least
+
+
+def _by(values: Array, size: int, rest: object) -> Array:
+    """The values in stretches of `size`, filled up with `rest`."""
+    out = np.full(-(-len(values) // size) * size, rest, dtype=values.dtype)
+    out[: len(values)] = values
+    return out.reshape(-1, size)

@@ -1,6 +1,8 @@
-"""What the nearest neighbour's error says of the best possible one (Cover and Hart 1967).
+"""The exact leave-one-out error of every number of neighbours in one pass over the rows, and what it says of the best possible error.
 
-As rows grow without end, the error e of the nearest neighbour and the Bayes error R* of K classes satisfy
+Each row is answered by its nearest 1, 2, …, k of the others: one list of k neighbours a row serves all of them.
+
+As rows grow without end, the error e of the nearest neighbour and the Bayes error R* of K classes satisfy (Cover and Hart 1967)
 
     R* ≤ e ≤ R*(2 − K/(K − 1)·R*),   hence   (K − 1)/K · (1 − √(1 − K/(K − 1)·e)) ≤ R* ≤ e
 """
@@ -8,35 +10,14 @@ As rows grow without end, the error e of the nearest neighbour and the Bayes err
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from copy import copy
-from types import MappingProxyType
-from typing import Any, NamedTuple, Self
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from assay.engines.rows import Rows
-from assay.engines.split import row_keys
-from assay.estimator.docstrings import attribute
-from assay.estimator.estimator import Estimator
-from assay.estimator.params import check_params
 from assay.families.neighbours.neighbourhood import Neighbourhood
 from assay.numerics import Array, Floats
-
-
-def least_bayes_error(e: float, K: int) -> float:
-    """The least Bayes error of K classes where the nearest neighbour errs at rate e; past (K − 1)/K, worse than guessing, nothing: 0.
-
-    >>> round(least_bayes_error(0.0445, 2), 4)
-    0.0228
-    """
-    top = (K - 1) / K
-    return 0.0 if e >= top else top * (1 - math.sqrt(1 - e / top))
-
-
-# The number of neighbours, by the exact leave-one-out error of every number in one pass over the rows.
-#
-# Each row is answered by its nearest 1, 2, …, k of the others: one list of k neighbours a row serves all of them.
 
 AT_A_TIME = 1 << 13  # rows that are answered at a time
 
@@ -64,26 +45,6 @@ def most_neighbours(total: float) -> int:
     (9, 30, 100, 100)
     """
     return int(max(1, min(total - 1, 100, max(30, math.isqrt(int(total))))))
-
-
-def queries(rows: Rows, chosen: Array | None) -> Iterator[tuple[Array, Floats]]:
-    """Numbers and values of the rows that are answered, a piece at a time; `chosen`: only these."""
-    for part in rows.blocks():
-        block = part.load()
-        at = (
-            np.arange(len(block.X))
-            if chosen is None
-            else chosen[_there(chosen, block.start, len(block.X))] - block.start
-        )
-        if block.w is not None:
-            at = at[block.w[at] > 0]
-        for a in range(0, len(at), AT_A_TIME):
-            piece = at[a : a + AT_A_TIME]
-            yield piece + block.start, block.X[piece]
-
-
-def _there(chosen: Array, start: int, length: int) -> slice:
-    return slice(*np.searchsorted(chosen, [start, start + length]).tolist())
 
 
 def class_curves(
@@ -131,91 +92,35 @@ def number_curves(
     return [LeaveOneOutCurve(a, np.sqrt(np.maximum(b - a**2, 0.0)), total) for a, b in zip(loss, square)]
 
 
+def least_bayes_error(e: float, K: int) -> float:
+    """The least Bayes error of K classes where the nearest neighbour errs at rate e; past (K − 1)/K, worse than guessing, nothing: 0.
+
+    >>> round(least_bayes_error(0.0445, 2), 4)
+    0.0228
+    """
+    top = (K - 1) / K
+    return 0.0 if e >= top else top * (1 - math.sqrt(1 - e / top))
+
+
 def _own_weights(hood: Neighbourhood, own: Array) -> Floats:
     return np.ones(len(own)) if hood.weights is None else hood.weights[own]
 
 
-# How many neighbours: the choice by leave-one-out, and settings that share what was searched for it.
+def queries(rows: Rows, chosen: Array | None) -> Iterator[tuple[Array, Floats]]:
+    """Numbers and values of the rows that are answered, a piece at a time; `chosen`: only these."""
+    for part in rows.blocks():
+        block = part.load()
+        at = (
+            np.arange(len(block.X))
+            if chosen is None
+            else chosen[_there(chosen, block.start, len(block.X))] - block.start
+        )
+        if block.w is not None:
+            at = at[block.w[at] > 0]
+        for a in range(0, len(at), AT_A_TIME):
+            piece = at[a : a + AT_A_TIME]
+            yield piece + block.start, block.X[piece]
 
 
-class ChoosesNeighbors(Estimator):
-    """n_neighbors="auto" of a model that can say its leave-one-out losses (`_curves`)."""
-
-    n_neighbors: int | str = attribute()
-    weights: str = attribute()
-    rule: str = attribute()
-    validation_rows: int | None = attribute()
-    n_neighbors_: int = attribute()
-    leave_one_out_: Floats | None = attribute()
-    _hood: Neighbourhood | None = attribute()
-
-    def _rows_of_fit(self) -> int:
-        raise NotImplementedError
-
-    def _choose(self, hood: Neighbourhood, rows: Rows) -> None:
-        """n_neighbors="auto"."""
-        hood.check(2)
-        ways = self._ways or (self.weights == "distance",)
-        found = self._curves(hood, rows, ways, most_neighbours(hood.total), self._validated(hood))
-        self._found = dict(zip(ways, found))
-        self._take(self._found)
-
-    _ways: tuple[bool, ...] = attribute(default=())  # the ways of counting whose curves are found together
-    _found: Mapping[bool, LeaveOneOutCurve] = attribute(default=MappingProxyType({}))
-
-    def _take(self, found: Mapping[bool, LeaveOneOutCurve]) -> None:
-        """The number of neighbours that the curve of this way of counting chooses."""
-        curve = found[self.weights == "distance"]
-        self.leave_one_out_ = curve.loss
-        self.n_neighbors_ = curve.best(self.rule == "one-se")
-
-    def fit_each(self, X: Any, settings: Sequence[Mapping[str, Any]]) -> Iterator[Self]:
-        """A model for each of the settings, bit for bit as `fit` makes it; those that differ in how votes count alone share all neighbours."""
-        models = [type(self)(**{**self.get_params(), **changed}) for changed in settings]
-        asked: dict[str, list[Self]] = {}
-        for model in models:
-            asked.setdefault(model._asked_by(), []).append(model)
-        fitted: dict[str, Self] = {}
-        for model in models:
-            key = model._asked_by()
-            if key in fitted and model.n_neighbors == "auto":
-                yield fitted[key]._finished_with(model)
-                continue
-            model._ways = tuple(sorted({other.weights == "distance" for other in asked[key]}))
-            model._fit(X, None, None)
-            del model._ways
-            fitted[key] = model._again()  # whoever gets the model may change it
-            yield model
-
-    def _again(self) -> Self:
-        """A copy that knows what was searched already, which a file or another process does not get."""
-        model = copy(self)
-        model._hood, model._found = self._hood, self._found
-        return model
-
-    def _asked_by(self) -> str:
-        """All hyper-parameters but those that are read once the neighbours are known."""
-        return repr({k: v for k, v in sorted(self.get_params().items()) if k not in ("weights", "rule")})
-
-    def _finished_with(self, settings: Self) -> Self:
-        """A model of the same neighbours that counts votes in another way, or chooses by another rule."""
-        check_params(settings)
-        model = self._again()
-        model.set_params(**settings.get_params())
-        model._take(self._found)
-        model._claims_made = None
-        model._fitted_with = model.get_params()
-        return model
-
-    def _validated(self, hood: Neighbourhood) -> Array | None:
-        """The rows that are left out in turn; None: all."""
-        n = self._rows_of_fit()
-        if self.validation_rows is None or self.validation_rows >= n:
-            return None
-        return np.sort(np.argpartition(row_keys(0, n, 0), self.validation_rows)[: self.validation_rows])
-
-    def _curves(
-        self, hood: Neighbourhood, rows: Rows, ways: tuple[bool, ...], k: int, chosen: Array | None
-    ) -> list[LeaveOneOutCurve]:
-        """The leave-one-out loss of 1, 2, …, k neighbours, for each way of counting votes."""
-        raise NotImplementedError
+def _there(chosen: Array, start: int, length: int) -> slice:
+    return slice(*np.searchsorted(chosen, [start, start + length]).tolist())

@@ -33,6 +33,9 @@ NORMS = {"euclidean": 2.0, "manhattan": 1.0, "chebyshev": math.inf, "hamming": H
 SYMMETRIC = 1e-8  # of the greatest entry: more asymmetry than that is no rounding
 NEGATIVE = 1e-10  # of the greatest eigenvalue: less than −that is no rounding
 ROOMY = 256  # powers of differences up to 2^this, and down to 2^−this, are far from where float64 ends
+METRICS = ("minkowski", *NORMS, "mahalanobis", "quadratic")
+MATRICES = {"mahalanobis": ("V", "VI"), "quadratic": ("W",)}
+FLAT = 1e-12  # of the greatest eigenvalue of a covariance of columns of variance 1: less is no spread but rounding
 
 
 @dataclass(frozen=True)
@@ -167,13 +170,6 @@ def _signed(V: Floats) -> Floats:
     """Eigenvectors with their largest entry positive, so that the map does not depend on how they were found."""
     top = V[np.abs(V).argmax(axis=0), np.arange(V.shape[1])]
     return V * np.where(top < 0, -1.0, 1.0)
-
-
-# Which geometry the hyper-parameters and the rows ask for.
-
-METRICS = ("minkowski", *NORMS, "mahalanobis", "quadratic")
-MATRICES = {"mahalanobis": ("V", "VI"), "quadratic": ("W",)}
-FLAT = 1e-12  # of the greatest eigenvalue of a covariance of columns of variance 1: less is no spread but rounding
 
 
 class Metric(Protocol):

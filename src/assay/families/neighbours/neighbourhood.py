@@ -1,7 +1,11 @@
-"""Nearest rows where the rows lie in parts, in a file or on a cluster: each part answers for itself, and the answers are merged.
+"""The rows of a fit, ready to be queried: mapped by the metric, without those of weight zero, in memory or in parts.
 
-Parts come in the order of their rows, so that a stable sort by distance leaves rows that are equally far in the order of their numbers: the
-same rows and bits as in memory.
+A row of weight w has w votes, as w copies of it would have; k neighbours are the nearest k votes, and of the row that exceeds them only the
+part that is left counts. With `by_distance` a vote counts in inverse proportion to its distance, and where rows are at distance
+zero they alone do. The class of most votes wins; of equal ones that whose nearest voter is nearest, then the lowest.
+
+Where the rows lie in parts, in a file or on a cluster, each part answers for itself, and the answers are merged. Parts come in the order of
+their rows, so that a stable sort by distance leaves rows that are equally far in the order of their numbers: the same rows and bits as in memory.
 """
 
 from __future__ import annotations
@@ -20,148 +24,6 @@ from assay.families.neighbours.metrics import Geometry
 from assay.families.neighbours.plain import NO_ROW
 from assay.families.neighbours.search import NeighbourSearch
 from assay.numerics import Array, Floats
-
-
-class PartsSearch:
-    """Rows in parts, of which those of weight zero are none, asked as `Search` is."""
-
-    def __init__(self, rows: Rows, engine: Engine, geometry: Geometry, algorithm: str = "auto") -> None:
-        self.rows, self.engine, self.geometry, self.algorithm = rows, engine, geometry, algorithm
-
-    def nearest(self, Q: Floats, k: int, without: Array | None = None) -> tuple[Floats, Array]:
-        """As `Search.nearest`, with the rows' numbers in the whole table."""
-        own = np.full(len(Q), -1, dtype=np.int64) if without is None else without
-        best, index = np.full((len(Q), 0), np.inf), np.full((len(Q), 0), NO_ROW)
-        ask = partial(_nearest_of_part, self.geometry, self.algorithm, k)
-        for r, rows in self._asked(ask, Q, own):
-            best, index = merged(best, index, r, rows, k)
-        return best, index
-
-    def within(self, Q: Floats, r: Floats) -> tuple[Array, Array, Floats]:
-        """As `Search.within`."""
-        found = list(self._asked(partial(_within_part, self.geometry, self.algorithm), Q, r))
-        query = np.concatenate([q for q, _, _ in found])
-        rows, far = (np.concatenate([one[i] for one in found]) for i in (1, 2))
-        order = np.lexsort((rows, far, query))
-        return np.searchsorted(query[order], np.arange(len(Q) + 1)), rows[order], far[order]
-
-    def count(self, Q: Floats, r: Floats) -> Array:
-        """As `Search.count`."""
-        return np.diff(self.within(Q, r)[0])
-
-    def _asked(self, ask: Callable[..., Any], *arrays: Array) -> Iterator[Any]:
-        return self.engine.map(partial(ask, *arrays), self.rows.blocks())
-
-
-def _search_of(geometry: Geometry, algorithm: str, part: Part) -> tuple[NeighbourSearch, Array]:
-    """The rows of positive weight of a part, and their numbers."""
-    block = part.load()
-    at = np.arange(len(block.X)) if block.w is None else np.flatnonzero(block.w > 0)
-    return NeighbourSearch(geometry.rows(block.X[at]), geometry.norm, Threads(1), algorithm), at + block.start
-
-
-def _nearest_of_part(
-    geometry: Geometry, algorithm: str, k: int, Q: Floats, without: Array, part: Part
-) -> tuple[Floats, Array]:
-    search, numbers = _search_of(geometry, algorithm, part)
-    if not len(numbers):
-        return np.empty((len(Q), 0)), np.empty((len(Q), 0), dtype=np.int64)
-    at = np.searchsorted(numbers, without)
-    at = np.where(numbers[np.minimum(at, len(numbers) - 1)] == without, at, -1)
-    r, rows = search.nearest(Q, min(k, len(numbers)), at)
-    return r, np.append(numbers, NO_ROW)[np.minimum(rows, len(numbers))]
-
-
-def _within_part(geometry: Geometry, algorithm: str, Q: Floats, r: Floats, part: Part) -> tuple[Array, Array, Floats]:
-    search, numbers = _search_of(geometry, algorithm, part)
-    start, rows, far = search.within(Q, r)
-    return np.repeat(np.arange(len(Q)), np.diff(start)), numbers[rows], far
-
-
-def merged(a: Floats, a_rows: Array, b: Floats, b_rows: Array, k: int) -> tuple[Floats, Array]:
-    """The k nearest of two lists of each query, where the rows of the second have the higher numbers.
-
-    >>> merged(np.array([[1.0, 3.0]]), np.array([[4, 0]]), np.array([[1.0, 2.0]]), np.array([[7, 9]]), 3)
-    (array([[1., 1., 2.]]), array([[4, 7, 9]]))
-    """
-    r, rows = np.concatenate([a, b], axis=1), np.concatenate([a_rows, b_rows], axis=1)
-    order = np.argsort(r, axis=1, kind="stable")[:, :k]
-    return np.take_along_axis(r, order, axis=1), np.take_along_axis(rows, order, axis=1)
-
-
-# Votes of the nearest rows.
-#
-# A row of weight w has w votes, as w copies of it would have; k neighbours are the nearest k votes, and of the row that exceeds them only the
-# part that is left counts. With `by_distance` a vote counts in inverse proportion to its distance, and where rows are at distance
-# zero they alone do. The class of most votes wins; of equal ones that whose nearest voter is nearest, then the lowest.
-
-
-class Voters(NamedTuple):
-    """For each query the rows nearest to it, in order: reduced distances, numbers, and votes of each (0: does not count), (m, k) each."""
-
-    r: Floats
-    rows: Array
-    votes: Floats
-
-
-def first_votes(w: Floats, k: float) -> Floats:
-    """How much of the weights w (m, n), in order, is among the first k.
-
-    >>> first_votes(np.array([[1.0, 3.0, 1.0]]), 2)
-    array([[1., 1., 0.]])
-    """
-    before = np.zeros_like(w)
-    np.cumsum(w[:, :-1], axis=1, out=before[:, 1:])
-    return np.clip(k - before, 0.0, w)
-
-
-def nearer_more(distance: Floats, there: Array) -> Floats:
-    """What a vote counts in inverse proportion to its distance, relative to the nearest's: the shares are those of 1/d, and nothing
-    overflows. Rows that are not `there` count nothing; the first one is.
-
-    >>> nearer_more(np.array([[2.0, 4.0], [0.0, 3.0]]), np.array([[True, True], [True, True]]))
-    array([[1. , 0.5],
-           [1. , 0. ]])
-    """
-    near = distance[:, :1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        factor = np.where(near == 0, (distance == 0).astype(np.float64), near / distance)
-    return np.where(there, factor, 0.0)
-
-
-def tally(voters: Voters, codes: Array, K: int) -> Floats:
-    """Votes for each class, (m, K), added up in the order of the voters."""
-    total, every = np.zeros((len(voters.rows), K)), np.arange(len(voters.rows))
-    for j in range(voters.rows.shape[1]):
-        total[every, codes[voters.rows[:, j]]] += voters.votes[:, j]
-    return total
-
-
-def winners(total: Floats, voters: Voters, codes: Array) -> Array:
-    """The class of each query."""
-    most = total.max(axis=1, keepdims=True)
-    best: Array = total.argmax(axis=1)
-    tied = np.flatnonzero((total == most).sum(axis=1) > 1)
-    if len(tied):
-        near, every = np.full((len(tied), total.shape[1]), np.inf), np.arange(len(tied))
-        for j in range(voters.rows.shape[1] - 1, -1, -1):
-            mine = np.flatnonzero(voters.votes[tied, j] > 0)
-            near[every[mine], codes[voters.rows[tied[mine], j]]] = voters.r[tied[mine], j]
-        best[tied] = np.where(total[tied] == most[tied], near, np.inf).argmin(axis=1)
-    return best
-
-
-def mean_value(voters: Voters, y: Floats) -> Floats:
-    """The mean of the voters' numbers, added up in their order."""
-    total, votes = np.zeros(len(voters.rows)), np.zeros(len(voters.rows))
-    with np.errstate(over="ignore", invalid="ignore"):
-        for j in range(voters.rows.shape[1]):
-            votes += voters.votes[:, j]
-            total += voters.votes[:, j] * y[voters.rows[:, j]]
-        return total / votes
-
-
-# The rows of a fit as they are asked: mapped by the metric, without those of weight zero, in memory or in parts.
 
 
 @dataclass
@@ -261,3 +123,135 @@ def neighbourhood_in_parts(
 def _uneven(w: Floats | None) -> Floats | None:
     """Weights that are not all 1 (or 0, which is no row)."""
     return None if w is None or bool(np.all((w == 1) | (w == 0))) else w
+
+
+class Voters(NamedTuple):
+    """For each query the rows nearest to it, in order: reduced distances, numbers, and votes of each (0: does not count), (m, k) each."""
+
+    r: Floats
+    rows: Array
+    votes: Floats
+
+
+def first_votes(w: Floats, k: float) -> Floats:
+    """How much of the weights w (m, n), in order, is among the first k.
+
+    >>> first_votes(np.array([[1.0, 3.0, 1.0]]), 2)
+    array([[1., 1., 0.]])
+    """
+    before = np.zeros_like(w)
+    np.cumsum(w[:, :-1], axis=1, out=before[:, 1:])
+    return np.clip(k - before, 0.0, w)
+
+
+def nearer_more(distance: Floats, there: Array) -> Floats:
+    """What a vote counts in inverse proportion to its distance, relative to the nearest's: the shares are those of 1/d, and nothing
+    overflows. Rows that are not `there` count nothing; the first one is.
+
+    >>> nearer_more(np.array([[2.0, 4.0], [0.0, 3.0]]), np.array([[True, True], [True, True]]))
+    array([[1. , 0.5],
+           [1. , 0. ]])
+    """
+    near = distance[:, :1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factor = np.where(near == 0, (distance == 0).astype(np.float64), near / distance)
+    return np.where(there, factor, 0.0)
+
+
+def tally(voters: Voters, codes: Array, K: int) -> Floats:
+    """Votes for each class, (m, K), added up in the order of the voters."""
+    total, every = np.zeros((len(voters.rows), K)), np.arange(len(voters.rows))
+    for j in range(voters.rows.shape[1]):
+        total[every, codes[voters.rows[:, j]]] += voters.votes[:, j]
+    return total
+
+
+def winners(total: Floats, voters: Voters, codes: Array) -> Array:
+    """The class of each query."""
+    most = total.max(axis=1, keepdims=True)
+    best: Array = total.argmax(axis=1)
+    tied = np.flatnonzero((total == most).sum(axis=1) > 1)
+    if len(tied):
+        near, every = np.full((len(tied), total.shape[1]), np.inf), np.arange(len(tied))
+        for j in range(voters.rows.shape[1] - 1, -1, -1):
+            mine = np.flatnonzero(voters.votes[tied, j] > 0)
+            near[every[mine], codes[voters.rows[tied[mine], j]]] = voters.r[tied[mine], j]
+        best[tied] = np.where(total[tied] == most[tied], near, np.inf).argmin(axis=1)
+    return best
+
+
+def mean_value(voters: Voters, y: Floats) -> Floats:
+    """The mean of the voters' numbers, added up in their order."""
+    total, votes = np.zeros(len(voters.rows)), np.zeros(len(voters.rows))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for j in range(voters.rows.shape[1]):
+            votes += voters.votes[:, j]
+            total += voters.votes[:, j] * y[voters.rows[:, j]]
+        return total / votes
+
+
+class PartsSearch:
+    """Rows in parts, of which those of weight zero are none, queried as `NeighbourSearch` is."""
+
+    def __init__(self, rows: Rows, engine: Engine, geometry: Geometry, algorithm: str = "auto") -> None:
+        self.rows, self.engine, self.geometry, self.algorithm = rows, engine, geometry, algorithm
+
+    def nearest(self, Q: Floats, k: int, without: Array | None = None) -> tuple[Floats, Array]:
+        """As `NeighbourSearch.nearest`, with the rows' numbers in the whole table."""
+        own = np.full(len(Q), -1, dtype=np.int64) if without is None else without
+        best, index = np.full((len(Q), 0), np.inf), np.full((len(Q), 0), NO_ROW)
+        search = partial(_nearest_of_part, self.geometry, self.algorithm, k)
+        for r, rows in self._of_parts(search, Q, own):
+            best, index = merged(best, index, r, rows, k)
+        return best, index
+
+    def within(self, Q: Floats, r: Floats) -> tuple[Array, Array, Floats]:
+        """As `NeighbourSearch.within`."""
+        found = list(self._of_parts(partial(_within_part, self.geometry, self.algorithm), Q, r))
+        query = np.concatenate([q for q, _, _ in found])
+        rows, far = (np.concatenate([one[i] for one in found]) for i in (1, 2))
+        order = np.lexsort((rows, far, query))
+        return np.searchsorted(query[order], np.arange(len(Q) + 1)), rows[order], far[order]
+
+    def count(self, Q: Floats, r: Floats) -> Array:
+        """As `NeighbourSearch.count`."""
+        return np.diff(self.within(Q, r)[0])
+
+    def _of_parts(self, search: Callable[..., Any], *arrays: Array) -> Iterator[Any]:
+        return self.engine.map(partial(search, *arrays), self.rows.blocks())
+
+
+def _search_of(geometry: Geometry, algorithm: str, part: Part) -> tuple[NeighbourSearch, Array]:
+    """The rows of positive weight of a part, and their numbers."""
+    block = part.load()
+    at = np.arange(len(block.X)) if block.w is None else np.flatnonzero(block.w > 0)
+    return NeighbourSearch(geometry.rows(block.X[at]), geometry.norm, Threads(1), algorithm), at + block.start
+
+
+def _nearest_of_part(
+    geometry: Geometry, algorithm: str, k: int, Q: Floats, without: Array, part: Part
+) -> tuple[Floats, Array]:
+    search, numbers = _search_of(geometry, algorithm, part)
+    if not len(numbers):
+        return np.empty((len(Q), 0)), np.empty((len(Q), 0), dtype=np.int64)
+    at = np.searchsorted(numbers, without)
+    at = np.where(numbers[np.minimum(at, len(numbers) - 1)] == without, at, -1)
+    r, rows = search.nearest(Q, min(k, len(numbers)), at)
+    return r, np.append(numbers, NO_ROW)[np.minimum(rows, len(numbers))]
+
+
+def _within_part(geometry: Geometry, algorithm: str, Q: Floats, r: Floats, part: Part) -> tuple[Array, Array, Floats]:
+    search, numbers = _search_of(geometry, algorithm, part)
+    start, rows, far = search.within(Q, r)
+    return np.repeat(np.arange(len(Q)), np.diff(start)), numbers[rows], far
+
+
+def merged(a: Floats, a_rows: Array, b: Floats, b_rows: Array, k: int) -> tuple[Floats, Array]:
+    """The k nearest of two lists of each query, where the rows of the second have the higher numbers.
+
+    >>> merged(np.array([[1.0, 3.0]]), np.array([[4, 0]]), np.array([[1.0, 2.0]]), np.array([[7, 9]]), 3)
+    (array([[1., 1., 2.]]), array([[4, 7, 9]]))
+    """
+    r, rows = np.concatenate([a, b], axis=1), np.concatenate([a_rows, b_rows], axis=1)
+    order = np.argsort(r, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(r, order, axis=1), np.take_along_axis(rows, order, axis=1)

@@ -1,7 +1,7 @@
-"""One way to ask for nearest rows, whichever search is the fastest here: NumPy alone, the k-d tree, or brute force.
+"""Nearest rows by whichever search is the fastest here: NumPy alone, the k-d tree, or brute force.
 
 All give the same rows and the same bits, so that the choice may be made by a clock: both searches answer some of the queries, and
-the faster one answers the rest, and later ones that ask for as many neighbours.
+the faster one answers the rest, and later ones for as many neighbours.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ HOPELESS = 8.0  # so many times slower on the sample: building it for all rows i
 
 
 class NeighbourSearch:
-    """Rows Z (n, d), float64 and finite, asked under a norm; `algorithm`: "auto", "kd_tree" or "brute"."""
+    """Rows Z (n, d), float64 and finite, queried under a norm; `algorithm`: "auto", "kd_tree" or "brute"."""
 
     def __init__(self, Z: Floats, norm: float, workers: Threads, algorithm: str = "auto") -> None:
         self.Z, self.norm, self.workers, self.algorithm = np.ascontiguousarray(Z), norm, workers, algorithm
@@ -49,7 +49,7 @@ class NeighbourSearch:
         return Brute(self.Z, self.workers, self.norm)
 
     def use(self, workers: Threads) -> None:
-        """Ask on these threads from now on."""
+        """Search on these threads from now on."""
         self.workers = workers
         for made in ("tree", "brute"):
             if made in vars(self):

@@ -1,4 +1,7 @@
-"""How a k-d tree finds the nearest rows of one query, step by step: for looking on, in plain Python over the tree's own arrays."""
+"""Nearest neighbours in the making, for teaching: the metric turning, the number of neighbours being chosen, and one query being answered.
+
+How a k-d tree finds the nearest rows is shown in plain Python over the tree's own arrays.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +27,126 @@ from assay.numerics import Floats
 if TYPE_CHECKING:
     from assay.families.neighbours.fit import NeighboursModel
 
+PIECES = 8  # in which rows are read where no tree helps
+
+
+def steps_of(model: NeighboursModel, X: Any, y: Any, sample_weight: Any, query: Any) -> Iterator[Step]:
+    """The states of a fit and of one query."""
+    fresh, rows = fresh_and_rows(model, X, y, sample_weight)
+    turning = fresh._metric_steps(lambda: fresh.fit(rows))  # type: ignore[attr-defined]
+    hood, n, looked = fresh.neighbourhood(), len(rows.X), 0
+    for number, values in enumerate(_states(fresh, hood, turning, _query_of(fresh, rows, query)), 1):
+        looked += len(values.get("rows", ())) if values.get("looked") else 0
+        yield Step(
+            number, n, values, _measures(values, looked, n), answering(fresh, partial(_parts, fresh, hood, values))
+        )
+
+
+def _parts(model: NeighboursModel, hood: Neighbourhood, values: dict[str, Any]) -> dict[str, Any]:
+    """What answers at a step: the metric so far (while it turns, k="auto" is 1), the best number of neighbours so far, or the whole fit."""
+    if "W" in values:
+        sizes, directions = np.linalg.eigh(values["W"])
+        L = directions * np.sqrt(np.maximum(sizes, 0.0))
+        k = 1 if model.n_neighbors == "auto" else int(model.n_neighbors)
+        return {"map_": L, "n_neighbors_": k, "_hood": None}
+    return {"n_neighbors_": values.get("best", model.n_neighbors_), "_hood": hood}
+
+
+def _measures(values: dict[str, Any], looked: int, n: int) -> tuple[Measure, ...]:
+    """How far each part has come: the metric, the choice of k, the search."""
+    if "objective" in values:
+        share = values["objective"]
+        text = f"{share:.4f}: mean chance that a row left out is named rightly"
+        return measures(Measure("soft neighbours", share, 1.0, text, better="up"))
+    if "loss" in values:
+        text = f"left out in turn, {values['k']} neighbours: loss {values['loss']:.4g}"
+        return measures(Measure("leave-one-out loss", values["loss"], None, text))
+    return (Measure("rows looked at", float(looked), float(n), f"{looked} of {n} rows looked at", better=None),)
+
+
+def _query_of(model: NeighboursModel, rows: ArrayRows, query: Any) -> tuple[Floats, int]:
+    """The mapped query, and the row of the fit that it is (−1: none). Without one, the first row, left out."""
+    if query is None:
+        there = np.arange(len(rows.X)) if rows.w is None else np.flatnonzero(rows.w > 0)
+        first = int(there[0])
+        return model.neighbourhood().geometry.rows(rows.X[first : first + 1]), first
+    q = np.asarray(query, dtype=np.float64).reshape(1, -1)
+    if q.shape[1] != rows.n_columns or not np.isfinite(q).all():
+        raise DataError(f"The query must be one row of {rows.n_columns} finite numbers.")
+    return model.neighbourhood().geometry.rows(q), -1
+
+
+def _states(
+    model: NeighboursModel, hood: Neighbourhood, turning: list[dict[str, Any]], query: tuple[Floats, int]
+) -> Iterator[dict[str, Any]]:
+    yield from turning
+    if model.leave_one_out_ is not None:
+        for k, loss in enumerate(model.leave_one_out_.tolist(), 1):
+            best = int(np.flatnonzero(model.leave_one_out_[:k] == model.leave_one_out_[:k].min())[-1]) + 1
+            yield {"k": k, "loss": loss, "best": best}
+    yield from _descent(model, hood, *query)
+    rows = {} if model.map_ is None else {"map_": model.map_, "centre_": model.centre_}
+    own = np.array([query[1]]) if query[1] >= 0 else None
+    answer = model._leave_one_out(hood, query[0], own) if model.n_neighbors_ <= hood.total - (own is not None) else None
+    yield {"n_neighbors_": model.n_neighbors_, "answer": answer, **rows}
+
+
+def _descent(model: NeighboursModel, hood: Neighbourhood, Z: Floats, own: int) -> Iterator[dict[str, Any]]:
+    """The nodes of the tree as they are visited or pruned, or the rows piece by piece, and the neighbours so far."""
+    norm, k = hood.geometry.norm, min(model.n_neighbors_ + (own >= 0), hood.size)
+    if norm == HAMMING or norm < 1:
+        yield from _scanned(model, hood, Z, own, k)
+        return
+    from assay.families.neighbours.kdtree import BoxTree
+
+    kept = hood.geometry.rows(model.rows_ if hood.numbers is None else model.rows_[hood.numbers])
+    for step in descent(BoxTree(kept, Threads(1), norm), Z[0], k):
+        rows = step.rows if hood.numbers is None else tuple(hood.numbers[list(step.rows)].tolist())
+        yield {
+            "level": step.level,
+            "node": step.node,
+            "low": np.array(step.low),
+            "high": np.array(step.high),
+            "gap": float(hood.geometry.distances(np.float64(step.gap), hood.columns)),
+            "looked": step.looked,
+            "rows": rows,
+            **_so_far(hood, step.best, own),
+        }
+
+
+def _scanned(model: NeighboursModel, hood: Neighbourhood, Z: Floats, own: int, k: int) -> Iterator[dict[str, Any]]:
+    from assay.families.neighbours.plain import reduced_distances
+
+    numbers = np.arange(len(model.rows_)) if hood.numbers is None else hood.numbers
+    r = reduced_distances(hood.geometry.rows(model.rows_[numbers]), Z, hood.geometry.norm)[0]
+    best: list[tuple[float, int]] = []
+    for part in np.array_split(np.arange(len(r)), min(PIECES, len(r))):
+        best = sorted([*best, *((float(r[i]), int(i)) for i in part)])[:k]
+        yield {
+            "looked": True,
+            "rows": tuple(numbers[part].tolist()),
+            **_so_far(hood, tuple((i, far) for far, i in best), own),
+        }
+
+
+def _so_far(hood: Neighbourhood, best: tuple[tuple[int, float], ...], own: int) -> dict[str, Any]:
+    """Row numbers and distances of the nearest so far, without the query itself, and the row that it is."""
+    numbers = [row if hood.numbers is None else int(hood.numbers[row]) for row, _ in best]
+    kept = [i for i, row in enumerate(numbers) if row != own]
+    far = np.array([best[i][1] for i in kept])
+    return {
+        "neighbours": np.array([numbers[i] for i in kept], dtype=np.int64),
+        "distances": hood.geometry.distances(far, hood.columns),
+        **({"row": own} if own >= 0 else {}),
+    }
+
 
 @dataclass(frozen=True)
 class SearchStep:
-    """A node that was looked at, or left out because its box is farther than the k-th row so far.
+    """A node that was visited, or pruned because its box is farther than the k-th row so far.
 
     `level` 0 are leaves; `node`: its number in the level; `low`, `high` (d,): its box; `gap`: the reduced distance of the query and the box; `rows`: of a leaf
-    that was looked at; `best`: (row number, reduced distance) of the nearest rows so far, in their order.
+    that was visited; `best`: (row number, reduced distance) of the nearest rows so far, in their order.
     """
 
     level: int
@@ -47,7 +163,7 @@ def descent(tree: BoxTree, q: Any, k: int) -> Iterator[SearchStep]:
     """The steps of the search for the k nearest rows of q (d,): the nearest child first. The last step's `best` is the answer.
 
     >>> from assay.engines.threads import Threads
-    >>> tree = Tree(np.arange(40.0)[:, None], Threads(1))
+    >>> tree = BoxTree(np.arange(40.0)[:, None], Threads(1))
     >>> for step in descent(tree, [38.0], 2):
     ...     print(step.level, step.node, step.gap, step.looked, step.best)
     1 0 0.0 True ()
@@ -100,119 +216,3 @@ def _gap(tree: BoxTree, query: Any, low: Any, high: Any) -> float:
     """The reduced distance of a query and the nearest point of a box. Rounding keeps the order of each column's differences: it is not above that
     of any row inside."""
     return float(reduced_distances(np.clip(query, low, high), query, tree.norm)[0, 0])
-
-
-# Nearest neighbours in the making, for teaching: the metric turning, the number of neighbours being chosen, and one query being answered.
-
-PIECES = 8  # in which rows are looked at where no tree helps
-
-
-def steps_of(model: NeighboursModel, X: Any, y: Any, sample_weight: Any, query: Any) -> Iterator[Step]:
-    """The states of a fit and of one query."""
-    fresh, rows = fresh_and_rows(model, X, y, sample_weight)
-    turning = fresh._watch(lambda: fresh.fit(rows))  # type: ignore[attr-defined]
-    hood, n, looked = fresh.neighbourhood(), len(rows.X), 0
-    for number, values in enumerate(_states(fresh, hood, turning, _asked(fresh, rows, query)), 1):
-        looked += len(values.get("rows", ())) if values.get("looked") else 0
-        yield Step(
-            number, n, values, _measures(values, looked, n), answering(fresh, partial(_parts, fresh, hood, values))
-        )
-
-
-def _parts(model: NeighboursModel, hood: Neighbourhood, values: dict[str, Any]) -> dict[str, Any]:
-    """What answers at a step: the metric so far (while it turns, k="auto" is 1), the best number of neighbours so far, or the whole fit."""
-    if "W" in values:
-        sizes, directions = np.linalg.eigh(values["W"])
-        L = directions * np.sqrt(np.maximum(sizes, 0.0))
-        k = 1 if model.n_neighbors == "auto" else int(model.n_neighbors)
-        return {"map_": L, "n_neighbors_": k, "_hood": None}
-    return {"n_neighbors_": values.get("best", model.n_neighbors_), "_hood": hood}
-
-
-def _measures(values: dict[str, Any], looked: int, n: int) -> tuple[Measure, ...]:
-    """How far each part has come: the metric, the choice of k, the search."""
-    if "objective" in values:
-        share = values["objective"]
-        text = f"{share:.4f}: mean chance that a row left out is named rightly"
-        return measures(Measure("soft neighbours", share, 1.0, text, better="up"))
-    if "loss" in values:
-        text = f"left out in turn, {values['k']} neighbours: loss {values['loss']:.4g}"
-        return measures(Measure("leave-one-out loss", values["loss"], None, text))
-    return (Measure("rows looked at", float(looked), float(n), f"{looked} of {n} rows looked at", better=None),)
-
-
-def _asked(model: NeighboursModel, rows: ArrayRows, query: Any) -> tuple[Floats, int]:
-    """The mapped query, and the row of the fit that it is (−1: none). Without one, the first row, left out."""
-    if query is None:
-        there = np.arange(len(rows.X)) if rows.w is None else np.flatnonzero(rows.w > 0)
-        first = int(there[0])
-        return model.neighbourhood().geometry.rows(rows.X[first : first + 1]), first
-    q = np.asarray(query, dtype=np.float64).reshape(1, -1)
-    if q.shape[1] != rows.n_columns or not np.isfinite(q).all():
-        raise DataError(f"The query must be one row of {rows.n_columns} finite numbers.")
-    return model.neighbourhood().geometry.rows(q), -1
-
-
-def _states(
-    model: NeighboursModel, hood: Neighbourhood, turning: list[dict[str, Any]], asked: tuple[Floats, int]
-) -> Iterator[dict[str, Any]]:
-    yield from turning
-    if model.leave_one_out_ is not None:
-        for k, loss in enumerate(model.leave_one_out_.tolist(), 1):
-            best = int(np.flatnonzero(model.leave_one_out_[:k] == model.leave_one_out_[:k].min())[-1]) + 1
-            yield {"k": k, "loss": loss, "best": best}
-    yield from _descent(model, hood, *asked)
-    rows = {} if model.map_ is None else {"map_": model.map_, "centre_": model.centre_}
-    own = np.array([asked[1]]) if asked[1] >= 0 else None
-    answer = model._left_out(hood, asked[0], own) if model.n_neighbors_ <= hood.total - (own is not None) else None
-    yield {"n_neighbors_": model.n_neighbors_, "answer": answer, **rows}
-
-
-def _descent(model: NeighboursModel, hood: Neighbourhood, Z: Floats, own: int) -> Iterator[dict[str, Any]]:
-    """The nodes of the tree as they are looked at or left out, or the rows piece by piece, and the neighbours so far."""
-    norm, k = hood.geometry.norm, min(model.n_neighbors_ + (own >= 0), hood.size)
-    if norm == HAMMING or norm < 1:
-        yield from _scanned(model, hood, Z, own, k)
-        return
-    from assay.families.neighbours.kdtree import BoxTree
-
-    kept = hood.geometry.rows(model.rows_ if hood.numbers is None else model.rows_[hood.numbers])
-    for step in descent(BoxTree(kept, Threads(1), norm), Z[0], k):
-        rows = step.rows if hood.numbers is None else tuple(hood.numbers[list(step.rows)].tolist())
-        yield {
-            "level": step.level,
-            "node": step.node,
-            "low": np.array(step.low),
-            "high": np.array(step.high),
-            "gap": float(hood.geometry.distances(np.float64(step.gap), hood.columns)),
-            "looked": step.looked,
-            "rows": rows,
-            **_so_far(hood, step.best, own),
-        }
-
-
-def _scanned(model: NeighboursModel, hood: Neighbourhood, Z: Floats, own: int, k: int) -> Iterator[dict[str, Any]]:
-    from assay.families.neighbours.plain import reduced_distances
-
-    numbers = np.arange(len(model.rows_)) if hood.numbers is None else hood.numbers
-    r = reduced_distances(hood.geometry.rows(model.rows_[numbers]), Z, hood.geometry.norm)[0]
-    best: list[tuple[float, int]] = []
-    for part in np.array_split(np.arange(len(r)), min(PIECES, len(r))):
-        best = sorted([*best, *((float(r[i]), int(i)) for i in part)])[:k]
-        yield {
-            "looked": True,
-            "rows": tuple(numbers[part].tolist()),
-            **_so_far(hood, tuple((i, far) for far, i in best), own),
-        }
-
-
-def _so_far(hood: Neighbourhood, best: tuple[tuple[int, float], ...], own: int) -> dict[str, Any]:
-    """Row numbers and distances of the nearest so far, without the query itself, and the row that it is."""
-    numbers = [row if hood.numbers is None else int(hood.numbers[row]) for row, _ in best]
-    kept = [i for i, row in enumerate(numbers) if row != own]
-    far = np.array([best[i][1] for i in kept])
-    return {
-        "neighbours": np.array([numbers[i] for i in kept], dtype=np.int64),
-        "distances": hood.geometry.distances(far, hood.columns),
-        **({"row": own} if own >= 0 else {}),
-    }

@@ -1,7 +1,14 @@
-"""The shape of a network, and its weights as one flat array: how loops want them, and how people do."""
+"""The shape of a network, its weights as one flat array and as layers, and the answers in NumPy and float64.
+
+The NumPy functions are the definition that the loops must agree with, and what answers rows without a compiler. Columns are at mean 0 and
+deviation 1 inside; the layers for columns as they are follow from
+
+    z = (x − m) / s,  a regression's target (y − n) / r:      W₁ ← W₁ / s,  b₁ ← b₁ − (m / s)·W₁,      W_L ← r W_L,  b_L ← r b_L + n
+"""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,11 +17,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from assay.engines.rows import SMALLEST_BLOCK
 from assay.numerics import Array, Floats, log_sum_exp
 
 ACTIVATIONS = ("identity", "relu", "logistic", "tanh", "gelu")  # in the order of families/networks/loops/activations.py
 LOSSES = ("log", "squared", "hinge", "signs")
 LANES, SHORT = 16, 4  # widths are filled up to a multiple of LANES, and sums go over a multiple of SHORT
+ROOT, CUBE = 0.7978845608028654, 0.044715  # of gelu
+AT_A_TIME = SMALLEST_BLOCK  # rows that are answered at a time
+FAR = 1e6  # deviations from zero at which a column's mean is taken off before the products: it would take so many digits from them
 
 
 class Layer(NamedTuple):
@@ -118,9 +129,95 @@ class NetworkShape:
         return found
 
 
-# The network in NumPy and float64: the definition that the loops must agree with, and what answers few rows without a compiler.
+class Standardisation(NamedTuple):
+    """mean, scale (d,) of the columns; target_mean, target_scale of a number to predict."""
 
-ROOT, CUBE = 0.7978845608028654, 0.044715
+    mean: Floats
+    scale: Floats
+    target_mean: float = 0.0
+    target_scale: float = 1.0
+
+    def rows(self, X: Array) -> Floats:
+        """The rows at mean 0 and deviation 1."""
+        Z: Floats = X - self.mean
+        Z /= self.scale
+        return Z
+
+    @property
+    def columns(self) -> tuple[Floats, Floats]:
+        """Mean and scale of the columns."""
+        return self.mean, self.scale
+
+    def numbers(self, y: Floats) -> Floats:
+        """The target likewise."""
+        found: Floats = (y - self.target_mean) / self.target_scale
+        return found
+
+    def folded(self, layers: Sequence[Layer]) -> list[Layer]:
+        """The layers that answer rows as they are."""
+        found = [Layer(W.copy(), b.copy()) for W, b in layers]
+        W = found[0].weights / self.scale[:, None]
+        found[0] = Layer(W, found[0].biases - self.mean @ W)
+        W, b = found[-1]
+        found[-1] = Layer(W * self.target_scale, b * self.target_scale + self.target_mean)
+        return found
+
+    def unfolded(self, layers: Sequence[Layer]) -> list[Layer]:
+        """The layers that answer standardised rows as these answer rows as they are."""
+        W, b = layers[-1]
+        found = [*layers[:-1], Layer(W / self.target_scale, (b - self.target_mean) / self.target_scale)]
+        W, b = found[0]
+        found[0] = Layer(W * self.scale[:, None], b + self.mean @ W)
+        return found
+
+
+class FittedNetwork(NamedTuple):
+    """Layers for rows as they are and, where columns are far from zero in their own scale, for rows that are standardised first (else `first` is None)."""
+
+    folded: list[Layer]
+    first: Standardisation | None
+    layers: list[Layer]
+    activation: str
+
+    @classmethod
+    def of(cls, standard: Standardisation, layers: list[Layer], activation: str) -> FittedNetwork:
+        """The network of layers that answer standardised rows."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            folded = standard.folded(layers)
+            far = bool((np.abs(standard.mean) > FAR * standard.scale).any())
+        if not far:
+            return cls(folded, None, folded, activation)
+        inside = (
+            [*layers[:-1], folded[-1]]
+            if len(layers) > 1
+            else standard._replace(mean=0 * standard.mean, scale=1 + 0 * standard.scale).folded(layers)
+        )
+        return cls(folded, standard, inside, activation)
+
+    def __call__(self, X: Array) -> Floats:
+        """f(x) of every row: (n, outputs)."""
+        return outputs_of(self.layers, self.activation, X if self.first is None else self.first.rows(X))
+
+    def aligned(self) -> FittedNetwork:
+        """The same with arrays that travelled to odd addresses copied: products of such have other bits."""
+        return self._replace(
+            layers=[Layer(*(np.require(part, None, ["C", "A"]) for part in layer)) for layer in self.layers]
+        )
+
+
+def outputs_of(layers: Sequence[Layer], activation: str, X: Array) -> Floats:
+    """f(x) of every row, (n, outputs), a few rows at a time, so that what is computed on the way stays near the processor.
+
+    A product of matrices may round otherwise where it has other numbers of rows. Blocks of rows begin at multiples of AT_A_TIME, so rows are
+    cut at the same places wherever they are answered.
+    """
+    n = len(X)
+    if n <= AT_A_TIME:
+        return outputs(layers, activation, X)
+    F = np.empty((n, layers[-1].weights.shape[1]))
+    for first in range(0, n, AT_A_TIME):
+        F[first : first + AT_A_TIME] = outputs(layers, activation, X[first : first + AT_A_TIME])
+    return F
 
 
 def activated(name: str, z: Floats) -> Floats:
@@ -172,3 +269,24 @@ def wrong(F: Floats, codes: Array) -> Array:
     answers = (F[:, 0] > 0).astype(np.int64) if F.shape[1] == 1 else F.argmax(axis=1)
     found: Array = answers != codes
     return found
+
+
+def packed(layers: Sequence[Layer]) -> Floats:
+    """All weights and biases in one array, layer after layer."""
+    return np.concatenate([part.ravel() for layer in layers for part in layer])
+
+
+def unpacked(widths: Sequence[int], numbers: Floats) -> list[Layer]:
+    """The layers again."""
+    found, at = [], 0
+    for before, after in itertools.pairwise(widths):
+        W = numbers[at : at + before * after].reshape(before, after)
+        at += before * after
+        found.append(Layer(W, numbers[at : at + after]))
+        at += after
+    return found
+
+
+def count(widths: Sequence[int]) -> int:
+    """How many numbers `packed` gives."""
+    return sum((before + 1) * after for before, after in itertools.pairwise(widths))

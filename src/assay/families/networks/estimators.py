@@ -1,4 +1,4 @@
-"""The network that answers classes (lecture notes: f(x) = Σ αᵢ σ(wᵢ·x + w_{i,0}) with one hidden layer and no output bias)."""
+"""Networks that answer classes or a number (lecture notes: f(x) = Σ αᵢ σ(wᵢ·x + w_{i,0}) with one hidden layer and no output bias)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, param
 from assay.estimator.regressor import Regressor
-from assay.families.networks.architecture import activated
-from assay.families.networks.fit import NO_PIECES, NetworkModel, takes_pieces
+from assay.families.networks.architecture import Standardisation, activated
+from assay.families.networks.fit import NO_PARTIAL_FIT, NetworkModel, supports_partial_fit
 from assay.families.networks.hyper_parameters import DROPOUT, DTYPE, LAYOUT, MAX_SECONDS, OUTPUT_BIAS, STANDARDIZE
-from assay.families.networks.training_data import NetworkSurvey, Standardisation
+from assay.families.networks.training_data import NetworkSurvey
 from assay.inputs.labels import Labels, class_multipliers
 from assay.inputs.refusals import refuse_absent, refuse_balanced, refuse_unlisted
 from assay.numerics import Array, Floats, log_softmax
@@ -100,10 +100,10 @@ class MLPClassifier(NetworkModel, Classifier):
         """
         refuse_unlisted(self, classes)
         refuse_balanced(self)
-        return self._fit_in_pieces(X, y, sample_weight, classes)
+        return self._fit_more(X, y, sample_weight, classes)
 
     _partial_fit.__name__ = "partial_fit"
-    partial_fit = AvailableIf(_partial_fit, takes_pieces, NO_PIECES)
+    partial_fit = AvailableIf(_partial_fit, supports_partial_fit, NO_PARTIAL_FIT)
 
     def _loss_name(self) -> str:
         return "signs" if self.loss == "squared" else self.loss
@@ -117,7 +117,7 @@ class MLPClassifier(NetworkModel, Classifier):
 
     def _class_factors(self, found: NetworkSurvey) -> Floats | None:
         factor = class_multipliers(self.class_weight, self.classes_, found.weight)
-        refuse_absent(self.classes_, found.weight * factor, not self._in_pieces)
+        refuse_absent(self.classes_, found.weight * factor, not self._partial)
         self.class_factor_ = None if np.all(factor == 1) else factor
         return self.class_factor_
 
@@ -162,9 +162,6 @@ class MLPClassifier(NetworkModel, Classifier):
         super()._restore(record)
         if self.whole_ != (self.error_ is not None) or (self.error_ or 0.0) > 1:
             raise ModelFileError("The model file's share of errors is not that of a whole fit.")
-
-
-# The network that answers a number.
 
 
 class MLPRegressor(NetworkModel, Regressor):
@@ -217,10 +214,10 @@ class MLPRegressor(NetworkModel, Regressor):
 
     def _partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Go through more rows once, from the present weights; rows are standardised as those of the first call were."""
-        return self._fit_in_pieces(X, y, sample_weight, None)
+        return self._fit_more(X, y, sample_weight, None)
 
     _partial_fit.__name__ = "partial_fit"
-    partial_fit = AvailableIf(_partial_fit, takes_pieces, NO_PIECES)
+    partial_fit = AvailableIf(_partial_fit, supports_partial_fit, NO_PARTIAL_FIT)
 
     def _loss_name(self) -> str:
         return "squared"

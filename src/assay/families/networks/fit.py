@@ -1,123 +1,65 @@
-"""What a network's fit says: a line a second while it lasts, and at its end what went otherwise than asked."""
+"""What both networks share: how they learn, wherever the rows are, from first weights or from those of an earlier fit; answers and file."""
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from assay.engines import Engine, Rows
-from assay.errors import ConvergenceWarning, as_seen_by_sklearn, warn
+from assay.certify import Claim
+from assay.engines import Block, Engine, Rows, SparseMatrix, block_rows
+from assay.engines.rows import cut
+from assay.errors import ModelFileError, warn
 from assay.estimator.docstrings import attribute
+from assay.estimator.estimator import Estimator
+from assay.estimator.layout import Layout
 from assay.estimator.params import Choice, Range, param
-from assay.estimator.progress import EVERY, INTERRUPTED, OUT_OF_TIME, Say, Stopping, time_left, to_stderr
+from assay.estimator.progress import Stopping
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, shown_of, some_of
-from assay.families.networks.architecture import ACTIVATIONS, Layer
-from assay.families.networks.epochs import Epoch, Epochs, walk_of
-from assay.families.networks.full_batch import FullBatchProblem
-from assay.families.networks.hyper_parameters import LayerSizes, are_sizes
-from assay.families.networks.initial import earlier_layers, first_layers, standard_of
-from assay.families.networks.learnt import LearntNetwork
-from assay.families.networks.measure import measure
-from assay.families.networks.schedule import TrainingPlan
-from assay.families.networks.training_data import (
-    NetworkSurvey,
-    NetworkTask,
+from assay.families.networks.architecture import (
+    ACTIVATIONS,
+    FittedNetwork,
+    Layer,
+    NetworkShape,
     Standardisation,
     count,
     packed,
-    survey,
     unpacked,
 )
+from assay.families.networks.epochs import Epoch, Epochs, batches_of
+from assay.families.networks.full_batch import FullBatchProblem
+from assay.families.networks.hyper_parameters import LAYOUT, LayerSizes, TrainingPlan, are_sizes, shape_of
+from assay.families.networks.measure import measure
+from assay.families.networks.steps import (
+    TrainingProgress,
+    steps_of,
+    warn_at_end,
+    warn_of_ignored,
+    warn_of_long_steps,
+)
+from assay.families.networks.training_data import (
+    NetworkSurvey,
+    NetworkTask,
+    earlier_layers,
+    first_layers,
+    standard_of,
+    survey,
+)
+from assay.inputs import refuse_non_finite, refuse_overflow
 from assay.inputs.labels import Labels
 from assay.numerics import Floats
-
-if TYPE_CHECKING:
-    from assay.families.networks.epochs import Epoch
-
-
-class TrainingProgress:
-    """Hears of every epoch; the time left is that of all epochs, as a loss that stays may end them earlier."""
-
-    def __init__(
-        self, most: int, until: float | None, say: Say | None = None, clock: Callable[[], float] = time.monotonic
-    ):
-        self.most, self.until, self.clock = most, until, clock
-        self.say: Say = say or to_stderr
-        self.began = self.last = clock()
-        self.heard = 0
-
-    def hear(self, epoch: Epoch) -> None:
-        """An epoch ended."""
-        self.heard += 1
-        now = self.clock()
-        if now - self.last < EVERY:
-            return
-        self.last = now
-        left = (now - self.began) / self.heard * (self.most - self.heard)
-        left = left if self.until is None else min(left, self.until - now)
-        wrong = f", {100 * epoch.wrong:.2f} % wrong" if epoch.wrong else ""
-        held = "" if epoch.score is None else f", validation {epoch.score:.4f}"
-        self.say(
-            f"epoch {epoch.number} of at most {epoch.number - self.heard + self.most}: loss {epoch.loss:.4g}{wrong}{held}, at most "
-            f"{time_left(max(0.0, left) if math.isfinite(left) else math.nan)}"
-        )
-
-
-def warn_of_what_is_left_out(model: Any) -> None:
-    """Say that hyper-parameters of mini-batches do nothing where every step sees all rows."""
-    asked = [
-        word for word, there in (("dropout", model.dropout > 0), ("early_stopping", model.early_stopping)) if there
-    ]
-    if asked:
-        warn(
-            f"{type(model).__name__}: {' and '.join(asked)} {'are' if len(asked) > 1 else 'is'} of mini-batches and left out, as solver='lbfgs' sees all "
-            "rows in every step: use solver='adam' or 'sgd', or leave it out.",
-            UserWarning,
-        )
-
-
-def warn_of_long_steps(model: Any, halved: int, rate: float) -> None:
-    """Say that steps were too long."""
-    warn(
-        f"{type(model).__name__}: the loss grew beyond all bounds, so steps were made half as long {halved} time(s), to {rate:.2g}, each time from the last "
-        f"good epoch on: lower learning_rate_init={model.learning_rate_init:g}.",
-        as_seen_by_sklearn(ConvergenceWarning),
-    )
-
-
-def warn_at_end(model: Any, stopping: Stopping) -> None:
-    """Say that the fit ended before its loss stayed."""
-    name = type(model).__name__
-    if model.converged_:
-        return
-    if stopping.why == INTERRUPTED:
-        why, what = "was interrupted", "Fit again with warm_start=True to go on."
-    elif stopping.why == OUT_OF_TIME:
-        why, what = f"ran out of its max_seconds={model.max_seconds:g}", "Raise max_seconds, or allow a larger tol."
-    else:
-        limit = f"max_fun={model.max_fun} or max_iter" if model.solver == "lbfgs" else "max_iter"
-        why, what = f"stopped at {limit}={model.max_iter}", "Raise it, or allow a larger tol."
-    warn(
-        f"{name}: the fit {why} after epoch {model.n_iter_} with the loss still falling ({model.loss_curve_[-1]:.4g}); what was found until then is "
-        f"kept{f', the weights after epoch {model.best_epoch_}' if model.kept_best_ else ''}. {what}",
-        as_seen_by_sklearn(ConvergenceWarning),
-    )
-
-
-# How both networks learn: wherever the rows are, from first weights or from those of an earlier fit.
+from assay.store import Record
 
 USUAL_BATCH = 200
-NO_PIECES = "solver='lbfgs' needs all rows at once: use solver='adam' or 'sgd'"
+NO_PARTIAL_FIT = "solver='lbfgs' needs all rows at once: use solver='adam' or 'sgd'"
 
 
-def takes_pieces(model: Any) -> bool:
+def supports_partial_fit(model: Any) -> bool:
     """Whether a model can learn from some rows now and others later."""
     return bool(model.solver != "lbfgs")
 
@@ -134,9 +76,14 @@ class NetworkFit:
     first: int
 
 
-class NetworkModel(LearntNetwork):
-    """A network and how it learns: one epoch of mini-batches after another, or all rows at once."""
+class NetworkModel(Estimator):
+    """A network and how it learns: one epoch of mini-batches after another, or all rows at once.
 
+    f(x) = W_Lᵀ φ(… φ(W₁ᵀ x + b₁) …) + b_L
+    """
+
+    layout: ClassVar[Layout] = LAYOUT
+    slow_rows: ClassVar[int | None] = 4096
     takes_sparse, fills_sparse = True, True
     ends_by_itself = False  # an epoch more may always make the loss less
 
@@ -174,9 +121,31 @@ class NetworkModel(LearntNetwork):
     standardize: bool = attribute()
     max_seconds: float | None = attribute()
 
+    weights_: Floats = attribute()
+    mean_: Floats = attribute()
+    scale_: Floats = attribute()
+    loss_curve_: Floats = attribute()
+    validation_scores_: Floats | None = attribute()
+    n_iter_: int = attribute()
+    best_epoch_: int = attribute()
+    kept_best_: bool | None = attribute()
+    best_loss_: float | None = attribute()
+    loss_: float | None = attribute()
+    measured_: Floats | None = attribute()
+    batch_: int = attribute()
+    t_: int = attribute()
+    rows_: int = attribute()
+    weight_: float = attribute()
+    converged_: bool = attribute()
+    whole_: bool = attribute()
+    memory_: Floats | None = attribute()
+    batches_: int = attribute()
+
+    _net: FittedNetwork | None = attribute(default=None)
+
     on_progress: Callable[[str], None] | None = attribute(default=None)  # hears a line a second or so of a long fit
     _before: Any = attribute(default=None)  # the fit to go on with
-    _in_pieces = False
+    _partial = False
     step_word = "epoch"
 
     @property
@@ -184,7 +153,18 @@ class NetworkModel(LearntNetwork):
         """Whether the order of the rows matters (then neither is a row of weight n the same as n rows)."""
         return self.solver != "lbfgs"
 
-    # --- what subclasses say ----------------------------------------------------------------------------------------
+    # --- what subclasses define -------------------------------------------------------------------------------------
+
+    def _loss_name(self) -> str:
+        raise NotImplementedError
+
+    def _outputs_of_fit(self) -> int:
+        """How many numbers the last layer gives."""
+        raise NotImplementedError
+
+    def _standard(self) -> Standardisation:
+        """How the rows of the fit were standardised."""
+        return Standardisation(self.mean_, self.scale_)
 
     def _labels(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> Labels | None:
         return None
@@ -217,34 +197,34 @@ class NetworkModel(LearntNetwork):
     # --- learning ---------------------------------------------------------------------------------------------------
 
     def _forget(self) -> None:
-        if self.warm_start and not self._in_pieces and hasattr(self, "weights_"):
+        if self.warm_start and not self._partial and hasattr(self, "weights_"):
             self._before = copy(self)
         self._net = None
         super()._forget()
 
-    def _fit_in_pieces(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Self:
-        self._in_pieces = True
+    def _fit_more(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Self:
+        self._partial = True
         try:
             return self._fit(X, y, sample_weight, afresh=False, classes=classes)
         finally:
-            vars(self).pop("_in_pieces", None)
+            vars(self).pop("_partial", None)
 
     def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
-        work = self._begin(engine, rows, afresh, classes)
+        work = self._prepare_fit(engine, rows, afresh, classes)
         epochs = []
         with work.stopping.listening():
-            progress = self._watched(work)
+            progress = self._progress(work)
             for epoch in work.runner.run(work.first):
-                epochs.append(epoch.told())
+                epochs.append(epoch.without_weights())
                 if progress is not None:
-                    progress.hear(epoch)
+                    progress.epoch_ended(epoch)
             self._finish(engine, rows, work, epochs)
         if isinstance(work.runner, Epochs) and work.runner.halved:
-            warn_of_long_steps(self, work.runner.halved, work.runner.pace.rate)
+            warn_of_long_steps(self, work.runner.halved, work.runner.schedule.rate)
         if self.whole_:
             warn_at_end(self, work.stopping)
 
-    def _begin(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> NetworkFit:
+    def _prepare_fit(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> NetworkFit:
         before, self._before = self._before, None
         labels = self._labels(engine, rows, afresh, classes)
         found = survey(engine, rows, labels)
@@ -266,16 +246,16 @@ class NetworkModel(LearntNetwork):
         task = NetworkTask(shape, self._loss_name(), standard, labels, factor, weight / n, dtype, held, seed)
         plan = TrainingPlan.of(self, self._batch(n))
         if plan.solver == "lbfgs":
-            warn_of_what_is_left_out(self)
-        stopping = Stopping(None if self._in_pieces else self.max_seconds, least=1)
+            warn_of_ignored(self)
+        stopping = Stopping(None if self._partial else self.max_seconds, least=1)
         runner = self._runner(engine, rows, task, plan, layers, n, stopping, None if afresh else self)
         if isinstance(runner, Epochs) and held and before is not None and before.validation_scores_ is not None:
-            runner.go_on(float(before.validation_scores_.max()))
+            runner.resume(float(before.validation_scores_.max()))
         runner.seen = 0 if before is None else int(before.t_)
         return NetworkFit(task, runner, found, weight, stopping, 1 if before is None else int(before.n_iter_) + 1)
 
     def _holds_out(self) -> bool:
-        return bool(self.early_stopping) and self.solver != "lbfgs" and not self._in_pieces
+        return bool(self.early_stopping) and self.solver != "lbfgs" and not self._partial
 
     def _runner(
         self,
@@ -297,22 +277,22 @@ class NetworkModel(LearntNetwork):
             p = count(task.shape.widths)
             for kept, at in ((trainer.M, 0), (trainer.V, p))[: len(going_on.memory_) // p]:
                 kept[:] = task.shape.flat(unpacked(task.shape.widths, going_on.memory_[at : at + p]), task.dtype)
-            trainer.begun = int(going_on.batches_)
-        if self._in_pieces:
+            trainer.n_batches = int(going_on.batches_)
+        if self._partial:
             plan = plan.once()
-        return Epochs(task, plan, trainer, walk_of(engine, rows, task), stopping)
+        return Epochs(task, plan, trainer, batches_of(engine, rows, task), stopping)
 
     def _batch(self, n: int) -> int:
         if self.batch_size == "auto":
             return min(USUAL_BATCH, n)
-        if self.batch_size > n and not self._in_pieces and self.solver != "lbfgs":
+        if self.batch_size > n and not self._partial and self.solver != "lbfgs":
             warn(
                 f"{type(self).__name__}: batch_size={self.batch_size} is more than the {n} rows: all of them make one batch.",
                 UserWarning,
             )
         return min(int(self.batch_size), n)
 
-    def _watched(self, work: NetworkFit) -> TrainingProgress | None:
+    def _progress(self, work: NetworkFit) -> TrainingProgress | None:
         if not self.verbose and self.on_progress is None:
             return None
         return TrainingProgress(int(self.max_iter), work.stopping.deadline, self.on_progress)
@@ -326,18 +306,18 @@ class NetworkModel(LearntNetwork):
         self._keep_curves(task, epochs)
         self.t_, self.kept_best_ = int(work.runner.seen), work.runner.kept_best or None
         self.rows_, self.weight_ = work.found.total, work.weight
-        self.converged_, self.whole_ = bool(work.runner.converged), not self._in_pieces
+        self.converged_, self.whole_ = bool(work.runner.converged), not self._partial
         self.batch_ = work.runner.plan.batch
         self.memory_, self.batches_, self.loss_, self.measured_, self._net = None, 0, None, None, None
         self._provenance, self._claims_made = {}, None
         if self.whole_:
-            self._look_back(engine, rows, task, round(work.weight / task.unit))
+            self._measure_fit(engine, rows, task, round(work.weight / task.unit))
             ended = {} if self.converged_ or work.stopping.why is None else {"ended": work.stopping.why}
             self._provenance = {"fingerprint": work.found.mark.hex(), **ended}
         else:
             moments = (trainer.M, trainer.V)[: 2 if self.solver == "adam" else 1]
             self.memory_ = np.concatenate([packed(task.shape.layers(m)) for m in moments])
-            self.batches_ = int(trainer.begun)
+            self.batches_ = int(trainer.n_batches)
         self._net_of_fit()  # now, so that an answer changes nothing
 
     def _keep_curves(self, task: NetworkTask, epochs: list[Epoch]) -> None:
@@ -365,7 +345,7 @@ class NetworkModel(LearntNetwork):
     def _wrong_curve(self) -> Floats:
         return np.zeros(len(self.loss_curve_))
 
-    def _look_back(self, engine: Engine, rows: Rows, task: NetworkTask, many: int) -> None:
+    def _measure_fit(self, engine: Engine, rows: Rows, task: NetworkTask, many: int) -> None:
         """What the weights do on the rows of the fit."""
         penalty = float(self.alpha) / (self.weight_ if self.solver == "lbfgs" else self.batch_)
         found = measure(engine, rows, task, self._standard_layers(), penalty, many)
@@ -378,10 +358,113 @@ class NetworkModel(LearntNetwork):
 
     def steps(self, X: Any, y: Any = None, sample_weight: Any = None, *, every: int | None = None) -> Iterator[Step]:
         """Weights and loss after each epoch (every `every`-th); the last step is the fitted model."""
-        from assay.families.networks.steps import steps_of
-
         return some_of(steps_of(self, X, y, sample_weight), every)
 
     def n_steps(self, rows: int, every: int | None = None) -> int | None:
         """The epochs (if none is the last before `max_iter`, or of the fit), and the fitted model."""
         return shown_of(int(getattr(self, "n_iter_", self.max_iter)) + 1, every)
+
+    # --- answering --------------------------------------------------------------------------------------------------
+
+    def _shape_now(self) -> NetworkShape:
+        return shape_of(self, self.get_params(), self._outputs_of_fit())
+
+    def _shape(self) -> NetworkShape:
+        """The shape of the fit."""
+        return shape_of(self, self._fitted_with, self._outputs_of_fit())
+
+    def _standard_layers(self) -> list[Layer]:
+        """The layers that answer standardised rows."""
+        return unpacked(self._shape().widths, self.weights_)
+
+    def _layers(self) -> list[Layer]:
+        """The layers that answer rows as they are."""
+        return self._net_of_fit().folded
+
+    def _net_of_fit(self) -> FittedNetwork:
+        if self._net is None:
+            self._net = FittedNetwork.of(self._standard(), self._standard_layers(), self._fitted_with["activation"])
+        return self._net
+
+    def _f(self, block: Block) -> Floats:
+        """f(x) of every row: (n, outputs)."""
+        self._check_fitted()
+        X = block.X
+        if isinstance(X, SparseMatrix):
+            return np.concatenate(
+                [self._f(piece._replace(X=piece.X.toarray())) for piece in cut(block, block_rows(X.n_columns))]
+            )
+        if not np.isfinite(X).all():
+            refuse_non_finite(X, block.start, self._column_names())
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            F = self._net_of_fit()(X)
+        if not np.isfinite(F).all():
+            refuse_overflow(X, block.start, self._column_names())
+        return F
+
+    @property
+    def coefs_(self) -> list[Floats]:
+        """Weights (units before, units) of each layer, for columns as they are."""
+        self._check_fitted()
+        return [layer.weights for layer in self._layers()]
+
+    @property
+    def intercepts_(self) -> list[Floats]:
+        """Biases (units,) of each layer."""
+        self._check_fitted()
+        return [layer.biases for layer in self._layers()]
+
+    @property
+    def n_layers_(self) -> int:
+        """The number of layers of units, inputs and outputs among them."""
+        self._check_fitted()
+        return len(self._shape().widths)
+
+    @property
+    def n_outputs_(self) -> int:
+        """The number of units of the last layer."""
+        self._check_fitted()
+        return self._shape().widths[-1]
+
+    def complexity(self) -> float:
+        """The weights and biases that are free."""
+        self._check_fitted()
+        shape = self._shape()
+        return float(count(shape.widths) - (0 if shape.output_bias else shape.widths[-1]))
+
+    # --- claims -----------------------------------------------------------------------------------------------------
+
+    def _make_claims(self) -> tuple[Claim, ...]:
+        from assay.families.networks.claims import network_claims
+
+        return network_claims(self)
+
+    # --- file -------------------------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in vars(self).items() if k not in ("_net", "_before", "on_progress")}
+
+    def _restore(self, record: Record) -> None:
+        super()._restore(record)
+        for name, part in self.layout.items():
+            if part.optional and name not in vars(self):
+                setattr(self, name, None)
+        p = count(self._shape().widths)
+        if len(self.weights_) != p:
+            raise ModelFileError("The model file's weights are not those of its layers.")
+        shape = self._shape()
+        if not shape.output_bias and np.any(self._standard_layers()[-1].biases != 0):
+            raise ModelFileError("The model file's outputs have biases, against its output_bias=False.")
+        if not np.all(self.scale_ > 0):
+            raise ModelFileError("The model file's columns have a scale of zero.")
+        if not all(np.isfinite(part).all() for layer in self._layers() for part in layer):
+            raise ModelFileError("The model file's weights overflow in the units of its columns.")
+        e = len(self.loss_curve_)
+        if self.n_iter_ != e or not 1 <= self.best_epoch_ <= e:
+            raise ModelFileError("The model file's epochs are not those of its losses.")
+        if self.whole_ == (self.memory_ is not None) or not (
+            self.whole_ == (self.loss_ is not None) == (self.measured_ is not None)
+        ):
+            raise ModelFileError("The model file's weights are of a whole fit or of pieces, not of both.")
+        if self.memory_ is not None and len(self.memory_) != p * (2 if self.solver == "adam" else 1):
+            raise ModelFileError("The model file's memory of earlier steps is not that of its weights.")

@@ -16,9 +16,9 @@ import numpy as np
 from assay.engines import Block, Engine, Rows, fold
 from assay.engines.threads import Threads
 from assay.estimator.progress import Stopping
-from assay.families.networks.epochs import Epoch, beyond_bounds, is_astray, squares
-from assay.families.networks.schedule import TrainingPlan
-from assay.families.networks.training_data import NetworkTask, PreparedBlock, piece_of, stays
+from assay.families.networks.epochs import Epoch, divergence_error, has_diverged, squares
+from assay.families.networks.hyper_parameters import TrainingPlan
+from assay.families.networks.training_data import NetworkTask, PreparedBlock, fits_in_memory, prepare_block
 from assay.numerics import Floats
 from assay.solvers.lbfgs import LbfgsState, Memory, descend
 
@@ -56,13 +56,13 @@ class FullBatchProblem:
         self.task, self.plan, self.trainer, self.engine, self.stopping = task, plan, trainer, engine, stopping
         self.rows, self.weight = engine.keep(rows), weight  # in rows of the mean weight, as pieces have them
         self.kept: list[PreparedBlock] | None = None
-        if engine.opens_in_memory and stays(task, rows):
-            self.kept = [piece_of(task, part.load()) for part in rows.blocks()]
+        if engine.opens_in_memory and fits_in_memory(task, rows):
+            self.kept = [prepare_block(task, part.load()) for part in rows.blocks()]
         self.evaluations, self.converged, self.halved, self.seen = 0, False, 0, 0
         self.kept_best = False  # each step is better than the one before
         self.until = stopping.begin()
 
-    def stand(self, flat: Floats) -> LbfgsState:
+    def evaluate(self, flat: Floats) -> LbfgsState:
         """F and its gradient."""
         self.evaluations += 1
         self.trainer.P = flat
@@ -87,14 +87,14 @@ class FullBatchProblem:
     def run(self, first: int = 1) -> Iterator[Epoch]:
         """One step after another."""
         recent = Memory(IdentityPreconditioner(), RECENT)
-        at = self.stand(self.trainer.P)
+        at = self.evaluate(self.trainer.P)
         still = done = 0
         while done < self.plan.most and not self.stopping.over(self.until, done):
             following = None
-            if np.abs(at.gradient).max() > self.plan.tol and self.evaluations < self.plan.most_looks:
-                following = descend(self.stand, at, recent.direction(at.gradient), recent)
+            if np.abs(at.gradient).max() > self.plan.tol and self.evaluations < self.plan.max_evaluations:
+                following = descend(self.evaluate, at, recent.direction(at.gradient), recent)
             if following is None:
-                self.converged = self.evaluations < self.plan.most_looks
+                self.converged = self.evaluations < self.plan.max_evaluations
                 break
             still = still + 1 if at.value - following.value <= STILL * abs(at.value) else 0
             recent.remember(following.w - at.w, following.gradient - at.gradient)
@@ -104,8 +104,8 @@ class FullBatchProblem:
             if still >= FEW_STILL:
                 self.converged = True
                 break
-        if is_astray(self.task, at.value):
-            raise beyond_bounds("any length")
+        if has_diverged(self.task, at.value):
+            raise divergence_error("any length")
         if not done:  # nothing was to be gained
             yield _epoch(first, at)
         self.trainer.P = at.w
@@ -125,7 +125,7 @@ def _absorb(task: NetworkTask, flat: Floats, block: Block) -> Floats:
     from assay.families.networks.training import Trainer
 
     trainer = Trainer(task.shape, task.loss, task.shape.layers(np.array(flat)), np.float64, Threads(1))
-    return gradient_of(trainer, piece_of(task, block))
+    return gradient_of(trainer, prepare_block(task, block))
 
 
 def _add(a: Any, b: Any) -> Any:

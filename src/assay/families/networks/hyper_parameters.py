@@ -1,19 +1,22 @@
-"""Hyper-parameters and learnt parts that both networks share."""
+"""Hyper-parameters and learnt parts that both networks share, and the shape and the plan that they make."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from assay.errors import ParameterError
 from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.params import Choice, Free, Range, param
+from assay.families.networks.architecture import NetworkShape, count
 
 MOST_UNITS = 1 << 20
+MOST_WEIGHTS = 1 << 29  # 2 GB of float32, of which a fit needs some ten times as much
 DIRECTIONS = 4  # along which slopes are compared with differences
 MEASURES = 9 + 4 * DIRECTIONS
 
@@ -34,7 +37,7 @@ def are_sizes(given: Any) -> bool:
 class LayerSizes(Free):
     """Units of layers, in the shell as people write them.
 
-    >>> sizes = Sizes("a list of whole numbers")
+    >>> sizes = LayerSizes("a list of whole numbers")
     >>> sizes.parse("20,10"), sizes.parse("(20,)"), sizes.parse("none")
     ([20, 10], [20], 'none')
     """
@@ -72,3 +75,68 @@ LAYOUT: Layout = {
     "memory_": Tensor(("q",), optional=True, doc="the optimiser's momentum, from which partial_fit goes on; None with solver='lbfgs'"),
     "batches_": Fact(int, low=0, doc="the number of mini-batches so far"),
 }  # fmt: skip
+
+
+def shape_of(model: Any, given: Any, outputs: int) -> NetworkShape:
+    """The shape that hyper-parameters specify."""
+    widths = (int(model.n_features_in_), *hidden_sizes(given["hidden_layer_sizes"]), outputs)
+    if count(widths) > MOST_WEIGHTS:
+        raise ParameterError(
+            f"{type(model).__name__}: {widths[0]} columns and hidden_layer_sizes={given['hidden_layer_sizes']!r} make {count(widths):,} weights, and at most "
+            f"{MOST_WEIGHTS:,} are possible: take fewer units, or fewer columns."
+        )
+    return NetworkShape(widths, given["activation"], bool(given["output_bias"]))
+
+
+@dataclass(frozen=True)
+class TrainingPlan:
+    """The hyper-parameters of a fit, resolved."""
+
+    solver: str
+    alpha: float
+    batch: int
+    schedule: str
+    rate: float
+    power: float
+    most: int
+    shuffle: bool
+    tol: float
+    momentum: float
+    nesterov: bool
+    early: bool
+    beta1: float
+    beta2: float
+    small: float
+    patience: int
+    max_evaluations: int
+    dropout: float
+    seed: int
+
+    @classmethod
+    def of(cls, model: Any, batch: int) -> TrainingPlan:
+        """The plan of a model's hyper-parameters."""
+        return cls(
+            model.solver,
+            float(model.alpha),
+            batch,
+            model.learning_rate if model.solver == "sgd" else "constant",
+            float(model.learning_rate_init),
+            float(model.power_t),
+            int(model.max_iter),
+            bool(model.shuffle),
+            float(model.tol),
+            float(model.momentum),
+            bool(model.nesterovs_momentum),
+            bool(model.early_stopping),
+            float(model.beta_1),
+            float(model.beta_2),
+            float(model.epsilon),
+            int(model.n_iter_no_change),
+            int(model.max_fun),
+            float(model.dropout),
+            int(model.random_state or 0),
+        )
+
+    def once(self) -> TrainingPlan:
+        """The plan of a single epoch over some more rows."""
+        return replace(self, most=1, early=False)

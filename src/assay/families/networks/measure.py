@@ -21,10 +21,9 @@ from assay.engines.fold import merge_in_order
 from assay.engines.split import row_keys
 from assay.engines.threads import Threads
 from assay.families.networks import architecture
-from assay.families.networks.architecture import Layer, NetworkShape
+from assay.families.networks.architecture import Layer, NetworkShape, count, packed, unpacked
 from assay.families.networks.hyper_parameters import DIRECTIONS
-from assay.families.networks.prepared import NetworkRows, prepare
-from assay.families.networks.training_data import NetworkTask, UnpreparedRows, count, keep, packed, unpacked
+from assay.families.networks.training_data import NetworkRows, NetworkTask, UnpreparedRows, keep, prepare
 from assay.numerics import Array, Floats
 
 if TYPE_CHECKING:

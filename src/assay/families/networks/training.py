@@ -1,4 +1,8 @@
-"""A network under way: epochs of mini-batches, gradients of all rows, outputs. The loops do it; this keeps their arrays."""
+"""A network under way: epochs of mini-batches, gradients of all rows, outputs. The loops do it; this keeps their arrays.
+
+Whether threads should share the batches is what the clock says of both ways, now and then measured again: threads that share a batch wait for
+each other, which is dear where other work keeps one of them from running.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +25,8 @@ from assay.families.networks.loops.epoch import BatchPlan, Team, add_gradient, g
 from assay.families.networks.loops.losses import HINGE, LOG, SIGNS, SOFTMAX, SQUARED
 from assay.families.networks.loops.minibatch import shuffled
 from assay.families.networks.loops.optimisers import ADAM, SGD, Update
-from assay.families.networks.prepared import NetworkRows, aligned
+from assay.families.networks.training_data import NetworkRows, aligned
 from assay.numerics import Array, Floats
-
-# Whether threads should share the batches of a network: what the clock says of both ways, now and then asked again.
-#
-# Threads that share a batch wait for each other, which is dear where other work keeps one of them from running.
 
 ANEW = 32  # uses of one way after which the other is tried again
 SLOWER = 1.1  # at most, by one look: the clock may have caught a moment that was not like the others
@@ -45,7 +45,7 @@ def _known(size: int) -> ThreadSharing:
 class ThreadSharing:
     """Seconds that a batch took alone and shared.
 
-    >>> sharing = Sharing()
+    >>> sharing = ThreadSharing()
     >>> sharing.best(2)
     1
     >>> sharing.took(1, 0.5)
@@ -132,7 +132,7 @@ class EpochRecords(NamedTuple):
     loss: Floats
     wrong: Floats
     states: Array
-    begun: list[int]
+    n_batches: list[int]
 
 
 class TrainerScratch(NamedTuple):
@@ -156,11 +156,11 @@ class Trainer:
         self.shape, self.loss, self.dtype, self.workers = shape, loss, np.dtype(dtype), workers
         self.P = shape.flat(layers, dtype)
         self.M, self.V = np.zeros_like(self.P), np.zeros_like(self.P)
-        self.decays, self.begun = shape.decays(dtype), 0
+        self.decays, self.n_batches = shape.decays(dtype), 0
         outputs = shape.widths[-1]
         self.what = {"squared": SQUARED, "signs": SIGNS, "hinge": HINGE}.get(loss, LOG if outputs == 1 else SOFTMAX)
-        self._rooms: dict[int, TrainerScratch] = {}
-        self._desks: dict[int, Workspace] = {}
+        self._scratch: dict[int, TrainerScratch] = {}
+        self._workspaces: dict[int, Workspace] = {}
 
     @property
     def layers(self) -> list[Layer]:
@@ -179,7 +179,7 @@ class Trainer:
         """Go through the rows in `order`, `batch` at a time, and change the weights after each; losses are those before each change."""
         batch = max(1, min(batch, len(order)))
         order = np.ascontiguousarray(order, dtype=np.int64)
-        sums = np.zeros((1, 2 * self._room(batch).pieces))
+        sums = np.zeros((1, 2 * self._scratch_for(batch).pieces))
         nothing = np.empty((0, 3, 0), dtype=self.dtype)  # is kept of the states on the way
 
         def run(some: Array) -> None:
@@ -193,9 +193,9 @@ class Trainer:
     def epochs(self, rows: NetworkRows, order: Order, many: int, batch: int, rule: UpdateRule) -> EpochRecords:
         """So many epochs at once, with all states on the way: nothing but the loops runs between them. Those of `epoch`, bit for bit."""
         batch = max(1, min(batch, len(order.rows)))
-        sums = np.zeros((many, 2 * self._room(batch).pieces))
+        sums = np.zeros((many, 2 * self._scratch_for(batch).pieces))
         states = np.empty((many, 3, len(self.P)), dtype=self.dtype)
-        first, done, known = self.begun, 0, sharing_of(batch * len(self.P)).seconds
+        first, done, known = self.n_batches, 0, sharing_of(batch * len(self.P)).seconds
         while done < many:  # few at first, until it is known whether threads should share them
             decided = len(known) > 1 or self._most_threads(batch) == 1
             stop = many if decided else min(many, done + (TRIED if known else 1))
@@ -203,8 +203,8 @@ class Trainer:
             self._run(rows, later, batch, rule, sums[done:stop], states[done:stop])
             done = stop
         batches = -(-len(order.rows) // batch)
-        begun = [first + batches * (e + 1) for e in range(many)]
-        return EpochRecords(sums[:, ::2].sum(axis=1), sums[:, 1::2].sum(axis=1), states, begun)
+        n_batches = [first + batches * (e + 1) for e in range(many)]
+        return EpochRecords(sums[:, ::2].sum(axis=1), sums[:, 1::2].sum(axis=1), states, n_batches)
 
     def seconds_of(self, rows: int, batch: int) -> float:
         """About what an epoch of so many rows takes; infinite where nothing is known yet."""
@@ -212,42 +212,42 @@ class Trainer:
 
     def _most_threads(self, batch: int) -> int:
         """Threads that may share a batch."""
-        return max(1, min(self.workers.at_once, self._room(batch).pieces)) if batch * len(self.P) >= WORTH else 1
+        return max(1, min(self.workers.at_once, self._scratch_for(batch).pieces)) if batch * len(self.P) >= WORTH else 1
 
-    def _room(self, batch: int) -> TrainerScratch:
-        if batch not in self._rooms:
+    def _scratch_for(self, batch: int) -> TrainerScratch:
+        if batch not in self._scratch:
             pieces = max(1, -(-batch // PIECE))
             units, work = self.shape.units(-(-batch // pieces) + SHORT)
             sizes = (2 * pieces * len(self.P), *[pieces * work] * 4)
             arrays = Workspace(*(aligned(size, self.dtype) for size in sizes))
-            self._rooms[batch] = TrainerScratch(pieces, units, work, arrays)
-        return self._rooms[batch]
+            self._scratch[batch] = TrainerScratch(pieces, units, work, arrays)
+        return self._scratch[batch]
 
     def _run(self, rows: NetworkRows, order: Order, batch: int, rule: UpdateRule, sums: Floats, states: Array) -> None:
         """The epochs of `sums`, on as many threads as seems best; the bits do not depend on it."""
         if not len(order.rows):
             return
-        start, room = time.perf_counter(), self._room(batch)
+        start, scratch = time.perf_counter(), self._scratch_for(batch)
         sharing = sharing_of(batch * len(self.P))
         ranks = sharing.best(self._most_threads(batch))
         P, M, V, transposed = (self._each(ranks, a) for a in (self.P, self.M, self.V, self.shape.transposed(self.P)))
         summed, flags = aligned((ranks, len(self.P)), self.dtype), aligned(ranks * APART, np.int64)
         weights = Parameters(P, transposed, M, V, summed, len(self.P))
         place = np.array([order.seed, order.epoch, order.start], dtype=np.int64)
-        plan = BatchPlan(order.rows, order.shuffles, place, batch, room.pieces, room.units, room.work)
+        plan = BatchPlan(order.rows, order.shuffles, place, batch, scratch.pieces, scratch.units, scratch.work)
         examples, table, update = _examples(rows, np.empty_like(order.rows)), self._table(), self._update(rule)
 
         def run(rank: int) -> int:
             try:
                 team = Team(rank, ranks, flags)
-                return int(run_epochs(examples, plan, table, room.arrays, weights, update, team, sums, states))
+                return int(run_epochs(examples, plan, table, scratch.arrays, weights, update, team, sums, states))
             except BaseException:
                 break_barrier(flags, rank)
                 raise
 
         try:
-            self.begun = run(0) if ranks == 1 else self.workers.together(run, ranks)[0]
-        except BaseException:  # a thread may not have begun
+            self.n_batches = run(0) if ranks == 1 else self.workers.together(run, ranks)[0]
+        except BaseException:  # a thread may not have n_batches
             for rank in range(ranks):
                 break_barrier(flags, rank)
             raise
@@ -259,7 +259,7 @@ class Trainer:
         numbers = (rule.rate, rule.penalty, rule.momentum, rule.beta1, rule.beta2, rule.small)
         how = ADAM if rule.how == "adam" else SGD
         given = np.array(numbers, dtype=self.dtype)
-        return Update(how, given, self.decays, rule.nesterov, rule.dropout, rule.seed, self.begun)
+        return Update(how, given, self.decays, rule.nesterov, rule.dropout, rule.seed, self.n_batches)
 
     def _each(self, ranks: int, numbers: Array) -> Array:
         """A copy of the numbers for each thread."""
@@ -281,25 +281,25 @@ class Trainer:
     def _gradient_part(
         self, rows: NetworkRows, units: Array, work: int, transposed: Array, first: int
     ) -> tuple[Floats, Array]:
-        room = self._desk(work)._replace(G=aligned(len(self.P), self.dtype))
+        scratch = self._workspace(work)._replace(G=aligned(len(self.P), self.dtype))
         sums, visited = np.zeros(2), np.arange(first, min(first + STRETCH, len(rows.X)))
-        add_gradient(_examples(rows, visited), self._table(), units, self.P, transposed, room, sums)
-        return sums, room.G
+        add_gradient(_examples(rows, visited), self._table(), units, self.P, transposed, scratch, sums)
+        return sums, scratch.G
 
-    def _desk(self, work: int) -> Workspace:
-        """Room for the units of some rows, of this thread: new room is touched for the first time at the price of a page fault each 4 kB."""
+    def _workspace(self, work: int) -> Workspace:
+        """Room for the units of some rows, of this thread: new scratch is touched for the first time at the price of a page fault each 4 kB."""
         here = threading.get_ident()
-        if here not in self._desks:
+        if here not in self._workspaces:
             nothing = aligned(0, self.dtype)
-            self._desks[here] = Workspace(nothing, *(aligned(work, self.dtype) for _ in range(4)))
-        return self._desks[here]
+            self._workspaces[here] = Workspace(nothing, *(aligned(work, self.dtype) for _ in range(4)))
+        return self._workspaces[here]
 
     def outputs(self, X: Array) -> Floats:
         """f(x) of rows with filled columns: (n, outputs)."""
         units, work = self.shape.units(STRETCH + SHORT)
         F = np.empty((len(X), self.shape.widths[-1]), dtype=self.dtype)
-        room, table = self._desk(work), self._table()
+        scratch, table = self._workspace(work), self._table()
         for first in range(0, len(X), STRETCH):
             stop = min(first + STRETCH, len(X))
-            give_outputs(X, first, stop, table, units, self.P, room, F)
+            give_outputs(X, first, stop, table, units, self.P, scratch, F)
         return F.astype(np.float64)

@@ -1,18 +1,22 @@
-"""What a network's fit knows of its rows before the first epoch: weights of the classes, means and deviations. One fold, with the fingerprint."""
+"""What a network learns from: rows as the loops want them, and what a fit knows of them before the first epoch.
+
+One fold finds the weights of the classes, means and deviations, with the fingerprint. From these come the standardisation and the first
+weights, drawn or of an earlier fit. Blocks are prepared with rows of weight zero left out, and rows held out for validation apart.
+"""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from assay.engines import Block, Engine, Part, Rows, fingerprint, fold, load
-from assay.errors import DataError
-from assay.families.networks.architecture import Layer, NetworkShape
-from assay.families.networks.prepared import NetworkRows, prepare
+from assay.errors import DataError, ParameterError
+from assay.families.networks.architecture import Layer, NetworkShape, Standardisation
+from assay.families.networks.hyper_parameters import hidden_sizes
 from assay.inputs import as_regression_target, refuse_non_finite, refuse_overflow
 from assay.inputs.labels import Labels
 from assay.inputs.refusals import refuse_heavy
@@ -20,7 +24,15 @@ from assay.numerics import Array, Floats
 from assay.statistics.class_moments import ClassMoments, absorb_moments, merge_moments
 
 if TYPE_CHECKING:
+    from assay.families.networks.fit import NetworkModel
     from assay.families.networks.training import Order
+
+FIRST_WEIGHTS, HELD_OUT = 0, 1  # what draws are for, so that no two are alike
+LEAST_DEVIATION = 1e-150  # a deviation below counts as none: its inverse would overflow
+MOST_FILLED = 1 << 29  # bytes of sparse rows that are kept with their zeros; more are filled in again in each epoch
+CACHE_LINE = 64  # bytes
+ROWS_NEAR = 512  # rows that are standardised while they are near the processor
+FEW = 1 << 15  # numbers for which the compiled loop is not worth its loading
 
 
 class NetworkSurvey(NamedTuple):
@@ -84,87 +96,61 @@ def survey(engine: Engine, rows: Rows, labels: Labels | None) -> NetworkSurvey:
     return found
 
 
-# Columns at mean 0 and deviation 1, and the weights of the columns as they are.
-#
-# z = (x − m) / s,  a regression's target (y − n) / r:      W₁ ← W₁ / s,  b₁ ← b₁ − (m / s)·W₁,      W_L ← r W_L,  b_L ← r b_L + n
-
-LEAST = 1e-150  # a deviation below counts as none: its inverse would overflow
-
-
-class Standardisation(NamedTuple):
-    """mean, scale (d,) of the columns; target_mean, target_scale of a number to predict."""
-
-    mean: Floats
-    scale: Floats
-    target_mean: float = 0.0
-    target_scale: float = 1.0
-
-    def rows(self, X: Array) -> Floats:
-        """The rows at mean 0 and deviation 1."""
-        Z: Floats = X - self.mean
-        Z /= self.scale
-        return Z
-
-    @property
-    def columns(self) -> tuple[Floats, Floats]:
-        """Mean and scale of the columns."""
-        return self.mean, self.scale
-
-    def numbers(self, y: Floats) -> Floats:
-        """The target likewise."""
-        found: Floats = (y - self.target_mean) / self.target_scale
-        return found
-
-    def folded(self, layers: Sequence[Layer]) -> list[Layer]:
-        """The layers that answer rows as they are."""
-        found = [Layer(W.copy(), b.copy()) for W, b in layers]
-        W = found[0].weights / self.scale[:, None]
-        found[0] = Layer(W, found[0].biases - self.mean @ W)
-        W, b = found[-1]
-        found[-1] = Layer(W * self.target_scale, b * self.target_scale + self.target_mean)
-        return found
-
-    def unfolded(self, layers: Sequence[Layer]) -> list[Layer]:
-        """The layers that answer standardised rows as these answer rows as they are."""
-        W, b = layers[-1]
-        found = [*layers[:-1], Layer(W / self.target_scale, (b - self.target_mean) / self.target_scale)]
-        W, b = found[0]
-        found[0] = Layer(W * self.scale[:, None], b + self.mean @ W)
-        return found
+def standard_of(model: NetworkModel, found: NetworkSurvey) -> Standardisation:
+    """Means and deviations by which the rows are standardised; nothing is moved that no bias could move back."""
+    d = len(found.columns.mean[0])
+    if not model.standardize:
+        return Standardisation(np.zeros(d), np.ones(d))
+    mean, scale = _deviations(found.columns)
+    hidden = hidden_sizes(model.hidden_layer_sizes)
+    mean = mean if hidden or model.output_bias else np.zeros(d)
+    if found.target is None:
+        return Standardisation(mean, scale)
+    centre, spread = _deviations(found.target)
+    return Standardisation(mean, scale, float(centre[0]) if model.output_bias else 0.0, float(spread[0]))
 
 
-def deviations(moments: ClassMoments) -> tuple[Floats, Floats]:
+def first_layers(shape: NetworkShape, found: NetworkSurvey, seed: int) -> list[Layer]:
+    """Weights drawn by the seed. A column that never changes can teach nothing, and has none."""
+    layers = shape.drawn(np.random.default_rng([seed, FIRST_WEIGHTS]))
+    layers[0].weights[found.columns.m2[0] == 0] = 0.0
+    return layers
+
+
+def earlier_layers(model: NetworkModel, before: NetworkModel, standard: Standardisation) -> list[Layer]:
+    """The weights of the fit before, for rows that are standardised in this way; refused where they are of another shape."""
+    old, new = before._shape().widths, model._shape_now().widths
+    if old[1:-1] != new[1:-1]:
+        raise ParameterError(
+            f"{type(model).__name__}: warm_start=True goes on with hidden layers {old[1:-1]}, and hidden_layer_sizes={model.hidden_layer_sizes!r} asks "
+            "for others: leave hidden_layer_sizes as it was, or set warm_start=False to begin anew."
+        )
+    if old[0] != new[0]:
+        raise DataError(
+            f"warm_start=True goes on with weights of {old[0]} columns, and X has {new[0]} features: give the columns of the fit before, or set "
+            "warm_start=False to begin anew."
+        )
+    ours, theirs = (getattr(m, "classes_", np.empty(0)) for m in (model, before))
+    if not np.array_equal(ours, theirs):
+        raise DataError(
+            f"warm_start can only be used where `y` has the same classes as in the previous call to fit. Previously got {theirs.tolist()}, "
+            f"`y` has {ours.tolist()}: set warm_start=False to begin anew."
+        )
+    earlier = before._standard()
+    same = np.array_equal(earlier.mean, standard.mean) and np.array_equal(earlier.scale, standard.scale)
+    if same and earlier[2:] == standard[2:]:
+        return before._standard_layers()
+    layers = standard.unfolded(before._layers())
+    if not model.output_bias:
+        layers[-1] = Layer(layers[-1].weights, np.zeros_like(layers[-1].biases))
+    return layers
+
+
+def _deviations(moments: ClassMoments) -> tuple[Floats, Floats]:
     """Means and deviations of the columns; a constant column has deviation 1."""
     with np.errstate(over="ignore", invalid="ignore"):
         scale = np.sqrt(moments.m2[0] / np.maximum(moments.n[0], 1e-300))
-    return moments.mean[0], np.where(scale > LEAST, scale, 1.0)
-
-
-def packed(layers: Sequence[Layer]) -> Floats:
-    """All weights and biases in one array, layer after layer."""
-    return np.concatenate([part.ravel() for layer in layers for part in layer])
-
-
-def unpacked(widths: Sequence[int], numbers: Floats) -> list[Layer]:
-    """The layers again."""
-    found, at = [], 0
-    for before, after in itertools.pairwise(widths):
-        W = numbers[at : at + before * after].reshape(before, after)
-        at += before * after
-        found.append(Layer(W, numbers[at : at + after]))
-        at += after
-    return found
-
-
-def count(widths: Sequence[int]) -> int:
-    """How many numbers `packed` gives."""
-    return sum((before + 1) * after for before, after in itertools.pairwise(widths))
-
-
-# What is learnt from which rows: a block as the loops want it, rows of weight zero left out, rows held out for validation apart.
-
-HELD = 1  # what draws are for, so that no two are alike
-MOST_FILLED = 1 << 29  # bytes of sparse rows that are kept with their zeros; more are filled in again in each epoch
+    return moments.mean[0], np.where(scale > LEAST_DEVIATION, scale, 1.0)
 
 
 class NetworkTask(NamedTuple):
@@ -211,7 +197,7 @@ class PreparedBlock(NamedTuple):
     start: int
 
 
-def piece_of(task: NetworkTask, block: Block) -> PreparedBlock:
+def prepare_block(task: NetworkTask, block: Block) -> PreparedBlock:
     """A block for the loops."""
     kept = keep(task, block)
     numbers, codes = (None, kept.target) if task.labels is not None else (task.standard.numbers(kept.target), None)
@@ -228,7 +214,7 @@ def held_out(task: NetworkTask, start: int, target: Array) -> Array:
     n = len(target)
     found = np.zeros(n, dtype=bool)
     if task.held > 0 and n:
-        order = np.random.default_rng([task.seed, HELD, start]).permutation(n)
+        order = np.random.default_rng([task.seed, HELD_OUT, start]).permutation(n)
         if task.labels is not None:
             order = order[np.argsort(target[order], kind="stable")]
         places = np.floor(task.held * np.arange(n + 1))
@@ -236,14 +222,14 @@ def held_out(task: NetworkTask, start: int, target: Array) -> Array:
     return found
 
 
-def order_of(task: NetworkTask, epoch: int, piece: PreparedBlock, shuffles: bool) -> Order:
+def epoch_order(task: NetworkTask, epoch: int, piece: PreparedBlock, shuffles: bool) -> Order:
     """How an epoch goes through the rows of a block."""
     from assay.families.networks.training import Order
 
     return Order(piece.train, shuffles, task.seed, epoch, piece.start)
 
 
-def stays(task: NetworkTask, rows: Rows) -> bool:
+def fits_in_memory(task: NetworkTask, rows: Rows) -> bool:
     """Whether rows stay in memory as they are prepared: those that lie there anyway, and sparse ones that are not too many with their zeros."""
     if rows.resident or not rows.local or rows.n_rows is None:
         return rows.resident
@@ -251,13 +237,13 @@ def stays(task: NetworkTask, rows: Rows) -> bool:
 
 
 class PreparedBlocks:
-    """The pieces of all blocks in order, as often as they are asked for: kept where the rows are in memory, else read again."""
+    """The pieces of all blocks in order, as often as they are iterated: kept where the rows are in memory, else read again."""
 
     def __init__(self, engine: Engine, rows: Rows, task: NetworkTask) -> None:
         rows = rows.at_hand()
         self._engine, self._rows, self._task = engine.reader(), rows, task
         self._kept: list[PreparedBlock] | None = None
-        if stays(task, rows):
+        if fits_in_memory(task, rows):
             self._kept = list(self._engine.map(partial(_prepared, task), rows.blocks()))
 
     @property
@@ -271,8 +257,70 @@ class PreparedBlocks:
             yield from self._kept
             return
         for block in self._engine.map(load, self._rows.blocks()):
-            yield piece_of(self._task, block)
+            yield prepare_block(self._task, block)
 
 
 def _prepared(task: NetworkTask, part: Part) -> PreparedBlock:
-    return piece_of(task, part.load())
+    return prepare_block(task, part.load())
+
+
+class NetworkRows(NamedTuple):
+    """Rows as the loops want them: X (n, filled width), codes (n,) of classes or numbers (n, outputs), weights (n,) of mean 1."""
+
+    X: Array
+    codes: Array
+    targets: Array
+    weights: Floats
+
+
+def prepare(
+    shape: NetworkShape,
+    X: Array,
+    codes: Array | None,
+    numbers: Array | None,
+    weights: Array | None,
+    dtype: Any,
+    standard: tuple[Floats, Floats] | None = None,
+) -> NetworkRows:
+    """Rows, at mean 0 and deviation 1 where `standard` gives those of the columns, filled up to the first width; what is not there (codes, numbers, weights) is
+    given a place."""
+    n, d = X.shape
+    filled = aligned((n, int(shape.wide[0])), dtype)
+    if standard is None:
+        filled[:, :d] = X
+    else:
+        _standardise(X, *standard, filled)
+    codes = np.zeros(n, dtype=np.int64) if codes is None else np.ascontiguousarray(codes, dtype=np.int64)
+    targets = (
+        np.zeros((1, 1), dtype=dtype) if numbers is None else np.ascontiguousarray(numbers.reshape(n, -1), dtype=dtype)
+    )
+    return NetworkRows(
+        filled, codes, targets, np.ones(n) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+    )
+
+
+def _standardise(X: Array, mean: Floats, scale: Floats, filled: Array) -> None:
+    """The same bits either way."""
+    if X.size > FEW and X.flags.c_contiguous:
+        from assay.families.networks.loops.minibatch import fill
+
+        fill(X, mean, scale, filled)
+        return
+    for first in range(0, len(X), ROWS_NEAR):
+        Z = X[first : first + ROWS_NEAR] - mean
+        Z /= scale
+        filled[first : first + ROWS_NEAR, : X.shape[1]] = Z
+
+
+def aligned(shape: int | tuple[int, ...], dtype: Any) -> Array:
+    """Zeros that begin where a line of the cache does: a vector of 64 bytes then never lies on two of them (4 % of a batch of digits).
+
+    >>> aligned((2, 3), np.float32).ctypes.data % 64
+    0
+    """
+    shape = (shape,) if isinstance(shape, int) else shape
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    room = np.zeros(size + CACHE_LINE, dtype=np.uint8)
+    first = -room.ctypes.data % CACHE_LINE
+    found: Array = room[first : first + size].view(dtype).reshape(shape)
+    return found

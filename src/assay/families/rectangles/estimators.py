@@ -1,4 +1,4 @@
-"""A hyper-parameter that names a class."""
+"""Axis-aligned rectangles, the hypothesis class of the papaya example (Shalev-Shwartz and Ben-David, 2014, chapter 2)."""
 
 from __future__ import annotations
 
@@ -34,6 +34,8 @@ from assay.inputs.refusals import refuse_absent, refuse_heavy
 from assay.numerics import Array, Floats
 from assay.store import Record
 
+SEARCHED = 100_000_000  # rows · columns · classes · rectangles up to which a comparison tries them: ten seconds or so
+
 
 @dataclass(frozen=True, kw_only=True)
 class Label(Param):
@@ -59,11 +61,6 @@ def code_of(label: Any, classes: Array) -> int:
             if same(name):
                 return code
     raise ParameterError(f"pos_label={label!r} is no class of y. Classes: {names[:10]}.")
-
-
-# Axis-aligned rectangles, the hypothesis class of the papaya example (Shalev-Shwartz and Ben-David, 2014, chapter 2).
-
-SEARCHED = 100_000_000  # rows · columns · classes · rectangles up to which a comparison tries them: ten seconds or so
 
 
 class RectangleClassifier(Classifier):

@@ -1,7 +1,8 @@
-"""Rectangles of great gain: Σ weight of rows of the class inside − Σ weight of other rows inside, for rows in memory.
+"""Which rectangles a fit finds, and by which method: those of great gain, for rows in memory.
 
-An optimal rectangle's sides may be taken at rows of the class: shrinking it to the box of those it holds loses none of them.
-So a column is cut into slots, the values of the class (even) and the gaps between them (odd).
+The gain is Σ weight of rows of the class inside − Σ weight of other rows inside. An optimal rectangle's sides may be taken at rows of the
+class: shrinking it to the box of those it holds loses none of them. So a column is cut into slots, the values of the class (even) and the
+gaps between them (odd).
 """
 
 from __future__ import annotations
@@ -21,11 +22,74 @@ from assay.numerics import Array, Floats
 if TYPE_CHECKING:
     from assay.families.rectangles.estimators import RectangleClassifier
 
-
 UNENDING = 1 << 62
 TRIMMED = 3  # columns that a random start trims, about
 DEEPEST_STACK = 256  # sets of rectangles: one a halving, and no column has more than 2^32 slots
 DEEPEST = 0.5  # of the class's weight that a random start may trim from a side
+EXACT_ROWS = (
+    10_000  # rows of two columns up to which "auto" searches for the least error: half a second where all is noise
+)
+
+
+@dataclass
+class SharedRectangles:
+    """What models share that differ in the number of rectangles alone: the rectangles of the greatest number."""
+
+    most: int = 1
+    found: list[list[ScoredRectangle]] | None = None
+    methods: tuple[str, ...] = ()
+
+
+def find(
+    model: RectangleClassifier, engine: Engine, rows: Rows, weighing: WholeWeights, boxes: Boxes
+) -> list[list[ScoredRectangle]]:
+    """The rectangles of each class that has them; `methods_` says how they were found."""
+    shared = model._shared
+    if shared is not None and shared.found is not None:
+        model.methods_ = list(shared.methods)
+        return shared.found
+    tight = tightest(model, boxes)
+    model.methods_ = methods_for(model, engine, rows, weighing, tight)
+    found = [list(box) for box in tight]
+    slow = [p for p, method in enumerate(model.methods_) if method != "tightest"]
+    if slow:
+        table, places = ranked_rows(rows, weighing, model.n_jobs), model._places().tolist()
+        most = int(model.n_rectangles) if shared is None else shared.most
+
+        def solve(p: int) -> list[ScoredRectangle]:
+            return deque(greedy(table, places[p], most, plan_of(model, model.methods_[p])), maxlen=1)[0]
+
+        for p, rectangles in zip(slow, Threads(model.n_jobs).map(solve, slow)):
+            found[p] = rectangles
+    if shared is not None:
+        shared.found, shared.methods = found, tuple(model.methods_)
+    return found
+
+
+def tightest(model: RectangleClassifier, boxes: Boxes) -> list[list[ScoredRectangle]]:
+    """The box of each class that has rectangles, where it has rows."""
+    return [
+        [ScoredRectangle(boxes.low[k], boxes.high[k], 0)] if model.class_rows_[k] else []
+        for k in model._places().tolist()
+    ]
+
+
+def methods_for(
+    model: RectangleClassifier, engine: Engine, rows: Rows, weighing: WholeWeights, tight: list[list[ScoredRectangle]]
+) -> list[str]:
+    """The method of each class: as given; "auto": the tightest where that is right on all rows."""
+    if model.method != "auto":
+        return [model.method] * len(tight)
+    model._keep(tight, rows.n_columns)
+    covered = covered_by(engine, rows, weighing, model.lower_, model.upper_, model.owner_)
+    wrong = set(model.owner_[covered.lost_rows > 0].tolist())
+    small = rows.n_columns == 1 or (rows.n_columns == 2 and model.rows_ <= EXACT_ROWS)
+    return [("exact" if small else "search") if k in wrong else "tightest" for k in model._places().tolist()]
+
+
+def plan_of(model: RectangleClassifier, method: str, slowly: bool = False) -> RectangleSearchPlan:
+    """How the rectangles of a class are searched."""
+    return RectangleSearchPlan(method == "exact", int(model.n_init), int(model.random_state or 0), model.n_jobs, slowly)
 
 
 class RankedRows(NamedTuple):
@@ -67,7 +131,7 @@ class ScoredRectangle(NamedTuple):
     gain: int
 
 
-def table_of(rows: Rows, weighing: WholeWeights, workers: int | None) -> RankedRows:
+def ranked_rows(rows: Rows, weighing: WholeWeights, workers: int | None) -> RankedRows:
     """Bring the rows into memory and rank every column."""
     rows = rows.in_memory()
     X, y, w = rows.X, rows.y, rows.w
@@ -86,8 +150,8 @@ def table_of(rows: Rows, weighing: WholeWeights, workers: int | None) -> RankedR
     return RankedRows(ranks, list(Threads(workers).map(rank, range(X.shape[1]))), codes, weights)
 
 
-def sheet_of(table: RankedRows, k: int, left: Array) -> UncoveredRows | None:
-    """The sheet of class k of the rows that are `left` (n,); None where the class has none."""
+def uncovered_rows(table: RankedRows, k: int, left: Array) -> UncoveredRows | None:
+    """What the search for a rectangle of class k needs of the rows that are `left` (n,); None where the class has none."""
     own = np.flatnonzero(left & (table.codes == k))
     if not len(own):
         return None
@@ -111,7 +175,7 @@ def sheet_of(table: RankedRows, k: int, left: Array) -> UncoveredRows | None:
 
 
 class RectangleSearchPlan(NamedTuple):
-    """How the rectangles of a class are looked for: by search from `starts` starts drawn by `seed`; if `exact`, until no better one exists.
+    """How the rectangles of a class are searched: by search from `starts` starts drawn by `seed`; if `exact`, until no better one exists.
 
     `slowly`: every improvement is shown, which takes longer and ends at the same rectangles.
     """
@@ -132,40 +196,40 @@ def greedy(table: RankedRows, k: int, most: int, plan: RectangleSearchPlan) -> I
     left = np.ones(len(table.codes), dtype=bool)
     yield []
     for step in range(most):
-        sheet = sheet_of(table, k, left)
-        if sheet is None:
+        uncovered = uncovered_rows(table, k, left)
+        if uncovered is None:
             return
         box = None
-        for box in _better(sheet, plan, (plan.seed, k, step)):
-            yield [*done, _found(sheet, box)]
+        for box in _better(uncovered, plan, (plan.seed, k, step)):
+            yield [*done, _found(uncovered, box)]
         if box is None:
             return
-        done.append(_found(sheet, box))
-        outside = np.empty(len(sheet.at), dtype=np.int32)
-        _loops().count_outside(sheet.R, box.low, box.high, outside)
-        left[sheet.at[outside == 0]] = False
+        done.append(_found(uncovered, box))
+        outside = np.empty(len(uncovered.at), dtype=np.int32)
+        _loops().count_outside(uncovered.R, box.low, box.high, outside)
+        left[uncovered.at[outside == 0]] = False
 
 
-def _found(sheet: UncoveredRows, box: Box) -> ScoredRectangle:
+def _found(uncovered: UncoveredRows, box: Box) -> ScoredRectangle:
     """The rectangle of the values in a box: a limit in a gap moves in to the next value."""
-    lower = np.array([level[(s + 1) // 2] for level, s in zip(sheet.levels, box.low)])
-    upper = np.array([level[s // 2] for level, s in zip(sheet.levels, box.high)])
+    lower = np.array([level[(s + 1) // 2] for level, s in zip(uncovered.levels, box.low)])
+    upper = np.array([level[s // 2] for level, s in zip(uncovered.levels, box.high)])
     return ScoredRectangle(lower, upper, box.gain)
 
 
-def _better(sheet: UncoveredRows, plan: RectangleSearchPlan, key: tuple[int, ...]) -> Iterator[Box]:
+def _better(uncovered: UncoveredRows, plan: RectangleSearchPlan, key: tuple[int, ...]) -> Iterator[Box]:
     """Rectangles of positive and ever greater gain; the last one is the best there is (exact), or a local optimum."""
     best, gain = None, 0
-    for box in _climbs(sheet, plan, key):
+    for box in _climbs(uncovered, plan, key):
         if box.gain > gain:
             best, gain = box, box.gain
             yield box
     if plan.exact:
-        for box in _exactly(sheet, gain):
+        for box in _exactly(uncovered, gain):
             best = box
             yield box
     if best is not None:
-        yield _shrunk(sheet, best)
+        yield _shrunk(uncovered, best)
 
 
 def _loops() -> Any:
@@ -174,17 +238,17 @@ def _loops() -> Any:
     return search
 
 
-def _climbs(sheet: UncoveredRows, plan: RectangleSearchPlan, key: tuple[int, ...]) -> Iterator[Box]:
+def _climbs(uncovered: UncoveredRows, plan: RectangleSearchPlan, key: tuple[int, ...]) -> Iterator[Box]:
     """The climb of each start: first from the box of all rows of the class, then from random ones."""
-    slots, loops, most = sheet.slots, _loops(), 1 if plan.slowly else UNENDING
+    slots, loops, most = uncovered.slots, _loops(), 1 if plan.slowly else UNENDING
 
     def climb(start: int) -> list[Box]:
         low, high, order = np.zeros_like(slots), slots - 1, np.arange(len(slots))
         if start:
-            low, high, order = _random_start(sheet, np.random.default_rng([*key, start]))
+            low, high, order = _random_start(uncovered, np.random.default_rng([*key, start]))
         state, boxes, done = np.zeros(3, dtype=np.int64), [], most
         while done == most:
-            done = loops.climb(sheet.R, sheet.g, slots, low, high, order, state, most)
+            done = loops.climb(uncovered.R, uncovered.g, slots, low, high, order, state, most)
             boxes.append(Box(low.copy(), high.copy(), int(state[0])))
         return boxes
 
@@ -192,14 +256,14 @@ def _climbs(sheet: UncoveredRows, plan: RectangleSearchPlan, key: tuple[int, ...
         yield from boxes
 
 
-def _random_start(sheet: UncoveredRows, rng: Any) -> tuple[Array, Array, Array]:
+def _random_start(uncovered: UncoveredRows, rng: Any) -> tuple[Array, Array, Array]:
     """A box that trims some of the class's weight from both sides of a few columns, and a random order of the columns."""
-    d = len(sheet.R)
-    low, high = np.zeros(d, dtype=np.int64), sheet.slots - 1
-    own = sheet.g > 0
+    d = len(uncovered.R)
+    low, high = np.zeros(d, dtype=np.int64), uncovered.slots - 1
+    own = uncovered.g > 0
     for j in np.flatnonzero(rng.random(d) < TRIMMED / d):
-        weight = np.zeros(len(sheet.levels[j]), dtype=np.int64)
-        np.add.at(weight, sheet.R[j][own] // 2, sheet.g[own])
+        weight = np.zeros(len(uncovered.levels[j]), dtype=np.int64)
+        np.add.at(weight, uncovered.R[j][own] // 2, uncovered.g[own])
         sums = np.cumsum(weight).astype(np.float64)
         trim = DEEPEST * rng.random(2) * sums[-1]
         a, b = int(np.searchsorted(sums, trim[0])), int(np.searchsorted(sums, sums[-1] - trim[1]))
@@ -207,28 +271,28 @@ def _random_start(sheet: UncoveredRows, rng: Any) -> tuple[Array, Array, Array]:
     return low, high, rng.permutation(d)
 
 
-def _exactly(sheet: UncoveredRows, gain: int) -> Iterator[Box]:
+def _exactly(uncovered: UncoveredRows, gain: int) -> Iterator[Box]:
     """Rectangles of ever greater gain than `gain`, until no rectangle gains more: one or two columns."""
-    if len(sheet.R) == 1:
-        yield from _best_interval(sheet, gain)
+    if len(uncovered.R) == 1:
+        yield from _best_interval(uncovered, gain)
     else:
-        yield from _best_rectangle(sheet, gain)
+        yield from _best_rectangle(uncovered, gain)
 
 
-def _best_interval(sheet: UncoveredRows, gain: int) -> Iterator[Box]:
-    sums = np.zeros(sheet.slots[0], dtype=np.int64)
-    np.add.at(sums, sheet.R[0], sheet.g)
+def _best_interval(uncovered: UncoveredRows, gain: int) -> Iterator[Box]:
+    sums = np.zeros(uncovered.slots[0], dtype=np.int64)
+    np.add.at(sums, uncovered.R[0], uncovered.g)
     low, high, best = _loops().best_run(sums, len(sums))
     if best > gain:
         yield Box(np.array([low]), np.array([high]), int(best))
 
 
-def _best_rectangle(sheet: UncoveredRows, gain: int) -> Iterator[Box]:
+def _best_rectangle(uncovered: UncoveredRows, gain: int) -> Iterator[Box]:
     """By branch and bound on the limits of the column with fewer values; the best run of the other one follows."""
-    b = int(np.argmin(sheet.slots))
-    order = np.argsort(sheet.R[1 - b], kind="stable")
-    x, y, g = sheet.R[1 - b][order], sheet.R[b][order], sheet.g[order]
-    last, loops = int(sheet.slots[b]) - 1, _loops()
+    b = int(np.argmin(uncovered.slots))
+    order = np.argsort(uncovered.R[1 - b], kind="stable")
+    x, y, g = uncovered.R[1 - b][order], uncovered.R[b][order], uncovered.g[order]
+    last, loops = int(uncovered.slots[b]) - 1, _loops()
     stack = np.zeros((DEEPEST_STACK, 4), dtype=np.int64)
     stack[0] = 0, last, 0, last
     state = np.array([gain, 1, 0])
@@ -236,7 +300,7 @@ def _best_rectangle(sheet: UncoveredRows, gain: int) -> Iterator[Box]:
         bottom, top = loops.next_better(x, y, g, stack, state)
         if bottom < 0:
             return
-        sums = np.zeros(sheet.slots[1 - b], dtype=np.int64)
+        sums = np.zeros(uncovered.slots[1 - b], dtype=np.int64)
         inside = (y >= bottom) & (y <= top)
         np.add.at(sums, x[inside], g[inside])
         left, right, best = loops.best_run(sums, len(sums))
@@ -244,75 +308,9 @@ def _best_rectangle(sheet: UncoveredRows, gain: int) -> Iterator[Box]:
         yield Box(low[::-1].copy(), high[::-1].copy(), int(best)) if b == 0 else Box(low, high, int(best))
 
 
-def _shrunk(sheet: UncoveredRows, box: Box) -> Box:
+def _shrunk(uncovered: UncoveredRows, box: Box) -> Box:
     """The box of the rows of the class inside: of an optimum the gain stays the same."""
-    low, high, outside = box.low.copy(), box.high.copy(), np.empty(len(sheet.at), dtype=np.int32)
-    _loops().count_outside(sheet.R, low, high, outside)
-    _loops().shrink(sheet.R, sheet.g, low, high, outside)
+    low, high, outside = box.low.copy(), box.high.copy(), np.empty(len(uncovered.at), dtype=np.int32)
+    _loops().count_outside(uncovered.R, low, high, outside)
+    _loops().shrink(uncovered.R, uncovered.g, low, high, outside)
     return Box(low, high, box.gain)
-
-
-# Which rectangles a fit finds, and by which method.
-
-EXACT_ROWS = 10_000  # rows of two columns up to which "auto" asks for the least error: half a second where all is noise
-
-
-@dataclass
-class SharedRectangles:
-    """What models share that differ in the number of rectangles alone: the rectangles of the greatest number."""
-
-    most: int = 1
-    found: list[list[ScoredRectangle]] | None = None
-    methods: tuple[str, ...] = ()
-
-
-def find(
-    model: RectangleClassifier, engine: Engine, rows: Rows, weighing: WholeWeights, boxes: Boxes
-) -> list[list[ScoredRectangle]]:
-    """The rectangles of each class that has them; `methods_` says how they were found."""
-    shared = model._shared
-    if shared is not None and shared.found is not None:
-        model.methods_ = list(shared.methods)
-        return shared.found
-    tight = tightest(model, boxes)
-    model.methods_ = methods_for(model, engine, rows, weighing, tight)
-    found = [list(box) for box in tight]
-    slow = [p for p, method in enumerate(model.methods_) if method != "tightest"]
-    if slow:
-        table, places = table_of(rows, weighing, model.n_jobs), model._places().tolist()
-        most = int(model.n_rectangles) if shared is None else shared.most
-
-        def solve(p: int) -> list[ScoredRectangle]:
-            return deque(greedy(table, places[p], most, plan_of(model, model.methods_[p])), maxlen=1)[0]
-
-        for p, rectangles in zip(slow, Threads(model.n_jobs).map(solve, slow)):
-            found[p] = rectangles
-    if shared is not None:
-        shared.found, shared.methods = found, tuple(model.methods_)
-    return found
-
-
-def tightest(model: RectangleClassifier, boxes: Boxes) -> list[list[ScoredRectangle]]:
-    """The box of each class that has rectangles, where it has rows."""
-    return [
-        [ScoredRectangle(boxes.low[k], boxes.high[k], 0)] if model.class_rows_[k] else []
-        for k in model._places().tolist()
-    ]
-
-
-def methods_for(
-    model: RectangleClassifier, engine: Engine, rows: Rows, weighing: WholeWeights, tight: list[list[ScoredRectangle]]
-) -> list[str]:
-    """The method of each class: what is asked for; "auto": the tightest where that is right on all rows."""
-    if model.method != "auto":
-        return [model.method] * len(tight)
-    model._keep(tight, rows.n_columns)
-    covered = covered_by(engine, rows, weighing, model.lower_, model.upper_, model.owner_)
-    wrong = set(model.owner_[covered.lost_rows > 0].tolist())
-    small = rows.n_columns == 1 or (rows.n_columns == 2 and model.rows_ <= EXACT_ROWS)
-    return [("exact" if small else "search") if k in wrong else "tightest" for k in model._places().tolist()]
-
-
-def plan_of(model: RectangleClassifier, method: str, slowly: bool = False) -> RectangleSearchPlan:
-    """How the rectangles of a class are looked for."""
-    return RectangleSearchPlan(method == "exact", int(model.n_init), int(model.random_state or 0), model.n_jobs, slowly)

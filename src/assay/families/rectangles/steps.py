@@ -13,7 +13,7 @@ from assay.engines import Rows
 from assay.engines.threads import Threads
 from assay.estimator.estimator import fresh_and_rows
 from assay.estimator.steps import Measure, Step, answering
-from assay.families.rectangles.fit import ScoredRectangle, greedy, methods_for, plan_of, table_of, tightest
+from assay.families.rectangles.fit import ScoredRectangle, greedy, methods_for, plan_of, ranked_rows, tightest
 from assay.families.rectangles.rows import WholeWeights, answered_by
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 State = tuple[
     int, list[list[ScoredRectangle]], dict[str, int]
-]  # rows seen, the rectangles of each class, what else is to be told
+]  # rows seen, the rectangles of each class, what else is reported
 
 
 def steps_of(model: RectangleClassifier, X: Any, y: Any, sample_weight: Any) -> Iterator[Step]:
@@ -54,7 +54,7 @@ def _measures(model: RectangleClassifier, seen: int, found: list[list[ScoredRect
 
 
 def _states(model: RectangleClassifier, rows: Rows, weighing: WholeWeights) -> Iterator[State]:
-    """First the rows pass by and the tightest rectangles grow, then those of the other classes are looked for one after another."""
+    """First the rows pass by and the tightest rectangles grow, then those of the other classes are searched one after another."""
     n, places = rows.n_rows or 0, model._places().tolist()
     found: list[list[ScoredRectangle]] = [[] for _ in places]
     seen = 0
@@ -65,7 +65,7 @@ def _states(model: RectangleClassifier, rows: Rows, weighing: WholeWeights) -> I
     if not slow and seen < n:
         yield n, found, {}
         return
-    table = table_of(rows, weighing, 1) if slow else None
+    table = ranked_rows(rows, weighing, 1) if slow else None
     for p in slow:
         assert table is not None
         for state in greedy(table, places[p], int(model.n_rectangles), plan_of(model, model.methods_[p], slowly=True)):

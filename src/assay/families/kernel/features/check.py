@@ -12,10 +12,11 @@ from assay.certify.claim import Claim, Verdict
 from assay.certify.draws import content_keys
 from assay.certify.registry import check, checker
 from assay.certify.rows import Array, CheckedRows, Floats, RowBlock
+from assay.families.kernel.check import kernel_values
 
 OURS = ("kernel_features", "kernel_approximation")
 SAMPLE = 500
-AT_A_TIME = 1 << 16  # values of the kernel at a time: they stay near the processor
+KERNELS = ("rbf", "laplacian", "poly", "linear", "affine")
 LARGEST = 1 << 22  # features in memory
 SAME = 1e-7  # of the greatest value of the kernel: what errors of the map may be off by
 
@@ -65,18 +66,9 @@ def features_of(X: Array, witness: dict[str, Any]) -> Floats:
 def kernel_of(X: Floats, Z: Floats, witness: dict[str, Any]) -> Floats:
     """K(x, z) for all rows x and z."""
     name, (gamma, degree, coef0) = witness["kernel"], witness["kernel_numbers"]
-    if name in ("linear", "affine", "poly"):
-        P = X @ Z.T
-        return np.asarray(P if name == "linear" else 1.0 + P if name == "affine" else (gamma * P + coef0) ** degree)
-    if name not in ("rbf", "laplacian") or not gamma > 0:
-        raise ValueError(f"there is no kernel {name!r} with gamma={gamma!r}")
-    far = np.zeros((len(X), len(Z)))
-    step = max(1, AT_A_TIME // max(1, len(Z)))
-    for a in range(0, len(X), step):
-        for x, z in zip(X[a : a + step].T, Z.T):
-            gap = x[:, None] - z
-            far[a : a + step] += gap * gap if name == "rbf" else np.abs(gap)
-    return np.asarray(np.exp(-gamma * far))
+    if name not in KERNELS:
+        raise ValueError(f"there is no kernel {name!r} that features are made of")
+    return kernel_values({"kernel": name, "gamma": gamma, "degree": degree, "coef0": coef0}, X, Z)
 
 
 def drawn_again(rows: CheckedRows, most: int, seed: int) -> Floats:

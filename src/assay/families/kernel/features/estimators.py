@@ -1,6 +1,8 @@
-"""What a comparison tries of kernel features: the rbf kernel at landmarks, with ever weaker penalties.
+"""Kernel models for tables of any length: linear models in approximate kernel features, and the features alone, to be put before any linear model.
 
-A pass over n rows mapped to m features costs about n·m·(m + d + 50) operations, 10 s a fit for a million rows and m = 100.
+Rows of a file or a cluster are mapped where they are read, so that what is fitted on them runs there too. A pass over n rows mapped to m
+features costs about n·m·(m + d + 50) operations, 10 s a fit for a million rows and m = 100; so a comparison tries the rbf kernel at
+landmarks, with ever weaker penalties.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from assay.estimator.layout import Layout
 from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Range, check_params, param
 from assay.estimator.regressor import Regressor
 from assay.estimator.search_space import SearchSpace, TableTraits
-from assay.families.kernel.features.fit import KernelFeaturesModel, brought_near, layout_with
+from assay.families.kernel.features.fit import KernelFeaturesModel, in_memory_if_few, layout_with
 from assay.families.kernel.features.maps import (
     COEF0,
     DEGREE,
@@ -52,36 +54,6 @@ LONG = 200_000  # rows from which one setting must do: with so many, settings ha
 MOST_ROWS = 3_000_000  # beyond, fits take minutes
 WORDS = "words become many sparse columns, in which the kernel of any two rows is nearly 0"
 TOO_LONG = "so many rows would be mapped to features for minutes"
-
-
-def unfit(features: TableTraits) -> str | None:
-    """Why a table cannot be used, or None."""
-    if features.text:
-        return WORDS
-    return TOO_LONG if features.rows > MOST_ROWS else None
-
-
-def _settings(rows: int) -> list[tuple[int, float]]:
-    """(landmarks, power of ten of one over the penalty), from simple to complex."""
-    if rows > LONG:
-        return [(100, 1.0)]
-    more = [(300, 1.0)] if FEW <= rows <= MANY else []
-    return [(100, 0.0), (100, 1.0), (100, 2.0), *more]
-
-
-def classifier_search_space(features: TableTraits) -> SearchSpace:
-    """C from strong penalties to weak ones."""
-    search = tuple({"n_components": m, "C": 10.0**power} for m, power in _settings(features.rows))
-    return SearchSpace(search=search, scaled=True, rough={"tol": 1e-3}, unfit=unfit(features))
-
-
-def regressor_search_space(features: TableTraits) -> SearchSpace:
-    """alpha from strong penalties to weak ones."""
-    search = tuple({"n_components": m, "alpha": 10.0**-power} for m, power in _settings(features.rows))
-    return SearchSpace(search=search, scaled=True, unfit=unfit(features))
-
-
-# Kernel classification for tables of any length: a linear classifier in approximate kernel features.
 
 
 class KernelFeaturesClassifier(KernelFeaturesModel, Classifier):
@@ -163,9 +135,6 @@ class KernelFeaturesClassifier(KernelFeaturesModel, Classifier):
         return None if self.loss == "logistic" else "only loss='logistic' has probabilities"
 
 
-# Kernel regression for tables of any length: ridge regression in approximate kernel features.
-
-
 class KernelFeaturesRegressor(KernelFeaturesModel, Regressor):
     """Ridge regression in features φ with φ(x)·φ(z) ≈ K(x, z). Shape: one fold, after one for the map.
 
@@ -221,15 +190,9 @@ class KernelFeaturesRegressor(KernelFeaturesModel, Regressor):
         return self._map.scores(X, self.feature_coef_[None, :], np.array([self.intercept_], dtype=np.float64))[:, 0]
 
 
-# Approximate kernel features alone, to be put before any linear model. Shape: one fold.
-#
-# Rows of a file or a cluster are mapped where they are read, so that what is fitted on them runs there too.
-
-
 class KernelTransformer(Transformer):
-    """What both transformers share. Subclasses say which features they make."""
+    """What both transformers share. Subclasses define the features."""
 
-    _kind = "transformer"
     _features: ClassVar[str]
 
     n_jobs: int | None = attribute()
@@ -276,7 +239,7 @@ class KernelTransformer(Transformer):
             return mapped
         engine = engine_for(rows, self.n_jobs)
         with one_thread_blas():
-            near = brought_near(engine, mapped, most=None).in_memory()
+            near = in_memory_if_few(engine, mapped, most=None).in_memory()
         if not len(near.X):
             raise DataError("Found array with 0 sample(s) while a minimum of 1 is required.")
         return near.X
@@ -377,3 +340,30 @@ class RandomFourier(KernelTransformer):
     frequencies_: Floats = attribute("the frequency ω of each wave, of shape (n_features, n_components)")
     offset_: Floats = attribute("the phase of each wave, of shape (n_components,)")
     centre_: Floats = attribute("the point from which rows are counted, which the kernel does not notice but digits do; of shape (n_features,)")  # fmt: skip
+
+
+def unfit(features: TableTraits) -> str | None:
+    """Why a table cannot be used, or None."""
+    if features.text:
+        return WORDS
+    return TOO_LONG if features.rows > MOST_ROWS else None
+
+
+def _settings(rows: int) -> list[tuple[int, float]]:
+    """(landmarks, power of ten of one over the penalty), from simple to complex."""
+    if rows > LONG:
+        return [(100, 1.0)]
+    more = [(300, 1.0)] if FEW <= rows <= MANY else []
+    return [(100, 0.0), (100, 1.0), (100, 2.0), *more]
+
+
+def classifier_search_space(features: TableTraits) -> SearchSpace:
+    """C from strong penalties to weak ones."""
+    search = tuple({"n_components": m, "C": 10.0**power} for m, power in _settings(features.rows))
+    return SearchSpace(search=search, scaled=True, rough={"tol": 1e-3}, unfit=unfit(features))
+
+
+def regressor_search_space(features: TableTraits) -> SearchSpace:
+    """alpha from strong penalties to weak ones."""
+    search = tuple({"n_components": m, "alpha": 10.0**-power} for m, power in _settings(features.rows))
+    return SearchSpace(search=search, scaled=True, unfit=unfit(features))

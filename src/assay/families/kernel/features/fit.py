@@ -1,4 +1,10 @@
-"""The certificate of a linear model in kernel features: the linear model's claims, made of the mapped rows, and how good the map is."""
+"""A linear model in kernel features: the map and the linear model in one estimator, one file and one certificate.
+
+    f(x) = w·φ(x) + b,      φ(x)·φ(z) ≈ K(x, z)        Shape: that of the linear model, after one fold for the map
+
+The linear model is fitted whole, on rows that are mapped block by block, so it runs wherever they lie. Its claims are made of the mapped rows;
+how good the map is is a claim of its own.
+"""
 
 from __future__ import annotations
 
@@ -38,56 +44,6 @@ from assay.numerics import Array, Floats
 from assay.store import Record
 
 OF_FEATURES = "of the features phi(x): "
-
-
-def on_features(claim: Claim, learnt: KernelMap) -> Claim:
-    """A linear model's claim; the witness says how a checker maps the rows before it checks the claim of them."""
-    return replace(
-        claim,
-        statement=OF_FEATURES + claim.statement,
-        check="kernel_features",
-        witness={**claim.witness, **map_witness(learnt), "of_features": claim.check},
-    )
-
-
-def map_witness(learnt: KernelMap) -> dict[str, Any]:
-    """What the map is."""
-    kernel = learnt.kernel
-    numbers = np.array([kernel.gamma, kernel.degree, kernel.coef0])
-    return {**learnt.parts(), "kernel": kernel.name, "kernel_numbers": numbers.tolist()}
-
-
-def approximation_claim(learnt: KernelMap, error: MapError, seed: int) -> Claim:
-    """How far the map's products are from the kernel, on rows drawn by hash."""
-    what = f"phi(x).phi(z) differs from K(x, z) = {learnt.kernel.words()} by {error.rms:.3g} (root mean square), {error.largest:.3g} at most"
-    where = f"over all pairs of {error.rows} distinct rows, drawn by a hash of their contents"
-    more = ""
-    if isinstance(learnt, LandmarkMap):
-        many = len(learnt.landmarks)
-        more = f"; of K(x, x) the {many} landmarks miss {error.trace:.3g} on average"
-    return Claim(
-        name="kernel approximation",
-        statement=f"{where}, {what}{more}",
-        holds=True,
-        check="kernel_approximation",
-        value=error.rms,
-        kind="estimate",
-        witness={
-            **map_witness(learnt),
-            "largest": error.largest,
-            "trace": error.trace,
-            "rows": error.rows,
-            "seed": seed,
-        },
-    )
-
-
-# A linear model in kernel features: the map and the linear model in one estimator, one file and one certificate.
-#
-#     f(x) = w·φ(x) + b,      φ(x)·φ(z) ≈ K(x, z)        Shape: that of the linear model, after one fold for the map
-#
-# The linear model is fitted whole, on rows that are mapped block by block, so it runs wherever they lie.
-
 MOST_IN_MEMORY = 1 << 26  # features that are kept; where there are more, rows in memory are mapped again in every pass
 
 MAP_LAYOUT: Layout = {
@@ -131,7 +87,7 @@ def parts_at(linear: Estimator, step: Step) -> dict[str, Any] | None:
 
 @dataclass
 class SharedMap:
-    """What fits of one search share: the map and the mapped rows of a wish, the classes, and the linear fits' trail."""
+    """What fits of one search share: the map and the mapped rows of a map specification, the classes, and the linear fits' warm starts."""
 
     map_spec: Any = None
     learnt: LearntMap | None = None
@@ -187,7 +143,7 @@ class KernelFeaturesModel(Estimator):
         else:
             rows = engine.keep(rows)
             learnt = learn(engine, rows, map_spec, self._labels(engine, rows, classes), marked=True)
-            mapped = brought_near(engine, mapped_rows(rows, learnt.map))
+            mapped = in_memory_if_few(engine, mapped_rows(rows, learnt.map))
             shared.map_spec, shared.learnt, shared.mapped, shared.warm_start_from = (
                 map_spec,
                 learnt,
@@ -309,7 +265,7 @@ class KernelFeaturesModel(Estimator):
         )
 
 
-def brought_near(engine: Engine, mapped: MappedRows, most: int | None = MOST_IN_MEMORY) -> Rows:
+def in_memory_if_few(engine: Engine, mapped: MappedRows, most: int | None = MOST_IN_MEMORY) -> Rows:
     """Mapped rows as an array where they are computed in memory and are at most so many numbers; else they are mapped as they are read."""
     source = mapped.source
     if not engine.opens_in_memory or not source.resident:
@@ -326,3 +282,45 @@ def brought_near(engine: Engine, mapped: MappedRows, most: int | None = MOST_IN_
 def _fill(out: Floats, part: Part) -> None:
     block = part.load()
     out[block.start : block.start + len(block.X)] = block.X
+
+
+def on_features(claim: Claim, learnt: KernelMap) -> Claim:
+    """A linear model's claim; the witness holds what a checker needs to map the rows before it checks the claim of them."""
+    return replace(
+        claim,
+        statement=OF_FEATURES + claim.statement,
+        check="kernel_features",
+        witness={**claim.witness, **map_witness(learnt), "of_features": claim.check},
+    )
+
+
+def map_witness(learnt: KernelMap) -> dict[str, Any]:
+    """What the map is."""
+    kernel = learnt.kernel
+    numbers = np.array([kernel.gamma, kernel.degree, kernel.coef0])
+    return {**learnt.parts(), "kernel": kernel.name, "kernel_numbers": numbers.tolist()}
+
+
+def approximation_claim(learnt: KernelMap, error: MapError, seed: int) -> Claim:
+    """How far the map's products are from the kernel, on rows drawn by hash."""
+    what = f"phi(x).phi(z) differs from K(x, z) = {learnt.kernel.words()} by {error.rms:.3g} (root mean square), {error.largest:.3g} at most"
+    where = f"over all pairs of {error.rows} distinct rows, drawn by a hash of their contents"
+    more = ""
+    if isinstance(learnt, LandmarkMap):
+        many = len(learnt.landmarks)
+        more = f"; of K(x, x) the {many} landmarks miss {error.trace:.3g} on average"
+    return Claim(
+        name="kernel approximation",
+        statement=f"{where}, {what}{more}",
+        holds=True,
+        check="kernel_approximation",
+        value=error.rms,
+        kind="estimate",
+        witness={
+            **map_witness(learnt),
+            "largest": error.largest,
+            "trace": error.trace,
+            "rows": error.rows,
+            "seed": seed,
+        },
+    )

@@ -1,7 +1,12 @@
-"""Maps φ with φ(x)·φ(z) ≈ K(x, z), so that linear models in φ(x) are kernel machines.
+"""Maps φ with φ(x)·φ(z) ≈ K(x, z), so that linear models in φ(x) are kernel machines, and how they are learnt from rows.
 
 landmarks   φ(x) = Mᵀ k(x),  k(x)_i = K(x, l_i),  M Mᵀ = (K(L, L) + ridge)⁻¹                 (Williams and Seeger 2001)
 waves       φ(x)_j = √(2/m) cos(ω_j·(x − c) + b_j),  ω drawn from the kernel's spectrum      (Rahimi and Recht 2007)
+
+One fold finds the weight and spread of the columns and some distinct rows, drawn by hashes of their contents. The rows of the least hashes
+are a draw without repetition in which every distinct row has the same chance. It does not depend on the order of the rows, on how often a
+row is repeated or what it weighs, nor on the engine. A row is hashed as float32 first, so that single and double precision draw alike; rows
+that agree so far are distinguished by all digits.
 """
 
 from __future__ import annotations
@@ -29,6 +34,20 @@ TILE = 1 << 17  # numbers made at a time: a tile stays near the processor
 LEAST = (
     3e-5  # squared, of K(l, l): eigenvalues up to this are lifted to it, since one over their root would be rounding
 )
+SAMPLE = 500  # rows between all pairs of which map and kernel are compared
+SHIFT_INVARIANT = ("rbf", "laplacian")
+KERNEL_NAMES = ("rbf", "laplacian", "poly", "linear", "affine")
+
+GAMMA = param(
+    "γ of the kernel; 'scale': 1 / (d · variance of all entries), 'auto': 1 / d, 'median': by the median distance between rows",
+    default="scale",
+    check=Range(low=0, open_low=True, high=math.inf, open_high=True, words=("scale", "auto", "median")),
+)
+N_COMPONENTS = param("the number of features; landmarks are at most the distinct rows there are", default=100, check=Range(int, low=1, high=1 << 14))  # fmt: skip
+SEED = param("seed of the landmarks or frequencies", default=0, check=Range(int, low=0, high=2**63))
+KERNEL = param("the kernel K(x, z): exp(−γ‖x − z‖²), exp(−γ‖x − z‖₁), (γ x·z + coef0)^degree, x·z or 1 + x·z", default="rbf", check=Choice(KERNEL_NAMES))  # fmt: skip
+DEGREE = param("the power of kernel='poly': a whole number, or K were no product of features", default=3, check=Range(int, low=1, high=100))  # fmt: skip
+COEF0 = param("the constant of kernel='poly': at least 0, or K were no product of features", default=1.0, check=Range(low=0, high=math.inf, open_high=True))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -127,147 +146,9 @@ def _tiled(X: Array, width: int, room: int, features: Any) -> Floats:
     return out
 
 
-# Some distinct rows of a table, drawn by hashes of their contents. A fold.
-#
-# The rows of the least hashes are a draw without repetition in which every distinct row has the same chance. It does not depend on the
-# order of the rows, on how often a row is repeated or what it weighs, nor on the engine.
-#
-# A row is hashed as float32 first, so that single and double precision draw alike; rows that agree so far are told apart by all digits.
-
-
-class LandmarkSample(NamedTuple):
-    """Rows (k, d) in rising order of (key, fine): the hashes in float32 and float64. `weight` (k,) is that of all equal rows together."""
-
-    rows: Floats
-    key: Array
-    fine: Array
-    weight: Floats
-
-
-def draw(X: Array, w: Array | None, most: int, seed: int) -> LandmarkSample:
-    """The `most` distinct rows of positive weight with the least hashes."""
-    X, weight = (X, np.ones(len(X))) if w is None else (X[w > 0], w[w > 0])
-    key = content_keys(X, seed, np.float32)
-    if len(X) > 2 * most:
-        least = np.unique(key)[:most]
-        near = key <= least[-1]
-        X, weight, key = X[near], weight[near], key[near]
-    rows = X.astype(np.float64) + 0.0  # no negative zeros
-    return _first(LandmarkSample(rows, key, content_keys(rows, seed, np.float64), weight), most)
-
-
-def merge_draws(a: LandmarkSample, b: LandmarkSample, most: int) -> LandmarkSample:
-    """The draw of both stretches of rows together."""
-    both = LandmarkSample(*(np.concatenate(pair) for pair in zip(a, b, strict=True)))
-    return _first(both, most)
-
-
-def _first(all_: LandmarkSample, most: int) -> LandmarkSample:
-    """The first `most` in the order of keys, equal rows joined."""
-    order = np.lexsort((all_.fine, all_.key))
-    rows, key, fine, weight = (a[order] for a in all_)
-    new = np.ones(len(key), dtype=bool)
-    new[1:] = (key[1:] != key[:-1]) | (fine[1:] != fine[:-1])
-    at = np.flatnonzero(new)
-    if len(at):
-        weight = np.add.reduceat(weight, at)
-    at = at[:most]
-    return LandmarkSample(rows[at], key[at], fine[at], weight[:most])
-
-
-# What a kernel map is made from: the weight and spread of the columns, and some distinct rows. One fold, with the fingerprint.
-
-
-class FeatureSurvey(NamedTuple):
-    """Weight n of the rows; mean (d,) and Σ w (x − mean)² (d,) of the columns; the drawn rows; the fingerprint (b"": not asked for)."""
-
-    n: float
-    mean: Floats
-    squares: Floats
-    drawn: LandmarkSample
-    mark: bytes
-
-
-class MapQuestion(NamedTuple):
-    """What is asked of each block: how many rows are drawn and by which seed; with which target (None: none) the rows are marked."""
-
-    names: tuple[str, ...] | None
-    most: int
-    seed: int
-    marked: bool = False
-    labels: Labels | None = None
-
-
-def survey(engine: Engine, rows: Rows, question: MapQuestion) -> FeatureSurvey:
-    """One fold over the rows."""
-    found: FeatureSurvey | None = fold(engine, rows.blocks(), partial(absorb, question), partial(merge, question.most))
-    if found is None:
-        raise DataError("Found array with 0 sample(s) while a minimum of 1 is required.")
-    if not found.n > 0:
-        raise DataError("All sample weights are zero: give some rows a positive weight.")
-    return found
-
-
-def absorb(question: MapQuestion, block: Block) -> FeatureSurvey:
-    """The survey of one block."""
-    X, w = block.X, block.w
-    target = _target(question, block)
-    n = float(len(X)) if w is None else float(w.sum())
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean = _weighted(X, w) / n if n > 0 else np.zeros(X.shape[1])
-        off = X.astype(np.float64) - mean
-        squares = _weighted(off * off, w)
-    if not (np.isfinite(squares).all() and np.isfinite(mean).all() and np.isfinite(n)):
-        refuse_non_finite(X, block.start, question.names)
-        refuse_heavy(w)
-        refuse_overflow(X, block.start, question.names)
-    mark = fingerprint.leaf_of(X, target, w) if question.marked else b""
-    return FeatureSurvey(n, mean, squares, draw(X, w, question.most, question.seed), mark)
-
-
-def _weighted(X: Array, w: Array | None) -> Floats:
-    sums: Floats = X.sum(axis=0, dtype=np.float64) if w is None else np.asarray(w, dtype=np.float64) @ X
-    return sums
-
-
-def _target(question: MapQuestion, block: Block) -> Array | None:
-    if not question.marked:
-        return None
-    assert block.y is not None
-    return as_regression_target(block.y, block.start) if question.labels is None else question.labels.encode(block.y)
-
-
-def merge(most: int, a: FeatureSurvey, b: FeatureSurvey) -> FeatureSurvey:
-    """The survey of both stretches of rows together."""
-    n = a.n + b.n
-    share = b.n / n if n > 0 else 0.0
-    gap = b.mean - a.mean
-    squares = a.squares + b.squares + gap * gap * (a.n * share)
-    mark = fingerprint.join(a.mark, b.mark) if a.mark else b""
-    return FeatureSurvey(n, a.mean + gap * share, squares, merge_draws(a.drawn, b.drawn, most), mark)
-
-
-# From rows to a kernel map: which γ, which landmarks or frequencies, and how far the map is from its kernel.
-
-SAMPLE = 500  # rows between all pairs of which map and kernel are compared
-SHIFT_INVARIANT = ("rbf", "laplacian")
-KERNEL_NAMES = ("rbf", "laplacian", "poly", "linear", "affine")
-
-GAMMA = param(
-    "γ of the kernel; 'scale': 1 / (d · variance of all entries), 'auto': 1 / d, 'median': by the median distance between rows",
-    default="scale",
-    check=Range(low=0, open_low=True, high=math.inf, open_high=True, words=("scale", "auto", "median")),
-)
-N_COMPONENTS = param("the number of features; landmarks are at most the distinct rows there are", default=100, check=Range(int, low=1, high=1 << 14))  # fmt: skip
-SEED = param("seed of the landmarks or frequencies", default=0, check=Range(int, low=0, high=2**63))
-KERNEL = param("the kernel K(x, z): exp(−γ‖x − z‖²), exp(−γ‖x − z‖₁), (γ x·z + coef0)^degree, x·z or 1 + x·z", default="rbf", check=Choice(KERNEL_NAMES))  # fmt: skip
-DEGREE = param("the power of kernel='poly': a whole number, or K were no product of features", default=3, check=Range(int, low=1, high=100))  # fmt: skip
-COEF0 = param("the constant of kernel='poly': at least 0, or K were no product of features", default=1.0, check=Range(low=0, high=math.inf, open_high=True))  # fmt: skip
-
-
 @dataclass(frozen=True)
 class MapSpec:
-    """Which map a user asks for."""
+    """The map that hyper-parameters specify."""
 
     features: str  # "nystroem" or "fourier"
     kernel: str
@@ -279,7 +160,7 @@ class MapSpec:
 
     @classmethod
     def of(cls, estimator: Any, features: str) -> MapSpec:
-        """The wish of an estimator's hyper-parameters."""
+        """The specification by an estimator's hyper-parameters."""
         if features == "fourier" and estimator.kernel not in SHIFT_INVARIANT:
             raise ParameterError(
                 f"{type(estimator).__name__}: features='fourier' are the waves of a kernel of x − z, and kernel={estimator.kernel!r} is none: use "
@@ -377,3 +258,112 @@ def features_of(learnt: KernelMap, names: tuple[str, ...] | None, block: Block) 
 def mapped_rows(rows: Rows, learnt: KernelMap, names: tuple[str, ...] | None = None) -> MappedRows:
     """The rows as features, computed where they are read."""
     return MappedRows(rows, partial(features_of, learnt, rows.names), learnt.width, names)
+
+
+class FeatureSurvey(NamedTuple):
+    """Weight n of the rows; mean (d,) and Σ w (x − mean)² (d,) of the columns; the drawn rows; the fingerprint (b"": not taken)."""
+
+    n: float
+    mean: Floats
+    squares: Floats
+    drawn: LandmarkSample
+    mark: bytes
+
+
+class MapQuestion(NamedTuple):
+    """What each block is surveyed for: how many rows are drawn and by which seed; with which target (None: none) the rows are marked."""
+
+    names: tuple[str, ...] | None
+    most: int
+    seed: int
+    marked: bool = False
+    labels: Labels | None = None
+
+
+def survey(engine: Engine, rows: Rows, question: MapQuestion) -> FeatureSurvey:
+    """One fold over the rows."""
+    found: FeatureSurvey | None = fold(engine, rows.blocks(), partial(absorb, question), partial(merge, question.most))
+    if found is None:
+        raise DataError("Found array with 0 sample(s) while a minimum of 1 is required.")
+    if not found.n > 0:
+        raise DataError("All sample weights are zero: give some rows a positive weight.")
+    return found
+
+
+def absorb(question: MapQuestion, block: Block) -> FeatureSurvey:
+    """The survey of one block."""
+    X, w = block.X, block.w
+    target = _target(question, block)
+    n = float(len(X)) if w is None else float(w.sum())
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = _weighted(X, w) / n if n > 0 else np.zeros(X.shape[1])
+        off = X.astype(np.float64) - mean
+        squares = _weighted(off * off, w)
+    if not (np.isfinite(squares).all() and np.isfinite(mean).all() and np.isfinite(n)):
+        refuse_non_finite(X, block.start, question.names)
+        refuse_heavy(w)
+        refuse_overflow(X, block.start, question.names)
+    mark = fingerprint.leaf_of(X, target, w) if question.marked else b""
+    return FeatureSurvey(n, mean, squares, draw(X, w, question.most, question.seed), mark)
+
+
+def _weighted(X: Array, w: Array | None) -> Floats:
+    sums: Floats = X.sum(axis=0, dtype=np.float64) if w is None else np.asarray(w, dtype=np.float64) @ X
+    return sums
+
+
+def _target(question: MapQuestion, block: Block) -> Array | None:
+    if not question.marked:
+        return None
+    assert block.y is not None
+    return as_regression_target(block.y, block.start) if question.labels is None else question.labels.encode(block.y)
+
+
+def merge(most: int, a: FeatureSurvey, b: FeatureSurvey) -> FeatureSurvey:
+    """The survey of both stretches of rows together."""
+    n = a.n + b.n
+    share = b.n / n if n > 0 else 0.0
+    gap = b.mean - a.mean
+    squares = a.squares + b.squares + gap * gap * (a.n * share)
+    mark = fingerprint.join(a.mark, b.mark) if a.mark else b""
+    return FeatureSurvey(n, a.mean + gap * share, squares, merge_draws(a.drawn, b.drawn, most), mark)
+
+
+class LandmarkSample(NamedTuple):
+    """Rows (k, d) in rising order of (key, fine): the hashes in float32 and float64. `weight` (k,) is that of all equal rows together."""
+
+    rows: Floats
+    key: Array
+    fine: Array
+    weight: Floats
+
+
+def draw(X: Array, w: Array | None, most: int, seed: int) -> LandmarkSample:
+    """The `most` distinct rows of positive weight with the least hashes."""
+    X, weight = (X, np.ones(len(X))) if w is None else (X[w > 0], w[w > 0])
+    key = content_keys(X, seed, np.float32)
+    if len(X) > 2 * most:
+        least = np.unique(key)[:most]
+        near = key <= least[-1]
+        X, weight, key = X[near], weight[near], key[near]
+    rows = X.astype(np.float64) + 0.0  # no negative zeros
+    return _first(LandmarkSample(rows, key, content_keys(rows, seed, np.float64), weight), most)
+
+
+def merge_draws(a: LandmarkSample, b: LandmarkSample, most: int) -> LandmarkSample:
+    """The draw of both stretches of rows together."""
+    both = LandmarkSample(*(np.concatenate(pair) for pair in zip(a, b, strict=True)))
+    return _first(both, most)
+
+
+def _first(all_: LandmarkSample, most: int) -> LandmarkSample:
+    """The first `most` in the order of keys, equal rows joined."""
+    order = np.lexsort((all_.fine, all_.key))
+    rows, key, fine, weight = (a[order] for a in all_)
+    new = np.ones(len(key), dtype=bool)
+    new[1:] = (key[1:] != key[:-1]) | (fine[1:] != fine[:-1])
+    at = np.flatnonzero(new)
+    if len(at):
+        weight = np.add.reduceat(weight, at)
+    at = at[:most]
+    return LandmarkSample(rows[at], key[at], fine[at], weight[:most])

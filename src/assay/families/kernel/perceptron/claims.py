@@ -1,4 +1,20 @@
-"""One look at all rows of a kernel perceptron: what its finished coefficients make of them."""
+"""The certificate of a kernel perceptron: the run can be replayed, what α counts, what it answers, how few mistakes there can be, and how many are left.
+
+With R² = max K(x, x), w = Σ α_i y_i φ(x_i), ‖w‖² = Σ α_i α_j y_i y_j K(x_i, x_j) and its margin γ = min y f(x)/‖w‖ > 0 (Novikoff 1962, in feature space),
+steps ε_1 … ε_M:
+
+    γ Σε ≤ ‖w‖ ≤ R √Σε²      so      (Σε)²/Σε² ≤ R²/γ²,     which is M ≤ R²/γ² where all steps are equal (K > 2 classes: 2R²/γ²)
+
+Nothing is claimed where rounding could hide the sign of γ, where a budget took coefficients away again, and of the sigmoid kernel, which is
+no product in any feature space. The values of a user's function are believed, so what rests on them is an estimate.
+
+Before the first visit the greatest margin bounds the mistakes (`mistake_bound`):
+
+    γ = min_{α ≥ 0, Σα = 1} ‖Σ α_i y_i φ(x_i)‖,      by non-negative least squares, for few rows: ‖A z‖² + (Σz − 1)² with AᵀA = (y_i y_j K_ij) is
+                                                     least at a multiple of α
+
+Whatever α is found, u = Σ α_i y_i φ(x_i) is a witness: its own margin is what is stated.
+"""
 
 from __future__ import annotations
 
@@ -16,124 +32,9 @@ from assay.numerics import Array, Floats
 if TYPE_CHECKING:
     from assay.families.kernel.perceptron.estimators import KernelPerceptron
 
-
 ASKED = 32  # rows whose decision values the certificate states
-
-
-class ScoredRows(NamedTuple):
-    """Of scores (m, n): which rows are on the wrong side, and how far the right class is ahead."""
-
-    wrong: Array
-    margins: Floats
-
-
-def judge(S: Floats, codes: Array) -> ScoredRows:
-    """As the model answers: s ≥ 0 is class 1 of two; of more classes the greatest score wins, the lowest class of several."""
-    if len(S) == 1:
-        return ScoredRows((S[0] >= 0) != (codes == 1), np.where(codes == 1, S[0], -S[0]))
-    at = np.arange(S.shape[1])
-    others = S.copy()
-    others[codes, at] = -np.inf
-    return ScoredRows(S.argmax(axis=0) != codes, S[codes, at] - others.max(axis=0))
-
-
-def scores_of(run: KernelPerceptronRun, rows: Array, coef: Floats) -> Floats:
-    """Scores of rows under coefficients (m, n), taken anew."""
-    S = np.zeros((len(coef), len(rows)))
-    there = np.flatnonzero(coef.any(axis=0))
-    run.values.add(S, rows, there, coef[:, there])
-    return S
-
-
-def evaluate(run: KernelPerceptronRun, targets: VisitTargets, answering: Floats) -> dict[str, Any]:
-    """What the certificate states. `answering` (m, n) are the coefficients that answer: the last ones, or their average."""
-    rows = np.flatnonzero(targets.steps > 0)
-    fresh = run.budget is not None
-    S = scores_of(run, rows, run.beta) if fresh else run.scores[:, rows]
-    codes, weights = targets.codes[rows], targets.steps[rows]
-    margins = judge(S, codes).margins
-    there = np.flatnonzero(run.beta[:, rows].any(axis=0))
-    norm = float((run.beta[:, rows[there]] * S[:, there]).sum())
-    Z = S if answering is run.beta else scores_of(run, rows, answering)
-    wrong = judge(Z, codes).wrong
-    asked = np.unique(np.linspace(0, len(rows) - 1, ASKED).astype(np.int64))
-    R2 = run.values.largest_square(rows)
-    total = float(np.abs(run.beta).sum())
-    value_off = run.values.rounding(rows) + (run.mistakes + 8) * np.finfo(np.float64).eps * R2
-    ever = (1 if len(S) == 1 else 2) * run.step_sum  # no coefficients on the way add up to more
-    return {
-        "certain_": bool(run.closest > 8 * ever * value_off),
-        "radius_": float(np.sqrt(max(R2, 0.0))),
-        "least_margin_": float(margins.min()),
-        "norm_": float(np.sqrt(max(norm, 0.0))),
-        "rounding_": total * value_off,
-        "rows_": len(rows),
-        "weight_": float(weights.sum()),
-        "wrong_": int(wrong.sum()),
-        "wrong_weight_": float(weights[wrong].sum()),
-        "asked_": rows[asked],
-        "asked_values_": np.ascontiguousarray(Z[:, asked].T),
-    }
-
-
-# How many mistakes a kernel perceptron can make: R²/γ² with the greatest margin γ in feature space, found before the first visit.
-#
-#     γ = min_{α ≥ 0, Σα = 1} ‖Σ α_i y_i φ(x_i)‖,      by non-negative least squares, for few rows: ‖A z‖² + (Σz − 1)² with AᵀA = (y_i y_j K_ij) is
-#                                                      least at a multiple of α
-#
-# Whatever α is found, u = Σ α_i y_i φ(x_i) is a witness: its own margin is what is stated.
-
 MOST_ROWS = 300  # non-negative least squares takes their third power
 NO_PRODUCTS = ("sigmoid", "own", "precomputed")  # need not be a product in any feature space
-
-
-def mistake_bound(model: KernelPerceptron, run: KernelPerceptronRun, X: Floats) -> float | None:
-    """R²/γ²; None where nothing is known to separate the rows, or steps are not all equal."""
-    kernel, steps = model._kernel(), run.targets.steps
-    if len(X) > MOST_ROWS or run.targets.K > 2 or model.budget is not None or kernel.name in NO_PRODUCTS:
-        return None
-    if not np.all(steps == steps[0]):
-        return None
-    K = kernel.block(X, X)
-    y = np.where(run.targets.codes == 1, 1.0, -1.0)
-    return bound_of(K * np.outer(y, y)) if np.isfinite(K).all() else None
-
-
-def bound_of(Q: Floats) -> float | None:
-    """max Q_ii / γ² of a positive semidefinite Q = (y_i y_j K_ij); None where no margin is found beyond rounding.
-
-    >>> round(bound_of(np.array([[1.0, 0.0], [0.0, 1.0]])), 6)
-    2.0
-    """
-    from scipy.optimize import nnls
-
-    n, R2 = len(Q), float(np.diag(Q).max())
-    if not R2 > 0:
-        return None
-    sizes, V = np.linalg.eigh(Q / R2)
-    A = np.sqrt(np.maximum(sizes, 0.0))[:, None] * V.T
-    try:
-        z, _ = nnls(np.vstack([A, np.ones(n)]), np.append(np.zeros(n), 1.0))
-    except RuntimeError:  # too many rounds
-        return None
-    f = Q @ z
-    norm, off = float(np.sqrt(max(z @ f, 0.0))), (n + 8) * EPS * R2 * float(z.sum())
-    least = float(f.min()) - off
-    if not (norm > 0 and least > 0):
-        return None
-    return R2 * (norm / least) ** 2 * (1 + 1e-9)
-
-
-# The certificate of a kernel perceptron: the run can be replayed, what α counts, what it answers, how few mistakes there can be, and how many are left.
-#
-# With R² = max K(x, x), w = Σ α_i y_i φ(x_i), ‖w‖² = Σ α_i α_j y_i y_j K(x_i, x_j) and its margin γ = min y f(x)/‖w‖ > 0 (Novikoff 1962, in feature space),
-# steps ε_1 … ε_M:
-#
-#     γ Σε ≤ ‖w‖ ≤ R √Σε²      so      (Σε)²/Σε² ≤ R²/γ²,     which is M ≤ R²/γ² where all steps are equal (K > 2 classes: 2R²/γ²)
-#
-# Nothing is claimed where rounding could hide the sign of γ, where a budget took coefficients away again, and of the sigmoid kernel, which is
-# no product in any feature space. The values of a user's function are believed, so what rests on them is an estimate.
-
 MOST_REPLAYED = 500_000_000  # numbers that going through a run again may read
 MOST_VISITS = 5_000_000
 MOST_VALUES = 400_000_000  # values of the kernel that a check of all rows may take; beyond, it takes every s-th row
@@ -310,7 +211,7 @@ def _budget(m: KernelPerceptron, witness: dict[str, Any]) -> Claim:
 
 
 def every_row(m: Any) -> int:
-    """Every how many rows a check of what the model answers looks at one."""
+    """The stride of the rows that a check of the model's answers reads."""
     return max(1, math.ceil(int(m.rows_) * len(m.support_) / MOST_VALUES))
 
 
@@ -340,3 +241,96 @@ def _errors(m: Any, witness: dict[str, Any]) -> Claim:
             "every": every,
         },
     )
+
+
+def mistake_bound(model: KernelPerceptron, run: KernelPerceptronRun, X: Floats) -> float | None:
+    """R²/γ²; None where nothing is known to separate the rows, or steps are not all equal."""
+    kernel, steps = model._kernel(), run.targets.steps
+    if len(X) > MOST_ROWS or run.targets.K > 2 or model.budget is not None or kernel.name in NO_PRODUCTS:
+        return None
+    if not np.all(steps == steps[0]):
+        return None
+    K = kernel.block(X, X)
+    y = np.where(run.targets.codes == 1, 1.0, -1.0)
+    return bound_of(K * np.outer(y, y)) if np.isfinite(K).all() else None
+
+
+def bound_of(Q: Floats) -> float | None:
+    """max Q_ii / γ² of a positive semidefinite Q = (y_i y_j K_ij); None where no margin is found beyond rounding.
+
+    >>> round(bound_of(np.array([[1.0, 0.0], [0.0, 1.0]])), 6)
+    2.0
+    """
+    from scipy.optimize import nnls
+
+    n, R2 = len(Q), float(np.diag(Q).max())
+    if not R2 > 0:
+        return None
+    sizes, V = np.linalg.eigh(Q / R2)
+    A = np.sqrt(np.maximum(sizes, 0.0))[:, None] * V.T
+    try:
+        z, _ = nnls(np.vstack([A, np.ones(n)]), np.append(np.zeros(n), 1.0))
+    except RuntimeError:  # too many rounds
+        return None
+    f = Q @ z
+    norm, off = float(np.sqrt(max(z @ f, 0.0))), (n + 8) * EPS * R2 * float(z.sum())
+    least = float(f.min()) - off
+    if not (norm > 0 and least > 0):
+        return None
+    return R2 * (norm / least) ** 2 * (1 + 1e-9)
+
+
+class ScoredRows(NamedTuple):
+    """Of scores (m, n): which rows are on the wrong side, and how far the right class is ahead."""
+
+    wrong: Array
+    margins: Floats
+
+
+def judge(S: Floats, codes: Array) -> ScoredRows:
+    """As the model answers: s ≥ 0 is class 1 of two; of more classes the greatest score wins, the lowest class of several."""
+    if len(S) == 1:
+        return ScoredRows((S[0] >= 0) != (codes == 1), np.where(codes == 1, S[0], -S[0]))
+    at = np.arange(S.shape[1])
+    others = S.copy()
+    others[codes, at] = -np.inf
+    return ScoredRows(S.argmax(axis=0) != codes, S[codes, at] - others.max(axis=0))
+
+
+def scores_of(run: KernelPerceptronRun, rows: Array, coef: Floats) -> Floats:
+    """Scores of rows under coefficients (m, n), taken anew."""
+    S = np.zeros((len(coef), len(rows)))
+    there = np.flatnonzero(coef.any(axis=0))
+    run.values.add(S, rows, there, coef[:, there])
+    return S
+
+
+def evaluate(run: KernelPerceptronRun, targets: VisitTargets, answering: Floats) -> dict[str, Any]:
+    """What the certificate states. `answering` (m, n) are the coefficients that answer: the last ones, or their average."""
+    rows = np.flatnonzero(targets.steps > 0)
+    fresh = run.budget is not None
+    S = scores_of(run, rows, run.beta) if fresh else run.scores[:, rows]
+    codes, weights = targets.codes[rows], targets.steps[rows]
+    margins = judge(S, codes).margins
+    there = np.flatnonzero(run.beta[:, rows].any(axis=0))
+    norm = float((run.beta[:, rows[there]] * S[:, there]).sum())
+    Z = S if answering is run.beta else scores_of(run, rows, answering)
+    wrong = judge(Z, codes).wrong
+    asked = np.unique(np.linspace(0, len(rows) - 1, ASKED).astype(np.int64))
+    R2 = run.values.largest_square(rows)
+    total = float(np.abs(run.beta).sum())
+    value_off = run.values.rounding(rows) + (run.mistakes + 8) * np.finfo(np.float64).eps * R2
+    ever = (1 if len(S) == 1 else 2) * run.step_sum  # no coefficients on the way add up to more
+    return {
+        "certain_": bool(run.closest > 8 * ever * value_off),
+        "radius_": float(np.sqrt(max(R2, 0.0))),
+        "least_margin_": float(margins.min()),
+        "norm_": float(np.sqrt(max(norm, 0.0))),
+        "rounding_": total * value_off,
+        "rows_": len(rows),
+        "weight_": float(weights.sum()),
+        "wrong_": int(wrong.sum()),
+        "wrong_weight_": float(weights[wrong].sum()),
+        "asked_": rows[asked],
+        "asked_values_": np.ascontiguousarray(Z[:, asked].T),
+    }

@@ -1,4 +1,4 @@
-"""The kernel perceptron's hyper-parameters, the learnt parts that its model file holds, and what these must be to one another."""
+"""The kernel perceptron of the lecture notes. Shape: ordered stream."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from assay.estimator.steps import Step, checked, shown_of, some_of
 from assay.families.kernel.expansion import Expansion
 from assay.families.kernel.functions import KERNELS, Kernel
 from assay.families.kernel.perceptron.claims import claims_of, evaluate
-from assay.families.kernel.perceptron.fit import StartedRun, begin, rule_of
+from assay.families.kernel.perceptron.fit import StartedRun, rule_of, start_run
 from assay.families.perceptron.evaluation import class_factors, mean_weights
 from assay.inputs import refuse_non_finite
 from assay.inputs.labels import class_multipliers
@@ -59,56 +59,10 @@ LAYOUT: Mapping[str, Tensor | Fact] = {
     "wrong_": Fact(int, low=0, optional=True, doc="the rows of the fit that are answered wrongly at the end"),
     "wrong_weight_": Fact(float, low=0, optional=True, doc="the weight of the rows that are answered wrongly"),
 }  # fmt: skip
-LOOKED = (
+EVALUATED = (
     *("radius_", "least_margin_", "norm_", "rounding_", "certain_"),
     *("rows_", "weight_", "wrong_", "wrong_weight_", "asked_", "asked_values_"),
 )
-
-
-def check_parts(model: KernelPerceptron) -> None:
-    """Refuse a file whose parts do not belong together."""
-    K, d = len(model.classes_), model.n_features_in_
-    given = model.kernel == "precomputed"
-    if model.dual_coef_.shape[0] != (1 if K == 2 else K) or model.support_vectors_.shape[1] != (0 if given else d):
-        raise ModelFileError(f"The model file's coefficients and rows do not fit {K} classes and {d} columns.")
-    if np.any(np.diff(model.support_) <= 0) or np.any(model.support_ >= (d if given else model.seen_)):
-        raise ModelFileError("The model file's row numbers are not in order or beyond the rows of the fit.")
-    if not (model.gamma_ > 0 and (model.gamma == model.gamma_ or isinstance(model.gamma, str) or _no_gamma(model))):
-        raise ModelFileError("The model file's gamma is not the one that was asked for.")
-    if model.budget is not None and len(model.support_) > model.budget:
-        raise ModelFileError(f"The model file keeps {len(model.support_)} rows with a budget of {model.budget}.")
-    if not isinstance(model.class_weight, str) and not np.array_equal(
-        model.class_factor_, class_multipliers(model.class_weight, model.classes_, np.ones(K))
-    ):
-        raise ModelFileError(
-            "The model file's weights of the classes are not those of its hyper-parameter class_weight."
-        )
-    averaged = {"last_coef_", "drift_"} & set(vars(model))
-    if averaged != ({"last_coef_", "drift_"} if model.variant == "averaged" else set()):
-        raise ModelFileError(f"The model file's parts are not those of variant={model.variant!r}.")
-    if averaged and not np.array_equal(model.dual_coef_, mean_weights(model.last_coef_, model.drift_, model.t_)):
-        raise ModelFileError("The model file's coefficients are not the average that its parts give.")
-    _check_history(model)
-
-
-def _no_gamma(model: KernelPerceptron) -> bool:
-    return model.kernel in ("linear", "affine", "precomputed")
-
-
-def _check_history(model: KernelPerceptron) -> None:
-    there = {name for name in LOOKED if hasattr(model, name)}
-    if model.history_ not in ("fit", "pieces") or there != (set(LOOKED) if model.history_ == "fit" else set()):
-        raise ModelFileError(f"The model file's parts do not fit a history {model.history_!r}.")
-    if model.history_ == "fit":
-        asked = model.asked_
-        if np.any(asked >= model.seen_) or np.any(np.diff(asked) <= 0):
-            raise ModelFileError("The model file's rows that were asked are not in order or beyond those of the fit.")
-        if not model.weight_ > 0 or model.wrong_ > model.rows_ or model.rows_ > model.seen_:
-            raise ModelFileError("The model file's counts of rows and mistakes cannot be.")
-
-
-# The kernel perceptron of the lecture notes. Shape: ordered stream.
-
 PAIRS = 3e10  # rows · rows · (columns + 16) up to which a comparison tries it: some seconds
 
 
@@ -238,13 +192,13 @@ class KernelPerceptron(Classifier):
         labels = self._classes_of(engine, rows, afresh, classes)
         self.class_factor_ = class_factors(self.class_weight, engine, rows, labels, whole)
         kept = rows.in_memory()
-        begun = begin(self, rule, labels, kept, afresh)
-        run = begun.run
-        for _ in run.passes_of(int(self.max_iter)) if whole else run.one_pass(begun.old):
+        started = start_run(self, rule, labels, kept, afresh)
+        run = started.run
+        for _ in run.passes_of(int(self.max_iter)) if whole else run.one_pass(started.old):
             pass
-        for name in LOOKED:
+        for name in EVALUATED:
             vars(self).pop(name, None)
-        self._keep(begun)
+        self._keep(started)
         self._provenance = {}
         self.history_ = "fit" if whole else "pieces"
         if whole:
@@ -256,17 +210,17 @@ class KernelPerceptron(Classifier):
                 self._warn()
         self._claims = self._make_claims()
 
-    def _keep(self, begun: StartedRun) -> None:
+    def _keep(self, started: StartedRun) -> None:
         """What was learnt: rows with a coefficient, in the order of their numbers."""
-        run = begun.run
-        self.seen_ = begun.seen
+        run = started.run
+        self.seen_ = started.seen
         self.t_, self.mistakes_, self.dropped_ = run.visited, run.mistakes, run.dropped
         self.step_sum_, self.step_squares_ = run.step_sum, run.step_squares
         self.n_iter_, self.converged_ = run.passes, bool(run.converged)
         some = run.beta.any(axis=0)
         there = np.flatnonzero(some if run.drift is None else some | run.drift.any(axis=0))
-        self.support_ = begun.numbers[there]
-        self.support_vectors_ = np.empty((len(there), 0)) if self.kernel == "precomputed" else begun.X[there]
+        self.support_ = started.numbers[there]
+        self.support_vectors_ = np.empty((len(there), 0)) if self.kernel == "precomputed" else started.X[there]
         last = np.ascontiguousarray(run.beta[:, there])
         if run.drift is None:
             self.dual_coef_ = last
@@ -366,3 +320,45 @@ class KernelPerceptron(Classifier):
             codes = self._checked_scores(block).argmax(axis=1)
         labels: Array = self.classes_[codes]
         return labels
+
+
+def check_parts(model: KernelPerceptron) -> None:
+    """Refuse a file whose parts do not belong together."""
+    K, d = len(model.classes_), model.n_features_in_
+    given = model.kernel == "precomputed"
+    if model.dual_coef_.shape[0] != (1 if K == 2 else K) or model.support_vectors_.shape[1] != (0 if given else d):
+        raise ModelFileError(f"The model file's coefficients and rows do not fit {K} classes and {d} columns.")
+    if np.any(np.diff(model.support_) <= 0) or np.any(model.support_ >= (d if given else model.seen_)):
+        raise ModelFileError("The model file's row numbers are not in order or beyond the rows of the fit.")
+    if not (model.gamma_ > 0 and (model.gamma == model.gamma_ or isinstance(model.gamma, str) or _no_gamma(model))):
+        raise ModelFileError("The model file's gamma is not the one that was asked for.")
+    if model.budget is not None and len(model.support_) > model.budget:
+        raise ModelFileError(f"The model file keeps {len(model.support_)} rows with a budget of {model.budget}.")
+    if not isinstance(model.class_weight, str) and not np.array_equal(
+        model.class_factor_, class_multipliers(model.class_weight, model.classes_, np.ones(K))
+    ):
+        raise ModelFileError(
+            "The model file's weights of the classes are not those of its hyper-parameter class_weight."
+        )
+    averaged = {"last_coef_", "drift_"} & set(vars(model))
+    if averaged != ({"last_coef_", "drift_"} if model.variant == "averaged" else set()):
+        raise ModelFileError(f"The model file's parts are not those of variant={model.variant!r}.")
+    if averaged and not np.array_equal(model.dual_coef_, mean_weights(model.last_coef_, model.drift_, model.t_)):
+        raise ModelFileError("The model file's coefficients are not the average that its parts give.")
+    _check_history(model)
+
+
+def _no_gamma(model: KernelPerceptron) -> bool:
+    return model.kernel in ("linear", "affine", "precomputed")
+
+
+def _check_history(model: KernelPerceptron) -> None:
+    there = {name for name in EVALUATED if hasattr(model, name)}
+    if model.history_ not in ("fit", "pieces") or there != (set(EVALUATED) if model.history_ == "fit" else set()):
+        raise ModelFileError(f"The model file's parts do not fit a history {model.history_!r}.")
+    if model.history_ == "fit":
+        asked = model.asked_
+        if np.any(asked >= model.seen_) or np.any(np.diff(asked) <= 0):
+            raise ModelFileError("The model file's rows that were asked are not in order or beyond those of the fit.")
+        if not model.weight_ > 0 or model.wrong_ > model.rows_ or model.rows_ > model.seen_:
+            raise ModelFileError("The model file's counts of rows and mistakes cannot be.")

@@ -1,4 +1,9 @@
-"""What visits of a kernel perceptron find, and what their mistakes change."""
+"""The kernel perceptron's visits: which rows err in which order, and the coefficients that their mistakes make.
+
+Rows come in chunks. The scores of a chunk are brought up to date by the coefficients that changed since its last visit, a product of
+matrices; within it the kernel's values among its own rows decide the visits one after another. So each visit sees exactly the coefficients of
+all mistakes before it, and nearly all work is done many rows at a time.
+"""
 
 from __future__ import annotations
 
@@ -20,42 +25,90 @@ from assay.numerics import Array, Floats
 if TYPE_CHECKING:
     from assay.families.kernel.perceptron.estimators import KernelPerceptron
 
-
-class Visits(NamedTuple):
-    """Rows visited one after another: numbers (B,), scores (m, B) at the visit, the class that won wrongly or −1, the row that had to go or −1."""
-
-    rows: Array
-    scores: Floats
-    rivals: Array
-    gone: Array
-
-
-class VisitTargets(NamedTuple):
-    """Codes (n,) of the rows' classes, steps (n,): weight times factor of the class, and the number of classes."""
-
-    codes: Array
-    steps: Floats
-    K: int
-
-    def changes(self, rows: Array, rivals: Array) -> Floats:
-        """What mistakes at these rows add to their coefficients: (m, B)."""
-        c, at = self.steps[rows], np.arange(len(rows))
-        if self.K == 2:
-            return np.where(self.codes[rows] == 1, c, -c)[None]
-        change = np.zeros((self.K, len(rows)))
-        change[self.codes[rows], at] = c
-        change[rivals, at] = -c
-        return change
-
-
-# The kernel perceptron's visits: which rows err in which order, and the coefficients that their mistakes make.
-#
-# Rows come in chunks. The scores of a chunk are brought up to date by the coefficients that changed since its last visit, a product of
-# matrices; within it the kernel's values among its own rows decide the visits one after another. So each visit sees exactly the coefficients of
-# all mistakes before it, and nearly all work is done many rows at a time.
-
 CHUNK = 256  # rows visited with one block of kernel values
 MOST_KEPT = 32  # blocks of chunks that come again in every pass: 16 MB
+
+
+class StartedRun(NamedTuple):
+    """A run on rows X, of which the first `old` are those kept so far; their numbers among all rows ever seen, and how many these are."""
+
+    run: KernelPerceptronRun
+    X: Floats
+    numbers: Array
+    old: int
+    seen: int
+
+
+def rule_of(model: KernelPerceptron) -> PerceptronRule:
+    """What a visit does; hyper-parameters that contradict each other are refused."""
+    if model.shuffle and model.order != "cyclic":
+        raise ParameterError(f"shuffle=True belongs to order='cyclic', and order={model.order!r}.")
+    if model.budget is not None and model.variant == "averaged":
+        raise ParameterError(
+            f"variant='averaged' averages the coefficients of all rows that ever erred, and budget={model.budget} keeps some of them: use "
+            "variant='last', or budget=None."
+        )
+    return PerceptronRule(model.order, 1.0, bool(model.shuffle), int(model.random_state or 0))
+
+
+def start_run(model: KernelPerceptron, rule: PerceptronRule, labels: Labels, rows: Rows, afresh: bool) -> StartedRun:
+    """The new rows in float64 after those kept so far, whose coefficients they begin with; a fresh fit chooses the kernel."""
+    if rows.y is None or not len(rows.X):
+        raise DataError("Found array with 0 sample(s) while a minimum of 1 is required.")
+    refuse_non_finite(rows.X, 0, model._column_names())
+    X, n, K = np.array(rows.X, dtype=np.float64, order="C"), len(rows.X), len(labels.classes)
+    codes = np.ascontiguousarray(labels.encode(rows.y), dtype=np.int64)
+    steps = (np.ones(n) if rows.w is None else np.asarray(rows.w, dtype=np.float64)) * model.class_factor_[codes]
+    if afresh:
+        kernel = _kernel_for(model, X, rows.w)
+        model.gamma_ = float(kernel.gamma)
+        if kernel.centre is not None:
+            model.centre_ = kernel.centre
+        old, seen, numbers = 0, 0, np.arange(n)
+    else:
+        _check_going_on(model)
+        kernel, old, seen = model._kernel(), len(model.support_), model.seen_
+        X = np.concatenate([model.support_vectors_, X])
+        numbers = np.concatenate([model.support_, seen + np.arange(n)])
+        codes = np.concatenate([np.zeros(old, dtype=np.int64), codes])
+        steps = np.concatenate([np.zeros(old), steps])
+    beta, drift = np.zeros((1 if K == 2 else K, old + n)), None
+    if model.variant == "averaged":
+        drift = np.zeros_like(beta)
+    if old:
+        beta[:, :old] = model.dual_coef_ if drift is None else model.last_coef_
+        if drift is not None:
+            drift[:, :old] = model.drift_
+    run = KernelPerceptronRun(
+        rule, KernelValues(kernel, X, Threads(model.n_jobs)), VisitTargets(codes, steps, K), beta, drift, model.budget
+    )
+    if not afresh:
+        run.visited, run.mistakes, run.dropped = model.t_, model.mistakes_, model.dropped_
+        run.step_sum, run.step_squares = model.step_sum_, model.step_squares_
+    return StartedRun(run, X, numbers, old, seen + n)
+
+
+def _kernel_for(model: KernelPerceptron, X: Floats, w: Floats | None) -> Kernel:
+    if model.kernel == "precomputed":
+        check_precomputed(X)
+    kernel = resolve(model.kernel, model.gamma, model.degree, model.coef0, X, w)
+    if kernel.own is not None:
+        check_own_kernel(kernel, X)
+    return kernel
+
+
+def _check_going_on(model: KernelPerceptron) -> None:
+    before = model._fitted_with
+    for name in ("kernel", "degree", "coef0", "variant"):
+        now = getattr(model, name)
+        if before[name] != now:
+            raise ParameterError(
+                f"The model was fitted with {name}={before[name]!r}: partial_fit cannot go on with {name}={now!r}. Fit again."
+            )
+    if model.budget is not None and len(model.support_) > model.budget:
+        raise ParameterError(
+            f"{len(model.support_)} rows are kept, and budget={model.budget}: fit again, or give a budget of that size."
+        )
 
 
 class KernelPerceptronRun:
@@ -314,86 +367,28 @@ class KernelPerceptronRun:
         self._count(done)
 
 
-# What a kernel perceptron begins with: the rule of its visits, its kernel function, and the rows with the coefficients of the fit so far.
+class Visits(NamedTuple):
+    """Rows visited one after another: numbers (B,), scores (m, B) at the visit, the class that won wrongly or −1, the row that had to go or −1."""
+
+    rows: Array
+    scores: Floats
+    rivals: Array
+    gone: Array
 
 
-class StartedRun(NamedTuple):
-    """A run on rows X, of which the first `old` are those kept so far; their numbers among all rows ever seen, and how many these are."""
+class VisitTargets(NamedTuple):
+    """Codes (n,) of the rows' classes, steps (n,): weight times factor of the class, and the number of classes."""
 
-    run: KernelPerceptronRun
-    X: Floats
-    numbers: Array
-    old: int
-    seen: int
+    codes: Array
+    steps: Floats
+    K: int
 
-
-def rule_of(model: KernelPerceptron) -> PerceptronRule:
-    """What a visit does; hyper-parameters that contradict each other are refused."""
-    if model.shuffle and model.order != "cyclic":
-        raise ParameterError(f"shuffle=True belongs to order='cyclic', and order={model.order!r}.")
-    if model.budget is not None and model.variant == "averaged":
-        raise ParameterError(
-            f"variant='averaged' averages the coefficients of all rows that ever erred, and budget={model.budget} keeps some of them: use "
-            "variant='last', or budget=None."
-        )
-    return PerceptronRule(model.order, 1.0, bool(model.shuffle), int(model.random_state or 0))
-
-
-def begin(model: KernelPerceptron, rule: PerceptronRule, labels: Labels, rows: Rows, afresh: bool) -> StartedRun:
-    """The new rows in float64 after those kept so far, whose coefficients they begin with; a fresh fit chooses the kernel."""
-    if rows.y is None or not len(rows.X):
-        raise DataError("Found array with 0 sample(s) while a minimum of 1 is required.")
-    refuse_non_finite(rows.X, 0, model._column_names())
-    X, n, K = np.array(rows.X, dtype=np.float64, order="C"), len(rows.X), len(labels.classes)
-    codes = np.ascontiguousarray(labels.encode(rows.y), dtype=np.int64)
-    steps = (np.ones(n) if rows.w is None else np.asarray(rows.w, dtype=np.float64)) * model.class_factor_[codes]
-    if afresh:
-        kernel = _kernel_for(model, X, rows.w)
-        model.gamma_ = float(kernel.gamma)
-        if kernel.centre is not None:
-            model.centre_ = kernel.centre
-        old, seen, numbers = 0, 0, np.arange(n)
-    else:
-        _check_going_on(model)
-        kernel, old, seen = model._kernel(), len(model.support_), model.seen_
-        X = np.concatenate([model.support_vectors_, X])
-        numbers = np.concatenate([model.support_, seen + np.arange(n)])
-        codes = np.concatenate([np.zeros(old, dtype=np.int64), codes])
-        steps = np.concatenate([np.zeros(old), steps])
-    beta, drift = np.zeros((1 if K == 2 else K, old + n)), None
-    if model.variant == "averaged":
-        drift = np.zeros_like(beta)
-    if old:
-        beta[:, :old] = model.dual_coef_ if drift is None else model.last_coef_
-        if drift is not None:
-            drift[:, :old] = model.drift_
-    run = KernelPerceptronRun(
-        rule, KernelValues(kernel, X, Threads(model.n_jobs)), VisitTargets(codes, steps, K), beta, drift, model.budget
-    )
-    if not afresh:
-        run.visited, run.mistakes, run.dropped = model.t_, model.mistakes_, model.dropped_
-        run.step_sum, run.step_squares = model.step_sum_, model.step_squares_
-    return StartedRun(run, X, numbers, old, seen + n)
-
-
-def _kernel_for(model: KernelPerceptron, X: Floats, w: Floats | None) -> Kernel:
-    if model.kernel == "precomputed":
-        check_precomputed(X)
-    kernel = resolve(model.kernel, model.gamma, model.degree, model.coef0, X, w)
-    if kernel.own is not None:
-        check_own_kernel(kernel, X)
-    return kernel
-
-
-def _check_going_on(model: KernelPerceptron) -> None:
-    before = model._fitted_with
-    for name in ("kernel", "degree", "coef0", "variant"):
-        now = getattr(model, name)
-        if before[name] != now:
-            raise ParameterError(
-                f"The model was fitted with {name}={before[name]!r}: partial_fit cannot go on with {name}={now!r}. Fit again."
-            )
-    if model.budget is not None and len(model.support_) > model.budget:
-        raise ParameterError(
-            f"{len(model.support_)} rows are kept, and budget={model.budget}: fit again, or give a budget of that size."
-        )
+    def changes(self, rows: Array, rivals: Array) -> Floats:
+        """What mistakes at these rows add to their coefficients: (m, B)."""
+        c, at = self.steps[rows], np.arange(len(rows))
+        if self.K == 2:
+            return np.where(self.codes[rows] == 1, c, -c)[None]
+        change = np.zeros((self.K, len(rows)))
+        change[self.codes[rows], at] = c
+        change[rivals, at] = -c
+        return change

@@ -13,7 +13,7 @@ from assay.engines.threads import Threads
 from assay.estimator.estimator import fresh_and_rows
 from assay.estimator.steps import Step, answering
 from assay.families.kernel.perceptron.claims import mistake_bound
-from assay.families.kernel.perceptron.fit import KernelPerceptronRun, Visits, begin, rule_of
+from assay.families.kernel.perceptron.fit import KernelPerceptronRun, Visits, rule_of, start_run
 from assay.families.perceptron.evaluation import class_factors, mean_weights
 from assay.families.perceptron.steps import mistakes_so_far
 from assay.numerics import Array, Floats
@@ -29,12 +29,12 @@ def steps_of(model: KernelPerceptron, X: Any, y: Any, sample_weight: Any, every:
     with one_thread_blas():
         rule, labels = rule_of(fresh), fresh._classes_of(engine, rows, True, None)
         fresh.class_factor_ = class_factors(fresh.class_weight, engine, rows, labels, True)
-        begun = begin(fresh, rule, labels, rows, True)
-        seen, bound = VisitStates(begun.run, fresh.classes_, every), mistake_bound(fresh, begun.run, begun.X)
-        for values in (values for done in begun.run.passes_of(int(fresh.max_iter)) for values in seen.visits(done)):
-            state = answering(fresh, partial(_learnt, fresh, begun.X, values))
-            told = (mistakes_so_far(seen.mistakes, bound, starts_at_zero=True),)
-            yield Step(seen.count, min(len(rows.X), seen.count), values, told, state)
+        started = start_run(fresh, rule, labels, rows, True)
+        seen, bound = VisitStates(started.run, fresh.classes_, every), mistake_bound(fresh, started.run, started.X)
+        for values in (values for done in started.run.passes_of(int(fresh.max_iter)) for values in seen.visits(done)):
+            state = answering(fresh, partial(_learnt, fresh, started.X, values))
+            progress = (mistakes_so_far(seen.mistakes, bound, starts_at_zero=True),)
+            yield Step(seen.count, min(len(rows.X), seen.count), values, progress, state)
 
 
 def _learnt(model: KernelPerceptron, X: Floats, values: dict[str, Any]) -> dict[str, Any]:

@@ -71,7 +71,7 @@ class KernelValues:
     def _add_tiles(self, S: Floats, tiles: Tiles, others: PanelGroup, delta: Floats, part: slice) -> None:
         some, here = tiles.stretch(part.start, part.stop), S[:, part]
         if len(delta) == 1:
-            f = some.room()
+            f = some.zeros()
             some.add(f, others, delta[0], None)
             here[0] += f[: some.size]
             return

@@ -18,7 +18,10 @@ At an optimum a row with α > 0 is not beyond the margin, and one with α < U no
 
 Regression with a tube: P = ½‖w‖² + Σ U max(0, |y − f − b| − ε), from every row's value.
 
-D = −½ βᵀKβ + Σ y β − ε Σ|β|        |β_i| ≤ U_i = upper · weight,  Σ β = 0
+    D = −½ βᵀKβ + Σ y β − ε Σ|β|        |β_i| ≤ U_i = upper · weight,  Σ β = 0
+
+Probabilities: σ(a₊ f) of two classes where f > 0, else σ(a₋ f); of more softmax(T g), g_k = f_k, or of pairs −log(1 + Σ_j exp(−a f_kj)), the
+label's raised. What they cost is found again from the decision values of all rows.
 """
 
 from __future__ import annotations
@@ -40,6 +43,8 @@ SLACK = 1.01  # the bound is summed in another order than the solver's
 STATED = 0.05  # of the tolerance: what the stated gap may be off by
 ROUNDING = 1e-10
 FEASIBLE = 1e-9  # relative: what rounding may do to bounds and balance
+SAME_PROBABILITY = 1e-5  # of the loss: what rounding may change
+LEAST = 1e-300  # a share, as far as its logarithm goes
 
 
 class MachineSums(NamedTuple):
@@ -386,14 +391,6 @@ def check_tube_gap(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
 def check_tube_kkt(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """What is missed of complementary slackness, row by row."""
     return slackness_verdict(claim, once(tube_sums, claim, rows))
-
-
-# Checks of a kernel SVM's probabilities: decision values of all rows from the support rows, their shares, and what these cost.
-#
-# Two classes: σ(a₊ f) where f > 0, else σ(a₋ f).  More: softmax(T g), g_k = f_k, or of pairs −log(1 + Σ_j exp(−a f_kj)), the label's raised.
-
-SAME_PROBABILITY = 1e-5  # of the loss: what rounding may change
-LEAST = 1e-300  # a share, as far as its logarithm goes
 
 
 @check("kernel_probabilities")

@@ -11,6 +11,12 @@ With β_i = Σ_{t of row i} s_t α_t and f_i = Σ_j β_j K(x_j, x_i) everything 
 
     v_t = −s_t p_t − f_{r(t)}                      a variable can rise with its sign (`up`) or fall; at the optimum max v (up) ≤ min v (down)
     P(β, b) = ½ Σ β_i f_i + Σ_t U_t max(0, s_t (v_t − b)) ≥ D(α)        for every b, so P − D bounds how far both are from the optimum
+
+A hard margin does not exist where feature space cannot separate rows of both classes:
+
+    m = ½ ‖Σ_{+} p_i φ(x_i) − Σ_{−} q_i φ(x_i)‖        p, q ≥ 0, each adding up to 1
+
+No hyperplane has a margin above m, whatever p and q: a margin of γ parts all rows by 2γ, and so their means.
 """
 
 from __future__ import annotations
@@ -22,6 +28,8 @@ import numpy as np
 
 from assay.families.kernel.functions import Kernel
 from assay.numerics import Array, Floats
+
+NAMED = 5  # rows of a side that a message names
 
 
 class DualProblem(NamedTuple):
@@ -47,7 +55,7 @@ class DualProblem(NamedTuple):
 class DualState(NamedTuple):
     """Where a solver stands: `alpha` (l,), a copy that nobody changes; `values` f (n,), which the solver goes on changing; the intercept b;
     primal and dual objective, (P − D) / P; the variables of the working set, and how many of those changed. `bound`: of a hard margin no
-    hyperplane in feature space has a margin above this. `share`: of the variables that are still looked at (shrinking)."""
+    hyperplane in feature space has a margin above this. `share`: of the variables that are still active (shrinking)."""
 
     number: int
     alpha: Floats
@@ -127,15 +135,6 @@ def best_intercept(problem: DualProblem, f: Floats) -> float:
     last = int(np.searchsorted(slope, size, side="right"))
     first, last = min(first, len(v) - 1), min(last, len(v) - 1)
     return float(0.5 * (v[order[first]] + v[order[last]]))
-
-
-# Why a hard margin does not exist: rows of both classes that feature space cannot tell apart.
-#
-#     m = ½ ‖Σ_{+} p_i φ(x_i) − Σ_{−} q_i φ(x_i)‖        p, q ≥ 0, each adding up to 1
-#
-# No hyperplane has a margin above m, whatever p and q: a margin of γ parts all rows by 2γ, and so their means.
-
-NAMED = 5  # rows of a side that a message names
 
 
 def why_not_separable(problem: DualProblem, state: DualState, numbers: Array | None = None) -> str:

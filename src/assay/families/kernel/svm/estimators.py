@@ -1,4 +1,4 @@
-"""The kernel support vector machine, soft and hard (Boser, Guyon and Vapnik 1992; Cortes and Vapnik 1995)."""
+"""The kernel support vector machine, soft and hard (Boser, Guyon and Vapnik 1992; Cortes and Vapnik 1995), and support vector regression (Vapnik 1995)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 from assay.certify import Claim
 from assay.engines import Block, Engine, Rows
 from assay.errors import DataError, ModelFileError, ParameterError
+from assay.estimator.classifier import Classifier
+from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Range, param
 from assay.estimator.progress import Stopping
@@ -33,7 +35,16 @@ from assay.families.kernel.svm.fit import (
     WARM_START,
     KernelMachine,
 )
-from assay.families.kernel.svm.probability import FOLDS, ClassAnswers, calibrated, loss_on_rows, probability_claim
+from assay.families.kernel.svm.probability import (
+    FOLDS,
+    calibrated,
+    coupled,
+    label_first,
+    loss_on_rows,
+    many_shares,
+    probability_claim,
+    two_shares,
+)
 from assay.families.kernel.svm.solve import (
     DecisionFunctions,
     DualTask,
@@ -47,13 +58,15 @@ from assay.families.kernel.svm.solve import (
     multipliers,
     problem_count,
     refuse_overflowing_bounds,
+    vote_scores,
+    votes,
 )
 from assay.inputs.labels import Labels, class_multipliers, plain_labels
 from assay.numerics import Array, Floats
 from assay.store import Record
 
 
-class SVC(ClassAnswers):
+class SVC(KernelMachine, Classifier):
     """The widest margin in the feature space of a kernel, where rows inside it cost C each. Shape: pairwise blocks.
 
         min_{w, b}  ½‖w‖² + C Σ_i c_i max(0, 1 − t_i (w·φ(x_i) + b)),      K(x, z) = φ(x)·φ(z)
@@ -115,6 +128,10 @@ class SVC(ClassAnswers):
         "loss_": Fact(float, low=0, optional=True, doc="with probability=True the mean log loss of the probabilities on the rows of the fit, else None"),
     }  # fmt: skip
 
+    calibration_: Floats | None = attribute()
+    loss_: float | None = attribute()
+    n_support_: Array = attribute()
+
     @classmethod
     def search_space(cls, kind: str, features: TableTraits) -> SearchSpace | None:
         """The Gaussian kernel, and rows that may weigh ever more."""
@@ -174,7 +191,7 @@ class SVC(ClassAnswers):
                     f"classes {labels[0]!r} and {labels[1]!r}. Drop one of them, or give a finite C."
                 )
 
-    def _begun(self, tasks: list[DualTask], given: MachineRows, before: SVC) -> list[DualTask]:
+    def _warm_started(self, tasks: list[DualTask], given: MachineRows, before: SVC) -> list[DualTask]:
         if before._one_vs_one() != self._one_vs_one():
             return tasks
         K, D, scale = len(self.classes_), np.zeros((len(before.dual_coef_), given.total)), np.ones(given.total)
@@ -182,14 +199,14 @@ class SVC(ClassAnswers):
         old = np.repeat(before.upper_, before.n_support_) * (1.0 if before.weights_ is None else before.weights_)
         scale[before.support_] = np.where(np.isfinite(old), old, 1.0)
         D, scale = D[:, given.numbers], scale[given.numbers]
-        begun = []
+        started = []
         for number, task in enumerate(tasks):
             alpha = multipliers(D, task, given.y, K, self._one_vs_one(), number)
             upper = task.problem.upper
             if np.isfinite(self.C) and np.isfinite(before.upper_).all():  # bounded rows stay so
                 alpha = alpha / scale[task.rows] * upper
-            begun.append(task._replace(start=feasible(alpha, task.problem.sign, upper)))
-        return begun
+            started.append(task._replace(start=feasible(alpha, task.problem.sign, upper)))
+        return started
 
     def _keep(self, kernel: Kernel, given: MachineRows, tasks: list[DualTask], solved: list[Solved]) -> None:
         K = len(self.classes_)
@@ -234,6 +251,58 @@ class SVC(ClassAnswers):
         rows, ovo = self._support_rows(), self._one_vs_one()
         return machine_of(self._kernel(), rows, self.dual_coef_, self.intercept_, self.n_support_, ovo)
 
+    def _one_vs_one(self) -> bool:
+        return bool(self._fitted_with["multi_class"] == "ovo")
+
+    def _codes(self, F: Floats) -> Array:
+        """The label of each row by its decision values, as a code."""
+        K = len(self.classes_)
+        if K == 2:
+            return (F[:, 0] > 0).astype(np.int64)
+        if not self._one_vs_one():
+            greatest: Array = F.argmax(axis=1)
+            return greatest
+        by_score = vote_scores if self._fitted_with["break_ties"] else votes
+        best: Array = by_score(F, K).argmax(axis=1)
+        return best
+
+    def _predict_block(self, block: Block) -> Array:
+        labels: Array = self.classes_[self._codes(self._decision(block, signs=True))]
+        return labels
+
+    def decision_function(self, X: Any) -> Floats:
+        """f(x): (n,) for two classes (positive: the greater one); else (n, K), or with decision_function_shape="ovo" (n, K (K − 1) / 2)."""
+        return self._answer(X, self._decision_block)
+
+    def _decision_block(self, block: Block) -> Array:
+        F = self._decision(block)
+        if len(self.classes_) == 2:
+            return F[:, 0]
+        by_class = self._one_vs_one() and self._fitted_with["decision_function_shape"] == "ovr"
+        return vote_scores(F, len(self.classes_)) if by_class else F
+
+    def _proba_block(self, block: Block) -> Array:
+        return self._shares(self._decision(block))
+
+    def _shares(self, F: Floats) -> Floats:
+        assert self.calibration_ is not None
+        if len(self.classes_) == 2:
+            return two_shares(F[:, 0], self.calibration_)
+        codes, (temperature, *slope) = self._codes(F), self.calibration_.tolist()
+        return many_shares(label_first(self._to_couple(F, slope), codes), temperature, codes)
+
+    def _to_couple(self, F: Floats, slope: list[float]) -> Floats:
+        """(n, K): the scores that a temperature turns into shares."""
+        return coupled(F, len(self.classes_), *slope) if slope else F
+
+    def _both_block(self, block: Block) -> Array:
+        F = self._decision(block)
+        return np.column_stack([self._codes(F), self._shares(F)])
+
+    def _why_no_probabilities(self) -> str | None:
+        fitted = getattr(self, "_fitted_with", self.get_params())
+        return None if fitted["probability"] else "probabilities need probability=True at the fit"
+
     # --- file -------------------------------------------------------------------------------------------------------
 
     def _restore(self, record: Record) -> None:
@@ -254,9 +323,6 @@ class SVC(ClassAnswers):
         if self.calibration_ is not None and not np.all(self.calibration_ > 0):
             raise ModelFileError("The model file's probabilities contradict its labels.")
         self._machine = self._make_machine()
-
-
-# Support vector regression (Vapnik 1995): a function of the kernel with a tube in which errors cost nothing.
 
 
 class SVR(KernelMachine, Regressor):
@@ -319,7 +385,7 @@ class SVR(KernelMachine, Regressor):
         problem = numbers_problem(kernel, given.X, given.y.astype(np.float64), upper, float(self.epsilon))
         return [DualTask(problem, np.arange(len(given.X)))]
 
-    def _begun(self, tasks: list[DualTask], given: MachineRows, before: SVR) -> list[DualTask]:
+    def _warm_started(self, tasks: list[DualTask], given: MachineRows, before: SVR) -> list[DualTask]:
         beta = np.zeros(given.total)
         old = before.upper_[0] * (1.0 if before.weights_ is None else before.weights_)
         beta[before.support_] = np.where(np.isfinite(old), before.dual_coef_[0] / old, before.dual_coef_[0])

@@ -1,4 +1,4 @@
-"""Hyper-parameters and learnt parts that SVC and SVR share."""
+"""What SVC and SVR share: hyper-parameters, the kernel, the dual problems and how long they may take, the support rows that answer, and the file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from assay.families.kernel.svm.solve import (
     Solved,
     SolverPlan,
     check_kernel,
-    gather,
+    rows_in_memory,
     solve_all,
 )
 from assay.inputs import refuse_non_finite
@@ -55,6 +55,8 @@ MAX_ITER = param("most working sets a problem; -1: no limit", default=-1, check=
 MAX_SECONDS = param("the fit ends then with the best found; None: no limit", default=None, check=Range(low=0, open_low=True, words=(None,)))  # fmt: skip
 WARM_START = param("begin at the multipliers of the fit before", default=False)
 VERBOSE = param("say a line a second on standard error: gap, support rows, time left", default=False)
+PAIRS = 3e11  # rows · rows · (columns + 16) up to which a comparison takes part: a minute or so
+NOT_OF_THE_START = ("C", "gamma", "tol", "max_iter", "max_seconds", "cache_size", "n_jobs", "verbose", "solver", "probability", "warm_start")  # fmt: skip
 LAYOUT: Layout = {
     "support_": Tensor(("m",), dtype="<i8", low=0, doc="the numbers of the support vectors among the rows of the fit; m is how many there are"),
     "support_vectors_": Tensor(("m", "c"), doc="the support vectors, one a row; without columns (c = 0) for kernel='precomputed'"),
@@ -73,122 +75,7 @@ LAYOUT: Layout = {
 }  # fmt: skip
 
 
-# What a kernel machine has learnt: the kernel function and the support rows, as a file holds them, and what is claimed of them.
-
-
-class LearntMachine(Estimator):
-    """f(x) = Σ β_i K(x_i, x) + b of each problem."""
-
-    kernel: Any = attribute()
-
-    support_: Array = attribute()
-    support_vectors_: Floats = attribute()
-    dual_coef_: Floats = attribute()
-    intercept_: Floats = attribute()
-    objective_: Floats = attribute()
-    dual_objective_: Floats = attribute()
-    gap_: Floats = attribute()
-    n_iter_: Array = attribute()
-    upper_: Floats = attribute()
-    weights_: Floats | None = attribute()
-    gamma_: float = attribute()
-    rows_: int = attribute()
-    n_rows_: int = attribute()
-    converged_: bool = attribute()
-
-    def _kernel(self) -> Kernel:
-        """The kernel function of the fit."""
-        given = self._fitted_with
-        if callable(given["kernel"]):
-            return Kernel("own", own=given["kernel"])
-        if given["kernel"] not in GAMMA_KERNELS:
-            return Kernel(given["kernel"])
-        numbers = self.gamma_, float(given["degree"]), float(given["coef0"])
-        return Kernel(
-            given["kernel"], *numbers, centre=self._centre() if given["kernel"] in ("rbf", "laplacian") else None
-        )
-
-    def _centre(self) -> Floats | None:
-        """Where rows are counted from: the mean of the support rows."""
-        if not len(self.support_):
-            return None
-        with np.errstate(over="ignore", invalid="ignore"):
-            mean: Floats = self.support_vectors_.mean(axis=0)
-        return mean if np.isfinite(mean).all() else None
-
-    def _support_rows(self) -> Array:
-        """The rows that answer; of a precomputed kernel their numbers."""
-        return self.support_ if self._fitted_with["kernel"] == "precomputed" else self.support_vectors_
-
-    # --- file -------------------------------------------------------------------------------------------------------
-
-    def to_record(self) -> Record:
-        """The fitted model as plain data."""
-        self._check_fitted()
-        if callable(self._fitted_with["kernel"]):
-            raise ModelFileError(
-                f"This {type(self).__name__} was fitted with a kernel function of yours, and a model file holds data, no code. Use one of "
-                "the named kernels, or kernel='precomputed' with the matrix of your function's values."
-            )
-        return super().to_record()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in vars(self).items() if k not in ("_machine", "_before", "on_progress")}
-
-    def _restore(self, record: Record) -> None:
-        super()._restore(record)
-        self.weights_ = getattr(self, "weights_", None)
-        m, given = len(self.support_), self.kernel == "precomputed"
-        if self.support_vectors_.shape[1] != (0 if given else self.n_features_in_):
-            raise ModelFileError("The model file's support vectors do not have the columns of its rows.")
-        if not 0 < self.n_rows_ <= self.rows_ or m > self.n_rows_:
-            raise ModelFileError("The model file has more support rows than rows.")
-        if m and int(self.support_.max()) >= self.rows_:
-            raise ModelFileError("The model file's support rows are none of the fit.")
-        if given and self.n_features_in_ != self.rows_:
-            raise ModelFileError("The model file's precomputed kernel was not of its rows.")
-        if not self.gamma_ > 0:
-            raise ModelFileError("The model file's gamma is not above zero.")
-        if self.weights_ is not None and not np.all(self.weights_ > 0):
-            raise ModelFileError("The model file's support rows have weights of zero.")
-
-    def _check_order(self, starts: Array) -> None:
-        """Support rows come in ascending order within each class; starts: where classes begin."""
-        again = np.diff(self.support_) <= 0
-        again[starts[(starts > 0) & (starts < len(self.support_))] - 1] = False
-        if np.any(again) or len(np.unique(self.support_)) < len(self.support_):
-            raise ModelFileError("The model file's support rows are not in order, or come twice.")
-
-
-# What is said of a fit that ended before its tolerance was reached.
-
-
-def warn_unfinished(model: Any, stopping: Stopping) -> None:
-    """Say why the gap of a fit is above its tolerance, and what to do."""
-    late = model.gap_ > model.tol
-    many = f" in {int(late.sum())} of {len(late)} problems" if len(late) > 1 else ""
-    if stopping.why == INTERRUPTED:
-        why, what = "was interrupted", "Fit again, or allow a larger tol."
-    elif model.max_iter != -1 and bool(np.any(model.n_iter_[late] >= model.max_iter)):
-        why, what = f"stopped at max_iter={model.max_iter}", "Raise max_iter, or allow a larger tol."
-    elif stopping.deadline is not None:
-        why, what = f"ran out of its max_seconds={model.max_seconds:g}", "Raise max_seconds, or allow a larger tol."
-    else:
-        why, what = "can no longer improve", "Allow a larger tol, or standardise the columns."
-    warn(
-        f"{type(model).__name__}: the fit {why} at a relative gap of {model.gap_.max():.3g} (tol={model.tol:g}){many}; the best found is "
-        f"kept. {what}",
-        as_seen_by_sklearn(ConvergenceWarning),
-    )
-
-
-# What SVC and SVR share: the kernel, the dual problems and how long they may take, the support rows that answer, and the file.
-
-PAIRS = 3e11  # rows · rows · (columns + 16) up to which a comparison takes part: a minute or so
-NOT_OF_THE_START = ("C", "gamma", "tol", "max_iter", "max_seconds", "cache_size", "n_jobs", "verbose", "solver", "probability", "warm_start")  # fmt: skip
-
-
-class KernelMachine(LearntMachine):
+class KernelMachine(Estimator):
     """A function of the kernel with few rows: f(x) = Σ β_i K(x_i, x) + b, by the dual of a support vector machine."""
 
     slow_rows: ClassVar[int | None] = 1024
@@ -206,6 +93,21 @@ class KernelMachine(LearntMachine):
     max_seconds: float | None = attribute()
     warm_start: bool = attribute()
     verbose: bool = attribute()
+
+    support_: Array = attribute()
+    support_vectors_: Floats = attribute()
+    dual_coef_: Floats = attribute()
+    intercept_: Floats = attribute()
+    objective_: Floats = attribute()
+    dual_objective_: Floats = attribute()
+    gap_: Floats = attribute()
+    n_iter_: Array = attribute()
+    upper_: Floats = attribute()
+    weights_: Floats | None = attribute()
+    gamma_: float = attribute()
+    rows_: int = attribute()
+    n_rows_: int = attribute()
+    converged_: bool = attribute()
 
     on_progress: Callable[[str], None] | None = attribute(default=None)  # hears a line a second or so of a long fit
     _machine: DecisionFunctions | None = attribute(default=None)
@@ -257,7 +159,7 @@ class KernelMachine(LearntMachine):
         """The problems of a fit; sets `upper_`."""
         raise NotImplementedError
 
-    def _begun(self, tasks: list[DualTask], given: MachineRows, before: Any) -> list[DualTask]:
+    def _warm_started(self, tasks: list[DualTask], given: MachineRows, before: Any) -> list[DualTask]:
         """The tasks with the multipliers of an earlier fit to begin at."""
         raise NotImplementedError
 
@@ -266,30 +168,30 @@ class KernelMachine(LearntMachine):
         raise NotImplementedError
 
     def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
-        kernel, given, tasks = self._posed(engine, rows, afresh, classes)
+        kernel, given, tasks = self._dual_problems(engine, rows, afresh, classes)
         plan = self._plan(self._workers(engine))
         stopping = Stopping(self.max_seconds, self._problems(len(tasks)), plan.workers.workers)
         with stopping.listening():
-            solved = solve_all(tasks, plan, stopping, self._watched(len(tasks)))
+            solved = solve_all(tasks, plan, stopping, self._progress(len(tasks)))
             self._finish(kernel, given, tasks, solved, plan, stopping)
         if not self.converged_:
             if stopping.why is not None:
                 self._provenance["ended"] = stopping.why
-            warn_unfinished(self, stopping)
+            _warn_unfinished(self, stopping)
 
-    def _posed(
+    def _dual_problems(
         self, engine: Engine, rows: Rows, afresh: bool, classes: Any
     ) -> tuple[Kernel, MachineRows, list[DualTask]]:
         """The kernel, the rows, and the problems with where they begin."""
         before, self._before = self._before, None
         self._fitted_with = self.get_params()
         labels = self._labels(engine, rows, afresh, classes)
-        given = gather(self._workers(engine), rows, labels, self.kernel == "precomputed")
+        given = rows_in_memory(self._workers(engine), rows, labels, self.kernel == "precomputed")
         kernel = resolve(self.kernel, self.gamma, self.degree, self.coef0, given.X, given.w)
         check_kernel(kernel, given, rows.names)
         tasks = self._tasks(kernel, given)
         if before is not None and self._like(before, given):
-            tasks = self._begun(tasks, given, before)
+            tasks = self._warm_started(tasks, given, before)
         return kernel, given, tasks
 
     def _like(self, before: Any, given: MachineRows) -> bool:
@@ -309,7 +211,7 @@ class KernelMachine(LearntMachine):
         """How many problems share the seconds of a fit."""
         return tasks
 
-    def _watched(self, problems: int) -> SolverProgress | None:
+    def _progress(self, problems: int) -> SolverProgress | None:
         if not self.verbose and self.on_progress is None:
             return None
         return SolverProgress(problems, float(self.tol), self.on_progress)
@@ -354,11 +256,35 @@ class KernelMachine(LearntMachine):
 
     # --- answering --------------------------------------------------------------------------------------------------
 
+    def _kernel(self) -> Kernel:
+        """The kernel function of the fit."""
+        given = self._fitted_with
+        if callable(given["kernel"]):
+            return Kernel("own", own=given["kernel"])
+        if given["kernel"] not in GAMMA_KERNELS:
+            return Kernel(given["kernel"])
+        numbers = self.gamma_, float(given["degree"]), float(given["coef0"])
+        return Kernel(
+            given["kernel"], *numbers, centre=self._centre() if given["kernel"] in ("rbf", "laplacian") else None
+        )
+
+    def _centre(self) -> Floats | None:
+        """Where rows are counted from: the mean of the support rows."""
+        if not len(self.support_):
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean: Floats = self.support_vectors_.mean(axis=0)
+        return mean if np.isfinite(mean).all() else None
+
+    def _support_rows(self) -> Array:
+        """The rows that answer; of a precomputed kernel their numbers."""
+        return self.support_ if self._fitted_with["kernel"] == "precomputed" else self.support_vectors_
+
     def _make_machine(self) -> DecisionFunctions:
         raise NotImplementedError
 
     def _decision(self, block: Block, signs: bool = False) -> Floats:
-        """f (n, P); `signs`: no more is asked of it than labels are made of."""
+        """f (n, P); `signs`: only the signs need be right, as labels are made of them."""
         if not np.isfinite(block.X).all():
             refuse_non_finite(block.X, block.start, self._column_names())
         self._check_fitted()
@@ -383,3 +309,61 @@ class KernelMachine(LearntMachine):
         if getattr(self, "_fitted_with", {"kernel": self.kernel})["kernel"] != "linear":
             raise AttributeError("coef_ is only available when using a linear kernel: others have no weights a column.")
         self._check_fitted()
+
+    # --- file -------------------------------------------------------------------------------------------------------
+
+    def to_record(self) -> Record:
+        """The fitted model as plain data."""
+        self._check_fitted()
+        if callable(self._fitted_with["kernel"]):
+            raise ModelFileError(
+                f"This {type(self).__name__} was fitted with a kernel function of yours, and a model file holds data, no code. Use one of "
+                "the named kernels, or kernel='precomputed' with the matrix of your function's values."
+            )
+        return super().to_record()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in vars(self).items() if k not in ("_machine", "_before", "on_progress")}
+
+    def _restore(self, record: Record) -> None:
+        super()._restore(record)
+        self.weights_ = getattr(self, "weights_", None)
+        m, given = len(self.support_), self.kernel == "precomputed"
+        if self.support_vectors_.shape[1] != (0 if given else self.n_features_in_):
+            raise ModelFileError("The model file's support vectors do not have the columns of its rows.")
+        if not 0 < self.n_rows_ <= self.rows_ or m > self.n_rows_:
+            raise ModelFileError("The model file has more support rows than rows.")
+        if m and int(self.support_.max()) >= self.rows_:
+            raise ModelFileError("The model file's support rows are none of the fit.")
+        if given and self.n_features_in_ != self.rows_:
+            raise ModelFileError("The model file's precomputed kernel was not of its rows.")
+        if not self.gamma_ > 0:
+            raise ModelFileError("The model file's gamma is not above zero.")
+        if self.weights_ is not None and not np.all(self.weights_ > 0):
+            raise ModelFileError("The model file's support rows have weights of zero.")
+
+    def _check_order(self, starts: Array) -> None:
+        """Support rows come in ascending order within each class; starts: where classes begin."""
+        again = np.diff(self.support_) <= 0
+        again[starts[(starts > 0) & (starts < len(self.support_))] - 1] = False
+        if np.any(again) or len(np.unique(self.support_)) < len(self.support_):
+            raise ModelFileError("The model file's support rows are not in order, or come twice.")
+
+
+def _warn_unfinished(model: Any, stopping: Stopping) -> None:
+    """Say why the gap of a fit is above its tolerance, and what to do."""
+    late = model.gap_ > model.tol
+    many = f" in {int(late.sum())} of {len(late)} problems" if len(late) > 1 else ""
+    if stopping.why == INTERRUPTED:
+        why, what = "was interrupted", "Fit again, or allow a larger tol."
+    elif model.max_iter != -1 and bool(np.any(model.n_iter_[late] >= model.max_iter)):
+        why, what = f"stopped at max_iter={model.max_iter}", "Raise max_iter, or allow a larger tol."
+    elif stopping.deadline is not None:
+        why, what = f"ran out of its max_seconds={model.max_seconds:g}", "Raise max_seconds, or allow a larger tol."
+    else:
+        why, what = "can no longer improve", "Allow a larger tol, or standardise the columns."
+    warn(
+        f"{type(model).__name__}: the fit {why} at a relative gap of {model.gap_.max():.3g} (tol={model.tol:g}){many}; the best found is "
+        f"kept. {what}",
+        as_seen_by_sklearn(ConvergenceWarning),
+    )

@@ -27,7 +27,7 @@ class KernelRows(Protocol):
 
     size: int
 
-    def room(self) -> Floats:
+    def zeros(self) -> Floats:
         """Zeros for the sums of `add`, at least one a row."""
 
     def block(self, pick: Array) -> Array:
@@ -44,7 +44,7 @@ def source_of(
     held = cache_bytes // (np.dtype(dtype).itemsize * max(1, len(keep)))
     if has_tiles(kernel) and (
         X.shape[1] < DEAR or 2 * held < len(keep)
-    ):  # few that are kept are rarely those that are asked for
+    ):  # few that are cached are rarely those that are needed
         return ComputedKernelRows(kernel, X, keep, dtype, workers)
     return CachedKernelRows(kernel, X, keep, dtype, workers, cache_bytes)
 
@@ -55,15 +55,15 @@ def _padded(q: int, dtype: Any) -> Array:
 
 
 class ComputedKernelRows:
-    """Every value is computed when it is asked for; for some of the rows alone where others are left out."""
+    """Every value is computed when it is needed; for some of the rows alone where others are left out."""
 
     def __init__(self, kernel: Kernel, X: Floats, keep: Array, dtype: Any, workers: Threads | None) -> None:
         self.kernel, self.X, self.keep, self.dtype, self.workers = kernel, X, keep, dtype, workers
         self.size, self.tiles = len(keep), Tiles(kernel, X, keep, dtype)
         self.scratch: Array | None = None  # of the block before: fresh memory takes longer than its values
 
-    def room(self) -> Floats:
-        return self.tiles.room()
+    def zeros(self) -> Floats:
+        return self.tiles.zeros()
 
     def block(self, pick: Array) -> Array:
         own = Tiles(self.kernel, self.X, self.keep[pick], self.dtype)
@@ -77,7 +77,7 @@ class ComputedKernelRows:
 
     def sums_at(self, rows: Array, f: Floats, pick: Array, coef: Floats) -> Floats:
         some = self.narrowed(rows)
-        sums = some.room()
+        sums = some.zeros()
         sums[: len(f)] = f
         some.tiles.add(sums, some.tiles.group(self.X, self.keep[pick]), coef, self.workers)
         return sums[: len(f)]
@@ -105,7 +105,7 @@ class CachedKernelRows:
         self.clock = 0
         self.spare: list[Array] = []
 
-    def room(self) -> Floats:
+    def zeros(self) -> Floats:
         return np.zeros(self.size)
 
     def _fetch(self, pick: Array) -> Array:

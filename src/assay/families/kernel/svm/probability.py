@@ -4,8 +4,9 @@
     more classes      softmax(T · g(x)), T > 0, g with the label's raised to the greatest where another is above it
                       each against the rest: g_k = f_k;   each against each: g_k = −log(1 + Σ_j exp(−a f_kj)), f_kj > 0 a vote for k against j
 
-(Price et al. 1995: with chances σ(a f_kj) of the pairs exp g_k is what couples them), so p > ½ (the greatest share) exactly where the label says so, which an offset as in Platt (1999) does not grant. The numbers are fitted to
-decision values of rows left out (five folds); targets are drawn in by one row of each class, as Platt's.
+(Price et al. 1995: with chances σ(a f_kj) of the pairs exp g_k is what couples them), so p > ½ (the greatest share) exactly where the label
+says so, which an offset as in Platt (1999) does not grant. The numbers are fitted to decision values of rows that each were left out of the
+fit that answers them (five folds); targets are drawn in by one row of each class, as Platt's.
 """
 
 from __future__ import annotations
@@ -19,11 +20,8 @@ from assay.certify import Claim
 from assay.engines import Block
 from assay.engines.rows import cut
 from assay.engines.split import keys_of
-from assay.estimator.classifier import Classifier
-from assay.estimator.docstrings import attribute
 from assay.estimator.progress import Stopping
 from assay.families.kernel.functions import Kernel
-from assay.families.kernel.svm.fit import KernelMachine
 from assay.families.kernel.svm.solve import (
     MachineRows,
     SolverPlan,
@@ -34,18 +32,80 @@ from assay.families.kernel.svm.solve import (
     pairs_of,
     problem_count,
     solve_all,
-    vote_scores,
-    votes,
 )
 from assay.numerics import Array, Floats, log_softmax, log_sum_exp
 
 if TYPE_CHECKING:
     from assay.families.kernel.svm.estimators import SVC
 
-
 FOLDS = 5
 LEAST, MOST = 2.0**-30, 2.0**60  # a slope, in units of one over the root mean square of what it multiplies
 HALVINGS = 80
+PIECE = 4096  # rows whose shares are taken at a time
+LEAST_ROWS = 1e-300  # a share, as far as its logarithm goes
+
+
+def calibrated(model: SVC, kernel: Kernel, given: MachineRows, plan: SolverPlan, stopping: Stopping) -> Floats:
+    """Slopes (two classes), or temperature and the slope of pairs, of a model whose kernel and bounds are those of all rows."""
+    given_matrix = kernel.name == "precomputed"
+    keys = keys_of(given.numbers.astype(np.uint64), 0) if given_matrix else content_keys(given.X)
+    K, ovo = len(model.classes_), model._one_vs_one()
+    fold = folds_of(keys, given.y, given.weight, K)
+    F = np.empty((len(given.X), problem_count(K, ovo)))
+    for number in range(int(fold.max()) + 1):
+        out = fold == number
+        F[out] = _answered(model, kernel, given, ~out, out, plan, stopping)
+    if fold.max() < 0:  # every class is one row, again and again
+        everyone = np.ones(len(fold), dtype=bool)
+        F, fold = _answered(model, kernel, given, everyone, everyone, plan, stopping), np.zeros_like(fold)
+    F, y, w = F[fold >= 0], given.y[fold >= 0], given.weight[fold >= 0]
+    if K == 2:
+        return fit_slopes(F[:, 0], y == 1, w)
+    slope = [fit_pair_slope(F, y, w, K)] if ovo else []
+    return np.array([fit_temperature(label_first(model._to_couple(F, slope), model._codes(F)), y, w), *slope])
+
+
+def _answered(
+    model: SVC, kernel: Kernel, given: MachineRows, train: Array, test: Array, plan: SolverPlan, stopping: Stopping
+) -> Floats:
+    """Decision values of some rows by a fit on others."""
+    K, ovo, given_matrix = len(model.classes_), model._one_vs_one(), kernel.name == "precomputed"
+    X = given.X[np.ix_(train, train)] if given_matrix else given.X[train]
+    codes, upper = given.y[train], (model.upper_[given.y] * given.weight)[train]
+    tasks = class_tasks(kernel, X, codes, upper, K, ovo)
+    solved = solve_all(tasks, plan, stopping)
+    D = coefficients(tasks, solved, codes, K, ovo)
+    order = np.argsort(codes, kind="stable")
+    order = order[D[:, order].any(axis=0)]
+    counts = np.bincount(codes[order], minlength=K)
+    intercept = np.array([s.intercept for s in solved])
+    machine = machine_of(kernel, order if given_matrix else X[order], D[:, order], intercept, counts, ovo)
+    return machine.values(given.X[np.ix_(test, train)] if given_matrix else given.X[test])
+
+
+def loss_on_rows(model: SVC, given: MachineRows) -> float:
+    """The mean of −log p(y | x) over the rows of the fit, which a checker can find again; p counts as LEAST at least."""
+    X = given.X
+    if model.kernel == "precomputed" and len(X) < given.total:
+        X = np.zeros((len(given.X), given.total))
+        X[:, given.numbers] = given.X
+    own = [
+        model._proba_block(piece)[np.arange(len(piece.X)), piece.y] for piece in cut(Block(X, given.y, None, 0), PIECE)
+    ]
+    return float(-np.average(np.log(np.maximum(np.concatenate(own), LEAST_ROWS)), weights=given.w))
+
+
+def probability_claim(model: SVC, witness: dict[str, Any]) -> Claim:
+    """What is claimed of the shares; `witness` is that of the decision values."""
+    return Claim(
+        name="probabilities",
+        statement="no share is above that of the label, as slopes and temperature are above zero; the mean log loss of the shares on the rows "
+        f"of the fit is {model.loss_:.4g}",
+        holds=True,
+        check="kernel_probabilities",
+        value=model.loss_,
+        witness={**witness, "calibration": model.calibration_, "break_ties": bool(model.break_ties)},
+    )
 
 
 def folds_of(keys: Array, codes: Array, w: Floats, K: int) -> Array:
@@ -153,136 +213,3 @@ def many_shares(Z: Floats, temperature: float, label: Array) -> Floats:
     other = np.flatnonzero(shares.argmax(axis=1) != label)
     shares[other, label[other]] = np.nextafter(shares[other].max(axis=1), np.inf)
     return shares
-
-
-# Fitting the numbers of `probability` to rows that each were left out of the fit that answers them.
-
-PIECE = 4096  # rows whose shares are taken at a time
-LEAST_ROWS = 1e-300  # a share, as far as its logarithm goes
-
-
-def calibrated(model: SVC, kernel: Kernel, given: MachineRows, plan: SolverPlan, stopping: Stopping) -> Floats:
-    """Slopes (two classes), or temperature and the slope of pairs, of a model whose kernel and bounds are those of all rows."""
-    given_matrix = kernel.name == "precomputed"
-    keys = keys_of(given.numbers.astype(np.uint64), 0) if given_matrix else content_keys(given.X)
-    K, ovo = len(model.classes_), model._one_vs_one()
-    fold = folds_of(keys, given.y, given.weight, K)
-    F = np.empty((len(given.X), problem_count(K, ovo)))
-    for number in range(int(fold.max()) + 1):
-        out = fold == number
-        F[out] = _answered(model, kernel, given, ~out, out, plan, stopping)
-    if fold.max() < 0:  # every class is one row, again and again
-        everyone = np.ones(len(fold), dtype=bool)
-        F, fold = _answered(model, kernel, given, everyone, everyone, plan, stopping), np.zeros_like(fold)
-    F, y, w = F[fold >= 0], given.y[fold >= 0], given.weight[fold >= 0]
-    if K == 2:
-        return fit_slopes(F[:, 0], y == 1, w)
-    slope = [fit_pair_slope(F, y, w, K)] if ovo else []
-    return np.array([fit_temperature(label_first(model._to_couple(F, slope), model._codes(F)), y, w), *slope])
-
-
-def _answered(
-    model: SVC, kernel: Kernel, given: MachineRows, train: Array, test: Array, plan: SolverPlan, stopping: Stopping
-) -> Floats:
-    """Decision values of some rows by a fit on others."""
-    K, ovo, given_matrix = len(model.classes_), model._one_vs_one(), kernel.name == "precomputed"
-    X = given.X[np.ix_(train, train)] if given_matrix else given.X[train]
-    codes, upper = given.y[train], (model.upper_[given.y] * given.weight)[train]
-    tasks = class_tasks(kernel, X, codes, upper, K, ovo)
-    solved = solve_all(tasks, plan, stopping)
-    D = coefficients(tasks, solved, codes, K, ovo)
-    order = np.argsort(codes, kind="stable")
-    order = order[D[:, order].any(axis=0)]
-    counts = np.bincount(codes[order], minlength=K)
-    intercept = np.array([s.intercept for s in solved])
-    machine = machine_of(kernel, order if given_matrix else X[order], D[:, order], intercept, counts, ovo)
-    return machine.values(given.X[np.ix_(test, train)] if given_matrix else given.X[test])
-
-
-def loss_on_rows(model: SVC, given: MachineRows) -> float:
-    """The mean of −log p(y | x) over the rows of the fit, which a checker can find again; p counts as LEAST at least."""
-    X = given.X
-    if model.kernel == "precomputed" and len(X) < given.total:
-        X = np.zeros((len(given.X), given.total))
-        X[:, given.numbers] = given.X
-    own = [
-        model._proba_block(piece)[np.arange(len(piece.X)), piece.y] for piece in cut(Block(X, given.y, None, 0), PIECE)
-    ]
-    return float(-np.average(np.log(np.maximum(np.concatenate(own), LEAST_ROWS)), weights=given.w))
-
-
-def probability_claim(model: SVC, witness: dict[str, Any]) -> Claim:
-    """What is claimed of the shares; `witness` is that of the decision values."""
-    return Claim(
-        name="probabilities",
-        statement="no share is above that of the label, as slopes and temperature are above zero; the mean log loss of the shares on the rows "
-        f"of the fit is {model.loss_:.4g}",
-        holds=True,
-        check="kernel_probabilities",
-        value=model.loss_,
-        witness={**witness, "calibration": model.calibration_, "break_ties": bool(model.break_ties)},
-    )
-
-
-# From decision values to labels, scores and probabilities of classes.
-
-WITHOUT = "probabilities need probability=True at the fit"
-
-
-class ClassAnswers(KernelMachine, Classifier):
-    """A classifier that answers by `_decision(block)`, a number for each row and problem."""
-
-    calibration_: Floats | None = attribute()
-    loss_: float | None = attribute()
-    n_support_: Array = attribute()
-
-    def _one_vs_one(self) -> bool:
-        return bool(self._fitted_with["multi_class"] == "ovo")
-
-    def _codes(self, F: Floats) -> Array:
-        """The label of each row by its decision values, as a code."""
-        K = len(self.classes_)
-        if K == 2:
-            return (F[:, 0] > 0).astype(np.int64)
-        if not self._one_vs_one():
-            greatest: Array = F.argmax(axis=1)
-            return greatest
-        by_score = vote_scores if self._fitted_with["break_ties"] else votes
-        best: Array = by_score(F, K).argmax(axis=1)
-        return best
-
-    def _predict_block(self, block: Block) -> Array:
-        labels: Array = self.classes_[self._codes(self._decision(block, signs=True))]
-        return labels
-
-    def decision_function(self, X: Any) -> Floats:
-        """f(x): (n,) for two classes (positive: the greater one); else (n, K), or with decision_function_shape="ovo" (n, K (K − 1) / 2)."""
-        return self._answer(X, self._decision_block)
-
-    def _decision_block(self, block: Block) -> Array:
-        F = self._decision(block)
-        if len(self.classes_) == 2:
-            return F[:, 0]
-        by_class = self._one_vs_one() and self._fitted_with["decision_function_shape"] == "ovr"
-        return vote_scores(F, len(self.classes_)) if by_class else F
-
-    def _proba_block(self, block: Block) -> Array:
-        return self._shares(self._decision(block))
-
-    def _shares(self, F: Floats) -> Floats:
-        assert self.calibration_ is not None
-        if len(self.classes_) == 2:
-            return two_shares(F[:, 0], self.calibration_)
-        codes, (temperature, *slope) = self._codes(F), self.calibration_.tolist()
-        return many_shares(label_first(self._to_couple(F, slope), codes), temperature, codes)
-
-    def _to_couple(self, F: Floats, slope: list[float]) -> Floats:
-        """(n, K): the scores that a temperature turns into shares."""
-        return coupled(F, len(self.classes_), *slope) if slope else F
-
-    def _both_block(self, block: Block) -> Array:
-        F = self._decision(block)
-        return np.column_stack([self._codes(F), self._shares(F)])
-
-    def _why_no_probabilities(self) -> str | None:
-        return None if getattr(self, "_fitted_with", self.get_params())["probability"] else WITHOUT

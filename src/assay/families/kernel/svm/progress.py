@@ -1,4 +1,4 @@
-"""What a long fit says of itself: iteration, gap, support rows, and how long it may still take.
+"""Progress of a long fit: iteration, gap, support rows, and how long it may still take.
 
 The gap of a working-set method falls about exponentially: log gap is extrapolated along its later half, on its lower envelope.
 """
@@ -38,32 +38,32 @@ def seconds_left(times: list[float], gaps: list[float], tol: float) -> float:
 
 
 class SolverProgress:
-    """Hears of every state of every problem, and says a line a second."""
+    """Records every state of every problem, and emits a line a second."""
 
     def __init__(self, problems: int, tol: float, say: Say | None = None, clock: Callable[[], float] = time.monotonic):
         self.problems, self.tol, self.clock = problems, tol, clock
-        self.say: Say = say or to_stderr
+        self.emit: Say = say or to_stderr
         self.done = 0
         self.began = self.last = clock()
-        self.seen: dict[int, tuple[list[float], list[float]]] = {}
+        self.gaps: dict[int, tuple[list[float], list[float]]] = {}
         self.lock = threading.Lock()
 
-    def heard(self, problem: int, state: DualState) -> None:
+    def record(self, problem: int, state: DualState) -> None:
         """A solver passed through a state."""
         with self.lock:
             now = self.clock()
-            times, gaps = self.seen.setdefault(problem, ([], []))
+            times, gaps = self.gaps.setdefault(problem, ([], []))
             times.append(now)
             gaps.append(state.gap)
             if now - self.last >= EVERY:
                 self.last = now
-                self.say(self._line(problem, state))
+                self.emit(self._line(problem, state))
 
     def ended(self, problem: int) -> None:
         """A problem is solved, or given up."""
         with self.lock:
             self.done += 1
-            self.seen.pop(problem, None)
+            self.gaps.pop(problem, None)
 
     def _line(self, problem: int, state: DualState) -> str:
         which = f"problem {problem + 1} of {self.problems}, " if self.problems > 1 else ""
@@ -76,5 +76,5 @@ class SolverProgress:
             spent = self.clock() - self.began
             left = spent * (self.problems - self.done) / self.done if self.done else math.nan
         else:
-            left = seconds_left(*self.seen[problem], self.tol)
+            left = seconds_left(*self.gaps[problem], self.tol)
         return time_left(left)

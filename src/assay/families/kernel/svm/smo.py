@@ -1,4 +1,15 @@
-"""The variables of a dual problem that are looked at, and working sets of them."""
+"""The dual of kernel machines by working sets of some hundred variables, each solved two variables at a time.
+
+    choose   half of the set stays (the newest), the rest are the greatest violators: those that can rise and have a steep slope, those that can fall
+    solve    the set's own dual by second-order steps on a dense block of the kernel (`families.kernel.loops.working_set`)
+    update   values f of all rows, by the rows whose coefficients changed: the kernel is computed as the sums need it
+    shrink   variables at a bound that would have to cross all others to move are left out, and come back at the end
+
+P − D is a sum of one term ≥ 0 a variable, which is 0 where a variable is left out rightly; so the gap is known all the time, and is taken over all
+variables before the end. Kernel values are float32 at first. They are the same whenever they are taken, and symmetric, so they are those of a
+problem very near; where at the end the true values of some rows show that the difference matters for the gap, float64 goes on from there.
+The hard margin is float64 throughout: whether a margin is tiny or none is not seen in float32.
+"""
 
 from __future__ import annotations
 
@@ -19,78 +30,10 @@ from assay.numerics import Array, Floats
 SHARE = 0.1  # of its violation that a set is left with
 STEPS = 50  # a variable of a set, at most
 FLAT = 1e-15  # of the slopes' size: violations that are rounding
-
-
-class Active:
-    """The variables that are looked at, and the rows they belong to, numbered afresh."""
-
-    def __init__(self, problem: DualProblem, u: Floats, chosen: Array, source: KernelRows, place: Array) -> None:
-        """`place` (n,): the number of each row of the problem in the source."""
-        self.chosen, self.source = chosen, source
-        self.rows = place[problem.rows[chosen]]
-        sign, upper = problem.sign[chosen], problem.upper[chosen]
-        self.base = -sign * problem.linear[chosen]
-        self.low, self.high = np.where(sign > 0, 0.0, -upper), np.where(sign > 0, upper, 0.0)
-        self.u, self.f, self.v = u[chosen], source.room(), np.empty(len(chosen))
-        self.fresh = np.ones(len(chosen), dtype=bool)
-        self.room = np.empty((2, len(chosen)), dtype=np.int64)
-
-    def look(self) -> tuple[float, float]:
-        """The greatest slope that can rise and the least that can fall."""
-        top, bottom = take_slopes(self.base, self.f, self.rows, self.u, self.low, self.high, self.v)
-        return float(top), float(bottom)
-
-    def choose(self, stay: Array, top: float, bottom: float, size: int) -> Array:
-        """New variables for the set, besides those that stay."""
-        self.fresh[stay] = False
-        rise, fall = self.room
-        a, b = mark_violators(self.v, self.u, self.low, self.high, top, bottom, self.fresh, rise, fall)
-        wanted = size - len(stay)
-        up = _first(-self.v, rise[:a], max(wanted // 2, wanted - b))
-        self.fresh[up] = False
-        down = fall[:b][self.fresh[fall[:b]]]
-        self.fresh[up] = True
-        self.fresh[stay] = True
-        return np.concatenate([up, _first(self.v, down, wanted - len(up))])
-
-    def solve(self, chosen: Array) -> Array:
-        """Make the set's dual great; returns those of it that changed, and brings f up to date."""
-        K = self.source.block(self.rows[chosen])
-        u, low, high, slope = (np.zeros(K.shape[1]) for _ in range(4))
-        for room, whole in ((u, self.u), (low, self.low), (high, self.high), (slope, self.v)):
-            room[: len(chosen)] = whole[chosen]
-        floor = FLAT * max(1.0, float(np.abs(slope).max(initial=0.0)))
-        solve_working_set(K, u, low, high, slope, SHARE, floor, STEPS * K.shape[1])
-        step = u[: len(chosen)] - self.u[chosen]
-        changed = np.flatnonzero(step)
-        self.u[chosen] = u[: len(chosen)]
-        if len(changed):
-            self.source.add(self.f, self.rows[chosen[changed]], step[changed])
-        return chosen[changed]
-
-
-def _first(key: Floats, among: Array, many: int) -> Array:
-    if len(among) <= many:
-        return among.copy()
-    return among[np.argpartition(key[among], many - 1)[:many]] if many > 0 else among[:0]
-
-
-# The dual of kernel machines by working sets of some hundred variables, each solved two variables at a time.
-#
-#     choose   half of the set stays (the newest), the rest are the greatest violators: those that can rise and have a steep slope, those that can fall
-#     solve    the set's own dual by second-order steps on a dense block of the kernel (`families.kernel.loops.working_set`)
-#     update   values f of all rows, by the rows whose coefficients changed: the kernel is computed as the sums need it
-#     shrink   variables at a bound that would have to cross all others to move are left out, and looked at again at the end
-#
-# P − D is a sum of one term ≥ 0 a variable, which is 0 where a variable is left out rightly; so the gap is known all the time, and is taken over all
-# variables before the end. Kernel values are float32 at first. They are the same whenever they are taken, and symmetric, so they are those of a
-# problem very near; where at the end the true values of some rows show that the difference matters for the gap, float64 goes on from there.
-# The hard margin is float64 throughout: whether a margin is tiny or none is not seen in float32.
-
 SET, LEAST_SET = 768, 256  # variables of a working set, of large problems and small
-NEAR = 3.0  # times tol: from there on the best intercept is looked for
-CHECKED = 32  # sets between looks at whether float32 still suffices
-EVERY = 8  # sets between looks at what can be left out
+NEAR = 3.0  # times tol: from there on the best intercept is searched
+CHECKED = 32  # sets between checks whether float32 still suffices
+EVERY = 8  # sets between attempts to shrink
 FEWER = 0.8  # of the variables: with no more than that left it is worth the change
 TRUST = 0.1  # of tol that float32 may add to the gap
 SAMPLED = 256  # rows whose true values are taken for that
@@ -100,7 +43,7 @@ STALLED = 300  # sets without a gap smaller by a tenth, or a dual greater by one
 
 
 class _LeftOut(NamedTuple):
-    """Rows that are not looked at for now, their values, and the coefficients β of that time."""
+    """Rows that are shrunk away for now, their values, and the coefficients β of that time."""
 
     rows: Array
     values: Floats
@@ -131,7 +74,7 @@ class Smo:
             math.sqrt(max(0.0, float(problem.kernel.diagonal(problem.X).max(initial=0.0)))) if problem.hard else 0.0
         )
 
-    def begin(self, start: Floats | None) -> None:
+    def start_at(self, start: Floats | None) -> None:
         self.whole = source_of(
             self.problem.kernel, self.problem.X, np.arange(self.n), self.dtype, self.workers, self.cache_bytes
         )
@@ -144,7 +87,7 @@ class Smo:
 
     def _all(self, values: Floats | None) -> Active:
         """All variables; values that are not known from the coefficients."""
-        self.numbers = np.arange(self.n)  # of the rows that are looked at
+        self.numbers = np.arange(self.n)  # of the active rows
         self.left: list[_LeftOut] = []
         active = Active(self.problem, self.u, np.arange(self.l), self.whole, self.numbers)
         if values is not None:
@@ -190,7 +133,7 @@ class Smo:
             part = problem._replace(
                 rows=A.rows, sign=problem.sign[A.chosen], linear=problem.linear[A.chosen], upper=problem.upper[A.chosen]
             )
-            part = part._replace(X=A.f[: A.source.size, None])  # only its length is asked for
+            part = part._replace(X=A.f[: A.source.size, None])  # only its length is used
             b = best_intercept(part, A.f)
             return b, *measure(part, np.abs(A.u), A.f[: A.source.size], b)
         if self.is_whole:
@@ -238,7 +181,7 @@ class Smo:
 
     def change_to_float64(self) -> None:
         self.dtype = np.float64
-        self.begin(np.abs(self.u))
+        self.start_at(np.abs(self.u))
 
     def float32_suffices(self, gap: float) -> bool:
         """Whether the true values of some free rows show that float32 adds little to such a gap."""
@@ -250,7 +193,7 @@ class Smo:
         beta = problem.coefficients(np.abs(self.u))
         support = np.flatnonzero(beta)
         due = Tiles(problem.kernel, problem.X, problem.rows[A.chosen[some]], np.float64)
-        f = due.room()
+        f = due.zeros()
         due.add(f, due.group(problem.X, support), beta[support], self.workers)
         off = np.abs(f[: len(some)] - A.f[A.rows[some]])
         cost = np.maximum(A.high, -A.low)
@@ -276,7 +219,7 @@ class Smo:
         working, changed, stay = np.empty(0, dtype=np.int64), 0, np.empty(0, dtype=np.int64)
         since, size = 0, min(SET, max(LEAST_SET, self.l // 6))
         while True:
-            top, bottom = self.active.look()
+            top, bottom = self.active.violation()
             b, primal, dual, gap, bound = self.gap(top, bottom)
             done = gap <= self.tol or top - bottom <= FLAT
             if self.dtype == np.float32 and not done and self.number % CHECKED == CHECKED - 1:
@@ -309,7 +252,7 @@ class Smo:
             since += 1
             if self.narrows and since % EVERY == 0 and self.shrink(top, bottom):
                 stay = stay[:0]
-                top, bottom = self.active.look()
+                top, bottom = self.active.violation()
             new = self.active.choose(stay, top, bottom, size)
             if not len(new) and len(stay):
                 stay = stay[:0]
@@ -332,8 +275,62 @@ def smo(
 ) -> Iterator[DualState]:
     """The states after each working set, until the relative gap is at most tol, `most` sets, or no margin is left. `start`: α to begin with."""
     run = Smo(problem, tol, workers, cache_bytes, shrinking)
-    run.begin(start)
+    run.start_at(start)
     yield from run.run(most)
     if run.slow and run.number < most:
         for state in sqp(problem, tol, most=most - run.number):
             yield state._replace(number=run.number + state.number)
+
+
+class Active:
+    """The active variables, and the rows they belong to, numbered afresh."""
+
+    def __init__(self, problem: DualProblem, u: Floats, chosen: Array, source: KernelRows, place: Array) -> None:
+        """`place` (n,): the number of each row of the problem in the source."""
+        self.chosen, self.source = chosen, source
+        self.rows = place[problem.rows[chosen]]
+        sign, upper = problem.sign[chosen], problem.upper[chosen]
+        self.base = -sign * problem.linear[chosen]
+        self.low, self.high = np.where(sign > 0, 0.0, -upper), np.where(sign > 0, upper, 0.0)
+        self.u, self.f, self.v = u[chosen], source.zeros(), np.empty(len(chosen))
+        self.fresh = np.ones(len(chosen), dtype=bool)
+        self.room = np.empty((2, len(chosen)), dtype=np.int64)
+
+    def violation(self) -> tuple[float, float]:
+        """The greatest slope that can rise and the least that can fall."""
+        top, bottom = take_slopes(self.base, self.f, self.rows, self.u, self.low, self.high, self.v)
+        return float(top), float(bottom)
+
+    def choose(self, stay: Array, top: float, bottom: float, size: int) -> Array:
+        """New variables for the set, besides those that stay."""
+        self.fresh[stay] = False
+        rise, fall = self.room
+        a, b = mark_violators(self.v, self.u, self.low, self.high, top, bottom, self.fresh, rise, fall)
+        wanted = size - len(stay)
+        up = _first(-self.v, rise[:a], max(wanted // 2, wanted - b))
+        self.fresh[up] = False
+        down = fall[:b][self.fresh[fall[:b]]]
+        self.fresh[up] = True
+        self.fresh[stay] = True
+        return np.concatenate([up, _first(self.v, down, wanted - len(up))])
+
+    def solve(self, chosen: Array) -> Array:
+        """Make the set's dual great; returns those of it that changed, and brings f up to date."""
+        K = self.source.block(self.rows[chosen])
+        u, low, high, slope = (np.zeros(K.shape[1]) for _ in range(4))
+        for room, whole in ((u, self.u), (low, self.low), (high, self.high), (slope, self.v)):
+            room[: len(chosen)] = whole[chosen]
+        floor = FLAT * max(1.0, float(np.abs(slope).max(initial=0.0)))
+        solve_working_set(K, u, low, high, slope, SHARE, floor, STEPS * K.shape[1])
+        step = u[: len(chosen)] - self.u[chosen]
+        changed = np.flatnonzero(step)
+        self.u[chosen] = u[: len(chosen)]
+        if len(changed):
+            self.source.add(self.f, self.rows[chosen[changed]], step[changed])
+        return chosen[changed]
+
+
+def _first(key: Floats, among: Array, many: int) -> Array:
+    if len(among) <= many:
+        return among.copy()
+    return among[np.argpartition(key[among], many - 1)[:many]] if many > 0 else among[:0]

@@ -1,4 +1,9 @@
-"""The rows of a fit as a kernel machine needs them: in memory, float64, those of weight 0 left out."""
+"""Solving the dual problems of one fit: its rows in memory and float64, which solver, how long, and what is kept of its states.
+
+Several classes are problems of two: one against one, or one against the rest. One against one, problem (i, j), i < j: y = +1 for class i, so
+f_ij > 0 votes for i. As libsvm, coefficients of all problems lie in an array (K − 1, m): of a support row of class i, row j − 1 of the array
+is its part in (i, j) with i < j, and row j its part in (j, i) with j < i.
+"""
 
 from __future__ import annotations
 
@@ -26,86 +31,6 @@ from assay.statistics.targets import merge_surveys, some, survey_block
 APART = 1e3  # times the least spread of a column: from there on the kernel hardly sees that column
 NAMED = 5  # columns that a warning names
 OF_DISTANCES = ("rbf", "laplacian", "poly", "sigmoid")  # kernels in which the widest columns drown the others
-
-
-class MachineRows(NamedTuple):
-    """The n rows of weight > 0: X (n, d) (of a precomputed kernel (n, n)), y (n,) codes or numbers, w (n,) or None, their numbers among
-    all rows of the fit; how many those are, and the fingerprint of all of them."""
-
-    X: Floats
-    y: Array
-    w: Floats | None
-    numbers: Array
-    total: int
-    mark: bytes
-
-    @property
-    def weight(self) -> Floats:
-        """(n,), ones where no weights were given."""
-        return np.ones(len(self.X)) if self.w is None else self.w
-
-
-def gather(engine: Engine, rows: Rows, labels: Labels | None, precomputed: bool) -> MachineRows:
-    """The rows of a fit; without labels the target is a number."""
-    kept = rows.in_memory()
-    if precomputed:
-        check_precomputed(kept.X)
-    survey = some(fold(engine, kept.blocks(), partial(survey_block, labels, rows.names), merge_surveys))
-    X = np.require(kept.X, np.float64, ["C_CONTIGUOUS", "ALIGNED"])
-    numbers = np.arange(len(X))
-    if survey.w is None or survey.kept == len(X):
-        return MachineRows(X, survey.y, survey.w, numbers, len(X), survey.mark)
-    numbers = np.flatnonzero(survey.w > 0)
-    there = X[np.ix_(numbers, numbers)] if precomputed else X[numbers]
-    return MachineRows(there, survey.y[numbers], survey.w[numbers], numbers, len(X), survey.mark)
-
-
-def check_kernel(kernel: Kernel, rows: MachineRows, names: Any) -> None:
-    """Raise where a user's function is no kernel or values overflow; warn where columns of other units drown the rest."""
-    kernel.diagonal(rows.X)  # by which the other values are bounded
-    if kernel.own is not None:
-        check_own_kernel(kernel, rows.X)
-    elif kernel.name in OF_DISTANCES:
-        _warn_unscaled(kernel, rows, names)
-
-
-def _warn_unscaled(kernel: Kernel, rows: MachineRows, names: Any) -> None:
-    spread = np.ptp(rows.X, axis=0)
-    some_spread = spread[spread > 0]
-    if not len(some_spread) or some_spread.max() <= APART * some_spread.min():
-        return
-    called = [f"column {j}" for j in range(len(spread))] if names is None else [repr(str(name)) for name in names]
-    wide = [j for j in np.argsort(-spread, kind="stable") if spread[j] > APART * some_spread.min()]
-    shown = ", ".join(f"{called[j]} (over {spread[j]:.3g})" for j in wide[:NAMED]) + (
-        ", …" if len(wide) > NAMED else ""
-    )
-    least = int(np.flatnonzero(spread == some_spread.min())[0])
-    warn(
-        f"The columns are in very different units: {shown} spread more than {APART:g} times as far as {called[least]} (over "
-        f"{spread[least]:.3g}), which the {kernel.name} kernel hardly sees beside them. Standardise the columns, e.g. divide each by its "
-        "deviation.",
-        as_seen_by_sklearn(DataConversionWarning),
-    )
-
-
-def content_keys(X: Floats) -> Array:
-    """A key of each row that depends on its numbers alone, to the digits of float32: equal rows have equal keys, in either precision."""
-    with np.errstate(over="ignore"):
-        bits = (np.asarray(X).astype(np.float32) + np.float32(0.0)).view(np.uint32).astype(np.uint64)  # −0 is 0
-    keys = np.zeros(len(X), dtype=np.uint64)
-    for j in range(bits.shape[1]):
-        keys = keys_of(keys ^ bits[:, j], j + 1)
-    return keys
-
-
-def refuse_overflowing_bounds(C: float, upper: Floats) -> None:
-    """Bounds of zero or infinity that no weight of the user's can have meant."""
-    if np.any(np.isnan(upper)) or (np.isfinite(C) and not np.all(np.isfinite(upper))):
-        raise DataError(f"C={C:g} times the weights overflows float64: divide the weights, or C, by a constant.")
-
-
-# Running the dual problems of one fit: which solver, how long, and what is kept of its states.
-
 SOLVERS = ("smo", "sqp")
 NO_LIMIT = 10**9  # iterations
 CLOSER = 0.9  # of tol: solvers may count on kernel values in float32, and the gap shall hold without
@@ -142,7 +67,7 @@ class Solved(NamedTuple):
 
 
 def solver_of(name: str) -> Callable[..., Iterator[DualState]]:
-    """The solver of that name, imported when it is first asked for."""
+    """The solver of that name, imported at its first use."""
     if name == "sqp":
         from assay.families.kernel.svm.sqp import sqp
 
@@ -160,17 +85,17 @@ def states_of(task: DualTask, plan: SolverPlan, side_by_side: int = 1) -> Iterat
 
 
 class BestState:
-    """The state of least gap among those that look at all variables, and the last one."""
+    """The state of least gap among those of all variables, and the last one."""
 
     state: DualState | None = None
     last: DualState
-    seen = 0
+    states = 0
 
-    def see(self, state: DualState) -> None:
+    def update(self, state: DualState) -> None:
         if state.share == 1.0 and (self.state is None or state.gap <= self.state.gap):
             self.state = state
         self.last = state
-        self.seen += 1
+        self.states += 1
 
     @property
     def gap(self) -> float:
@@ -218,14 +143,14 @@ def _solve(
     until, best, stopped = stopping.begin(), BestState(), False
     try:
         for state in states_of(task, plan, together):
-            best.see(state)
+            best.update(state)
             if progress is not None:
-                progress.heard(number, state)
-            if state.gap > plan.tol and stopping.over(until, best.seen):
+                progress.record(number, state)
+            if state.gap > plan.tol and stopping.over(until, best.states):
                 stopped = True
                 break
     except KeyboardInterrupt:
-        if not best.seen:
+        if not best.states:
             raise
         stopping.interrupted = stopped = True
     if not stopped:
@@ -250,12 +175,6 @@ def feasible(alpha: Floats, sign: Floats, upper: Floats) -> Floats | None:
         return None
     side = sign > 0 if up > down else sign < 0
     return np.where(side, alpha * (min(up, down) / max(up, down)), alpha)
-
-
-# Several classes by problems of two: one against one, or one against the rest; who answers, and how votes become scores.
-#
-# One against one, problem (i, j), i < j: y = +1 for class i, so f_ij > 0 votes for i. As libsvm, coefficients of all problems lie in an array
-# (K − 1, m): of a support row of class i, row j − 1 of the array is its part in (i, j) with i < j, and row j its part in (j, i) with j < i.
 
 
 def pairs_of(K: int) -> list[tuple[int, int]]:
@@ -366,3 +285,79 @@ def vote_scores(F: Floats, K: int) -> Floats:
         c[:, i] += F[:, p]
         c[:, j] -= F[:, p]
     return votes(F, K) + c / (3.0 * (np.abs(c) + 1.0))
+
+
+class MachineRows(NamedTuple):
+    """The n rows of weight > 0: X (n, d) (of a precomputed kernel (n, n)), y (n,) codes or numbers, w (n,) or None, their numbers among
+    all rows of the fit; how many those are, and the fingerprint of all of them."""
+
+    X: Floats
+    y: Array
+    w: Floats | None
+    numbers: Array
+    total: int
+    mark: bytes
+
+    @property
+    def weight(self) -> Floats:
+        """(n,), ones where no weights were given."""
+        return np.ones(len(self.X)) if self.w is None else self.w
+
+
+def rows_in_memory(engine: Engine, rows: Rows, labels: Labels | None, precomputed: bool) -> MachineRows:
+    """The rows of a fit; without labels the target is a number."""
+    kept = rows.in_memory()
+    if precomputed:
+        check_precomputed(kept.X)
+    survey = some(fold(engine, kept.blocks(), partial(survey_block, labels, rows.names), merge_surveys))
+    X = np.require(kept.X, np.float64, ["C_CONTIGUOUS", "ALIGNED"])
+    numbers = np.arange(len(X))
+    if survey.w is None or survey.kept == len(X):
+        return MachineRows(X, survey.y, survey.w, numbers, len(X), survey.mark)
+    numbers = np.flatnonzero(survey.w > 0)
+    there = X[np.ix_(numbers, numbers)] if precomputed else X[numbers]
+    return MachineRows(there, survey.y[numbers], survey.w[numbers], numbers, len(X), survey.mark)
+
+
+def check_kernel(kernel: Kernel, rows: MachineRows, names: Any) -> None:
+    """Raise where a user's function is no kernel or values overflow; warn where columns of other units drown the rest."""
+    kernel.diagonal(rows.X)  # by which the other values are bounded
+    if kernel.own is not None:
+        check_own_kernel(kernel, rows.X)
+    elif kernel.name in OF_DISTANCES:
+        _warn_unscaled(kernel, rows, names)
+
+
+def _warn_unscaled(kernel: Kernel, rows: MachineRows, names: Any) -> None:
+    spread = np.ptp(rows.X, axis=0)
+    some_spread = spread[spread > 0]
+    if not len(some_spread) or some_spread.max() <= APART * some_spread.min():
+        return
+    called = [f"column {j}" for j in range(len(spread))] if names is None else [repr(str(name)) for name in names]
+    wide = [j for j in np.argsort(-spread, kind="stable") if spread[j] > APART * some_spread.min()]
+    shown = ", ".join(f"{called[j]} (over {spread[j]:.3g})" for j in wide[:NAMED]) + (
+        ", …" if len(wide) > NAMED else ""
+    )
+    least = int(np.flatnonzero(spread == some_spread.min())[0])
+    warn(
+        f"The columns are in very different units: {shown} spread more than {APART:g} times as far as {called[least]} (over "
+        f"{spread[least]:.3g}), which the {kernel.name} kernel hardly sees beside them. Standardise the columns, e.g. divide each by its "
+        "deviation.",
+        as_seen_by_sklearn(DataConversionWarning),
+    )
+
+
+def content_keys(X: Floats) -> Array:
+    """A key of each row that depends on its numbers alone, to the digits of float32: equal rows have equal keys, in either precision."""
+    with np.errstate(over="ignore"):
+        bits = (np.asarray(X).astype(np.float32) + np.float32(0.0)).view(np.uint32).astype(np.uint64)  # −0 is 0
+    keys = np.zeros(len(X), dtype=np.uint64)
+    for j in range(bits.shape[1]):
+        keys = keys_of(keys ^ bits[:, j], j + 1)
+    return keys
+
+
+def refuse_overflowing_bounds(C: float, upper: Floats) -> None:
+    """Bounds of zero or infinity that no weight of the user's can have meant."""
+    if np.any(np.isnan(upper)) or (np.isfinite(C) and not np.all(np.isfinite(upper))):
+        raise DataError(f"C={C:g} times the weights overflows float64: divide the weights, or C, by a constant.")

@@ -1,4 +1,16 @@
-"""Active-set steps: which variables are at a bound is guessed, the others are solved for, and the guess is mended.
+"""Sequential quadratic programming on the dual, as the lecture notes train kernel SVMs, with the whole kernel matrix in memory.
+
+    maximise  J(α) = Σ α_i − ½ Σ_ij α_i α_j y_i y_j K(x_i, x_j)       Σ α_i y_i = 0,  α ≥ 0
+    w₀ = y_i − Σ_j α_j y_j K(x_j, x_i)                                for an i with α_i ≠ 0 (and α_i below its bound)
+
+Where K is positive semidefinite J is its own quadratic model, so every step is one of a single quadratic program: interior points
+(interior_point.py) until it is plain which variables are at a bound, then active sets, which make the zeros exact. A hard margin that does
+not exist shows by α that grow without end, while the two classes' means under α come together: `bound` tends to zero.
+
+A kernel that is not (sigmoid, or a given matrix) makes a sequence of programs: K = K₊ − K₋ by the signs of its eigenvalues, and each program
+has K₊ and, in place of K₋, its slope at the α before. J rises with each, to a point where the first-order conditions hold.
+
+An active-set step guesses which variables are at a bound, solves for the others, and mends the guess:
 
     [K_ff  s_f] [Δα_f]     [−(s f + p)_f]
     [s_fᵀ   0 ] [  b ]  =  [   −Σ s α    ]        in the signs of s
@@ -34,118 +46,6 @@ RIDGE = 1e-12  # of the diagonal
 REFINEMENTS = 4
 NOISE = 1e-11  # a slope at a bound less than this share of its terms is rounding
 LET_GO = 0.5  # of the worst slope: what gains more leaves its bound in the same step
-
-
-class ActiveSetGuess(NamedTuple):
-    """α (l,) and where each variable is: −1 at zero, 0 between, +1 at its upper bound."""
-
-    alpha: Floats
-    side: Array
-
-
-def guess_of(problem: DualProblem, K: Floats, at: Interior) -> ActiveSetGuess:
-    """Of α and its multiplier one tends to zero, the other does not: the smaller one is taken for zero."""
-    unit = scale_of(K)
-    side = np.zeros(len(at.alpha), dtype=np.int64)
-    side[at.alpha * unit < at.z] = -1
-    ends = np.isfinite(problem.upper)
-    side[ends & ((np.where(ends, problem.upper, 0.0) - at.alpha) * unit < at.u)] = 1
-    alpha = netted(problem, _pinned(problem, at.alpha, side))
-    return ActiveSetGuess(alpha, np.where(alpha <= 0.0, -1, side))
-
-
-def _pinned(problem: DualProblem, alpha: Floats, side: Array) -> Floats:
-    return np.where(side < 0, 0.0, np.where(side > 0, problem.upper, alpha))
-
-
-def active_set(problem: DualProblem, K: Floats, guess: ActiveSetGuess, most: int) -> Iterator[ActiveSetGuess]:
-    """At most `most` steps from the guess; ends earlier where no variable wants to leave its bound."""
-    alpha, side = guess.alpha.copy(), guess.side.copy()
-    for _ in range(most):
-        free = np.flatnonzero(side == 0)
-        if not len(free):
-            yield ActiveSetGuess(alpha, side)
-            return
-        change, b = _equality_step(problem, K, alpha, free)
-        share, walls = _room(alpha[free], problem.upper[free], change)
-        alpha = alpha.copy()
-        alpha[free] += share * change
-        side = side.copy()
-        side[free[walls]] = np.where(change[walls] < 0, -1, 1)
-        alpha = _pinned(problem, alpha, side)
-        if share < 1.0:
-            continue
-        alpha = _evened(problem, alpha, side)
-        yield ActiveSetGuess(alpha, side)
-        encoding_spec = _leaving(problem, K, alpha, side, b)
-        if not len(encoding_spec):
-            return
-        side[encoding_spec] = 0
-
-
-def _equality_step(problem: DualProblem, K: Floats, alpha: Floats, free: Array) -> tuple[Floats, float]:
-    s, rows = problem.sign[free], problem.rows[free]
-    slope = s * (K @ problem.coefficients(alpha))[rows] + problem.linear[free]
-    unit = scale_of(K)
-    Q = (
-        (K[np.ix_(rows, rows)] + unit) * s * s[:, None]
-    )  # + s sᵀ, which Σ s Δα = const does not notice, while a singular K does
-    solve = factored(Q, np.full(len(free), RIDGE * unit))
-
-    def refined(x: Floats) -> Floats:
-        y = solve(x)
-        for _ in range(REFINEMENTS):
-            y = y + solve(x - Q @ y)
-        return y
-
-    along, with_s = refined(-slope), refined(s)
-    due = -float(problem.sign @ alpha)
-    b = float(np.divide(s @ along - due, s @ with_s))
-    return along - b * with_s, b
-
-
-def _room(alpha: Floats, upper: Floats, change: Floats) -> tuple[float, Array]:
-    """The share of a step that fits into the box, at most 1, and which variables then are at a wall."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        reach = np.where(change < 0, -alpha / change, np.where(change > 0, (upper - alpha) / change, np.inf))
-    share = min(1.0, float(reach.min()))
-    return share, np.flatnonzero(reach <= share) if share < 1.0 else np.empty(0, dtype=np.int64)
-
-
-def _evened(problem: DualProblem, alpha: Floats, side: Array) -> Floats:
-    """Put what rounding left of Σ s α on the free variable with most room."""
-    free = np.flatnonzero(side == 0)
-    room = np.minimum(alpha[free], problem.upper[free] - alpha[free])
-    k = free[int(room.argmax())]
-    left = float(problem.sign @ alpha)
-    if abs(left) < room.max():
-        alpha[k] -= problem.sign[k] * left
-    return alpha
-
-
-def _leaving(problem: DualProblem, K: Floats, alpha: Floats, side: Array, b: float) -> Array:
-    """The variables at a bound that would gain most by leaving it."""
-    beta = problem.coefficients(alpha)
-    f, size = K @ beta, np.abs(K) @ np.abs(beta)
-    slope = problem.sign * (f[problem.rows] + b) + problem.linear
-    gain = np.where(side < 0, -slope, np.where(side > 0, slope, 0.0))
-    noise = NOISE * (size[problem.rows] + np.abs(problem.linear) + abs(b))
-    gain = np.where(gain > noise, gain, 0.0)
-    return np.flatnonzero((gain > 0) & (gain >= LET_GO * gain.max()))
-
-
-# Sequential quadratic programming on the dual, as the lecture notes train kernel SVMs, with the whole kernel matrix in memory.
-#
-#     maximise  J(α) = Σ α_i − ½ Σ_ij α_i α_j y_i y_j K(x_i, x_j)       Σ α_i y_i = 0,  α ≥ 0
-#     w₀ = y_i − Σ_j α_j y_j K(x_j, x_i)                                for an i with α_i ≠ 0 (and α_i below its bound)
-#
-# Where K is positive semidefinite J is its own quadratic model, so every step is one of a single quadratic program: interior points (interior_dual.py) until it is plain
-# which variables are at a bound, then active sets (active_set.py), which make the zeros exact. A hard margin that does not exist shows by α
-# that grow without end, while the two classes' means under α come together: `bound` tends to zero.
-#
-# A kernel that is not (sigmoid, or a given matrix) makes a sequence of programs: K = K₊ − K₋ by the signs of its eigenvalues, and each program
-# has K₊ and, in place of K₋, its slope at the α before. J rises with each, to a point where the first-order conditions hold.
-
 MOST_ROWS = 2000
 STEPS = 300
 PLAIN = 1e-4  # a gap at which it may be plain which variables are at a bound
@@ -329,3 +229,101 @@ def noted_intercept(problem: DualProblem, alpha: Floats, f: Floats) -> float | N
         return None
     t = int(room.argmax())
     return float(-problem.sign[t] * problem.linear[t] - f[problem.rows[t]])
+
+
+class ActiveSetGuess(NamedTuple):
+    """α (l,) and where each variable is: −1 at zero, 0 between, +1 at its upper bound."""
+
+    alpha: Floats
+    side: Array
+
+
+def guess_of(problem: DualProblem, K: Floats, at: Interior) -> ActiveSetGuess:
+    """Of α and its multiplier one tends to zero, the other does not: the smaller one is taken for zero."""
+    unit = scale_of(K)
+    side = np.zeros(len(at.alpha), dtype=np.int64)
+    side[at.alpha * unit < at.z] = -1
+    ends = np.isfinite(problem.upper)
+    side[ends & ((np.where(ends, problem.upper, 0.0) - at.alpha) * unit < at.u)] = 1
+    alpha = netted(problem, _pinned(problem, at.alpha, side))
+    return ActiveSetGuess(alpha, np.where(alpha <= 0.0, -1, side))
+
+
+def _pinned(problem: DualProblem, alpha: Floats, side: Array) -> Floats:
+    return np.where(side < 0, 0.0, np.where(side > 0, problem.upper, alpha))
+
+
+def active_set(problem: DualProblem, K: Floats, guess: ActiveSetGuess, most: int) -> Iterator[ActiveSetGuess]:
+    """At most `most` steps from the guess; ends earlier where no variable wants to leave its bound."""
+    alpha, side = guess.alpha.copy(), guess.side.copy()
+    for _ in range(most):
+        free = np.flatnonzero(side == 0)
+        if not len(free):
+            yield ActiveSetGuess(alpha, side)
+            return
+        change, b = _equality_step(problem, K, alpha, free)
+        share, walls = _room(alpha[free], problem.upper[free], change)
+        alpha = alpha.copy()
+        alpha[free] += share * change
+        side = side.copy()
+        side[free[walls]] = np.where(change[walls] < 0, -1, 1)
+        alpha = _pinned(problem, alpha, side)
+        if share < 1.0:
+            continue
+        alpha = _evened(problem, alpha, side)
+        yield ActiveSetGuess(alpha, side)
+        encoding_spec = _leaving(problem, K, alpha, side, b)
+        if not len(encoding_spec):
+            return
+        side[encoding_spec] = 0
+
+
+def _equality_step(problem: DualProblem, K: Floats, alpha: Floats, free: Array) -> tuple[Floats, float]:
+    s, rows = problem.sign[free], problem.rows[free]
+    slope = s * (K @ problem.coefficients(alpha))[rows] + problem.linear[free]
+    unit = scale_of(K)
+    Q = (
+        (K[np.ix_(rows, rows)] + unit) * s * s[:, None]
+    )  # + s sᵀ, which Σ s Δα = const does not notice, while a singular K does
+    solve = factored(Q, np.full(len(free), RIDGE * unit))
+
+    def refined(x: Floats) -> Floats:
+        y = solve(x)
+        for _ in range(REFINEMENTS):
+            y = y + solve(x - Q @ y)
+        return y
+
+    along, with_s = refined(-slope), refined(s)
+    due = -float(problem.sign @ alpha)
+    b = float(np.divide(s @ along - due, s @ with_s))
+    return along - b * with_s, b
+
+
+def _room(alpha: Floats, upper: Floats, change: Floats) -> tuple[float, Array]:
+    """The share of a step that fits into the box, at most 1, and which variables then are at a wall."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        reach = np.where(change < 0, -alpha / change, np.where(change > 0, (upper - alpha) / change, np.inf))
+    share = min(1.0, float(reach.min()))
+    return share, np.flatnonzero(reach <= share) if share < 1.0 else np.empty(0, dtype=np.int64)
+
+
+def _evened(problem: DualProblem, alpha: Floats, side: Array) -> Floats:
+    """Put what rounding left of Σ s α on the free variable with most room."""
+    free = np.flatnonzero(side == 0)
+    room = np.minimum(alpha[free], problem.upper[free] - alpha[free])
+    k = free[int(room.argmax())]
+    left = float(problem.sign @ alpha)
+    if abs(left) < room.max():
+        alpha[k] -= problem.sign[k] * left
+    return alpha
+
+
+def _leaving(problem: DualProblem, K: Floats, alpha: Floats, side: Array, b: float) -> Array:
+    """The variables at a bound that would gain most by leaving it."""
+    beta = problem.coefficients(alpha)
+    f, size = K @ beta, np.abs(K) @ np.abs(beta)
+    slope = problem.sign * (f[problem.rows] + b) + problem.linear
+    gain = np.where(side < 0, -slope, np.where(side > 0, slope, 0.0))
+    noise = NOISE * (size[problem.rows] + np.abs(problem.linear) + abs(b))
+    gain = np.where(gain > noise, gain, 0.0)
+    return np.flatnonzero((gain > 0) & (gain >= LET_GO * gain.max()))

@@ -31,12 +31,12 @@ def steps_of(model: KernelMachine, X: Any, y: Any, sample_weight: Any) -> Iterat
     fresh, rows = fresh_and_rows(model, X, y, sample_weight)
     workers = fresh._workers(engine_for(rows, fresh.n_jobs))
     with one_thread_blas():
-        kernel, given, tasks = fresh._posed(workers, rows, True, None)
+        kernel, given, tasks = fresh._dual_problems(workers, rows, True, None)
     plan, number, solved = fresh._plan(workers), count(1), [_unsolved(task) for task in tasks]
     for problem, task in enumerate(tasks):
         best = BestState()
         for state in states_of(task, plan):
-            best.see(state)
+            best.update(state)
             partly = PartialMachine(copy(fresh), kernel, given, tasks, [*solved], problem)
             yield Step(
                 next(number),
@@ -49,8 +49,8 @@ def steps_of(model: KernelMachine, X: Any, y: Any, sample_weight: Any) -> Iterat
         solved[problem] = best.solved(task.problem, plan.tol)
     fresh._finish(kernel, given, tasks, solved, plan, Stopping(None))
     learnt = {name: getattr(fresh, name) for name in fresh.layout if getattr(fresh, name, None) is not None}
-    told = _gap(float(fresh.gap_.max()), plan.tol)
-    yield Step(next(number), len(rows.X), learnt, told, answering(fresh, {"_machine": fresh._machine}))
+    progress = _gap(float(fresh.gap_.max()), plan.tol)
+    yield Step(next(number), len(rows.X), learnt, progress, answering(fresh, {"_machine": fresh._machine}))
 
 
 def _unsolved(task: DualTask) -> Solved:

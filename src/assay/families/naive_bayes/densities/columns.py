@@ -1,4 +1,12 @@
-"""Some columns of a block together with the class of each row: what a density family reads."""
+"""Some columns of a block together with the class of each row: what a density family reads.
+
+How much the zeros weigh that sparse rows do not keep, class by class and column by column:
+
+    weight of the absent = weight of the class − weight of the kept entries
+
+Both weights are summed with twice the digits, so that a few light rows are not lost beside heavy ones, and where every
+row has an entry the difference is exactly zero.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +22,7 @@ from assay.inputs.refusals import refuse_heavy
 from assay.numerics import Array, Floats
 
 TILE_ELEMENTS = 1 << 16
+NO_WEIGHTS = np.empty(0)
 
 
 class ColumnsOfClasses(NamedTuple):
@@ -80,16 +89,6 @@ def tiles(X: Array | SparseMatrix) -> Iterator[slice]:
     rows = max(16, TILE_ELEMENTS // max(1, X.shape[1]))
     for a in range(0, len(X), rows):
         yield slice(a, a + rows)
-
-
-# The zeros that sparse rows do not keep: how much they weigh, class by class and column by column.
-#
-#     weight of the absent = weight of the class − weight of the kept entries
-#
-# Both weights are summed with twice the digits, so that a few light rows are not lost beside heavy ones, and where every
-# row has an entry the difference is exactly zero.
-
-NO_WEIGHTS = np.empty(0)
 
 
 class AbsentWeight(NamedTuple):
