@@ -136,7 +136,7 @@ def test_an_unexpected_error_is_one_line_unless_asked_for_more(cli, monkeypatch)
     def fail(*_, **__):
         raise RuntimeError("out of luck")
 
-    monkeypatch.setattr("assay.cli.tables.load_model", fail)
+    monkeypatch.setattr("assay.cli.inspect.load_model", fail)
     outcome = cli("inspect", "m.assay")
     assert outcome.code == 1
     assert outcome.err == "assay: unexpected RuntimeError: out of luck (ASSAY_DEBUG=1 shows where)\n"
