@@ -12,7 +12,7 @@ import numpy as np
 
 from assay.assess import BiasVariance, LearningCurve, bias_variance, learning_curve
 from assay.engines import engine_for
-from assay.engines.blas import one_thread_blas
+from assay.engines.engine import one_thread_blas
 from assay.numerics import Array
 from assay.risk import Loss
 from assay.risk.losses import LABEL

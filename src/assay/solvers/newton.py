@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from assay.engines.blas import scipy_linalg
+from assay.engines.engine import scipy_linalg
 from assay.numerics import Floats
 from assay.risk.surrogates import MARGIN
 from assay.solvers.boxed import boxed_gap

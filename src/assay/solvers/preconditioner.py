@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from assay.engines import Block
-from assay.engines.blas import one_thread_blas, scipy_linalg
+from assay.engines.engine import one_thread_blas, scipy_linalg
 from assay.numerics import Array, Floats
 from assay.risk.custom_surrogate import CustomSurrogate
 from assay.risk.surrogates import SQUARED, Surrogate

@@ -11,7 +11,7 @@ import numpy as np
 
 from assay.engines import Block, Engine, Rows, block_rows, fold
 from assay.engines.csr import SparseMatrix
-from assay.engines.fold import merge_in_order
+from assay.engines.engine import merge_in_order
 from assay.engines.rows import cut
 from assay.errors import DataError
 from assay.numerics import Array, Floats

@@ -16,8 +16,8 @@ from typing import cast
 import numpy as np
 
 from assay.engines import Block
-from assay.engines.blas import one_thread_blas, scipy_linalg
 from assay.engines.csr import SparseMatrix
+from assay.engines.engine import one_thread_blas, scipy_linalg
 from assay.numerics import Floats, log_softmax
 from assay.risk.penalties import Penalty
 from assay.risk.surrogates import LOG, Surrogate

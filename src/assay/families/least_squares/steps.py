@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from assay.engines import fold
-from assay.engines.blas import one_thread_blas
+from assay.engines.engine import one_thread_blas
 from assay.engines.threads import Threads
 from assay.estimator.estimator import fresh_and_rows
 from assay.estimator.steps import Measure, Step, answering, measures

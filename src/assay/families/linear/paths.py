@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from assay.engines import engine_for
-from assay.engines.blas import one_thread_blas
+from assay.engines.engine import one_thread_blas
 from assay.errors import ParameterError
 from assay.estimator.params import check_params
 from assay.families.linear.fit import LinearModel, LinearTask

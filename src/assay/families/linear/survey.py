@@ -13,7 +13,7 @@ import numpy as np
 
 from assay.engines import Block, Engine, Rows, fingerprint, fold
 from assay.engines.csr import SparseMatrix
-from assay.engines.sparse import rows_of
+from assay.engines.rows import rows_of
 from assay.errors import DataError
 from assay.inputs import as_regression_target, refuse_non_finite, refuse_overflow
 from assay.inputs.labels import Labels

@@ -11,7 +11,7 @@ import numpy as np
 
 from assay.certify import Claim
 from assay.engines import ArrayRows, Rows, engine_for
-from assay.engines.blas import one_thread_blas
+from assay.engines.engine import one_thread_blas
 from assay.engines.threads import Threads
 from assay.errors import DataError, ParameterError
 from assay.estimator.docstrings import attribute

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from assay.engines import engine_for
-from assay.engines.blas import one_thread_blas
+from assay.engines.engine import one_thread_blas
 from assay.estimator.estimator import fresh_and_rows
 from assay.estimator.steps import Measure, Step, answering, measures
 from assay.families.networks.architecture import Layer

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.engines import Engine, Rows
-from assay.engines.blas import one_thread_blas
+from assay.engines.engine import one_thread_blas
 from assay.engines.threads import Threads
 from assay.estimator.estimator import fresh_and_rows
 from assay.estimator.steps import Measure, Step, answering_like

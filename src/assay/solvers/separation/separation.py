@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from assay.engines import Engine, Rows
-from assay.engines.blas import one_thread_blas
+from assay.engines.engine import one_thread_blas
 from assay.errors import OneClassError, ParameterError
 from assay.inputs.labels import Labels, plain_labels
 from assay.numerics import Array, Floats
