@@ -18,9 +18,17 @@ from assay.engines import Block
 from assay.engines.csr import SparseMatrix
 from assay.numerics import Array, Floats
 from assay.risk.penalties import Penalty
-from assay.solvers.iterate import Iterate, last
 from assay.solvers.newton import advance
-from assay.solvers.problem import NONE, Evaluation, Problem, evaluate_block, merge_evaluations, without_intercept
+from assay.solvers.problem import (
+    NONE,
+    Evaluation,
+    Iterate,
+    Problem,
+    evaluate_block,
+    last,
+    merge_evaluations,
+    without_intercept,
+)
 from assay.solvers.proximal_gradient import proximal_gradient
 from assay.solvers.proximal_newton import proximal_newton_on_all, proximal_step
 

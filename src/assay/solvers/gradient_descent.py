@@ -15,9 +15,8 @@ import numpy as np
 
 from assay.errors import ParameterError
 from assay.numerics import Floats
-from assay.solvers.iterate import Iterate
 from assay.solvers.preconditioner import loss_curvature
-from assay.solvers.problem import Evaluation, Problem
+from assay.solvers.problem import Evaluation, Iterate, Problem
 from assay.solvers.softmax_problem import SoftmaxProblem
 
 SOFTMAX_CURVATURE = 0.5  # the greatest eigenvalue of diag p − ppᵀ

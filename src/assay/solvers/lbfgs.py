@@ -19,9 +19,8 @@ import numpy as np
 
 from assay.errors import ParameterError
 from assay.numerics import Floats
-from assay.solvers.iterate import Iterate
 from assay.solvers.preconditioner import Preconditioner
-from assay.solvers.problem import Problem
+from assay.solvers.problem import Iterate, Problem
 from assay.solvers.softmax_problem import SoftmaxProblem
 
 FALL, FLAT = 1e-4, 0.9  # the shares of the slope that a step must use, and may leave

@@ -12,8 +12,7 @@ from assay.errors import ParameterError, nearest
 from assay.numerics import Floats
 from assay.risk.penalties import Penalty
 from assay.risk.surrogates import Surrogate
-from assay.solvers.iterate import Iterate
-from assay.solvers.problem import WIDE_SPARSE, Evaluation
+from assay.solvers.problem import WIDE_SPARSE, Evaluation, Iterate
 
 QUADRATIC, ANY, SOME, NONE, RIDGE = "quadratic", "any", "some", "none", "ridge"
 SOFTMAX = "softmax"

@@ -17,9 +17,8 @@ import numpy as np
 
 from assay.numerics import Floats
 from assay.risk.penalties import Penalty
-from assay.solvers.iterate import Iterate
 from assay.solvers.preconditioner import curvature
-from assay.solvers.problem import Evaluation, Problem
+from assay.solvers.problem import Evaluation, Iterate, Problem
 from assay.solvers.softmax_problem import SoftmaxProblem
 
 EASE = 0.97  # what becomes of L in a step that was allowed

@@ -21,9 +21,8 @@ from assay.engines.engine import one_thread_blas, scipy_linalg
 from assay.numerics import Floats, log_softmax
 from assay.risk.penalties import Penalty
 from assay.risk.surrogates import LOG, Surrogate
-from assay.solvers.iterate import Iterate
 from assay.solvers.newton import advance, smooth_objective
-from assay.solvers.problem import WIDE_SPARSE, Evaluation, Problem, merge_evaluations
+from assay.solvers.problem import WIDE_SPARSE, Evaluation, Iterate, Problem, merge_evaluations
 from assay.solvers.proximal_gradient import proximal_gradient
 from assay.solvers.softmax_problem import SoftmaxProblem, absorb_softmax
 

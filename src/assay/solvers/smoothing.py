@@ -22,9 +22,8 @@ from assay.numerics import Array, Floats
 from assay.risk.penalties import Penalty
 from assay.risk.surrogates import WIDEST
 from assay.solvers.interior_point import InteriorPoint, Margins, PrimalDual, interior_points
-from assay.solvers.iterate import Iterate, MarginRows
 from assay.solvers.newton import advance, newton_step, slope
-from assay.solvers.problem import Evaluation, Problem, relative_gap, rows_back, rows_times
+from assay.solvers.problem import Evaluation, Iterate, MarginRows, Problem, relative_gap, rows_back, rows_times
 from assay.solvers.proximal_newton import proximal_step
 
 SHRINK = 5.0

@@ -17,7 +17,7 @@ from assay.estimator.layout import Fact, Tensor
 from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, checked, shown_of, some_of
-from assay.families.linear.degrees_of_freedom import count_free
+from assay.families.linear.fit import count_free
 from assay.families.perceptron.claims import (
     SEPARATION_LAYOUT,
     PerceptronEvidence,
