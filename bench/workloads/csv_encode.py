@@ -27,7 +27,7 @@ OURS = """
 import json, sys, time
 import numpy as np
 from assay.engines import engine
-from assay.tables.encoding import Encoding, Wants
+from assay.tables.encoding import Encoding, EncodingSpec
 from assay.tables.sources.remembered import forget, remembered
 from assay.tables.schema.schema import infer
 from assay.tables.table_rows import TableRows, encode
@@ -43,7 +43,7 @@ schema = infer(source)
 runs = engine(sys.argv[2])
 rows = runs.open(TableRows(source, schema))
 forget(source)
-encoding = Encoding.learn(runs, schema, Wants(scaled=True), rows)
+encoding = Encoding.learn(runs, schema, EncodingSpec(scaled=True), rows)
 total = sum(runs.map(squares, encode(rows, encoding).blocks()))
 print(json.dumps([time.perf_counter() - start, sorted(total.tolist())]))
 """

@@ -59,9 +59,9 @@ if TYPE_CHECKING:
     from assay.risk.custom_surrogate import surrogate as surrogate
     from assay.selection.compare import compare as compare
     from assay.selection.comparison import Comparison as Comparison
+    from assay.selection.loading import load as load
     from assay.selection.splits import Resampling as Resampling
     from assay.selection.table_model import TableModel as TableModel
-    from assay.selection.table_model import load as load
     from assay.selection.training import train as train
     from assay.tables import rows as rows
     from assay.tables.schema.schema import Schema as Schema
@@ -72,7 +72,7 @@ _ELSEWHERE = {
     "Claim": "assay.certify",
     "dataset": "assay.datasets",
     "engine": "assay.engines",
-    "load": "assay.selection.table_model",
+    "load": "assay.selection.loading",
     "models": "assay.families",
     "Nystroem": "assay.families.kernel.features.estimators",
     "RandomFourier": "assay.families.kernel.features.estimators",

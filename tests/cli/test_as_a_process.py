@@ -18,7 +18,7 @@ import pytest
 import assay
 
 COMMAND = [sys.executable, "-m", "assay.cli"]
-HEAVY = ("numpy", "numba", "scipy", "pyarrow", "sklearn", "pandas", "dask", "rich", "assay.families", "assay.learner")
+HEAVY = ("numpy", "numba", "scipy", "pyarrow", "sklearn", "pandas", "dask", "rich", "assay.families", "assay.estimator")
 
 
 @pytest.mark.parametrize(

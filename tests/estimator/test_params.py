@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import assay
 from assay.errors import ParameterError
-from assay.estimator.base import BaseEstimator
+from assay.estimator.base import Transformer
 from assay.estimator.docstrings import attribute
 from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Flag, Free, Range, defaults, param
 
@@ -117,7 +117,7 @@ def test_the_repr_shows_what_differs_from_the_default():
     assert repr(assay.GaussianNB(priors=np.array([0.5, 0.5]))) == "GaussianNB(priors=array([0.5, 0.5]))"
 
 
-class Dial(BaseEstimator):
+class Dial(Transformer):
     """Something with two hyper-parameters."""
 
     size: int = param("how large it is", default=3, kw_only=False, check=Range(int, low=1))

@@ -98,7 +98,7 @@ def test_rows_that_are_not_next_to_each_other_in_memory_are_swept_alike():
 
 
 CODE = """
-import sys; sys.path.insert(0, "tests/loops")
+import sys; sys.path.insert(0, "tests/solvers")
 import numpy as np
 from test_sweep import Block, evaluate_block, rows, sparse_of
 for code in range(6):

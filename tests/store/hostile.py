@@ -17,7 +17,7 @@ from cases import CASES
 from hypothesis import strategies as st
 
 from assay.errors import AssayError, ModelFileError
-from assay.selection.table_model import load
+from assay.selection.loading import load
 from assay.store import encode
 
 ONCE = [case for i, case in enumerate(CASES) if case.name not in [c.name for c in CASES[:i]]]

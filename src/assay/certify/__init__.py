@@ -16,4 +16,4 @@ _HOMES = {"Certificate": "certificate", "Claim": "claim", "Verdict": "claim", "V
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(f"assay.certify.{_HOMES[name]}"), name)

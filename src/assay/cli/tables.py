@@ -71,7 +71,7 @@ def refuse_misspelt(data: str) -> None:
 
 def load_model(path: str) -> Any:
     """The model of a file, or of standard input."""
-    from assay.selection.table_model import load
+    from assay.selection.loading import load
 
     if path != "-":
         return load(path)

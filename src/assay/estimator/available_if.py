@@ -10,7 +10,9 @@ from typing import Any
 class AvailableIf:
     """A method that exists where `condition(model)` holds; elsewhere the AttributeError says `why` not."""
 
-    def __init__(self, method: Callable[..., Any], condition: Callable[[Any], bool], why: str) -> None:
+    def __init__(
+        self, method: Callable[..., Any], condition: Callable[[Any], bool], why: str | Callable[[Any], str]
+    ) -> None:
         self.method, self.condition, self.why = method, condition, why
         self.__doc__ = method.__doc__
 
@@ -18,5 +20,6 @@ class AvailableIf:
         if model is None:
             return self.method
         if not self.condition(model):
-            raise AttributeError(f"{model!r} has no {self.method.__name__}: {self.why}.")
+            why = self.why if isinstance(self.why, str) else self.why(model)
+            raise AttributeError(f"{model!r} has no {self.method.__name__}: {why}.")
         return MethodType(self.method, model)

@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Self
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from assay.engines import Block, Engine, Rows
 from assay.errors import DataError, OneClassError
+from assay.estimator.available_if import AvailableIf
 from assay.estimator.docstrings import attribute
 from assay.estimator.estimator import Estimator
 from assay.inputs import refuse_non_finite, refuse_overflow
 from assay.inputs.labels import Labels, find_classes
 from assay.numerics import Array, Floats, log_softmax, safe_log
 
+WITHOUT = "its scores are no probabilities"
+
+
+def with_probabilities(method: Callable[..., Any]) -> Any:
+    """A method that a classifier has where it has probabilities."""
+    return AvailableIf(
+        method, lambda model: model._why_no_probabilities() is None, lambda model: model._why_no_probabilities()
+    )
+
 
 class Classifier(Estimator):
-    """A model of classes. Subclasses give `_scores(X)`: a number for each row and class, the largest wins."""
+    """A model of classes. Subclasses give `_scores(X)`: a number for each row and class, the largest wins.
+
+    Probabilities are there where the scores are log p(x, k) up to a constant of the row (`scores_are_log_joint`), or where a subclass
+    gives `_proba_block(block)`: p(k | x) for each row and class. `_why_no_probabilities` may take them away for some hyper-parameters.
+    """
 
     _kind = "classifier"
+    scores_are_log_joint: ClassVar[bool] = False
 
     classes_: Array = attribute("the labels, in ascending order; of shape (n_classes,)")
 
@@ -69,46 +84,48 @@ class Classifier(Estimator):
         truth, weights = self._truth(X, y, sample_weight, len(answers))
         return float(np.average(answers == truth, weights=weights))
 
+    # --- probabilities ------------------------------------------------------------------------------------------------
 
-class ProbableClassifier(Classifier):
-    """A classifier with probabilities. Subclasses give `_proba_block(block)`: p(k | x) for each row and class."""
+    @classmethod
+    def may_give_probabilities(cls) -> bool:
+        """Whether the class has probabilities for some of its hyper-parameters at least."""
+        return cls.scores_are_log_joint or cls._proba_block is not Classifier._proba_block
 
-    def _proba_block(self, block: Block) -> Array:
-        raise NotImplementedError
-
-    def predict_proba(self, X: Any) -> Array:
-        """p(k | x) for each row and class; the columns are in the order of `classes_`."""
-        return self._answer(X, self._proba_block)
-
-    def predict_log_proba(self, X: Any) -> Array:
-        """log p(k | x) for each row and class."""
-        log_p: Array = safe_log(self.predict_proba(X))
-        return log_p
-
-    def predict_proba_blocks(self, X: Any) -> Iterator[Array]:
-        """`predict_proba` for rows of any size: an iterator over the answers, block by block."""
-        return self._answers(X, self._proba_block)
-
-    def predict_both_blocks(self, X: Any) -> Iterator[tuple[Array, Array]]:
-        """(`predict`, `predict_proba`) block by block, for rows of any size that are read once."""
-        return (
-            (self.classes_[both[:, 0].astype(np.int64)], both[:, 1:]) for both in self._answers(X, self._both_block)
-        )
-
-    def _both_block(self, block: Block) -> Array:
-        codes = np.searchsorted(self.classes_, self._predict_block(block))
-        return np.column_stack([codes, self._proba_block(block)])
-
-
-class BayesClassifier(ProbableClassifier):
-    """A classifier whose scores are log p(x, k) up to a constant of the row: probabilities follow."""
-
-    def predict_log_proba(self, X: Any) -> Array:
-        """log p(k | x) for each row and class."""
-        return self._answer(X, self._log_proba_block)
+    def _why_no_probabilities(self) -> str | None:
+        """Why the model has no probabilities; None: it has."""
+        return None if self.may_give_probabilities() else WITHOUT
 
     def _proba_block(self, block: Block) -> Array:
         return np.exp(self._log_proba_block(block))
 
     def _log_proba_block(self, block: Block) -> Array:
-        return log_softmax(self._checked_scores(block))
+        if self.scores_are_log_joint:
+            return log_softmax(self._checked_scores(block))
+        log_p: Array = safe_log(self._proba_block(block))
+        return log_p
+
+    def _both_block(self, block: Block) -> Array:
+        codes = np.searchsorted(self.classes_, self._predict_block(block))
+        return np.column_stack([codes, self._proba_block(block)])
+
+    @with_probabilities
+    def predict_proba(self, X: Any) -> Array:
+        """p(k | x) for each row and class; the columns are in the order of `classes_`."""
+        return self._answer(X, self._proba_block)
+
+    @with_probabilities
+    def predict_log_proba(self, X: Any) -> Array:
+        """log p(k | x) for each row and class."""
+        return self._answer(X, self._log_proba_block)
+
+    @with_probabilities
+    def predict_proba_blocks(self, X: Any) -> Iterator[Array]:
+        """`predict_proba` for rows of any size: an iterator over the answers, block by block."""
+        return self._answers(X, self._proba_block)
+
+    @with_probabilities
+    def predict_both_blocks(self, X: Any) -> Iterator[tuple[Array, Array]]:
+        """(`predict`, `predict_proba`) block by block, for rows of any size that are read once."""
+        return (
+            (self.classes_[both[:, 0].astype(np.int64)], both[:, 1:]) for both in self._answers(X, self._both_block)
+        )

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self, TypeVar
+from types import MappingProxyType
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
 
@@ -19,10 +20,10 @@ from assay.engines import Block, Engine, FilledRows, Part, Rows, engine_for, tar
 from assay.engines.engine import one_thread_blas
 from assay.engines.rows import cut
 from assay.errors import DataError, not_fitted
-from assay.estimator.base import BaseEstimator
+from assay.estimator.base import declare, get_params, is_fitted, representation, set_params, sklearn_tags
 from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Layout
-from assay.estimator.params import check_params
+from assay.estimator.params import Param, check_params, param
 from assay.estimator.record import model_of, record_of
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, model_at
@@ -34,10 +35,34 @@ FEW = 4096  # numbers that are answered at once, without any engine
 AT_A_TIME = 1 << 14  # rows answered at a time: what is computed on the way stays near the processor, and small
 
 
-class Estimator(BaseEstimator):
+@dataclass_transform(kw_only_default=True, field_specifiers=(param, attribute))
+class Estimator:
     """Fit, answer, certify, save."""
 
+    params: ClassVar[Mapping[str, Param]] = MappingProxyType({})
+    attributes: ClassVar[Mapping[str, str]] = MappingProxyType({})  # sentences of what is learnt beyond the layout
     layout: ClassVar[Layout] = {}
+    takes_missing: ClassVar[bool] = False
+    takes_sparse: ClassVar[bool] = False  # scipy's sparse matrices stay sparse
+    fills_sparse: ClassVar[bool] = False  # it takes them, and fills their zeros in block by block
+    positive_only: ClassVar[bool] = False
+    _kind: ClassVar[str]
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        declare(cls)
+
+    @classmethod
+    def kind_of(cls, params: Mapping[str, Any]) -> str:
+        """The kind of model, "classifier" or "regressor", that these hyper-parameters make; most classes are one for good."""
+        return cls._kind
+
+    get_params = get_params
+    set_params = set_params
+    __repr__ = representation
+    __sklearn_is_fitted__ = is_fitted
+    __sklearn_tags__ = sklearn_tags
+
     name: ClassVar[str]  # the name on the command line and in model files
     takes_categories: ClassVar[bool] = False
     ends_by_itself: ClassVar[bool] = True  # a fit that stops at its limit of iterations is something to worry about
@@ -128,7 +153,7 @@ class Estimator(BaseEstimator):
         for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("__")]:
             delattr(self, name)
         self.__dict__.pop("_under_way", None)
-        self._claims: tuple[Claim, ...] = ()
+        self._claims = ()
         self._provenance: dict[str, Any] = {}
         self._categories: tuple[tuple[str, ...] | None, ...] | None = None
 
@@ -266,6 +291,20 @@ class Estimator(BaseEstimator):
             self._filled,
         )
 
+    _claims_made: tuple[Claim, ...] | None = attribute(default=())  # None: to be made when somebody asks
+
+    @property
+    def _claims(self) -> tuple[Claim, ...]:
+        if self._claims_made is None:  # a search fits many models and asks none of them
+            fitted = copy(self)
+            vars(fitted).update(self._fitted_with)  # whatever set_params did since
+            self._claims_made = fitted._make_claims()
+        return self._claims_made
+
+    @_claims.setter
+    def _claims(self, claims: tuple[Claim, ...]) -> None:
+        self._claims_made = claims
+
     def _make_claims(self) -> tuple[Claim, ...]:
         """The claims that follow from what was learnt, where they can be made anew at any time."""
         return ()
@@ -336,6 +375,9 @@ class Estimator(BaseEstimator):
         self._provenance = {k: v for k, v in record.provenance.items() if k != "assay"}
 
 
+declare(Estimator)  # `__init_subclass__` does it for the classes below
+
+
 @dataclass(frozen=True)
 class _Answer:
     """A block's answer, where the block may still have to be read."""
@@ -348,29 +390,6 @@ class _Answer:
             return self.answer(block)
         return np.concatenate([self.answer(piece) for piece in cut(block, AT_A_TIME)])
 
-
-# Claims that are made when they are first asked for: a search fits many models and asks none of them.
-
-
-class ClaimsWhenAsked(Estimator):
-    """A fit sets `_made` to None; `_make_claims` makes them of what was learnt."""
-
-    _made: tuple[Claim, ...] | None = attribute(default=())
-
-    @property  # type: ignore[override]
-    def _claims(self) -> tuple[Claim, ...]:
-        if self._made is None:
-            fitted = copy(self)
-            vars(fitted).update(self._fitted_with)  # whatever set_params did since
-            self._made = fitted._make_claims()
-        return self._made
-
-    @_claims.setter
-    def _claims(self, claims: tuple[Claim, ...]) -> None:
-        self._made = claims
-
-
-# What every `steps` begins with: a model that knows the columns, and the rows in memory.
 
 Model = TypeVar("Model", bound=Estimator)
 

@@ -17,7 +17,6 @@ from assay.engines import Block, Engine, Rows, engine_for, fold
 from assay.engines.engine import one_thread_blas
 from assay.engines.threads import Threads
 from assay.errors import DataError
-from assay.estimator.classifier import BayesClassifier
 from assay.estimator.estimator import Estimator, fresh_and_rows
 from assay.estimator.params import check_params
 from assay.estimator.steps import Measure, Step, answering, checked, nothing_yet
@@ -60,7 +59,20 @@ class OneFold(Estimator):
         return ()
 
     def _check_statistics(self, state: Any, whole: bool) -> None:
-        """Raise where no model can come of the statistics; `whole`: no more rows are expected."""
+        """Raise where no model can come of the statistics; `whole`: no more rows are expected.
+
+        The statistics of a classifier hold `class_count` (K,), the weight of the rows of each class.
+        """
+        if self._kind == "classifier":
+            refuse_absent(self.classes_, state.class_count, whole)
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Absorb more rows, as if they had been there from the start.
+
+        `classes` lists every class that can ever occur; the first call needs it, later calls may repeat it.
+        """
+        refuse_unlisted(self, classes)
+        return self._fit(X, y, sample_weight, afresh=False, classes=classes)
 
     def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
         absorb = self._absorber(engine, rows, afresh, classes)
@@ -120,31 +132,14 @@ class OneFold(Estimator):
 
     def steps(self, X: Any, y: Any = None, sample_weight: Any = None, *, every: int | None = None) -> Iterator[Step]:
         """The estimates after the first `every`, 2·`every`, … rows (by default in about fifty steps)."""
-
         return steps_of(self, X, y, sample_weight, every)
 
     def n_steps(self, rows: int, every: int | None = None) -> int | None:
         """One a block of rows."""
-
         return -(-rows // rows_a_step(rows, every))
 
 
-class OneFoldClassifier(OneFold, BayesClassifier):
-    """A Bayes classifier learnt by one fold. Its statistics hold `class_count` (K,), the weight of the rows of each class."""
-
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Absorb more rows, as if they had been there from the start.
-
-        `classes` lists every class that can ever occur; the first call needs it, later calls may repeat it.
-        """
-        refuse_unlisted(self, classes)
-        return self._fit(X, y, sample_weight, afresh=False, classes=classes)
-
-    def _check_statistics(self, state: Any, whole: bool) -> None:
-        refuse_absent(self.classes_, state.class_count, whole)
-
-
-# A fold in the making: the estimates after ever more rows, and how they answered rows before these were learnt from.
+# --- a fold in the making: the estimates after ever more rows, and how they answered rows before these were learnt from ---
 
 STEPS = 50  # about so many unless asked otherwise
 

@@ -80,13 +80,10 @@ REGISTRY: dict[str, str] = {
     "rectangle": "assay.families.rectangles.estimators:RectangleClassifier",
 }
 CHECKS = (
-    "assay.certify.checks.baseline",
-    "assay.families.linear.check.gaps",
+    "assay.families.baseline.check",
     "assay.families.discriminant.check",
-    "assay.families.linear.check.likelihood",
     "assay.families.kernel.features.check",
     "assay.families.kernel.perceptron.check",
-    "assay.families.kernel.svm.check",
     "assay.families.kernel.svm.check",
     "assay.families.least_squares.check",
     "assay.families.linear.check.gaps",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.errors import ParameterError
+from assay.estimator.classifier import Classifier
 from assay.estimator.estimator import Estimator
 from assay.estimator.params import check_names, check_params
 from assay.estimator.search_space import Categories, SearchSpace, TableTraits
@@ -73,7 +74,7 @@ def registered(name: str) -> str:
 
 def gives_probabilities(cls: type[Estimator]) -> bool:
     """Whether models of the class have probabilities, at least with some settings."""
-    return hasattr(cls, "predict_proba")
+    return issubclass(cls, Classifier) and cls.may_give_probabilities()
 
 
 def candidates(

@@ -229,18 +229,3 @@ def fit_table(
     seen, _ = sides(opened, encoding, mask)
     model.fit(seen)  # type: ignore[attr-defined]
     return TableModel(model, encoding, (encoding_claim(encoding),))
-
-
-# `assay.load`: a model file as the model that it holds, with its encoding where it has one.
-
-
-def load(path: Any) -> Any:
-    """Load a model file written by `model.save(path)`. It is data: nothing in it is run."""
-    from assay.families import model_of_record
-    from assay.store import read
-
-    record = read(path)
-    if record.encoding is None:
-        return model_of_record(record)
-
-    return TableModel.from_record(record)

@@ -13,7 +13,7 @@ import msgspec
 from assay.engines import ArrayRows, Rows, SparseRows
 from assay.engines.csr import SparseMatrix
 from assay.numerics import Array
-from assay.selection.table_model import load
+from assay.selection.loading import load
 from assay.server.answers import Answer, Wanted, answers, check_wanted, possible_outputs
 from assay.server.decoding import DATATYPES, RowDecoder, expected_columns
 from assay.server.schemas import CertificateAnswer, ClaimAnswer, ModelMetadata, TensorMetadata

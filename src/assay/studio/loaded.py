@@ -17,7 +17,8 @@ from assay.families.neighbours.plain import HAMMING, reduced_distances
 from assay.numerics import Array
 from assay.report.raw_model import RawModel
 from assay.selection.comparison import plain
-from assay.selection.table_model import TableModel, load, sides
+from assay.selection.loading import load
+from assay.selection.table_model import TableModel, sides
 from assay.studio.asks import DatasetAsk, NearAsk, ShowAsk
 from assay.studio.lesson import Lesson
 from assay.studio.looking import Window

@@ -129,7 +129,7 @@ def test_signs_are_those_of_float64_however_close_to_zero(outputs, gamma):
 
 WITHOUT = """
 import numpy as np
-from assay.kernels import resolve
+from assay.families.kernel.functions import resolve
 from assay.families.kernel.tiles import Tiles
 from assay.families.kernel.svm.dual import classes_problem
 from assay.families.kernel.svm.smo import smo

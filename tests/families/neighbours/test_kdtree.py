@@ -115,11 +115,11 @@ import sys
 sys.path.insert(0, sys.argv[1])
 from neighbour_rows import *
 from assay.engines.threads import Threads
-from assay.families.neighbours.kdtree import Tree
+from assay.families.neighbours.kdtree import BoxTree
 for norm in NORMS:
     for kind in ("normal", "tied", "huge", "vanishing"):
         Z = rows_like(kind, 60, 2)
-        tree = Tree(Z, Threads(1), norm)
+        tree = BoxTree(Z, Threads(1), norm)
         r, index = tree.nearest(Z[:9], 4)
         print(tree.nodes.boxes.tobytes().hex(), r.tobytes().hex(), index.tolist())
         print([a.tolist() for a in tree.within(Z[:9], r[:, 2])], tree.count(Z[:9], r[:, 2]).tolist())

@@ -10,7 +10,8 @@ from assay.engines.threads import Threads
 from assay.families.networks import architecture
 from assay.families.networks import training as t
 from assay.families.networks.architecture import ACTIVATIONS, LOSSES, Layer, NetworkShape
-from assay.families.networks.training import Order, Trainer, UpdateRule, prepare
+from assay.families.networks.prepared import prepare
+from assay.families.networks.training import Order, Trainer, UpdateRule
 
 CLOSE = {np.float32: 2e-4, np.float64: 2e-8}  # of the gradient's size
 N, D = 37, 4
@@ -302,18 +303,19 @@ def test_the_gradient_with_dropout_is_that_of_the_network_that_is_left(activatio
 WITHOUT = """
 import numpy as np
 from assay.engines.threads import Threads
-from assay.networks import ACTIVATIONS, LOSSES, Shape
-from assay.families.networks.training import Rule, Trainer, prepare
+from assay.families.networks.architecture import ACTIVATIONS, LOSSES, NetworkShape
+from assay.families.networks.prepared import prepare
+from assay.families.networks.training import Trainer, UpdateRule
 rng = np.random.default_rng(0)
 X, T, codes, w = rng.normal(size=(13, 3)), rng.normal(size=(13, 2)), rng.integers(2, size=13), rng.uniform(0, 2, 13)
 for activation in ACTIVATIONS:
     for loss in LOSSES:
         for dtype in (np.float32, np.float64):
-            shape = Shape((3, 5, 4, 2), activation)
+            shape = NetworkShape((3, 5, 4, 2), activation)
             rows = prepare(shape, X, codes, T, w, dtype)
             for how in ("sgd", "adam"):
                 trainer = Trainer(shape, loss, shape.drawn(np.random.default_rng(1)), dtype, Threads(1))
-                judged = trainer.epoch(rows, np.arange(13), 5, Rule(how, 0.01, dropout=0.25, seed=3))
+                judged = trainer.epoch(rows, np.arange(13), 5, UpdateRule(how, 0.01, dropout=0.25, seed=3))
                 print(how, np.round(judged, 3).tolist(), np.round(trainer.outputs(rows.X).sum(), 3))
             judged, G = trainer.gradient(rows)
             print(activation, loss, np.round(judged, 3).tolist(), np.round(np.abs(G).sum(), 2))

@@ -12,7 +12,7 @@ import assay
 from assay.engines.threads import Threads
 from assay.families.trees import codes as coded
 from assay.families.trees import grow_parallel
-from assay.families.trees.codes import Categories
+from assay.families.trees.categories import Categories
 from assay.families.trees.loops.coding import order_words, pack_values, turn
 from assay.families.trees.loops.partition import _last_below
 from assay.families.trees.survey import Levels

@@ -17,9 +17,10 @@ import numpy as np
 from assay.certify import Claim
 from assay.engines import Block, Engine, Rows, fingerprint
 from assay.errors import DataError, ModelFileError
+from assay.estimator.classifier import Classifier
 from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Fact, Layout, Tensor
-from assay.estimator.one_fold import OneFold, OneFoldClassifier
+from assay.estimator.one_fold import OneFold
 from assay.estimator.params import N_JOBS
 from assay.estimator.regressor import Regressor
 from assay.estimator.search_space import SearchSpace, TableTraits
@@ -98,7 +99,7 @@ class _Constant(OneFold):
         return tags
 
 
-class Baseline(_Constant, OneFoldClassifier):
+class Baseline(_Constant, Classifier):
     """Always the most frequent class, with the classes' shares as probabilities. Shape: one fold.
 
         h(x) = argmax_k N_k,     p(k | x) = N_k / N        (of classes equally frequent the first)
@@ -119,6 +120,7 @@ class Baseline(_Constant, OneFoldClassifier):
     """
 
     name = "baseline"
+    scores_are_log_joint = True
     statistics = ClassCounts
     layout: ClassVar[Layout] = {
         "class_prior_": Tensor(("K",), low=0, high=1, doc="the share of each class, which is the answer's probability for every row"),
@@ -206,7 +208,7 @@ class BaselineRegressor(_Constant, Regressor):
     mean_: Floats = attribute()
     sigma2_: float = attribute()
 
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # type: ignore[override]  # no classes
         """Absorb more rows, as if they had been there from the start."""
         return self._fit(X, y, sample_weight, afresh=False)
 

@@ -19,9 +19,10 @@ import numpy as np
 from assay.certify import Claim
 from assay.engines import Block, Engine, Rows
 from assay.errors import DataError, ModelFileError, ParameterError
+from assay.estimator.classifier import Classifier
 from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Tensor
-from assay.estimator.one_fold import OneFoldClassifier
+from assay.estimator.one_fold import OneFold
 from assay.estimator.params import Free, Range, param
 from assay.families.discriminant.claims import Boundary, boundary, normal_claims
 from assay.inputs.labels import class_multipliers
@@ -199,9 +200,10 @@ def state_layout(*, groups: str | int) -> dict[str, Tensor]:
     }  # fmt: skip
 
 
-class NormalClassifier(OneFoldClassifier):
+class NormalClassifier(OneFold, Classifier):
     """Bayes' rule with estimated normal densities. Subclasses say with `_tied` whether the classes share a covariance."""
 
+    scores_are_log_joint = True
     statistics = ClassScatter
     _merge = staticmethod(merge_scatter)
 

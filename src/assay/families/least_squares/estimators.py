@@ -84,7 +84,7 @@ class LeastSquares(OneFold, Regressor):
     coef_: Floats = attribute()
     intercept_: float = attribute()
 
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # type: ignore[override]  # no classes
         """Absorb more rows, as if they had been there from the start (but without refinement from the rows)."""
         return self._fit(X, y, sample_weight, afresh=False)
 

@@ -11,7 +11,7 @@ is predicted; `hasattr` follows it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -53,7 +53,6 @@ LAMS = {  # from hardly any weight to nearly all: beyond the first of each, few 
 }
 BOUNDED = 200  # iterations of a search: targets far from any line make Huber's loss all but linear, and slow
 WITH_PROBABILITIES = ("log", "softmax")
-WHY = "only 'log' and 'softmax' have probabilities"
 AS_REGRESSOR: Any = Regressor  # whose answers and score are those of the losses of numbers
 MORE = 1.0 + 1e-9  # so that rounding leaves no row below one
 
@@ -88,6 +87,7 @@ class ERM(LinearClassifier):
     """
 
     name = "erm"
+    scores_are_log_joint = True
     layout: ClassVar[Layout] = {
         **LAYOUT,
         "margin_": Fact(float, optional=True, doc="of separable classes without penalty: the least margin of the weights over all rows"),
@@ -313,8 +313,9 @@ class ERM(LinearClassifier):
     def _classifies(self) -> bool:
         return not self._regresses()
 
-    def _has_probabilities(self) -> bool:
-        return self._params_in_force()["loss"] in WITH_PROBABILITIES
+    def _why_no_probabilities(self) -> str | None:
+        known = self._params_in_force()["loss"] in WITH_PROBABILITIES
+        return None if known else "only 'log' and 'softmax' have probabilities"
 
     def _predict_block(self, block: Block) -> Array:
         return AS_REGRESSOR._predict_block(self, block) if self._regresses() else super()._predict_block(block)  # type: ignore[no-any-return]
@@ -335,30 +336,9 @@ class ERM(LinearClassifier):
             return log_softmax(-np.logaddexp(0.0, -Z))
         return log_softmax(Z)
 
-    def _predict_log_proba(self, X: Any) -> Array:
-        """log p(k | x) for each row and class."""
-        return self._answer(X, self._log_proba_block)
-
-    def _predict_proba(self, X: Any) -> Array:
-        """p(k | x) for each row and class; where each class is set against the rest, those of each, scaled to add up to one."""
-        return np.exp(self._predict_log_proba(X))
-
-    def _predict_both_blocks(self, X: Any) -> Iterator[tuple[Array, Array]]:
-        """(`predict`, `predict_proba`) block by block, for rows of any size that are read once."""
-        return (
-            (self.classes_[both[:, 0].astype(np.int64)], both[:, 1:]) for both in self._answers(X, self._both_block)
-        )
-
-    def _both_block(self, block: Block) -> Array:
-        codes = np.searchsorted(self.classes_, self._predict_block(block))
-        return np.column_stack([codes, np.exp(self._log_proba_block(block))])
-
     decision_function: ClassVar[Any] = AvailableIf(
         LinearClassifier.decision_function, _classifies, "a regression only predicts"
     )
-    predict_proba: ClassVar[Any] = AvailableIf(_predict_proba, _has_probabilities, WHY)
-    predict_log_proba: ClassVar[Any] = AvailableIf(_predict_log_proba, _has_probabilities, WHY)
-    predict_both_blocks: ClassVar[Any] = AvailableIf(_predict_both_blocks, _has_probabilities, WHY)
 
 
 def strength_of(params: Mapping[str, Any]) -> tuple[float, float]:

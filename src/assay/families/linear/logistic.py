@@ -15,7 +15,6 @@ import numpy as np
 
 from assay.certify import Claim
 from assay.errors import ParameterError, SeparableWarning, warn
-from assay.estimator.classifier import BayesClassifier
 from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, param
 from assay.estimator.search_space import SearchSpace, TableTraits
@@ -58,7 +57,7 @@ WARNINGS = {
 }
 
 
-class LogisticRegression(LinearClassifier, BayesClassifier):
+class LogisticRegression(LinearClassifier):
     """Logistic regression for two classes, softmax regression for more. Shape: repeated fold.
 
         P(y = 1 | x) = 1 / (1 + e^−(w·x + b)),   of more classes  P(y = k | x) = e^(z_k) / Σ_l e^(z_l),  z_k = w_k·x + b_k
@@ -88,6 +87,7 @@ class LogisticRegression(LinearClassifier, BayesClassifier):
     """
 
     name = "logistic-regression"
+    scores_are_log_joint = True
     layout: ClassVar[Layout] = {
         **LAYOUT,
         "separable_": Fact(bool, doc="whether the classes are separable, so that the maximum likelihood does not exist"),

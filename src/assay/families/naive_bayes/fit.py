@@ -18,9 +18,10 @@ import numpy as np
 from assay.certify import Claim
 from assay.engines import Block, Engine, Rows
 from assay.errors import DataError, ModelFileError, ParameterError
+from assay.estimator.classifier import Classifier
 from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Fact, Tensor
-from assay.estimator.one_fold import OneFoldClassifier
+from assay.estimator.one_fold import OneFold
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.families.naive_bayes.choose import choose
 from assay.families.naive_bayes.claims import make_claims
@@ -50,11 +51,12 @@ class NaiveBayesSettings(NamedTuple):
     cut: bool = False  # fractions of categories are cut off instead of refused
 
 
-class NaiveBayesModel(OneFoldClassifier):
+class NaiveBayesModel(OneFold, Classifier):
     """What all naive Bayes models share; they differ in their hyper-parameters (`_settings`) and in names only."""
 
     takes_missing = True
     takes_sparse = True
+    scores_are_log_joint = True
     statistics = NaiveBayesStatistics
     layout: ClassVar = {
         "columns_": Fact(str, many=True, doc="the density of each column, as given or as the rule chose it"),

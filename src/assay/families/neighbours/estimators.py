@@ -10,7 +10,7 @@ import numpy as np
 from assay.engines import Block, Engine, Rows
 from assay.engines.threads import Threads
 from assay.errors import ModelFileError
-from assay.estimator.classifier import ProbableClassifier
+from assay.estimator.classifier import Classifier
 from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Layout, Tensor
 from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Range, param
@@ -26,7 +26,7 @@ from assay.statistics.targets import TargetSurvey
 from assay.store import Record
 
 
-class KNeighborsClassifier(NeighboursModel, ProbableClassifier):
+class KNeighborsClassifier(NeighboursModel, Classifier):
     """The class of most votes among the k nearest rows. Shape: pairwise blocks.
 
         h(x) = argmax_c Σ_{i in N_k(x)} v_i [y_i = c],     v_i = w_i,  or w_i / d(x, x_i) with weights="distance"

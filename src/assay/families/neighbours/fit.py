@@ -255,7 +255,7 @@ class NeighboursModel(NeighborQueries, ChoosesNeighbors):
             self.n_neighbors_, self.leave_one_out_ = int(self.n_neighbors), None
         if afresh and classes is None:  # else more rows may come
             self._check_enough()
-        self._made = None
+        self._claims_made = None
 
     def _check_enough(self) -> None:
         """Raise where the rows of the fit cannot answer."""
@@ -308,21 +308,6 @@ class NeighboursModel(NeighborQueries, ChoosesNeighbors):
     def _geometry(self) -> Geometry:
         norm = float(self.p) if self.metric == "minkowski" else NORMS.get(self.metric, 2.0)
         return Geometry(norm, self.map_, self.centre_, self.metric == "cosine", self.scale_)
-
-    _made: tuple[Claim, ...] | None = attribute(default=())
-
-    @property  # type: ignore[override]
-    def _claims(self) -> tuple[Claim, ...]:
-        """Made when they are first asked for: a search fits many models and asks none of them."""
-        if self._made is None:
-            fitted = self._again()
-            vars(fitted).update(self._fitted_with)  # whatever set_params did since
-            self._made = fitted._make_claims()
-        return self._made
-
-    @_claims.setter
-    def _claims(self, claims: tuple[Claim, ...]) -> None:
-        self._made = claims
 
     def _make_claims(self) -> tuple[Claim, ...]:
         return claims_of(self) if self.n_neighbors_ <= self.neighbourhood().total - 1 else ()

@@ -148,7 +148,6 @@ class ChoosesNeighbors(Estimator):
     n_neighbors_: int = attribute()
     leave_one_out_: Floats | None = attribute()
     _hood: Neighbourhood | None = attribute()
-    _made: Any = attribute()  # claims, None: still to be made
 
     def _rows_of_fit(self) -> int:
         raise NotImplementedError
@@ -204,7 +203,7 @@ class ChoosesNeighbors(Estimator):
         model = self._again()
         model.set_params(**settings.get_params())
         model._take(self._found)
-        model._made = None
+        model._claims_made = None
         model._fitted_with = model.get_params()
         return model
 

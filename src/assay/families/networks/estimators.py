@@ -9,7 +9,7 @@ import numpy as np
 from assay.engines import Block, Engine, Rows
 from assay.errors import ModelFileError
 from assay.estimator.available_if import AvailableIf
-from assay.estimator.classifier import ProbableClassifier
+from assay.estimator.classifier import Classifier
 from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, param
@@ -28,7 +28,7 @@ def _has_probabilities(model: Any) -> bool:
     return bool(getattr(model, "_fitted_with", {}).get("loss", model.loss) == "log")
 
 
-class MLPClassifier(NetworkModel, ProbableClassifier):
+class MLPClassifier(NetworkModel, Classifier):
     """Layers of units between the columns and a score of each class. Shape: ordered stream (`solver="lbfgs"`: repeated fold).
 
         a₀ = x,   a_l = φ(W_lᵀ a_{l−1} + b_l),   f(x) = W_Lᵀ a_{L−1} + b_L;      answer: the greatest score, of two classes f(x) > 0
@@ -151,12 +151,8 @@ class MLPClassifier(NetworkModel, ProbableClassifier):
             return np.exp(log_softmax(F))
         return np.hstack([activated("logistic", -F), activated("logistic", F)])
 
-    why = "only loss='log' has probabilities"
-    predict_proba = AvailableIf(ProbableClassifier.predict_proba, _has_probabilities, why)  # type: ignore[assignment]
-    predict_log_proba = AvailableIf(ProbableClassifier.predict_log_proba, _has_probabilities, why)  # type: ignore[assignment]
-    predict_proba_blocks = AvailableIf(ProbableClassifier.predict_proba_blocks, _has_probabilities, why)  # type: ignore[assignment]
-    predict_both_blocks = AvailableIf(ProbableClassifier.predict_both_blocks, _has_probabilities, why)  # type: ignore[assignment]
-    del why
+    def _why_no_probabilities(self) -> str | None:
+        return None if _has_probabilities(self) else "only loss='log' has probabilities"
 
     # --- file -------------------------------------------------------------------------------------------------------
 

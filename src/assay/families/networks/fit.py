@@ -329,7 +329,7 @@ class NetworkModel(LearntNetwork):
         self.converged_, self.whole_ = bool(work.runner.converged), not self._in_pieces
         self.batch_ = work.runner.plan.batch
         self.memory_, self.batches_, self.loss_, self.measured_, self._net = None, 0, None, None, None
-        self._provenance, self._made = {}, None
+        self._provenance, self._claims_made = {}, None
         if self.whole_:
             self._look_back(engine, rows, task, round(work.weight / task.unit))
             ended = {} if self.converged_ or work.stopping.why is None else {"ended": work.stopping.why}

@@ -16,7 +16,7 @@ from assay.engines import Block, SparseMatrix, block_rows
 from assay.engines.rows import SMALLEST_BLOCK, cut
 from assay.errors import ModelFileError
 from assay.estimator.docstrings import attribute
-from assay.estimator.estimator import ClaimsWhenAsked
+from assay.estimator.estimator import Estimator
 from assay.estimator.layout import Layout
 from assay.families.networks.architecture import Layer, NetworkShape, outputs
 from assay.families.networks.hyper_parameters import LAYOUT
@@ -82,7 +82,7 @@ class FittedNetwork(NamedTuple):
 # What a network has learnt: its shape, its weights in the columns' own units, the answers they give, and the file.
 
 
-class LearntNetwork(ClaimsWhenAsked):
+class LearntNetwork(Estimator):
     """f(x) = W_Lᵀ φ(… φ(W₁ᵀ x + b₁) …) + b_L."""
 
     layout: ClassVar[Layout] = LAYOUT

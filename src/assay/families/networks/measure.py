@@ -23,7 +23,7 @@ from assay.engines.threads import Threads
 from assay.families.networks import architecture
 from assay.families.networks.architecture import Layer, NetworkShape
 from assay.families.networks.hyper_parameters import DIRECTIONS
-from assay.families.networks.training import NetworkRows, prepare
+from assay.families.networks.prepared import NetworkRows, prepare
 from assay.families.networks.training_data import NetworkTask, UnpreparedRows, count, keep, packed, unpacked
 from assay.numerics import Array, Floats
 

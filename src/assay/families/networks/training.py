@@ -1,4 +1,4 @@
-"""Arrays of zeros that begin where a line of the cache does: a vector of 64 bytes then never lies on two of them (4 % of a batch of digits)."""
+"""A network under way: epochs of mini-batches, gradients of all rows, outputs. The loops do it; this keeps their arrays."""
 
 from __future__ import annotations
 
@@ -21,77 +21,8 @@ from assay.families.networks.loops.epoch import BatchPlan, Team, add_gradient, g
 from assay.families.networks.loops.losses import HINGE, LOG, SIGNS, SOFTMAX, SQUARED
 from assay.families.networks.loops.minibatch import shuffled
 from assay.families.networks.loops.optimisers import ADAM, SGD, Update
+from assay.families.networks.prepared import NetworkRows, aligned
 from assay.numerics import Array, Floats
-
-LINE = 64  # bytes
-
-
-def aligned(shape: int | tuple[int, ...], dtype: Any) -> Array:
-    """
-    >>> aligned((2, 3), np.float32).ctypes.data % 64
-    0
-    """
-    shape = (shape,) if isinstance(shape, int) else shape
-    size = math.prod(shape) * np.dtype(dtype).itemsize
-    room = np.zeros(size + LINE, dtype=np.uint8)
-    first = -room.ctypes.data % LINE
-    found: Array = room[first : first + size].view(dtype).reshape(shape)
-    return found
-
-
-# Rows as the loops want them; no compiler is needed to say so.
-
-AT_A_TIME = 512  # rows that are standardised while they are near the processor
-FEW = 1 << 15  # numbers for which the compiled loop is not worth its loading
-
-
-class NetworkRows(NamedTuple):
-    """Rows as the loops want them: X (n, filled width), codes (n,) of classes or numbers (n, outputs), weights (n,) of mean 1."""
-
-    X: Array
-    codes: Array
-    targets: Array
-    weights: Floats
-
-
-def prepare(
-    shape: NetworkShape,
-    X: Array,
-    codes: Array | None,
-    numbers: Array | None,
-    weights: Array | None,
-    dtype: Any,
-    standard: tuple[Floats, Floats] | None = None,
-) -> NetworkRows:
-    """Rows, at mean 0 and deviation 1 where `standard` gives those of the columns, filled up to the first width; what is not there (codes, numbers, weights) is
-    given a place."""
-    n, d = X.shape
-    filled = aligned((n, int(shape.wide[0])), dtype)
-    if standard is None:
-        filled[:, :d] = X
-    else:
-        _standardise(X, *standard, filled)
-    codes = np.zeros(n, dtype=np.int64) if codes is None else np.ascontiguousarray(codes, dtype=np.int64)
-    targets = (
-        np.zeros((1, 1), dtype=dtype) if numbers is None else np.ascontiguousarray(numbers.reshape(n, -1), dtype=dtype)
-    )
-    return NetworkRows(
-        filled, codes, targets, np.ones(n) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
-    )
-
-
-def _standardise(X: Array, mean: Floats, scale: Floats, filled: Array) -> None:
-    """The same bits either way."""
-    if X.size > FEW and X.flags.c_contiguous:
-        from assay.families.networks.loops.minibatch import fill
-
-        fill(X, mean, scale, filled)
-        return
-    for first in range(0, len(X), AT_A_TIME):
-        Z = X[first : first + AT_A_TIME] - mean
-        Z /= scale
-        filled[first : first + AT_A_TIME, : X.shape[1]] = Z
-
 
 # Whether threads should share the batches of a network: what the clock says of both ways, now and then asked again.
 #
@@ -149,8 +80,6 @@ class ThreadSharing:
         if self.uses % ANEW == 0:
             self.seconds.pop(not way, None)
 
-
-# A network under way: epochs of mini-batches, gradients of all rows, outputs. The loops do it; this keeps their arrays.
 
 PIECE = 100  # rows of a batch that a thread takes at a time, about; more pieces than that allow no more threads
 WORTH = 1 << 19  # weights times rows of a batch from which threads gain more than they lose by waiting for each other

@@ -12,7 +12,7 @@ import numpy as np
 from assay.engines import Block, Engine, Part, Rows, fingerprint, fold, load
 from assay.errors import DataError
 from assay.families.networks.architecture import Layer, NetworkShape
-from assay.families.networks.training import NetworkRows, prepare
+from assay.families.networks.prepared import NetworkRows, prepare
 from assay.inputs import as_regression_target, refuse_non_finite, refuse_overflow
 from assay.inputs.labels import Labels
 from assay.inputs.refusals import refuse_heavy

@@ -12,7 +12,7 @@ import numpy as np
 from assay.certify import Claim
 from assay.engines import Block, Engine, Rows
 from assay.errors import ModelFileError, ParameterError
-from assay.estimator.classifier import BayesClassifier
+from assay.estimator.classifier import Classifier
 from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Param, Range, param
@@ -66,7 +66,7 @@ def code_of(label: Any, classes: Array) -> int:
 SEARCHED = 100_000_000  # rows · columns · classes · rectangles up to which a comparison tries them: ten seconds or so
 
 
-class RectangleClassifier(BayesClassifier):
+class RectangleClassifier(Classifier):
     """A class is what lies in a rectangle: lower_j ≤ x_j ≤ upper_j in every column. Shape: one fold ("tightest"), else rows in memory.
 
         gain(R) = Σ_{i in R, class} w_i − Σ_{i in R, other} w_i,      weighted empirical error = Σ_class w_i − gain(R)
@@ -109,6 +109,7 @@ class RectangleClassifier(BayesClassifier):
     """
 
     name = "rectangle"
+    scores_are_log_joint = True
     step_word = "change"
     method: str = param(
         "the tightest rectangle, the one of least error (at most two columns), or one that no single column improves",

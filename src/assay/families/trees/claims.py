@@ -10,7 +10,7 @@ from assay.certify import Claim
 from assay.certify.intervals import clopper_pearson, normal_interval
 from assay.engines.split import row_keys
 from assay.estimator.layout import Fact, Layout, Tensor
-from assay.families.trees.codes import category_levels
+from assay.families.trees.categories import category_levels
 from assay.families.trees.hyper_parameters import columns_asked, rows_asked, trends_of
 from assay.families.trees.nodes import LEAF, tree_ends
 from assay.inputs.labels import plain_labels

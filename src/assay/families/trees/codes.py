@@ -1,11 +1,13 @@
-"""Columns of categories: which they are, and how categories become codes."""
+"""The columns as codes: exact ranks of all values, or quantile bins.
+
+Exact: a code is the rank of a value among the distinct ones, so every threshold between two values can be found. Binned: at most
+255 bins whose edges lie between values of a sample of rows (all of them where they are few); codes take a byte a value.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +15,7 @@ from assay.engines import Block, Engine, Part, Rows
 from assay.engines.rows import settled
 from assay.engines.split import keys_of, unit_interval
 from assay.engines.threads import Threads
-from assay.families.trees.hyper_parameters import number_of
+from assay.families.trees.categories import MOST_LEVELS, Categories
 from assay.families.trees.loops.arrays import CodedColumns
 from assay.families.trees.loops.coding import (
     MOST_VALUE_BUCKETS,
@@ -23,52 +25,8 @@ from assay.families.trees.loops.coding import (
     rank_values,
     turn,
 )
-from assay.families.trees.survey import MOST_CODES, Levels, TreeSurvey
+from assay.families.trees.survey import TreeSurvey
 from assay.numerics import Array, Floats
-
-MOST_LEVELS = 255  # categories that are told apart; rarer ones share the last code
-
-
-@dataclass(frozen=True)
-class Categories:
-    """How categories become codes: code[first[j] + level] for a column with levels[j] > 0."""
-
-    levels: Array
-    first: Array
-    code: Array
-
-    @classmethod
-    def of(cls, levels: Levels, counts: Array) -> Categories:
-        code = np.zeros(int(levels.first[-1]), dtype=np.uint8)
-        for j in np.flatnonzero(levels.count):
-            a, b = int(levels.first[j]), int(levels.first[j + 1])
-            if b - a <= MOST_LEVELS:
-                code[a:b] = np.arange(b - a)
-            else:
-                often = np.argsort(-counts[a:b], kind="stable")
-                code[a + often] = np.minimum(np.arange(b - a), MOST_LEVELS - 1)
-            code[a:b][counts[a:b] == 0] = min(b - a, MOST_LEVELS)  # as if missing
-        return cls(levels.count, levels.first[:-1].copy(), code)
-
-    def used(self, j: int) -> int:
-        """Codes of a column of categories."""
-        return int(min(self.levels[j], MOST_LEVELS))
-
-
-def category_levels(asked: Any, names: Sequence[str] | None, given: Sequence[Any]) -> Levels:
-    """Which columns are categories: those of text (`given` holds their categories), and those that the user asks for."""
-    sizes, plain = [0 if c is None else len(c) for c in given], [False] * len(given)
-    for column in () if asked is None else asked:
-        j = number_of(column, names, len(given), "categorical_features")
-        if given[j] is None:
-            sizes[j], plain[j] = MOST_CODES, True
-    return Levels.of(sizes, plain)
-
-
-# The columns as codes: exact ranks of all values, or quantile bins.
-#
-# Exact: a code is the rank of a value among the distinct ones, so every threshold between two values can be found. Binned: at most
-# 255 bins whose edges lie between values of a sample of rows (all of them where they are few); codes take a byte a value.
 
 FEW_ROWS = 65_024  # ranks of so many rows, and of a missing value, fit 16 bits
 SAMPLE = 50_000  # rows of which quantiles are taken

@@ -12,7 +12,7 @@ from assay.engines import Block, engine_for, targets_of
 from assay.errors import DataError, ParameterError
 from assay.estimator.docstrings import attribute
 from assay.estimator.params import defaults
-from assay.families.trees.codes import category_levels
+from assay.families.trees.categories import category_levels
 from assay.families.trees.fit import TreeModel, TreeShape
 from assay.families.trees.importance import ShuffledColumns, gain_importances, shuffled_columns
 from assay.families.trees.nodes import LEAF, split_trees, together

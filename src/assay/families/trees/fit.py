@@ -9,12 +9,12 @@ import numpy as np
 
 from assay.engines import Block, Engine, Rows
 from assay.errors import ModelFileError
-from assay.estimator.classifier import ProbableClassifier
+from assay.estimator.classifier import Classifier
 from assay.estimator.docstrings import attribute
 from assay.estimator.estimator import Estimator
 from assay.estimator.layout import Layout, Tensor
 from assay.estimator.regressor import Regressor
-from assay.families.trees.codes import Categories, category_levels
+from assay.families.trees.categories import Categories, category_levels
 from assay.families.trees.nodes import Trees
 from assay.families.trees.predict import TreePredictor
 from assay.inputs import refuse_non_finite
@@ -213,7 +213,7 @@ class TreeModel(Estimator):
         return float(2 * len(self.cut_) + len(self.leaf_))
 
 
-class TreeClassifier(TreeModel, ProbableClassifier):
+class TreeClassifier(TreeModel, Classifier):
     """Trees whose leaves hold the weight of each class."""
 
     layout: ClassVar[Layout] = {

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.families.trees.codes import Categories
+from assay.families.trees.categories import Categories
 from assay.families.trees.nodes import (
     FLAG_LEAF,
     FLAG_MISSING,

@@ -12,7 +12,8 @@ from assay.engines import Engine, Rows, targets_of
 from assay.engines.threads import Threads
 from assay.errors import DataError, ParameterError
 from assay.families.trees import grow_by_level
-from assay.families.trees.codes import FEW_ROWS, Categories, binned_table, category_levels, exact_table, find_bins
+from assay.families.trees.categories import Categories, category_levels
+from assay.families.trees.codes import FEW_ROWS, binned_table, exact_table, find_bins
 from assay.families.trees.grow import RowSample, TreeInputs, entries_of
 from assay.families.trees.grow_by_level import GATHERED, LevelRecipe
 from assay.families.trees.grow_parallel import grow_tree, lists_help

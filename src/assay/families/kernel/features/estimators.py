@@ -13,9 +13,8 @@ import numpy as np
 from assay.engines import Block, Engine, Rows, engine_for
 from assay.engines.engine import one_thread_blas
 from assay.errors import DataError, not_fitted
-from assay.estimator.available_if import AvailableIf
-from assay.estimator.base import BaseEstimator
-from assay.estimator.classifier import BayesClassifier
+from assay.estimator.base import Transformer
+from assay.estimator.classifier import Classifier
 from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Layout
 from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Range, check_params, param
@@ -84,14 +83,8 @@ def regressor_search_space(features: TableTraits) -> SearchSpace:
 
 # Kernel classification for tables of any length: a linear classifier in approximate kernel features.
 
-WHY = "only loss='logistic' has probabilities"
 
-
-def _is_logistic(model: Any) -> bool:
-    return bool(getattr(model, "_fitted_with", {}).get("loss", model.loss) == "logistic")
-
-
-class KernelFeaturesClassifier(KernelFeaturesModel, BayesClassifier):
+class KernelFeaturesClassifier(KernelFeaturesModel, Classifier):
     """Logistic regression or a linear SVM in features φ with φ(x)·φ(z) ≈ K(x, z). Shape: repeated fold.
 
         min_{w, b}  ½‖w‖² + C Σ_i c_i ℓ(t_i (w·φ(x_i) + b)),      ℓ(m) = log(1 + e^−m),  max(0, 1 − m)  or  max(0, 1 − m)²
@@ -118,6 +111,7 @@ class KernelFeaturesClassifier(KernelFeaturesModel, BayesClassifier):
     """
 
     name = "kernel-features"
+    scores_are_log_joint = True
     step_word = "iteration"
     layout: ClassVar[Layout] = layout_with(LogisticRegression, LinearSVC)
     features: str = param("how kernels become features: kernels at landmarks, or random waves", default="nystroem", kw_only=False, check=Choice(("nystroem", "fourier")))  # fmt: skip
@@ -165,10 +159,8 @@ class KernelFeaturesClassifier(KernelFeaturesModel, BayesClassifier):
         Z = self._checked_scores(block)
         return Z[:, 1] - Z[:, 0] if len(self.classes_) == 2 else Z
 
-    predict_proba: ClassVar[Any] = AvailableIf(BayesClassifier.predict_proba, _is_logistic, WHY)
-    predict_log_proba: ClassVar[Any] = AvailableIf(BayesClassifier.predict_log_proba, _is_logistic, WHY)
-    predict_proba_blocks: ClassVar[Any] = AvailableIf(BayesClassifier.predict_proba_blocks, _is_logistic, WHY)
-    predict_both_blocks: ClassVar[Any] = AvailableIf(BayesClassifier.predict_both_blocks, _is_logistic, WHY)
+    def _why_no_probabilities(self) -> str | None:
+        return None if self.loss == "logistic" else "only loss='logistic' has probabilities"
 
 
 # Kernel regression for tables of any length: ridge regression in approximate kernel features.
@@ -234,7 +226,7 @@ class KernelFeaturesRegressor(KernelFeaturesModel, Regressor):
 # Rows of a file or a cluster are mapped where they are read, so that what is fitted on them runs there too.
 
 
-class KernelTransformer(BaseEstimator):
+class KernelTransformer(Transformer):
     """What both transformers share. Subclasses say which features they make."""
 
     _kind = "transformer"

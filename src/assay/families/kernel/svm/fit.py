@@ -12,7 +12,7 @@ from assay.engines import Block, Engine, Rows
 from assay.engines.threads import Threads
 from assay.errors import ConvergenceWarning, ModelFileError, as_seen_by_sklearn, warn
 from assay.estimator.docstrings import attribute
-from assay.estimator.estimator import ClaimsWhenAsked
+from assay.estimator.estimator import Estimator
 from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.params import Choice, Free, Range, param
 from assay.estimator.progress import INTERRUPTED, Stopping
@@ -76,7 +76,7 @@ LAYOUT: Layout = {
 # What a kernel machine has learnt: the kernel function and the support rows, as a file holds them, and what is claimed of them.
 
 
-class LearntMachine(ClaimsWhenAsked):
+class LearntMachine(Estimator):
     """f(x) = Σ β_i K(x_i, x) + b of each problem."""
 
     kernel: Any = attribute()
@@ -334,7 +334,7 @@ class KernelMachine(LearntMachine):
         self._keep(kernel, given, tasks, solved)
         self._machine = self._make_machine()
         self._provenance = {"fingerprint": given.mark.hex()}
-        self._made = None
+        self._claims_made = None
 
     def _keep_support(self, kernel: Kernel, given: MachineRows, at: Array, D: Floats) -> None:
         """The support rows, at these places among the rows, and their coefficients."""

@@ -11,8 +11,7 @@ decision values of rows left out (five folds); targets are drawn in by one row o
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,8 +19,7 @@ from assay.certify import Claim
 from assay.engines import Block
 from assay.engines.rows import cut
 from assay.engines.split import keys_of
-from assay.estimator.available_if import AvailableIf
-from assay.estimator.classifier import ProbableClassifier
+from assay.estimator.classifier import Classifier
 from assay.estimator.docstrings import attribute
 from assay.estimator.progress import Stopping
 from assay.families.kernel.functions import Kernel
@@ -231,7 +229,7 @@ def probability_claim(model: SVC, witness: dict[str, Any]) -> Claim:
 WITHOUT = "probabilities need probability=True at the fit"
 
 
-class ClassAnswers(KernelMachine, ProbableClassifier):
+class ClassAnswers(KernelMachine, Classifier):
     """A classifier that answers by `_decision(block)`, a number for each row and problem."""
 
     calibration_: Floats | None = attribute()
@@ -286,24 +284,5 @@ class ClassAnswers(KernelMachine, ProbableClassifier):
         F = self._decision(block)
         return np.column_stack([self._codes(F), self._shares(F)])
 
-    def _has_probabilities(self) -> bool:
-        return bool(getattr(self, "_fitted_with", self.get_params())["probability"])
-
-    predict_proba: ClassVar[Any] = AvailableIf(ProbableClassifier.predict_proba, _has_probabilities, WITHOUT)
-    predict_log_proba: ClassVar[Any] = AvailableIf(ProbableClassifier.predict_log_proba, _has_probabilities, WITHOUT)
-    predict_proba_blocks: ClassVar[Any] = AvailableIf(
-        ProbableClassifier.predict_proba_blocks, _has_probabilities, WITHOUT
-    )
-    predict_both_blocks: ClassVar[Any] = AvailableIf(
-        ProbableClassifier.predict_both_blocks, _has_probabilities, WITHOUT
-    )
-
-    @property
-    def coef_(self) -> Floats:
-        """(P, d): w of each problem of a linear kernel."""
-        self._check_linear()
-        ends = np.concatenate([[0], np.cumsum(self.n_support_)])
-        if len(self.n_support_) == 2 or not self._one_vs_one():
-            return self.dual_coef_ @ self.support_vectors_
-        parts = [self.dual_coef_[:, a:b] @ self.support_vectors_[a:b] for a, b in pairwise(ends)]
-        return np.stack([parts[i][j - 1] + parts[j][i] for i, j in pairs_of(len(parts))])
+    def _why_no_probabilities(self) -> str | None:
+        return None if getattr(self, "_fitted_with", self.get_params())["probability"] else WITHOUT

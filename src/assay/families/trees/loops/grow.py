@@ -15,6 +15,7 @@ from numba.extending import overload
 from assay.compiled.decorator import inner, jit
 from assay.compiled.random import child_key
 from assay.compiled.simd.memory import data_pointer
+from assay.families.trees.loops.absolute import MedianTargets
 from assay.families.trees.loops.arrays import (
     HALF,
     LOW32,
@@ -27,10 +28,13 @@ from assay.families.trees.loops.arrays import (
     scratch_pointers,
     table_pointers,
 )
+from assay.families.trees.loops.classes_worth import ClassTargets
 from assay.families.trees.loops.kinds import cost, gain, target_pointers, total, weight
+from assay.families.trees.loops.numbers_worth import NumberTargets
 from assay.families.trees.loops.partition import mark_sides, narrow, part, part_lists, written
 from assay.families.trees.loops.sorted_lists import SORTED
 from assay.families.trees.loops.splitting import find_split
+from assay.families.trees.loops.two_words import TwoClassTargets
 
 
 class GatheredNode(NamedTuple):
@@ -98,19 +102,19 @@ def _numbers(target, home, m, own):  # type: ignore[no-untyped-def]
         _copy(target.weight, home, m, own.weight)
 
 
-TEXTS = {"TwoClasses": _two, "Classes": _classes, "Numbers": _numbers, "Medians": _numbers}
+TEXTS = {TwoClassTargets: _two, ClassTargets: _classes, NumberTargets: _numbers, MedianTargets: _numbers}
 
 
 def target_near(target, home, m, own):  # type: ignore[no-untyped-def]
     """Copy what a target knows of the rows home[:m]."""
-    TEXTS[type(target).__name__](target, home, m, own)
+    TEXTS[type(target)](target, home, m, own)
 
 
 if not config.DISABLE_JIT:
 
     @overload(target_near)
     def _target_near(target, home, m, own):  # type: ignore[no-untyped-def]
-        text = TEXTS[target.instance_class.__name__]
+        text = TEXTS[target.instance_class]
         return lambda target, home, m, own: text(target, home, m, own)
 
 

@@ -113,8 +113,8 @@ def _numbers_weight(target, n, sums, at):  # type: ignore[no-untyped-def]
     return np.float64(sums[at])
 
 
-TEXTS: dict[str, tuple[Any, ...]] = {
-    "TwoClasses": (
+TEXTS: dict[type, tuple[Any, ...]] = {
+    TwoClassTargets: (
         _two_pointers,
         _two_total,
         two_search,
@@ -126,7 +126,7 @@ TEXTS: dict[str, tuple[Any, ...]] = {
         two_counted,
         two_ceiling,
     ),
-    "Classes": (
+    ClassTargets: (
         _classes_pointers,
         classes_total,
         classes_search,
@@ -138,7 +138,7 @@ TEXTS: dict[str, tuple[Any, ...]] = {
         classes_counted,
         _no_ceiling,
     ),
-    "Numbers": (
+    NumberTargets: (
         _numbers_pointers,
         numbers_total,
         numbers_search,
@@ -150,7 +150,7 @@ TEXTS: dict[str, tuple[Any, ...]] = {
         numbers_counted,
         numbers_ceiling,
     ),
-    "Medians": (
+    MedianTargets: (
         _medians_pointers,
         numbers_total,
         medians_search,
@@ -167,59 +167,59 @@ TEXTS: dict[str, tuple[Any, ...]] = {
 
 def target_pointers(target):  # type: ignore[no-untyped-def]
     """The target's arrays as addresses."""
-    return TEXTS[type(target).__name__][0](target)
+    return TEXTS[type(target)][0](target)
 
 
 def total(target, entries, a, b, sums, at):  # type: ignore[no-untyped-def]
     """(draws, whether the targets are all alike) of a node; sums[at:] receives its sums."""
-    return TEXTS[type(target).__name__][1](target, entries, a, b, sums, at)
+    return TEXTS[type(target)][1](target, entries, a, b, sums, at)
 
 
 def search(target, table, rules, entries, a, b, n, sums, at, f, k, width, word, found, scratch):  # type: ignore[no-untyped-def]
     """Improve `found` by the best split on the columns f[k : k + width]; whether any of them varies."""
-    text = TEXTS[type(target).__name__][2]
+    text = TEXTS[type(target)][2]
     return text(target, table, rules, entries, a, b, n, sums, at, f, k, width, word, found, scratch)
 
 
 def gain(target, rules, score, cost, n, sums, at):  # type: ignore[no-untyped-def]
     """u(C) − (p_L u(C_L) + p_R u(C_R)) of a split with that score."""
-    return TEXTS[type(target).__name__][3](target, rules, score, cost, n, sums, at)
+    return TEXTS[type(target)][3](target, rules, score, cost, n, sums, at)
 
 
 def cost(target, rules, entries, a, b, order):  # type: ignore[no-untyped-def]
     """Σ w |y − median| of a node, where the criterion is that."""
-    return TEXTS[type(target).__name__][4](target, rules, entries, a, b, order)
+    return TEXTS[type(target)][4](target, rules, entries, a, b, order)
 
 
 def mean(target, sums, at):  # type: ignore[no-untyped-def]
     """The mean of a node's numbers, in the units of its sums."""
-    return TEXTS[type(target).__name__][5](target, sums, at)
+    return TEXTS[type(target)][5](target, sums, at)
 
 
 def weight(target, n, sums, at):  # type: ignore[no-untyped-def]
     """The weight of a node's rows, in the units of its sums."""
-    return TEXTS[type(target).__name__][6](target, n, sums, at)
+    return TEXTS[type(target)][6](target, n, sums, at)
 
 
 def listed(target, table, rules, lists, a, m, n, sums, at, f, found, scratch):  # type: ignore[no-untyped-def]
     """Improve `found` by the best split on column f of a node whose m rows lie sorted in its list from a on."""
-    text = TEXTS[type(target).__name__][7]
+    text = TEXTS[type(target)][7]
     return text(target, table, rules, lists, a, m, n, sums, at, f, found, scratch)
 
 
 def ceiling(target, rules, entries, a, b, n, sums, at, scratch):  # type: ignore[no-untyped-def]
     """A score that no split of a node exceeds, whatever the column, but for rounding; what `listed` needs of the node besides."""
-    return TEXTS[type(target).__name__][9](target, rules, entries, a, b, n, sums, at, scratch)
+    return TEXTS[type(target)][9](target, rules, entries, a, b, n, sums, at, scratch)
 
 
 def counted(target, table, rules, n, sums, at, f, counts, first, found, scratch):  # type: ignore[no-untyped-def]
     """Improve `found` by the best split on column f of a node whose codes are counted."""
-    text = TEXTS[type(target).__name__][8]
+    text = TEXTS[type(target)][8]
     return text(target, table, rules, n, sums, at, f, counts, first, found, scratch)
 
 
 def _texts(target: Any) -> tuple[Any, ...]:
-    return TEXTS[target.instance_class.__name__]
+    return TEXTS[target.instance_class]
 
 
 if not config.DISABLE_JIT:
