@@ -55,7 +55,7 @@ def subgradient_descent(
 ) -> Iterator[Iterate]:
     """The best of w⁽⁰⁾, …, w⁽ᵗ⁾ after each step t, of length η/√t, or η where not `falling`; for losses with a kink.
 
-    The gap is the least of all that were seen. A loss of zero ends it: nothing is smaller.
+    The gap is the least of all so far. A loss of zero ends it: nothing is smaller.
     """
     sharp = _sharp(problem)
     eta = safe_step(sharp) if eta == "auto" else checked_step(eta)

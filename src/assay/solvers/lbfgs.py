@@ -30,7 +30,7 @@ IDLE = 8  # steps without a smaller gap after which it is at its floor
 
 
 class LbfgsState(NamedTuple):
-    """Where the solver stands: w, what was seen there (of a Problem: a Look), F (of the smoothed loss) and its gradient."""
+    """Where the solver stands: w, the evaluation there, F (of the smoothed loss) and its gradient."""
 
     w: Floats
     evaluation: Any
