@@ -19,6 +19,7 @@ test: lint types imports page tests
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python tools/house --check
 
 types: $(VENV)/.dev
 	$(BIN)/mypy

@@ -17,38 +17,7 @@ if TYPE_CHECKING:
     from assay.certify import Claim as Claim
     from assay.datasets import dataset as dataset
     from assay.engines import engine as engine
-    from assay.families import ERM as ERM
-    from assay.families import SVC as SVC
-    from assay.families import SVR as SVR
-    from assay.families import Baseline as Baseline
-    from assay.families import BaselineRegressor as BaselineRegressor
-    from assay.families import BernoulliNB as BernoulliNB
-    from assay.families import CategoricalNB as CategoricalNB
-    from assay.families import DecisionTreeClassifier as DecisionTreeClassifier
-    from assay.families import DecisionTreeRegressor as DecisionTreeRegressor
-    from assay.families import ExtraTreesClassifier as ExtraTreesClassifier
-    from assay.families import ExtraTreesRegressor as ExtraTreesRegressor
-    from assay.families import GaussianNB as GaussianNB
-    from assay.families import KernelFeaturesClassifier as KernelFeaturesClassifier
-    from assay.families import KernelFeaturesRegressor as KernelFeaturesRegressor
-    from assay.families import KernelPerceptron as KernelPerceptron
-    from assay.families import KNeighborsClassifier as KNeighborsClassifier
-    from assay.families import KNeighborsRegressor as KNeighborsRegressor
-    from assay.families import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
-    from assay.families import LinearRegression as LinearRegression
-    from assay.families import LinearSVC as LinearSVC
-    from assay.families import LogisticRegression as LogisticRegression
-    from assay.families import MLPClassifier as MLPClassifier
-    from assay.families import MLPRegressor as MLPRegressor
-    from assay.families import MultinomialNB as MultinomialNB
-    from assay.families import NaiveBayes as NaiveBayes
-    from assay.families import Perceptron as Perceptron
-    from assay.families import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
-    from assay.families import RandomForestClassifier as RandomForestClassifier
-    from assay.families import RandomForestRegressor as RandomForestRegressor
-    from assay.families import RectangleClassifier as RectangleClassifier
-    from assay.families import Ridge as Ridge
-    from assay.families import models as models
+    from assay.families import *  # noqa: F403 (the models, `models` itself)
     from assay.families.kernel.features.estimators import Nystroem as Nystroem
     from assay.families.kernel.features.estimators import RandomFourier as RandomFourier
     from assay.families.neighbours.nearest import KDTree as KDTree

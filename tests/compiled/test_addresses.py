@@ -5,14 +5,15 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-import assay._dropped_assay_loops
 import numpy as np
 import pytest
 from numba import njit
 
+import assay
 from assay.compiled.simd.memory import data_pointer, keep_alive
 
-FOLDER = Path(assay.loops.__file__).parent
+FOLDER = Path(assay.__file__).parent
+FILES = sorted(file for file in FOLDER.rglob("*.py") if {"loops", "compiled"} & set(file.relative_to(FOLDER).parts))
 
 
 def _root(node):
@@ -56,7 +57,7 @@ def forgotten(text):
     return found
 
 
-@pytest.mark.parametrize("file", sorted(FOLDER.rglob("*.py")), ids=lambda file: str(file.relative_to(FOLDER)))
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(FOLDER)))
 def test_every_array_whose_address_is_taken_is_kept(file):
     assert forgotten(file.read_text()) == []
 

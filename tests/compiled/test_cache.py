@@ -49,9 +49,12 @@ def members():
     return {(kind, name): value for kind in kinds for name, value in vars(kind).items() if name != "_abc_impl"}
 
 before = members()
-import pkgutil, importlib, assay.loops
-for module in pkgutil.walk_packages(assay.loops.__path__, "assay.loops."):
-    importlib.import_module(module.name)
+import importlib, pathlib, assay
+home = pathlib.Path(assay.__file__).parent
+files = list(home.rglob("loops/*.py"))
+assert files
+for file in files:
+    importlib.import_module(".".join(["assay", *file.relative_to(home).with_suffix("").parts]).removesuffix(".__init__"))
 after = members()
 assert before.keys() == after.keys()
 assert all(before[key] is after[key] for key in before)

@@ -9,13 +9,13 @@ from assay.compiled.sources import HOME, sources_of, stamp_of
 
 
 def test_the_sources_of_a_loop_are_those_of_all_that_it_calls():
-    loops = HOME / "assay" / "loops"
-    found = sources_of(loops / "network" / "epoch.py")
-    for called in ("losses.py", "activations.py", "passes.py"):
-        assert loops / "network" / called in found
+    families = HOME / "assay" / "families"
+    found = sources_of(families / "networks" / "loops" / "epoch.py")
+    for called in ("losses.py", "activations.py", "backprop.py"):
+        assert families / "networks" / "loops" / called in found
     for called in ("decorator.py", "barrier.py", "simd/activations.py", "simd/vectors.py", "simd/memory.py"):
         assert HOME / "assay" / "compiled" / called in found
-    assert loops / "neighbours" / "scan.py" not in found
+    assert families / "neighbours" / "loops" / "brute_float32.py" not in found
 
 
 def test_the_stamp_changes_with_the_text_of_what_is_called(tmp_path: Path):
@@ -54,5 +54,5 @@ def test_what_a_package_offers_is_a_source(tmp_path: Path):
 def test_the_compiler_asks_for_this_stamp():
     from assay.families.networks.loops.epoch import run_epochs
 
-    file = HOME / "assay" / "loops" / "network" / "epoch.py"
+    file = HOME / "assay" / "families" / "networks" / "loops" / "epoch.py"
     assert run_epochs._cache._cache_file._source_stamp == stamp_of(file)

@@ -1,13 +1,14 @@
 """Checkers by the name that a claim carries.
 
-A checker registers itself with `@check(name)`. Which modules hold checkers is told from above, with `checks_in`, and a module is
-imported when a claim first asks for a name that is not known yet: certificates know no model.
+A checker registers itself with `@check(name)`. Which modules (or folders of them) hold checkers is told from above, with `checks_in`, and
+they are imported when a claim first asks for a name that is not known yet: certificates know no model.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def check(name: str) -> Callable[[Check], Check]:
 
 
 def checks_in(*modules: str) -> None:
-    """Say which modules hold checkers."""
+    """Say which modules, or folders of them, hold checkers."""
     _modules.extend(module for module in modules if module not in _modules)
 
 
@@ -42,12 +43,18 @@ def checker(name: str) -> Check | None:
     for module in _modules:
         if name in _checks:
             break
-        import_module(module)
+        _load(module)
     return _checks.get(name)
 
 
 def all_checks() -> dict[str, Check]:
     """Every checker there is, by name."""
     for module in _modules:
-        import_module(module)
+        _load(module)
     return dict(_checks)
+
+
+def _load(module: str) -> None:
+    """Import a module and, where it is a folder, all that lie in it."""
+    for inner in iter_modules(getattr(import_module(module), "__path__", ()), f"{module}."):
+        import_module(inner.name)

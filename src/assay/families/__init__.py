@@ -1,6 +1,6 @@
-"""What users fit: one file a hypothesis class. This page is the registry: a new model is added here and nowhere else.
+"""What users fit: a folder a family. This page is the registry: a new model is one line of it and one folder beside it.
 
-Modules are imported when their model is first asked for.
+Modules are imported when their model is first asked for, and a family's `check` when a claim first asks for its checker.
 """
 
 from __future__ import annotations
@@ -79,25 +79,10 @@ REGISTRY: dict[str, str] = {
     "mlp-regressor": "assay.families.networks.estimators:MLPRegressor",
     "rectangle": "assay.families.rectangles.estimators:RectangleClassifier",
 }
-CHECKS = (
-    "assay.families.baseline.check",
-    "assay.families.discriminant.check",
-    "assay.families.kernel.features.check",
-    "assay.families.kernel.perceptron.check",
-    "assay.families.kernel.svm.check",
-    "assay.families.least_squares.check",
-    "assay.families.linear.check.gaps",
-    "assay.families.linear.check.likelihood",
-    "assay.families.naive_bayes.check",
-    "assay.families.neighbours.check",
-    "assay.families.networks.check",
-    "assay.families.perceptron.check",
-    "assay.families.rectangles.check",
-    "assay.families.separability.check",
-    "assay.families.trees.check.leaves",
-    "assay.families.trees.check.splits",
+checks_in(
+    *dict.fromkeys(where.rpartition(".")[0] + ".check" for where in REGISTRY.values()),
+    "assay.families.separability.check",  # which is no model
 )
-checks_in(*CHECKS)
 CLASS_NAMES: dict[str, str] = {where.split(":")[1]: name for name, where in REGISTRY.items()}
 
 

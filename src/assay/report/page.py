@@ -184,7 +184,7 @@ def _call(where: str, asked: Mapping[str, Any]) -> str:
 def _judging(where: str) -> str:
     table = repr(where) if _named(where) else "data"
     return (
-        "import assay\nfrom assay.select.of_model import comparison_of\n\nmodel = assay.load('MODEL')  # the file of the model\n"
+        "import assay\nfrom assay.selection.model_report import comparison_of\n\nmodel = assay.load('MODEL')  # the file of the model\n"
         f"found = comparison_of(model, {table})\nprint(found)\nfound.report('report.html')"
     )
 

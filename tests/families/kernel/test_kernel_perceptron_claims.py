@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import warnings
 
-import assay._dropped_assay_kernels
 import numpy as np
 import pytest
 from cases import blobs, file_bytes, pairs
 
 import assay
 from assay.errors import ConvergenceWarning, ModelFileError
+from assay.families.kernel.functions import Kernel
 from assay.families.kernel.perceptron import claims as claims_module
 from assay.families.kernel.perceptron.estimators import KernelPerceptron
 
@@ -87,7 +87,7 @@ def test_rows_of_weight_zero_have_no_part_in_the_bound():
     X, y = clean(2)
     w = (np.arange(150) % 3 > 0).astype(float)
     X = np.where(w[:, None] > 0, X, 1e3 * X)
-    given = assay.kernels.Kernel("poly", 1.0, 2.0, 1.0).block(X, X)
+    given = Kernel("poly", 1.0, 2.0, 1.0).block(X, X)
     for rows, settings in ((X, {"kernel": "rbf", "gamma": 0.5}), (given, {"kernel": "precomputed"})):
         model = fitted(rows, y, w, **settings)
         assert "mistake bound" in [c.name for c in model.certificate_]
