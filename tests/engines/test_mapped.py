@@ -10,7 +10,7 @@ from small_blocks import small_blocks
 
 import assay
 from assay.engines import ArrayRows, Block, MappedRows, block_rows, fold, some_rows
-from assay.engines.mapped import MappedPart, unmapped
+from assay.engines.derived import MappedPart, unmapped
 
 
 def powers(width, block):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from assay.engines import Block, SparseMatrix, SparseRows, rechunk, split_rows
 from assay.engines.csr import stack
 from assay.engines.fingerprint import leaf_of
-from assay.engines.sparse import SPARSE_BLOCK
+from assay.engines.rows import SPARSE_BLOCK
 from assay.inputs.rows import as_sparse
 
 

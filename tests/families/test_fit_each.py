@@ -188,7 +188,7 @@ def test_rows_are_folded_once(monkeypatch):
     from assay.estimator import one_fold
     from assay.families.linear import fit as linear
 
-    counted = {"fold": 0, "survey": 0}
+    counted = {"fold": 0, "statistics": 0}
 
     def counting(word, function):
         def counted_call(*arguments):
@@ -198,10 +198,10 @@ def test_rows_are_folded_once(monkeypatch):
         return counted_call
 
     monkeypatch.setattr(one_fold, "fold", counting("fold", one_fold.fold))
-    monkeypatch.setattr(linear, "survey", counting("survey", linear.survey))
+    monkeypatch.setattr(linear, "row_statistics", counting("statistics", linear.row_statistics))
     together(assay.QuadraticDiscriminantAnalysis(), EXACT[7][1], as_rows(*blobs(150, 5, 0)))
     together(assay.LogisticRegression(), DECADES, as_rows(*pairs(150, 5, 0)))
-    assert counted == {"fold": 1, "survey": 1}
+    assert counted == {"fold": 1, "statistics": 1}
 
 
 def test_warm_starts_save_iterations():

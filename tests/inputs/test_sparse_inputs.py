@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from cases import CASES, IDS
 
 from assay import GaussianNB, LinearRegression, MultinomialNB
-from assay.engines.sparse import SparseRows
+from assay.engines.rows import SparseRows
 from assay.errors import DataError, DataTypeError
 from assay.inputs import as_rows, refuse_non_finite, refuse_overflow
 from assay.inputs.rows import as_sparse

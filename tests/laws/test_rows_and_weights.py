@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from small_blocks import small_blocks
 
 from assay.engines import block_rows
-from assay.engines.blas import one_thread_blas
+from assay.engines.engine import one_thread_blas
 
 pytestmark = pytest.mark.parametrize("case", CASES, ids=IDS)
 

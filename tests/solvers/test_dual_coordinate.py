@@ -11,7 +11,7 @@ from solvers.problems import make_problem, two_classes
 
 from assay.errors import ParameterError
 from assay.solvers.dual_coordinate import dual_coordinate
-from assay.solvers.iterate import last
+from assay.solvers.problem import last
 
 
 def solve(problem, tol=1e-8, max_iter=5000):

@@ -10,10 +10,10 @@ from solvers.problems import make_problem, make_softmax, two_classes
 
 from assay.errors import ParameterError
 from assay.risk.penalties import Penalty
-from assay.solvers.iterate import last
 from assay.solvers.lbfgs import lbfgs
 from assay.solvers.newton import newton
 from assay.solvers.preconditioner import diagonal_preconditioner, gram_preconditioner, preconditioner, root_of_inverse
+from assay.solvers.problem import last
 
 
 def solve(problem, tol=1e-10, max_iter=300, precondition=None):

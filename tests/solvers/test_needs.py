@@ -13,8 +13,8 @@ from assay.errors import ParameterError
 from assay.risk.penalties import Penalty
 from assay.risk.surrogates import SURROGATES
 from assay.solvers import needs
-from assay.solvers.iterate import Iterate, last
 from assay.solvers.needs import NEEDS, SolverArgs, check, choose, solve, solver
+from assay.solvers.problem import Iterate, last
 
 PENALTIES = {
     "none": Penalty.of(3),

@@ -7,9 +7,8 @@ import pytest
 from solvers.problems import make_problem, two_classes, worst_violation
 
 import assay
-from assay.solvers.boxed import boxed_gap
-from assay.solvers.iterate import last
-from assay.solvers.newton import newton, newton_step, solve_scaled
+from assay.solvers.newton import boxed_gap, newton, newton_step, solve_scaled
+from assay.solvers.problem import last
 
 LOSSES = ["log", "squared hinge", "huber", "squared"]
 

@@ -9,8 +9,8 @@ from solvers.problems import make_problem, make_softmax, two_classes
 
 from assay.errors import ParameterError
 from assay.solvers.gradient_descent import gradient_descent, safe_step, subgradient_descent
-from assay.solvers.iterate import last
 from assay.solvers.newton import newton
+from assay.solvers.problem import last
 
 
 def test_the_steps_are_those_of_note_004():

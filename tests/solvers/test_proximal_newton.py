@@ -15,7 +15,7 @@ from assay.risk.penalties import Penalty
 from assay.solvers import column_set
 from assay.solvers import column_set as column_blocks
 from assay.solvers.column_set import choose_columns
-from assay.solvers.iterate import last
+from assay.solvers.problem import last
 from assay.solvers.proximal_newton import (
     FlatSoftmax,
     minimise_model,

@@ -8,7 +8,7 @@ from scipy.optimize import linprog, minimize
 from solvers.problems import make_problem, two_classes
 
 from assay.risk.surrogates import HINGE
-from assay.solvers.iterate import last
+from assay.solvers.problem import last
 from assay.solvers.smoothing import smoothing
 
 

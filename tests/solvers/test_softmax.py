@@ -83,7 +83,7 @@ def test_products_of_columns_are_weighted_by_each_class():
 
 
 CODE = """
-import sys; sys.path.insert(0, "tests/loops")
+import sys; sys.path.insert(0, "tests/solvers")
 import numpy as np
 from test_softmax import NONE, NO_INDEX, NO_POINTER, class_products, rooms, rows, softmax_sweep
 X, y, c, W, p = rows(45, 9, 3)

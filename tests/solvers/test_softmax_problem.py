@@ -10,9 +10,9 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from solvers.problems import make_softmax
 
-from assay.solvers.iterate import last
 from assay.solvers.lbfgs import lbfgs
 from assay.solvers.preconditioner import class_preconditioner, diagonal_preconditioner, preconditioner
+from assay.solvers.problem import last
 
 
 def classes(n=300, d=5, K=4, seed=0):

@@ -66,7 +66,7 @@ def test_a_product_takes_all_entries(length):
 
 
 CODE = """
-import sys; sys.path.insert(0, "tests/loops")
+import sys; sys.path.insert(0, "tests/solvers")
 import numpy as np
 from test_sparse_sweep import compressed, rows, sparse_softmax_sweep, sparse_sweep
 X, t, c, w = rows()

@@ -12,7 +12,7 @@ import pytest
 from assay.engines import Block
 from assay.engines.csr import SparseMatrix
 from assay.risk.surrogates import SURROGATES
-from assay.solvers.problem import absorb_look, merge_looks
+from assay.solvers.problem import evaluate_block, merge_evaluations
 
 KINDS = ("float64", "float32", "sparse", "sparse float32")
 CASES = [
@@ -58,33 +58,33 @@ def test_a_sweep_sees_what_numpy_sees(name, d, kind, weighted):
     X, t, c, w, p = rows(d, dtype=np.float32 if "float32" in kind else np.float64)
     loss = SURROGATES[name]
     data = sparse_of(X) if "sparse" in kind else X
-    look = absorb_look(loss.code, 0.5, w, p, True, Block(data, t, c if weighted else None, 0))
+    evaluation = evaluate_block(loss.code, 0.5, w, p, True, Block(data, t, c if weighted else None, 0))
     value, g, H, least = expected(loss, X, t, c if weighted else np.ones(len(t)), w, p, 0.5)
-    assert look.loss == pytest.approx(value, rel=1e-13)
-    assert look.least == pytest.approx(least, rel=1e-12, abs=1e-12)
-    np.testing.assert_allclose(look.gradient, g, rtol=1e-12, atol=1e-11)
+    assert evaluation.loss == pytest.approx(value, rel=1e-13)
+    assert evaluation.least == pytest.approx(least, rel=1e-12, abs=1e-12)
+    np.testing.assert_allclose(evaluation.gradient, g, rtol=1e-12, atol=1e-11)
     if H is not None:
-        np.testing.assert_allclose(look.hessian, H, rtol=1e-12, atol=1e-11)
-    without = absorb_look(loss.code, 0.5, w, p, False, Block(data, t, c if weighted else None, 0))
+        np.testing.assert_allclose(evaluation.hessian, H, rtol=1e-12, atol=1e-11)
+    without = evaluate_block(loss.code, 0.5, w, p, False, Block(data, t, c if weighted else None, 0))
     assert without.hessian is None
-    np.testing.assert_array_equal(without.gradient, look.gradient)
+    np.testing.assert_array_equal(without.gradient, evaluation.gradient)
 
 
 @pytest.mark.parametrize("n", [1, 2, 31, 32, 33, 64, 97])
 def test_any_number_of_rows_is_swept_whole(n):
     X, t, _, w, p = rows(5, n=max(n, 6))
     X, t = X[:n], t[:n]
-    look = absorb_look(0, 1.0, w, p, True, Block(X, t, None, 0))
+    evaluation = evaluate_block(0, 1.0, w, p, True, Block(X, t, None, 0))
     value, g, H, _ = expected(SURROGATES["log"], X, t, np.ones(n), w, p, 1.0)
-    assert look.loss == pytest.approx(value, rel=1e-13)
-    np.testing.assert_allclose(look.gradient, g, atol=1e-12)
-    np.testing.assert_allclose(look.hessian, H, atol=1e-12)
+    assert evaluation.loss == pytest.approx(value, rel=1e-13)
+    np.testing.assert_allclose(evaluation.gradient, g, atol=1e-12)
+    np.testing.assert_allclose(evaluation.hessian, H, atol=1e-12)
 
 
 def test_the_looks_at_two_stretches_of_rows_add_up_to_that_of_both():
     X, t, c, w, p = rows(9)
-    parts = [absorb_look(0, 1.0, w, p, True, Block(X[a], t[a], c[a], 0)) for a in (slice(0, 40), slice(40, None))]
-    both, whole = merge_looks(*parts), absorb_look(0, 1.0, w, p, True, Block(X, t, c, 0))
+    parts = [evaluate_block(0, 1.0, w, p, True, Block(X[a], t[a], c[a], 0)) for a in (slice(0, 40), slice(40, None))]
+    both, whole = merge_evaluations(*parts), evaluate_block(0, 1.0, w, p, True, Block(X, t, c, 0))
     for a, b in zip(both, whole):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
 
@@ -93,21 +93,21 @@ def test_rows_that_are_not_next_to_each_other_in_memory_are_swept_alike():
     X, t, _, w, p = rows(7)
     wide = np.zeros((len(X), 14))
     wide[:, ::2] = X
-    a, b = (absorb_look(0, 1.0, w, p, False, Block(np.ascontiguousarray(x), t, None, 0)) for x in (X, wide[:, ::2]))
+    a, b = (evaluate_block(0, 1.0, w, p, False, Block(np.ascontiguousarray(x), t, None, 0)) for x in (X, wide[:, ::2]))
     np.testing.assert_array_equal(a.gradient, b.gradient)
 
 
 CODE = """
-import sys; sys.path.insert(0, "tests/loops")
+import sys; sys.path.insert(0, "tests/solvers")
 import numpy as np
-from test_sweep import Block, absorb_look, rows, sparse_of
+from test_sweep import Block, evaluate_block, rows, sparse_of
 for code in range(6):
     for d in (1, 7, 8, 63):
         X, t, c, w, p = rows(d)
         for data in (X, X.astype(np.float32), sparse_of(X)):
             for weights in (None, c):
-                look = absorb_look(code, 0.5, w, p, True, Block(data, t, weights, 0))
-                parts = [look.loss, look.smooth, look.slopes, look.least, look.gradient, look.hessian]
+                evaluation = evaluate_block(code, 0.5, w, p, True, Block(data, t, weights, 0))
+                parts = [evaluation.loss, evaluation.smooth, evaluation.slopes, evaluation.least, evaluation.gradient, evaluation.hessian]
                 print(code, d, *(np.round(np.abs(a).sum(), 8) + 0.0 for a in parts))
 """
 

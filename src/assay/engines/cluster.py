@@ -15,11 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.engines.blas import one_thread_blas
-from assay.engines.engine import Engine, Item, Result
-from assay.engines.mapped import MappedRows, unmapped
-from assay.engines.rows import ArrayRows, Block, Part, Rows, block_rows, check_weights, settled
-from assay.engines.sparse import SparseRows
+from assay.engines.derived import MappedRows, unmapped
+from assay.engines.engine import Engine, Item, Result, one_thread_blas
+from assay.engines.rows import ArrayRows, Block, Part, Rows, SparseRows, block_rows, check_weights, settled
 from assay.errors import DataTypeError, EngineError, ParameterError
 
 try:

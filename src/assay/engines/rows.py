@@ -1,7 +1,8 @@
 """Rows in blocks: what every fit, prediction and check reads.
 
 A block has a fixed number of rows that depends on the number of columns alone, never on threads, workers or files:
-that is what makes the same rows give the same bits everywhere.
+that is what makes the same rows give the same bits everywhere. Blocks of dense rows shrink as columns grow; of sparse rows
+only the entries other than zero are kept, so 8192 rows of a hundred thousand columns are a small block.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from assay.numerics import Array
 BLOCK_ELEMENTS = 1 << 22
 LARGEST_BLOCK = 1 << 17
 SMALLEST_BLOCK = 1 << 8
+SPARSE_BLOCK = 8192  # rows, whatever the number of columns
 
 
 def block_rows(n_columns: int) -> int:
@@ -134,8 +136,6 @@ class Rows(ABC):
         y = np.concatenate([b.y for b in loaded if b.y is not None]) if self.has_target else None
         w = np.concatenate([b.w for b in loaded if b.w is not None]) if self.has_weight else None
         if self.sparse:
-            from assay.engines.sparse import SparseRows
-
             return SparseRows(stack([b.X for b in loaded]), y, w, names=self.names)
         return ArrayRows(np.concatenate([b.X for b in loaded]), y, w, like=self)
 
@@ -232,6 +232,45 @@ class ArrayRows(Rows):
 
     def in_memory(self) -> Rows:
         return self
+
+
+class SparseRows(Rows):
+    """A sparse matrix in memory, with target and weights."""
+
+    sparse = resident = local = True
+
+    def __init__(
+        self, X: SparseMatrix, y: Array | None = None, w: Array | None = None, *, names: tuple[str, ...] | None = None
+    ) -> None:
+        self.X, self.y, self.w, self.dtype = X, y, w, X.dtype
+        self.n_rows, self.n_columns = X.shape
+        self.names = names
+        self.has_target, self.has_weight = y is not None, w is not None
+
+    def blocks(self) -> Iterator[Part]:
+        for a, y, w in self._pieces(SPARSE_BLOCK):
+            yield Block(self.X[a : a + SPARSE_BLOCK], y, w, a)
+
+    def targets(self) -> Iterator[Part]:
+        for a, y, w in self._pieces(2 * LARGEST_BLOCK):
+            yield Block(np.empty((min(2 * LARGEST_BLOCK, len(self.X) - a), 0)), y, w, a)
+
+    def _pieces(self, step: int) -> Iterator[tuple[int, Array | None, Array | None]]:
+        for a in range(0, len(self.X), step):
+            y, w = (None if c is None else c[a : a + step] for c in (self.y, self.w))
+            yield a, y, w
+
+    @property
+    def size(self) -> float:
+        return float(len(self.X) + self.X.nnz)
+
+    def in_memory(self) -> Rows:
+        return self
+
+
+def rows_of(X: Any, y: Array | None = None, w: Array | None = None, *, like: Rows) -> ArrayRows | SparseRows:
+    """Rows of a block's X, an array or a sparse matrix, with the names (and categories) of the columns of `like`."""
+    return SparseRows(X, y, w, names=like.names) if isinstance(X, SparseMatrix) else ArrayRows(X, y, w, like=like)
 
 
 def check_weights(w: Array, start: int = 0) -> Array:

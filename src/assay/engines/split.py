@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.engines.rows import Block, Part, Rows, block_rows, rechunk
-from assay.engines.sparse import SPARSE_BLOCK, rows_of
+from assay.engines.rows import SPARSE_BLOCK, Block, Part, Rows, block_rows, rechunk, rows_of
 from assay.errors import ParameterError
 from assay.numerics import Array
 

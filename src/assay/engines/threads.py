@@ -13,8 +13,7 @@ from itertools import islice
 from numbers import Integral
 from pathlib import Path
 
-from assay.engines.blas import one_thread_blas
-from assay.engines.engine import Engine, Item, Result, in_force
+from assay.engines.engine import Engine, Item, Result, in_force, one_thread_blas
 from assay.engines.rows import Rows
 from assay.errors import ParameterError
 

@@ -17,7 +17,7 @@ import numpy as np
 from assay import store
 from assay.certify import Certificate, Claim
 from assay.engines import Block, Engine, FilledRows, Part, Rows, engine_for, targets_of
-from assay.engines.blas import one_thread_blas
+from assay.engines.engine import one_thread_blas
 from assay.engines.rows import cut
 from assay.errors import DataError, not_fitted
 from assay.estimator.base import declare, get_params, is_fitted, representation, set_params, sklearn_tags

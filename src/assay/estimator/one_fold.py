@@ -14,7 +14,7 @@ import numpy as np
 
 from assay.certify import Claim
 from assay.engines import Block, Engine, Rows, engine_for, fold
-from assay.engines.blas import one_thread_blas
+from assay.engines.engine import one_thread_blas
 from assay.engines.threads import Threads
 from assay.errors import DataError
 from assay.estimator.estimator import Estimator, fresh_and_rows

@@ -37,8 +37,8 @@ from assay.assess.distinct_rows import bins_of_rows, class_of_rows, of_distinct_
 from assay.assess.measure import count_answers
 from assay.assess.worry import evenly
 from assay.engines import engine_for
-from assay.engines.blas import one_thread_blas
 from assay.engines.csr import SparseMatrix
+from assay.engines.engine import one_thread_blas
 from assay.errors import DataError
 from assay.numerics import Array, Floats
 from assay.risk import Loss

@@ -1,4 +1,4 @@
-"""l1 problems with many columns: Newton on a few of them, a look at all to see which are missing. Shape: repeated fold.
+"""l1 problems with many columns: Newton on a few of them, an evaluation of all to find which are missing. Shape: repeated fold.
 
 A weight that is zero stays zero at the minimum as long as |g_j| ≤ l1_j. The set holds the weights that are not zero and
 the columns that break this most, counted by the fall they promise in their own scale, (|g_j| − l1_j) / scale_j.
@@ -18,15 +18,23 @@ from assay.engines import Block
 from assay.engines.csr import SparseMatrix
 from assay.numerics import Array, Floats
 from assay.risk.penalties import Penalty
-from assay.solvers.iterate import Iterate, last
 from assay.solvers.newton import advance
-from assay.solvers.problem import NONE, Evaluation, Problem, evaluate_block, merge_evaluations, without_intercept
+from assay.solvers.problem import (
+    NONE,
+    Evaluation,
+    Iterate,
+    Problem,
+    evaluate_block,
+    last,
+    merge_evaluations,
+    without_intercept,
+)
 from assay.solvers.proximal_gradient import proximal_gradient
 from assay.solvers.proximal_newton import proximal_newton_on_all, proximal_step
 
 MOST_CHOSEN = 2000
 FIRST_CHOSEN = 64
-SHARE = 0.1  # of the gap over all columns: how well a set is solved before the next look
+SHARE = 0.1  # of the gap over all columns: how well a set is solved before the next evaluation of all
 
 
 def by_column_sets(problem: Problem, start: Floats, tol: float, max_iter: int) -> Iterator[Iterate]:
@@ -63,9 +71,9 @@ def column_set(problem: Problem, evaluation: Evaluation, w: Floats) -> Array:
 
 def _solve_on(problem: Problem, w: Floats, chosen: Array, tol: float, max_iter: int) -> tuple[Floats, int]:
     """The weights after Newton steps on the chosen columns alone, and how many steps these were."""
-    seen = choose_columns(problem, chosen, np.zeros_like(w))
-    found = last(proximal_newton_on_all(seen, np.append(w[chosen], w[-1]), tol, max_iter))
-    return seen.everywhere(found.w), found.number
+    few = choose_columns(problem, chosen, np.zeros_like(w))
+    found = last(proximal_newton_on_all(few, np.append(w[chosen], w[-1]), tol, max_iter))
+    return few.everywhere(found.w), found.number
 
 
 # l1 problems of sparse rows with many weights other than zero: a Newton step on one block of columns after the other.
@@ -106,16 +114,16 @@ def blocks_of(problem: Problem, evaluation: Evaluation, w: Floats) -> list[Array
 
 def _step_on(problem: Problem, w: Floats, block: Array) -> Floats:
     """The weights after one Newton step on the columns of the block."""
-    seen = choose_columns(problem, block, w)
+    few = choose_columns(problem, block, w)
     at = np.append(w[block], w[-1])
-    evaluation = seen.evaluate(at, hessian=True)
-    step, promised = proximal_step(seen, evaluation, at, WELL)
+    evaluation = few.evaluate(at, hessian=True)
+    step, promised = proximal_step(few, evaluation, at, WELL)
     if not promised > 1e-16 * evaluation.smooth:
         return w
-    return seen.everywhere(advance(seen, evaluation, at, step, promised, hessian=False)[0])
+    return few.everywhere(advance(few, evaluation, at, step, promised, hessian=False)[0])
 
 
-# A problem seen in a few of its weights: all others stay as they are.
+# A problem in a few of its weights: all others stay as they are.
 #
 # Of dense rows the chosen columns are taken out block by block, and all other weights must be zero; of sparse rows a pass
 # looks each entry's place up. Nothing of the rows is kept between folds, so streams and clusters run the same text.
@@ -134,13 +142,13 @@ class ChosenColumns(Problem):
     all_centres: Floats
 
     def evaluate(self, w: Floats, *, hessian: int = 0) -> Evaluation:
-        """As `Problem.look`."""
+        """As `Problem.evaluate`."""
         everything = self.everywhere(w)
         if not self.rows.sparse and np.any(np.delete(everything[:-1], self.chosen)):
             raise AssertionError("of dense rows only the chosen columns are read: all other weights must be zero")
         loss, at = self.loss, (everything, self.all_centres, self.chosen)
-        seen = self.fold(partial(absorb_chosen, loss.code, loss.width, *at, bool(hessian)), merge_evaluations)
-        return seen if self.intercept else without_intercept(seen)
+        found = self.fold(partial(absorb_chosen, loss.code, loss.width, *at, bool(hessian)), merge_evaluations)
+        return found if self.intercept else without_intercept(found)
 
     def everywhere(self, w: Floats) -> Floats:
         """The weights (d + 1,) of all columns where those of the chosen are w."""

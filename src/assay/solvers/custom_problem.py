@@ -2,7 +2,7 @@
 
 By convexity every slope u at z gives ℓ(z') ≥ ℓ(z) + u(z' − z), so the dual bound needs no conjugate. Only how far free
 weights can be is not known of such a loss: they are bounded to a box around the ones at hand. The check of slope against
-value is repeated on some rows of every block at every look.
+value is repeated on some rows of every block at every evaluation.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class CustomProblem(Problem):
     """As `Problem`; its loss is a `CustomSurrogate`."""
 
     def evaluate(self, w: Floats, *, hessian: int = 0) -> Evaluation:
-        """As `Problem.look`; a Hessian is always from all rows."""
+        """As `Problem.evaluate`; a Hessian is always from all rows."""
         assert isinstance(self.loss, CustomSurrogate)
-        seen = self.fold(partial(absorb_custom, self.loss, w, self.centre, bool(hessian)), merge_evaluations)
-        return seen if self.intercept else without_intercept(seen)
+        found = self.fold(partial(absorb_custom, self.loss, w, self.centre, bool(hessian)), merge_evaluations)
+        return found if self.intercept else without_intercept(found)
 
     def dual(self, evaluation: Evaluation, w: Floats) -> float:
         """A lower bound of F for weights that are penalised or in the box; of a loss that is not convex, a measure of slope.

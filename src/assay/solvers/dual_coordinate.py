@@ -25,8 +25,7 @@ from assay.engines.rows import Part
 from assay.errors import ParameterError
 from assay.numerics import Array, Floats
 from assay.risk.penalties import slack
-from assay.solvers.iterate import Iterate, MarginRows
-from assay.solvers.problem import Problem, relative_gap, rows_back, rows_times
+from assay.solvers.problem import Iterate, MarginRows, Problem, relative_gap, rows_back, rows_times
 
 CLOSER = 0.03  # how much less the pushes must differ before the gap is looked at again
 NO_LIMITS = np.inf, -np.inf
@@ -50,7 +49,7 @@ class _Dual(NamedTuple):
 
 
 def dual_coordinate(problem: Problem, start: Floats, tol: float, max_iter: int) -> Iterator[Iterate]:
-    """α = 0 and w = 0 at first (`start` gives the shape), then after each look; `max_iter` counts passes over the rows."""
+    """α = 0 and w = 0 at first (`start` gives the shape), then after each evaluation; `max_iter` counts passes over the rows."""
     _check(problem)
     dual = _pose(problem, len(start))
     rng = np.random.Generator(np.random.PCG64(SEED))
@@ -189,11 +188,11 @@ def _proved(problem: Problem, at: Iterate, tol: float) -> Iterate:
         gap = problem.gap(problem.evaluate(at.w), at.w)
         return at._replace(gap=gap, done=gap <= tol)
     assert at.alpha is not None
-    seen = problem.fold(partial(absorb_proof, at.alpha, at.w, problem.centre), merge_proofs)
-    pull = seen.pull if problem.intercept else np.append(seen.pull[:-1], 0.0)
-    value = seen.loss + problem.penalty.value(at.w)
-    gap = relative_gap(value, problem.bound(at.w, value, seen.alpha, -pull))
-    return at._replace(objective=value, gap=gap, done=gap <= tol, support=MarginRows(seen.rows, seen.values))
+    sums = problem.fold(partial(absorb_proof, at.alpha, at.w, problem.centre), merge_proofs)
+    pull = sums.pull if problem.intercept else np.append(sums.pull[:-1], 0.0)
+    value = sums.loss + problem.penalty.value(at.w)
+    gap = relative_gap(value, problem.bound(at.w, value, sums.alpha, -pull))
+    return at._replace(objective=value, gap=gap, done=gap <= tol, support=MarginRows(sums.rows, sums.values))
 
 
 def absorb_proof(alpha: Floats, w: Floats, centre: Floats, block: Block) -> DualWitness:

@@ -15,9 +15,8 @@ import numpy as np
 
 from assay.errors import ParameterError
 from assay.numerics import Floats
-from assay.solvers.iterate import Iterate
 from assay.solvers.preconditioner import loss_curvature
-from assay.solvers.problem import Evaluation, Problem
+from assay.solvers.problem import Evaluation, Iterate, Problem
 from assay.solvers.softmax_problem import SoftmaxProblem
 
 SOFTMAX_CURVATURE = 0.5  # the greatest eigenvalue of diag p − ppᵀ
@@ -56,7 +55,7 @@ def subgradient_descent(
 ) -> Iterator[Iterate]:
     """The best of w⁽⁰⁾, …, w⁽ᵗ⁾ after each step t, of length η/√t, or η where not `falling`; for losses with a kink.
 
-    The gap is the least of all that were seen. A loss of zero ends it: nothing is smaller.
+    The gap is the least of all so far. A loss of zero ends it: nothing is smaller.
     """
     sharp = _sharp(problem)
     eta = safe_step(sharp) if eta == "auto" else checked_step(eta)

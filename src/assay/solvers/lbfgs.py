@@ -19,9 +19,8 @@ import numpy as np
 
 from assay.errors import ParameterError
 from assay.numerics import Floats
-from assay.solvers.iterate import Iterate
 from assay.solvers.preconditioner import Preconditioner
-from assay.solvers.problem import Problem
+from assay.solvers.problem import Iterate, Problem
 from assay.solvers.softmax_problem import SoftmaxProblem
 
 FALL, FLAT = 1e-4, 0.9  # the shares of the slope that a step must use, and may leave
@@ -31,7 +30,7 @@ IDLE = 8  # steps without a smaller gap after which it is at its floor
 
 
 class LbfgsState(NamedTuple):
-    """Where the solver stands: w, what was seen there (of a Problem: a Look), F (of the smoothed loss) and its gradient."""
+    """Where the solver stands: w, the evaluation there, F (of the smoothed loss) and its gradient."""
 
     w: Floats
     evaluation: Any

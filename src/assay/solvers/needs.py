@@ -12,8 +12,7 @@ from assay.errors import ParameterError, nearest
 from assay.numerics import Floats
 from assay.risk.penalties import Penalty
 from assay.risk.surrogates import Surrogate
-from assay.solvers.iterate import Iterate
-from assay.solvers.problem import WIDE_SPARSE, Evaluation
+from assay.solvers.problem import WIDE_SPARSE, Evaluation, Iterate
 
 QUADRATIC, ANY, SOME, NONE, RIDGE = "quadratic", "any", "some", "none", "ridge"
 SOFTMAX = "softmax"
@@ -25,7 +24,7 @@ FEW_WEIGHTS = 1500  # of all classes together, for one Hessian over them
 class SolverArgs(NamedTuple):
     """What every solver is given: a problem and the name of its loss, where to begin and when to end, and what is known already.
 
-    `look`: the look at `start`; `gram`: the products of all columns, as `Posed` has them; `eta`: the speed of plain descent.
+    `evaluation`: that at `start`; `gram`: the products of all columns; `eta`: the speed of plain descent.
     """
 
     problem: Any
@@ -166,13 +165,13 @@ def check(solver: str, loss: Surrogate | str | None, penalty: Penalty, d: int = 
     if name not in needs.losses:
         raise ParameterError(f"solver={solver!r} needs {needs.why}, which loss={name!r} does not have. {instead}")
     if not _suits(needs, penalty):
-        encoding_spec = {
+        wanted = {
             QUADRATIC: "a quadratic penalty (none or L2), and this one has an L1 part",
             SOME: "a penalty on every weight",
             RIDGE: "an L2 penalty on every weight and no L1 part",
             NONE: "no penalty with a strength: it is C=inf, ½‖w‖² under constraints",
         }[needs.penalty]
-        raise ParameterError(f"solver={solver!r} needs {encoding_spec}. {instead}")
+        raise ParameterError(f"solver={solver!r} needs {wanted}. {instead}")
     if needs.hessian and sparse and d > WIDE_SPARSE:
         raise ParameterError(
             f"solver={solver!r} needs the products of all {d} columns, which sparse rows give up to {WIDE_SPARSE} columns. {instead}"

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
-from assay.engines.blas import scipy_linalg
+from assay.engines import Block
+from assay.engines.engine import scipy_linalg
 from assay.numerics import Floats
-from assay.risk.surrogates import MARGIN
-from assay.solvers.boxed import boxed_gap
-from assay.solvers.iterate import Iterate, last
-from assay.solvers.problem import Evaluation, Problem
+from assay.risk.surrogates import MARGIN, Surrogate
+from assay.solvers.problem import Evaluation, Iterate, Problem, last, relative_gap, rows_back, rows_times
 
 ARMIJO = 1e-4
 HALVINGS = 60
@@ -33,9 +34,9 @@ RIDGE = 1e-13  # of the unit diagonal: what a direction without curvature is giv
 def newton(
     problem: Problem, start: Floats, tol: float, max_iter: int, first: Evaluation | None = None
 ) -> Iterator[Iterate]:
-    """w⁽⁰⁾, w⁽¹⁾, … until the gap is at most `tol`; `first` is the look at the start where it is known already.
+    """w⁽⁰⁾, w⁽¹⁾, … until the gap is at most `tol`; `first` is the evaluation at the start where it is known already.
 
-    Without a penalty the gap is that within a box (boxed.py), and a w that puts every row of a margin loss on its right
+    Without a penalty the gap is that within a box (`boxed_gap`), and a w that puts every row of a margin loss on its right
     side is the end: longer and longer multiples of it would do ever better.
     """
     w = start
@@ -62,8 +63,9 @@ def newton(
         if done or number == max_iter:
             return
         settled = not boxed and promised < SETTLED * value and not since
-        w, seen = advance(problem, evaluation, w, v, promised, hessian=0 if settled else 1 if since else every)
-        evaluation = seen if seen.hessian is not None else seen._replace(hessian=evaluation.hessian)
+        before = evaluation.hessian
+        w, evaluation = advance(problem, evaluation, w, v, promised, hessian=0 if settled else 1 if since else every)
+        evaluation = evaluation if evaluation.hessian is not None else evaluation._replace(hessian=before)
 
 
 def smooth_objective(problem: Problem, evaluation: Evaluation, w: Floats) -> float:
@@ -112,7 +114,7 @@ def solve_unit(A: Floats, b: Floats) -> Floats:
 def advance(
     problem: Problem, evaluation: Evaluation, w: Floats, v: Floats, promised: float, *, hessian: int
 ) -> tuple[Floats, Evaluation]:
-    """w + s·v for the first s = 1, ½, ¼, … that brings its share of the promised fall, with the look there.
+    """w + s·v for the first s = 1, ½, ¼, … that brings its share of the promised fall, with the evaluation there.
 
     A fall that rounding hides is judged by the slope along v instead, which must at least be halved (Hager and Zhang 2005).
     """
@@ -120,18 +122,62 @@ def advance(
     s = 1.0
     for _ in range(HALVINGS):
         there = w + s * v
-        seen = problem.evaluate(there, hessian=hessian)
-        after = smooth_objective(problem, seen, there)
+        found = problem.evaluate(there, hessian=hessian)
+        after = smooth_objective(problem, found, there)
         if after <= before - ARMIJO * s * promised + ROUNDING * abs(before):
-            return there, seen
+            return there, found
         hidden = promised <= HIDDEN * abs(before) and after <= before + HIDDEN * abs(before)
-        if hidden and abs(float(v @ slope(problem, seen, there))) <= 0.5 * promised:
-            return there, seen
+        if hidden and abs(float(v @ slope(problem, found, there))) <= 0.5 * promised:
+            return there, found
         s *= 0.5
     return w, evaluation
 
 
-# Huber's loss by Newton's method from far away: the width δ' at which it turns straight is narrowed step by step to δ.
+# --- a duality gap where there is no penalty: against all weights in a box around the ones found ---------------------
+#
+# The slopes after Newton's step v, u' = ℓ'(z) + ℓ''(z)·dz with dz = (x − p)·v, satisfy Σ c u' (x − p, 1) = g + Hv = 0 up to
+# rounding. Moved into the domain of ℓ*, where they are not in it, they give the lower bound −Σcℓ*(u'), less what is then left
+# of that sum times the box.
+
+BOX = 1e3  # in units of one over a column's scale
+
+
+def boxed_gap(problem: Problem, w: Floats, v: Floats) -> float:
+    """The relative gap at w by the dual point after the step v: one fold."""
+    sums = problem.fold(partial(absorb_bounds, problem.loss, w, v, problem.centre), merge_bounds)
+    g = sums.gradient if problem.intercept else np.append(sums.gradient[:-1], 0.0)
+    bound = -sums.conjugate + float(w @ g) - BOX * float(np.abs(g) @ (1.0 / problem.scale))
+    return relative_gap(sums.loss, bound)
+
+
+class BoxedSums(NamedTuple):
+    """Σcℓ(z), Σcℓ*(u') and Σ c u' (x − p, 1)."""
+
+    loss: float
+    conjugate: float
+    gradient: Floats
+
+
+def absorb_bounds(loss: Surrogate, w: Floats, v: Floats, centre: Floats, block: Block) -> BoxedSums:
+    """The sums of one block, at weights w about the centre."""
+    assert block.y is not None
+    assert loss.curvature is not None
+    assert loss.conjugate is not None
+    t, h = block.y, loss.width
+    c = np.ones(len(t)) if block.w is None else block.w
+    z, dz = (rows_times(block.X, a, centre) for a in (w, v))
+    u = loss.into_domain(loss.slope(z, t, h) + loss.curvature(z, t, h) * dz, t, h)
+    return BoxedSums(
+        float(c @ loss.value(z, t, h)), float(c @ loss.conjugate(u, t, h)), rows_back(block.X, c * u, centre)
+    )
+
+
+def merge_bounds(a: BoxedSums, b: BoxedSums) -> BoxedSums:
+    """The sums of both stretches of rows together."""
+    return BoxedSums(a.loss + b.loss, a.conjugate + b.conjugate, a.gradient + b.gradient)
+
+
+# --- Huber's loss from far away: the width δ' at which it turns straight is narrowed step by step to δ.
 #
 # Where all residuals are beyond δ the loss has no curvature, and Newton's method no step. With δ' as wide as the residuals it is the
 # squared loss, and each minimum is a good start for the next, narrower width. Shape: repeated fold.

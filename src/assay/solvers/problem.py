@@ -1,8 +1,16 @@
-"""Products of a block with weights about a centre, in plain NumPy: for what is computed once a fit."""
+"""Regularised empirical risk as solvers see it: a function of the weights that is evaluated by folds over the rows.
+
+    F(w, b) = Σ_i c_i ℓ(t_i, z_i) + Σ_j l1_j|w_j| + ½ l2_j w_j²,        z = (x − p)·w + b
+
+The rows are counted from the centre p (their mean, where the intercept is free), so that columns far from zero lose
+no digits; weights are kept as (w_1, …, w_d, b). Folds bring the loss, its gradient and its Hessian: on every engine
+the same bits. A solver is given a problem and yields an `Iterate` after each of its iterations.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, TypeVar
@@ -11,40 +19,12 @@ import numpy as np
 
 from assay.engines import Block, Engine, Rows, block_rows, fold
 from assay.engines.csr import SparseMatrix
-from assay.engines.fold import merge_in_order
+from assay.engines.engine import merge_in_order
 from assay.engines.rows import cut
 from assay.errors import DataError
 from assay.numerics import Array, Floats
 from assay.risk.penalties import Penalty, farthest, lean, slack
 from assay.risk.surrogates import Surrogate
-
-
-def rows_times(X: Array | SparseMatrix, w: Floats, centre: Floats) -> Floats:
-    """(x − p)·w + b for each row; w (d + 1,) holds b last."""
-    shift = float(w[-1] - (centre * w[:-1]).sum())
-    if isinstance(X, SparseMatrix):
-        z: Floats = np.bincount(X.row_numbers(), X.data * w[:-1][X.indices], minlength=len(X))
-        return z + shift
-    return np.asarray(X @ w[:-1] + shift)
-
-
-def rows_back(X: Array | SparseMatrix, r: Floats, centre: Floats) -> Floats:
-    """Σ_i r_i (x_i − p, 1), (d + 1,)."""
-    total = float(r.sum())
-    if isinstance(X, SparseMatrix):
-        g: Floats = np.bincount(X.indices, X.data * r[X.row_numbers()], minlength=X.shape[1])
-    else:
-        g = r @ X
-    return np.append(g - total * centre, total)
-
-
-# Regularised empirical risk as solvers see it: a function of the weights that is evaluated by folds over the rows.
-#
-#     F(w, b) = Σ_i c_i ℓ(t_i, z_i) + Σ_j l1_j|w_j| + ½ l2_j w_j²,        z = (x − p)·w + b
-#
-# The rows are counted from the centre p (their mean, where the intercept is free), so that columns far from zero lose
-# no digits; weights are kept as (w_1, …, w_d, b). Folds bring the loss, its gradient and its Hessian: on every engine
-# the same bits.
 
 State = TypeVar("State")
 PIECES = 4  # of a block; a power of two, so that they are a whole subtree of the merge
@@ -53,7 +33,7 @@ NONE, NO_INDEX, NO_POINTER = np.empty(0), np.empty(0, dtype=np.int32), np.empty(
 
 
 class Evaluation(NamedTuple):
-    """What a fold sees at w: Σcℓ; Σcℓ of the smoothed loss; Σc|ℓ'|; min tz; ∇Σcℓ (d + 1,); its Hessian, if wanted."""
+    """The sums of a fold at w: Σcℓ; Σcℓ of the smoothed loss; Σc|ℓ'|; min tz; ∇Σcℓ (d + 1,); its Hessian, if wanted."""
 
     loss: float
     smooth: float
@@ -61,6 +41,37 @@ class Evaluation(NamedTuple):
     least: float
     gradient: Floats
     hessian: Floats | None
+
+
+class MarginRows(NamedTuple):
+    """Rows (m,) near the margin and their multipliers (m,); every other row has its full weight or none, by its side."""
+
+    rows: Array
+    values: Floats
+
+
+class Iterate(NamedTuple):
+    """w (d + 1,) or (K, d + 1) about the problem's centre, intercept last; `gap` is relative to the objective.
+
+    `width` is that over which a hinge was smoothed here (0: the loss itself); `least` the least margin tz of a row.
+    """
+
+    number: int
+    w: Floats
+    objective: float
+    gap: float
+    width: float = 0.0
+    least: float = -float("inf")
+    done: bool = False  # the solver stops here: the gap is at most `tol`, or nothing more can be gained
+    alpha: Floats | None = None  # the dual point (n,) of a solver that keeps one
+    support: MarginRows | None = None  # the dual point of a hinge loss
+    step: Floats | None = None  # Newton's next step, which proves the gap where no penalty does
+    evaluation: Evaluation | None = None  # at w, with a Hessian there or nearby, of a solver that has one in the end
+
+
+def last(iterates: Iterator[Iterate]) -> Iterate:
+    """The last of them; solvers yield at least one."""
+    return deque(iterates, maxlen=1)[0]
 
 
 class Reach(NamedTuple):
@@ -97,10 +108,9 @@ class Problem:
 
     def evaluate(self, w: Floats, *, hessian: int = 0) -> Evaluation:
         """The loss at w (d + 1,) with its gradient: one fold. `hessian` 1: with its Hessian; s > 1: from every s-th row."""
-        seen = self.fold(
-            partial(evaluate_block, self.loss.code, self.loss.width, w, self.centre, hessian), merge_evaluations
-        )
-        return seen if self.intercept else without_intercept(seen)
+        absorb = partial(evaluate_block, self.loss.code, self.loss.width, w, self.centre, hessian)
+        found = self.fold(absorb, merge_evaluations)
+        return found if self.intercept else without_intercept(found)
 
     def objective(self, evaluation: Evaluation, w: Floats) -> float:
         """F at w."""
@@ -144,7 +154,7 @@ class Problem:
 
 
 def without_intercept(evaluation: Evaluation) -> Evaluation:
-    """The same look where b is not to move."""
+    """The same evaluation where b is not to move."""
     evaluation.gradient[..., -1] = 0.0
     if evaluation.hessian is not None:
         evaluation.hessian[-1, :] = evaluation.hessian[:, -1] = 0.0
@@ -279,3 +289,25 @@ def _add_to(a: Floats, b: Floats) -> Floats:
     """a + b in a's place where it may be written to: with many columns and classes, fresh memory costs as much as the sums."""
     out: Floats = np.add(a, b, out=a if a.flags.writeable else None)
     return out
+
+
+# --- products of a block with weights about the centre, in plain NumPy: for what is computed once a fit ---------------
+
+
+def rows_times(X: Array | SparseMatrix, w: Floats, centre: Floats) -> Floats:
+    """(x − p)·w + b for each row; w (d + 1,) holds b last."""
+    shift = float(w[-1] - (centre * w[:-1]).sum())
+    if isinstance(X, SparseMatrix):
+        z: Floats = np.bincount(X.row_numbers(), X.data * w[:-1][X.indices], minlength=len(X))
+        return z + shift
+    return np.asarray(X @ w[:-1] + shift)
+
+
+def rows_back(X: Array | SparseMatrix, r: Floats, centre: Floats) -> Floats:
+    """Σ_i r_i (x_i − p, 1), (d + 1,)."""
+    total = float(r.sum())
+    if isinstance(X, SparseMatrix):
+        g: Floats = np.bincount(X.indices, X.data * r[X.row_numbers()], minlength=X.shape[1])
+    else:
+        g = r @ X
+    return np.append(g - total * centre, total)

@@ -17,9 +17,8 @@ import numpy as np
 
 from assay.numerics import Floats
 from assay.risk.penalties import Penalty
-from assay.solvers.iterate import Iterate
 from assay.solvers.preconditioner import curvature
-from assay.solvers.problem import Evaluation, Problem
+from assay.solvers.problem import Evaluation, Iterate, Problem
 from assay.solvers.softmax_problem import SoftmaxProblem
 
 EASE = 0.97  # what becomes of L in a step that was allowed
@@ -29,7 +28,7 @@ TOO_SHORT = 2.0**10  # times the columns: an L above this, against the first, le
 
 
 class ProximalState(NamedTuple):
-    """Where the method stands: y with its look and F; the last x; θ and L."""
+    """Where the method stands: y with its evaluation and F; the last x; θ and L."""
 
     y: Floats
     evaluation: Evaluation
@@ -65,7 +64,7 @@ def shrunk_step(y: Floats, g: Floats, a: Floats, penalty: Penalty) -> Floats:
 
 
 def _step(problem: Problem | SoftmaxProblem, D: Floats, at: ProximalState) -> ProximalState:
-    """The next place; or the same one with a larger L, where the look ahead shows that L is too small."""
+    """The next place; or the same one with a larger L, where the evaluation there shows that L is too small."""
     x = shrunk_step(at.y, at.evaluation.gradient, at.L * D, problem.penalty)
     uphill = float((D * (at.y - x) * (x - at.x)).sum()) > 0
     theta = 1.0 if uphill else 0.5 + np.sqrt(0.25 + at.theta**2)

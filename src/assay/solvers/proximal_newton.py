@@ -16,14 +16,13 @@ from typing import cast
 import numpy as np
 
 from assay.engines import Block
-from assay.engines.blas import one_thread_blas, scipy_linalg
 from assay.engines.csr import SparseMatrix
+from assay.engines.engine import one_thread_blas, scipy_linalg
 from assay.numerics import Floats, log_softmax
 from assay.risk.penalties import Penalty
 from assay.risk.surrogates import LOG, Surrogate
-from assay.solvers.iterate import Iterate
 from assay.solvers.newton import advance, smooth_objective
-from assay.solvers.problem import WIDE_SPARSE, Evaluation, Problem, merge_evaluations
+from assay.solvers.problem import WIDE_SPARSE, Evaluation, Iterate, Problem, merge_evaluations
 from assay.solvers.proximal_gradient import proximal_gradient
 from assay.solvers.softmax_problem import SoftmaxProblem, absorb_softmax
 
@@ -37,7 +36,7 @@ MOST_COLUMNS = 500  # of a Hessian over all columns
 def proximal_newton(
     problem: Problem | SoftmaxProblem, start: Floats, tol: float, max_iter: int, first: Evaluation | None = None
 ) -> Iterator[Iterate]:
-    """w⁽⁰⁾, w⁽¹⁾, … until the gap is at most `tol`; `first` is the look at the start where it is known already."""
+    """w⁽⁰⁾, w⁽¹⁾, … until the gap is at most `tol`; `first` is the evaluation at the start where it is known already."""
     if isinstance(problem, SoftmaxProblem):
         return softmax_newton(problem, start, tol, max_iter)
     if len(problem.centre) > (WIDE_SPARSE if problem.rows.sparse else MOST_COLUMNS):
@@ -75,7 +74,7 @@ def proximal_step(
 ) -> tuple[Floats, float]:
     """v − w for the least point v of the model at w, and the fall it promises: −(g·(v − w) + penalty(v) − penalty(w)).
 
-    It takes the place of `newton_step` where a penalty has an l1 part; `look` holds the Hessian. `share` says how well the
+    It takes the place of `newton_step` where a penalty has an l1 part; `evaluation` holds the Hessian. `share` says how well the
     model is solved (l1_model.py); unless given, as well as the gap asks for.
     """
     assert evaluation.hessian is not None
@@ -97,16 +96,16 @@ def share_for(problem: Problem, gap: float) -> float:
 def _advance(
     problem: Problem, evaluation: Evaluation, w: Floats, step: Floats, promised: float, anew: bool
 ) -> tuple[Floats, Evaluation]:
-    """w + s·step and the look there, its Hessian made `anew` or the old one."""
+    """w + s·step and the evaluation there, its Hessian made `anew` or the old one."""
     value = smooth_objective(problem, evaluation, w)
     if promised > UNSEEN * value:
-        there, seen = advance(problem, evaluation, w, step, promised, hessian=anew)
+        there, found = advance(problem, evaluation, w, step, promised, hessian=anew)
     else:
         there = w + step
-        seen = problem.evaluate(there, hessian=anew)
-        if problem.gap(seen, there) > problem.gap(evaluation, w):
+        found = problem.evaluate(there, hessian=anew)
+        if problem.gap(found, there) > problem.gap(evaluation, w):
             return w, evaluation
-    return there, seen if seen.hessian is not None else seen._replace(hessian=evaluation.hessian)
+    return there, found if found.hessian is not None else found._replace(hessian=evaluation.hessian)
 
 
 def _width(problem: Problem) -> float:
@@ -241,8 +240,8 @@ class FlatSoftmax:
         if not hessian:
             evaluation = self.problem.evaluate(W)
             return evaluation._replace(gradient=evaluation.gradient.reshape(-1))
-        seen = self.problem.fold(partial(absorb_softmax_hessian, W, self.problem.centre), merge_evaluations)
-        return seen if self.problem.intercept else _without_intercepts(seen, len(self.problem.scale))
+        found = self.problem.fold(partial(absorb_softmax_hessian, W, self.problem.centre), merge_evaluations)
+        return found if self.problem.intercept else _without_intercepts(found, len(self.problem.scale))
 
     def objective(self, evaluation: Evaluation, w: Floats) -> float:
         """F at w."""
@@ -255,7 +254,7 @@ class FlatSoftmax:
 
 
 def _without_intercepts(evaluation: Evaluation, D: int) -> Evaluation:
-    """The same look where no intercept is to move: every D-th weight."""
+    """The same evaluation where no intercept is to move: every D-th weight."""
     assert evaluation.hessian is not None
     evaluation.gradient[D - 1 :: D] = 0.0
     evaluation.hessian[D - 1 :: D] = 0.0

@@ -22,9 +22,8 @@ from assay.numerics import Array, Floats
 from assay.risk.penalties import Penalty
 from assay.risk.surrogates import WIDEST
 from assay.solvers.interior_point import InteriorPoint, Margins, PrimalDual, interior_points
-from assay.solvers.iterate import Iterate, MarginRows
 from assay.solvers.newton import advance, newton_step, slope
-from assay.solvers.problem import Evaluation, Problem, relative_gap, rows_back, rows_times
+from assay.solvers.problem import Evaluation, Iterate, MarginRows, Problem, relative_gap, rows_back, rows_times
 from assay.solvers.proximal_newton import proximal_step
 
 SHRINK = 5.0
@@ -107,7 +106,7 @@ def _step(at: Problem, evaluation: Evaluation, w: Floats) -> tuple[Floats, float
 
 
 def _curved(at: Problem, evaluation: Evaluation) -> Evaluation:
-    """The look with a little curvature where (nearly) no row lies within the width: then a slope alone would lead nowhere."""
+    """The evaluation with a little curvature where (nearly) no row lies within the width: then a slope alone would lead nowhere."""
     assert evaluation.hessian is not None
     whole = float(sum(at.reach.weights)) * at.scale**2
     if float(np.max(at.loss.width * np.diag(evaluation.hessian) / whole)) >= ENOUGH:
@@ -150,7 +149,7 @@ class SmoothingState(NamedTuple):
 def _exactly(
     problem: Problem, stand: SmoothingState, delta: float, most: int, zone: Zone, tol: float, max_iter: int
 ) -> Generator[Iterate, None, SmoothingState | None]:
-    """Solve for the open rows, look at all rows, and draw the zone anew where others changed sides.
+    """Solve for the open rows, evaluate all rows, and draw the zone anew where others changed sides.
 
     A zone too narrow to hold the weights (with L1 alone the few rows may have no minimum) leads to worse ones: these are
     not taken. The answer is None at the end, or where to go on with a narrower hinge.
@@ -168,8 +167,10 @@ def _exactly(
         stand, taken, safe = SmoothingState(w, value, number), False, -1.0
         if point is not None:
             point = point._replace(u=_centred(problem, zone, point))
-            seen: ZoneEvaluation = problem.fold(partial(absorb_seen, w, point.u, problem.centre, delta), merge_seen)
-            answer, safe = _answer(problem, zone, point, seen, number, tol), seen.safe
+            evaluation: ZoneEvaluation = problem.fold(
+                partial(absorb_zone_evaluation, w, point.u, problem.centre, delta), merge_zone_evaluations
+            )
+            answer, safe = _answer(problem, zone, point, evaluation, number, tol), evaluation.safe
             if answer.objective <= value or safe > 0 or number >= max_iter:
                 stuck = best is not None and safe > 0 and answer.gap > 0.5 * best.gap
                 best = answer if best is None or answer.gap <= best.gap else best._replace(number=number)
@@ -216,18 +217,20 @@ def _points(problem: Problem, zone: Zone, start: Floats) -> Iterator[tuple[Inter
 
 
 def _answer(
-    problem: Problem, zone: Zone, point: InteriorPoint, seen: ZoneEvaluation, number: int, tol: float
+    problem: Problem, zone: Zone, point: InteriorPoint, evaluation: ZoneEvaluation, number: int, tol: float
 ) -> Iterate:
     """The gap of the whole: all rows' losses against the dual value of the multipliers."""
     alpha = np.clip(point.alpha[: len(zone.rows)], 0.0, zone.c)
-    value = seen.loss + problem.penalty.value(point.u)
+    value = evaluation.loss + problem.penalty.value(point.u)
     pull = zone.pull + alpha @ zone.A
     if not problem.intercept:
         pull[-1] = 0.0
     bound = problem.bound(point.u, value, zone.beyond + float(alpha.sum()), -pull)
     gap = relative_gap(value, bound)
-    done = gap <= tol and seen.safe > 0
-    return Iterate(number, point.u, value, gap, least=seen.least, done=bool(done), support=MarginRows(zone.rows, alpha))
+    done = gap <= tol and evaluation.safe > 0
+    return Iterate(
+        number, point.u, value, gap, least=evaluation.least, done=bool(done), support=MarginRows(zone.rows, alpha)
+    )
 
 
 # The rows near the margin of given weights, gathered with what all the others contribute. One fold.
@@ -300,7 +303,7 @@ class ZoneEvaluation(NamedTuple):
     safe: float
 
 
-def absorb_seen(before: Floats, w: Floats, centre: Floats, delta: float, block: Block) -> ZoneEvaluation:
+def absorb_zone_evaluation(before: Floats, w: Floats, centre: Floats, delta: float, block: Block) -> ZoneEvaluation:
     """One block at the weights w; the zone was that of the weights `before`."""
     assert block.y is not None
     t = block.y
@@ -311,7 +314,7 @@ def absorb_seen(before: Floats, w: Floats, centre: Floats, delta: float, block: 
     return ZoneEvaluation(float(c @ np.maximum(a, 0.0)), float(np.min((1.0 - a)[c > 0], initial=np.inf)), safe)
 
 
-def merge_seen(a: ZoneEvaluation, b: ZoneEvaluation) -> ZoneEvaluation:
+def merge_zone_evaluations(a: ZoneEvaluation, b: ZoneEvaluation) -> ZoneEvaluation:
     """Both stretches of rows together."""
     return ZoneEvaluation(a.loss + b.loss, min(a.least, b.least), min(a.safe, b.safe))
 

@@ -67,8 +67,8 @@ class SoftmaxProblem:
 
     def evaluate(self, w: Floats) -> Evaluation:
         """The loss at w (K, d + 1) with its gradient: one fold."""
-        seen = self.fold(partial(absorb_softmax, np.ascontiguousarray(w.T), self.centre), merge_evaluations)
-        evaluation = seen._replace(gradient=np.ascontiguousarray(seen.gradient.T))
+        sums = self.fold(partial(absorb_softmax, np.ascontiguousarray(w.T), self.centre), merge_evaluations)
+        evaluation = sums._replace(gradient=np.ascontiguousarray(sums.gradient.T))
         return evaluation if self.intercept else without_intercept(evaluation)
 
     def objective(self, evaluation: Evaluation, w: Floats) -> float:

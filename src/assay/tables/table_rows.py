@@ -17,7 +17,7 @@ import pyarrow.compute as compute
 import pyarrow.types as types
 
 from assay.engines import Block, Part, Rows, block_rows
-from assay.engines.sparse import SPARSE_BLOCK
+from assay.engines.rows import SPARSE_BLOCK
 from assay.errors import DataError, SchemaError
 from assay.numerics import Array
 from assay.tables.arrow_columns import (

@@ -13,7 +13,7 @@ from assay import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, NaiveBa
 from assay.assess.measure import confusion
 from assay.certify.held_out import held_out_error
 from assay.engines import split_rows
-from assay.engines.sparse import SPARSE_BLOCK
+from assay.engines.rows import SPARSE_BLOCK
 from assay.errors import DataError, DataTypeError, ParameterError
 from assay.inputs import as_rows
 

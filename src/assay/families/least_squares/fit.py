@@ -17,7 +17,7 @@ import numpy as np
 
 from assay.certify import Claim
 from assay.engines import Block, Engine, Rows, fold
-from assay.engines.blas import one_thread_blas
+from assay.engines.engine import one_thread_blas
 from assay.engines.threads import Threads
 from assay.errors import ConvergenceWarning, DataError, ModelFileError, ParameterError, as_seen_by_sklearn
 from assay.estimator.docstrings import attribute

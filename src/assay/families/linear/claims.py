@@ -17,12 +17,12 @@ LOOSEST = 1e-1  # a gap beyond this says little, whatever the user allowed
 CLAIM_BOX = 1e3  # how far, in units of a column's scale, an unpenalised minimum is looked for
 
 
-def witness_of(plan: Objective, model: Any) -> dict[str, Any]:
+def witness_of(objective: Objective, model: Any) -> dict[str, Any]:
     """Everything that says what the objective is, and where it is small."""
     classes = getattr(model, "classes_", None)
     names = ("dual_problem", "dual_rows", "dual_values")
     support = {name: getattr(model, f"{name}_") for name in names if hasattr(model, f"{name}_")}
-    if plan.loss is not None and plan.loss.name == "hinge" and not support:
+    if objective.loss is not None and objective.loss.name == "hinge" and not support:
         support = {"width": model.width_}
     return {
         **support,
@@ -31,13 +31,13 @@ def witness_of(plan: Objective, model: Any) -> dict[str, Any]:
         "classes": None if classes is None else plain_labels(classes),
         "class_factor": _factors(model, classes),
         "balanced": getattr(model, "class_weight", None) == "balanced",
-        "loss": "softmax" if plan.loss is None else plan.loss.name,
-        "delta": 1.0 if plan.loss is None else plan.loss.width,
+        "loss": "softmax" if objective.loss is None else objective.loss.name,
+        "delta": 1.0 if objective.loss is None else objective.loss.width,
         "objective": model.objective_,
-        "strengths": np.array([plan.l1, plan.l2, plan.intercept_l2]),
-        "per_weight": plan.per_weight,
-        "fit_intercept": plan.fit_intercept,
-        "tolerance": float(plan.tol),
+        "strengths": np.array([objective.l1, objective.l2, objective.intercept_l2]),
+        "per_weight": objective.per_weight,
+        "fit_intercept": objective.fit_intercept,
+        "tolerance": float(objective.tol),
     }
 
 
@@ -52,71 +52,71 @@ def _factors(model: Any, classes: Any) -> Floats:
     return class_multipliers(given, classes, np.ones(len(classes)))
 
 
-def loss_text(plan: Objective) -> str:
+def loss_text(objective: Objective) -> str:
     """The loss in words; solvers take the squared loss as ½(z − t)²."""
-    name = "softmax" if plan.loss is None else plan.loss.name
+    name = "softmax" if objective.loss is None else objective.loss.name
     return "half the squared" if name == "squared" else name
 
 
-def penalty_text(plan: Objective, weight: float) -> str:
+def penalty_text(objective: Objective, weight: float) -> str:
     """The penalty in words."""
-    l1, l2 = plan.strengths(weight)
+    l1, l2 = objective.strengths(weight)
     parts = [f"{l1:.4g}*|w|_1"] * (l1 > 0) + [f"{l2:.4g}/2*|w|^2"] * (l2 > 0)
-    parts += [f"{plan.intercept_l2:.4g}/2*b^2"] * (plan.intercept_l2 > 0)
+    parts += [f"{objective.intercept_l2:.4g}/2*b^2"] * (objective.intercept_l2 > 0)
     return " + ".join(parts) or "no penalty"
 
 
-def gap_claim(plan: Objective, model: Any) -> Claim:
+def gap_claim(objective: Objective, model: Any) -> Claim:
     """The duality gap of each problem, the largest of which counts."""
     value, gap = float(model.objective_.sum()), float(model.gap_.max())
-    loss = loss_text(plan)
+    loss = loss_text(objective)
     many = f" (each of {len(model.gap_)} problems)" if len(model.gap_) > 1 else ""
     return Claim(
         name="duality gap",
-        statement=f"sum of {loss} losses + {penalty_text(plan, model.weight_)} = {value:.10g}{many}: at most a share of {plan.tol:g} "
+        statement=f"sum of {loss} losses + {penalty_text(objective, model.weight_)} = {value:.10g}{many}: at most a share of {objective.tol:g} "
         "above the least value there is, by a dual bound",
-        holds=bool(gap <= plan.tol <= LOOSEST),
+        holds=bool(gap <= objective.tol <= LOOSEST),
         check="duality_gap",
         value=min(gap, 1e300),
-        bound=float(plan.tol),
-        witness=witness_of(plan, model),
+        bound=float(objective.tol),
+        witness=witness_of(objective, model),
     )
 
 
-def boxed_gap_claim(plan: Objective, model: Any, step: Floats) -> Claim:
+def boxed_gap_claim(objective: Objective, model: Any, step: Floats) -> Claim:
     """Without a penalty: the gap against all weights within a box, by the dual point of Newton's next step."""
     gap, value = float(model.gap_.max()), float(model.objective_.sum())
-    loss = loss_text(plan)
+    loss = loss_text(objective)
     return Claim(
         name="duality gap",
-        statement=f"sum of {loss} losses = {value:.10g}: at most a share of {plan.tol:g} above the least value for weights within {CLAIM_BOX:g} "
+        statement=f"sum of {loss} losses = {value:.10g}: at most a share of {objective.tol:g} above the least value for weights within {CLAIM_BOX:g} "
         "of these (in units of 1 / scale of the column), by a dual bound",
-        holds=bool(gap <= plan.tol <= LOOSEST),
+        holds=bool(gap <= objective.tol <= LOOSEST),
         check="boxed_duality_gap",
         value=min(gap, 1e300),
-        bound=float(plan.tol),
-        witness={**witness_of(plan, model), "step": step, "box": CLAIM_BOX},
+        bound=float(objective.tol),
+        witness={**witness_of(objective, model), "step": step, "box": CLAIM_BOX},
     )
 
 
-def estimate_claim(plan: Objective, model: Any) -> Claim:
+def estimate_claim(objective: Objective, model: Any) -> Claim:
     """Without penalty and dual bound: how small the slope is, measured by what a step of the preconditioner would gain."""
     gap, value = float(model.gap_.max()), float(model.objective_.sum())
-    loss = loss_text(plan)
+    loss = loss_text(objective)
     return Claim(
         name="slope",
-        statement=f"sum of {loss} losses = {value:.10g}: a step along the slope g promises less than a share of {plan.tol:g} "
+        statement=f"sum of {loss} losses = {value:.10g}: a step along the slope g promises less than a share of {objective.tol:g} "
         "of it, g'(K X'X)^-1 g / 2",
-        holds=bool(gap <= plan.tol <= LOOSEST),
+        holds=bool(gap <= objective.tol <= LOOSEST),
         check="small_slope",
         value=min(gap, 1e300),
-        bound=float(plan.tol),
+        bound=float(objective.tol),
         kind="estimate",
-        witness=witness_of(plan, model),
+        witness=witness_of(objective, model),
     )
 
 
-def likelihood_claim(plan: Objective, model: Any, margin: float) -> Claim:
+def likelihood_claim(objective: Objective, model: Any, margin: float) -> Claim:
     """Separable classes: no maximum of the likelihood exists, and the weights are the direction in which it grows."""
     return Claim(
         name="no maximum likelihood",
@@ -125,7 +125,7 @@ def likelihood_claim(plan: Objective, model: Any, margin: float) -> Claim:
         holds=True,
         check="separating_weights",
         value=margin,
-        witness=witness_of(plan, model),
+        witness=witness_of(objective, model),
     )
 
 
@@ -147,45 +147,45 @@ def weak_claim(model: Any) -> Claim:
     )
 
 
-def covariance_claim(plan: Objective, model: Any) -> Claim:
+def covariance_claim(objective: Objective, model: Any) -> Claim:
     """The covariance of the estimates is the inverse of the loss's Hessian."""
     return Claim(
         name="standard errors",
         statement="the covariance of (w, b) is the inverse of the Hessian of the loss (the observed information)",
         holds=True,
         check="inverse_hessian",
-        witness={**witness_of(plan, model), "covariance": model.covariance_},
+        witness={**witness_of(objective, model), "covariance": model.covariance_},
     )
 
 
 # Claims of fits whose loss is a user's own, or the perceptron's.
 
 
-def custom_claim(plan: Objective, model: Any) -> Claim:
+def custom_claim(objective: Objective, model: Any) -> Claim:
     """How far from the least value; no more than an estimate, as convexity was looked for on a grid alone."""
-    loss = plan.loss
+    loss = objective.loss
     assert isinstance(loss, CustomSurrogate)
     value, gap = float(model.objective_.sum()), float(model.gap_.max())
     where = f"for weights that are penalised or within {BOX:g} of these (in units of 1 / scale of the column)"
     statement = (
-        f"at most a share of {plan.tol:g} above the least value there is, {where}, if the loss is convex as on the grid where it was checked"
+        f"at most a share of {objective.tol:g} above the least value there is, {where}, if the loss is convex as on the grid where it was checked"
         if loss.convex
-        else f"so flat that a convex function would be at most a share of {plan.tol:g} above its least, {where}; this loss is not "
+        else f"so flat that a convex function would be at most a share of {objective.tol:g} above its least, {where}; this loss is not "
         "convex, and its risk may be less elsewhere"
     )
     return Claim(
         name="slope",
-        statement=f"sum of {loss.label} losses + {penalty_text(plan, model.weight_)} = {value:.10g}: {statement}",
-        holds=bool(gap <= plan.tol <= LOOSEST),
+        statement=f"sum of {loss.label} losses + {penalty_text(objective, model.weight_)} = {value:.10g}: {statement}",
+        holds=bool(gap <= objective.tol <= LOOSEST),
         check="custom_loss",
         value=min(gap, 1e300),
-        bound=float(plan.tol),
+        bound=float(objective.tol),
         kind="estimate",
-        witness={**witness_of(plan, model), "loss": loss, "box": BOX},
+        witness={**witness_of(objective, model), "loss": loss, "box": BOX},
     )
 
 
-def no_mistake_claim(plan: Objective, model: Any) -> Claim:
+def no_mistake_claim(objective: Objective, model: Any) -> Claim:
     """Zero is the least that the perceptron's loss can be."""
     value = float(model.objective_.sum())
     return Claim(
@@ -197,5 +197,5 @@ def no_mistake_claim(plan: Objective, model: Any) -> Claim:
         check="zero_perceptron_loss",
         value=value,
         bound=0.0,
-        witness=witness_of(plan, model),
+        witness=witness_of(objective, model),
     )

@@ -1,5 +1,13 @@
-"""Margin losses without a penalty where a hyperplane puts every row on its right side: the risk falls along it for ever,
-or, of a loss that is zero from a margin of one on, becomes zero."""
+"""Regularised empirical risk (lecture notes, 004): loss + penalty + solver. Shape: repeated fold.
+
+    min_{w, b}  R_n(w, b) + λ·Ω(w),       R_n = (1/Σc) Σ_i c_i ℓ(t_i, w·x_i + b)
+
+    Ω:  "l2" ‖w‖²     "l1" ‖w‖₁     "elasticnet" ρ‖w‖₁ + (1 − ρ)‖w‖²     None: no penalty
+
+The other linear models are parameterisations: LogisticRegression(C) is ERM("log", lam=1/(2Cn)), LinearSVC(C, loss) is
+ERM(loss, lam=1/(2Cn)), Ridge(alpha) is ERM("squared", lam=alpha/n). The loss says whether classes are told apart or a number
+is predicted; `hasattr` follows it.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +21,6 @@ from assay.certify import Claim
 from assay.engines import Block, Engine, Rows
 from assay.errors import ModelFileError, ParameterError, SeparableWarning, warn
 from assay.estimator.available_if import AvailableIf
-from assay.estimator.classifier import Classifier
-from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, param
 from assay.estimator.regressor import Regressor
@@ -27,105 +33,16 @@ from assay.families.linear.claims import (
     likelihood_claim,
     no_mistake_claim,
 )
-from assay.families.linear.fit import LAYOUT, LinearClassifier, LinearRegressor, LinearTask
+from assay.families.linear.fit import LAYOUT, LinearClassifier, LinearTask, linear_scores
 from assay.families.linear.paths import OVER_LAM, Path, regularisation_path
 from assay.families.linear.problem import Objective, PosedProblem, about_zero
-from assay.families.linear.survey import LinearSurvey, TargetMaker
+from assay.families.linear.statistics import RowStatistics, TargetMaker
 from assay.numerics import Array, Floats, log_softmax
 from assay.risk.custom_surrogate import CustomSurrogate
 from assay.risk.surrogates import HUBER, REGRESSION, Surrogate, surrogate
 from assay.solvers.custom_problem import refuse_unsendable
-from assay.solvers.iterate import Iterate
+from assay.solvers.problem import Iterate
 from assay.store import Record
-
-MORE = 1.0 + 1e-9  # so that rounding leaves no row below one
-
-
-def beyond_all_bounds(posed: PosedProblem, at: Iterate) -> Iterate:
-    """The same direction with a least margin of one; the gap is zero where the loss now is, else infinite."""
-    problem = posed.problem
-    w = at.w * (MORE / at.least)
-    evaluation = problem.evaluate(w)
-    gap = 0.0 if evaluation.loss == 0.0 else np.inf
-    step = None if at.step is None else np.zeros_like(w)
-    return at._replace(w=w, objective=evaluation.loss, gap=gap, least=evaluation.least, step=step)
-
-
-def warn_separable(model: Any) -> None:
-    """Say that no minimum exists, and what the weights are."""
-    warn(
-        f"{type(model).__name__}: a hyperplane separates classes, so that the {model.loss} risk without a penalty falls for ever and has "
-        "no minimum. The weights are a separating direction (least margin 1). Take a penalty for weights that mean something.",
-        SeparableWarning,
-    )
-
-
-# Linear models whose loss says whether they tell classes apart or predict a number; `hasattr` follows it.
-
-WITH_PROBABILITIES = ("log", "softmax")
-
-
-class LabelsOrNumbers(LinearClassifier, LinearRegressor):
-    """A classifier or a regressor as `kind_of` says of its hyper-parameters, once fitted of those of the fit."""
-
-    scores_are_log_joint = True
-
-    loss: Any = attribute()
-
-    def _params_in_force(self) -> Mapping[str, Any]:
-        return self._fitted_with if hasattr(self, "coef_") and hasattr(self, "_fitted_with") else self.get_params()
-
-    def _regresses(self) -> bool:
-        return self.kind_of(self._params_in_force()) == "regressor"
-
-    def _classifies(self) -> bool:
-        return not self._regresses()
-
-    def _why_no_probabilities(self) -> str | None:
-        known = self._params_in_force()["loss"] in WITH_PROBABILITIES
-        return None if known else "only 'log' and 'softmax' have probabilities"
-
-    def _targets(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> TargetMaker:
-        if self.kind_of(self.get_params()) == "classifier":
-            return super()._targets(engine, rows, afresh, classes)
-        if self.class_weight is not None:
-            raise ParameterError(
-                f"{type(self).__name__}: class_weight is for classes, and loss={self.loss!r} is for numbers: leave it out."
-            )
-        return LinearRegressor._targets(self, engine, rows, afresh, classes)
-
-    def _check_survey(self, found: LinearSurvey) -> None:
-        if self.kind_of(self.get_params()) == "classifier":
-            super()._check_survey(found)
-
-    def _predict_block(self, block: Block) -> Array:
-        return Regressor._predict_block(self, block) if self._regresses() else Classifier._predict_block(self, block)
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The share of rows predicted rightly, or R² of a regression."""
-        kind: Any = Regressor if self._regresses() else Classifier
-        return float(kind.score(self, X, y, sample_weight))
-
-    def _log_proba_block(self, block: Block) -> Array:
-        Z = self._checked_scores(block)
-        if self._fitted_with["loss"] == "log" and Z.shape[1] > 2:
-            # each class against the rest, 1/(1 + e^−z), made to add up to one
-            return log_softmax(-np.logaddexp(0.0, -Z))
-        return log_softmax(Z)
-
-    decision_function: ClassVar[Any] = AvailableIf(
-        LinearClassifier.decision_function, _classifies, "a regression only predicts"
-    )
-
-
-# Regularised empirical risk (lecture notes, 004): loss + penalty + solver. Shape: repeated fold.
-#
-#     min_{w, b}  R_n(w, b) + λ·Ω(w),       R_n = (1/Σc) Σ_i c_i ℓ(t_i, w·x_i + b)
-#
-#     Ω:  "l2" ‖w‖²     "l1" ‖w‖₁     "elasticnet" ρ‖w‖₁ + (1 − ρ)‖w‖²     None: no penalty
-#
-# The other linear models are parameterisations: LogisticRegression(C) is ERM("log", lam=1/(2Cn)), LinearSVC(C, loss) is
-# ERM(loss, lam=1/(2Cn)), Ridge(alpha) is ERM("squared", lam=alpha/n).
 
 LOSSES = ("log", "softmax", "hinge", "squared_hinge", "perceptron", "squared", "huber")
 SOLVERS = ("auto", "newton", "lbfgs", "proximal-newton", "proximal-gradient", "smoothing", "dual-coordinate", "gd", "subgradient")  # fmt: skip
@@ -135,9 +52,12 @@ LAMS = {  # from hardly any weight to nearly all: beyond the first of each, few 
     "huber": (1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4),
 }
 BOUNDED = 200  # iterations of a search: targets far from any line make Huber's loss all but linear, and slow
+WITH_PROBABILITIES = ("log", "softmax")
+AS_REGRESSOR: Any = Regressor  # whose answers and score are those of the losses of numbers
+MORE = 1.0 + 1e-9  # so that rounding leaves no row below one
 
 
-class ERM(LabelsOrNumbers):
+class ERM(LinearClassifier):
     """Any loss with any penalty, by any solver that can take both. Shape: repeated fold.
 
         min_{w, b}  (1/Σc) Σ_i c_i ℓ(t_i, w·x_i + b) + lam·Ω(w),      Ω: ‖w‖², ‖w‖₁, or l1_ratio·‖w‖₁ + (1 − l1_ratio)·‖w‖²
@@ -167,6 +87,7 @@ class ERM(LabelsOrNumbers):
     """
 
     name = "erm"
+    scores_are_log_joint = True
     layout: ClassVar[Layout] = {
         **LAYOUT,
         "margin_": Fact(float, optional=True, doc="of separable classes without penalty: the least margin of the weights over all rows"),
@@ -245,7 +166,7 @@ class ERM(LabelsOrNumbers):
         """Solvers take ½(z − t)², which is half of what the squared loss is here."""
         return 0.5 if self.loss == "squared" else 1.0
 
-    def _plan(self, n_classes: int) -> Objective:
+    def _objective(self, n_classes: int) -> Objective:
         loss = self._surrogate()
         lam, share = strength_of(vars(self))
         self._refuse_senseless(lam)
@@ -290,13 +211,26 @@ class ERM(LabelsOrNumbers):
 
     # --- fitting --------------------------------------------------------------------------------------------------------
 
+    def _targets(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> TargetMaker:
+        if self.kind_of(self.get_params()) == "classifier":
+            return super()._targets(engine, rows, afresh, classes)
+        if self.class_weight is not None:
+            raise ParameterError(
+                f"{type(self).__name__}: class_weight is for classes, and loss={self.loss!r} is for numbers: leave it out."
+            )
+        return TargetMaker(None, np.ones(1))
+
+    def _check_statistics(self, statistics: RowStatistics) -> None:
+        if self.kind_of(self.get_params()) == "classifier":
+            super()._check_statistics(statistics)
+
     def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
         if isinstance(self.loss, CustomSurrogate):
             refuse_unsendable(engine, self.loss)
         super()._learn(engine, rows, afresh, classes)
 
     def _settle(self, task: LinearTask, posed: PosedProblem, at: Iterate) -> Iterate:
-        if task.plan.unpenalised and at.least > 0 and self.loss in ("log", "squared_hinge"):
+        if task.objective.unpenalised and at.least > 0 and self.loss in ("log", "squared_hinge"):
             at = beyond_all_bounds(posed, at)
         step = None if at.step is None else about_zero(at.step, posed.problem.centre)
         return at._replace(step=step)
@@ -306,27 +240,29 @@ class ERM(LabelsOrNumbers):
         if len(steps) == len(answers):
             self.step_ = np.stack(steps)
         least = [at.least for at in answers if np.isinf(at.gap) and at.least > 0]
-        if least and task.plan.unpenalised and self.loss == "log":
+        if least and task.objective.unpenalised and self.loss == "log":
             self.margin_ = float(min(least))
         super()._finish(task, solver, answers, w)
 
-    def _warn(self, plan: Objective) -> None:
+    def _warn(self, objective: Objective) -> None:
         if hasattr(self, "margin_"):
             warn_separable(self)
         else:
-            super()._warn(plan)
+            super()._warn(objective)
 
     def _make_claims(self) -> tuple[Claim, ...]:
-        plan = self._plan(len(self.classes_) if hasattr(self, "classes_") else 0)
-        if isinstance(plan.loss, CustomSurrogate):
-            return (custom_claim(plan, self),)
+        objective = self._objective(len(self.classes_) if hasattr(self, "classes_") else 0)
+        if isinstance(objective.loss, CustomSurrogate):
+            return (custom_claim(objective, self),)
         if self.loss == "perceptron":
-            return (no_mistake_claim(plan, self),)
-        if not plan.unpenalised:
-            return (gap_claim(plan, self),)
+            return (no_mistake_claim(objective, self),)
+        if not objective.unpenalised:
+            return (gap_claim(objective, self),)
         if hasattr(self, "margin_") and len(self.gap_) == 1:
-            return (likelihood_claim(plan, self, self.margin_),)
-        return (boxed_gap_claim(plan, self, self.step_) if hasattr(self, "step_") else estimate_claim(plan, self),)
+            return (likelihood_claim(objective, self, self.margin_),)
+        return (
+            boxed_gap_claim(objective, self, self.step_) if hasattr(self, "step_") else estimate_claim(objective, self),
+        )
 
     # --- what was learnt --------------------------------------------------------------------------------------------------
 
@@ -366,9 +302,68 @@ class ERM(LabelsOrNumbers):
             )
         return super().to_record()
 
+    # --- answering: labels or numbers, as the loss says ------------------------------------------------------------------
+
+    def _params_in_force(self) -> Mapping[str, Any]:
+        return self._fitted_with if hasattr(self, "coef_") and hasattr(self, "_fitted_with") else self.get_params()
+
+    def _regresses(self) -> bool:
+        return self.kind_of(self._params_in_force()) == "regressor"
+
+    def _classifies(self) -> bool:
+        return not self._regresses()
+
+    def _why_no_probabilities(self) -> str | None:
+        known = self._params_in_force()["loss"] in WITH_PROBABILITIES
+        return None if known else "only 'log' and 'softmax' have probabilities"
+
+    def _predict_block(self, block: Block) -> Array:
+        return AS_REGRESSOR._predict_block(self, block) if self._regresses() else super()._predict_block(block)  # type: ignore[no-any-return]
+
+    def _values(self, X: Array) -> Floats:
+        return linear_scores(X, self.coef_, self.intercept_)[:, 0]
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The share of rows predicted rightly, or R² of a regression."""
+        if self._regresses():
+            return float(AS_REGRESSOR.score(self, X, y, sample_weight))
+        return super().score(X, y, sample_weight)
+
+    def _log_proba_block(self, block: Block) -> Array:
+        Z = self._checked_scores(block)
+        if self._fitted_with["loss"] == "log" and Z.shape[1] > 2:
+            # each class against the rest, 1/(1 + e^−z), made to add up to one
+            return log_softmax(-np.logaddexp(0.0, -Z))
+        return log_softmax(Z)
+
+    decision_function: ClassVar[Any] = AvailableIf(
+        LinearClassifier.decision_function, _classifies, "a regression only predicts"
+    )
+
 
 def strength_of(params: Mapping[str, Any]) -> tuple[float, float]:
     """λ, and the share of ‖w‖₁ in the penalty."""
     penalty = params["penalty"]
     share = {"l2": 0.0, "l1": 1.0}.get(str(penalty), float(params["l1_ratio"]))
     return 0.0 if penalty is None else float(params["lam"]), share
+
+
+def beyond_all_bounds(posed: PosedProblem, at: Iterate) -> Iterate:
+    """Where a hyperplane puts every row on its right side, the risk of a margin loss without a penalty falls along it for ever
+    or, of a loss that is zero from a margin of one on, becomes zero: the same direction with a least margin of one, whose gap
+    is zero where the loss now is, else infinite."""
+    problem = posed.problem
+    w = at.w * (MORE / at.least)
+    evaluation = problem.evaluate(w)
+    gap = 0.0 if evaluation.loss == 0.0 else np.inf
+    step = None if at.step is None else np.zeros_like(w)
+    return at._replace(w=w, objective=evaluation.loss, gap=gap, least=evaluation.least, step=step)
+
+
+def warn_separable(model: Any) -> None:
+    """Say that no minimum exists, and what the weights are."""
+    warn(
+        f"{type(model).__name__}: a hyperplane separates classes, so that the {model.loss} risk without a penalty falls for ever and has "
+        "no minimum. The weights are a separating direction (least margin 1). Take a penalty for weights that mean something.",
+        SeparableWarning,
+    )

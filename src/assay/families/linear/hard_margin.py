@@ -1,9 +1,14 @@
-"""The hard-margin SVM as the lecture notes write it: gradient steps on J, projected back on the constraints.
+"""The hard-margin SVM, with its multipliers as proof. Shape: repeated fold.
 
-    min J(w) = ½‖w‖²  subject to  y_i (w·x_i + w₀) ≥ 1;        w ← Π(w − η ∇J(w)) = Π((1 − η) w),  w₀ stays before Π
+    min J(w) = ½‖w‖²  subject to  y_i (w·x_i + w₀) ≥ 1
+
+`solve_hard` finds it by the working set of solvers/separation. The lecture notes take gradient steps on J, projected back on the
+constraints, which few rows bear:
+
+    w ← Π(w − η ∇J(w)) = Π((1 − η) w),  w₀ stays before Π
 
 Π is the point of the polyhedron nearest to (w, w₀), a least-distance problem solved as one of non-negative least squares
-(Lawson and Hanson, 1974, chapter 23). For few rows; `separation.hard_margin` is the fast way.
+(Lawson and Hanson, 1974, chapter 23).
 """
 
 from __future__ import annotations
@@ -22,6 +27,7 @@ from assay.estimator.estimator import fresh_and_rows
 from assay.estimator.steps import Measure, Step, answering
 from assay.inputs.labels import Labels, plain_labels
 from assay.numerics import Array, Floats
+from assay.solvers.problem import Iterate, MarginRows
 from assay.solvers.separation.separation import HardMargin, hard_margin, separate
 
 if TYPE_CHECKING:
@@ -29,6 +35,7 @@ if TYPE_CHECKING:
 
 
 INFEASIBLE = 1e-12
+MOST_ROWS = 2000  # that the lecture notes' projected gradient takes
 
 
 class ProjectedStep(NamedTuple):
@@ -76,22 +83,6 @@ def projected_gradient(X: Floats, s: Array, eta: float = 0.5) -> Iterator[Projec
         t += 1
 
 
-# The hard margin: min ½‖w‖² such that every row has t(w·x + b) ≥ 1, with its multipliers as proof. Shape: repeated fold.
-
-MOST_ROWS = 2000  # that the lecture notes' projected gradient takes
-
-
-class HardMarginFit(NamedTuple):
-    """One problem's answer: the weights (d + 1,), their multipliers, ½‖w‖², the relative gap, and the steps it took."""
-
-    w: Floats
-    rows: Array
-    alpha: Floats
-    primal: float
-    gap: float
-    steps: int
-
-
 def widest(engine: Engine, rows: Rows, labels: Labels, positive: int, intercept: bool) -> tuple[HardMargin, int]:
     """The hard margin of class `positive` against the rest, or an error that names the rows in its way."""
     found = separate(engine, rows, labels, positive=positive, space="affine" if intercept else "linear")
@@ -108,12 +99,12 @@ def widest(engine: Engine, rows: Rows, labels: Labels, positive: int, intercept:
     )
 
 
-def solve_hard(engine: Engine, rows: Rows, labels: Labels, positive: int, intercept: bool) -> HardMarginFit:
-    """By the working set of separation.py."""
+def solve_hard(engine: Engine, rows: Rows, labels: Labels, positive: int, intercept: bool) -> Iterate:
+    """The hard margin of class `positive` against the rest: weights about zero, ½‖w‖², its gap and the multipliers."""
     found, passes = widest(engine, rows, labels, positive, intercept)
     w = np.append(found.coef, found.intercept)
     order = np.argsort(found.rows)
-    return HardMarginFit(w, found.rows[order], found.alpha[order], found.primal, found.gap, passes)
+    return Iterate(passes, w, found.primal, found.gap, support=MarginRows(found.rows[order], found.alpha[order]))
 
 
 def projected_steps(
@@ -184,23 +175,21 @@ def hard_margin_claims(model: Any, tol: float) -> tuple[Claim, ...]:
     return tuple(claims)
 
 
-# The hard margin in the making: the lecture notes' projected gradient, and where it must end.
-
-
 def hard_steps(model: LinearSVC, X: Any, y: Any, sample_weight: Any) -> Iterator[Step]:
-    """Class by class; with solver="auto", which has no states to show, the answer itself follows the steps of the notes."""
+    """The lecture notes' projected gradient, class by class, and where it must end: with solver="auto", which has no states to show, the answer itself follows the steps of the notes."""
     fresh, rows = fresh_and_rows(model, X, y, sample_weight)
     labels = fresh._classes_of(Threads(1), rows, True, None)
-    positives, number = fresh._positives(), count(1)
+    positives = [1] if len(labels.classes) == 2 else range(len(labels.classes))
+    number = count(1)
     W = np.zeros((len(positives), rows.n_columns + 1))
     for k, positive in enumerate(positives):
         answer = solve_hard(Threads(1), rows, labels, positive, fresh.fit_intercept)
-        dual = answer.primal * (1.0 - answer.gap)
+        dual = answer.objective * (1.0 - answer.gap)
         shown = fresh.solver == "pgd" or (fresh.fit_intercept and not rows.sparse and len(rows.X) <= MOST_ROWS)
         states: Any = (
             projected_steps(rows, labels, positive, fresh.fit_intercept, fresh.eta, fresh.max_iter) if shown else ()
         )
-        for at in (*states, *_answered(fresh.solver, answer.w, answer.primal)):
+        for at in (*states, *_answered(fresh.solver, answer.w, answer.objective)):
             W[k] = np.append(at.w, at.intercept)
             learnt = {"coef_": W[:, :-1].copy(), "intercept_": W[:, -1].copy()}
             told = {"objective": at.objective, "least": at.least, "problem": positive}

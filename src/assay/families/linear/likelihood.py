@@ -1,6 +1,8 @@
-"""How sure maximum-likelihood coefficients are: the inverse of the loss's Hessian is their covariance, for many rows.
+"""Fits without a penalty: how sure their coefficients are, the witness of their gap, and whether a minimum exists at all.
 
-se(w_j)² = (H⁻¹)_jj,    z_j = w_j / se(w_j)  is standard normal where w_j is zero
+The inverse of the loss's Hessian is the covariance of maximum-likelihood coefficients, for many rows:
+
+    se(w_j)² = (H⁻¹)_jj,    z_j = w_j / se(w_j)  is standard normal where w_j is zero
 """
 
 from __future__ import annotations
@@ -12,83 +14,34 @@ import numpy as np
 
 from assay.engines import Block
 from assay.errors import ParameterError
-from assay.estimator.docstrings import attribute
-from assay.estimator.estimator import Estimator
 from assay.families.linear.problem import PosedProblem
 from assay.numerics import Array, Floats
-from assay.solvers.boxed import boxed_gap
-from assay.solvers.iterate import Iterate
-from assay.solvers.newton import newton_step
+from assay.solvers.newton import boxed_gap, newton_step
 from assay.solvers.preconditioner import root_of_inverse, rounding_of
-from assay.solvers.problem import Evaluation, Problem, rows_times
+from assay.solvers.problem import Evaluation, Iterate, Problem, rows_times
 from assay.solvers.softmax_problem import SoftmaxProblem
 
+FLAT = 1e-6  # a curvature below this, where the columns' products have 1, makes one ask whether the weights run away
 
-class Likelihood(Estimator):
-    """Standard errors, tests and intervals of an unpenalised fit for two classes."""
 
-    coef_: Floats = attribute()
-    intercept_: Floats = attribute()
-    covariance_: Floats = attribute()
-
-    def _covariance(self) -> Floats:
-        self._check_fitted()
-        found: Floats | None = getattr(self, "covariance_", None)
-        if found is None:
-            raise ParameterError(
-                f"{type(self).__name__}: standard errors belong to a maximum-likelihood fit of two classes that exists: fit with "
-                "C=float('inf') (a penalty pulls the coefficients towards zero), on classes that are not separable."
-            )
-        return found
-
-    @property
-    def std_errors_(self) -> Floats:
-        """Standard errors of `coef_`, of shape (1, d); NaN where dependent columns leave a coefficient undetermined."""
-        out: Floats = np.sqrt(np.diag(self._covariance())[:-1])[None, :]
-        return np.where(out > 0, out, np.nan)
-
-    @property
-    def intercept_std_error_(self) -> float:
-        """Standard error of `intercept_`; NaN where none is fitted."""
-        value = float(np.sqrt(self._covariance()[-1, -1]))
-        return value if self._fitted_with["fit_intercept"] else float("nan")
-
-    @property
-    def z_values_(self) -> Floats:
-        """coef_ / std_errors_: the statistic of the test that a coefficient is zero, (1, d)."""
-        out: Floats = self.coef_ / self.std_errors_
-        return out
-
-    @property
-    def p_values_(self) -> Floats:
-        """The probability of so large a z by chance, were the coefficient zero (two-sided), (1, d)."""
-        return _p(self.z_values_)
-
-    def conf_int(self, level: float = 0.95) -> Floats:
-        """Confidence intervals (d, 2) of `coef_`."""
-        half = _quantile(level) * self.std_errors_[0]
-        return np.stack([self.coef_[0] - half, self.coef_[0] + half], axis=1)
-
-    def summary(self, level: float = 0.95) -> str:
-        """A table of coefficients with standard error, z, p and interval."""
-        se = np.append(self.intercept_std_error_, self.std_errors_[0])
-        coef = np.append(self.intercept_[0], self.coef_[0])
-        names = ["intercept", *(self._column_names() or [f"x{j}" for j in range(len(coef) - 1)])]
-        first = 0 if self._fitted_with["fit_intercept"] else 1
-        return coefficient_table(names[first:], coef[first:], se[first:], level)
+def interval_width(se: Floats, level: float) -> Floats:
+    """How far a confidence interval of this level reaches on either side of an estimate with standard error se."""
+    out: Floats = _quantile(level) * se
+    return out
 
 
 def coefficient_table(names: list[str], coef: Floats, se: Floats, level: float) -> str:
     """One line a coefficient."""
-    z, half = coef / se, _quantile(level) * se
+    z, half = coef / se, interval_width(se, level)
     wide = max(len(n) for n in names)
     lines = [f"{'':<{wide}} {'coef':>12} {'std err':>11} {'z':>9} {'p':>9}   {level:.0%} interval"]
-    for name, c, e, v, p, h in zip(names, coef, se, z, _p(z), half):
+    for name, c, e, v, p, h in zip(names, coef, se, z, p_values(z), half):
         lines.append(f"{name:<{wide}} {c:>12.5g} {e:>11.4g} {v:>9.3f} {p:>9.2g}   [{c - h:.5g}, {c + h:.5g}]")
     return "\n".join(lines)
 
 
-def _p(z: Any) -> Floats:
+def p_values(z: Any) -> Floats:
+    """The probability of so large a z by chance (two-sided)."""
     from scipy.special import ndtr
 
     return np.asarray(2 * ndtr(-np.abs(z)))
@@ -113,13 +66,8 @@ def pseudo_inverse(H: Array) -> Floats:
     return out
 
 
-# Fits without a penalty: the witness of their gap, the covariance of their weights, and whether a minimum exists at all.
-
-FLAT = 1e-6  # a curvature below this, where the columns' products have 1, makes one ask whether the weights run away
-
-
 def with_step(problem: Problem, evaluation: Evaluation, at: Iterate) -> Iterate:
-    """The answer of any solver with Newton's next step and the gap that it proves; `look` is that with the Hessian there."""
+    """The answer of any solver with Newton's next step and the gap that it proves; `evaluation` has the Hessian there."""
     if at.step is not None:
         return at
     v = newton_step(problem, evaluation, at.w)

@@ -21,13 +21,13 @@ from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Flag, Range, pa
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, some_of
 from assay.families.linear.fit import LAYOUT, LinearClassifier
-from assay.families.linear.hard_margin import HardMarginFit, hard_margin_claims, projected_steps, solve_hard
-from assay.families.linear.paths import PathOverC
+from assay.families.linear.hard_margin import hard_margin_claims, hard_steps, projected_steps, solve_hard
+from assay.families.linear.paths import path_over_C
 from assay.families.linear.problem import Objective
-from assay.families.linear.survey import count_rows, survey
+from assay.families.linear.statistics import count_rows
 from assay.inputs.labels import Labels
 from assay.risk.surrogates import surrogate
-from assay.solvers.iterate import MarginRows
+from assay.solvers.problem import Iterate
 
 SOLVERS = (
     "auto",
@@ -41,7 +41,7 @@ SOLVERS = (
 )
 
 
-class LinearSVC(PathOverC, LinearClassifier):
+class LinearSVC(LinearClassifier):
     """A hyperplane with the widest margin, where rows inside the margin cost C each. Shape: repeated fold.
 
         min_{w, b}  ½‖w‖² + C·Σ_i c_i ℓ(t_i (w·x_i + b)),      hinge max(0, 1 − m)  or squared hinge max(0, 1 − m)²
@@ -88,6 +88,8 @@ class LinearSVC(PathOverC, LinearClassifier):
     verbose: int = param("accepted for scikit-learn's sake; it changes nothing", default=0, check=Range(int, low=0))
     n_jobs: int | None = N_JOBS
 
+    path = path_over_C
+
     @classmethod
     def search_space(cls, kind: str, features: TableTraits) -> SearchSpace | None:
         """Ever weaker penalties, which weigh all columns alike."""
@@ -95,7 +97,7 @@ class LinearSVC(PathOverC, LinearClassifier):
             return None
         return SearchSpace(search=tuple({"C": 10.0**power} for power in range(-3, 3)), scaled=True, rough={"tol": 1e-3})
 
-    def _plan(self, n_classes: int) -> Objective:
+    def _objective(self, n_classes: int) -> Objective:
         strength = 1.0 / float(self.C)
         l1, l2 = (strength, 0.0) if self.penalty == "l1" else (0.0, strength)
         scaling = self.intercept_scaling if self.fit_intercept else None
@@ -134,35 +136,23 @@ class LinearSVC(PathOverC, LinearClassifier):
         if not self._hard():
             super()._learn(engine, rows, afresh, classes)
             return
-        targets = self._targets(engine, rows, afresh, classes)
-        found = survey(engine, rows, targets)
-        self._check_survey(found)
-        assert targets.labels is not None
-        answers = [self._solve_hard(engine, rows, targets.labels, k) for k in self._positives()]
-        self.multipliers_, self.weight_, self.rows_ = targets.multipliers, found.n, count_rows(engine, rows)
-        w = np.stack([a.w for a in answers])
-        self.coef_, self.intercept_ = np.ascontiguousarray(w[:, :-1]), np.ascontiguousarray(w[:, -1])
-        self.objective_, self.gap_ = np.array([a.primal for a in answers]), np.array([a.gap for a in answers])
-        self.width_ = np.zeros(len(answers))
-        self._keep_support([MarginRows(a.rows, a.alpha) for a in answers])
-        self.n_iter_, self.solver_ = max(a.steps for a in answers), "pgd" if self.solver == "pgd" else "hard-margin"
-        self.converged_ = bool(np.all(self.gap_ <= self.tol))
-        self._provenance = {"fingerprint": found.mark.hex()}
-        if not self.converged_:
-            self._warn(self._plan(len(self.classes_)))
-        self._claims = self._make_claims()
+        task = self._task(engine, rows, afresh, classes)
+        labels = task.prepared.targets.labels
+        assert labels is not None
+        answers = [self._solve_hard(engine, rows, labels, k) for k in task.problems if k is not None]
+        self.rows_ = count_rows(engine, rows)
+        solver = "pgd" if self.solver == "pgd" else "hard-margin"
+        self._finish(task, solver, answers, np.stack([a.w for a in answers]))
 
-    def _positives(self) -> list[int]:
-        return [1] if len(self.classes_) == 2 else list(range(len(self.classes_)))
-
-    def _solve_hard(self, engine: Engine, rows: Rows, labels: Labels, positive: int) -> HardMarginFit:
+    def _solve_hard(self, engine: Engine, rows: Rows, labels: Labels, positive: int) -> Iterate:
         found = solve_hard(engine, rows, labels, positive, self.fit_intercept)
         if self.solver != "pgd":
             return found
         last = deque(projected_steps(rows, labels, positive, self.fit_intercept, self.eta, self.max_iter), maxlen=1)[0]
-        dual = found.primal * (1.0 - found.gap)
+        dual = found.objective * (1.0 - found.gap)
         gap = max(0.0, (last.objective - dual) / last.objective)
-        return HardMarginFit(np.append(last.w, last.intercept), found.rows, found.alpha, last.objective, gap, last.t)
+        w = np.append(last.w, last.intercept)
+        return found._replace(number=last.t, w=w, objective=last.objective, gap=gap)
 
     def _make_claims(self) -> tuple[Claim, ...]:
         if np.isfinite(self.C):
@@ -173,6 +163,4 @@ class LinearSVC(PathOverC, LinearClassifier):
         """The weights after each iteration; of C=inf after each projected gradient step of the notes."""
         if not self._hard():
             return super().steps(X, y, sample_weight, every=every)
-        from assay.families.linear.hard_margin import hard_steps
-
         return some_of(hard_steps(self, X, y, sample_weight), every)

@@ -27,14 +27,21 @@ from assay.families.linear.claims import (
     weak_claim,
 )
 from assay.families.linear.fit import LAYOUT, LinearClassifier, LinearTask
-from assay.families.linear.likelihood import Likelihood, covariance_about_zero, least_class_margin, runs_away, with_step
-from assay.families.linear.paths import PathOverC
+from assay.families.linear.likelihood import (
+    coefficient_table,
+    covariance_about_zero,
+    interval_width,
+    least_class_margin,
+    p_values,
+    runs_away,
+    with_step,
+)
+from assay.families.linear.paths import path_over_C
 from assay.families.linear.problem import Objective, PosedProblem, about_centre, about_zero
 from assay.inputs.labels import plain_labels
 from assay.numerics import Floats
 from assay.risk.surrogates import LOG
-from assay.solvers.iterate import Iterate
-from assay.solvers.problem import Problem
+from assay.solvers.problem import Iterate, Problem
 from assay.solvers.separation.separation import hard_margin, separate
 from assay.solvers.softmax_problem import SoftmaxProblem
 
@@ -50,7 +57,7 @@ WARNINGS = {
 }
 
 
-class LogisticRegression(Likelihood, PathOverC, LinearClassifier):
+class LogisticRegression(LinearClassifier):
     """Logistic regression for two classes, softmax regression for more. Shape: repeated fold.
 
         P(y = 1 | x) = 1 / (1 + e^−(w·x + b)),   of more classes  P(y = k | x) = e^(z_k) / Σ_l e^(z_l),  z_k = w_k·x + b_k
@@ -107,6 +114,8 @@ class LogisticRegression(Likelihood, PathOverC, LinearClassifier):
     verbose: int = param("accepted for scikit-learn's sake; it changes nothing", default=0, check=Range(int, low=0))
     n_jobs: int | None = N_JOBS
 
+    path = path_over_C
+
     @classmethod
     def search_space(cls, kind: str, features: TableTraits) -> SearchSpace | None:
         """Ever weaker penalties, which weigh all columns alike."""
@@ -114,7 +123,7 @@ class LogisticRegression(Likelihood, PathOverC, LinearClassifier):
             return None
         return SearchSpace(search=tuple({"C": 10.0**power} for power in range(-3, 4)), scaled=True, rough={"tol": 1e-3})
 
-    def _plan(self, n_classes: int) -> Objective:
+    def _objective(self, n_classes: int) -> Objective:
         share = {"l2": 0.0, "l1": 1.0}.get(str(self.penalty), float(self.l1_ratio or 0.0))
         strength = 0.0 if self.penalty is None else 1.0 / float(self.C)
         return Objective(
@@ -148,7 +157,7 @@ class LogisticRegression(Likelihood, PathOverC, LinearClassifier):
 
     def _settle(self, task: LinearTask, posed: PosedProblem, at: Iterate) -> Iterate:
         self.separable_ = False
-        if not task.plan.unpenalised:
+        if not task.objective.unpenalised:
             return at
         if not isinstance(posed.problem, Problem):
             least = least_class_margin(posed.problem, at.w)
@@ -163,8 +172,12 @@ class LogisticRegression(Likelihood, PathOverC, LinearClassifier):
         evaluation = None if posed.gram is None else problem.evaluate(at.w, hessian=True)
         if evaluation is not None and not at.least > 0:
             at = with_step(problem, evaluation, at)
-        if at.least > 0 or not at.gap <= task.plan.tol or (evaluation is not None and runs_away(posed, evaluation)):
-            space: Any = "affine" if task.plan.fit_intercept else "linear"
+        if (
+            at.least > 0
+            or not at.gap <= task.objective.tol
+            or (evaluation is not None and runs_away(posed, evaluation))
+        ):
+            space: Any = "affine" if task.objective.fit_intercept else "linear"
             found = separate(task.engine, task.prepared.rows, task.prepared.labels(), space=space)
             if found.separable:
                 hard = hard_margin(found)
@@ -183,9 +196,9 @@ class LogisticRegression(Likelihood, PathOverC, LinearClassifier):
     def _ask_each_class(self, task: LinearTask, posed: PosedProblem, at: Iterate) -> None:
         """Softmax whose weights grow far: where one class parts from the rest, its weights would grow for ever."""
         far = float(np.abs(at.w[:, :-1] * posed.problem.scale[:-1]).max())
-        if at.gap <= task.plan.tol and far < FAR:
+        if at.gap <= task.objective.tol and far < FAR:
             return
-        space: Any = "affine" if task.plan.fit_intercept else "linear"
+        space: Any = "affine" if task.objective.fit_intercept else "linear"
         for k in range(len(self.classes_)):
             found = separate(task.engine, task.prepared.rows, task.prepared.labels(), space=space, positive=k)
             if found.separable or found.weak:
@@ -203,11 +216,11 @@ class LogisticRegression(Likelihood, PathOverC, LinearClassifier):
     def _finish(self, task: LinearTask, solver: str, answers: list[Iterate], w: Floats) -> None:
         super()._finish(task, solver, answers, w)
         if self.converged_ and hasattr(self, "direction_"):
-            self._warn(task.plan)
+            self._warn(task.objective)
 
-    def _warn(self, plan: Objective) -> None:
+    def _warn(self, objective: Objective) -> None:
         if not self.separable_ and not hasattr(self, "direction_"):
-            super()._warn(plan)
+            super()._warn(objective)
             return
         what, weights = WARNINGS[self.separable_]
         who = (
@@ -222,13 +235,61 @@ class LogisticRegression(Likelihood, PathOverC, LinearClassifier):
         )
 
     def _make_claims(self) -> tuple[Claim, ...]:
-        plan = self._plan(len(self.classes_))
+        objective = self._objective(len(self.classes_))
         if self.separable_:
-            return (likelihood_claim(plan, self, self.margin_),)
-        if not plan.unpenalised:
-            return (gap_claim(plan, self),)
-        if plan.loss is None or not hasattr(self, "step_"):
-            return (estimate_claim(plan, self), *([weak_claim(self)] if hasattr(self, "direction_") else []))
+            return (likelihood_claim(objective, self, self.margin_),)
+        if not objective.unpenalised:
+            return (gap_claim(objective, self),)
+        if objective.loss is None or not hasattr(self, "step_"):
+            return (estimate_claim(objective, self), *([weak_claim(self)] if hasattr(self, "direction_") else []))
         if hasattr(self, "direction_"):
-            return (boxed_gap_claim(plan, self, self.step_), weak_claim(self))
-        return (boxed_gap_claim(plan, self, self.step_), covariance_claim(plan, self))
+            return (boxed_gap_claim(objective, self, self.step_), weak_claim(self))
+        return (boxed_gap_claim(objective, self, self.step_), covariance_claim(objective, self))
+
+    # --- how sure the coefficients of an unpenalised fit of two classes are ---------------------------------------------
+
+    def _covariance(self) -> Floats:
+        self._check_fitted()
+        found: Floats | None = getattr(self, "covariance_", None)
+        if found is None:
+            raise ParameterError(
+                f"{type(self).__name__}: standard errors belong to a maximum-likelihood fit of two classes that exists: fit with "
+                "C=float('inf') (a penalty pulls the coefficients towards zero), on classes that are not separable."
+            )
+        return found
+
+    @property
+    def std_errors_(self) -> Floats:
+        """Standard errors of `coef_`, of shape (1, d); NaN where dependent columns leave a coefficient undetermined."""
+        out: Floats = np.sqrt(np.diag(self._covariance())[:-1])[None, :]
+        return np.where(out > 0, out, np.nan)
+
+    @property
+    def intercept_std_error_(self) -> float:
+        """Standard error of `intercept_`; NaN where none is fitted."""
+        value = float(np.sqrt(self._covariance()[-1, -1]))
+        return value if self._fitted_with["fit_intercept"] else float("nan")
+
+    @property
+    def z_values_(self) -> Floats:
+        """coef_ / std_errors_: the statistic of the test that a coefficient is zero, (1, d)."""
+        out: Floats = self.coef_ / self.std_errors_
+        return out
+
+    @property
+    def p_values_(self) -> Floats:
+        """The probability of so large a z by chance, were the coefficient zero (two-sided), (1, d)."""
+        return p_values(self.z_values_)
+
+    def conf_int(self, level: float = 0.95) -> Floats:
+        """Confidence intervals (d, 2) of `coef_`."""
+        half = interval_width(self.std_errors_[0], level)
+        return np.stack([self.coef_[0] - half, self.coef_[0] + half], axis=1)
+
+    def summary(self, level: float = 0.95) -> str:
+        """A table of coefficients with standard error, z, p and interval."""
+        se = np.append(self.intercept_std_error_, self.std_errors_[0])
+        coef = np.append(self.intercept_[0], self.coef_[0])
+        names = ["intercept", *(self._column_names() or [f"x{j}" for j in range(len(coef) - 1)])]
+        first = 0 if self._fitted_with["fit_intercept"] else 1
+        return coefficient_table(names[first:], coef[first:], se[first:], level)

@@ -1,4 +1,9 @@
-"""Regularisation paths of linear models: rows are surveyed once, and every fit starts from the next stronger one."""
+"""Regularisation paths of linear models: the same problem for many strengths, each solved from the weights of the next stronger one.
+
+Strong penalties are quickly solved from zero, and neighbours are alike, so the whole path costs little more than its last fit; the
+statistics of the rows are taken once. Strengths are worked off from strong to weak whatever their order; results come in the
+order that was given.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +15,20 @@ from typing import Any
 import numpy as np
 
 from assay.engines import engine_for
-from assay.engines.blas import one_thread_blas
+from assay.engines.engine import one_thread_blas
 from assay.errors import ParameterError
 from assay.estimator.params import check_params
-from assay.families.linear.fit import LinearModel, LinearTask
+from assay.families.linear.fit import LinearClassifier, LinearTask
 from assay.families.linear.problem import Objective, PosedProblem, about_zero
-from assay.families.linear.solve import iterates
 from assay.inputs import as_rows
 from assay.numerics import Floats
 from assay.risk.penalties import Penalty
-from assay.solvers.iterate import Iterate, last
+from assay.solvers.problem import Iterate, last
 
 NUMBER = 50  # strengths of a path where none are given
 WEAKEST = 1e-3  # of the strongest, of an L1 part
+FIRM = 1e150  # an l1 that no gradient overcomes
+Solve = Callable[[Any, Any], Any]  # (problem, start) -> an iterator of Iterate
 
 
 @dataclass(frozen=True)
@@ -54,19 +60,16 @@ OVER_C = PenaltyScale("C", lambda C: 1.0 / C, lambda s: 1.0 / s, np.logspace(-4,
 OVER_LAM = PenaltyScale("lam", lambda lam: lam, lambda s: s, np.logspace(1, -6, NUMBER))
 
 
-class PathOverC(LinearModel):
-    """Models whose penalty is one over C."""
+def path_over_C(model: LinearClassifier, X: Any, y: Any = None, sample_weight: Any = None, *, Cs: Any = None) -> Path:
+    """The fits for many C, each started from the one before; the model itself stays as it is.
 
-    def path(self, X: Any, y: Any = None, sample_weight: Any = None, *, Cs: Any = None) -> Path:
-        """The fits for many C, each started from the one before; the model itself stays as it is.
-
-        Without `Cs`, 50 from strong to weak: 1e-4 … 1e4, or with an L1 part from the greatest that leaves all weights zero.
-        """
-        return regularisation_path(self, OVER_C, Cs, X, y, sample_weight)
+    Without `Cs`, 50 from strong to weak: 1e-4 … 1e4, or with an L1 part from the greatest that leaves all weights zero.
+    """
+    return regularisation_path(model, OVER_C, Cs, X, y, sample_weight)
 
 
 def regularisation_path(
-    model: LinearModel, scale: PenaltyScale, values: Any, X: Any, y: Any, sample_weight: Any
+    model: LinearClassifier, scale: PenaltyScale, values: Any, X: Any, y: Any, sample_weight: Any
 ) -> Path:
     """The path of a model over the values of its strength (None: 50 usual ones)."""
     check_params(model)
@@ -78,12 +81,12 @@ def regularisation_path(
     rows = engine.open(rows)
     with one_thread_blas():
         task = probe._task(engine, rows, True, None)
-        if task.plan.unpenalised:
+        if task.objective.unpenalised:
             raise ParameterError(f"{type(model).__name__}.path needs a penalty: it goes through its strengths.")
-        solver = probe._solver(task, rows)
+        solver = task.solver()
         values = _checked(values, scale) if values is not None else _usual(probe, task, solver, scale)
         found = [_follow(probe, task, solver, scale, values, positive) for positive in task.problems]
-    return _stack(values, found, probe._unit(task.survey.n))
+    return _stack(values, found, probe._unit(task.statistics.n))
 
 
 def _checked(values: Any, scale: PenaltyScale) -> Floats:
@@ -96,23 +99,23 @@ def _checked(values: Any, scale: PenaltyScale) -> Floats:
     return out
 
 
-def _plan_at(model: LinearModel, task: LinearTask, scale: PenaltyScale, value: float) -> Objective:
-    """The plan of the model with another strength."""
+def _objective_at(model: LinearClassifier, task: LinearTask, scale: PenaltyScale, value: float) -> Objective:
+    """The objective of the model with another strength."""
     other = copy(model)
     setattr(other, scale.name, value)
-    return other._plan(len(task.survey.weight) if task.prepared.targets.labels is not None else 0)
+    return other._objective(len(task.statistics.weight) if task.prepared.targets.labels is not None else 0)
 
 
-def _usual(model: LinearModel, task: LinearTask, solver: str, scale: PenaltyScale) -> Floats:
+def _usual(model: LinearClassifier, task: LinearTask, solver: str, scale: PenaltyScale) -> Floats:
     """Strengths from strong to weak; with an L1 part from the least that leaves all weights zero."""
-    if task.plan.l1 == 0:
+    if task.objective.l1 == 0:
         return scale.usual
     tops = []
     for positive in task.problems:
         posed = task.posed(positive)
 
         def solve(problem: Any, w: Floats, gram: Floats | None = posed.gram) -> Iterator[Iterate]:
-            return iterates(PosedProblem(problem, gram, None), task.plan, solver, w)
+            return PosedProblem(problem, gram, None).iterates(task.objective, solver, w)
 
         tops.append(strongest(posed.problem, solve, np.zeros(posed.problem.shape)))
     top = max(tops) * float(scale.strength(getattr(model, scale.name)))
@@ -120,16 +123,16 @@ def _usual(model: LinearModel, task: LinearTask, solver: str, scale: PenaltyScal
 
 
 def _follow(
-    model: LinearModel, task: LinearTask, solver: str, scale: PenaltyScale, values: Floats, positive: int | None
+    model: LinearClassifier, task: LinearTask, solver: str, scale: PenaltyScale, values: Floats, positive: int | None
 ) -> list[Iterate]:
     """The last iterates of one problem, with their weights about zero."""
 
     def pose(strength: float) -> tuple[Objective, PosedProblem]:
-        plan = _plan_at(model, task, scale, float(scale.value(strength)))
-        return plan, task._replace(plan=plan).posed(positive)
+        objective = _objective_at(model, task, scale, float(scale.value(strength)))
+        return objective, task._replace(objective=objective).posed(positive)
 
     def solve(posed: tuple[Objective, PosedProblem], w: Floats | None) -> Iterator[Iterate]:
-        return iterates(posed[1], posed[0], solver, w)
+        return posed[1].iterates(posed[0], solver, w)
 
     found = path(pose, [float(s) for s in scale.strength(values)], solve, None)
     centre = task.posed(positive).problem.centre
@@ -142,15 +145,6 @@ def _stack(values: Floats, found: list[list[Iterate]], unit: float) -> Path:
     sums = [(sum(at.objective for at in f), max(at.gap for at in f), sum(at.number for at in f)) for f in zip(*found)]
     objectives, gaps, n_iters = (np.array(column) for column in zip(*sums))
     return Path(values, W[:, :, :-1], W[:, :, -1], objectives * unit, gaps, n_iters)
-
-
-# Regularisation paths: the same problem for many strengths, each solved from the weights of the next stronger one.
-#
-# Strong penalties are quickly solved from zero, and neighbours are alike, so the whole path costs little more than its
-# last fit. Strengths are worked off from strong to weak whatever their order; results come in the order that was given.
-
-FIRM = 1e150  # an l1 that no gradient overcomes
-Solve = Callable[[Any, Any], Any]  # (problem, start) -> an iterator of Iterate
 
 
 def path(

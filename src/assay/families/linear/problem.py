@@ -1,21 +1,31 @@
-"""What is to be made small, and how: a model's hyper-parameters in the solvers' words."""
+"""From hyper-parameters to the problem that a solver works on.
+
+An `Objective` is what is made small, and how: a model's hyper-parameters in the solvers' words. With statistics of the rows it
+is posed as a problem, about a centre and with what is known of it already: the products of the columns, and with them the first
+evaluation of most losses, as at w = 0 every row has the same slope (but for its sign) and the same curvature.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from assay.engines import Engine
-from assay.families.linear.survey import LinearSurvey, TargetedRows
+from assay.families.linear.statistics import RowStatistics, TargetedRows
 from assay.numerics import Floats
 from assay.risk.custom_surrogate import CustomSurrogate
 from assay.risk.penalties import Penalty
 from assay.risk.surrogates import REGRESSION, Surrogate
 from assay.solvers.custom_problem import CustomProblem
-from assay.solvers.problem import WIDE_SPARSE, Evaluation, Problem, Reach
+from assay.solvers.needs import SolverArgs, loss_name, solve
+from assay.solvers.problem import WIDE_SPARSE, Evaluation, Iterate, Problem, Reach
 from assay.solvers.softmax_problem import ClassReach, SoftmaxProblem
+
+ROWS_A_WEIGHT = 400  # so many rows for each weight make a Hessian good enough for Newton's steps
+MOST_SAMPLED = 16
 
 
 @dataclass(frozen=True)
@@ -83,107 +93,118 @@ def about_zero(w: Floats, centre: Floats) -> Floats:
     return out
 
 
-# From surveyed rows and a plan to the problem that a solver works on, with its first look where that is known already.
-
-ROWS_A_WEIGHT = 400  # so many rows for each weight make a Hessian good enough for Newton's steps
-MOST_SAMPLED = 16
-
-
 @dataclass(frozen=True)
 class PosedProblem:
-    """A problem, its Gram matrix Σ c (x − p, 1)(x − p, 1)ᵀ (d + 1, d + 1) or None, and the look at w = 0 or None."""
+    """A problem, its Gram matrix Σ c (x − p, 1)(x − p, 1)ᵀ (d + 1, d + 1) or None, and the evaluation at w = 0 or None."""
 
     problem: Problem | SoftmaxProblem
     gram: Floats | None
     first: Evaluation | None
 
+    def iterates(
+        self, objective: Objective, solver: str, start: Floats | None = None, evaluation: Evaluation | None = None
+    ) -> Iterator[Iterate]:
+        """The states that the solver passes through, from `start` (None: the objective's) to its answer.
 
-def column_mean(survey: LinearSurvey) -> Floats:
+        `evaluation` is that at `start` where it is known already.
+        """
+        problem = self.problem
+        if start is None:
+            start = objective.start(problem.shape, problem.centre)
+            evaluation = self.first if objective.init is None else None
+        eta = objective.step(float(sum(problem.reach.weights)))
+        limits = objective.tol, objective.max_iter
+        return solve(solver, SolverArgs(problem, loss_name(objective.loss), start, *limits, evaluation, self.gram, eta))
+
+
+def column_mean(statistics: RowStatistics) -> Floats:
     """The mean of each column over all rows."""
-    if survey.gram is not None:
-        return survey.gram.mean
-    mean: Floats = survey.weight @ survey.classes.mean / survey.n
+    if statistics.gram is not None:
+        return statistics.gram.mean
+    mean: Floats = statistics.weight @ statistics.classes.mean / statistics.n
     return mean
 
 
-def column_variance(survey: LinearSurvey, mean: Floats) -> Floats:
+def column_variance(statistics: RowStatistics, mean: Floats) -> Floats:
     """The variance of each column over all rows."""
-    if survey.gram is not None:
-        return np.diag(survey.gram.scatter) / survey.n
-    between = survey.weight @ (survey.classes.mean - mean) ** 2
-    return np.asarray((survey.classes.m2.sum(axis=0) + between) / survey.n)
+    if statistics.gram is not None:
+        return np.diag(statistics.gram.scatter) / statistics.n
+    between = statistics.weight @ (statistics.classes.mean - mean) ** 2
+    return np.asarray((statistics.classes.m2.sum(axis=0) + between) / statistics.n)
 
 
 def pose(
-    engine: Engine, prepared: TargetedRows, survey: LinearSurvey, plan: Objective, positive: int | None
+    engine: Engine, prepared: TargetedRows, statistics: RowStatistics, objective: Objective, positive: int | None
 ) -> PosedProblem:
     """The problem of class `positive` against the rest (None: softmax, or regression)."""
     rows, encode = prepared.of(positive)
     d = rows.n_columns
-    mean = column_mean(survey)
+    mean = column_mean(statistics)
     wide = rows.sparse and d > WIDE_SPARSE
-    centre = mean if plan.free_intercept and not wide else np.zeros(d)
-    spread = np.sqrt(column_variance(survey, mean) + (mean - centre) ** 2)
+    centre = mean if objective.free_intercept and not wide else np.zeros(d)
+    spread = np.sqrt(column_variance(statistics, mean) + (mean - centre) ** 2)
     scale = np.append(np.where(spread > 0, spread, 1.0), 1.0)
-    penalty = plan.penalty(d, survey.n)
-    gram = gram_about(survey, centre)
-    if plan.loss is None:
-        reach = ClassReach(survey.weight, survey.classes.mean - centre)
-        softmax = SoftmaxProblem(engine, rows, penalty, centre, scale, reach, encode, plan.fit_intercept)
+    penalty = objective.penalty(d, statistics.n)
+    gram = gram_about(statistics, centre)
+    if objective.loss is None:
+        reach = ClassReach(statistics.weight, statistics.classes.mean - centre)
+        softmax = SoftmaxProblem(engine, rows, penalty, centre, scale, reach, encode, objective.fit_intercept)
         return PosedProblem(softmax, gram, None)
-    make = CustomProblem if isinstance(plan.loss, CustomSurrogate) else Problem
-    reaches = _reach(survey, plan.loss, centre, positive)
-    sample = max(1, min(MOST_SAMPLED, survey.rows // (ROWS_A_WEIGHT * (d + 1))))
-    problem = make(engine, rows, plan.loss, penalty, centre, scale, reaches, encode, plan.fit_intercept, sample)
-    return PosedProblem(problem, gram, _first_evaluation(problem, survey, gram, positive))
+    make = CustomProblem if isinstance(objective.loss, CustomSurrogate) else Problem
+    reaches = _reach(statistics, objective.loss, centre, positive)
+    sample = max(1, min(MOST_SAMPLED, statistics.rows // (ROWS_A_WEIGHT * (d + 1))))
+    problem = make(
+        engine, rows, objective.loss, penalty, centre, scale, reaches, encode, objective.fit_intercept, sample
+    )
+    return PosedProblem(problem, gram, _first_evaluation(problem, statistics, gram, positive))
 
 
-def _reach(survey: LinearSurvey, loss: Surrogate, centre: Floats, positive: int | None) -> Reach:
+def _reach(statistics: RowStatistics, loss: Surrogate, centre: Floats, positive: int | None) -> Reach:
     if loss.kind == REGRESSION or positive is None:
-        target = 0.0 if survey.gram is None else float(survey.gram.target_mean[0])
-        return Reach((survey.n, 0.0), (column_mean(survey) - centre, np.zeros_like(centre)), target)
-    inside = float(survey.weight[positive])
-    outside = survey.n - inside
-    rest = survey.weight.copy()
+        target = 0.0 if statistics.gram is None else float(statistics.gram.target_mean[0])
+        return Reach((statistics.n, 0.0), (column_mean(statistics) - centre, np.zeros_like(centre)), target)
+    inside = float(statistics.weight[positive])
+    outside = statistics.n - inside
+    rest = statistics.weight.copy()
     rest[positive] = 0.0
-    mean = rest @ survey.classes.mean / outside if outside > 0 else np.zeros_like(centre)
-    return Reach((inside, outside), (survey.classes.mean[positive] - centre, mean - centre), 0.0)
+    mean = rest @ statistics.classes.mean / outside if outside > 0 else np.zeros_like(centre)
+    return Reach((inside, outside), (statistics.classes.mean[positive] - centre, mean - centre), 0.0)
 
 
-def gram_about(survey: LinearSurvey, centre: Floats) -> Floats | None:
+def gram_about(statistics: RowStatistics, centre: Floats) -> Floats | None:
     """Σ c (x − p, 1)(x − p, 1)ᵀ from the products about the mean."""
-    if survey.gram is None:
+    if statistics.gram is None:
         return None
-    d, n = len(centre), survey.n
-    lean = survey.gram.mean - centre
+    d, n = len(centre), statistics.n
+    lean = statistics.gram.mean - centre
     G = np.empty((d + 1, d + 1))
-    G[:d, :d] = survey.gram.scatter + n * np.outer(lean, lean)
+    G[:d, :d] = statistics.gram.scatter + n * np.outer(lean, lean)
     G[d, :d] = G[:d, d] = n * lean
     G[d, d] = n
     return G
 
 
 def _first_evaluation(
-    problem: Problem, survey: LinearSurvey, gram: Floats | None, positive: int | None
+    problem: Problem, statistics: RowStatistics, gram: Floats | None, positive: int | None
 ) -> Evaluation | None:
-    """The look at w = 0, where every row has the same slope but for its sign, and the same curvature."""
-    loss, n = problem.loss, survey.n
-    if gram is None or survey.gram is None:
+    """The evaluation at w = 0, where every row has the same slope but for its sign, and the same curvature."""
+    loss, n = problem.loss, statistics.n
+    if gram is None or statistics.gram is None:
         return None
     if loss.name == "squared":
-        total = n * float(survey.gram.target_mean[0])
-        about_mean = survey.gram.cross
-        value = smooth = 0.5 * (float(survey.gram.target_scatter[0]) + total * total / n)
+        total = n * float(statistics.gram.target_mean[0])
+        about_mean = statistics.gram.cross
+        value = smooth = 0.5 * (float(statistics.gram.target_scatter[0]) + total * total / n)
         slope, bend, slopes = -1.0, 1.0, 0.0
     elif loss.at_zero is not None and positive is not None:
         value, smooth, slope, bend = loss.at_zero
-        inside = float(survey.weight[positive])
+        inside = float(statistics.weight[positive])
         total = 2.0 * inside - n
-        about_mean = 2.0 * inside * (survey.classes.mean[positive] - survey.gram.mean)
+        about_mean = 2.0 * inside * (statistics.classes.mean[positive] - statistics.gram.mean)
         slopes, value, smooth = n * abs(slope), n * value, n * smooth
     else:
         return None
-    lean = survey.gram.mean - problem.centre
+    lean = statistics.gram.mean - problem.centre
     gradient = slope * np.append(about_mean + total * lean, total)
     H = bend * gram
     if not problem.intercept:

@@ -8,24 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.engines.blas import one_thread_blas
+from assay.engines.engine import one_thread_blas
 from assay.engines.threads import Threads
 from assay.estimator.estimator import fresh_and_rows
 from assay.estimator.steps import Measure, Step, answering, measures
 from assay.families.linear.problem import PosedProblem, about_zero
-from assay.families.linear.solve import iterates
-from assay.solvers.iterate import Iterate
+from assay.solvers.problem import Iterate
 
 if TYPE_CHECKING:
-    from assay.families.linear.fit import LinearModel, LinearTask
+    from assay.families.linear.fit import LinearClassifier, LinearTask
 
 
-def steps_of(model: LinearModel, X: Any, y: Any, sample_weight: Any) -> Iterator[Step]:
+def steps_of(model: LinearClassifier, X: Any, y: Any, sample_weight: Any) -> Iterator[Step]:
     """The states of all problems; those whose turn has not come have weights of zero."""
     fresh, rows = fresh_and_rows(model, X, y, sample_weight)
     with one_thread_blas():
         task = fresh._task(Threads(1), rows, True, None)
-        solver = fresh._solver(task, rows)
+        solver = task.solver()
         number, before = count(1), np.zeros((0, rows.n_columns + 1))
         for k, positive in enumerate(task.problems):
             posed = task.posed(positive)
@@ -42,9 +41,9 @@ def steps_of(model: LinearModel, X: Any, y: Any, sample_weight: Any) -> Iterator
             before = np.concatenate([before, w])
 
 
-def _states(model: LinearModel, task: LinearTask, posed: PosedProblem, solver: str) -> Iterator[Iterate]:
+def _states(model: LinearClassifier, task: LinearTask, posed: PosedProblem, solver: str) -> Iterator[Iterate]:
     """Those of the solver, and what becomes of the last one where its minimum does not exist."""
-    for at in iterates(posed, task.plan, solver):
+    for at in posed.iterates(task.objective, solver):
         yield at
     settled = model._settle(task, posed, at)
     if settled.w is not at.w:
@@ -52,7 +51,7 @@ def _states(model: LinearModel, task: LinearTask, posed: PosedProblem, solver: s
 
 
 def _measures(task: LinearTask, at: Iterate) -> tuple[Measure, ...]:
-    tol = task.plan.tol
+    tol = task.objective.tol
     return measures(
         Measure("duality gap", at.gap, tol, f"relative duality gap {at.gap:.3g}, done at {tol:g}", scale="log"),
         Measure("objective", at.objective, None, f"loss and penalty {at.objective:.6g}"),

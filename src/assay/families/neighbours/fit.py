@@ -17,7 +17,7 @@ import numpy as np
 
 from assay.certify import Claim
 from assay.engines import ArrayRows, Block, Engine, Rows, engine_for, fold
-from assay.engines.blas import one_thread_blas
+from assay.engines.engine import one_thread_blas
 from assay.engines.rows import cut
 from assay.engines.split import row_keys
 from assay.engines.threads import Threads

@@ -31,7 +31,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.engines.blas import one_thread_blas
+from assay.engines.engine import one_thread_blas
 from assay.engines.split import row_keys
 from assay.engines.threads import Threads
 from assay.errors import ParameterError

@@ -76,7 +76,7 @@ class FullBatchProblem:
     def _fold(self) -> Floats:
         """Σ c loss, Σ c [wrong], and the gradient of the first, as one array."""
         if self.kept is not None:
-            from assay.engines.fold import merge_in_order
+            from assay.engines.engine import merge_in_order
 
             found = merge_in_order((gradient_of(self.trainer, piece) for piece in self.kept), _add)
         else:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from assay.engines import Block, Engine, Rows, block_rows, fold
-from assay.engines.fold import merge_in_order
+from assay.engines.engine import merge_in_order
 from assay.engines.split import row_keys
 from assay.engines.threads import Threads
 from assay.families.networks import architecture

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from assay.engines import engine_for
-from assay.engines.blas import one_thread_blas
+from assay.engines.engine import one_thread_blas
 from assay.errors import ConvergenceWarning, as_seen_by_sklearn, warn
 from assay.estimator.estimator import fresh_and_rows
 from assay.estimator.progress import EVERY, INTERRUPTED, OUT_OF_TIME, Say, Stopping, time_left, to_stderr

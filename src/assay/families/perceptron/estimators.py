@@ -1,4 +1,4 @@
-"""The perceptron's hyper-parameters, the learnt parts that its model file holds, and what these must be to one another."""
+"""The perceptron in every form of the lecture notes. Shape: ordered stream (`order="batch"`: repeated fold)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assay.estimator.layout import Fact, Tensor
 from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, checked, shown_of, some_of
-from assay.families.linear.degrees_of_freedom import count_free
+from assay.families.linear.fit import count_free
 from assay.families.perceptron.claims import (
     SEPARATION_LAYOUT,
     PerceptronEvidence,
@@ -40,6 +40,8 @@ from assay.inputs.labels import Labels, class_multipliers
 from assay.inputs.refusals import refuse_balanced, refuse_unlisted
 from assay.numerics import Array, Floats
 from assay.store import Record
+
+CHEAP = 2_000_000  # numbers in a table that is small enough to ask for a separator after every fit that found none
 
 LAYOUT: Mapping[str, Tensor | Fact] = {
     "coef_": Tensor(("m", "d"), doc="the weights w of the columns: one row for two classes, else one a class"),
@@ -66,41 +68,6 @@ LAYOUT: Mapping[str, Tensor | Fact] = {
     "wrong_weight_": Fact(float, low=0, optional=True, doc="the weight of the rows that are answered wrongly"),
     **SEPARATION_LAYOUT,
 }  # fmt: skip
-
-
-def check_parts(model: Perceptron) -> None:
-    """Refuse a file whose parts do not belong together."""
-    K, d = len(model.classes_), model.n_features_in_
-    if model.coef_.shape[0] != (1 if K == 2 else K) or model.start_.shape[1] != d + 1:
-        raise ModelFileError(f"The model file's weights do not fit {K} classes and {d} columns.")
-    if not np.array_equal(model.start_, given_start(model, len(model.start_), d)):
-        raise ModelFileError("The model file's first weights are not those of its hyper-parameter init.")
-    given = model.class_weight
-    if not isinstance(given, str) and not np.array_equal(
-        model.class_factor_, class_multipliers(given, model.classes_, np.ones(K))
-    ):
-        raise ModelFileError(
-            "The model file's weights of the classes are not those of its hyper-parameter class_weight."
-        )
-    if model.history_ not in ("fit", "pieces", "mixed"):
-        raise ModelFileError(f"The model file tells of a history {model.history_!r} that cannot be.")
-    parts = {name for name in ("last_", "drift_", "voters_", "votes_") if hasattr(model, name)}
-    due = {"averaged": {"last_", "drift_"}, "voted": {"voters_", "votes_"}}.get(model.variant, set())
-    if parts != due:
-        raise ModelFileError(f"The model file's parts {sorted(parts)} are not those of variant={model.variant!r}.")
-    here = np.column_stack([model.intercept_, model.coef_])
-    follows = here
-    if model.variant == "averaged":
-        follows = mean_weights(model.last_, model.drift_, model.t_)
-    elif model.variant == "voted":
-        follows = model.voters_[-1] if len(model.voters_) else np.full_like(here, np.nan)
-    if not np.array_equal(here, follows):
-        raise ModelFileError(f"The model file's coefficients do not follow from its variant {model.variant!r}.")
-
-
-# The perceptron in every form of the lecture notes. Shape: ordered stream (`order="batch"`: repeated fold).
-
-CHEAP = 2_000_000  # numbers in a table that is small enough to ask for a separator after every fit that found none
 
 
 class Perceptron(Classifier):
@@ -269,7 +236,7 @@ class Perceptron(Classifier):
     def _look_back(
         self, run: PerceptronRun, engine: Engine, rows: Rows, labels: Labels, factor: Floats | None, mark: bytes | None
     ) -> None:
-        """One more look at all rows: radius, margin and mistakes of the last weights; and the rows' fingerprint."""
+        """One more pass over all rows: radius, margin and mistakes of the last weights; and the rows' fingerprint."""
         rest = engine, rows, labels, factor, run.rule.one, rows.names
         found = evaluate(*rest, run.S.w, run.S.b, mark)
         self.radius_, self.least_margin_ = float(np.sqrt(found.square)), found.margin
@@ -364,3 +331,33 @@ class Perceptron(Classifier):
         if self.variant == "voted" and hasattr(self, "voters_"):
             return vote(X, self.voters_, self.votes_)
         return linear_scores(X, self.coef_, self.intercept_)
+
+
+def check_parts(model: Perceptron) -> None:
+    """Refuse a file whose parts do not belong together."""
+    K, d = len(model.classes_), model.n_features_in_
+    if model.coef_.shape[0] != (1 if K == 2 else K) or model.start_.shape[1] != d + 1:
+        raise ModelFileError(f"The model file's weights do not fit {K} classes and {d} columns.")
+    if not np.array_equal(model.start_, given_start(model, len(model.start_), d)):
+        raise ModelFileError("The model file's first weights are not those of its hyper-parameter init.")
+    given = model.class_weight
+    if not isinstance(given, str) and not np.array_equal(
+        model.class_factor_, class_multipliers(given, model.classes_, np.ones(K))
+    ):
+        raise ModelFileError(
+            "The model file's weights of the classes are not those of its hyper-parameter class_weight."
+        )
+    if model.history_ not in ("fit", "pieces", "mixed"):
+        raise ModelFileError(f"The model file tells of a history {model.history_!r} that cannot be.")
+    parts = {name for name in ("last_", "drift_", "voters_", "votes_") if hasattr(model, name)}
+    due = {"averaged": {"last_", "drift_"}, "voted": {"voters_", "votes_"}}.get(model.variant, set())
+    if parts != due:
+        raise ModelFileError(f"The model file's parts {sorted(parts)} are not those of variant={model.variant!r}.")
+    here = np.column_stack([model.intercept_, model.coef_])
+    follows = here
+    if model.variant == "averaged":
+        follows = mean_weights(model.last_, model.drift_, model.t_)
+    elif model.variant == "voted":
+        follows = model.voters_[-1] if len(model.voters_) else np.full_like(here, np.nan)
+    if not np.array_equal(here, follows):
+        raise ModelFileError(f"The model file's coefficients do not follow from its variant {model.variant!r}.")

@@ -1,4 +1,8 @@
-"""Scores of rows under one set of weights, or by the vote of many. NumPy alone: an answer needs no compiler."""
+"""What weights make of rows: their scores, and one pass over all rows of a fit that measures its finished weights.
+
+Scores, by one set of weights or by the vote of many, are NumPy alone: an answer needs no compiler. The pass brings radius, margin
+and mistakes, the fingerprint of the rows, and the weights of the classes.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,7 @@ from assay.inputs.refusals import refuse_absent
 from assay.numerics import Array, Floats
 
 TILE = 1 << 22  # scores of rows by voters that are held at a time
+NO_WEIGHTS = np.empty(0)
 
 
 def linear_scores(X: Any, coef: Floats, intercept: Floats) -> Floats:
@@ -52,11 +57,6 @@ def vote(X: Any, voters: Floats, votes: Array) -> Floats:
 def mean_weights(last: Floats, drift: Floats, visits: int) -> Floats:
     """The average of the weights over all visits: (T·w_T − u) / T."""
     return last - drift / max(1, visits)
-
-
-# One look at all rows of a perceptron: what its finished weights make of them, their fingerprint, the classes' weights.
-
-NO_WEIGHTS = np.empty(0)
 
 
 class PerceptronEvaluation(NamedTuple):
@@ -119,7 +119,6 @@ def _evaluate_block(
     labels: Labels, factor: Floats | None, one: float, names: Any, w: Floats, b: Floats, hashes: bool, block: Block
 ) -> PerceptronEvaluation:
     from assay.families.perceptron.loops import passes as loops
-    from assay.families.perceptron.loops.rows import Csr
 
     assert block.y is not None
     X, codes = block.X, np.ascontiguousarray(labels.encode(block.y), dtype=np.int64)
@@ -127,7 +126,7 @@ def _evaluate_block(
     weights = _weights(factor, codes, block.w)
     out = np.array([0.0, np.inf, 0.0, 0.0, 0.0, 0.0, 0.0])
     if isinstance(X, SparseMatrix):
-        loops.measure(Csr(X.data, X.indices, X.indptr), codes, weights, one, w, b, out)
+        loops.measure(loops.Csr(X.data, X.indices, X.indptr), codes, weights, one, w, b, out)
         mark = leaf_of(X, codes, block.w) if hashes else b""
     elif not hashes:
         loops.measure(X, codes, weights, one, w, b, out)

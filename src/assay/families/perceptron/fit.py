@@ -55,7 +55,7 @@ class VisitBlock(NamedTuple):
 
 def prepare(labels: Labels, factor: Floats | None, eta: float, block: Block) -> VisitBlock:
     """The rows of positive step ε·(weight)·(factor of the class; None: all 1)."""
-    from assay.families.perceptron.loops.rows import Csr
+    from assay.families.perceptron.loops.passes import Csr
 
     assert block.y is not None
     X, codes, steps, numbers = block.X, labels.encode(block.y), NO_STEPS, None

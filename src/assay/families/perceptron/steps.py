@@ -1,4 +1,7 @@
-"""The mistakes of a perceptron as they are made, and the bound that they never pass where the rows can be separated."""
+"""The perceptron visit by visit, for teaching: the passes of a fit, opened up.
+
+The mistakes are counted as they are made, beside the bound that they never pass where the rows can be separated.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.engines import Engine, Rows
-from assay.engines.blas import one_thread_blas
+from assay.engines.engine import one_thread_blas
 from assay.engines.threads import Threads
 from assay.estimator.estimator import fresh_and_rows
 from assay.estimator.steps import Measure, Step, answering_like
@@ -23,40 +26,7 @@ if TYPE_CHECKING:
 
 
 CHEAP = 20_000  # numbers in a table of which the greatest margin is found before anybody waits for it
-
-
-def mistake_bound(model: Perceptron, engine: Engine, rows: Rows, labels: Labels, equal: bool) -> float | None:
-    """R²/γ² with the greatest margin γ, found once; None where nothing separates the rows, or the bound is for other steps.
-
-    `equal`: all rows are corrected by the same step.
-    """
-    numbers = rows.n_columns * (rows.n_rows or 0)
-    if len(labels.classes) > 2 or model.order == "batch" or not equal or rows.has_weight or numbers > CHEAP:
-        return None
-    from assay.solvers.separation.separation import separate
-
-    found = separate(engine, rows, labels, space=model._space())
-    if not found.separable:
-        return None
-    u = np.append(found.intercept, found.coef)
-    return most_mistakes(found.radius**2, found.margin, float(model.eta0), model.start_[0], u / np.linalg.norm(u))
-
-
-def mistakes_so_far(count: int, bound: float | None, starts_at_zero: bool) -> Measure:
-    """All mistakes up to here."""
-    formula = "R²/γ²" if starts_at_zero else "the bound from these first weights"
-    text = f"{count} mistakes" if bound is None else f"{count} ≤ {formula} = {bound:.6g}"
-    return Measure("mistakes", float(count), bound, text, better=None)
-
-
-def mistakes_of_pass(wrong: int) -> Measure:
-    """Those of one pass over all rows: none ends the fit."""
-    return Measure("mistakes in the pass", float(wrong), 0.0, f"{wrong} mistakes in this pass")
-
-
-# The perceptron visit by visit, for teaching: the passes of a fit, opened up.
-
-Seen = dict[str, Any]
+Learnt = dict[str, Any]  # the parts of the model at a step
 
 
 def steps_of(model: Perceptron, X: Any, y: Any, sample_weight: Any, every: int) -> Iterator[Step]:
@@ -69,12 +39,12 @@ def steps_of(model: Perceptron, X: Any, y: Any, sample_weight: Any, every: int) 
         run = PerceptronRun(rule, begin(fresh, rows.n_columns, True), rows.names, int(fresh.max_voters))
         bound = mistake_bound(fresh, engine, rows, labels, factor is None)
         if rule.order == "batch":
-            seen = _batch(fresh, run, lambda: run.batch_step(engine, rows, labels, factor))
+            states = _batch(fresh, run, lambda: run.batch_step(engine, rows, labels, factor))
         else:
-            seen = _online(fresh, run, VisitBlocks(engine, rows, labels, factor, rule.eta), every)
+            states = _online(fresh, run, VisitBlocks(engine, rows, labels, factor, rule.eta), every)
         n, zero, base = rows.n_rows or 0, not fresh.start_.any(), copy(fresh)
         always = {"class_factor_": fresh.class_factor_, "start_": fresh.start_}
-        for passes, values in enumerate(seen, 1):
+        for passes, values in enumerate(states, 1):
             learnt = {name: values[name] for name in _ANSWERING if name in values}
             number, visited, told = passes, n, [mistakes_so_far(run.mistakes, bound, zero)]
             if rule.order == "batch":
@@ -89,7 +59,7 @@ def _weights(run: PerceptronRun) -> Floats:
     return np.column_stack([run.S.b, run.S.w])
 
 
-def _learnt(model: Perceptron, run: PerceptronRun, before: Floats) -> Seen:
+def _learnt(model: Perceptron, run: PerceptronRun, before: Floats) -> Learnt:
     """The weights after a step, under the names of a fitted model too."""
     after = _weights(run)
     flat = slice(None) if len(after) > 1 else 0
@@ -105,16 +75,16 @@ _LEARNT = ("coef_", "intercept_", "last_", "drift_")
 _ANSWERING = (*_LEARNT, "voters_", "votes_")
 
 
-def _batch(model: Perceptron, run: PerceptronRun, step: Any) -> Iterator[Seen]:
+def _batch(model: Perceptron, run: PerceptronRun, step: Any) -> Iterator[Learnt]:
     for _ in range(int(model.max_iter)):
-        before, seen = _weights(run), int(run.S.counts[0])
+        before, visited = _weights(run), int(run.S.counts[0])
         wrong = step()
         yield {**_learnt(model, run, before), "mistakes": wrong}
-        if wrong <= (model.tol or 0.0) * (int(run.S.counts[0]) - seen):
+        if wrong <= (model.tol or 0.0) * (int(run.S.counts[0]) - visited):
             return
 
 
-def _online(model: Perceptron, run: PerceptronRun, pieces: VisitBlocks, every: int) -> Iterator[Seen]:
+def _online(model: Perceptron, run: PerceptronRun, pieces: VisitBlocks, every: int) -> Iterator[Learnt]:
     if run.rule.order == "first-mistake":
         yield from _searches(model, run, pieces, every)
         return
@@ -144,7 +114,7 @@ def _skipped(run: PerceptronRun, every: int, left: int) -> int:
     return min(left - 1, (-1 - int(run.S.counts[0])) % every)
 
 
-def _searches(model: Perceptron, run: PerceptronRun, pieces: VisitBlocks, every: int) -> Iterator[Seen]:
+def _searches(model: Perceptron, run: PerceptronRun, pieces: VisitBlocks, every: int) -> Iterator[Learnt]:
     most = int(model.max_iter)
     again = True
     while again:
@@ -158,16 +128,16 @@ def _searches(model: Perceptron, run: PerceptronRun, pieces: VisitBlocks, every:
                 if shown > at:
                     run._visit(piece, np.arange(at, shown), run.leave, most)
                 if run.mistakes == before:
-                    seen = list(_visit(model, run, piece, shown, most))
-                    if not seen:
+                    states = list(_visit(model, run, piece, shown, most))
+                    if not states:
                         return  # a mistake is left, but no correction
-                    yield from seen
+                    yield from states
                 again, at = run.mistakes > before, shown + 1
             if again:
                 break
 
 
-def _visit(model: Perceptron, run: PerceptronRun, piece: VisitBlock, i: int, most: int = 1 << 62) -> Iterator[Seen]:
+def _visit(model: Perceptron, run: PerceptronRun, piece: VisitBlock, i: int, most: int = 1 << 62) -> Iterator[Learnt]:
     from assay.compiled.simd.rows import plain_score
 
     before = _weights(run)
@@ -183,3 +153,32 @@ def _visit(model: Perceptron, run: PerceptronRun, piece: VisitBlock, i: int, mos
         "score": float(scores[0]) if len(b) == 1 else scores,
         "prediction": model.classes_[code],
     }
+
+
+def mistake_bound(model: Perceptron, engine: Engine, rows: Rows, labels: Labels, equal: bool) -> float | None:
+    """R²/γ² with the greatest margin γ, found once; None where nothing separates the rows, or the bound is for other steps.
+
+    `equal`: all rows are corrected by the same step.
+    """
+    numbers = rows.n_columns * (rows.n_rows or 0)
+    if len(labels.classes) > 2 or model.order == "batch" or not equal or rows.has_weight or numbers > CHEAP:
+        return None
+    from assay.solvers.separation.separation import separate
+
+    found = separate(engine, rows, labels, space=model._space())
+    if not found.separable:
+        return None
+    u = np.append(found.intercept, found.coef)
+    return most_mistakes(found.radius**2, found.margin, float(model.eta0), model.start_[0], u / np.linalg.norm(u))
+
+
+def mistakes_so_far(count: int, bound: float | None, starts_at_zero: bool) -> Measure:
+    """All mistakes up to here."""
+    formula = "R²/γ²" if starts_at_zero else "the bound from these first weights"
+    text = f"{count} mistakes" if bound is None else f"{count} ≤ {formula} = {bound:.6g}"
+    return Measure("mistakes", float(count), bound, text, better=None)
+
+
+def mistakes_of_pass(wrong: int) -> Measure:
+    """Those of one pass over all rows: none ends the fit."""
+    return Measure("mistakes in the pass", float(wrong), 0.0, f"{wrong} mistakes in this pass")

@@ -38,7 +38,7 @@ def _tiles(rows: CheckedRows, positive: Any) -> Iterator[tuple[int, Floats, Arra
             yield block.start + a, X.astype(np.float64, copy=False), s[a : a + len(X)]
 
 
-class MarginsSeen(NamedTuple):
+class MeasuredMargins(NamedTuple):
     """The least s(w·x + b), the most of |w·x + b|, whether all are surely positive, max ‖x‖, and whether both sides occur."""
 
     least: float
@@ -48,7 +48,7 @@ class MarginsSeen(NamedTuple):
     both: bool
 
 
-def _see(rows: CheckedRows, positive: Any, w: Floats, b: float) -> MarginsSeen:
+def _measure(rows: CheckedRows, positive: Any, w: Floats, b: float) -> MeasuredMargins:
     least, most, radius, sure, sides, doubtful = np.inf, 0.0, 0.0, True, set(), 0
     if w.shape != (rows.n_columns,):
         raise ValueError(f"{w.shape[0]} coefficients do not fit {rows.n_columns} columns")
@@ -65,7 +65,7 @@ def _see(rows: CheckedRows, positive: Any, w: Floats, b: float) -> MarginsSeen:
         size = float(np.abs(X).max()) or 1.0
         radius = max(radius, size * float(np.sqrt(((X / size) ** 2).sum(axis=1).max())))
         sides |= set(np.unique(s).tolist())
-    return MarginsSeen(least, most, sure, radius, sides == {1, -1})
+    return MeasuredMargins(least, most, sure, radius, sides == {1, -1})
 
 
 def _plane(claim: Claim) -> tuple[Floats, float, float]:
@@ -81,12 +81,12 @@ def _plane(claim: Claim) -> tuple[Floats, float, float]:
 def check_hyperplane(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Every row lies on its side, by the stated margin at least."""
     w, b, length = _plane(claim)
-    seen = _see(rows, claim.witness["positive"], w, b)
-    margin = seen.least / length
+    measured = _measure(rows, claim.witness["positive"], w, b)
+    margin = measured.least / length
     stated = float(claim.value or 0.0)
-    if not seen.both:
+    if not measured.both:
         reason = "the rows are not of two sides"
-    elif not (seen.positive and margin > 0):
+    elif not (measured.positive and margin > 0):
         reason = f"a row lies on the wrong side: the least s(w·x + b)/‖w‖ is {margin:.6g}"
     elif not (stated > 0 and abs(margin - stated) <= CLOSE * stated):
         reason = f"the margin is {margin:.10g}, stated {stated:.10g}"
@@ -146,15 +146,19 @@ def check_margin(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     w, b, length = _plane(claim)
     if space == "linear" and b != 0:
         raise ValueError("a hyperplane through the origin has no intercept")
-    seen = _see(rows, claim.witness["positive"], w, b)
+    measured = _measure(rows, claim.witness["positive"], w, b)
     upper = _distance(_named(claim, rows), space)
-    gap = 1.0 - seen.least / length / upper
+    gap = 1.0 - measured.least / length / upper
     allowed = float(claim.bound if claim.bound is not None else -1.0)
-    rounding = 64 * EPS * seen.radius / upper
+    rounding = 64 * EPS * measured.radius / upper
     holds = (
-        seen.positive and seen.both and 0 <= allowed <= LOOSEST and rounding <= ROUGHEST and gap <= allowed + rounding
+        measured.positive
+        and measured.both
+        and 0 <= allowed <= LOOSEST
+        and rounding <= ROUGHEST
+        and gap <= allowed + rounding
     )
-    reason = f"the margin is {seen.least / length:.10g}, and the hulls allow no more than {upper:.10g}"
+    reason = f"the margin is {measured.least / length:.10g}, and the hulls allow no more than {upper:.10g}"
     return Verdict(claim.name, bool(holds), reason, gap, claim.kind)
 
 
@@ -258,11 +262,14 @@ def check_hulls(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
 def check_bound(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """R̃²/γ̃² with x̃ = (1, x) and the witness's hyperplane."""
     w, b, length = _plane(claim)
-    seen = _see(rows, claim.witness["positive"], w, b)
-    bound = float(np.square(np.hypot(1.0, seen.radius) / seen.least * length))
+    measured = _measure(rows, claim.witness["positive"], w, b)
+    bound = float(np.square(np.hypot(1.0, measured.radius) / measured.least * length))
     stated = float(claim.value or 0.0)
     holds = (
-        seen.positive and seen.both and claim.witness["space"] == "augmented" and abs(bound - stated) <= CLOSE * stated
+        measured.positive
+        and measured.both
+        and claim.witness["space"] == "augmented"
+        and abs(bound - stated) <= CLOSE * stated
     )
     return Verdict(claim.name, bool(holds), f"(1 + max‖x‖²)/γ̃² = {bound:.8g}, stated {stated:.8g}", bound, claim.kind)
 
@@ -271,7 +278,7 @@ def check_bound(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
 def check_weak(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """No row lies on the wrong side but for rounding, and some lie clearly on the right one."""
     w, b, length = _plane(claim)
-    seen = _see(rows, claim.witness["positive"], w, b)
-    holds = seen.both and length > 0 and seen.least >= -CLOSE * seen.most and 0 < seen.most < np.inf
-    reason = f"s(w·x + b) is {seen.least:.3g} at least; the largest is {seen.most:.3g}"
-    return Verdict(claim.name, bool(holds), reason, seen.least, claim.kind)
+    measured = _measure(rows, claim.witness["positive"], w, b)
+    holds = measured.both and length > 0 and measured.least >= -CLOSE * measured.most and 0 < measured.most < np.inf
+    reason = f"s(w·x + b) is {measured.least:.3g} at least; the largest is {measured.most:.3g}"
+    return Verdict(claim.name, bool(holds), reason, measured.least, claim.kind)

@@ -118,14 +118,14 @@ def _gather(data, indices, indptr, start, m, place, w, base, at, x, ends, z):  #
 def _add_rows(m, at, x, ends, r, q, g, H, s):  # type: ignore[no-untyped-def]
     """g += Σ r x, H += Σ q x xᵀ (upper triangle), s += Σ q x; the last places of g and s take Σ r and Σ q."""
     last = g.shape[0] - 1
-    encoding_spec = H.shape[0] > 0
+    with_hessian = H.shape[0] > 0
     first = 0
     for k in range(m):
         g[last] += r[k]
         s[last] += q[k]
         for e in range(first, ends[k]):
             g[at[e]] += r[k] * x[e]
-            if encoding_spec and q[k] > 0.0:
+            if with_hessian and q[k] > 0.0:
                 weighted = q[k] * x[e]
                 s[at[e]] += weighted
                 for f in range(e, ends[k]):

@@ -118,7 +118,7 @@ def sweep(code, h, X, data, indices, indptr, t, c, w, p, every, first, T, S, g, 
     n, M, P = t.shape[0], T.shape[0], T.shape[1]
     z, r, q, room = np.empty(M), np.empty(M), np.empty(M), np.empty(M)
     flat = X.reshape(-1)
-    encoding_spec = H.shape[0] > 0
+    with_hessian = H.shape[0] > 0
     held = 0
     for start in range(0, n, M):
         m = min(M, n - start)
@@ -126,7 +126,7 @@ def sweep(code, h, X, data, indices, indptr, t, c, w, p, every, first, T, S, g, 
         dot_tile(T, m, w, z)
         tile_losses(code, h, z, t, c, start, m, r, q, room, sums)
         add_tile(T, m, r, g)
-        if encoding_spec:
+        if with_hessian:
             low = first + start
             for group in range(low // every, (low + m - 1) // every + 1):
                 k = group * every + (((group * SCATTER) & LOW) >> 16) % every - low

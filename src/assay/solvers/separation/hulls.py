@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.engines.blas import scipy_linalg
+from assay.engines.engine import scipy_linalg
 from assay.numerics import Array, Floats
 
 EPS = float(np.finfo(np.float64).eps)

@@ -17,12 +17,12 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from assay.engines import Engine, Rows
-from assay.engines.blas import one_thread_blas
+from assay.engines.engine import one_thread_blas
 from assay.errors import OneClassError, ParameterError
 from assay.inputs.labels import Labels, plain_labels
 from assay.numerics import Array, Floats
+from assay.solvers.separation import exact
 from assay.solvers.separation.hulls import MOST_ACTIVE
-from assay.solvers.separation.intersection import Meeting, meeting_of
 from assay.solvers.separation.weak import MOST_COLUMNS, ScaledCoordinates, weak_direction
 from assay.solvers.separation.working_set import (
     ColumnRanges,
@@ -40,6 +40,7 @@ from assay.solvers.separation.working_set import (
 )
 
 Space = Literal["affine", "augmented", "linear"]
+LARGEST_SIMPLEX = (60, 600)  # columns and rows up to which hulls that touch but for rounding are decided exactly
 
 
 class Separation(NamedTuple):
@@ -105,10 +106,10 @@ def separate(
         raise ParameterError(f"There is no space {space!r}: choose 'affine', 'augmented' or 'linear'.")
     sides = PositiveClass(labels, len(labels.classes) - 1 if positive is None else positive, rows.names)
     with one_thread_blas(), np.errstate(over="ignore", under="ignore"):
-        seen = ranges(engine, rows, sides)
-        _refuse_one_side(sides, seen)
-        search = SeparationSearch(engine, rows, sides, seen, min(512, max(64, rows.n_columns // 2)), max_passes)
-        lens = _unit_lens(seen, space, rows.sparse)
+        columns = ranges(engine, rows, sides)
+        _refuse_one_side(sides, columns)
+        search = SeparationSearch(engine, rows, sides, columns, min(512, max(64, rows.n_columns // 2)), max_passes)
+        lens = _unit_lens(columns, space, rows.sparse)
         plane = _begin(search, lens, space, start)
         if proved(search, plane):
             return _greatest_margin(search, space, tol, plane)
@@ -125,7 +126,7 @@ def _begin(
 ) -> Hyperplane:
     """The first working set: rows furthest on the wrong side along `start`, or along the line through the sides' means."""
     if start is None:
-        means = search.seen.sums / search.seen.counts[:, None]
+        means = search.columns.sums / search.columns.counts[:, None]
         v = (means[0] - means[1]) * lens.scale
     else:
         v = np.divide(start[0], lens.scale, out=np.zeros(len(lens.scale)), where=lens.scale > 0)
@@ -144,40 +145,40 @@ def _after_all(search: SeparationSearch, space: Space, tol: float, meets: bool) 
     return _undecided(search, space) if found is None else _not_separable(search, space, found)
 
 
-def _refuse_one_side(sides: PositiveClass, seen: ColumnRanges) -> None:
-    if (seen.counts > 0).all():
+def _refuse_one_side(sides: PositiveClass, columns: ColumnRanges) -> None:
+    if (columns.counts > 0).all():
         return
     name = plain_labels(sides.labels.classes)[sides.positive]
-    who = "No row" if seen.counts[0] == 0 else "Every row"
+    who = "No row" if columns.counts[0] == 0 else "Every row"
     raise OneClassError(f"{who} that counts is of class {name!r}: separating needs rows of at least two classes.")
 
 
-def _sizes(seen: ColumnRanges) -> Floats:
-    return np.maximum(np.abs(seen.low), np.abs(seen.high))
+def _sizes(columns: ColumnRanges) -> Floats:
+    return np.maximum(np.abs(columns.low), np.abs(columns.high))
 
 
-def _unit_lens(seen: ColumnRanges, space: Space, sparse: bool) -> SignedPoints:
+def _unit_lens(columns: ColumnRanges, space: Space, sparse: bool) -> SignedPoints:
     """Each column about its middle and scaled to ½ … 1; a constant column does not count."""
     if space == "linear" or sparse:
-        size = _sizes(seen)
+        size = _sizes(columns)
         return SignedPoints(np.zeros(len(size)), power_of_two(size), 0.0, 1 if space == "linear" else 2)
-    middle, half = seen.low / 2 + seen.high / 2, seen.high / 2 - seen.low / 2
+    middle, half = columns.low / 2 + columns.high / 2, columns.high / 2 - columns.low / 2
     return SignedPoints(middle, np.where(half > 0, power_of_two(half), 0.0), 0.0, 2)
 
 
-def _true_lens(seen: ColumnRanges, space: Space, sparse: bool) -> SignedPoints:
+def _true_lens(columns: ColumnRanges, space: Space, sparse: bool) -> SignedPoints:
     """All columns scaled by one power of two: the geometry is the user's."""
-    d, size = len(seen.low), float(_sizes(seen).max())
+    d, size = len(columns.low), float(_sizes(columns).max())
     if space == "affine":
-        half = size if sparse else float((seen.high / 2 - seen.low / 2).max())
-        return _unit_lens(seen, space, sparse)._replace(scale=np.full(d, float(power_of_two(half))))
+        half = size if sparse else float((columns.high / 2 - columns.low / 2).max())
+        return _unit_lens(columns, space, sparse)._replace(scale=np.full(d, float(power_of_two(half))))
     lift = space == "augmented"
     unit_size = float(power_of_two(max(size, 1.0) if lift else size))
     return SignedPoints(np.zeros(d), np.full(d, unit_size), unit_size if lift else 0.0, 1)
 
 
 def _greatest_margin(search: SeparationSearch, space: Space, tol: float, known: Hyperplane) -> Separation:
-    lens = _true_lens(search.seen, space, search.rows.sparse)
+    lens = _true_lens(search.columns, space, search.rows.sparse)
     _, plane = cut(search, lens, tol, first=False)
     if not proved(search, plane):
         plane = _in_space(known, space)
@@ -226,13 +227,13 @@ def _distance(picks: ExtremeRows, weights: Floats, space: Space) -> float:
 
 def _radius(search: SeparationSearch, space: Space) -> float:
     search.passes += 1
-    size = float(_sizes(search.seen).max())
+    size = float(_sizes(search.columns).max())
     radius = longest(search.engine, search.rows, search.sides, size)
     return float(np.hypot(1.0, radius)) if space == "augmented" else radius
 
 
 def _not_separable(search: SeparationSearch, space: Space, found: Meeting) -> Separation:
-    lens = _unit_lens(search.seen, space, search.rows.sparse)
+    lens = _unit_lens(search.columns, space, search.rows.sparse)
     frame = ScaledCoordinates(lens.centre, lens.scale, space != "linear")
     meeting = dense(found.picks, all_columns=search.rows.n_columns <= MOST_COLUMNS)
     weak, w, b = weak_direction(search.engine, search.rows, search.sides, frame, meeting)
@@ -278,3 +279,57 @@ def hard_margin(found: Separation) -> HardMargin:
     return HardMargin(
         found.coef / γ, found.intercept / γ, found.rows, found.sides, alpha, primal, dual, (primal - dual) / primal
     )
+
+
+# --- hulls that meet up to rounding: the proof that they do meet, or, rarely, that they do not -----------------------
+
+
+class Meeting(NamedTuple):
+    """Rows whose hulls meet, their weights, and whether that is proved, not only so to rounding."""
+
+    picks: ExtremeRows
+    weights: Floats
+    exact: bool
+
+
+def meeting_of(search: SeparationSearch, through_origin: bool, meets: bool) -> Meeting | Hyperplane | None:
+    """Turn hulls that meet up to rounding (`meets`) into a proof that they do or, rarely, that they do not; else None."""
+    picks, weights = search.support()
+    proof = _exactly(picks, through_origin)
+    if proof is not None:
+        return proof
+    if len(weights) <= exact.LARGEST:
+        return _decide(search, through_origin)
+    return Meeting(picks, weights, False) if meets else None
+
+
+def _exactly(picks: ExtremeRows, through_origin: bool) -> Meeting | None:
+    """The exact weights of rows that determine them, if there are such and none is negative."""
+    alpha = exact.meeting_weights(dense(picks), picks.sides, through_origin)
+    if alpha is None:
+        return None
+    kept = np.flatnonzero(alpha > 0)
+    return Meeting(picks.take(kept), np.minimum(alpha[kept], 1.0), True)
+
+
+def _decide(search: SeparationSearch, through_origin: bool) -> Meeting | Hyperplane | None:
+    """Hulls so near to each other that rounding hides the answer: the simplex method in whole numbers, on a growing S."""
+    for _ in range(search.max_passes):
+        X = dense(search.S, all_columns=True)
+        if X.shape[1] > LARGEST_SIMPLEX[0] or len(X) > LARGEST_SIMPLEX[1]:
+            return None
+        found = exact.decide(X, search.S.sides, through_origin, search.weights > 0)
+        if found is None:
+            return None
+        if found.at is not None:
+            return _exactly(search.S.take(np.sort(np.array(found.at))), through_origin)
+        norm = float(np.linalg.norm(found.w))  # its largest entry is 1
+        w, b = found.w / norm, found.b / norm
+        picks = search.price(w)
+        low = [float(picks.values[picks.sides == side].min()) for side in (1, -1)]
+        plane = Hyperplane(w, b, min(low[0] + b, low[1] - b))
+        if proved(search, plane):
+            return plane
+        if not search.add(picks, w):
+            return None
+    return None

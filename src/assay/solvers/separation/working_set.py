@@ -73,7 +73,7 @@ class SeparationSearch:
     engine: Engine
     rows: Rows
     sides: PositiveClass
-    seen: ColumnRanges
+    columns: ColumnRanges
     q: int
     max_passes: int
     S: ExtremeRows = field(init=False)

@@ -18,7 +18,7 @@ import numpy as np
 
 from assay.engines import Block, Engine, Rows, fold
 from assay.engines.csr import SparseMatrix
-from assay.engines.fold import merge_in_order
+from assay.engines.engine import merge_in_order
 from assay.errors import DataError
 from assay.numerics import Array, Floats
 from assay.tables.encoding.words import BUCKETS

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from assay.engines import Block, Engine, Rows, engine_for
-from assay.engines.blas import one_thread_blas
+from assay.engines.engine import one_thread_blas
 from assay.errors import DataError, not_fitted
 from assay.estimator.base import Transformer
 from assay.estimator.classifier import Classifier

@@ -18,7 +18,7 @@ import numpy as np
 
 from assay.certify import Claim
 from assay.engines import ArrayRows, Block, Engine, MappedRows, Part, Rows
-from assay.engines.blas import one_thread_blas
+from assay.engines.engine import one_thread_blas
 from assay.engines.threads import Threads
 from assay.errors import ModelFileError
 from assay.estimator.docstrings import attribute

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.engines.blas import scipy_linalg
+from assay.engines.engine import scipy_linalg
 from assay.families.kernel.svm.dual import DualProblem
 from assay.numerics import Array, Floats
 

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.engines.blas import one_thread_blas, scipy_linalg
+from assay.engines.engine import one_thread_blas, scipy_linalg
 from assay.errors import DataError
 from assay.families.kernel.functions import Kernel
 from assay.families.kernel.svm.dual import DualProblem, DualState, best_intercept, measure

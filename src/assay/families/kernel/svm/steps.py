@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from assay.engines import engine_for
-from assay.engines.blas import one_thread_blas
+from assay.engines.engine import one_thread_blas
 from assay.estimator.estimator import fresh_and_rows
 from assay.estimator.progress import Stopping
 from assay.estimator.steps import Measure, Step, answering, measures

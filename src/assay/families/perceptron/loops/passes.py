@@ -1,8 +1,15 @@
-"""The perceptron's passes over rows: visits that correct the weights, the sum over all mistakes, and the final look.
+"""The perceptron's passes over rows: visits that correct the weights, the sum over all mistakes, and the final evaluation.
 
 Two classes have one weight vector (m = 1), s = b + w·x, and the class 1 is answered where s ≥ 0; K > 2 classes have one
 each (m = K), and the greatest score wins, the lowest class of several. `A` holds dense rows (n, d) or a `Csr`.
-Each loop is written out in one function: a call that passes arrays counts references, and that would cost more than a row.
+Each loop is written out in one function: a call that passes arrays counts references, and that would cost more than a row
+(measured for 50 columns: 63 → 9 ns a row). The kind of rows is chosen where a loop is compiled: loops are written once for both.
+
+    score = (b + Σ_{j ≥ e} x_j w_j, in order) + Σ of eight lanes,    e = 8·⌊d/8⌋,  lane l: Σ x_j w_j over j < e, j ≡ l mod 8,
+    where the lanes are added in halves: (l, l + 4), then (l, l + 2), then (l, l + 1)
+
+Products are rounded before they are added (no fused multiply-add) and the order is fixed, so that every machine gets the
+same bits, and so does a checker in plain NumPy. A sparse row is summed in order, from b on. All sums are in float64.
 """
 
 from __future__ import annotations
@@ -19,6 +26,14 @@ from assay.numerics import Array
 AHEAD = 16  # rows that memory is asked for in advance
 TILE = 32  # rows that are hashed and then measured while they are in the first-level cache
 ON, AGAIN, LEAVE = 0, 1, 2  # after a mistake: go on; begin again with the first row; leave the block
+
+
+class Csr(NamedTuple):
+    """Sparse rows: row i has data[a:b] in the columns indices[a:b], a, b = indptr[i], indptr[i + 1]."""
+
+    data: Array
+    indices: Array
+    indptr: Array
 
 
 class OnlineWeights(NamedTuple):

@@ -1,6 +1,11 @@
-"""What a block's labels become before a solver sees it: targets t and weights c = sample weight · class weight.
+"""Targets of the rows, and what a fit knows of the rows before it starts. One fold.
 
-margin losses: t = 1 for one class, −1 for the rest;   softmax: the code of the class;   regression: the number itself.
+Targets t and weights c = sample weight · class weight are what a block's labels become before a solver is given it:
+
+    margin losses: t = 1 for one class, −1 for the rest;   softmax: the code of the class;   regression: the number itself
+
+The statistics are weights, means and scales of the columns and, for not too many columns, all their products, which are the
+preconditioner of L-BFGS as well.
 """
 
 from __future__ import annotations
@@ -13,7 +18,7 @@ import numpy as np
 
 from assay.engines import Block, Engine, Rows, fingerprint, fold
 from assay.engines.csr import SparseMatrix
-from assay.engines.sparse import rows_of
+from assay.engines.rows import rows_of
 from assay.errors import DataError
 from assay.inputs import as_regression_target, refuse_non_finite, refuse_overflow
 from assay.inputs.labels import Labels
@@ -22,6 +27,8 @@ from assay.numerics import Array, Floats
 from assay.solvers.problem import WIDE_SPARSE
 from assay.statistics.class_moments import ClassMoments, merge_moments
 from assay.statistics.gram import Gram, gram_of, merge_gram
+
+MOST_PRODUCTS = 2000  # columns up to which all products are taken
 
 
 @dataclass(frozen=True)
@@ -117,16 +124,7 @@ def count_rows(engine: Engine, rows: Rows) -> int:
     return int(n or 0)
 
 
-# What a fit knows of its rows before it starts: weights, means and scales of the columns, and, for not too many columns, all
-# their products. One fold.
-#
-# With the products the first look of most losses is known: at w = 0 every row has the same slope (but for its sign) and the
-# same curvature. They are the preconditioner of L-BFGS as well.
-
-MOST_PRODUCTS = 2000  # columns up to which all products are taken
-
-
-class LinearSurvey(NamedTuple):
+class RowStatistics(NamedTuple):
     """Moments of the columns for each class (K, d) (regression: K = 1), and the Gram matrix of columns and t, or None.
 
     t is 1 for the last class, −1 for the others, or the number of a regression. `mark` is the fingerprint of the rows.
@@ -144,8 +142,26 @@ class LinearSurvey(NamedTuple):
         return float(self.weight.sum())
 
 
-def absorb_survey(names: tuple[str, ...] | None, targets: TargetMaker, products: bool, block: Block) -> LinearSurvey:
-    """The survey of one block whose y are labels (or numbers)."""
+def row_statistics(engine: Engine, rows: Rows, targets: TargetMaker) -> RowStatistics:
+    """One fold over rows whose y are labels (or numbers)."""
+    absorb = partial(absorb_statistics, rows.names, targets, wants_products(rows))
+    found = fold(engine, rows.blocks(), absorb, merge_statistics)
+    if found is None:
+        raise DataError("Found array with 0 sample(s) while a minimum of 1 is required.")
+    if not found.n > 0:
+        raise DataError("All sample weights are zero: give some rows a positive weight.")
+    return found
+
+
+def wants_products(rows: Rows) -> bool:
+    """Whether the products of all columns are worth taking."""
+    return rows.n_columns <= (WIDE_SPARSE if rows.sparse else MOST_PRODUCTS)
+
+
+def absorb_statistics(
+    names: tuple[str, ...] | None, targets: TargetMaker, products: bool, block: Block
+) -> RowStatistics:
+    """The statistics of one block whose y are labels (or numbers)."""
     codes = targets.codes(block)
     c = targets.weights(codes, block.w)
     regression = targets.labels is None
@@ -164,7 +180,7 @@ def absorb_survey(names: tuple[str, ...] | None, targets: TargetMaker, products:
         refuse_heavy(c)
         refuse_overflow(block.X, block.start, names)
     weight = np.bincount(classes, weights=c, minlength=K).astype(np.float64)
-    return LinearSurvey(found, weight, gram, len(codes), mark)
+    return RowStatistics(found, weight, gram, len(codes), mark)
 
 
 def _dense(
@@ -231,24 +247,8 @@ def _sparse_gram(X: SparseMatrix, number: Floats, c: Array | None) -> Gram:
     return Gram(np.array([n]), mean, scatter, cross, np.array([target]), np.array([left]), b"")
 
 
-def merge_surveys(a: LinearSurvey, b: LinearSurvey) -> LinearSurvey:
-    """The survey of both stretches of rows together."""
+def merge_statistics(a: RowStatistics, b: RowStatistics) -> RowStatistics:
+    """The statistics of both stretches of rows together."""
     gram = None if a.gram is None or b.gram is None else merge_gram(a.gram, b.gram)
     mark = fingerprint.join(a.mark, b.mark)
-    return LinearSurvey(merge_moments(a.classes, b.classes), a.weight + b.weight, gram, a.rows + b.rows, mark)
-
-
-def wants_products(rows: Rows) -> bool:
-    """Whether the products of all columns are worth taking."""
-    return rows.n_columns <= (WIDE_SPARSE if rows.sparse else MOST_PRODUCTS)
-
-
-def survey(engine: Engine, rows: Rows, targets: TargetMaker) -> LinearSurvey:
-    """One fold over rows whose y are labels (or numbers)."""
-    absorb = partial(absorb_survey, rows.names, targets, wants_products(rows))
-    found = fold(engine, rows.blocks(), absorb, merge_surveys)
-    if found is None:
-        raise DataError("Found array with 0 sample(s) while a minimum of 1 is required.")
-    if not found.n > 0:
-        raise DataError("All sample weights are zero: give some rows a positive weight.")
-    return found
+    return RowStatistics(merge_moments(a.classes, b.classes), a.weight + b.weight, gram, a.rows + b.rows, mark)
