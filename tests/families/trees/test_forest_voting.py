@@ -194,9 +194,9 @@ def test_a_loaded_forest_grows_on(tmp_path):
 def test_a_warm_start_that_is_interrupted_leaves_the_forest_as_it_was(monkeypatch):
     model, X, y = fitted(RandomForestRegressor, n_estimators=6, warm_start=True)
     loss, count = model.oob_loss_, model._out_of_bag.count.copy()
-    from assay.families.trees import out_of_bag
+    from assay.families.trees import forest_builder
 
-    plain, calls = out_of_bag.OutOfBag.add, []
+    plain, calls = forest_builder.OutOfBag.add, []
 
     def add(self, *arguments):
         calls.append(1)
@@ -204,7 +204,7 @@ def test_a_warm_start_that_is_interrupted_leaves_the_forest_as_it_was(monkeypatc
             raise KeyboardInterrupt
         return plain(self, *arguments)
 
-    monkeypatch.setattr(out_of_bag.OutOfBag, "add", add)
+    monkeypatch.setattr(forest_builder.OutOfBag, "add", add)
     with pytest.raises(KeyboardInterrupt):
         model.set_params(n_estimators=20).fit(X, y)
     monkeypatch.undo()

@@ -185,7 +185,7 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 4)); X[5, 1] = np.nan
 y = (X[:, 0] > 0) + (X[:, 2] > 1)
 model = assay.RandomForestClassifier(n_estimators=4, max_depth=5, bins=255).fit(X, y)
-print(model.predict_proba(X).tobytes().hex(), model.apply(X).sum(), model._walker.packed.words.sum())
+print(model.predict_proba(X).tobytes().hex(), model.apply(X).sum(), model._predictor.packed.words.sum())
 """
 
 

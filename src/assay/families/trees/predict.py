@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.families.trees.categories import Categories
 from assay.families.trees.nodes import (
     FLAG_LEAF,
     FLAG_MISSING,
@@ -21,6 +20,7 @@ from assay.families.trees.nodes import (
     first_nodes,
     words_of,
 )
+from assay.families.trees.survey import Categories
 from assay.numerics import Array, Floats
 
 # columns, thresholds a column and nodes a tree that fit nodes of one word, and of two
