@@ -237,7 +237,7 @@ def forest_evidence_of(model: Any, builder: ForestBuilder, trees: int, afresh: b
     return {
         "alike_": alike,
         "weighted_": builder.training_data.weights is not None,
-        "draws_": builder.drawing.m,
+        "draws_": builder.sample.m,
         "oob_trees_": judged + trees - have if builder.out_of_bag else 0,
     }
 

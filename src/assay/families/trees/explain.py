@@ -17,7 +17,7 @@ import numpy as np
 from assay.engines import Block
 from assay.errors import DataError, ParameterError
 from assay.estimator.params import defaults
-from assay.families.trees.nodes import LEAF, split_trees, together
+from assay.families.trees.nodes import LEAF, join_trees, split_trees
 from assay.families.trees.text import Questions, answer_in_words, rows_in_words
 from assay.families.trees.values import columns_of, node_gains, node_values, parents_of
 from assay.numerics import Array, Floats
@@ -92,7 +92,7 @@ def tree_of_forest(forest: Forest, number: int) -> DecisionTree:
             setattr(alone, name, getattr(forest, name))
     one = split_trees(forest._trees)[number]
     used, leaf = np.unique(one.leaf, return_inverse=True)
-    alone._keep_parts(together([one._replace(table=forest.table_[used], leaf=leaf.astype(np.uint32))]))
+    alone._keep_parts(join_trees([one._replace(table=forest.table_[used], leaf=leaf.astype(np.uint32))]))
     if one.gain is not None:
         alone.gain_ = one.gain.copy()
     alone.weight_, alone.rows_ = float(alone._leaf_weights()[alone.leaf_].sum()), forest.rows_

@@ -25,7 +25,7 @@ from assay.families.trees.grow_parallel import grow_tree
 from assay.families.trees.hyper_parameters import UNLIMITED
 from assay.families.trees.loops.arrays import ABSOLUTE, CodedColumns, NodeArrays
 from assay.families.trees.loops.walk import leaf_of_codes
-from assay.families.trees.nodes import LEAF, together, tree_ends, tree_of
+from assay.families.trees.nodes import LEAF, join_trees, tree_ends, tree_of
 from assay.families.trees.pruning import PruningPath, UnprunedTree
 from assay.families.trees.training_data import TrainingData, prepare, single_tree
 from assay.families.trees.values import columns_of, parents_of
@@ -89,7 +89,7 @@ def keep(model: DecisionTree, unpruned: UnprunedTree) -> None:
     """Make a cut tree the model's own."""
     training_data, grown = unpruned.training_data, unpruned.grown
     values = leaf_values(training_data.inputs, grown, unpruned.entries)
-    model._keep_trees(together([tree_of(grown, values)]), training_data)
+    model._keep_trees(join_trees([tree_of(grown, values)]), training_data)
     vars(model).update(evidence_of(training_data, grown, values))
     model._provenance = {"fingerprint": training_data.survey.mark.hex()}
     model._claims = model._make_claims()

@@ -24,7 +24,7 @@ from assay.families.trees.loops.arrays import CodedColumns, NodeArrays
 from assay.families.trees.loops.forest import mean_loss, spread_of_loss
 from assay.families.trees.loops.packed import leaves_of, pack_nodes
 from assay.families.trees.loops.walk import add_leaves_at, leaf_of_codes
-from assay.families.trees.nodes import LEAF, TreeNodes, split_trees, together, tree_of
+from assay.families.trees.nodes import LEAF, TreeNodes, join_trees, split_trees, tree_of
 from assay.families.trees.predict import NARROW_COLUMNS, NARROW_CUTS, NARROW_NODES, WIDE_COLUMNS, WIDE_CUTS
 from assay.families.trees.pruning import pruned
 from assay.families.trees.quantiles import keep_members
@@ -57,7 +57,7 @@ def learn(model: Any, engine: Engine, rows: Rows, afresh: bool, classes: Any) ->
         pass
     training_data, bag = forest.builder.training_data, forest.bag
     vars(model).update(forest_evidence_of(model, forest.builder, len(forest.trees), afresh))
-    trees = together(forest.trees)
+    trees = join_trees(forest.trees)
     model._keep_trees(trees, training_data)
     told = model.criterion != "absolute_error" and not training_data.inputs.table.trend.any()
     model.gain_ = None if told else trees.gain
@@ -79,10 +79,10 @@ def prepare_forest(model: Forest, engine: Engine, rows: Rows, afresh: bool, clas
             f"{type(model).__name__}: warm_start adds trees that are grown from the same rows as those before, and these are others: "
             "fit with warm_start=False."
         )
-    drawing = RowSample(model._seed(), training_data.draws, bool(model.bootstrap), training_data.counted)
+    sample = RowSample(model._seed(), training_data.draws, bool(model.bootstrap), training_data.counted)
     out_of_bag = training_data.draws is not None and bool(model.oob_score)
     builder = ForestBuilder(
-        training_data, drawing, model.max_leaf_nodes, float(model.ccp_alpha), out_of_bag, bool(model.quantiles)
+        training_data, sample, model.max_leaf_nodes, float(model.ccp_alpha), out_of_bag, bool(model.quantiles)
     )
     return ForestFit(builder, _bag_of(model, training_data, afresh), [] if afresh else split_trees(model._trees))
 
@@ -164,7 +164,7 @@ class ForestBuilder(NamedTuple):
     """What all trees of a forest share."""
 
     training_data: TrainingData
-    drawing: RowSample
+    sample: RowSample
     max_leaf_nodes: int | None
     ccp_alpha: float
     out_of_bag: bool  # say where the rows that a tree did not see end
@@ -192,13 +192,13 @@ def grow_trees(engine: Engine, rows: Rows, builder: ForestBuilder, first: int, l
 
 def grow_one(builder: ForestBuilder, number: int) -> GrownTree:
     """Tree `number` of a forest."""
-    inputs, drawing = builder.training_data.inputs, builder.drawing
-    times = drawing.times(number, inputs.table.n)
+    inputs, sample = builder.training_data.inputs, builder.sample
+    times = sample.times(number, inputs.table.n)
     entries = entries_of(inputs, times)
     walked = can_walk(inputs.table)
     out_of_bag = np.flatnonzero(times == 0).astype(np.uint32) if builder.out_of_bag else NOTHING
     others = NONE if walked else out_of_bag.astype(np.uint64) << np.uint64(32)
-    grown = grow_from(inputs, entries, drawing.key(number), others=others)
+    grown = grow_from(inputs, entries, sample.key(number), others=others)
     if builder.max_leaf_nodes is not None or builder.ccp_alpha > 0:
         grown = pruned(grown, builder.training_data, builder.max_leaf_nodes, builder.ccp_alpha)
     tree = tree_of(grown, leaf_values(inputs, grown, entries))
@@ -253,19 +253,19 @@ def walked_leaves(table: CodedColumns, grown: NodeArrays, tree: TreeNodes, rows:
 
 def _grow_by_level(engine: Engine, rows: Rows, builder: ForestBuilder, number: int) -> GrownTree:
     """A tree whose rows stay where they are; the rows that it did not see are brought to their leaves by one more pass."""
-    training_data, drawing = builder.training_data, builder.drawing
+    training_data, sample = builder.training_data, builder.sample
     if builder.members:
         raise ParameterError(
             "quantiles=True keeps every row of every tree, but the rows are more than memory is meant to hold: draw fewer for each tree "
             "(max_samples), or fit without quantiles."
         )
-    grown, entries = single_tree(engine, rows, training_data, drawing, number, Threads(1))
+    grown, entries = single_tree(engine, rows, training_data, sample, number, Threads(1))
     grown = pruned(grown, training_data, builder.max_leaf_nodes, builder.ccp_alpha)
     tree = tree_of(grown, leaf_values(training_data.inputs, grown, entries))
     out_of_bag = leaf = NOTHING
     if builder.out_of_bag:
         assert training_data.recipe is not None
-        times = drawing.times(number, training_data.survey.n)
+        times = sample.times(number, training_data.survey.n)
         leaves = _LeavesOfBlock(training_data.recipe.bins, times, grown, tree)
         pieces = list(engine.map(leaves, rows.blocks()))
         out_of_bag, leaf = np.concatenate([p[0] for p in pieces]), np.concatenate([p[1] for p in pieces])

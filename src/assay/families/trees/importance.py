@@ -98,8 +98,8 @@ def oob_importance(model: Forest, X: Any, y: Any, sample_weight: Any, n_repeats:
             factor = class_multipliers(model._fitted_with["class_weight"], model.classes_, found.class_weight)[truth]
             w = factor if w is None else w * factor
     counted = None if w is None or (w > 0).all() else np.flatnonzero(w > 0)
-    drawing = RowSample(fitted._seed(), draws, bool(fitted.bootstrap), counted)
-    return _shuffle_columns(model, engine, rows, truth, w, drawing, int(n_repeats))
+    sample = RowSample(fitted._seed(), draws, bool(fitted.bootstrap), counted)
+    return _shuffle_columns(model, engine, rows, truth, w, sample, int(n_repeats))
 
 
 class _Shuffling(NamedTuple):
@@ -110,13 +110,13 @@ class _Shuffling(NamedTuple):
     answers: Array
     predictor: TreePredictor
     used: list[Array]
-    drawing: RowSample
+    sample: RowSample
     repeats: int
     classes: bool
 
 
 def _shuffle_columns(
-    model: TreeModel, engine: Engine, rows: Rows, truth: Array, w: Floats | None, drawing: RowSample, repeats: int
+    model: TreeModel, engine: Engine, rows: Rows, truth: Array, w: Floats | None, sample: RowSample, repeats: int
 ) -> ShuffledColumns:
     """Shuffle each column among the rows that a tree did not see (Breiman 2001), tree after tree.
 
@@ -131,7 +131,7 @@ def _shuffle_columns(
     classes = model._kind == "classifier"
     answers = model._leaf_answers()
     best = answers.argmax(axis=1) if classes else answers[:, 0]
-    shared = _Shuffling(X, truth, best, model._predictor, used, drawing, repeats, classes)
+    shared = _Shuffling(X, truth, best, model._predictor, used, sample, repeats, classes)
     judged, lent, count = np.zeros((d, n)), np.zeros((d, n)), np.zeros(n)
     for out_of_bag, found in engine.map_with(_shuffle_tree, shared, range(len(used))):
         count[out_of_bag] += 1
@@ -154,7 +154,7 @@ def _shuffle_columns(
 
 def _shuffle_tree(shared: _Shuffling, tree: int) -> tuple[Array, list[tuple[int, Floats, Floats]]]:
     """The rows that a tree did not see, and for each column it asks for how much worse they fare, and those who lend to others."""
-    out_of_bag = np.flatnonzero(shared.drawing.times(tree, len(shared.X)) == 0)
+    out_of_bag = np.flatnonzero(shared.sample.times(tree, len(shared.X)) == 0)
     return out_of_bag, list(_shuffles(shared, tree, out_of_bag)) if len(out_of_bag) else []
 
 
@@ -170,7 +170,7 @@ def _shuffles(shared: _Shuffling, tree: int, out_of_bag: Array) -> Iterator[tupl
         own = X[:, j].copy()
         judged, lending = np.zeros(len(out_of_bag)), np.zeros(len(out_of_bag))
         for r in range(shared.repeats):
-            order = np.random.default_rng([shared.drawing.seed, tree, j, r]).permutation(len(out_of_bag))
+            order = np.random.default_rng([shared.sample.seed, tree, j, r]).permutation(len(out_of_bag))
             X[:, j] = own[order]
             worse = losses() - base
             judged += worse / shared.repeats

@@ -15,7 +15,7 @@ from assay.estimator.steps import Measure, Step, answering, measures
 from assay.families.trees.fit_tree import cut, grow, keep
 from assay.families.trees.forest_builder import grow_forest, prepare_forest
 from assay.families.trees.model import parts_of
-from assay.families.trees.nodes import LEAF, TreeNodes, depths_of, together, tree_ends, tree_of
+from assay.families.trees.nodes import LEAF, TreeNodes, depths_of, join_trees, tree_ends, tree_of
 from assay.families.trees.pruning import in_order_of_gain, root_impurity, weighted_gains
 from assay.families.trees.text import Questions
 from assay.families.trees.values import parents_of
@@ -87,7 +87,7 @@ class PartialTree(NamedTuple):
         g = self.grown
         feature = np.where(made, g.feature, LEAF)[there].astype(g.feature.dtype)
         some = g._replace(feature=feature, cut=g.cut[there], missing=g.missing[there], gain=g.gain[there])
-        return parts_of(together([tree_of(some, self.answers[there & ~made])]))
+        return parts_of(join_trees([tree_of(some, self.answers[there & ~made])]))
 
 
 def _wrong(counts: Floats) -> Floats:
@@ -127,4 +127,4 @@ def forest_steps(model: Forest, X: Any, y: Any, sample_weight: Any) -> Iterator[
 
 
 def _first(trees: list[TreeNodes], number: int) -> dict[str, Any]:
-    return parts_of(together(trees[:number]))
+    return parts_of(join_trees(trees[:number]))

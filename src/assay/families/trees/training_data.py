@@ -173,21 +173,21 @@ def rules_of(model: Any, target: Target, n: int, d: int, total: float, exact_bel
 
 
 def single_tree(
-    engine: Engine, rows: Rows, training_data: TrainingData, drawing: RowSample, number: int, workers: Threads
+    engine: Engine, rows: Rows, training_data: TrainingData, sample: RowSample, number: int, workers: Threads
 ) -> tuple[NodeArrays, Array]:
     """(tree `number`, its rows in the order of its leaves: none where they are not in memory).
 
     It is grown where its rows are: in memory on threads, or level by level.
     """
     n = training_data.survey.n
-    times = drawing.times(number, n)
+    times = sample.times(number, n)
     if training_data.recipe is None:
         entries = entries_of(training_data.inputs, times)
-        return grow_tree(training_data.inputs, entries, drawing.key(number), workers, training_data.order), entries
+        return grow_tree(training_data.inputs, entries, sample.key(number), workers, training_data.order), entries
     most = grow_by_level.GATHERED
     if not engine.shares_memory:
         most = min(most, n * rows.n_columns // TASKS)
     recipe = training_data.recipe._replace(times=times)
     rules, trend = training_data.inputs.rules, training_data.inputs.table.trend
-    grown = grow_by_level.grow_levels(engine, rows, recipe, rules, trend, drawing.key(number), most)
+    grown = grow_by_level.grow_levels(engine, rows, recipe, rules, trend, sample.key(number), most)
     return grown, np.zeros(0, np.uint64)
