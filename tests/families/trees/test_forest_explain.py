@@ -97,10 +97,10 @@ def test_gains_are_kept_where_leaves_do_not_tell_them(more, tmp_path):
 def by_hand(model, X, y, repeats):
     """Breiman's importance, tree by tree with plain predictions of copies of the rows."""
     n, d = X.shape
-    drawing = RowSample(model._seed(), n, True)
+    sample = RowSample(model._seed(), n, True)
     total, count = np.zeros((d, n)), np.zeros(n)
     for t, tree in enumerate(model.estimators_):
-        out = np.flatnonzero(drawing.times(t, n) == 0)
+        out = np.flatnonzero(sample.times(t, n) == 0)
         count[out] += 1
 
         def loss(A, tree=tree, out=out):

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 import assay
 from assay import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 from assay.families.trees.grow import RowSample
-from assay.families.trees.nodes import split_trees, together
+from assay.families.trees.nodes import join_trees, split_trees
 from assay.families.trees.predict import TreePredictor
 
 FORESTS = (RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor)
@@ -35,7 +35,7 @@ def fitted(cls, n=250, seed=0, **params):
 def leaves_of(model, X):
     """Of each tree the rows of its table of leaves where the rows of X end, and that table."""
     for tree in split_trees(model._trees):
-        alone = together([tree])
+        alone = join_trees([tree])
         yield alone.table, TreePredictor(alone, X.shape[1], None).leaves(X, 0)
 
 
@@ -71,9 +71,9 @@ def test_no_two_trees_are_alike():
 )
 def test_each_tree_sees_m_rows(asked, replace, m):
     model, X, y = fitted(RandomForestRegressor, max_samples=asked, bootstrap=replace, n_estimators=4)
-    drawing = RowSample(0, m, replace)
+    sample = RowSample(0, m, replace)
     for tree, (table, leaf) in enumerate(leaves_of(model, X)):
-        times = drawing.times(tree, len(y))
+        times = sample.times(tree, len(y))
         assert times.sum() == m
         assert replace or times.max() == 1
         for k in np.unique(leaf[times > 0]):
@@ -81,7 +81,7 @@ def test_each_tree_sees_m_rows(asked, replace, m):
             assert table[k, 0] == pytest.approx(np.average(y[there], weights=times[there]), abs=1e-12)
             assert table[k, 1] == pytest.approx(times[there].sum()) or len(np.unique(table, axis=0)) < len(table)
     expected = 1 - (1 - 1 / 250) ** m if replace else m / 250
-    seen = np.mean([(drawing.times(t, 250) > 0).mean() for t in range(200)])
+    seen = np.mean([(sample.times(t, 250) > 0).mean() for t in range(200)])
     assert seen == pytest.approx(expected, abs=0.02)
 
 
@@ -129,10 +129,10 @@ def test_out_of_bag_answers_are_those_of_the_trees_that_did_not_see_the_row(cls,
     y = numbers if cls is RandomForestRegressor else labels
     w = 0.5 + np.arange(len(y)) % 3 if weighted else None
     model = cls(n_estimators=9, random_state=5).fit(X, y, sample_weight=w)
-    drawing, classes = RowSample(5, len(y), True), 3 if cls is RandomForestClassifier else 1
+    sample, classes = RowSample(5, len(y), True), 3 if cls is RandomForestClassifier else 1
     total, count = np.zeros((len(y), classes)), np.zeros(len(y))
     for tree, (table, leaf) in enumerate(leaves_of(model, X)):
-        out_of_bag = drawing.times(tree, len(y)) == 0
+        out_of_bag = sample.times(tree, len(y)) == 0
         said = table[leaf] / table[leaf].sum(axis=1, keepdims=True) if classes == 3 else table[leaf][:, :1]
         total[out_of_bag] += said[out_of_bag]
         count += out_of_bag
@@ -194,9 +194,9 @@ def test_a_loaded_forest_grows_on(tmp_path):
 def test_a_warm_start_that_is_interrupted_leaves_the_forest_as_it_was(monkeypatch):
     model, X, y = fitted(RandomForestRegressor, n_estimators=6, warm_start=True)
     loss, count = model.oob_loss_, model._out_of_bag.count.copy()
-    from assay.families.trees import out_of_bag
+    from assay.families.trees import forest_builder
 
-    plain, calls = out_of_bag.OutOfBag.add, []
+    plain, calls = forest_builder.OutOfBag.add, []
 
     def add(self, *arguments):
         calls.append(1)
@@ -204,7 +204,7 @@ def test_a_warm_start_that_is_interrupted_leaves_the_forest_as_it_was(monkeypatc
             raise KeyboardInterrupt
         return plain(self, *arguments)
 
-    monkeypatch.setattr(out_of_bag.OutOfBag, "add", add)
+    monkeypatch.setattr(forest_builder.OutOfBag, "add", add)
     with pytest.raises(KeyboardInterrupt):
         model.set_params(n_estimators=20).fit(X, y)
     monkeypatch.undo()

@@ -11,7 +11,7 @@ from assay import DecisionTreeClassifier, ExtraTreesRegressor, RandomForestClass
 from assay.families.trees import predict as packing
 from assay.families.trees.loops.coding import code_block
 from assay.families.trees.loops.packed import BLOCK
-from assay.families.trees.nodes import TreeNodes, together, words_of
+from assay.families.trees.nodes import TreeNodes, join_trees, words_of
 from assay.families.trees.predict import TreePredictor, packed_trees
 
 RNG = np.random.default_rng(5)
@@ -70,14 +70,14 @@ def assert_walks_alike(trees, X):
 @pytest.mark.parametrize(("d", "cuts"), [(3, TIES), (300, TIES), (4, RNG.normal(size=4000))])
 def test_packed_trees_bring_rows_where_the_trees_do(d, cuts, kind, gaps):
     rng = np.random.default_rng(d)
-    trees = together([grown(50, d, depth, cuts, rng) for depth in (1, 2, 9, 0, 12, *([3] * 80))])
+    trees = join_trees([grown(50, d, depth, cuts, rng) for depth in (1, 2, 9, 0, 12, *([3] * 80))])
     for m in (64, 97, 700, BLOCK + 65):
         assert_walks_alike(trees, odd_rows(m, d, rng, gaps, kind))
 
 
 def test_a_tree_of_a_single_leaf_and_columns_without_a_question_are_walked():
     rng = np.random.default_rng(0)
-    trees = together([grown(50, 1, 0, TIES, rng), grown(50, 1, 4, TIES, rng)])
+    trees = join_trees([grown(50, 1, 0, TIES, rng), grown(50, 1, 4, TIES, rng)])
     X = odd_rows(200, 9, rng, 0.3)
     X[:, 0] = rng.choice(TIES, 200)
     assert_walks_alike(trees._replace(feature=np.where(trees.feature == 0, 7, trees.feature).astype(np.int32)), X)
@@ -85,7 +85,7 @@ def test_a_tree_of_a_single_leaf_and_columns_without_a_question_are_walked():
 
 def test_trees_that_do_not_fit_one_word_take_two_and_say_the_same(monkeypatch):
     rng = np.random.default_rng(2)
-    trees = together([grown(50, 6, 10, TIES, rng) for _ in range(9)])
+    trees = join_trees([grown(50, 6, 10, TIES, rng) for _ in range(9)])
     assert packed_trees(trees, 6).words.ndim == 1
     for name, value in (("NARROW_COLUMNS", 5), ("NARROW_CUTS", 20), ("NARROW_NODES", 40)):
         with monkeypatch.context() as patch:
@@ -107,7 +107,7 @@ def test_the_most_thresholds_that_fit_are_told_apart():
             np.zeros((0, 4), dtype=np.uint64),
             np.arange(count + 1, dtype=np.float64)[:, None],
         )
-        trees = together([chain, chain])
+        trees = join_trees([chain, chain])
         found = packed_trees(trees, 1)
         assert (found is None) == (count > 65_534)
         if found is not None:
@@ -148,7 +148,7 @@ def test_few_rows_and_few_trees_are_not_packed_for():
 
 def test_compiled_words_are_those_of_numpy(monkeypatch):
     rng = np.random.default_rng(8)
-    trees = together([grown(50, 6, 8, TIES, rng) for _ in range(5)])
+    trees = join_trees([grown(50, 6, 8, TIES, rng) for _ in range(5)])
     ends = TreePredictor(trees, 6, None).ends
     feature = np.where(trees.feature == 3, -5, trees.feature).astype(np.int32)
     odd = trees._replace(feature=feature)
@@ -185,7 +185,7 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 4)); X[5, 1] = np.nan
 y = (X[:, 0] > 0) + (X[:, 2] > 1)
 model = assay.RandomForestClassifier(n_estimators=4, max_depth=5, bins=255).fit(X, y)
-print(model.predict_proba(X).tobytes().hex(), model.apply(X).sum(), model._walker.packed.words.sum())
+print(model.predict_proba(X).tobytes().hex(), model.apply(X).sum(), model._predictor.packed.words.sum())
 """
 
 

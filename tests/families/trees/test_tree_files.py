@@ -115,16 +115,16 @@ def test_parts_that_are_no_trees_are_refused(kind):
 def test_any_change_of_a_byte_is_refused_or_answers():
     """Never a crash, never a walk without end."""
     model = DecisionTreeClassifier(categorical_features=[3], max_depth=4).fit(X, Y)
-    dice = np.random.default_rng(3)
+    rng = np.random.default_rng(3)
     believed = 0
     for _ in range(400):
         record = model.to_record()
         name = str(
-            dice.choice(["feature_", "cut_", "missing_left_", "leaf_", "sets_", "nodes_", "category_code_", "table_"])
+            rng.choice(["feature_", "cut_", "missing_left_", "leaf_", "sets_", "nodes_", "category_code_", "table_"])
         )
         array = np.array(record.arrays[name])
         raw = array.view(np.uint8).reshape(-1)
-        raw[dice.integers(len(raw))] = dice.integers(256)
+        raw[rng.integers(len(raw))] = rng.integers(256)
         record.arrays[name] = array
         try:
             again = DecisionTreeClassifier.from_record(record)

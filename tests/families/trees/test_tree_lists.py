@@ -12,10 +12,9 @@ import assay
 from assay.engines.threads import Threads
 from assay.families.trees import codes as coded
 from assay.families.trees import grow_parallel
-from assay.families.trees.categories import Categories
 from assay.families.trees.loops.coding import order_words, pack_values, turn
 from assay.families.trees.loops.partition import _last_below
-from assay.families.trees.survey import Levels
+from assay.families.trees.survey import Categories, Levels
 
 PARTS = ("feature_", "cut_", "missing_left_", "leaf_", "table_", "gain_", "sets_")
 

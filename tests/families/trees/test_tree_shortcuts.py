@@ -11,7 +11,7 @@ from numba import njit
 import assay
 from assay.compiled.simd.memory import data_pointer
 from assay.families.trees import codes, forest_builder, grow
-from assay.families.trees.loops.upper_bounds import run_up, upper_bounds
+from assay.families.trees.loops.two_classes import run_up, upper_bounds
 
 PARTS = ("feature_", "cut_", "missing_left_", "leaf_", "table_")
 

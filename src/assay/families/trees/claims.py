@@ -1,4 +1,8 @@
-"""What fitted trees and forests keep for their claims; a tree taken out of a forest has none of it, and makes none."""
+"""What is proved of trees and forests, and what they keep for it; a tree taken out of a forest keeps none of it, and claims nothing.
+
+A tree: its leaves hold the rows that reach them, its splits gain what is stated, and no others gain more. A forest: its trees come from
+rows drawn by (seed, tree), and how they judge the rows that they did not see.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,9 @@ import numpy as np
 from assay.certify import Claim
 from assay.certify.intervals import clopper_pearson, normal_interval
 from assay.engines.split import row_keys
-from assay.estimator.layout import Fact, Layout, Tensor
-from assay.families.trees.categories import category_levels
 from assay.families.trees.hyper_parameters import columns_asked, rows_asked, trends_of
 from assay.families.trees.nodes import LEAF, tree_ends
+from assay.families.trees.survey import category_levels
 from assay.inputs.labels import plain_labels
 from assay.numerics import Array, Floats
 
@@ -22,27 +25,14 @@ if TYPE_CHECKING:
     from assay.families.trees.training_data import TrainingData
 
 
-EVIDENCE: Layout = {
-    "weight_": Fact(float, low=0, doc="the total weight of the rows of the fit"),
-    "rows_": Fact(int, low=1, doc="the number of rows of the fit"),
-    "exact_": Fact(bool, optional=True, doc="whether all thresholds were tried, and not those between bins alone"),
-    "training_loss_": Fact(float, low=0, optional=True, doc="the training error: share of wrong answers, or mean squared (absolute, Poisson) error"),
-    "gain_": Tensor(("S",), optional=True, doc="what each split gained in purity"),
-}  # fmt: skip
-OF_FORESTS: Layout = {
-    "alike_": Fact(bool, doc="whether all trees come from the same rows and settings; warm_start may mix them"),
-    "weighted_": Fact(bool, doc="whether the rows of the fit had weights"),
-    "draws_": Fact(int, low=1, optional=True, doc="the rows drawn for each tree; absent where trees see all rows"),
-    "oob_trees_": Fact(int, low=0, doc="the trees that judged rows which they did not see"),
-}
-
-
-# What is proved of a tree: its leaves hold the rows that reach them, its splits gain what is stated, and no others gain more.
-
 TOLERANCE = 1e-9
 MOST_WORK = 6e7  # rows · columns · classes whose splits a check tries again
 DEAR = 100  # times that, for absolute errors
 ROUNDING = 1e-13
+UNITS = {"gini": "", "entropy": " bits", "log_loss": " bits"}
+MOST_VISITS = 10_000_000  # pairs of a row and a tree that a check of a forest goes through
+CONFIDENCE = 0.95
+OF_THE_FOREST = ("n_estimators", "n_jobs", "warm_start", "verbose", "oob_score", "quantiles", "voting")  # nothing to a single tree  # fmt: skip
 
 
 def evidence_of(training_data: TrainingData, grown: NodeArrays, values: Floats) -> dict[str, Any]:
@@ -158,9 +148,6 @@ def node_weights(model: Any, ends: Array) -> Floats:
     return weights
 
 
-UNITS = {"gini": "", "entropy": " bits", "log_loss": " bits"}
-
-
 def _gains(model: Any, witness: dict[str, Any]) -> Claim:
     weights = node_weights(model, tree_ends(model.feature_))
     split = model.feature_ != LEAF
@@ -233,21 +220,6 @@ def _sets(witness: dict[str, Any]) -> str:
     return f", and no cut of categories in the order of {key},"
 
 
-# What is proved and estimated of a forest: its trees come from rows drawn by (seed, tree), and how they judge rows they did not see.
-
-MOST_VISITS = 10_000_000  # pairs of a row and a tree that a check goes through
-CONFIDENCE = 0.95
-HOW_MANY = (
-    "n_estimators",
-    "n_jobs",
-    "warm_start",
-    "verbose",
-    "oob_score",
-    "quantiles",
-    "voting",
-)  # nothing to a single tree
-
-
 def forest_evidence_of(model: Any, builder: ForestBuilder, trees: int, afresh: bool) -> dict[str, Any]:
     """What a fitted forest keeps for its claims, while the model still is that of the fit before: whether all trees come from the same rows
     and settings, whether rows have weights, how many are drawn for a tree, and how many trees judged the rows that they did not see."""
@@ -255,18 +227,17 @@ def forest_evidence_of(model: Any, builder: ForestBuilder, trees: int, afresh: b
     alike, judged = True, 0
     if have:
         before, now = (
-            {k: v for k, v in params.items() if k not in HOW_MANY}
+            {k: v for k, v in params.items() if k not in OF_THE_FOREST}
             for params in (model._fitted_with, model.get_params())
         )
         same_rows = model._provenance.get("fingerprint") == builder.training_data.survey.mark.hex()
         alike = bool(model.alike_ and same_rows and repr(before) == repr(now))
-        judged = (
-            0 if vars(model).get("_bagged") is None else model.oob_trees_
-        )  # a file does not hold how rows were judged
+        known = vars(model).get("_out_of_bag") is not None  # a file does not hold how rows were judged
+        judged = model.oob_trees_ if known else 0
     return {
         "alike_": alike,
         "weighted_": builder.training_data.weights is not None,
-        "draws_": builder.drawing.m,
+        "draws_": builder.sample.m,
         "oob_trees_": judged + trees - have if builder.out_of_bag else 0,
     }
 

@@ -15,7 +15,6 @@ from assay.engines import Block, Engine, Part, Rows
 from assay.engines.rows import settled
 from assay.engines.split import keys_of, unit_interval
 from assay.engines.threads import Threads
-from assay.families.trees.categories import MOST_LEVELS, Categories
 from assay.families.trees.loops.arrays import CodedColumns
 from assay.families.trees.loops.coding import (
     MOST_VALUE_BUCKETS,
@@ -25,7 +24,7 @@ from assay.families.trees.loops.coding import (
     rank_values,
     turn,
 )
-from assay.families.trees.survey import TreeSurvey
+from assay.families.trees.survey import MOST_LEVELS, Categories, TreeSurvey
 from assay.numerics import Array, Floats
 
 FEW_ROWS = 65_024  # ranks of so many rows, and of a missing value, fit 16 bits

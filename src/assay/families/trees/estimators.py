@@ -1,121 +1,102 @@
-"""Decision trees. Shape: repeated fold (a level a fold) where the rows are many, otherwise one task a subtree.
+"""Decision trees and random forests.
 
-h(x) = label(C(x)),   splits maximise   u(C) − (p_L u(C_L) + p_R u(C_R)),   u(C) = −Σ_y p_y log p_y     (or Gini, …)
+A tree is grown by repeated folds (a level a fold) where the rows are many, otherwise as one task a subtree; a forest as one task a tree.
+
+    tree:    h(x) = label(C(x)),   splits maximise   u(C) − (p_L u(C_L) + p_R u(C_R)),   u(C) = −Σ_y p_y log p_y     (or Gini, …)
+    forest:  h(x) = 1/T Σ_t label(C_t(x))        (majority;  soft: the mean of the leaves' shares)
+
+Tree t of a forest is grown from m rows drawn with replacement by (seed, t), and tries √d columns at each node.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar
 
-from assay.certify import Claim
-from assay.engines import Engine, Rows
-from assay.engines.threads import Threads
+from assay.estimator.classifier import Classifier
 from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Fact, Layout, Tensor
-from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, param
-from assay.estimator.search_space import SearchSpace, TableTraits
-from assay.estimator.steps import Step, shown_of, some_of
-from assay.families.trees.claims import EVIDENCE
-from assay.families.trees.explain import ExplainedTree
-from assay.families.trees.fit import TreeClassifier, TreeRegressor
-from assay.families.trees.forest import ClassForest, NumberForest
+from assay.estimator.params import CLASS_WEIGHT, N_JOBS
+from assay.estimator.regressor import Regressor
 from assay.families.trees.hyper_parameters import (
     BINS,
     BOOTSTRAP,
     CATEGORICAL_FEATURES,
+    CCP_ALPHA,
+    CRITERION_OF_CLASSES,
+    CRITERION_OF_NUMBERS,
     FOLDS,
     MAX_DEPTH,
     MAX_FEATURES,
     MAX_LEAF_NODES,
+    MAX_SAMPLES,
     MIN_IMPURITY_DECREASE,
     MIN_SAMPLES_LEAF,
     MIN_SAMPLES_SPLIT,
     MIN_WEIGHT_FRACTION_LEAF,
     MONOTONIC_CST,
+    N_ESTIMATORS,
+    OOB_SCORE,
     PRUNING_ALPHA,
+    QUANTILES,
     RANDOM_STATE,
     SPLITTER,
-    TOO_WIDE,
+    VERBOSE,
+    VOTING,
+    WARM_START,
 )
+from assay.families.trees.model import DecisionTree, Forest
+from assay.families.trees.quantiles import OF_QUANTILES, predict_quantiles
 from assay.numerics import Floats
 
-if TYPE_CHECKING:
-    from assay.families.trees.pruning import PruningPath
-    from assay.families.trees.unpruned import SharedTree
-
-
-PARTS: Layout = {
-    **EVIDENCE,
+NODES: Layout = {
+    "feature_": Tensor(("N",), dtype="<i4", doc="of each of the N nodes of all trees the column that it asks about; −1: a leaf, −2 − j: categories of column j"),
+    "cut_": Tensor(("S",), finite=False, doc="the threshold of each split: rows up to it go left"),
+    "missing_left_": Tensor(("S",), dtype="|u1", high=1, doc="1 for each split that sends missing values left"),
+    "leaf_": Tensor(("L",), dtype="<u4", doc="of each leaf the row of `table_` that it answers with"),
+    "sets_": Tensor(("Q", 4), dtype="<u8", optional=True, doc="of each split by categories the set of those that go left, as 256 bits; None without such splits"),
+    "nodes_": Tensor(("T",), dtype="<i8", low=1, doc="the number of nodes of each tree"),
+    "category_code_": Tensor(("c",), dtype="|u1", optional=True, doc="the codes that the categories of all columns have inside the trees; None without categories"),
+    "missing_columns_": Tensor(("d",), dtype="|u1", high=1, optional=True, doc="1 for each column that had missing values at the fit; None where none had"),
+}  # fmt: skip
+OF_CLASSES: Layout = {
+    **NODES,
+    "table_": Tensor(("R", "K"), low=0, high=1e200, doc="what leaves hold: the weight of each class among the rows that reached them"),
+}  # fmt: skip
+OF_NUMBERS: Layout = {
+    **NODES,
+    "table_": Tensor(("R", 2), doc="what leaves hold: weight and answer of the rows that reached them"),
+}
+ROWS: Layout = {
+    "weight_": Fact(float, low=0, doc="the total weight of the rows of the fit"),
+    "rows_": Fact(int, low=1, doc="the number of rows of the fit"),
+}
+OF_TREES: Layout = {
+    **ROWS,
+    "exact_": Fact(bool, optional=True, doc="whether all thresholds were tried, and not those between bins alone"),
+    "training_loss_": Fact(float, low=0, optional=True, doc="the training error: share of wrong answers, or mean squared (absolute, Poisson) error"),
+    "gain_": Tensor(("S",), optional=True, doc="what each split gained in purity"),
     "alpha_": Fact(float, low=0, optional=True, doc="of ccp_alpha='cv': the alpha that cross-validation chose"),
     "pruning_curve_": Tensor(("g", 3), low=0, optional=True, doc="of ccp_alpha='cv': alphas, the cross-validated risk at each, and its standard error"),
 }  # fmt: skip
-LEAVES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)  # of one tree, cut again and again
+OF_FORESTS: Layout = {
+    **ROWS,
+    "oob_loss_": Fact(float, low=0, optional=True, doc="the out-of-bag error: of rows judged only by trees that did not see them; absent where no row was left out"),
+    "oob_error_of_loss_": Fact(float, low=0, optional=True, doc="the standard error of the out-of-bag error, were rows judged independently"),
+    "oob_rows_": Fact(int, low=0, optional=True, doc="the number of rows that some tree did not see"),
+    "oob_curve_": Tensor(("g", 2), low=0, optional=True, doc="of n_estimators='auto': numbers of trees and the out-of-bag error at each"),
+    "gain_": Tensor(("S",), optional=True, doc="what each split gained, where the leaves do not tell; else None"),
+    "alike_": Fact(bool, doc="whether all trees come from the same rows and settings; warm_start may mix them"),
+    "weighted_": Fact(bool, doc="whether the rows of the fit had weights"),
+    "draws_": Fact(int, low=1, optional=True, doc="the rows drawn for each tree; absent where trees see all rows"),
+    "oob_trees_": Fact(int, low=0, doc="the trees that judged rows which they did not see"),
+}  # fmt: skip
+OOB_DECISION_FUNCTION = attribute("the probabilities of each class for each row, from the trees that did not see the row; of shape (n_rows, n_classes)")  # fmt: skip
+OOB_PREDICTION = attribute("the answer for each row from the trees that did not see it, of shape (n_rows,)")
+ACCURACY, R2 = attribute("the out-of-bag accuracy, 1 − oob_loss_"), attribute("R² of the out-of-bag answers")
 
 
-class _OneTree(ExplainedTree):
-    """Growing a single tree."""
-
-    max_depth: int | None = attribute()
-    max_leaf_nodes: int | None = attribute()
-    ccp_alpha: float | str = attribute()
-    folds: int = attribute()
-    alpha_: float = attribute()
-    pruning_curve_: Floats = attribute()
-    _shared: SharedTree | None = attribute(default=None)  # what `fit_each` lets settings have in common
-    step_word = "split"
-
-    def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
-        from assay.families.trees.fit_tree import learn
-
-        learn(self, engine, rows, afresh, classes)
-
-    def fit_each(self, X: Any, settings: Sequence[Mapping[str, Any]]) -> Iterator[Self]:
-        """A model for each of the settings, bit for bit as `fit` makes it; those that differ in how a tree is cut share one grown tree."""
-        from assay.families.trees.unpruned import SharedTree, all_but_cutting
-
-        models = [type(self)(**{**self.get_params(), **changed}) for changed in settings]
-        shared: dict[str, SharedTree] = {}
-        for model in models:
-            shared.setdefault(all_but_cutting(model.get_params()), SharedTree()).hold(model)
-        for model in models:
-            model._shared = shared[all_but_cutting(model.get_params())]
-            try:
-                yield model.fit(X)  # type: ignore[attr-defined]
-            finally:
-                del model._shared
-
-    def cost_complexity_pruning_path(self, X: Any, y: Any = None, sample_weight: Any = None) -> PruningPath:
-        """The values of ccp_alpha at which the tree of these rows changes, and the impurity of its leaves from each on.
-
-        As scikit-learn's, but each alpha once: cuts whose alphas differ by rounding alone are one.
-        """
-        from assay.estimator.estimator import fresh_and_rows
-        from assay.families.trees.fit_tree import grow
-
-        fresh, rows = fresh_and_rows(self, X, y, sample_weight)
-        return grow(fresh, Threads(self.n_jobs), rows, True, None).cut(self.max_depth, self.max_leaf_nodes).path()
-
-    def steps(self, X: Any, y: Any = None, sample_weight: Any = None, *, every: int | None = None) -> Iterator[Step]:
-        """The tree split by split, the one that gains most next: node, question, gain, leaves, impurity and error of the training rows."""
-        from assay.families.trees.steps import tree_steps
-
-        return some_of(tree_steps(self, X, y, sample_weight), every)
-
-    def n_steps(self, rows: int, every: int | None = None) -> int | None:
-        """As many as leaves, once these are known."""
-        return shown_of(len(self.leaf_), every) if hasattr(self, "leaf_") else None
-
-    def _make_claims(self) -> tuple[Claim, ...]:
-        if not hasattr(self, "training_loss_"):  # taken out of a forest
-            return ()
-        from assay.families.trees.claims import tree_claims
-
-        return tree_claims(self)
-
-
-class DecisionTreeClassifier(_OneTree, TreeClassifier):
+class DecisionTreeClassifier(DecisionTree, Classifier):
     """A tree of questions about single columns, whose leaves answer with the classes of the rows that reached them.
 
         h(x) = the class of most weight in the leaf C(x);   splits maximise  u(C) − (p_L u(C_L) + p_R u(C_R)),
@@ -138,8 +119,8 @@ class DecisionTreeClassifier(_OneTree, TreeClassifier):
     """
 
     name = "decision-tree"
-    layout: ClassVar[Layout] = {**TreeClassifier.layout, **PARTS}
-    criterion: str = param("impurity u; 'entropy' is that of the lecture notes", default="gini", check=Choice(("gini", "entropy", "log_loss")))  # fmt: skip
+    layout: ClassVar[Layout] = {**OF_CLASSES, **OF_TREES}
+    criterion: str = CRITERION_OF_CLASSES
     splitter: str = SPLITTER
     max_depth: int | None = MAX_DEPTH
     min_samples_split: Any = MIN_SAMPLES_SPLIT
@@ -157,19 +138,8 @@ class DecisionTreeClassifier(_OneTree, TreeClassifier):
     categorical_features: Any = CATEGORICAL_FEATURES
     n_jobs: int | None = N_JOBS
 
-    @classmethod
-    def search_space(cls, kind: str, features: TableTraits) -> SearchSpace | None:
-        """Ever more leaves."""
-        if kind != "classifier":
-            return None
-        return SearchSpace(
-            search=tuple({"max_leaf_nodes": k} for k in LEAVES),
-            categories="native",
-            unfit=TOO_WIDE if features.text else None,
-        )
 
-
-class DecisionTreeRegressor(_OneTree, TreeRegressor):
+class DecisionTreeRegressor(DecisionTree, Regressor):
     """A tree of questions about single columns, whose leaves answer with the mean (or median) of the rows that reached them.
 
         h(x) = the mean of y in the leaf C(x);   splits maximise  u(C) − (p_L u(C_L) + p_R u(C_R)),   u(C) = the variance of y in C
@@ -191,8 +161,8 @@ class DecisionTreeRegressor(_OneTree, TreeRegressor):
     """
 
     name = "tree-regressor"
-    layout: ClassVar[Layout] = {**TreeRegressor.layout, **PARTS}
-    criterion: str = param("the error that a split makes small: squared, absolute, or the Poisson deviance", default="squared_error", check=Choice(("squared_error", "absolute_error", "poisson")))  # fmt: skip
+    layout: ClassVar[Layout] = {**OF_NUMBERS, **OF_TREES}
+    criterion: str = CRITERION_OF_NUMBERS
     splitter: str = SPLITTER
     max_depth: int | None = MAX_DEPTH
     min_samples_split: Any = MIN_SAMPLES_SPLIT
@@ -209,26 +179,8 @@ class DecisionTreeRegressor(_OneTree, TreeRegressor):
     categorical_features: Any = CATEGORICAL_FEATURES
     n_jobs: int | None = N_JOBS
 
-    @classmethod
-    def search_space(cls, kind: str, features: TableTraits) -> SearchSpace | None:
-        """Ever more leaves."""
-        if kind != "regressor":
-            return None
-        return SearchSpace(
-            search=tuple({"max_leaf_nodes": k} for k in LEAVES),
-            categories="native",
-            unfit=TOO_WIDE if features.text else None,
-        )
 
-
-# Random forests. Shape: independent tasks, one a tree.
-#
-#     h(x) = 1/T Σ_t label(C_t(x))        (majority;  soft: the mean of the leaves' shares)
-#
-# Tree t is grown from m rows drawn with replacement by (seed, t), and tries √d columns at each node.
-
-
-class RandomForestClassifier(ClassForest):
+class RandomForestClassifier(Forest, Classifier):
     """Many trees, each grown from other rows and other columns, that vote.
 
         p(k | x) = 1/T Σ_t (share of class k in leaf C_t(x)),   tree t grown from m rows drawn with replacement by (seed, t)
@@ -251,9 +203,34 @@ class RandomForestClassifier(ClassForest):
     """
 
     name = "random-forest"
+    layout: ClassVar[Layout] = {**OF_CLASSES, **OF_FORESTS}
+    n_estimators: int | str = N_ESTIMATORS
+    criterion: str = CRITERION_OF_CLASSES
+    voting: str = VOTING
+    max_depth: int | None = MAX_DEPTH
+    min_samples_split: Any = MIN_SAMPLES_SPLIT
+    min_samples_leaf: Any = MIN_SAMPLES_LEAF
+    min_weight_fraction_leaf: float = MIN_WEIGHT_FRACTION_LEAF
+    max_features: Any = MAX_FEATURES
+    max_leaf_nodes: int | None = MAX_LEAF_NODES
+    min_impurity_decrease: float = MIN_IMPURITY_DECREASE
+    bootstrap: bool = BOOTSTRAP
+    oob_score: bool = OOB_SCORE
+    n_jobs: int | None = N_JOBS
+    random_state: int | None = RANDOM_STATE
+    verbose: int = VERBOSE
+    warm_start: bool = WARM_START
+    class_weight: Any = CLASS_WEIGHT
+    ccp_alpha: float = CCP_ALPHA
+    max_samples: Any = MAX_SAMPLES
+    monotonic_cst: Any = MONOTONIC_CST
+    bins: Any = BINS
+    categorical_features: Any = CATEGORICAL_FEATURES
+    oob_decision_function_: Floats = OOB_DECISION_FUNCTION
+    oob_score_: float = ACCURACY
 
 
-class ExtraTreesClassifier(ClassForest):
+class ExtraTreesClassifier(Forest, Classifier):
     """A forest whose thresholds are drawn at random; each tree sees all rows unless told otherwise.
 
         p(k | x) = 1/T Σ_t (share of class k in leaf C_t(x)),   each split the best of one random threshold a column
@@ -277,11 +254,34 @@ class ExtraTreesClassifier(ClassForest):
 
     name = "extra-trees"
     random_splits = True
-
+    layout: ClassVar[Layout] = {**OF_CLASSES, **OF_FORESTS}
+    n_estimators: int | str = N_ESTIMATORS
+    criterion: str = CRITERION_OF_CLASSES
+    voting: str = VOTING
+    max_depth: int | None = MAX_DEPTH
+    min_samples_split: Any = MIN_SAMPLES_SPLIT
+    min_samples_leaf: Any = MIN_SAMPLES_LEAF
+    min_weight_fraction_leaf: float = MIN_WEIGHT_FRACTION_LEAF
+    max_features: Any = MAX_FEATURES
+    max_leaf_nodes: int | None = MAX_LEAF_NODES
+    min_impurity_decrease: float = MIN_IMPURITY_DECREASE
     bootstrap: bool = replace(BOOTSTRAP, default=False)
+    oob_score: bool = OOB_SCORE
+    n_jobs: int | None = N_JOBS
+    random_state: int | None = RANDOM_STATE
+    verbose: int = VERBOSE
+    warm_start: bool = WARM_START
+    class_weight: Any = CLASS_WEIGHT
+    ccp_alpha: float = CCP_ALPHA
+    max_samples: Any = MAX_SAMPLES
+    monotonic_cst: Any = MONOTONIC_CST
+    bins: Any = BINS
+    categorical_features: Any = CATEGORICAL_FEATURES
+    oob_decision_function_: Floats = OOB_DECISION_FUNCTION
+    oob_score_: float = ACCURACY
 
 
-class RandomForestRegressor(NumberForest):
+class RandomForestRegressor(Forest, Regressor):
     """The mean of many trees, each grown from other rows.
 
         h(x) = 1/T Σ_t (mean of y in leaf C_t(x)),   tree t grown from m rows drawn with replacement by (seed, t)
@@ -304,9 +304,35 @@ class RandomForestRegressor(NumberForest):
     """
 
     name = "forest-regressor"
+    layout: ClassVar[Layout] = {**OF_NUMBERS, **OF_FORESTS, **OF_QUANTILES}
+    n_estimators: int | str = N_ESTIMATORS
+    criterion: str = CRITERION_OF_NUMBERS
+    max_depth: int | None = MAX_DEPTH
+    min_samples_split: Any = MIN_SAMPLES_SPLIT
+    min_samples_leaf: Any = MIN_SAMPLES_LEAF
+    min_weight_fraction_leaf: float = MIN_WEIGHT_FRACTION_LEAF
+    max_features: Any = replace(MAX_FEATURES, default=1.0)
+    max_leaf_nodes: int | None = MAX_LEAF_NODES
+    min_impurity_decrease: float = MIN_IMPURITY_DECREASE
+    bootstrap: bool = BOOTSTRAP
+    oob_score: bool = OOB_SCORE
+    n_jobs: int | None = N_JOBS
+    random_state: int | None = RANDOM_STATE
+    verbose: int = VERBOSE
+    warm_start: bool = WARM_START
+    ccp_alpha: float = CCP_ALPHA
+    max_samples: Any = MAX_SAMPLES
+    monotonic_cst: Any = MONOTONIC_CST
+    bins: Any = BINS
+    categorical_features: Any = CATEGORICAL_FEATURES
+    quantiles: bool = QUANTILES
+    oob_prediction_: Floats = OOB_PREDICTION
+    oob_score_: float = R2
+
+    predict_quantiles = predict_quantiles
 
 
-class ExtraTreesRegressor(NumberForest):
+class ExtraTreesRegressor(Forest, Regressor):
     """A forest of numbers whose thresholds are drawn at random.
 
         h(x) = 1/T Σ_t (mean of y in leaf C_t(x)),   each split the best of one random threshold a column
@@ -330,5 +356,29 @@ class ExtraTreesRegressor(NumberForest):
 
     name = "extra-regressor"
     random_splits = True
-
+    layout: ClassVar[Layout] = {**OF_NUMBERS, **OF_FORESTS, **OF_QUANTILES}
+    n_estimators: int | str = N_ESTIMATORS
+    criterion: str = CRITERION_OF_NUMBERS
+    max_depth: int | None = MAX_DEPTH
+    min_samples_split: Any = MIN_SAMPLES_SPLIT
+    min_samples_leaf: Any = MIN_SAMPLES_LEAF
+    min_weight_fraction_leaf: float = MIN_WEIGHT_FRACTION_LEAF
+    max_features: Any = replace(MAX_FEATURES, default=1.0)
+    max_leaf_nodes: int | None = MAX_LEAF_NODES
+    min_impurity_decrease: float = MIN_IMPURITY_DECREASE
     bootstrap: bool = replace(BOOTSTRAP, default=False)
+    oob_score: bool = OOB_SCORE
+    n_jobs: int | None = N_JOBS
+    random_state: int | None = RANDOM_STATE
+    verbose: int = VERBOSE
+    warm_start: bool = WARM_START
+    ccp_alpha: float = CCP_ALPHA
+    max_samples: Any = MAX_SAMPLES
+    monotonic_cst: Any = MONOTONIC_CST
+    bins: Any = BINS
+    categorical_features: Any = CATEGORICAL_FEATURES
+    quantiles: bool = QUANTILES
+    oob_prediction_: Floats = OOB_PREDICTION
+    oob_score_: float = R2
+
+    predict_quantiles = predict_quantiles

@@ -1,31 +1,50 @@
-"""The way of rows down trees: which nodes, which questions, and what each answer changed."""
+"""Trees and forests explained: the way of rows down trees, what each column adds to an answer, and trees as shapes to draw.
+
+The answer of a tree is that of its root, changed at every step of the way (Saabas 2014):
+
+    h(x) = v(root) + Σ_steps [ v(child) − v(node) ],   a step counted for the column that its node asks for
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from assay.engines import Block, engine_for, targets_of
+from assay.engines import Block
 from assay.errors import DataError, ParameterError
-from assay.estimator.docstrings import attribute
 from assay.estimator.params import defaults
-from assay.families.trees.categories import category_levels
-from assay.families.trees.fit import TreeModel, TreeShape
-from assay.families.trees.importance import ShuffledColumns, gain_importances, shuffled_columns
-from assay.families.trees.nodes import LEAF, split_trees, together
-from assay.families.trees.survey import survey
+from assay.families.trees.nodes import LEAF, join_trees, split_trees
 from assay.families.trees.text import Questions, answer_in_words, rows_in_words
 from assay.families.trees.values import columns_of, node_gains, node_values, parents_of
-from assay.inputs import as_regression_target, as_rows
-from assay.inputs.labels import Labels, class_multipliers
 from assay.numerics import Array, Floats
 
 if TYPE_CHECKING:
-    from assay.families.trees.estimators import _OneTree
-    from assay.families.trees.text import LeafRule
+    from assay.families.trees.model import DecisionTree, Forest, TreeModel
+
+# what a tree of a forest knows of the columns as the forest does
+SHARED = ("n_features_in_", "feature_names_in_", "_categories", "classes_", "category_code_", "missing_columns_")
+
+
+class TreeShape(NamedTuple):
+    """A fitted tree as arrays, node 0 the root: rows with x[feature] ≤ threshold go left. A leaf has left = right = −1.
+
+    `value` (nodes, K): the rows of each class at a node (or their shares); of a regression (nodes, 1): the mean. `n` rows a node.
+    `tests`: of each node its question behind the column's name, such as "≤ 2.45" or "in {red, blue}", where a threshold does not say it all.
+    """
+
+    left: Array
+    right: Array
+    feature: Array
+    threshold: Array
+    value: Array
+    n: Array
+    names: Sequence[str] | None = None
+    classes: Sequence[Any] | None = None
+    tests: Sequence[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -56,27 +75,57 @@ class PathOfRow:
         return "\n".join(self._lines)
 
 
-def ancestors(model: TreeModel, leaves: Array) -> tuple[Array, Array]:
-    """The nodes on the way to each of some leaves (of all nodes), first to last, one way after another; and where each begins."""
-    predictor = model._predictor
-    depth = predictor.depths[leaves]
-    begin = np.concatenate([[0], np.cumsum(depth + 1)])
-    nodes = np.empty(begin[-1], dtype=np.int64)
-    parent = parents_of(model.feature_, predictor.ends)
-    at, where = leaves.copy(), begin[:-1].copy()
-    while len(at):
-        nodes[where + predictor.depths[at]] = at
-        at = parent[at]
-        there = at >= 0
-        at, where = at[there], where[there]
-    return nodes, begin
+def tree_of_forest(forest: Forest, number: int) -> DecisionTree:
+    """A tree of a forest as a decision tree of its own."""
+    from assay.families.trees.estimators import DecisionTreeClassifier, DecisionTreeRegressor
+
+    if isinstance(number, bool) or not isinstance(number, int | np.integer) or not 0 <= number < len(forest.nodes_):
+        raise ParameterError(
+            f"There is no tree {number!r}: the forest has {len(forest.nodes_)}, 0 to {len(forest.nodes_) - 1}."
+        )
+    cls = DecisionTreeClassifier if forest._kind == "classifier" else DecisionTreeRegressor
+    same = {k: v for k, v in forest._fitted_with.items() if k in defaults(cls)}
+    alone: Any = cls(**{**same, "splitter": "random" if forest.random_splits else "best"})
+    alone._forget()
+    for name in SHARED:
+        if hasattr(forest, name):
+            setattr(alone, name, getattr(forest, name))
+    one = split_trees(forest._trees)[number]
+    used, leaf = np.unique(one.leaf, return_inverse=True)
+    alone._keep_parts(join_trees([one._replace(table=forest.table_[used], leaf=leaf.astype(np.uint32))]))
+    if one.gain is not None:
+        alone.gain_ = one.gain.copy()
+    alone.weight_, alone.rows_ = float(alone._leaf_weights()[alone.leaf_].sum()), forest.rows_
+    alone._fitted_with = alone.get_params()
+    return alone  # type: ignore[no-any-return]
 
 
-def indicator(model: TreeModel, leaves: Array) -> Any:
-    """(n, N) sparse: 1 where the row of leaves (n, T), nodes of all trees, passes a node."""
+def shape_of(model: DecisionTree) -> TreeShape:
+    """A single tree as arrays."""
+    ask, found, ends = Questions(model), node_values(model), model._predictor.ends
+    split = np.flatnonzero(model.feature_ != LEAF)
+    left, right = np.full((2, len(ends)), -1, dtype=np.int64)
+    left[split], right[split] = split + 1, ends[split + 1]
+    classes = model._kind == "classifier"
+    return TreeShape(
+        left,
+        right,
+        columns_of(model.feature_),
+        np.where(model.feature_ > LEAF, ask.cut, np.nan),
+        found.answer * found.weight[:, None] if classes else found.answer,
+        found.weight,
+        names=model._names_in_words(),
+        classes=model.classes_.tolist() if classes else None,
+        tests=[ask.test(i) if f != LEAF else "" for i, f in enumerate(model.feature_.tolist())],
+    )
+
+
+def nodes_passed(model: TreeModel, X: Any) -> Any:
+    """(n, N) sparse: 1 where a row passes a node, of all nodes of all trees."""
     from scipy.sparse import csr_matrix
 
-    nodes, begin = ancestors(model, leaves.reshape(-1))
+    leaves = model._answer(X, model._nodes_block)
+    nodes, begin = _ancestors(model, leaves.reshape(-1))
     rows = begin[:: leaves.shape[1]]
     return csr_matrix((np.ones(len(nodes), dtype=np.int64), nodes, rows), shape=(len(leaves), len(model.feature_)))
 
@@ -89,7 +138,7 @@ def path_of_row(model: TreeModel, x: Any) -> PathOfRow:
     if len(X) != 1:
         raise DataError(f"The path of one row was asked for, but {len(X)} were given: give one, such as X[:1].")
     leaf = int(model.apply(given)[0])
-    nodes, _ = ancestors(model, np.array([leaf]))
+    nodes, _ = _ancestors(model, np.array([leaf]))
     ask, found, gains = Questions(model), node_values(model), node_gains(model)
     steps = tuple(
         PathStep(
@@ -114,9 +163,20 @@ def path_of_row(model: TreeModel, x: Any) -> PathOfRow:
     return PathOfRow(steps, leaf, model._label_of(found.answer[leaf]), float(found.weight[leaf]), tuple(lines))
 
 
-# What each column adds to each answer (Saabas 2014): the answer of a tree is that of its root, changed at every step of the way.
-#
-# h(x) = v(root) + Σ_steps [ v(child) − v(node) ],   a step counted for the column that its node asks for
+def _ancestors(model: TreeModel, leaves: Array) -> tuple[Array, Array]:
+    """The nodes on the way to each of some leaves (of all nodes), first to last, one way after another; and where each begins."""
+    predictor = model._predictor
+    depth = predictor.depths[leaves]
+    begin = np.concatenate([[0], np.cumsum(depth + 1)])
+    nodes = np.empty(begin[-1], dtype=np.int64)
+    parent = parents_of(model.feature_, predictor.ends)
+    at, where = leaves.copy(), begin[:-1].copy()
+    while len(at):
+        nodes[where + predictor.depths[at]] = at
+        at = parent[at]
+        there = at >= 0
+        at, where = at[there], where[there]
+    return nodes, begin
 
 
 class Changes(NamedTuple):
@@ -127,17 +187,18 @@ class Changes(NamedTuple):
     change: Floats
 
 
-def contributions_of(model: TreeModel, X: Any) -> tuple[Floats, Array]:
-    """(bias (K,), contributions (n, d, K)) of the mean over trees."""
+def contributions_of(model: TreeModel, X: Any) -> tuple[Any, Array]:
+    """(bias, contributions) of the mean over trees: (K,), (n, d, K) of classes; a number, (n, d) of numbers."""
     model._check_fitted()
     values = node_values(model).answer
     bias = values[model._predictor.roots].sum(axis=0) / len(model.nodes_)
     parent = parents_of(model.feature_, model._predictor.ends)
     steps = Changes(parent, columns_of(model.feature_)[parent], np.ascontiguousarray(values - values[parent]))
-    return bias, model._answer(X, partial(_block, model, steps))
+    found = model._answer(X, partial(_contributions_block, model, steps))
+    return (bias, found) if model._kind == "classifier" else (float(bias[0]), found[:, :, 0])
 
 
-def _block(model: TreeModel, steps: Changes, block: Block) -> Array:
+def _contributions_block(model: TreeModel, steps: Changes, block: Block) -> Array:
     from assay.families.trees.loops.forest import add_contributions
 
     out = np.zeros((*block.X.shape, steps.change.shape[1]))
@@ -145,187 +206,3 @@ def _block(model: TreeModel, steps: Changes, block: Block) -> Array:
         add_contributions(np.ascontiguousarray(leaves), *steps, out)
     out /= len(model.nodes_)
     return out
-
-
-# Trees and forests explained: as text, as shapes to draw, by the way of a row, and by what each column adds.
-
-
-class ExplainedTrees(TreeModel):
-    """What trees and forests tell alike."""
-
-    @property
-    def feature_importances_(self) -> Floats:
-        """Of each column the share of its splits in all that splits gained (mean over trees), adding up to one, as in scikit-learn; (d,).
-
-        It is biased: it is counted on the training rows, so a column of noise with many values gains too, the more so in deep trees,
-        and of columns that say the same one may get all. To judge columns use `oob_importance` of forests, or permutation
-        importance on held-out rows.
-        """
-        self._check_fitted()
-        return gain_importances(self)
-
-    def contributions(self, X: Any) -> tuple[Any, Array]:
-        """(bias, contributions): bias + contributions summed over the columns is what the model predicts, to rounding.
-
-        Classes: bias (K,), contributions (n, d, K), for `predict_proba`; numbers: one number, (n, d), for `predict`. The bias is the mean
-        answer for the training rows; each question on the way of a row adds to its column what its answer changed (Saabas 2014).
-        """
-        bias, found = contributions_of(self, X)
-        return (bias, found) if self._kind == "classifier" else (float(bias[0]), found[:, :, 0])
-
-
-class ExplainedTree(ExplainedTrees):
-    """What a single tree tells."""
-
-    def apply(self, X: Any) -> Array:
-        """The node (in preorder, the root is 0) of the leaf where each row ends."""
-        return super().apply(X)[:, 0]
-
-    def to_text(self, *, max_depth: int | None = None, decimals: int | None = None) -> str:
-        """The tree as text, a line a node: its question, rows and gain, or its answer. `decimals`: of thresholds (None: four digits)."""
-        from assay.families.trees.text import tree_text
-
-        self._check_fitted()
-        return tree_text(self, max_depth, decimals)
-
-    def rules(self, *, decimals: int | None = None) -> list[LeafRule]:
-        """One rule a leaf: the conditions that lead to it, its answer, and the weight of its rows."""
-        from assay.families.trees.text import tree_rules
-
-        self._check_fitted()
-        return tree_rules(self, decimals)
-
-    def tree_shape(self) -> TreeShape:
-        """The tree as arrays, as `assay.plots.tree_drawing` draws it."""
-        self._check_fitted()
-        ask, found, ends = Questions(self), node_values(self), self._predictor.ends
-        split = np.flatnonzero(self.feature_ != LEAF)
-        left, right = np.full((2, len(ends)), -1, dtype=np.int64)
-        left[split], right[split] = split + 1, ends[split + 1]
-        classes = self._kind == "classifier"
-        return TreeShape(
-            left,
-            right,
-            columns_of(self.feature_),
-            np.where(self.feature_ > LEAF, ask.cut, np.nan),
-            found.answer * found.weight[:, None] if classes else found.answer,
-            found.weight,
-            names=self._names_in_words(),
-            classes=self.classes_.tolist() if classes else None,
-            tests=[ask.test(i) if f != LEAF else "" for i, f in enumerate(self.feature_.tolist())],
-        )
-
-    def decision_path(self, X: Any) -> Any:
-        """(n, nodes) as a sparse matrix: 1 where a row passes a node."""
-
-        return indicator(self, self._answer(X, self._nodes_block))
-
-    def explain_path(self, x: Any) -> PathOfRow:
-        """The way of one row: each question with the row's value, the answer, the gain, and what the answer changed; made to be printed."""
-
-        return path_of_row(self, x)
-
-
-# What a forest tells of itself: its single trees, the ways of rows, and which columns matter on rows that trees did not see.
-
-
-class ExplainedForest(ExplainedTrees):
-    """What a forest tells."""
-
-    random_splits: bool = attribute(default=False)
-    rows_: int = attribute()
-
-    def tree(self, number: int) -> _OneTree:
-        """Tree `number` of the forest as a decision tree of its own, which answers, draws and explains itself."""
-        from assay.families.trees.estimators import DecisionTreeClassifier, DecisionTreeRegressor
-
-        self._check_fitted()
-        if isinstance(number, bool) or not isinstance(number, int | np.integer) or not 0 <= number < len(self.nodes_):
-            raise ParameterError(
-                f"There is no tree {number!r}: the forest has {len(self.nodes_)}, 0 to {len(self.nodes_) - 1}."
-            )
-        cls = DecisionTreeClassifier if self._kind == "classifier" else DecisionTreeRegressor
-        same = {k: v for k, v in self._fitted_with.items() if k in defaults(cls)}
-        alone: Any = cls(**{**same, "splitter": "random" if self.random_splits else "best"})
-        alone._forget()
-        for name in (
-            "n_features_in_",
-            "feature_names_in_",
-            "_categories",
-            "classes_",
-            "category_code_",
-            "missing_columns_",
-        ):
-            if hasattr(self, name):
-                setattr(alone, name, getattr(self, name))
-        one = split_trees(self._trees)[number]
-        used, leaf = np.unique(one.leaf, return_inverse=True)
-        alone._keep_parts(together([one._replace(table=self.table_[used], leaf=leaf.astype(np.uint32))]))
-        if one.gain is not None:
-            alone.gain_ = one.gain.copy()
-        alone.weight_, alone.rows_ = float(alone._leaf_weights()[alone.leaf_].sum()), self.rows_
-        alone._fitted_with = alone.get_params()
-        return alone  # type: ignore[no-any-return]
-
-    @property
-    def estimators_(self) -> list[_OneTree]:
-        """All trees, each as a decision tree of its own."""
-        self._check_fitted()
-        return [self.tree(number) for number in range(len(self.nodes_))]
-
-    def tree_shape(self, number: int = 0) -> TreeShape:
-        """Tree `number` as arrays, as `assay.plots.tree_drawing` draws it."""
-        return self.tree(number).tree_shape()
-
-    def decision_path(self, X: Any) -> tuple[Any, Array]:
-        """((n, nodes) as a sparse matrix: 1 where a row passes a node, where the nodes of each tree begin), as in scikit-learn."""
-
-        found = indicator(self, self._answer(X, self._nodes_block))
-        return found, np.concatenate([[0], np.cumsum(self.nodes_)])
-
-    def oob_importance(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, n_repeats: int = 5
-    ) -> ShuffledColumns:
-        """How much worse trees do on the rows that they did not see when a column is shuffled among these (Breiman 2001).
-
-        X and y must be the rows of the fit, in their order: which of them a tree saw follows from the seed. Unlike
-        `feature_importances_` it does not favour columns with many values; of columns that say the same, each looks dispensable.
-        """
-        from assay.families.trees.grow import RowSample
-
-        self._check_fitted()
-        if isinstance(n_repeats, bool) or not isinstance(n_repeats, int | np.integer) or n_repeats < 1:
-            raise ParameterError(f"n_repeats={n_repeats!r} is not possible: shuffle at least once.")
-        fitted = type(self)(**dict(self._fitted_with))
-        rows = as_rows(X, y, sample_weight, categories=True, levels=self._levels())
-        rows = rows.fitted_to(self._column_names(), self._categories)
-        if not rows.has_target:
-            raise DataError(
-                "oob_importance needs the targets: give oob_importance(X, y), or name the target in assay.rows(..., target=...)."
-            )
-        engine = engine_for(rows, self.n_jobs)
-        rows = engine.open(rows)
-        draws = getattr(self, "draws_", None)
-        if draws is None:
-            raise ParameterError(
-                f"Every tree of this {type(self).__name__} saw every row: fit with bootstrap=True or max_samples for out-of-bag rows."
-            )
-        labels = Labels.of(self.classes_) if self._kind == "classifier" else None
-        levels = category_levels(fitted.categorical_features, rows.names, rows.categories or (None,) * rows.n_columns)
-        found = survey(engine, rows, labels, levels)
-        if found.mark.hex() != self._provenance.get("fingerprint"):
-            raise DataError(
-                "These are not the rows of the fit (their fingerprint differs), so nobody knows which of them a tree did not see: give the "
-                "same rows in the same order with the same weights, or use permutation importance on held-out rows."
-            )
-        truth, w = targets_of(rows)
-        if labels is None:
-            truth = as_regression_target(truth)
-        else:
-            truth = labels.encode(truth)
-            if self._fitted_with["class_weight"] is not None:
-                factor = class_multipliers(self._fitted_with["class_weight"], self.classes_, found.class_weight)[truth]
-                w = factor if w is None else w * factor
-        counted = None if w is None or (w > 0).all() else np.flatnonzero(w > 0)
-        drawing = RowSample(fitted._seed(), draws, bool(fitted.bootstrap), counted)  # type: ignore[attr-defined]
-        return shuffled_columns(self, engine, rows, truth, w, drawing, int(n_repeats))

@@ -1,4 +1,10 @@
-"""Where rows that a tree did not see go, by their codes."""
+"""Fitting a single tree: grown once, then cut as the settings want it.
+
+`ccp_alpha="cv"` chooses alpha by cross-validation (Breiman, Friedman, Olshen and Stone 1984, section 3.4). The tree of all rows changes
+at alphas a_0 = 0 < a_1 < … In each fold a tree is grown from the other rows, and pruned at the geometric means of neighbouring alphas;
+each row is answered by the tree that did not see it. Of the alphas whose risk is within one standard error of the least, the greatest is
+taken: the simplest tree that cannot be told from the best (Occam).
+"""
 
 from __future__ import annotations
 
@@ -12,51 +18,87 @@ from assay.engines import Engine, Rows
 from assay.engines.split import row_keys
 from assay.engines.threads import Threads
 from assay.errors import DataError
+from assay.estimator.estimator import fresh_and_rows
 from assay.families.trees.claims import evidence_of
 from assay.families.trees.grow import RowSample, entries_of, leaf_values
 from assay.families.trees.grow_parallel import grow_tree
 from assay.families.trees.hyper_parameters import UNLIMITED
 from assay.families.trees.loops.arrays import ABSOLUTE, CodedColumns, NodeArrays
 from assay.families.trees.loops.walk import leaf_of_codes
-from assay.families.trees.nodes import LEAF, together, tree_ends, tree_of
+from assay.families.trees.nodes import LEAF, join_trees, tree_ends, tree_of
+from assay.families.trees.pruning import PruningPath, UnprunedTree
 from assay.families.trees.training_data import TrainingData, prepare, single_tree
-from assay.families.trees.unpruned import UnprunedTree
 from assay.families.trees.values import columns_of, parents_of
 from assay.numerics import Array, Floats
 
 if TYPE_CHECKING:
-    from assay.families.trees.estimators import _OneTree
+    from assay.families.trees.model import DecisionTree
 
 
-def last_codes(grown: NodeArrays, table: CodedColumns) -> Array:
-    """Of each split of numbers the last code whose values are all at or below the threshold; of others as it is.
-
-    A split knows the last code on the left among the rows it was made for. Rows that it did not see may have a value between
-    that and the threshold, and go to the left too, as they will when they are predicted.
-    """
-    code: Array = grown.code.copy()
-    column = columns_of(grown.feature)
-    number = grown.feature >= 0
-    ends = np.append(table.first[1:], len(table.values))
-    for f in np.unique(column[number]).tolist():
-        own = np.flatnonzero(number & (column == f))
-        code[own] = np.searchsorted(table.values[table.first[f] : ends[f]], grown.cut[own], side="right") - 1
-    return code
+def learn(model: DecisionTree, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
+    """Fit a model on rows."""
+    keep(model, cut(model, grow(model, engine, rows, afresh, classes)))
 
 
-def leaves_by_codes(grown: NodeArrays, table: CodedColumns, rows: Array) -> Array:
-    """The node where each of some rows of the table ends."""
-    node = np.empty(len(rows), dtype=np.int64)
-    code = last_codes(grown, table)
-    leaf_of_codes(table.codes, rows, grown.feature, code, grown.right, grown.missing, table.missing, grown.sets, node)
-    return node
+def grow(model: DecisionTree, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> UnprunedTree:
+    """The tree before leaves are cut off; settings that differ in nothing else share it."""
+    shared = model._shared
+    if shared is not None and shared.unpruned is not None:
+        if shared.unpruned.classes is not None:
+            model.classes_ = shared.unpruned.classes
+        return shared.unpruned
+    labels = model._labels(engine, rows, afresh, classes)
+    asked, folded = model, model.ccp_alpha == "cv"
+    if shared is not None:
+        asked, folded = copy(model), shared.folded
+        asked.max_depth = shared.deepest
+    training_data = prepare(asked, engine, rows, labels, None, UNLIMITED, shared=folded)
+    grown, entries = single_tree(engine, rows, training_data, RowSample(model._seed()), 0, Threads(model.n_jobs))
+    unpruned = UnprunedTree(training_data, entries, grown, getattr(model, "classes_", None))
+    if shared is not None:
+        shared.unpruned = unpruned
+    return unpruned
 
 
-# The alpha of cost-complexity pruning by cross-validation (Breiman, Friedman, Olshen and Stone 1984, section 3.4).
-#
-# The tree of all rows changes at alphas a_0 = 0 < a_1 < … In each fold a tree is grown from the other rows, and pruned at the
-# geometric means of neighbouring alphas; each row is answered by the tree that did not see it. Of the alphas whose risk is within one standard
-# error of the least, the greatest is taken: the simplest tree that cannot be told from the best (Occam).
+def cut(model: DecisionTree, unpruned: UnprunedTree) -> UnprunedTree:
+    """The tree as the hyper-parameters want it; `ccp_alpha="cv"` chooses alpha first."""
+    unpruned = unpruned.cut(model.max_depth, model.max_leaf_nodes)
+    if model.ccp_alpha != "cv":
+        return unpruned.cut(None, None, float(model.ccp_alpha))
+    curve = cross_pruned(unpruned, _grower(model, unpruned.training_data), int(model.folds), model._seed())
+    model.alpha_ = curve.alpha
+    model.pruning_curve_ = np.column_stack([curve.alphas, curve.risk, curve.error])
+    return unpruned.cut(None, None, curve.alpha)
+
+
+def _grower(model: DecisionTree, training_data: TrainingData) -> Callable[[Array], UnprunedTree]:
+    """How the tree of some of the rows is grown and cut, up to its alpha."""
+    key, workers = RowSample(model._seed()).key(0), Threads(model.n_jobs)
+
+    def grow_some(times: Array) -> UnprunedTree:
+        entries = entries_of(training_data.inputs, times)
+        unpruned = UnprunedTree(
+            training_data, entries, grow_tree(training_data.inputs, entries, key, workers, training_data.order), None
+        )
+        return unpruned.cut(model.max_depth, model.max_leaf_nodes)
+
+    return grow_some
+
+
+def keep(model: DecisionTree, unpruned: UnprunedTree) -> None:
+    """Make a cut tree the model's own."""
+    training_data, grown = unpruned.training_data, unpruned.grown
+    values = leaf_values(training_data.inputs, grown, unpruned.entries)
+    model._keep_trees(join_trees([tree_of(grown, values)]), training_data)
+    vars(model).update(evidence_of(training_data, grown, values))
+    model._provenance = {"fingerprint": training_data.survey.mark.hex()}
+    model._claims = model._make_claims()
+
+
+def pruning_path(model: DecisionTree, X: Any, y: Any, sample_weight: Any) -> PruningPath:
+    """The alphas at which the tree of these rows changes."""
+    fresh, rows = fresh_and_rows(model, X, y, sample_weight)
+    return grow(fresh, Threads(model.n_jobs), rows, True, None).cut(model.max_depth, model.max_leaf_nodes).path()
 
 
 class PruningCurve(NamedTuple):
@@ -139,64 +181,25 @@ def _loss(tree: UnprunedTree, said: Array, truth: Array) -> Floats:
     return np.abs(error) if target.criterion == ABSOLUTE else error * error
 
 
-# Fitting a single tree: grown once, then cut as the settings want it.
+def last_codes(grown: NodeArrays, table: CodedColumns) -> Array:
+    """Of each split of numbers the last code whose values are all at or below the threshold; of others as it is.
+
+    A split knows the last code on the left among the rows it was made for. Rows that it did not see may have a value between
+    that and the threshold, and go to the left too, as they will when they are predicted.
+    """
+    code: Array = grown.code.copy()
+    column = columns_of(grown.feature)
+    number = grown.feature >= 0
+    ends = np.append(table.first[1:], len(table.values))
+    for f in np.unique(column[number]).tolist():
+        own = np.flatnonzero(number & (column == f))
+        code[own] = np.searchsorted(table.values[table.first[f] : ends[f]], grown.cut[own], side="right") - 1
+    return code
 
 
-def learn(model: _OneTree, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
-    """Fit a model on rows."""
-    keep(model, cut(model, grow(model, engine, rows, afresh, classes)))
-
-
-def grow(model: _OneTree, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> UnprunedTree:
-    """The tree before leaves are cut off; settings that differ in nothing else share it."""
-    shared = model._shared
-    if shared is not None and shared.unpruned is not None:
-        if shared.unpruned.classes is not None:
-            model.classes_ = shared.unpruned.classes
-        return shared.unpruned
-    labels = model._labels(engine, rows, afresh, classes)  # type: ignore[attr-defined]
-    asked, folded = model, model.ccp_alpha == "cv"
-    if shared is not None:
-        asked, folded = copy(model), shared.folded
-        asked.max_depth = shared.deepest
-    training_data = prepare(asked, engine, rows, labels, None, UNLIMITED, shared=folded)
-    grown, entries = single_tree(engine, rows, training_data, RowSample(model._seed()), 0, Threads(model.n_jobs))
-    unpruned = UnprunedTree(training_data, entries, grown, getattr(model, "classes_", None))
-    if shared is not None:
-        shared.unpruned = unpruned
-    return unpruned
-
-
-def cut(model: _OneTree, unpruned: UnprunedTree) -> UnprunedTree:
-    """The tree as the hyper-parameters want it; `ccp_alpha="cv"` chooses alpha first."""
-    unpruned = unpruned.cut(model.max_depth, model.max_leaf_nodes)
-    if model.ccp_alpha != "cv":
-        return unpruned.cut(None, None, float(model.ccp_alpha))
-    curve = cross_pruned(unpruned, _grower(model, unpruned.training_data), int(model.folds), model._seed())
-    model.alpha_ = curve.alpha
-    model.pruning_curve_ = np.column_stack([curve.alphas, curve.risk, curve.error])
-    return unpruned.cut(None, None, curve.alpha)
-
-
-def _grower(model: _OneTree, training_data: TrainingData) -> Callable[[Array], UnprunedTree]:
-    """How the tree of some of the rows is grown and cut, up to its alpha."""
-    key, workers = RowSample(model._seed()).key(0), Threads(model.n_jobs)
-
-    def grow_some(times: Array) -> UnprunedTree:
-        entries = entries_of(training_data.inputs, times)
-        unpruned = UnprunedTree(
-            training_data, entries, grow_tree(training_data.inputs, entries, key, workers, training_data.order), None
-        )
-        return unpruned.cut(model.max_depth, model.max_leaf_nodes)
-
-    return grow_some
-
-
-def keep(model: _OneTree, unpruned: UnprunedTree) -> None:
-    """Make a cut tree the model's own."""
-    training_data, grown = unpruned.training_data, unpruned.grown
-    values = leaf_values(training_data.inputs, grown, unpruned.entries)
-    model._keep_trees(together([tree_of(grown, values)]), training_data)
-    vars(model).update(evidence_of(training_data, grown, values))
-    model._provenance = {"fingerprint": training_data.survey.mark.hex()}
-    model._claims = model._make_claims()
+def leaves_by_codes(grown: NodeArrays, table: CodedColumns, rows: Array) -> Array:
+    """The node where each of some rows of the table ends."""
+    node = np.empty(len(rows), dtype=np.int64)
+    code = last_codes(grown, table)
+    leaf_of_codes(table.codes, rows, grown.feature, code, grown.right, grown.missing, table.missing, grown.sets, node)
+    return node

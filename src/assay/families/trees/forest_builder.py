@@ -1,29 +1,220 @@
-"""Where the rows end that a tree did not learn from."""
+"""Growing the trees of a forest: independent tasks, each from (seed, tree) alone; and judging each row by the trees that did not see it.
+
+The rows that a tree did not see (out-of-bag) are brought to its leaves as soon as it is grown: by their codes, while these are at hand.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass
-from typing import NamedTuple
+from math import sqrt
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from assay.compiled.simd.gathers import NODES
 from assay.engines import Engine, Part, Rows
 from assay.engines.threads import Threads
-from assay.errors import ParameterError
+from assay.errors import DataError, ParameterError
+from assay.families.trees.claims import forest_evidence_of
 from assay.families.trees.codes import Bins
 from assay.families.trees.grow import NONE, RowSample, entries_of, grow_from, leaf_values
 from assay.families.trees.loops.arrays import CodedColumns, NodeArrays
+from assay.families.trees.loops.forest import mean_loss, spread_of_loss
 from assay.families.trees.loops.packed import leaves_of, pack_nodes
-from assay.families.trees.loops.walk import leaf_of_codes
-from assay.families.trees.nodes import LEAF, TreeNodes, tree_of
+from assay.families.trees.loops.walk import add_leaves_at, leaf_of_codes
+from assay.families.trees.nodes import LEAF, TreeNodes, join_trees, split_trees, tree_of
 from assay.families.trees.predict import NARROW_COLUMNS, NARROW_CUTS, NARROW_NODES, WIDE_COLUMNS, WIDE_CUTS
 from assay.families.trees.pruning import pruned
-from assay.families.trees.training_data import TrainingData, single_tree
-from assay.numerics import Array
+from assay.families.trees.quantiles import keep_members
+from assay.families.trees.training_data import EXACT_BELOW, TrainingData, prepare, single_tree
+from assay.numerics import Array, Floats
+
+if TYPE_CHECKING:
+    from assay.families.trees.model import Forest
 
 MOST_BYTES = 1 << 31  # of codes, so that their places fit 32 bits
+GROUP, LEAST, ENOUGH = 20, 60, 1000  # trees added at a time, at least, at most where their number is "auto"
+LOOKS = 10  # points of the curve of a forest whose size is given
+WINDOW, TINY = 3, 0.1  # looks that are compared with as many before; standard errors of the loss that are no gain
+MOST_TIMES = 32_768  # draws of a row on average, so that none is ever drawn 65 536 times
+NOTHING = np.zeros(0, dtype=np.uint32)
+
+
+class ForestFit(NamedTuple):
+    """A forest in the making."""
+
+    builder: ForestBuilder
+    bag: OutOfBag
+    trees: list[TreeNodes]
+
+
+def learn(model: Any, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
+    """Fit a forest on rows."""
+    forest = prepare_forest(model, engine, rows, afresh, classes)
+    for _ in grow_forest(model, engine, rows, forest):
+        pass
+    training_data, bag = forest.builder.training_data, forest.bag
+    vars(model).update(forest_evidence_of(model, forest.builder, len(forest.trees), afresh))
+    trees = join_trees(forest.trees)
+    model._keep_trees(trees, training_data)
+    told = model.criterion != "absolute_error" and not training_data.inputs.table.trend.any()
+    model.gain_ = None if told else trees.gain
+    model.weight_, model.rows_ = training_data.total, training_data.survey.n
+    model._out_of_bag = bag
+    keep_members(model, bag, training_data)
+    if forest.builder.out_of_bag:
+        _keep_out_of_bag(model, bag)
+    model._provenance = {"fingerprint": training_data.survey.mark.hex()}
+    model._claims = model._make_claims()
+
+
+def prepare_forest(model: Forest, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> ForestFit:
+    """All that trees are grown from, and the trees of the fit before."""
+    labels = model._labels(engine, rows, afresh, classes)
+    training_data = prepare(model, engine, rows, labels, samples_asked, EXACT_BELOW, shared=True)
+    if not afresh and model._provenance.get("fingerprint") != training_data.survey.mark.hex():
+        raise DataError(
+            f"{type(model).__name__}: warm_start adds trees that are grown from the same rows as those before, and these are others: "
+            "fit with warm_start=False."
+        )
+    sample = RowSample(model._seed(), training_data.draws, bool(model.bootstrap), training_data.counted)
+    out_of_bag = training_data.draws is not None and bool(model.oob_score)
+    builder = ForestBuilder(
+        training_data, sample, model.max_leaf_nodes, float(model.ccp_alpha), out_of_bag, bool(model.quantiles)
+    )
+    return ForestFit(builder, _bag_of(model, training_data, afresh), [] if afresh else split_trees(model._trees))
+
+
+def grow_forest(model: Forest, engine: Engine, rows: Rows, forest: ForestFit) -> Iterator[tuple[int, TreeNodes]]:
+    """Grow the trees one after another; (how many there are, the last)."""
+    have, auto = len(forest.trees), model.n_estimators == "auto"
+    for target in _sizes(model, have, forest.builder.out_of_bag):
+        for grown_tree in grow_trees(engine, rows, forest.builder, len(forest.trees), target):
+            forest.bag.add(grown_tree, len(forest.trees), None if auto else target)
+            forest.trees.append(grown_tree.tree)
+            yield len(forest.trees), grown_tree.tree
+        if forest.bag.flat():
+            break
+
+
+def _sizes(model: Forest, have: int, out_of_bag: bool) -> list[int]:
+    """The numbers of trees after which to look whether that is enough."""
+    name = type(model).__name__
+    if model.n_estimators != "auto":
+        if int(model.n_estimators) < have:
+            raise ParameterError(
+                f"{name}: n_estimators={model.n_estimators} is less than the {have} trees of the fit before (warm_start): give at "
+                f"least {have}, or fit with warm_start=False."
+            )
+        return [int(model.n_estimators)]
+    if not out_of_bag:
+        raise ParameterError(
+            f"{name}: n_estimators='auto' looks at the rows that trees did not see: it needs oob_score=True and bootstrap=True or "
+            "max_samples."
+        )
+    return list(range(max(have + GROUP, LEAST), ENOUGH + 1, GROUP))
+
+
+def _bag_of(model: Forest, training_data: TrainingData, afresh: bool) -> OutOfBag:
+    before = None if afresh else vars(model).get("_out_of_bag")
+    if before is None:
+        return OutOfBag(training_data, model.n_estimators == "auto")
+    bag: OutOfBag = deepcopy(before)  # a fit that fails leaves it as it was
+    bag.auto = model.n_estimators == "auto"
+    return bag
+
+
+def _keep_out_of_bag(model: Any, bag: OutOfBag) -> None:
+    """Keep what the rows that trees did not see say."""
+    loss, error, rows = bag.loss()
+    if not rows:
+        return
+    model.oob_loss_, model.oob_error_of_loss_, model.oob_rows_ = loss, error, rows
+    model.oob_score_ = bag.score(loss)
+    if bag.curve:
+        model.oob_curve_ = np.array(bag.curve, dtype=np.float64)
+    if bag.classes:
+        model.oob_decision_function_ = bag.answers()
+    else:
+        model.oob_prediction_ = bag.answers()[:, 0]
+
+
+def samples_asked(model: Any, n: int) -> int | None:
+    """The rows drawn for each tree that `max_samples` and `bootstrap` mean, of n rows that count; None: every row once."""
+    asked, replace = model.max_samples, bool(model.bootstrap)
+    if asked is None and not replace:
+        return None
+    name = type(model).__name__
+    whole = isinstance(asked, int | np.integer)
+    m = n if asked is None else int(asked) if whole else max(1, round(float(asked) * n))
+    if m > n and not replace:
+        raise ParameterError(
+            f"{name}: max_samples={asked} asks for {m} of {n} rows without replacement: give at most {n}, or bootstrap=True."
+        )
+    if m > MOST_TIMES * n:
+        raise ParameterError(
+            f"{name}: max_samples={asked} would draw each row {m // n} times: give at most {MOST_TIMES * n}."
+        )
+    return m
+
+
+class ForestBuilder(NamedTuple):
+    """What all trees of a forest share."""
+
+    training_data: TrainingData
+    sample: RowSample
+    max_leaf_nodes: int | None
+    ccp_alpha: float
+    out_of_bag: bool  # say where the rows that a tree did not see end
+    members: bool  # say which rows are in which leaf
+
+
+class GrownTree(NamedTuple):
+    """A tree of a forest; `out_of_bag`: the rows that it did not see, `leaf`: their rows of its table; `rows`, `times`: those it saw, in the
+    order of its leaves, `held`: how many are in each leaf."""
+
+    tree: TreeNodes
+    out_of_bag: Array
+    leaf: Array
+    rows: Array
+    times: Array
+    held: Array
+
+
+def grow_trees(engine: Engine, rows: Rows, builder: ForestBuilder, first: int, last: int) -> Iterator[GrownTree]:
+    """Trees first … last − 1, in their order."""
+    if builder.training_data.recipe is None:
+        return engine.map_with(grow_one, builder, range(first, last))
+    return (_grow_by_level(engine, rows, builder, number) for number in range(first, last))
+
+
+def grow_one(builder: ForestBuilder, number: int) -> GrownTree:
+    """Tree `number` of a forest."""
+    inputs, sample = builder.training_data.inputs, builder.sample
+    times = sample.times(number, inputs.table.n)
+    entries = entries_of(inputs, times)
+    walked = can_walk(inputs.table)
+    out_of_bag = np.flatnonzero(times == 0).astype(np.uint32) if builder.out_of_bag else NOTHING
+    others = NONE if walked else out_of_bag.astype(np.uint64) << np.uint64(32)
+    grown = grow_from(inputs, entries, sample.key(number), others=others)
+    if builder.max_leaf_nodes is not None or builder.ccp_alpha > 0:
+        grown = pruned(grown, builder.training_data, builder.max_leaf_nodes, builder.ccp_alpha)
+    tree = tree_of(grown, leaf_values(inputs, grown, entries))
+    leaf = rows = counts = held = NOTHING
+    if walked:
+        leaf = walked_leaves(inputs.table, grown, tree, out_of_bag)
+    elif builder.out_of_bag:
+        out_of_bag = (others >> np.uint64(32)).astype(np.uint32)
+        start = grown.other[grown.feature == LEAF]
+        leaf = np.repeat(tree.leaf, np.diff(np.append(start, len(others))))
+    if builder.members:
+        rows = (entries >> np.uint64(32)).astype(np.uint32)
+        counts = ((entries >> np.uint64(16)) & np.uint64(0xFFFF)).astype(np.uint32)
+        start = grown.start[grown.feature == LEAF]
+        held = np.diff(np.append(start, len(entries))).astype(np.uint32)
+    return GrownTree(tree, out_of_bag, leaf, rows, counts, held)
 
 
 def can_walk(table: CodedColumns) -> bool:
@@ -60,101 +251,29 @@ def walked_leaves(table: CodedColumns, grown: NodeArrays, tree: TreeNodes, rows:
     return leaves[: len(rows)]
 
 
-# Growing the trees of a forest: independent tasks, each from (seed, tree) alone.
-
-
-class ForestBuilder(NamedTuple):
-    """What all trees of a forest share."""
-
-    training_data: TrainingData
-    drawing: RowSample
-    max_leaf_nodes: int | None
-    ccp_alpha: float
-    out_of_bag: bool  # say where the rows that a tree did not see end
-    members: bool  # say which rows are in which leaf
-
-
-class GrownTree(NamedTuple):
-    """A tree of a forest; `spared`: the rows that it did not see, `leaf`: their rows of its table; `rows`, `times`: those it saw, in the
-    order of its leaves, `held`: how many are in each leaf."""
-
-    tree: TreeNodes
-    out_of_bag: Array
-    leaf: Array
-    rows: Array
-    times: Array
-    held: Array
-
-
-NOTHING = np.zeros(0, dtype=np.uint32)
-
-
-def grow_one(builder: ForestBuilder, number: int) -> GrownTree:
-    """Tree `number` of a forest."""
-    inputs, drawing = builder.training_data.inputs, builder.drawing
-    times = drawing.times(number, inputs.table.n)
-    entries = entries_of(inputs, times)
-    walked = can_walk(inputs.table)
-    out_of_bag = np.flatnonzero(times == 0).astype(np.uint32) if builder.out_of_bag else NOTHING
-    others = NONE if walked else out_of_bag.astype(np.uint64) << np.uint64(32)
-    grown = grow_from(inputs, entries, drawing.key(number), others=others)
-    if builder.max_leaf_nodes is not None or builder.ccp_alpha > 0:
-        grown = pruned(grown, builder.training_data, builder.max_leaf_nodes, builder.ccp_alpha)
-    tree = tree_of(grown, leaf_values(inputs, grown, entries))
-    leaf = rows = counts = held = NOTHING
-    if walked:
-        leaf = walked_leaves(inputs.table, grown, tree, out_of_bag)
-    elif builder.out_of_bag:
-        out_of_bag = (others >> np.uint64(32)).astype(np.uint32)
-        start = grown.other[grown.feature == LEAF]
-        leaf = np.repeat(tree.leaf, np.diff(np.append(start, len(others))))
-    if builder.members:
-        rows = (entries >> np.uint64(32)).astype(np.uint32)
-        counts = ((entries >> np.uint64(16)) & np.uint64(0xFFFF)).astype(np.uint32)
-        start = grown.start[grown.feature == LEAF]
-        held = np.diff(np.append(start, len(entries))).astype(np.uint32)
-    return GrownTree(tree, out_of_bag, leaf, rows, counts, held)
-
-
-def _leaves(codes: Array, lost: Array, grown: NodeArrays, tree: TreeNodes, rows: Array) -> Array:
-    """The row of the tree's table where each of the rows ends."""
-    node = np.empty(len(rows), dtype=np.int64)
-    leaf_of_codes(codes, rows, grown.feature, grown.code, grown.right, grown.missing, lost, grown.sets, node)
-    number = np.cumsum(tree.feature == LEAF) - 1
-    leaves: Array = tree.leaf[number[node]]
-    return leaves
-
-
-def grow_saplings(engine: Engine, rows: Rows, builder: ForestBuilder, first: int, last: int) -> Iterator[GrownTree]:
-    """Trees first … last − 1, in their order."""
-    if builder.training_data.recipe is None:
-        return engine.map_with(grow_one, builder, range(first, last))
-    return (_grow_far(engine, rows, builder, number) for number in range(first, last))
-
-
-def _grow_far(engine: Engine, rows: Rows, builder: ForestBuilder, number: int) -> GrownTree:
+def _grow_by_level(engine: Engine, rows: Rows, builder: ForestBuilder, number: int) -> GrownTree:
     """A tree whose rows stay where they are; the rows that it did not see are brought to their leaves by one more pass."""
-    training_data, drawing = builder.training_data, builder.drawing
+    training_data, sample = builder.training_data, builder.sample
     if builder.members:
         raise ParameterError(
             "quantiles=True keeps every row of every tree, but the rows are more than memory is meant to hold: draw fewer for each tree "
             "(max_samples), or fit without quantiles."
         )
-    grown, entries = single_tree(engine, rows, training_data, drawing, number, Threads(1))
+    grown, entries = single_tree(engine, rows, training_data, sample, number, Threads(1))
     grown = pruned(grown, training_data, builder.max_leaf_nodes, builder.ccp_alpha)
     tree = tree_of(grown, leaf_values(training_data.inputs, grown, entries))
     out_of_bag = leaf = NOTHING
     if builder.out_of_bag:
         assert training_data.recipe is not None
-        times = drawing.times(number, training_data.survey.n)
-        far = _Far(training_data.recipe.bins, times, grown, tree)
-        pieces = list(engine.map(far, rows.blocks()))
+        times = sample.times(number, training_data.survey.n)
+        leaves = _LeavesOfBlock(training_data.recipe.bins, times, grown, tree)
+        pieces = list(engine.map(leaves, rows.blocks()))
         out_of_bag, leaf = np.concatenate([p[0] for p in pieces]), np.concatenate([p[1] for p in pieces])
     return GrownTree(tree, out_of_bag, leaf, NOTHING, NOTHING, NOTHING)
 
 
 @dataclass(frozen=True)
-class _Far:
+class _LeavesOfBlock:
     """(rows, their rows of the tree's table) of a block's rows that a tree did not see."""
 
     bins: Bins
@@ -167,3 +286,82 @@ class _Far:
         out_of_bag = np.flatnonzero(self.times[block.start : block.start + len(block.X)] == 0).astype(np.uint32)
         codes = self.bins.codes(block.X)
         return out_of_bag + np.uint32(block.start), _leaves(codes, self.bins.missing, self.grown, self.tree, out_of_bag)
+
+
+def _leaves(codes: Array, lost: Array, grown: NodeArrays, tree: TreeNodes, rows: Array) -> Array:
+    """The row of the tree's table where each of the rows ends."""
+    node = np.empty(len(rows), dtype=np.int64)
+    leaf_of_codes(codes, rows, grown.feature, grown.code, grown.right, grown.missing, lost, grown.sets, node)
+    number = np.cumsum(tree.feature == LEAF) - 1
+    leaves: Array = tree.leaf[number[node]]
+    return leaves
+
+
+class OutOfBag:
+    """Sums of the answers of the trees that did not see a row."""
+
+    def __init__(self, training_data: TrainingData, auto: bool) -> None:
+        target = training_data.inputs.target
+        n = len(target.labels)
+        self.classes = target.classes
+        self.truth = training_data.truth
+        self.weight = np.ones(n) if training_data.weights is None else training_data.weights
+        self.sums = np.zeros((n, max(1, self.classes)))
+        self.count = np.zeros(n, dtype=np.int64)
+        self.auto = auto
+        self.curve: list[tuple[int, float]] = []
+        self.members: list[tuple[Array, Array, Array]] = []
+        self.trees = 0
+
+    def add(self, grown_tree: GrownTree, number: int, of: int | None = None) -> None:
+        """Add the answers of one more tree."""
+        self.trees = number + 1
+        if len(grown_tree.rows):
+            self.members.append((grown_tree.rows, grown_tree.times, grown_tree.held))
+        if not len(grown_tree.out_of_bag):
+            return
+        table = grown_tree.tree.table
+        answers = table / table.sum(axis=1, keepdims=True) if self.classes else table[:, :1]
+        add_leaves_at(np.ascontiguousarray(answers), grown_tree.leaf, grown_tree.out_of_bag, self.sums, self.count)
+        if of is not None and self.trees % max(1, of // LOOKS) == 0:
+            self.curve.append((self.trees, self._mean()[2]))
+
+    def answers(self) -> Floats:
+        """The mean answer for each row; NaN of rows that every tree saw."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean: Floats = self.sums / self.count[:, None]
+        return mean
+
+    def loss(self) -> tuple[float, float, int]:
+        """(mean loss, its standard error, rows) of the rows that some tree did not see: zero-one, or squared."""
+        W, squares, mean, rows = self._mean()
+        if not rows:
+            return float("nan"), float("nan"), 0
+        spread = spread_of_loss(self.sums, self.count, self.truth, self.weight, self.classes, mean)
+        return mean, sqrt(spread / W * squares) / W, rows
+
+    def score(self, loss: float) -> float:
+        """The accuracy, or R², that a mean loss means."""
+        if self.classes:
+            return 1.0 - loss
+        there = (self.count > 0) & (self.weight > 0)
+        y, w = self.truth[there], self.weight[there]
+        spread = float(np.average((y - np.average(y, weights=w)) ** 2, weights=w))
+        return 1.0 - loss / spread if spread > 0 else float(loss == 0)
+
+    def _mean(self) -> tuple[float, float, float, int]:
+        """(Σ w, Σ w², mean loss: NaN where there are no rows, rows)."""
+        W, squares, mean, rows = mean_loss(self.sums, self.count, self.truth, self.weight, self.classes)
+        return W, squares, mean if rows else float("nan"), rows
+
+    def flat(self) -> bool:
+        """Whether more trees no longer help; asked after each group of trees of a forest of size "auto"."""
+        if not self.auto:
+            return False
+        now, error, _ = self.loss()
+        self.curve.append((self.trees, now))
+        if len(self.curve) < 2 * WINDOW:
+            return False
+        late = [loss for _, loss in self.curve[-WINDOW:]]
+        early = [loss for _, loss in self.curve[-2 * WINDOW : -WINDOW]]
+        return sum(early) / WINDOW - sum(late) / WINDOW <= TINY * error

@@ -120,7 +120,7 @@ def grown_for(most: int, channels: int, by_categories: bool, trends: bool) -> No
     )
 
 
-def near_for(inputs: TreeInputs, rows: int) -> GatheredNode:
+def gathered_node_for(inputs: TreeInputs, rows: int) -> GatheredNode:
     """Room for the codes of a node of a long table; none where all of them are near anyway, or a node asks for few of its columns."""
     target, table, rules = inputs
     size = min(rows, NEAR // (table.d * table.codes.itemsize))
@@ -185,7 +185,7 @@ def grow_from(
         np.empty((deep, 6), np.int64),
         np.empty(deep, np.uint64),
         np.empty((deep, 2)),
-        near_for(inputs, m if lists is None else 0),
+        gathered_node_for(inputs, m if lists is None else 0),
         out,
     )
     kept = {

@@ -1,7 +1,7 @@
 """Growing a tree from rows that are never in memory together: level by level, each level a fold of counts.
 
-A large node's split is found from the counts of its codes, which blocks add up wherever they are. A node small enough is a stub: the
-codes of its rows are gathered and its subtree is grown in memory. What a node becomes depends on its rows and key alone, so the
+A large node's split is found from the counts of its codes, which blocks add up wherever they are. Of a node small enough the
+codes of its rows are gathered, and its subtree is grown in memory. What a node becomes depends on its rows and key alone, so the
 tree is the one that memory would have given, bit for bit.
 """
 
@@ -67,7 +67,7 @@ class TopOfTree:
 
 
 class SubtreeRows(NamedTuple):
-    """The rows of a stub: codes (d, m), the target's numbers (m, C) and draws."""
+    """The rows of a subtree: codes (d, m), the target's numbers (m, C) and draws."""
 
     codes: Array
     numbers: Array
@@ -108,12 +108,12 @@ def _count(recipe: LevelRecipe, top: tuple[Array, ...], open_: Array, block: Blo
     return Counts(counts, low, high)
 
 
-def _gather(recipe: LevelRecipe, top: tuple[Array, ...], stubs: Array, block: Block) -> list[list[SubtreeRows]]:
-    """The rows of each of the stubs."""
+def _gather(recipe: LevelRecipe, top: tuple[Array, ...], subtrees: Array, block: Block) -> list[list[SubtreeRows]]:
+    """The rows of each of the subtrees."""
     codes, numbers, node = _placed(recipe, top, block)
     found = []
-    for stub in stubs:
-        rows = np.flatnonzero(node == stub)
+    for subtree in subtrees:
+        rows = np.flatnonzero(node == subtree)
         found.append([SubtreeRows(np.ascontiguousarray(codes[:, rows]), numbers[rows])])
     return found
 
@@ -129,14 +129,14 @@ def _add(a: Counts, b: Counts) -> Counts:
 def grow_levels(
     engine: Engine, rows: Rows, recipe: LevelRecipe, rules: SplitRules, trend: Array, key: Any, gathered: int = GATHERED
 ) -> NodeArrays:
-    """A tree from rows that are read again and again; stubs have at most `gathered` codes together."""
+    """A tree from rows that are read again and again; subtrees have at most `gathered` codes together."""
     d = rows.n_columns
     few = max(FEW_ROWS * 40 * (1 + recipe.recipe.classes), gathered // d // 4)
-    seed = _Seed(recipe, rules, trend)
+    splitter = _NodeSplitter(recipe, rules, trend)
     top = TopOfTree()
     root = TopNode(0, 0, key, 0, FREE)
     open_ = [top.add(root, few + 1)]
-    stubs: list[int] = []
+    subtrees: list[int] = []
     wide = d * BUCKETS * recipe.recipe.channels
     while open_:
         level, open_ = open_, []
@@ -146,27 +146,33 @@ def grow_levels(
             counts = fold(engine, rows.blocks(), partial(_count, recipe, top.arrays(), group), _add)
             assert counts is not None
             for node, own, alike in zip(group.tolist(), counts.sums, counts.low == counts.high):
-                for child in seed.split(top, node, own, bool(alike)):
-                    (open_ if top.rows[child] > few else stubs).append(child)
-    _grow_stubs(engine, rows, recipe, seed, top, stubs, gathered // d)
+                for child in splitter.split(top, node, own, bool(alike)):
+                    (open_ if top.rows[child] > few else subtrees).append(child)
+    _grow_subtrees(engine, rows, recipe, splitter, top, subtrees, gathered // d)
     return assembled(root)
 
 
-def _grow_stubs(
-    engine: Engine, rows: Rows, recipe: LevelRecipe, seed: _Seed, top: TopOfTree, stubs: list[int], most: int
+def _grow_subtrees(
+    engine: Engine,
+    rows: Rows,
+    recipe: LevelRecipe,
+    splitter: _NodeSplitter,
+    top: TopOfTree,
+    subtrees: list[int],
+    most: int,
 ) -> None:
-    """Gather the rows of the stubs, as many as fit at a time, and grow them."""
-    while stubs:
-        group, held = [stubs.pop()], 0
+    """Gather the rows of the subtrees, as many as fit at a time, and grow them."""
+    while subtrees:
+        group, held = [subtrees.pop()], 0
         held = top.rows[group[0]]
-        while stubs and held + top.rows[stubs[-1]] <= most:
-            held += top.rows[stubs[-1]]
-            group.append(stubs.pop())
+        while subtrees and held + top.rows[subtrees[-1]] <= most:
+            held += top.rows[subtrees[-1]]
+            group.append(subtrees.pop())
         subtree_rows = fold(engine, rows.blocks(), partial(_gather, recipe, top.arrays(), np.array(group)), _join)
         assert subtree_rows is not None
-        beds = [(_joined(parts), top.branch[node]) for parts, node in zip(subtree_rows, group)]
-        grown = engine.map_with(_grow_bed, seed, [(s, b.key, b.depth, b.bounds) for s, b in beds])
-        for (_, branch), tree in zip(beds, grown):
+        branches = [top.branch[node] for node in group]
+        tasks = [(_joined(parts), b.key, b.depth, b.bounds) for parts, b in zip(subtree_rows, branches)]
+        for branch, tree in zip(branches, engine.map_with(_grow_subtree, splitter, tasks)):
             branch.grown = tree
 
 
@@ -174,18 +180,18 @@ def _joined(parts: list[SubtreeRows]) -> SubtreeRows:
     return SubtreeRows(np.concatenate([p.codes for p in parts], axis=1), np.concatenate([p.numbers for p in parts]))
 
 
-def _grow_bed(seed: _Seed, bed: tuple[SubtreeRows, Any, int, tuple[float, float]]) -> NodeArrays:
-    subtree_rows, key, depth, bounds = bed
-    target = seed.recipe.recipe.target(subtree_rows.numbers)
-    table = seed.recipe.bins.table(np.ascontiguousarray(subtree_rows.codes))._replace(trend=seed.trend)
-    draws = subtree_rows.numbers[:, seed.recipe.recipe.draws].astype(np.uint16)
+def _grow_subtree(splitter: _NodeSplitter, task: tuple[SubtreeRows, Any, int, tuple[float, float]]) -> NodeArrays:
+    subtree_rows, key, depth, bounds = task
+    target = splitter.recipe.recipe.target(subtree_rows.numbers)
+    table = splitter.recipe.bins.table(np.ascontiguousarray(subtree_rows.codes))._replace(trend=splitter.trend)
+    draws = subtree_rows.numbers[:, splitter.recipe.recipe.draws].astype(np.uint16)
     entries = np.empty(len(draws), np.uint64)
     count = fill_entries(draws, target.labels, target.two, target.weight, len(target.weight) > 0, entries)
-    return grow_from(TreeInputs(target, table, seed.rules), entries[:count], key, depth, bounds)
+    return grow_from(TreeInputs(target, table, splitter.rules), entries[:count], key, depth, bounds)
 
 
 @dataclass(frozen=True)
-class _Seed:
+class _NodeSplitter:
     """What splitting a node from its counts needs."""
 
     recipe: LevelRecipe

@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from assay.engines import Engine, Rows
+from assay.engines import Engine, Rows, engine_for, targets_of
 from assay.errors import DataError, ParameterError
 from assay.families.trees.nodes import LEAF
 from assay.families.trees.predict import TreePredictor
+from assay.families.trees.survey import category_levels, survey
 from assay.families.trees.values import columns_of, node_gains, node_values
+from assay.inputs import as_regression_target, as_rows
+from assay.inputs.labels import Labels, class_multipliers
 from assay.numerics import Array, Floats
 
 if TYPE_CHECKING:
-    from assay.families.trees.fit import TreeModel
     from assay.families.trees.grow import RowSample
+    from assay.families.trees.model import Forest, TreeModel
 
 
 def gain_importances(model: TreeModel) -> Floats:
@@ -58,6 +61,47 @@ class ShuffledColumns:
         return "\n".join(f"{self.names[j]:<{wide}}  {self.increase[j]: .4g} ± {self.error[j]:.2g}" for j in order)
 
 
+def oob_importance(model: Forest, X: Any, y: Any, sample_weight: Any, n_repeats: int) -> ShuffledColumns:
+    """What shuffling each column costs on the rows of the fit that a tree did not see; which these are follows from the seed."""
+    from assay.families.trees.grow import RowSample
+
+    if isinstance(n_repeats, bool) or not isinstance(n_repeats, int | np.integer) or n_repeats < 1:
+        raise ParameterError(f"n_repeats={n_repeats!r} is not possible: shuffle at least once.")
+    fitted = type(model)(**dict(model._fitted_with))
+    rows = as_rows(X, y, sample_weight, categories=True, levels=model._levels())
+    rows = rows.fitted_to(model._column_names(), model._categories)
+    if not rows.has_target:
+        raise DataError(
+            "oob_importance needs the targets: give oob_importance(X, y), or name the target in assay.rows(..., target=...)."
+        )
+    engine = engine_for(rows, model.n_jobs)
+    rows = engine.open(rows)
+    draws = getattr(model, "draws_", None)
+    if draws is None:
+        raise ParameterError(
+            f"Every tree of this {type(model).__name__} saw every row: fit with bootstrap=True or max_samples for out-of-bag rows."
+        )
+    labels = Labels.of(model.classes_) if model._kind == "classifier" else None
+    levels = category_levels(fitted.categorical_features, rows.names, rows.categories or (None,) * rows.n_columns)
+    found = survey(engine, rows, labels, levels)
+    if found.mark.hex() != model._provenance.get("fingerprint"):
+        raise DataError(
+            "These are not the rows of the fit (their fingerprint differs), so nobody knows which of them a tree did not see: give the "
+            "same rows in the same order with the same weights, or use permutation importance on held-out rows."
+        )
+    truth, w = targets_of(rows)
+    if labels is None:
+        truth = as_regression_target(truth)
+    else:
+        truth = labels.encode(truth)
+        if model._fitted_with["class_weight"] is not None:
+            factor = class_multipliers(model._fitted_with["class_weight"], model.classes_, found.class_weight)[truth]
+            w = factor if w is None else w * factor
+    counted = None if w is None or (w > 0).all() else np.flatnonzero(w > 0)
+    sample = RowSample(fitted._seed(), draws, bool(fitted.bootstrap), counted)
+    return _shuffle_columns(model, engine, rows, truth, w, sample, int(n_repeats))
+
+
 class _Shuffling(NamedTuple):
     """What all trees share: rows, targets, the answer of each row of the table of leaves, and which columns each tree asks for."""
 
@@ -66,13 +110,13 @@ class _Shuffling(NamedTuple):
     answers: Array
     predictor: TreePredictor
     used: list[Array]
-    drawing: RowSample
+    sample: RowSample
     repeats: int
     classes: bool
 
 
-def shuffled_columns(
-    model: TreeModel, engine: Engine, rows: Rows, truth: Array, w: Floats | None, drawing: RowSample, repeats: int
+def _shuffle_columns(
+    model: TreeModel, engine: Engine, rows: Rows, truth: Array, w: Floats | None, sample: RowSample, repeats: int
 ) -> ShuffledColumns:
     """Shuffle each column among the rows that a tree did not see (Breiman 2001), tree after tree.
 
@@ -87,7 +131,7 @@ def shuffled_columns(
     classes = model._kind == "classifier"
     answers = model._leaf_answers()
     best = answers.argmax(axis=1) if classes else answers[:, 0]
-    shared = _Shuffling(X, truth, best, model._predictor, used, drawing, repeats, classes)
+    shared = _Shuffling(X, truth, best, model._predictor, used, sample, repeats, classes)
     judged, lent, count = np.zeros((d, n)), np.zeros((d, n)), np.zeros(n)
     for out_of_bag, found in engine.map_with(_shuffle_tree, shared, range(len(used))):
         count[out_of_bag] += 1
@@ -110,7 +154,7 @@ def shuffled_columns(
 
 def _shuffle_tree(shared: _Shuffling, tree: int) -> tuple[Array, list[tuple[int, Floats, Floats]]]:
     """The rows that a tree did not see, and for each column it asks for how much worse they fare, and those who lend to others."""
-    out_of_bag = np.flatnonzero(shared.drawing.times(tree, len(shared.X)) == 0)
+    out_of_bag = np.flatnonzero(shared.sample.times(tree, len(shared.X)) == 0)
     return out_of_bag, list(_shuffles(shared, tree, out_of_bag)) if len(out_of_bag) else []
 
 
@@ -126,7 +170,7 @@ def _shuffles(shared: _Shuffling, tree: int, out_of_bag: Array) -> Iterator[tupl
         own = X[:, j].copy()
         judged, lending = np.zeros(len(out_of_bag)), np.zeros(len(out_of_bag))
         for r in range(shared.repeats):
-            order = np.random.default_rng([shared.drawing.seed, tree, j, r]).permutation(len(out_of_bag))
+            order = np.random.default_rng([shared.sample.seed, tree, j, r]).permutation(len(out_of_bag))
             X[:, j] = own[order]
             worse = losses() - base
             judged += worse / shared.repeats

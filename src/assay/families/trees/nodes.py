@@ -88,7 +88,7 @@ def _pooled(parts: Sequence[Array]) -> tuple[Array, list[int]]:
     return np.concatenate(kept), where
 
 
-def together(trees: Sequence[TreeNodes]) -> Trees:
+def join_trees(trees: Sequence[TreeNodes]) -> Trees:
     """Trees in one, with one table of leaves."""
     sets, first_set = _pooled([t.sets for t in trees])
     cuts = []

@@ -1,4 +1,8 @@
-"""Trees packed for many rows, where that pays: thresholds become numbers, so that a node takes one word and a row's values a byte each."""
+"""Answers of fitted trees.
+
+Few rows are walked by NumPy, all trees and rows at once: that needs no compiler, and so no time to load it. For many rows, where that
+pays, trees are packed: thresholds become numbers, so that a node takes one word and a row's values a byte each.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.families.trees.categories import Categories
 from assay.families.trees.nodes import (
     FLAG_LEAF,
     FLAG_MISSING,
@@ -21,64 +24,16 @@ from assay.families.trees.nodes import (
     first_nodes,
     words_of,
 )
+from assay.families.trees.survey import Categories
 from assay.numerics import Array, Floats
 
 # columns, thresholds a column and nodes a tree that fit nodes of one word, and of two
 NARROW_COLUMNS, NARROW_CUTS, NARROW_NODES = 1 << 8, 254, (1 << 17) - 1
 WIDE_COLUMNS, WIDE_CUTS = 1 << 16, 65_534
-STEPS = 64  # of the search for a row's codes, that cost what a packed tree saves
-
-
-class Packed(NamedTuple):
-    """As `families.trees.loops.packed` lays trees out, and `families.trees.loops.coding.ladders` their thresholds; like: an array of the type of codes."""
-
-    words: Array
-    starts: Array
-    rows: Array
-    ladder: Floats
-    first: Array
-    steps: Array
-    like: Array
-
-
-def packed_trees(trees: Trees, columns: int) -> Packed | None:
-    """The trees packed; None where they split by categories, have too many thresholds, or are so few that it would not pay."""
-    from assay.families.trees.loops.coding import ladders
-    from assay.families.trees.loops.packed import columns_of, number_cuts, pack_nodes
-
-    T, S = len(trees.nodes), len(trees.cut)
-    if T == 1 or S == 0 or columns > WIDE_COLUMNS or bool((trees.feature < LEAF).any()):
-        return None
-    asked, number = np.empty(S + 1, dtype=np.int32), np.empty(S, dtype=np.int32)
-    columns_of(trees.feature, asked)
-    columns_found, bits = np.empty(S, dtype=np.int32), np.empty(S, dtype=np.uint64)
-    found = number_cuts(asked, trees.cut.view(np.uint64), number, columns_found, bits)
-    column, cut = columns_found[:found].astype(np.uint16), bits[:found].view(np.float64)
-    order = np.argsort(cut)
-    order = order[np.argsort(column[order], kind="stable")]
-    count = np.bincount(column, minlength=columns)
-    first = np.cumsum(count) - count
-    ladder, start, steps = ladders(cut[order], first, count)
-    if count.max() > WIDE_CUTS or steps.sum() > STEPS * T:
-        return None
-    rank = np.empty(found, dtype=np.uint16)
-    rank[order] = np.arange(found) - np.repeat(first, count) + 1
-    narrow = columns <= NARROW_COLUMNS and count.max() <= NARROW_CUTS and trees.nodes.max() <= NARROW_NODES
-    starts = np.cumsum(trees.nodes + 1) - (trees.nodes + 1)
-    places = int(starts[-1] + trees.nodes[-1] + 1)
-    words = np.zeros(places if narrow else (places, 2), dtype=np.uint32)
-    rows = np.zeros(places, dtype=np.uint32)
-    like = np.zeros(0, dtype=np.uint8 if narrow else np.uint16)
-    most = 1 + (NARROW_CUTS if narrow else WIDE_CUTS)
-    pack_nodes(trees.feature, trees.nodes, starts, number, rank, trees.leaf, most, words, rows)
-    return Packed(words, starts, rows, ladder, start, steps, like)
-
-
-# Answers of fitted trees. Few rows are walked by NumPy, all trees and rows at once: that needs no compiler, and so no time to load it.
-
 MANY = 64  # rows that are asked for at a time, from which on packed trees answer
 FEW = 1 << 19  # pairs of a row and a tree that NumPy walks where the compiled loops are not loaded
 HALF, EIGHT, FEATURE = np.uint64(32), np.uint64(8), np.uint64(0xFFFFFF)
+STEPS = 64  # of the search for a row's codes, that cost what a packed tree saves
 
 
 class TreePredictor:
@@ -235,3 +190,48 @@ class TreePredictor:
         bit = (self.trees.sets[np.where(sets, number, 0), code >> 6] >> (code & 63).astype(np.uint64)) & np.uint64(1)
         side = np.where(sets, bit != 0, left)
         return np.where(known, side, (link & np.uint64(FLAG_MISSING)) != 0)
+
+
+class Packed(NamedTuple):
+    """As `families.trees.loops.packed` lays trees out, and `families.trees.loops.coding.ladders` their thresholds; like: an array of the type of codes."""
+
+    words: Array
+    starts: Array
+    rows: Array
+    ladder: Floats
+    first: Array
+    steps: Array
+    like: Array
+
+
+def packed_trees(trees: Trees, columns: int) -> Packed | None:
+    """The trees packed; None where they split by categories, have too many thresholds, or are so few that it would not pay."""
+    from assay.families.trees.loops.coding import ladders
+    from assay.families.trees.loops.packed import columns_of, number_cuts, pack_nodes
+
+    T, S = len(trees.nodes), len(trees.cut)
+    if T == 1 or S == 0 or columns > WIDE_COLUMNS or bool((trees.feature < LEAF).any()):
+        return None
+    asked, number = np.empty(S + 1, dtype=np.int32), np.empty(S, dtype=np.int32)
+    columns_of(trees.feature, asked)
+    columns_found, bits = np.empty(S, dtype=np.int32), np.empty(S, dtype=np.uint64)
+    found = number_cuts(asked, trees.cut.view(np.uint64), number, columns_found, bits)
+    column, cut = columns_found[:found].astype(np.uint16), bits[:found].view(np.float64)
+    order = np.argsort(cut)
+    order = order[np.argsort(column[order], kind="stable")]
+    count = np.bincount(column, minlength=columns)
+    first = np.cumsum(count) - count
+    ladder, start, steps = ladders(cut[order], first, count)
+    if count.max() > WIDE_CUTS or steps.sum() > STEPS * T:
+        return None
+    rank = np.empty(found, dtype=np.uint16)
+    rank[order] = np.arange(found) - np.repeat(first, count) + 1
+    narrow = columns <= NARROW_COLUMNS and count.max() <= NARROW_CUTS and trees.nodes.max() <= NARROW_NODES
+    starts = np.cumsum(trees.nodes + 1) - (trees.nodes + 1)
+    places = int(starts[-1] + trees.nodes[-1] + 1)
+    words = np.zeros(places if narrow else (places, 2), dtype=np.uint32)
+    rows = np.zeros(places, dtype=np.uint32)
+    like = np.zeros(0, dtype=np.uint8 if narrow else np.uint16)
+    most = 1 + (NARROW_CUTS if narrow else WIDE_CUTS)
+    pack_nodes(trees.feature, trees.nodes, starts, number, rank, trees.leaf, most, words, rows)
+    return Packed(words, starts, rows, ladder, start, steps, like)

@@ -12,9 +12,10 @@ import numpy as np
 from assay.engines.threads import Threads
 from assay.estimator.estimator import fresh_and_rows
 from assay.estimator.steps import Measure, Step, answering, measures
-from assay.families.trees.fit import parts_of
 from assay.families.trees.fit_tree import cut, grow, keep
-from assay.families.trees.nodes import LEAF, TreeNodes, depths_of, together, tree_ends, tree_of
+from assay.families.trees.forest_builder import grow_forest, prepare_forest
+from assay.families.trees.model import parts_of
+from assay.families.trees.nodes import LEAF, TreeNodes, depths_of, join_trees, tree_ends, tree_of
 from assay.families.trees.pruning import in_order_of_gain, root_impurity, weighted_gains
 from assay.families.trees.text import Questions
 from assay.families.trees.values import parents_of
@@ -23,16 +24,15 @@ from assay.numerics import Array, Floats
 ROUNDING = 1e-12  # of the first impurity: what gains that add up to all of it may leave
 
 if TYPE_CHECKING:
-    from assay.families.trees.estimators import _OneTree
-    from assay.families.trees.forest import Forest
     from assay.families.trees.loops.arrays import NodeArrays
+    from assay.families.trees.model import DecisionTree, Forest
 
 
-def tree_steps(model: _OneTree, X: Any, y: Any, sample_weight: Any) -> Iterator[Step]:
+def tree_steps(model: DecisionTree, X: Any, y: Any, sample_weight: Any) -> Iterator[Step]:
     """First the root alone, then the splits in the order of what they gain, times their share of the rows."""
     fresh, rows = fresh_and_rows(model, X, y, sample_weight)
     unpruned = cut(fresh, grow(fresh, Threads(fresh.n_jobs), rows, True, None))
-    fresh._keep_training_data(unpruned.training_data)
+    fresh._keep_columns(unpruned.training_data)
     whole = copy(fresh)
     keep(whole, unpruned)
     grown, training_data = unpruned.grown, unpruned.training_data
@@ -87,7 +87,7 @@ class PartialTree(NamedTuple):
         g = self.grown
         feature = np.where(made, g.feature, LEAF)[there].astype(g.feature.dtype)
         some = g._replace(feature=feature, cut=g.cut[there], missing=g.missing[there], gain=g.gain[there])
-        return parts_of(together([tree_of(some, self.answers[there & ~made])]))
+        return parts_of(join_trees([tree_of(some, self.answers[there & ~made])]))
 
 
 def _wrong(counts: Floats) -> Floats:
@@ -109,22 +109,22 @@ def forest_steps(model: Forest, X: Any, y: Any, sample_weight: Any) -> Iterator[
     """Tree by tree, with the error on the rows that the trees so far did not see."""
     fresh, rows = fresh_and_rows(model, X, y, sample_weight)
     engine = Threads(fresh.n_jobs)
-    forest_fit = fresh._plant(engine, rows, True, None)
-    fresh._keep_training_data(forest_fit.builder.training_data)
-    for number, tree in fresh._growing(engine, rows, forest_fit):
+    forest = prepare_forest(fresh, engine, rows, True, None)
+    fresh._keep_columns(forest.builder.training_data)
+    for number, tree in grow_forest(fresh, engine, rows, forest):
         values: dict[str, Any] = {
             "leaves": int((tree.feature == LEAF).sum()),
             "depth": int(depths_of(tree.feature, tree_ends(tree.feature)).max()),
-            "nodes_": np.array([len(t.feature) for t in forest_fit.trees]),
+            "nodes_": np.array([len(t.feature) for t in forest.trees]),
         }
-        loss, error, judged = forest_fit.bag.loss()
+        loss, error, judged = forest.bag.loss()
         told: tuple[Measure, ...] = ()
         if judged:
             values |= {"oob_loss": loss, "oob_error_of_loss": error, "oob_rows": judged}
             text = f"out-of-bag loss {loss:.4g} ± {error:.2g} of {judged} rows"
             told = measures(Measure("out-of-bag loss", loss, None, text))
-        yield Step(number, rows.n_rows or 0, values, told, answering(fresh, partial(_first, forest_fit.trees, number)))
+        yield Step(number, rows.n_rows or 0, values, told, answering(fresh, partial(_first, forest.trees, number)))
 
 
 def _first(trees: list[TreeNodes], number: int) -> dict[str, Any]:
-    return parts_of(together(trees[:number]))
+    return parts_of(join_trees(trees[:number]))

@@ -1,20 +1,26 @@
-"""What is known of the rows before a tree is grown: one fold."""
+"""What is known of the rows before a tree is grown: one fold over them; which columns are categories, and how these become codes.
+
+No compiler is needed to say so: fitted trees answer with it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from assay.engines import Block, Engine, Rows, fingerprint, fold
 from assay.errors import DataError
+from assay.families.trees.hyper_parameters import number_of
 from assay.inputs import as_regression_target, refuse_non_finite
 from assay.inputs.labels import Labels
 from assay.numerics import Array, Floats
 
 MOST_CODES = 255  # of whole numbers that name categories
+MOST_LEVELS = 255  # categories that are told apart; rarer ones share the last code
 
 
 class TreeSurvey(NamedTuple):
@@ -45,6 +51,42 @@ class Levels(NamedTuple):
     def of(cls, sizes: Sequence[int], plain: Sequence[bool]) -> Levels:
         count = np.array(sizes, dtype=np.int64)
         return cls(count, np.array(plain, dtype=bool), np.concatenate([[0], np.cumsum(count)]))
+
+
+@dataclass(frozen=True)
+class Categories:
+    """How categories become codes: code[first[j] + level] for a column with levels[j] > 0."""
+
+    levels: Array
+    first: Array
+    code: Array
+
+    @classmethod
+    def of(cls, levels: Levels, counts: Array) -> Categories:
+        code = np.zeros(int(levels.first[-1]), dtype=np.uint8)
+        for j in np.flatnonzero(levels.count):
+            a, b = int(levels.first[j]), int(levels.first[j + 1])
+            if b - a <= MOST_LEVELS:
+                code[a:b] = np.arange(b - a)
+            else:
+                often = np.argsort(-counts[a:b], kind="stable")
+                code[a + often] = np.minimum(np.arange(b - a), MOST_LEVELS - 1)
+            code[a:b][counts[a:b] == 0] = min(b - a, MOST_LEVELS)  # as if missing
+        return cls(levels.count, levels.first[:-1].copy(), code)
+
+    def used(self, j: int) -> int:
+        """Codes of a column of categories."""
+        return int(min(self.levels[j], MOST_LEVELS))
+
+
+def category_levels(asked: Any, names: Sequence[str] | None, given: Sequence[Any]) -> Levels:
+    """Which columns are categories: those of text (`given` holds their categories), and those that the user asks for."""
+    sizes, plain = [0 if c is None else len(c) for c in given], [False] * len(given)
+    for column in () if asked is None else asked:
+        j = number_of(column, names, len(given), "categorical_features")
+        if given[j] is None:
+            sizes[j], plain[j] = MOST_CODES, True
+    return Levels.of(sizes, plain)
 
 
 def survey(engine: Engine, rows: Rows, labels: Labels | None, levels: Levels) -> TreeSurvey:

@@ -1,4 +1,4 @@
-"""The splits of trees in words: "petal width ≤ 0.8", "colour in {red, blue}", and the way of a value through them."""
+"""Trees as text, drawn with lines or as one rule a leaf; their splits in words: "petal width ≤ 0.8", "colour in {red, blue}"."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.families.trees.values import node_gains, node_values, parents_of
 from assay.numerics import Array, Floats
 
 if TYPE_CHECKING:
-    from assay.families.trees.fit import TreeModel
+    from assay.families.trees.model import TreeModel
 
 
 MOST_NAMED = 6  # categories that are listed
@@ -105,9 +105,6 @@ class Questions:
         if x != x or (given is not None and not 0 <= x < len(given)):
             return None
         return float(x) if given is None else given[int(x)]
-
-
-# Trees as text: drawn with lines, or as one rule a leaf.
 
 
 def rows_in_words(weight: float) -> str:

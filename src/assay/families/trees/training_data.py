@@ -1,4 +1,4 @@
-"""From rows to what trees are grown from: survey, codes, target and rules."""
+"""From rows to what trees are grown from: survey, codes, target and rules; and one tree grown from it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from assay.engines import Engine, Rows, targets_of
 from assay.engines.threads import Threads
 from assay.errors import DataError, ParameterError
 from assay.families.trees import grow_by_level
-from assay.families.trees.categories import Categories, category_levels
 from assay.families.trees.codes import FEW_ROWS, binned_table, exact_table, find_bins
 from assay.families.trees.grow import RowSample, TreeInputs, entries_of
 from assay.families.trees.grow_by_level import GATHERED, LevelRecipe
@@ -20,7 +19,7 @@ from assay.families.trees.grow_parallel import grow_tree, lists_help
 from assay.families.trees.hyper_parameters import UNLIMITED, columns_asked, rows_asked, trends_of
 from assay.families.trees.loops.arrays import NodeArrays, SplitRules
 from assay.families.trees.nodes import MOST_COLUMNS
-from assay.families.trees.survey import Levels, TreeSurvey, survey
+from assay.families.trees.survey import Categories, Levels, TreeSurvey, category_levels, survey
 from assay.families.trees.target import Target, TargetScaling, class_target, number_target
 from assay.inputs.labels import Labels, class_multipliers
 from assay.inputs.refusals import refuse_absent, refuse_heavy
@@ -30,6 +29,7 @@ Draws = Callable[[Any, int], int | None]  # of a model and the number of its row
 EXACT_BELOW = 512  # rows of a node of a forest below which all thresholds are tried, where all values have codes
 MOST_CLASSES = 1 << 16
 HUGE = 1e150  # of targets
+TASKS = 8  # subtrees that a tree becomes on a cluster, at least
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,7 @@ class TrainingData:
     draws: int | None  # rows drawn for each tree; None: each once
     counted: Array | None  # the rows of positive weight, where some have none
     recipe: LevelRecipe | None = None  # where the codes of all rows are not in memory
-    order: Array | None = (
-        None  # (d, n): the rows in the order of each column, where one tree tries all of them at every node
-    )
+    order: Array | None = None  # (d, n): the rows by each column, where one tree tries all columns at every node
 
 
 def prepare(
@@ -174,24 +172,22 @@ def rules_of(model: Any, target: Target, n: int, d: int, total: float, exact_bel
     )
 
 
-# One tree, grown where its rows are: in memory on threads, or level by level.
-
-TASKS = 8  # stubs that a tree becomes on a cluster, at least
-
-
 def single_tree(
-    engine: Engine, rows: Rows, training_data: TrainingData, drawing: RowSample, number: int, workers: Threads
+    engine: Engine, rows: Rows, training_data: TrainingData, sample: RowSample, number: int, workers: Threads
 ) -> tuple[NodeArrays, Array]:
-    """(tree `number`, its rows in the order of its leaves: none where they are not in memory)."""
+    """(tree `number`, its rows in the order of its leaves: none where they are not in memory).
+
+    It is grown where its rows are: in memory on threads, or level by level.
+    """
     n = training_data.survey.n
-    times = drawing.times(number, n)
+    times = sample.times(number, n)
     if training_data.recipe is None:
         entries = entries_of(training_data.inputs, times)
-        return grow_tree(training_data.inputs, entries, drawing.key(number), workers, training_data.order), entries
+        return grow_tree(training_data.inputs, entries, sample.key(number), workers, training_data.order), entries
     most = grow_by_level.GATHERED
     if not engine.shares_memory:
         most = min(most, n * rows.n_columns // TASKS)
     recipe = training_data.recipe._replace(times=times)
     rules, trend = training_data.inputs.rules, training_data.inputs.table.trend
-    grown = grow_by_level.grow_levels(engine, rows, recipe, rules, trend, drawing.key(number), most)
+    grown = grow_by_level.grow_levels(engine, rows, recipe, rules, trend, sample.key(number), most)
     return grown, np.zeros(0, np.uint64)

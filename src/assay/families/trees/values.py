@@ -11,7 +11,7 @@ from assay.families.trees.predict import TreePredictor
 from assay.numerics import Array, Floats
 
 if TYPE_CHECKING:
-    from assay.families.trees.fit import TreeModel
+    from assay.families.trees.model import TreeModel
 
 
 class NodeValues(NamedTuple):

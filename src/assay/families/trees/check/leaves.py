@@ -1,7 +1,7 @@
 """Checks of leaves: the rows that a tree saw are sent down it again, and every leaf must hold what reaches it.
 
-Of a forest the rows that each tree saw are drawn again from (seed, tree) alone; for the
-out-of-bag error each row is judged again by the trees that did not see it.
+Of a forest the rows that each tree saw are drawn again from (seed, tree) alone; for the out-of-bag error each row is judged again by the
+trees that did not see it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Checks of splits: their gains are taken again from the rows that reach them, and all others are tried.
 
 Rows of one depth are sorted by node and value, and sums run along. Of a column of numbers every threshold between two values is
-tried, with what is missing on either side. Categories are put in the
-order of their mean target (of more than two classes: of their share of each class in turn), and every cut of that order is tried.
+tried, with what is missing on either side. Categories are put in the order of their mean target (of more than two classes: of their share
+of each class in turn), and every cut of that order is tried.
 By absolute error the costs of ever more rows are kept up to date by two heaps.
 """
 
@@ -32,7 +32,7 @@ class ValueBounds(NamedTuple):
 
 
 class Items(NamedTuple):
-    """CheckedRows, or categories, of nodes 0 … G − 1: node (m,), rows (m,), weight (m,) in units, parts (m, C): of classes their weights, of
+    """Rows, or categories, of nodes 0 … G − 1: node (m,), rows (m,), weight (m,) in units, parts (m, C): of classes their weights, of
     numbers Σ w (y − mean of the node) and, for Poisson, Σ w y and the rows with y > 0."""
 
     node: Array
@@ -54,7 +54,7 @@ class SideSums(NamedTuple):
 
 
 def totals(items: Items, G: int) -> SideSums:
-    """SideSums of each of G nodes; items are sorted by node."""
+    """The sums of each of G nodes; items are sorted by node."""
     first = np.flatnonzero(np.append(True, items.node[1:] != items.node[:-1]))
     found = []
     for part in items[1:]:
@@ -66,7 +66,7 @@ def totals(items: Items, G: int) -> SideSums:
 
 
 def _running(items: Items) -> SideSums:
-    """SideSums of each node's items up to and with each one."""
+    """The sums of each node's items up to and with each one."""
     first = np.searchsorted(items.node, items.node)
     found = []
     for part in items[1:]:

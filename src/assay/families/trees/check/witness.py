@@ -3,7 +3,8 @@
 Weights are counted in whole numbers of a power of two so small that all of them together just fit 62 bits, as trees are grown:
 sums over rows are then exact in whatever order they are taken, and a row of less than half a unit counts as absent.
 
-Rows walk down a tree all a step at a time. Which rows a tree of a forest saw is drawn again: splitmix64 (Steele, Lea and Flood 2014) of (seed, tree, number of the draw).
+Rows walk down a tree all a step at a time. Which rows a tree of a forest saw is drawn again: splitmix64 (Steele, Lea and Flood 2014) of
+(seed, tree, number of the draw).
 """
 
 from __future__ import annotations

@@ -1,16 +1,32 @@
-"""Sorting a node's rows by their codes. An item is code · 2³² | the row's place in the node: no two are equal."""
+"""Candidate splits of a node: going through them in the order of a column's codes, and keeping the best.
+
+Of equal splits the first one wins: columns in the order in which they are tried, codes from the lowest. Where rows are sorted by their
+codes, an item is code · 2³² | the row's place in the node: no two are equal.
+
+Or only the cells of a column that hold rows of the node are gone through, so that a small node pays for its rows, not for the 256 cells.
+Counting a row raises the flag of its cell: a byte, as a bit would have to be read and written again (2 ns a row). Flags are read 64 at a
+time as bits. Going through these gives the cells in the order of their codes, which is what a sort would give, without one; cells and
+flags are zero again afterwards.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from assay.compiled.decorator import inlined, inner, jit
+from assay.compiled.simd.scalars import lowest_bit
+from assay.compiled.simd.trees import GROUP, taken
 from assay.compiled.simd.trees import greatest as greatest_of_lanes
 from assay.families.trees.loops.arrays import HALF
 
 FEW = 40
 MOST_BUCKETS = 2048
 LOW_HALF = np.uint64(32)
+SLACK = 2.0**-44  # of a score: less is rounding, and no split is better by that
+FEW_TO_MARK = 160  # rows of a node of two classes below which cells that hold rows are gone through, else all cells
+CELLS = 256
+BIT = np.uint64(1)
+RAISED = np.uint8(1)
 
 
 @jit(inline="always")
@@ -68,13 +84,6 @@ def sort_items(items, other, count, m, low, high):  # type: ignore[no-untyped-de
         count[k] += 1
     if shift > 0:
         _by_insertion(other, m)
-
-
-# Candidate splits of a node: going through them in the order of a column's codes, and keeping the best.
-#
-# Of equal splits the first one wins: columns in the order in which they are tried, codes from the lowest.
-
-SLACK = 2.0**-44  # of a score: less is rounding, and no split is better by that
 
 
 @inlined
@@ -201,3 +210,32 @@ def keep_item(table, f, items, first, stop, left, scratch, found):  # type: igno
         at = first_best(worth, best)
         after = np.int64(items[first + at + 1] >> HALF) if at + 1 < stop else table.missing[f]
         keep(found, worth[at], f, np.int64(items[first + at] >> HALF), after, left)
+
+
+@inlined
+def marked(flags, place):  # type: ignore[no-untyped-def]
+    """place[:count]: the cells whose flags are raised, in their order; they are lowered. Returns count."""
+    count = 0
+    for first in range(0, CELLS, GROUP):
+        word = taken(flags, first)
+        while word != 0:
+            place[count] = first + lowest_bit(word)
+            word &= word - BIT
+            count += 1
+    return count
+
+
+@jit(inline="always")
+def missing_cell(table, f):  # type: ignore[no-untyped-def]
+    """The cell of a column's missing values, −1 where there are none."""
+    return table.missing[f] >> table.shift[f] if table.missing[f] >= 0 else -1
+
+
+@inlined
+def keep_cell(found, f, place, stop, shift, missing, left, worth):  # type: ignore[no-untyped-def]
+    """Of the splits after each of the cells place[:stop], keep the first that is the best; `left`: where missing values go."""
+    best = greatest_of(worth, stop)
+    if beats(best, found):
+        at = first_best(worth, best)
+        after = place[at + 1] << shift if at + 1 < stop else missing
+        keep(found, worth[at], f, ((place[at] + 1) << shift) - 1, after, left)

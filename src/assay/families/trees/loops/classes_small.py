@@ -1,4 +1,8 @@
-"""A random split of a node of many classes."""
+"""Splits of a node of many classes: a random one, and the best through the categories, or the cells of a column, that the node holds.
+
+Categories are ordered by their shares of each class in turn: the best of these splits is found, not of all. By Gini, where rows are
+counted, a cell has a place for each class, up to a multiple of eight: going on by a cell moves all classes at once.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,18 @@ from assay.compiled.decorator import inlined, inner
 from assay.compiled.simd.memory import cast_pointer
 from assay.compiled.simd.trees import clear, gini_of_squares, squares_after
 from assay.families.trees.loops.arrays import HALF, LOW16, NONE_MISSING, ONE
-from assay.families.trees.loops.candidates import beats, first_best, greatest, keep_sides, rank_by
+from assay.families.trees.loops.candidates import (
+    RAISED,
+    beats,
+    first_best,
+    greatest,
+    keep_cell,
+    keep_sides,
+    marked,
+    missing_cell,
+    rank_by,
+)
 from assay.families.trees.loops.classes_worth import score_classes, term_of, times_of, weight_of
-from assay.families.trees.loops.occupied_cells import RAISED, keep_cell, marked, missing_cell
 from assay.families.trees.loops.random_threshold import keep_random_threshold, random_threshold
 
 
@@ -68,11 +81,6 @@ def classes_by_random_threshold(target, table, rules, entries, a, b, f, squares,
     if beats(worth, found):
         keep_random_threshold(table, found, worth, f, cut, high, threshold, left)
     return True
-
-
-# The best split of a node of many classes on a column of categories, through the categories that the node holds.
-#
-# They are ordered by their shares of each class in turn: the best of these splits, not of all.
 
 
 @inlined
@@ -180,10 +188,6 @@ def classes_by_counts(target, rules, f, counts, first, W, n, sums, at, found, sc
                 scratch.cells[lanes * c + k] = np.uint64(counts[own + k])
     return _best(target, rules, f, False, W, n, sums, at, found, scratch)
 
-
-# The best split by Gini of a node of many classes that are counted, through the cells of a column that hold its rows.
-#
-# A cell has a place for each class, up to a multiple of eight: going on by a cell moves all classes at once.
 
 QUARTER = np.uint64(16)
 FEW = 24  # rows of a node below which sorting them costs less

@@ -1,5 +1,9 @@
-"""Ranks of a column's values. A word holds the first 32 bits in which the values differ, and the row: NumPy sorts 80 000 such words in
-0.44 ms, where its argsort of the values takes 1.1; few words agree in these bits, and are put in order by insertion."""
+"""Columns as codes: ranks of their values, or numbers of their bins; and the distinct rows of a table.
+
+For ranks a word holds the first 32 bits in which the values differ, and the row: NumPy sorts 80 000 such words in 0.44 ms, where its
+argsort of the values takes 1.1; few words agree in these bits, and are put in order by insertion. Distinct rows are found by a table of
+hashes: 8 ns a row where sorting took 100.
+"""
 
 from __future__ import annotations
 
@@ -82,8 +86,6 @@ def order_words(x, words, m, order):  # type: ignore[no-untyped-def]
     return True
 
 
-# The distinct rows of a table, by a table of hashes: 8 ns a row where sorting took 100.
-
 MIX = np.uint64(0x9E3779B97F4A7C15)
 SHIFT = np.uint64(29)
 FREE = -1
@@ -117,8 +119,6 @@ def distinct(bits, slots, first, where):  # type: ignore[no-untyped-def]
             at = (at + 1) & mask
     return count
 
-
-# Columns as codes: ranks of their values, or numbers of their bins.
 
 MOST_VALUE_BUCKETS = 254  # one more is left for missing values
 ROWS = 256  # that are taken column by column, and stay near meanwhile: a multiple of VALUES

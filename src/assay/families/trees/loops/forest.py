@@ -1,7 +1,7 @@
-"""The mean loss of answers that are added up tree by tree, and how much it varies from row to row.
+"""What the trees of a forest say together: the mean loss of their answers, quantiles of targets, and what each column adds.
 
-Rows are taken 1024 at a time, so that little is lost to rounding. What a row needs cannot be guessed, so there are no branches: 22 → 4 ns a
-row of two classes.
+For the loss, and how much it varies from row to row, rows are taken 1024 at a time, so that little is lost to rounding. What a row needs
+cannot be guessed, so there are no branches: 22 → 4 ns a row of two classes.
 """
 
 from __future__ import annotations
@@ -70,8 +70,6 @@ def spread_of_loss(sums, count, truth, weight, classes, mean):  # type: ignore[n
     return spread
 
 
-# Quantiles of the targets of the rows that share leaves with a row.
-
 SLACK = 1e-12  # rounding of shares that are added up
 
 
@@ -107,9 +105,6 @@ def weighted_quantiles(leaves, first, place, times, weight, weighted, targets, q
             out[i, j] = targets[there[at]]
         for k in range(count):
             share[there[k]] = 0.0
-
-
-# What each column adds to an answer: from the leaf of a row up to the root, since the way of a row follows from its leaf.
 
 
 @jit

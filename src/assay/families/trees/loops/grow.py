@@ -1,4 +1,7 @@
-"""A subtree's rows numbered anew while it is grown, so that what it reads of them lies together.
+"""Growing a tree depth first, the same text for every kind of target.
+
+What a node becomes depends on its rows, its depth, its bounds and its key alone, never on the order in which nodes are grown: so a part
+of a tree can be grown anywhere.
 
 The rows of a node of a long table are all over its columns: each code is a line of far memory of its own. Once a node is small enough for
 the codes of its rows to fit near the core, they are copied there; its entries count rows from 0 until its last leaf is done.
@@ -117,11 +120,6 @@ if not config.DISABLE_JIT:
         text = TEXTS[target.instance_class]
         return lambda target, home, m, own: text(target, home, m, own)
 
-
-# Growing a tree depth first, the same text for every kind of target.
-#
-# What a node becomes depends on its rows, its depth, its bounds and its key alone, never on the order in which nodes are grown:
-# so a part of a tree can be grown anywhere.
 
 LATER = 3  # which child has more rows is known when the left one is there
 

@@ -8,6 +8,7 @@ from assay.compiled.decorator import inlined, inner, jit
 from assay.compiled.random import mixed
 from assay.families.trees.loops.arrays import FEW_ROWS, HALF, LOW32, NONE_MISSING, ONE, ZERO
 from assay.families.trees.loops.candidates import (
+    RAISED,
     beats,
     first_best,
     greatest,
@@ -27,7 +28,6 @@ from assay.families.trees.loops.numbers_small import (
     numbers_occupied,
 )
 from assay.families.trees.loops.numbers_worth import score_sums, squared_is_all, times_of
-from assay.families.trees.loops.occupied_cells import RAISED
 
 
 @inlined

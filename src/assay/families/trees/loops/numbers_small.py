@@ -1,4 +1,12 @@
-"""A random split of a node of numbers."""
+"""Splits of a node of numbers: a random one, and the best of a small node.
+
+A node of a few rows compares every row with every other, eight at a time, and nothing is sorted or branched on: a split after a row leaves to
+the left whoever has no greater code, so sixteen rows need sixteen comparisons of two vectors. Others go through the categories, or the
+cells of a column, that hold the node's rows.
+
+Functions that are called for every column of every node take the addresses they need and no tuples: a tuple is passed field by field,
+which took longer than the search of a small node.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +17,20 @@ from assay.compiled.simd.memory import cast_pointer
 from assay.compiled.simd.trees import drawn_up_to, squared_of_sums, weighted_up_to
 from assay.families.trees.loops.arrays import HALF, NONE_MISSING, ONE, ZERO
 from assay.families.trees.loops.candidates import (
+    RAISED,
     SLACK,
     beats,
     first_best,
     greatest,
     greatest_of,
     keep,
+    keep_cell,
     keep_sides,
+    marked,
+    missing_cell,
     rank_by,
 )
 from assay.families.trees.loops.numbers_worth import score_sums, squared_is_all, times_of
-from assay.families.trees.loops.occupied_cells import RAISED, keep_cell, marked, missing_cell
 from assay.families.trees.loops.random_threshold import keep_random_threshold, random_threshold
 
 
@@ -61,9 +72,6 @@ def numbers_by_random_threshold(target, table, rules, entries, a, b, f, n, tot, 
     if beats(worth, found):
         keep_random_threshold(table, found, worth, f, cut, high, threshold, left)
     return True
-
-
-# The best split of a node of numbers on a column of categories, through the categories that the node holds.
 
 
 @inlined
@@ -109,10 +117,6 @@ def best_categories(target, rules, f, n, tot, at, found, scratch):  # type: igno
         keep_sides(found, best, f, ranked, i + 1, count, 1 if 2 * number[i] >= n else 0)
     return True
 
-
-# The best split of a node of a few numbers: every row is compared with every other, eight at a time, and nothing is sorted or branched on.
-#
-# A split after a row leaves to the left whoever has no greater code: sixteen rows need sixteen comparisons of two vectors.
 
 MOST = 24  # rows, fewer than FEW_ROWS
 BEYOND = np.int64(1) << np.int64(40)  # above every code
@@ -163,12 +167,6 @@ def draws_of(entries, a, m, t):  # type: ignore[no-untyped-def]
     """t[:m]: how often each row was drawn; in a room that no other search of numbers uses."""
     for i in range(m):
         t[i] = np.uint64(times_of(entries[a + i]))
-
-
-# The best split of a node of numbers, through the cells of a column that hold its rows.
-#
-# Functions that are called for every column of every node take the addresses they need and no tuples: a tuple is passed field by
-# field, which took longer than the search of a small node.
 
 
 @inlined

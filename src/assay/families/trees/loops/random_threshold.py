@@ -86,7 +86,7 @@ def random_threshold(table, entries, a, b, f, word, own):  # type: ignore[no-unt
 
 @inlined
 def keep_random_threshold(table, found, score, f, cut, high, threshold, left):  # type: ignore[no-untyped-def]
-    """Remember the split that `chance_cut` drew."""
+    """Remember the split that `random_threshold` drew."""
     if threshold != threshold:
         keep(found, score, f, cut, table.missing[f], left)
         return

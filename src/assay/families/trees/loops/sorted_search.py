@@ -1,6 +1,9 @@
-"""The best split of a sorted column where the target is a number: stretches of 64 rows are passed over where a bound allows it.
+"""The best split of a sorted column: stretches of 64 rows are passed over where a bound is below the best split.
 
-With z the sum of y − mean over the x rows on the left of n, Σ (y − mean) = T and |T − z| ≤ |z| + |T| (the mean is a whole number, so T is not quite 0):
+Rows of two classes, each counted once: the score is convex in the numbers of both classes that go to the left. Along a stretch these stay
+within a rectangle, whose corners bound it.
+
+Numbers: with z the sum of y − mean over the x rows on the left of n, Σ (y − mean) = T and |T − z| ≤ |z| + |T| (the mean is a whole number, so T is not quite 0):
 
     Z_L² / x + Z_R² / (n − x)  =  z² / x + (T − z)² / (n − x) + const  ≤  (|z| + |T|)² (1 / x + 1 / (n − x)) + const,
 
@@ -208,11 +211,6 @@ def numbers_ceiling(target, rules, entries, a, b, n, sums, at, scratch):  # type
         best = max(best, left * left / x + right * right / (all_rows - x))
     return best + const
 
-
-# The best split of a sorted column where rows of two classes are counted, each once.
-#
-# The score is convex in the numbers of both classes that go to the left. Along a stretch of 64 rows these stay within a rectangle,
-# whose corners bound it: a stretch whose bound is below the best split is passed over.
 
 ONE_ROW = np.uint64(1 << 32)
 LABEL = np.uint64(1)

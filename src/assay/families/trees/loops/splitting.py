@@ -1,4 +1,8 @@
-"""The best split of a node among the columns that it tries."""
+"""The best split of a node among the columns that it tries.
+
+Nodes are split one by one for threads that share the columns of a large one. Level by level, the codes of many nodes are counted in one
+pass over the rows, and the best split of a node is found from its counts.
+"""
 
 from __future__ import annotations
 
@@ -94,9 +98,6 @@ def find_split(target, table, rules, entries, a, b, n, sums, at, key, lists, fou
         order[j], order[other] = order[other], order[j]
 
 
-# Growing a tree node by node, for several threads that share the columns of a large node.
-
-
 @jit
 def split_part(target, table, rules, entries, begin, end, n, sums, f, k, width, key, lists, found, scratch):  # type: ignore[no-untyped-def]
     """As `best_of`, of a node entries[begin : end] whose sums are known: for several threads, some columns each."""
@@ -172,9 +173,6 @@ def child_bounds(target, table, found, out, left_sums, bounds):  # type: ignore[
         data_pointer(bounds),
         ZERO,
     )
-
-
-# Level by level: the codes of many nodes counted in one pass over the rows, and the best split of a node from its counts.
 
 
 @jit

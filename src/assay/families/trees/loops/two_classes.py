@@ -1,4 +1,20 @@
-"""A random split of a node of two classes."""
+"""The best split, or a random one, of a node where rows of two classes are counted: weight and positives share one word.
+
+Of a split the criterion's score is what it leaves to be maximised when constants of the node are dropped:
+
+    Gini      s_L² / n_L + s_R² / n_R                        (s: positives, n: rows)
+    entropy   Σ over sides  s log s + (n − s) log (n − s) − n log n
+
+Which columns may hold a better split than the one found is told from the counts of their buckets alone (`upper_bounds`).
+Gini's score of a split is a convex function of what lies to the left, (n, s): rows and positives. A split within a bucket leaves to the left what
+the buckets before hold, and some rows of the bucket: its (n, s) lies between four corners, where none of the bucket's rows, all of them,
+only its positives, or only its negatives are on the left. So no split scores more than the best of the corners of all buckets. Scores are compared
+without a division:
+
+    s² / n + (S − s)² / (N − n) > best    where    s² (N − n) + (S − s)² n > best · n (N − n)
+
+Most columns of a wide table turn out to hold nothing better and need not be sorted.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +23,31 @@ import numpy as np
 from assay.compiled.decorator import inlined, inner, jit
 from assay.compiled.random import mixed
 from assay.compiled.simd.memory import cast_pointer, prefetch_at
+from assay.compiled.simd.trees import corners_above
 from assay.families.trees.loops.arrays import AHEAD, BITS_A_NAT, ENTROPY, FEW_ROWS, HALF, LOW32, NONE_MISSING, ONE, ZERO
-from assay.families.trees.loops.candidates import SLACK, beats, keep, keep_item, more_than_one, sorted_node
-from assay.families.trees.loops.occupied_cells import FEW, RAISED
+from assay.families.trees.loops.candidates import (
+    FEW_TO_MARK,
+    RAISED,
+    SLACK,
+    beats,
+    keep,
+    keep_item,
+    more_than_one,
+    sorted_node,
+)
 from assay.families.trees.loops.random_threshold import keep_random_threshold, random_threshold
-from assay.families.trees.loops.two_small import best_categories, by_occupied, count_categories
-from assay.families.trees.loops.two_words import score_words, word_of, worth_of_word
-from assay.families.trees.loops.upper_bounds import EVERY, LEAST, run_up, upper_bounds
+from assay.families.trees.loops.two_words import (
+    best_categories,
+    by_occupied,
+    count_categories,
+    score_words,
+    word_of,
+    worth_of_word,
+)
+
+LEAST = 96  # rows of a node below which sorting a column takes no longer
+EVERY = 15  # columns, as bits
+MARGIN = 2.0**-40  # of a score: more than rounding, and than what makes one split better than another
 
 
 @inlined
@@ -31,14 +65,6 @@ def two_by_random_threshold(table, rules, entries, a, b, f, n, s, xlogx, word, f
     if beats(worth, found):
         keep_random_threshold(table, found, worth, f, cut, high, threshold, left)
     return True
-
-
-# The best split of a node where rows of two classes are counted: weight and positives share one word.
-#
-# Of a split the criterion's score is what it leaves to be maximised when constants of the node are dropped:
-#
-#     Gini      s_L² / n_L + s_R² / n_R                        (s: positives, n: rows)
-#     entropy   Σ over sides  s log s + (n − s) log (n − s) − n log n
 
 
 @inlined
@@ -263,7 +289,7 @@ def two_search(target, table, rules, entries, a, b, n, sums, at, f, k, width, wo
         elif rules.random:
             own = mixed(word + np.uint64(c))
             varies |= two_by_random_threshold(table, rules, entries, a, b, c, n, s, xlogx, own, found, scratch)
-        elif b - a < FEW and table.shift[c] == 0:
+        elif b - a < FEW_TO_MARK and table.shift[c] == 0:
             some = 1
             while some < 4 and j + some < k + width and _in_cells(table, f[j + some]):
                 some += 1
@@ -313,3 +339,26 @@ def two_counted(target, table, rules, n, sums, at, f, counts, first, found, scra
     order = scratch.swaps
     order[0] = f
     return _best_bucket(table, rules, order, ZERO, ONE, table.buckets[f], n, sums[at + 1], target.xlogx, found, scratch)
+
+
+@inlined
+def run_up(hist, used, c0, c1, c2, c3, running):  # type: ignore[no-untyped-def]
+    """running: c and what the first `used` buckets of four columns up to each hold."""
+    for b in range(used):
+        c0 += hist[4 * b]
+        c1 += hist[4 * b + 1]
+        c2 += hist[4 * b + 2]
+        c3 += hist[4 * b + 3]
+        running[4 * b] = c0
+        running[4 * b + 1] = c1
+        running[4 * b + 2] = c2
+        running[4 * b + 3] = c3
+
+
+@inlined
+def upper_bounds(hist, running, used, n, s, best):  # type: ignore[no-untyped-def]
+    """Bit j is set where column j, counted in every fourth cell from j on, may hold a split that scores as much as `best`, which is
+    finite."""
+    count = (4 * used + 7) & -8
+    above = corners_above(hist, running, count, np.float64(n), np.float64(s), best - MARGIN * abs(best))
+    return (above | (above >> 4)) & EVERY
