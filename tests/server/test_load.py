@@ -71,15 +71,16 @@ def test_large_requests_do_not_hold_up_small_ones(server: Running) -> None:
     body = json.dumps(customers(30_000, seed=4).drop(["churn"]).to_pylist()).encode()
     over = threading.Event()
 
-    def large() -> int:
-        n = 0
+    def large() -> list[float]:
+        taken = []
         while not over.is_set():
+            start = time.perf_counter()
             reply = server.client.post(
                 "/models/linear/predict", content=body, headers={"content-type": "application/json"}
             )
             assert reply.status_code == 200
-            n += 1
-        return n
+            taken.append(time.perf_counter() - start)
+        return taken
 
     with ThreadPoolExecutor(2) as pool:
         jobs = [pool.submit(large) for _ in range(2)]
@@ -90,8 +91,8 @@ def test_large_requests_do_not_hold_up_small_ones(server: Running) -> None:
             seconds.append(time.perf_counter() - start)
             time.sleep(0.01)
         over.set()
-        assert all(job.result() >= 1 for job in jobs)
-    assert np.median(seconds) < 0.1  # a large one takes longer, and there are two at a time
+        large_ones = [taken for job in jobs for taken in job.result()]
+    assert np.median(seconds) < np.median(large_ones)  # two of them are under way at a time
 
 
 def test_more_load_than_can_be_served_is_refused_quickly_and_probes_still_answer(models: Path) -> None:

@@ -239,10 +239,8 @@ def test_a_newer_request_of_a_panel_ends_the_older_one(client: Client) -> None:
     slow = ask(two_classes(400), "perceptron", params={"max_iter": 5000}, panel="p1", frames=2000)
     lines = client.stream("/api/play", slow)
     assert next(lines)["kind"] == "begin"
-    began = time.monotonic()
     found = client.post("/api/fit", ask(two_classes(40), "lda", panel="p1", quick=True))
     assert found["end"]["risk"]["training"] <= 0.5
-    assert time.monotonic() - began < 10
     assert list(lines)[-1] == {"kind": "error", "error": "A newer request of this panel has taken its place."}
 
 
