@@ -132,7 +132,8 @@ class KernelFeaturesClassifier(KernelFeaturesModel, Classifier):
         return Z[:, 1] - Z[:, 0] if len(self.classes_) == 2 else Z
 
     def _why_no_probabilities(self) -> str | None:
-        return None if self.loss == "logistic" else "only loss='logistic' has probabilities"
+        loss = getattr(self, "_fitted_with", {}).get("loss", self.loss)
+        return None if loss == "logistic" else "only loss='logistic' has probabilities"
 
 
 class KernelFeaturesRegressor(KernelFeaturesModel, Regressor):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -56,6 +57,7 @@ from assay.families.kernel.svm.solve import (
     feasible,
     machine_of,
     multipliers,
+    pairs_of,
     problem_count,
     refuse_overflowing_bounds,
     vote_scores,
@@ -302,6 +304,16 @@ class SVC(KernelMachine, Classifier):
     def _why_no_probabilities(self) -> str | None:
         fitted = getattr(self, "_fitted_with", self.get_params())
         return None if fitted["probability"] else "probabilities need probability=True at the fit"
+
+    @property
+    def coef_(self) -> Floats:
+        """(P, d): w of each problem of a linear kernel."""
+        self._check_linear()
+        ends = np.concatenate([[0], np.cumsum(self.n_support_)])
+        if len(self.n_support_) == 2 or not self._one_vs_one():
+            return self.dual_coef_ @ self.support_vectors_
+        parts = [self.dual_coef_[:, a:b] @ self.support_vectors_[a:b] for a, b in pairwise(ends)]
+        return np.stack([parts[i][j - 1] + parts[j][i] for i, j in pairs_of(len(parts))])
 
     # --- file -------------------------------------------------------------------------------------------------------
 
