@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import assay
+from assay.engines import ArrayRows
 from assay.engines.threads import Threads
 from assay.families.trees import codes as coded
 from assay.families.trees import grow_parallel
@@ -105,7 +106,7 @@ def test_ranks_are_those_of_a_stable_sort(name: str) -> None:
     x = _hard_columns()[name]
     plain = x.astype(np.float64)
     n = len(x)
-    rows = SimpleNamespace(in_memory=lambda: coded.ArrayRows(np.column_stack([x, x[::-1]]), np.zeros(n)))
+    rows = SimpleNamespace(in_memory=lambda: ArrayRows(np.column_stack([x, x[::-1]]), np.zeros(n)))
     gone = np.isnan(plain)
     categories = Categories.of(Levels.of([0, 0], [False, False]), np.zeros(0, np.int64))
     found = SimpleNamespace(missing=np.array([gone.any()] * 2))
