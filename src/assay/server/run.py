@@ -38,6 +38,7 @@ def run(path: Path, settings: ServerSettings, started: Started) -> None:
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise MissingExtraError(f"Serving needs {error.name}: pip install 'assay[serve]'.") from None
+    _check_certificate(settings)
     listeners = _listening(settings)
     scheme = "http" if settings.certfile is None else "https"
     host, port = listeners[0].getsockname()[:2]
@@ -53,6 +54,19 @@ def run(path: Path, settings: ServerSettings, started: Started) -> None:
     finally:
         for listener in listeners:
             listener.close()
+
+
+def _check_certificate(settings: ServerSettings) -> None:
+    """Raise unless the files of `--certfile` and `--keyfile` can be used: before anything starts, and once for all workers."""
+    if settings.certfile is None:
+        return
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(settings.certfile, settings.keyfile, password="")
+    except (OSError, ValueError) as error:  # of ssl too
+        why = error.strerror or str(error) if isinstance(error, OSError) else str(error)
+        if isinstance(error, ssl.SSLError):
+            why = f"no PEM file of a certificate with its key, without a password: {error.reason or why}"
+        raise AssayError(f"--certfile {settings.certfile!r} cannot be used ({why.lower()}).") from None
 
 
 def _listening(settings: ServerSettings) -> list[socket.socket]:
@@ -124,16 +138,10 @@ def _server(service: Service, ready: Callable[[], None]) -> OwnedServer:
     from assay.server.protocol import LimitedProtocol
 
     settings = service.settings
-    try:
-        server = OwnedServer(
-            service, ready, http=LimitedProtocol, log_level="error", timeout_graceful_shutdown=settings.timeout,
-            ssl_certfile=settings.certfile, ssl_keyfile=settings.keyfile, ssl_keyfile_password="",
-        )  # fmt: skip
-    except (OSError, ValueError) as error:  # of ssl too
-        why = error.strerror or str(error) if isinstance(error, OSError) else str(error)
-        if isinstance(error, ssl.SSLError):
-            why = f"no PEM file of a certificate with its key, without a password: {error.reason or why}"
-        raise AssayError(f"--certfile {settings.certfile!r} cannot be used ({why.lower()}).") from None
+    server = OwnedServer(
+        service, ready, http=LimitedProtocol, log_level="error", timeout_graceful_shutdown=settings.timeout,
+        ssl_certfile=settings.certfile, ssl_keyfile=settings.keyfile, ssl_keyfile_password="",
+    )  # fmt: skip
     service.connections = server.server_state.connections
     return server
 

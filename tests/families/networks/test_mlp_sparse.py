@@ -12,7 +12,7 @@ from small_blocks import small_blocks
 
 import assay
 from assay.engines import block_rows
-from assay.engines import sparse as filled
+from assay.engines import derived as filled
 from assay.errors import DataError
 from assay.families.networks import training_data
 

@@ -1,6 +1,6 @@
 """Decision trees and random forests.
 
-A tree is grown by repeated folds (a level a fold) where the rows are many, otherwise as one task a subtree; a forest as one task a tree.
+Shape: of a tree repeated fold (a level a fold) where the rows are many, otherwise one task a subtree; of a forest independent tasks, one a tree.
 
     tree:    h(x) = label(C(x)),   splits maximise   u(C) − (p_L u(C_L) + p_R u(C_R)),   u(C) = −Σ_y p_y log p_y     (or Gini, …)
     forest:  h(x) = 1/T Σ_t label(C_t(x))        (majority;  soft: the mean of the leaves' shares)
