@@ -297,6 +297,39 @@ def test_the_file_is_written_whole_or_not_at_all(unfinished, tmp_path, monkeypat
         write_report(unfinished, tmp_path / "nowhere" / "report.html")
 
 
+def test_what_fails_becomes_a_sentence_and_the_rest_is_there(trees, monkeypatch):
+    from assay import plots
+    from assay.report import model, page
+
+    def fails(*_: object, **__: object) -> None:
+        raise RuntimeError("no such <picture>")
+
+    monkeypatch.setattr(plots, "margin_distribution", fails)
+    monkeypatch.setattr(model, "SECTIONS", (fails, *model.SECTIONS[1:]))
+    monkeypatch.setattr(page, "worker_count", lambda: 1)
+    found = Page(report_html(trees))
+    assert "This figure could not be drawn: RuntimeError: no such <picture>" in found.text
+    assert found.text.count("This part could not be made: RuntimeError: no such <picture>") == len(trees.done)
+    assert "How to reproduce" in found.text
+
+
+def test_margins_beyond_all_numbers_are_said_and_not_drawn():
+    """A rectangle that is empty is as far from every row as can be."""
+    from assay import plots
+
+    class Far:
+        classes_ = np.array([0, 1])
+
+        def decision_function(self, X):
+            return np.where(X[:, 0] > 0, 1.0, -np.finfo(float).max)
+
+        def predict(self, X):
+            return self.classes_[(X[:, 0] > 0).astype(int)]
+
+    axes = plots.margin_distribution(Far(), np.array([[1.0], [2.0], [-1.0]]), [0, 1, 0])
+    assert "1 of 3 rows are beyond all numbers" in " ".join(t.get_text() for t in axes.texts)
+
+
 def test_without_matplotlib_the_error_says_what_to_install(trees, monkeypatch):
     import importlib.util
 

@@ -40,6 +40,7 @@ from assay.report.markup import (
     join,
     optional,
     paragraphs,
+    part,
     section,
     side_by_side,
     table,
@@ -60,16 +61,7 @@ def model_section(details: Details) -> Html | None:
     return section(
         join(entry.name, *_marks(details)),
         _summary(details),
-        scores_section(details),
-        certificate_section(details),
-        search_section(details),
-        mistakes_section(details),
-        curves_section(details),
-        columns_section(details),
-        parts_section(details),
-        refits_section(details),
-        inside_section(details),
-        worst_section(details),
+        *(part(make, details) for make in SECTIONS),
         el("p", el("a", "Back to the top", href="#top"), class_="top"),
         id_=anchor(entry.name),
         class_="model",
@@ -449,3 +441,17 @@ def _loss_of(model: Any) -> Surrogate:
     if classes and (len(model.classes_) != 2 or not (isinstance(named, str) or type(model).params.get("C"))):
         raise DataError("No loss of two classes.")
     return surrogate(named if isinstance(named, str) else "log" if classes else "squared")
+
+
+SECTIONS = (
+    scores_section,
+    certificate_section,
+    search_section,
+    mistakes_section,
+    curves_section,
+    columns_section,
+    parts_section,
+    refits_section,
+    inside_section,
+    worst_section,
+)
