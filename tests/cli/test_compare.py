@@ -147,7 +147,7 @@ def test_a_budget_that_ends_too_early_is_told_with_5_and_what_is_finished(proces
     done = process("compare", large, "--target", "y", "--budget", "8s", "--models", "baseline,lda,logistic,erm")
     assert done.returncode == 5, done.stderr
     assert b"out of time" in done.stdout
-    assert b"Take " in done.stdout
+    assert b"Take lda" in done.stdout or b"Nothing but the baseline was finished" in done.stdout  # on a busy machine
 
 
 def test_a_timeout_stops_one_model_and_not_the_others(process, large):
