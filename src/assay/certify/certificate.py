@@ -76,6 +76,7 @@ class Certificate:
     `split` (share, seed): the fit saw only its side of the table; `verify` gets the whole table and splits it again.
     `own` makes the claims anew from the parts with which the model answers: the certificate must make those claims.
     `fingerprint` is that of the rows of the fit, whose target had these `classes` (None: numbers).
+    `columns` is how many the model has: of rows with more or fewer nothing is claimed, and nothing is made anew of a number that a file claims.
     `sparse`: the checks take sparse rows, as `seen_as` makes of them what the fit saw. `verifier` does it all where the rows have to be encoded first.
     """
 
@@ -90,6 +91,7 @@ class Certificate:
     sparse: bool = False
     seen_as: Callable[[Rows], Rows] | None = field(default=None, repr=False)
     verifier: Callable[[Any, Any, Any], Verdicts] | None = field(default=None, repr=False)
+    columns: int | None = None
 
     @property
     def holds(self) -> bool:
@@ -116,6 +118,9 @@ class Certificate:
 
     def verdicts(self, seen: Rows, held_out: Rows | None = None) -> Verdicts:
         """As `verify`, where the rows of the fit and those held out have been told apart already."""
+        if self.columns is not None and seen.n_columns != self.columns:
+            reason = f"the rows have {seen.n_columns} columns, the model has {self.columns}"
+            return Verdicts(tuple(_refused(claim, reason) for claim in self.claims))
         own = self._own_claims()
         seen = seen if self.seen_as is None else self.seen_as(seen)
         fitted = plain_rows(seen), answering(self.predict, seen)
