@@ -98,3 +98,9 @@ def test_pruning_is_chosen_for_targets_of_any_size(scale):
             verified(assay.DecisionTreeRegressor(criterion=criterion, ccp_alpha="cv"), X, y * s) for s in (1.0, scale)
         )
         assert len(plain.leaf_) == len(scaled.leaf_)
+
+
+def test_of_classes_that_weigh_the_same_but_for_a_bit_the_first_is_answered():
+    for seed in range(40):
+        w = np.random.default_rng(seed).random(12)
+        verified(assay.DecisionTreeClassifier(class_weight="balanced"), np.zeros((12, 1)), np.arange(12) % 3, w)

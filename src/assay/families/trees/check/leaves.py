@@ -15,7 +15,7 @@ import numpy as np
 from assay.certify.check_held_out import interval_is_exact
 from assay.certify.claim import Claim, Verdict
 from assay.certify.registry import check
-from assay.certify.rows import CheckedRows, Floats
+from assay.certify.rows import Array, CheckedRows, Floats
 from assay.families.trees.check.nodes import NodeContents, bounds_of, held_by, medians
 from assay.families.trees.check.witness import Stated, StatedTree, TreeRows, leaves_of, stated_in, times_drawn
 
@@ -114,12 +114,17 @@ def _training_loss(stated: Stated, tree: StatedTree, seen: TreeRows, held: NodeC
     """(the share of the weight that is answered wrongly, or the mean squared error; how far rounding may put it)."""
     total = float(held.weight[0])
     if stated.K:
-        right = np.take_along_axis(held.classes[tree.leaves], tree.table.argmax(axis=1)[:, None], 1)[:, 0]
+        right = np.take_along_axis(held.classes[tree.leaves], _said(tree)[:, None], 1)[:, 0]
         return float((held.weight[tree.leaves] - right).sum()) / total, stated.tolerance
     off = seen.y[held.row] - (tree.table[held.leaf, 0] - seen.pivot)
     noise, share = _noise(stated, tree, seen, held), held.weight[tree.leaves] / total
     slack = stated.tolerance * seen.scale**2 + float(share @ (8 * noise * seen.scale + noise**2))
     return float((held.u / total) @ off**2), slack
+
+
+def _said(tree: StatedTree) -> Array:
+    """The class that each leaf answers with: that of the greatest share, of equal ones the first."""
+    return (tree.table / tree.table.sum(axis=1, keepdims=True)).argmax(axis=1)
 
 
 def _noise(stated: Stated, tree: StatedTree, seen: TreeRows, held: NodeContents) -> Floats:
@@ -136,7 +141,7 @@ def _answer_problem(stated: Stated, tree: StatedTree, seen: TreeRows, rows: Chec
     """Whether the model answers rows otherwise than the leaves that they reach."""
     if predict is None:
         return None
-    answers = tree.table[:, 0] if stated.classes is None else np.array(stated.classes)[tree.table.argmax(axis=1)]
+    answers = tree.table[:, 0] if stated.classes is None else np.array(stated.classes)[_said(tree)]
     due = answers[leaves_of(stated, tree, seen, np.arange(seen.n))]
     for start, X in seen.blocks():
         if np.any(np.asarray(predict(X)) != due[start : start + len(X)]):
