@@ -25,10 +25,21 @@ from assay.numerics import Array
 ON_HELD_OUT = ("held_out_error", "held_out_loss")
 WIDTH = 96
 INDENT = " " * 17
+LONGEST_REASON = 500
 MARKS = {True: "holds", False: "FAILS"}
 
 
 UNUSABLE = (AssayError, ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
+
+
+def unusable(error: Exception) -> str:
+    """Why a claim cannot be checked: a file may hold anything as a witness, so whatever a checker raises refuses the claim.
+
+    That a table cannot be read says nothing of the claim: such an error goes on.
+    """
+    if isinstance(error, OSError) and not isinstance(error, AssayError):
+        raise error
+    return str(error)[:LONGEST_REASON] or type(error).__name__
 
 
 def _number(value: float | None) -> str:
@@ -126,7 +137,8 @@ class Certificate:
             return ()
         try:
             same = fingerprint_of(rows, self.classes) == self.fingerprint
-        except UNUSABLE:
+        except Exception as error:
+            unusable(error)
             same = False
         return () if same else (OTHER_ROWS,)
 
@@ -134,22 +146,23 @@ class Certificate:
         try:
             with np.errstate(all="ignore"):
                 return {} if self.own is None else {claim.name: claim for claim in self.own()}
-        except UNUSABLE as error:
-            reason = f"the model's parts do not fit together: {error}"
+        except Exception as error:
+            reason = f"the model's parts do not fit together: {unusable(error)}"
             return {"the model's own claims": Claim("the model's own claims", reason, False, "")}
 
     def _verdict(self, claim: Claim, own: dict[str, Claim], rows: CheckedRows, predict: Any) -> Verdict:
-        check = checker(claim.check)
-        if check is None:
-            return Verdict(claim.name, False, f"no checker is known for {claim.check!r}", kind=claim.kind)
-        problem = self._problem(claim, own)
-        if problem is not None:
-            return Verdict(claim.name, False, problem, kind=claim.kind)
         try:
             with np.errstate(all="ignore"):  # numbers that make no sense fail their comparison
-                return check(claim, rows, predict)
-        except UNUSABLE as error:  # a witness that cannot even be evaluated proves nothing
-            return Verdict(claim.name, False, f"the witness cannot be checked: {error}", kind=claim.kind)
+                problem = self._problem(claim, own)
+                return self._checked(claim, rows, predict) if problem is None else _refused(claim, problem)
+        except Exception as error:  # a witness that cannot even be evaluated proves nothing
+            return _refused(claim, f"the witness cannot be checked: {unusable(error)}")
+
+    def _checked(self, claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
+        check = checker(claim.check)
+        if check is None:
+            return _refused(claim, f"no checker is known for {claim.check[:LONGEST_REASON]!r}")
+        return check(claim, rows, predict)
 
     def _problem(self, claim: Claim, own: dict[str, Claim]) -> str | None:
         """Why the claim is not one that can be made of this model, whatever the rows."""
@@ -182,6 +195,10 @@ class Certificate:
             for c in self.claims
         )
         return f"<table>{head}{body}</table>"
+
+
+def _refused(claim: Claim, reason: str) -> Verdict:
+    return Verdict(claim.name, False, reason, kind=claim.kind)
 
 
 # Whether rows are those of the fit, bit for bit and in order: their fingerprint is taken again by the same fold.

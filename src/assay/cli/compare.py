@@ -28,7 +28,6 @@ from assay.cli.options import (
 from assay.cli.shell import Shell, command_line
 from assay.cli.tables import chosen_target, open_source
 from assay.cli.train import check_writable, save
-from assay.errors import AssayError
 
 OnEvent = Callable[[str, Any], None]
 WAYS = ["auto", "holdout", "k-fold", "repeated", "leave-one-out", "bootstrap", "time"]
@@ -129,33 +128,51 @@ def _note_surprises(found: Any, task: str | None, shell: Shell) -> None:
 
 
 def _hand_over(found: Any, out: str | None, report: str | None, shell: Shell) -> None:
-    """Save the model, write the report, print the verdict: this last in any case, for it may have taken hours to find."""
-    from assay.selection.comparison import plain
+    """Save the model, print the verdict, write the report, in this order: what may have taken hours to find is not lost by what comes later.
 
-    lines, trouble = [str(found)], None
+    JSON is one document, which says what was written: it comes last, whatever happens.
+    """
     written: dict[str, str | None] = {"out": None, "report": None}
+    say = _speaker(out, shell)
     try:
-        if found.recommended is not None and out is not None:
-            with shell.busy("certifying"):
-                certified(found)
-            save(found.model, out)
-            written["out"] = out
-            lines.append(f"\nsaved: {out} ({found.recommended}; assay inspect {out} shows its certificate)")
+        try:
+            _save_recommended(found, out, shell, written)
+        finally:
+            say(str(found))
+            if written["out"]:
+                say(f"\nsaved: {out} ({found.recommended}; assay inspect {out} shows its certificate)")
         if report is not None and found.done:
             with shell.busy("writing the report"):
                 found.report(report)
             written["report"] = report
-            lines.append(f"report: {report} ({Path(report).stat().st_size / 1e6:.1f} MB)")
-    except (AssayError, OSError) as error:
-        trouble = error
+            say(f"report: {report} ({Path(report).stat().st_size / 1e6:.1f} MB)")
+    finally:
+        if shell.as_json and out != "-":
+            _print_json(found, written, shell)
+
+
+def _speaker(out: str | None, shell: Shell) -> Callable[[str], None]:
+    """Where the text of the verdict goes: not to standard output where that is the model file itself, or JSON."""
+    if out == "-":
+        return shell.note
+    return (lambda text: None) if shell.as_json else (lambda text: print(text, flush=True))
+
+
+def _save_recommended(found: Any, out: str | None, shell: Shell, written: dict[str, str | None]) -> None:
+    if found.recommended is None or out is None:
+        return
+    with shell.busy("certifying"):
+        certified(found)
+    save(found.model, out)
+    written["out"] = out
+
+
+def _print_json(found: Any, written: dict[str, str | None], shell: Shell) -> None:
+    from assay.selection.comparison import plain
+
     data = found.to_data()
     data.pop("schema")
-    if out == "-":  # standard output is the model file itself
-        shell.note("\n".join(lines))
-    else:
-        shell.result(plain({**data, **written}), "\n".join(lines))
-    if trouble is not None:
-        raise trouble
+    shell.result(plain({**data, **written}), "")
 
 
 def certified(found: Any) -> None:

@@ -23,6 +23,7 @@ NAN = float("nan")
 PLAIN: dict[str, Any] = {"number": float | None, "boolean": bool | None, "category": str | None}
 DATATYPES = {"number": "FP64", "boolean": "BOOL", "category": "BYTES", "date": "BYTES", "text": "BYTES"}
 PIECE = 1 << 16  # bytes read at once: other threads have their turn between two pieces
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"([ \t\r\n]*+:)?|[{}\[\]]', re.DOTALL)
 _BETWEEN = re.compile(rb"[}\]][ \t\r\n]*(,)[ \t\r\n]*[{\[]")
 
 Reader = Callable[[bytes], Any]
@@ -35,6 +36,21 @@ class NotPlain(Exception):
 def plain_name(name: str) -> bool:
     """Whether JSON writes a name as it is: only then can it be a field of a type."""
     return all(c >= " " and c not in '"\\' for c in name)
+
+
+def names_of_first(body: bytes, most: int) -> int:
+    """How many names the first object of a body has, of which no more than `most` are counted: to find out that there are too many takes
+    less than to read them all."""
+    if body.count(b'":') <= most:  # the shortest way to write a name
+        return 0
+    count = depth = 0
+    for token in _TOKEN.finditer(body):
+        if token[1] is not None and depth == 1:
+            count += 1
+        depth += {b"{": 1, b"[": 1 if depth else 0, b"}": -1, b"]": -1}.get(token[0], 0)
+        if count > most or (depth <= 0 and count):
+            break
+    return count
 
 
 # --- the columns of a model -----------------------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ def state_layout(*, groups: str | int) -> dict[str, Tensor]:
         "priors_": Tensor(("K",), low=0, high=1, doc="the probability π of each class"),
         "whiten_": Tensor((groups, "d", "d"), doc="of each covariance a matrix A with AᵀA = Σ⁻¹"),
         "log_det_": Tensor((groups,), doc="the logarithm of the determinant of each covariance"),
-        "rank_": Tensor((groups,), dtype="<i8", low=0, doc="the rank of each covariance before anything was added"),
+        "rank_": Tensor((groups,), dtype="<i8", most="d", low=0, doc="the rank of each covariance before anything was added"),
         "added_": Tensor((groups, "d"), low=0, doc="what was added to the variance of each column to cure a singular covariance; mostly zeros"),
         "state.class_count": Tensor(("K",), low=0),
         "state.mean": Tensor(("K", "d")),
