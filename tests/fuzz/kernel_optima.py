@@ -46,7 +46,12 @@ def kernel_matrix(name: str, X: np.ndarray, gamma: float, degree: float, coef0: 
 
 
 def bracket(K: np.ndarray, t: np.ndarray, U: np.ndarray, p: np.ndarray) -> Bracket:
-    """min ½ βᵀKβ + pᵀα, β = tα, Σ tα = 0, 0 ≤ α ≤ U, by pairs that violate most; then both values there."""
+    """Both values at the point that `multipliers` comes to."""
+    return Bracket(*_values(K, t, U, p, multipliers(K, t, U, p)))
+
+
+def multipliers(K: np.ndarray, t: np.ndarray, U: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """min ½ βᵀKβ + pᵀα, β = tα, Σ tα = 0, 0 ≤ α ≤ U, by the pair that promises most, some steps."""
     alpha, f = np.zeros(len(t), LONG), np.zeros(len(t), LONG)
     diagonal = np.diag(K)
     for _ in range(STEPS):
@@ -67,8 +72,7 @@ def bracket(K: np.ndarray, t: np.ndarray, U: np.ndarray, p: np.ndarray) -> Brack
         alpha[i] += t[i] * step
         alpha[j] -= t[j] * step
         f += step * (K[i] - K[j])
-    alpha = np.clip(alpha, 0, U)
-    return Bracket(*_values(K, t, U, p, alpha))
+    return np.clip(alpha, 0, U)
 
 
 def _values(K: np.ndarray, t: np.ndarray, U: np.ndarray, p: np.ndarray, alpha: np.ndarray) -> tuple[LONG, LONG]:
@@ -77,6 +81,15 @@ def _values(K: np.ndarray, t: np.ndarray, U: np.ndarray, p: np.ndarray, alpha: n
     at = -p * t - f  # the intercepts at which a row's loss begins
     losses = [(U * np.maximum(0, -p - t * (f + b))).sum() for b in at]
     return -p @ alpha - square / 2, square / 2 + min(losses)
+
+
+def hard_bracket(K: np.ndarray, t: np.ndarray) -> Bracket:
+    """The same without bounds on α and with ½‖w‖² after w and b were scaled until every row has t (f + b) ≥ 1 (∞: no scale does)."""
+    alpha = multipliers(K, t, np.full(len(t), LONG(np.inf)), -np.ones(len(t), LONG))
+    f = K @ (t * alpha)
+    square = (t * alpha) @ f
+    least = (f[t > 0].min() - f[t < 0].max()) / 2
+    return Bracket(alpha.sum() - square / 2, square / 2 / least**2 if least > 0 else LONG(np.inf))
 
 
 def problems_of(model: Any, y: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -102,18 +115,20 @@ def _is_positive(model: Any) -> bool:
 def svc(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Problem]:
     """Every problem's stated values against its bracket; of two classes also the objective that the answers have."""
     claim = claims["kernel_svm_gap"]
-    if not claim.holds or not _is_positive(model) or np.isinf(model.upper_).any():
+    if not claim.holds or not _is_positive(model):
         return
+    hard = bool(np.isinf(model.upper_).any())
     w = np.ones(len(case.table.y)) if case.table.w is None else case.table.w
     live = np.flatnonzero(w > 0)
     codes = np.searchsorted(model.classes_, case.table.y)[live]
     K = _matrix(case, model, live)
     U = (np.asarray(model.upper_)[codes] * w[live]).astype(LONG)
     for number, (rows, t) in enumerate(problems_of(model, codes)):
-        found = bracket(K[np.ix_(rows, rows)], t.astype(LONG), U[rows], -np.ones(len(rows), LONG))
+        part, sides = K[np.ix_(rows, rows)], t.astype(LONG)
+        found = hard_bracket(part, sides) if hard else bracket(part, sides, U[rows], -np.ones(len(rows), LONG))
         stated = float(model.dual_objective_[number]), float(model.objective_[number])
         yield from _compared("kernel_svm_gap", stated, found, float(model.tol))
-        if len(model.classes_) == 2:
+        if len(model.classes_) == 2 and not hard:
             f = model.decision_function(case.table.rows)[live].astype(LONG)
             loss = (U * np.maximum(0, 1 - t * f)).sum()
             yield from _reached("kernel_svm_gap", loss, found, float(model.tol))
@@ -146,9 +161,9 @@ def _matrix(case: Case, model: Any, live: np.ndarray) -> np.ndarray:
 
 def _compared(check: str, stated: tuple[float, float], found: Bracket, tol: float) -> Iterator[Problem]:
     dual, primal = stated
-    if not np.isfinite([*found]).all():
+    if not np.isfinite(found.low):
         return
-    slack = (SAME + min(tol, 0.1) / 10) * abs(found.high)
+    slack = (SAME + min(tol, 0.1) / 10) * (abs(found.high) if np.isfinite(found.high) else abs(found.low))
     if dual > found.high + slack:
         yield (
             f"{check}: a dual value above the optimum",
@@ -173,3 +188,24 @@ def _reached(check: str, loss: LONG, found: Bracket, tol: float) -> Iterator[Pro
         and loss > found.high * (1 + 1.2 * tol + SAME) / max(1 - tol, 1e-9) + LONG(1e-9) * found.high
     ):
         yield f"{check}: the answers lose more than the whole objective", f"{float(loss):.9g} > {float(found.high):.9g}"
+
+
+def hard_margin(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Problem]:
+    """A linear model without a penalty: ½‖w‖² of each class against the rest, and every row outside of the margin."""
+    claim = claims["hard_margin"]
+    if not claim.holds or not model.fit_intercept:
+        return
+    w = np.ones(len(case.table.y)) if case.table.w is None else case.table.w
+    X, y = case.table.dense[w > 0].astype(LONG), np.searchsorted(model.classes_, case.table.y[w > 0])
+    K = kernel_matrix("linear", X, 1.0, 1.0, 0.0)
+    coef, b = np.atleast_2d(model.coef_).astype(LONG), np.atleast_1d(model.intercept_).astype(LONG)
+    for k in range(len(coef)):
+        t = np.where(y == (1 if len(coef) == 1 else k), LONG(1), LONG(-1))
+        reached = min((t * (X @ coef[k] + b[k])).min(), LONG(1))
+        objective = coef[k] @ coef[k] / 2 / reached**2 if reached > 0 else LONG(np.inf)
+        found = hard_bracket(K, t)
+        if not objective <= found.high * (1 + 2 * float(claim.bound) + SAME):
+            yield (
+                "hard_margin: another hyperplane has a wider margin",
+                f"{float(objective):.9g} > {float(found.high):.9g}",
+            )

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from fuzz.case import Case
-from fuzz.kernel_optima import svc, svr
+from fuzz.closed_forms import baseline_shares, counts, discriminant_means, priors, weighted_means
+from fuzz.kernel_optima import hard_margin, svc, svr
 from fuzz.least_squares_optima import least_squares
 from fuzz.linear_optima import duality_gap
-from fuzz.recomputed import baseline_shares, least_error, neighbours, tightest, tree, weighted_means
+from fuzz.recomputed import least_error, neighbours, root_split, tightest, tree
 from fuzz.sides import hulls, planes
 
 Problem = tuple[str, str]
@@ -22,6 +23,12 @@ ORACLES: dict[str, Callable[[Case, Any, dict[str, Any]], Iterator[Problem]]] = {
     "separability_hyperplane": planes,
     "neighbours_exact": neighbours,
     "naive_bayes_gaussian": weighted_means,
+    "naive_bayes_bernoulli": counts,
+    "naive_bayes_poisson": counts,
+    "naive_bayes_priors": priors,
+    "discriminant_likelihood": discriminant_means,
+    "hard_margin": hard_margin,
+    "tree_best_splits": root_split,
     "constant_class": baseline_shares,
     "tree_leaves": tree,
     "rectangle_tightest": tightest,

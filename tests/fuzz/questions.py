@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from fuzz.case import Case
-from fuzz.forgeries import forged
+from fuzz.forgeries import altered, forged
 from fuzz.optima import against_optima
 
 import assay
@@ -88,7 +88,7 @@ Problem = tuple[str, str]
 
 
 def _answers(case: Case, model: Any) -> Iterator[Problem]:
-    X = case.table.rows
+    X = _answered(case, model)
     answer = model.predict(X)
     if not case.classifies and not np.isfinite(answer).all():
         yield "predictions are not finite", str(answer[~np.isfinite(answer)][:3])
@@ -98,6 +98,15 @@ def _answers(case: Case, model: Any) -> Iterator[Problem]:
         yield from _probabilities(np.asarray(model.predict_proba(X)))
     if hasattr(model, "decision_function") and np.isnan(model.decision_function(X)).any():
         yield "decision values are nan", ""
+
+
+def _answered(case: Case, model: Any) -> Any:
+    """All rows; those of weight alone where the others are none that the model was taught to answer."""
+    try:
+        model.predict(case.table.rows)
+    except AssayError:
+        return case.table.taking(case.table.w > 0).rows if case.table.w is not None else case.table.rows
+    return case.table.rows
 
 
 def _probabilities(p: np.ndarray) -> Iterator[Problem]:
@@ -132,11 +141,13 @@ def _certified(case: Case, model: Any) -> Iterator[Problem]:
         again = assay.load(Path(folder) / "m.assay")
     if str(again.certificate_.verify(*rows)) != str(verdicts):
         yield "the file is verified otherwise", f"{again.certificate_.verify(*rows)}\n{verdicts}"
-    if not np.array_equal(again.predict(rows[0]), model.predict(rows[0])):
+    X = _answered(case, model)
+    if not np.array_equal(again.predict(X), model.predict(X)):
         yield "the file answers otherwise", ""
     with np.errstate(all="ignore"):
         yield from list(against_optima(case, model))
     yield from forged(case, model)
+    yield from altered(case, model)
 
 
 def _agreed(when: str, certificate: Any, verdicts: Any, known: int = 0) -> Iterator[Problem]:

@@ -1,4 +1,4 @@
-"""What can simply be computed again: means and shares of classes, leaves and the best first split of a tree, nearest neighbours, rectangles."""
+"""What can simply be computed again: leaves and the first split of a tree, nearest neighbours, rectangles."""
 
 from __future__ import annotations
 
@@ -8,65 +8,11 @@ from typing import Any
 
 import numpy as np
 from fuzz.case import Case
+from fuzz.closed_forms import SAME, live_rows, shares_of
 from fuzz.exact import dot, exact
 
 Problem = tuple[str, str]
-SAME = 1e-6  # relative
 LONG = np.longdouble
-
-
-def _live(case: Case, factor: Any = None, classes: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows of positive weight, their targets, and weights (times the factor of their class)."""
-    table = case.table
-    w = np.ones(len(table.y)) if table.w is None else table.w.astype(float)
-    if factor is not None:
-        w = w * np.asarray(factor)[np.searchsorted(classes, table.y)]
-    return table.dense[w > 0], table.y[w > 0], w[w > 0]
-
-
-def shares_of(y: np.ndarray, w: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """The share of each class of the weight, without rounding until the end."""
-    total = sum(exact(w), Fraction(0))
-    return np.array([float(sum(exact(w[y == label]), Fraction(0)) / total) for label in classes])
-
-
-def baseline_shares(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Problem]:
-    """The baseline's probabilities are the shares of the classes."""
-    _, y, w = _live(case)
-    shares = shares_of(y, w, model.classes_)
-    if claims["constant_class"].holds and abs(model.predict_proba(case.table.rows[:1]) - shares).max() > SAME:
-        yield "constant_class: probabilities are not the shares of the classes", str(shares)
-
-
-def weighted_means(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Problem]:
-    """Means and variances of each class, without rounding; where a value is missing the row does not count."""
-    claim = claims["naive_bayes_gaussian"]
-    if not claim.holds:
-        return
-    X, y, w = _live(case, claim.witness["class_factor"], model.classes_)
-    theta, var = (np.asarray(claim.witness[name]) for name in ("theta", "var"))
-    added = Fraction(float(claim.witness["epsilon"]))
-    cured = "naive_bayes_smoothing" in claims  # a variance of zero was replaced, which another claim tells
-    for place, j in enumerate(np.asarray(claim.witness["columns"], dtype=int)):
-        for k, label in enumerate(model.classes_):
-            here = (y == label) & np.isfinite(X[:, j])
-            if here.any():
-                yield from _moments(X[here, j], w[here], float(theta[k, place]), float(var[k, place]), added, cured)
-
-
-def _moments(x: np.ndarray, w: np.ndarray, theta: float, var: float, added: Fraction, cured: bool) -> Iterator[Problem]:
-    values, weights = exact(x), exact(w)
-    n = sum(weights, Fraction(0))
-    mean = dot(values, weights) / n
-    square = sum((c * (value - mean) ** 2 for c, value in zip(weights, values)), Fraction(0)) / n + added
-    size = max(abs(value) for value in values)
-    if not np.isfinite([theta, var]).all():
-        yield "naive_bayes_gaussian is not finite", f"mean {theta}, variance {var}"
-    elif abs(Fraction(theta) - mean) > Fraction(SAME) * size:
-        yield "naive_bayes_gaussian: a mean is another", f"{theta!r}, exactly {float(mean)!r}"
-    elif (square or not cured) and abs(Fraction(var) - square) > Fraction(SAME) * square + Fraction(2) ** -1000:
-        yield "naive_bayes_gaussian: a variance is another", f"{var!r}, exactly {float(square)!r}"
-
 
 # --- trees -----------------------------------------------------------------------------------------------------------
 
@@ -74,7 +20,7 @@ def _moments(x: np.ndarray, w: np.ndarray, theta: float, var: float, added: Frac
 def tree(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Problem]:
     """Each leaf answers with what its rows have, and no threshold at the root gains more than the one taken."""
     factor = _class_factor(case, model)
-    _, y, w = _live(case, factor, getattr(model, "classes_", None))
+    _, y, w = live_rows(case, factor, getattr(model, "classes_", None))
     if (factor is not None and (np.asarray(factor) <= 0).any()) or model.monotonic_cst is not None:
         return
     live = case.table.taking(np.ones(len(case.table.y)) > 0 if case.table.w is None else case.table.w > 0)
@@ -83,6 +29,43 @@ def tree(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Problem]:
     for number in np.unique(leaf):
         mine = leaf == number
         yield from _leaf(model, answers[mine], y[mine], w[mine])
+
+
+def root_split(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Problem]:
+    """No threshold of any column gains more at the root than the split taken; of plain trees on columns without gaps."""
+    asked = {"criterion", "max_depth", "random_state", "class_weight", "bins", "folds", "n_jobs"}
+    criterion = model.criterion
+    if not claims["tree_best_splits"].holds or set(case.params) - asked or criterion not in ("gini", "squared_error"):
+        return
+    X, y, w = live_rows(case, _class_factor(case, model), getattr(model, "classes_", None))
+    if isinstance(model.bins, int) or np.isnan(X).any() or not len(model.gain_):
+        return
+    T = (
+        (y[:, None] == model.classes_).astype(LONG)
+        if criterion == "gini"
+        else y.astype(LONG)[:, None] - y.astype(LONG).mean()
+    )
+    best = max(_greatest_gain(column, T, w.astype(LONG)) for column in X.T)
+    whole = _purity(T, w.astype(LONG)) if criterion == "gini" else (w @ T**2).sum()
+    if float(model.gain_[0]) * w.astype(LONG).sum() < best * (1 - LONG(SAME)) - LONG(1e-12) * whole:
+        yield (
+            "tree_best_splits: the root has a better one",
+            f"{model.gain_[0]!r}, another gains {float(best / w.sum())!r}",
+        )
+
+
+def _purity(T: np.ndarray, w: np.ndarray) -> Any:
+    """Σ (Σ w t)² / Σ w: weight times Gini impurity, or variance, is less by this than before the split."""
+    return ((w @ T) ** 2).sum() / w.sum()
+
+
+def _greatest_gain(column: np.ndarray, T: np.ndarray, w: np.ndarray) -> Any:
+    gains = [
+        _purity(T[left], w[left]) + _purity(T[~left], w[~left])
+        for cut in np.unique(column)[:-1]
+        for left in [column <= cut]
+    ]
+    return max(gains, default=LONG(0)) - _purity(T, w) if gains else LONG(0)
 
 
 def _class_factor(case: Case, model: Any) -> Any:
@@ -118,7 +101,7 @@ def neighbours(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Probl
     claim = claims["neighbours_exact"]
     if not claim.holds or claim.witness["metric"] not in POWERS or "map" in claim.witness:
         return
-    X, _, _ = _live(case)
+    X, _, _ = live_rows(case)
     stated, power = np.asarray(claim.witness["distances"], dtype=float), POWERS[claim.witness["metric"]]
     for query, listed in zip(np.asarray(claim.witness["queries"], dtype=float), stated):
         apart = np.abs(X.astype(LONG) - query.astype(LONG))
@@ -136,7 +119,7 @@ def tightest(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Problem
     claim = claims["rectangle_tightest"]
     if not claim.holds:
         return
-    X, y, _ = _live(case, claim.witness["factor"], model.classes_)
+    X, y, _ = live_rows(case, claim.witness["factor"], model.classes_)
     claimed = np.atleast_1d(claim.witness["of"]).tolist()
     for place, of in enumerate(np.atleast_1d(claim.witness["owner"]).tolist()):
         mine = X[y == model.classes_[of]] if of in claimed else X[:0]
@@ -151,7 +134,7 @@ FEW = 16  # rows of which all rectangles are tried
 def least_error(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Problem]:
     """The greatest of the classes' least errors, by trying all rectangles of few rows in one or two columns."""
     claim = claims["rectangle_least_error"]
-    X, y, w = _live(case, claim.witness["factor"], model.classes_)
+    X, y, w = live_rows(case, claim.witness["factor"], model.classes_)
     if not claim.holds or model.n_rectangles != 1 or len(X) > FEW or X.shape[1] > 2 or claim.value is None:
         return
     w = w / w.sum()
