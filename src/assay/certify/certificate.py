@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -168,7 +169,10 @@ class Certificate:
         check = checker(claim.check)
         if check is None:
             return _refused(claim, f"no checker is known for {claim.check[:LONGEST_REASON]!r}")
-        return check(claim, rows, predict)
+        verdict = check(claim, rows, predict)
+        if verdict.holds and verdict.value is not None and not math.isfinite(verdict.value):
+            return _refused(claim, f"what was measured is {verdict.value}, beyond all numbers: it proves nothing")
+        return verdict
 
     def _problem(self, claim: Claim, own: dict[str, Claim]) -> str | None:
         """Why the claim is not one that can be made of this model, whatever the rows."""
