@@ -55,7 +55,9 @@ def _training_loss(training_data: TrainingData, grown: NodeArrays, values: Float
         held = sums[leaf]
         if target.classes == 2 and not target.two:  # weight, and that of the second class
             held = np.column_stack([held[:, 0] - held[:, 1], held[:, 1]])
-        said = (values / values.sum(axis=1, keepdims=True)).argmax(axis=1)  # by shares, of which equal ones may weigh a bit more
+        said = (values / values.sum(axis=1, keepdims=True)).argmax(
+            axis=1
+        )  # by shares, of which equal ones may weigh a bit more
         right = np.take_along_axis(held, said[:, None], 1)
         return max(0.0, float((held.sum() - right.sum()) / held.sum()))
     W, mean = sums[:, 0], sums[:, 1] / sums[:, 0] * target.mean_unit
