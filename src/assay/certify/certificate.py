@@ -26,6 +26,7 @@ ON_HELD_OUT = ("held_out_error", "held_out_loss")
 WIDTH = 96
 INDENT = " " * 17
 LONGEST_REASON = 500
+NO_CLAIMS = "no claims"
 MARKS = {True: "holds", False: "FAILS"}
 
 
@@ -95,8 +96,8 @@ class Certificate:
 
     @property
     def holds(self) -> bool:
-        """Whether every claim held when the fit was made. `verify` re-establishes them from the rows."""
-        return all(c.holds for c in self.claims)
+        """Whether every claim held when the fit was made; where there are none, nothing is proved. `verify` re-establishes them from the rows."""
+        return bool(self.claims) and all(c.holds for c in self.claims)
 
     def __iter__(self) -> Iterator[Claim]:
         return iter(self.claims)
@@ -190,9 +191,11 @@ class Certificate:
             value = f": {_number(c.value)}{bound}" if c.value is not None else ""
             lines.append(f"{MARKS[c.holds]:<6} {c.kind:<9} {c.name}{value}")
             lines += wrap(c.statement, WIDTH, initial_indent=INDENT, subsequent_indent=INDENT)
-        return "\n".join(lines) or "no claims"
+        return "\n".join(lines) or NO_CLAIMS
 
     def _repr_html_(self) -> str:
+        if not self.claims:
+            return f"<p>{NO_CLAIMS}</p>"
         head = "<tr><th>claim</th><th>kind</th><th>holds</th><th>value</th><th>bound</th><th>statement</th></tr>"
         body = "".join(
             f"<tr><td>{escape(c.name)}</td><td>{c.kind}</td><td>{'yes' if c.holds else '<b>no</b>'}</td>"

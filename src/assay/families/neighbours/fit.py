@@ -199,7 +199,7 @@ class NeighboursModel(Estimator):
         return Geometry(norm, self.map_, self.centre_, self.metric == "cosine", self.scale_)
 
     def _make_claims(self) -> tuple[Claim, ...]:
-        return claims_of(self) if self.n_neighbors_ <= self.neighbourhood().total - 1 else ()
+        return claims_of(self) if self.n_neighbors_ <= self.neighbourhood().total else ()
 
     def _training_rows(self) -> Rows:
         """The rows of the fit, wherever they are."""
