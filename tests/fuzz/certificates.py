@@ -24,8 +24,10 @@ from fuzz.questions import Finding, Refused, questions
 from fuzz.shrink import shrunk
 
 FOLDER = Path(__file__).resolve().parent / "findings"
-SLOW = 20  # seconds of computing after which a case counts as hanging
-HANGS = 900  # seconds after which the process is ended: a compiled loop cannot be interrupted
+SLOW = (
+    150  # seconds of computing after which a case counts as hanging: loops that are met for the first time are compiled
+)
+HANGS = 1800  # seconds after which the process is ended: a compiled loop cannot be interrupted
 
 
 @contextmanager

@@ -7,14 +7,17 @@ below: a stated dual value above the one, or a stated objective below the other,
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 from fuzz.case import Case
+from fuzz.exact import dot, exact
 
 Problem = tuple[str, str]
 LONG = np.longdouble
 STEPS = 1500
+FEW = 25  # rows whose polynomials are found without rounding
 SAME = 1e-5  # relative: what stated values may be off by, besides a tenth of the tolerance
 
 
@@ -26,23 +29,35 @@ class Bracket(NamedTuple):
 
 
 def kernel_matrix(name: str, X: np.ndarray, gamma: float, degree: float, coef0: float) -> np.ndarray:
-    """K(x_i, x_j) by the formula, in numbers of 80 bits."""
+    """K(x_i, x_j) by the formula, in numbers of 80 bits, up to u_i + u_j for some u.
+
+    Multipliers balance, so that such a part adds nothing to βᵀKβ and the same number to all values, which the intercept takes up.
+    """
     if name == "precomputed":
         return X.astype(LONG)
     Z = X.astype(LONG)
     if name in ("rbf", "laplacian"):
         apart = np.abs(Z[:, None, :] - Z[None, :, :])
         return np.exp(-LONG(gamma) * (apart if name == "laplacian" else apart**2).sum(axis=2))
-    if name == "linear":  # of multipliers that balance, the centre does not matter
-        Z = Z - Z.mean(axis=0)
-    products = Z @ Z.T
-    return (
-        products
-        if name == "linear"
-        else products + 1
-        if name == "affine"
-        else (LONG(gamma) * products + LONG(coef0)) ** LONG(degree)
-    )
+    if name == "poly":
+        return _powers(X, gamma, int(degree), coef0)
+    Z = Z - Z[0]
+    return Z @ Z.T
+
+
+def _powers(X: np.ndarray, gamma: float, degree: int, coef0: float) -> np.ndarray:
+    """(gamma x·z + coef0)^degree less its means over rows and columns, without rounding until the end."""
+    rows, g, c = exact(X), Fraction(gamma), Fraction(coef0)
+    K = [[(g * dot(a, b) + c) ** degree for b in rows] for a in rows]
+    means = [sum(row, Fraction(0)) / len(K) for row in K]
+    return np.array([[_long(K[i][j] - means[i] - means[j]) for j in range(len(K))] for i in range(len(K))])
+
+
+def _long(value: Fraction) -> LONG:
+    """A fraction in 80 bits."""
+    shift = value.numerator.bit_length() - value.denominator.bit_length() - 64
+    whole = int(value / Fraction(2) ** shift)
+    return np.ldexp(LONG(whole >> 32) * LONG(2**32) + LONG(whole & 0xFFFFFFFF), shift)
 
 
 def bracket(K: np.ndarray, t: np.ndarray, U: np.ndarray, p: np.ndarray) -> Bracket:
@@ -62,7 +77,7 @@ def multipliers(K: np.ndarray, t: np.ndarray, U: np.ndarray, p: np.ndarray) -> n
             break
         i = int(np.argmax(np.where(rises, v, -np.inf)))
         gain = np.where(falls, v[i] - v, -1)
-        bend = np.maximum(diagonal[i] + diagonal - 2 * K[i], LONG(1e-18) * (diagonal[i] + diagonal) + LONG(1e-4000))
+        bend = np.maximum(diagonal[i] + diagonal - 2 * K[i], LONG(1e-18) * (diagonal[i] + diagonal) + LONG("1e-4000"))
         j = int(np.argmax(np.where(gain > 0, gain * gain / bend, -1)))
         if gain[j] <= LONG(1e-14) * (1 + abs(v[i])):
             break
@@ -105,17 +120,19 @@ def problems_of(model: Any, y: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]
     ]
 
 
-def _is_positive(model: Any) -> bool:
+def _is_asked(case: Case, model: Any) -> bool:
+    """Whether the kernel is positive semidefinite, and its values are found soon."""
     kernel = model.kernel
     if kernel == "poly":
-        return float(model.degree).is_integer() and model.coef0 >= 0
+        whole = float(model.degree).is_integer() and model.degree <= 5
+        return whole and model.coef0 >= 0 and len(case.table.y) <= FEW
     return kernel in ("linear", "affine", "rbf", "laplacian", "precomputed")
 
 
 def svc(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Problem]:
     """Every problem's stated values against its bracket; of two classes also the objective that the answers have."""
     claim = claims["kernel_svm_gap"]
-    if not claim.holds or not _is_positive(model):
+    if not claim.holds or not _is_asked(case, model):
         return
     hard = bool(np.isinf(model.upper_).any())
     w = np.ones(len(case.table.y)) if case.table.w is None else case.table.w
@@ -137,7 +154,7 @@ def svc(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Problem]:
 def svr(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Problem]:
     """The tube: two variables a row, β = α⁺ − α⁻."""
     claim = claims["kernel_svr_gap"]
-    if not claim.holds or not _is_positive(model):
+    if not claim.holds or not _is_asked(case, model):
         return
     w = np.ones(len(case.table.y)) if case.table.w is None else case.table.w
     live = np.flatnonzero(w > 0)

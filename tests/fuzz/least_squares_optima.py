@@ -32,7 +32,9 @@ def least_squares(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Pr
     (target,), _ = about_mean([y], c) if fitted else ([y], [])
     if stated.holds:
         yield from _slope(stated, centred, target, residual, c, beta, alpha)
-        yield from _excess(stated, centred, target, residual, c, beta, alpha)
+        rank = claims.get("least_squares_rank")  # short of the full rank, a minimum is one up to the stated cut
+        if rank is not None and rank.kind == "proof":
+            yield from _excess(stated, centred, target, residual, c, beta, alpha)
     yield from _rank(claims, centred, c, alpha)
     size = max(abs(t) + sum((abs(u * v) for u, v in zip(beta, x)), abs(b)) for t, x in zip(y, zip(*columns)))
     yield from _variance(claims, residual, c, size)

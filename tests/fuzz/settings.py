@@ -40,6 +40,8 @@ MOST = {
     "max_voters": 50,
     "budget": 12,
 }
+#: what decides which algorithm runs is drawn more often than the rest
+OFTEN = {"kernel": 0.6, "loss": 0.4, "metric": 0.4, "criterion": 0.4, "covariance": 0.3, "columns": 0.4, "C": 0.25}
 #: what is always said, so that a fit is small
 ALWAYS: dict[str, dict[str, Any]] = {
     "n_estimators": {"n_estimators": 4},
@@ -134,7 +136,7 @@ def draw_setting(rng: Rng, name: str, classes: np.ndarray, d: int) -> dict[str, 
     share = one_of(rng, 0.0, 0.15, 0.4)
     found = {key: value for first, more in ALWAYS.items() if first in table for key, value in more.items()}
     for key, given in table.items():
-        if key not in LEFT and maybe(rng, share):
+        if key not in LEFT and maybe(rng, max(share, OFTEN.get(key, 0.0))):
             value = draw_value(rng, key, given, classes, d)
             if given.accepts(value):
                 found[key] = value

@@ -11,7 +11,7 @@ from fuzz.certificates import asked
 from fuzz.forgeries import forged
 from fuzz.optima import against_optima
 from fuzz.questions import Finding
-from fuzz.settings import ALWAYS, FREE, LEFT, MOST, draw_setting
+from fuzz.settings import ALWAYS, FREE, LEFT, MOST, OFTEN, draw_setting
 from fuzz.shrink import shrunk
 from fuzz.tables import Table
 
@@ -40,7 +40,7 @@ def test_every_registered_model_is_drawn_and_every_hyper_parameter_of_it(name):
 
 def test_what_is_said_of_hyper_parameters_is_of_some_that_exist():
     known = {key for name in REGISTRY for key in model_class(name).params}
-    assert known >= {*FREE, *MOST, *ALWAYS, *LEFT}
+    assert known >= {*FREE, *MOST, *ALWAYS, *LEFT, *OFTEN}
 
 
 def test_a_case_is_the_same_whenever_it_is_drawn():
