@@ -110,3 +110,14 @@ def test_coefficients_so_large_that_every_limit_overflows_prove_nothing(size):
         with np.errstate(all="ignore"):
             claims = tuple(model._own_claims())  # the best forger makes all claims anew
         assert not replace(model.certificate_, claims=claims).verify(X, y).holds
+
+
+def test_more_draws_than_any_fit_makes_are_refused_without_being_made():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    y = (X[:, 0] > 0).astype(int)
+    model = assay.RandomForestClassifier(3, max_depth=3).fit(X, y)
+    model.draws_ = 1 << 60
+    claims = tuple(model._own_claims())
+    verdicts = replace(model.certificate_, claims=claims).verify(X, y)
+    assert not verdicts.holds
+    assert "cannot have been drawn from 30" in str(verdicts)

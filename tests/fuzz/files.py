@@ -344,7 +344,7 @@ def _lines(process: subprocess.Popen[bytes]) -> Iterator[dict[str, Any]]:
         if not select.select([process.stdout], [], [], HANGS)[0]:
             process.kill()
         line = process.stdout.readline()
-        if not line:
+        if not line.endswith(b"\n"):  # it ended, perhaps within a line
             return
         yield json.loads(line)
 

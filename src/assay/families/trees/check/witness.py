@@ -312,6 +312,7 @@ def up(tree: StatedTree, levels: list[Array], of_leaves: Array) -> Array:
 
 TREE = 0xD1342543DE82EF95
 AT_ONCE = 1 << 22  # draws
+MOST_DRAWN = 1 << 15  # of a row on average
 
 
 def _words(seed: int, tree: int, first: int, count: int) -> Array:
@@ -332,6 +333,8 @@ def times_drawn(seed: int, tree: int, n: int, draws: int | None, replace: bool, 
     """How often each of n rows was drawn, of the `counted` ones (None: of all); once each where nothing is drawn (None)."""
     if draws is None:
         return np.ones(n, dtype=np.int64)
+    if draws > MOST_DRAWN * n:  # no fit draws so many, and each costs time
+        raise ValueError(f"{draws} rows cannot have been drawn from {n}")
     if counted is not None and len(counted) < n:
         times = np.zeros(n, dtype=np.int64)
         times[counted] = times_drawn(seed, tree, len(counted), draws, replace)
