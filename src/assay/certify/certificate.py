@@ -26,6 +26,7 @@ ON_HELD_OUT = ("held_out_error", "held_out_loss")
 WIDTH = 96
 INDENT = " " * 17
 LONGEST_REASON = 500
+NO_CLAIMS = "no claims"
 MARKS = {True: "holds", False: "FAILS"}
 
 
@@ -76,6 +77,7 @@ class Certificate:
     `split` (share, seed): the fit saw only its side of the table; `verify` gets the whole table and splits it again.
     `own` makes the claims anew from the parts with which the model answers: the certificate must make those claims.
     `fingerprint` is that of the rows of the fit, whose target had these `classes` (None: numbers).
+    `columns` is how many the model has: of rows with more or fewer nothing is claimed, and nothing is made anew of a number that a file claims.
     `sparse`: the checks take sparse rows, as `seen_as` makes of them what the fit saw. `verifier` does it all where the rows have to be encoded first.
     """
 
@@ -90,11 +92,12 @@ class Certificate:
     sparse: bool = False
     seen_as: Callable[[Rows], Rows] | None = field(default=None, repr=False)
     verifier: Callable[[Any, Any, Any], Verdicts] | None = field(default=None, repr=False)
+    columns: int | None = None
 
     @property
     def holds(self) -> bool:
-        """Whether every claim held when the fit was made. `verify` re-establishes them from the rows."""
-        return all(c.holds for c in self.claims)
+        """Whether every claim held when the fit was made; where there are none, nothing is proved. `verify` re-establishes them from the rows."""
+        return bool(self.claims) and all(c.holds for c in self.claims)
 
     def __iter__(self) -> Iterator[Claim]:
         return iter(self.claims)
@@ -116,6 +119,9 @@ class Certificate:
 
     def verdicts(self, seen: Rows, held_out: Rows | None = None) -> Verdicts:
         """As `verify`, where the rows of the fit and those held out have been told apart already."""
+        if self.columns is not None and seen.n_columns != self.columns:
+            reason = f"the rows have {seen.n_columns} columns, the model has {self.columns}"
+            return Verdicts(tuple(_refused(claim, reason) for claim in self.claims))
         own = self._own_claims()
         seen = seen if self.seen_as is None else self.seen_as(seen)
         fitted = plain_rows(seen), answering(self.predict, seen)
@@ -185,9 +191,11 @@ class Certificate:
             value = f": {_number(c.value)}{bound}" if c.value is not None else ""
             lines.append(f"{MARKS[c.holds]:<6} {c.kind:<9} {c.name}{value}")
             lines += wrap(c.statement, WIDTH, initial_indent=INDENT, subsequent_indent=INDENT)
-        return "\n".join(lines) or "no claims"
+        return "\n".join(lines) or NO_CLAIMS
 
     def _repr_html_(self) -> str:
+        if not self.claims:
+            return f"<p>{NO_CLAIMS}</p>"
         head = "<tr><th>claim</th><th>kind</th><th>holds</th><th>value</th><th>bound</th><th>statement</th></tr>"
         body = "".join(
             f"<tr><td>{escape(c.name)}</td><td>{c.kind}</td><td>{'yes' if c.holds else '<b>no</b>'}</td>"

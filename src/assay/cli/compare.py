@@ -80,7 +80,7 @@ def command(
     2000 rows or more: a quarter is held out, models are searched on the rest and measured once on the held-out rows. Fewer:
     ten folds, with the search nested within. The simplest model within one standard error of the best is recommended.
 
-    Exit codes: 0 done, 5 the budget ran out before all were finished, 130 interrupted (what was finished is shown).
+    Exit codes: 0 done, 5 the time ran out before all (or before any but the baseline) were finished, 130 interrupted (what was finished is shown).
     """
     from assay.selection.compare import compare
 
@@ -111,7 +111,9 @@ def command(
     if found.interrupted:
         return 143 if any("SIGTERM" in entry.message for entry in found.entries) else 130
     late = any(entry.state == "out of time" for entry in found.entries)
-    return 5 if late else 0 if found.done else 1
+    if found.recommended is None:  # nothing, or nothing that looks at the columns
+        return 5 if late or any(entry.state == "timeout" for entry in found.entries) else 1
+    return 5 if late else 0
 
 
 def _note_surprises(found: Any, task: str | None, shell: Shell) -> None:

@@ -132,7 +132,7 @@ def certificate_section(details: Details) -> Html | None:
         for c in claims
     ]
     if not rows:
-        return section("Certificate", paragraphs("This model makes no claims."), level=3)
+        return section("Certificate", paragraphs("This model makes no claims: nothing is proved of it."), level=3)
     head = ("claim", "kind", "verdict", "value", "bound", "statement")
     note = (
         "A proof is checked from the rows and its witness alone, up to the stated tolerance; an estimate holds with a stated confidence. "

@@ -17,11 +17,13 @@ import msgspec
 import numpy as np
 from msgspec.structs import astuple
 
+from assay.errors import ModelFileError
 from assay.numerics import Array
 
 NAN = float("nan")
 PLAIN: dict[str, Any] = {"number": float | None, "boolean": bool | None, "category": str | None}
 DATATYPES = {"number": "FP64", "boolean": "BOOL", "category": "BYTES", "date": "BYTES", "text": "BYTES"}
+MOST_UNNAMED = 1 << 16  # columns without names, of which a small file may claim any number
 PIECE = 1 << 16  # bytes read at once: other threads have their turn between two pieces
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"([ \t\r\n]*+:)?|[{}\[\]]', re.DOTALL)
 _BETWEEN = re.compile(rb"[}\]][ \t\r\n]*(,)[ \t\r\n]*[{\[]")
@@ -78,14 +80,18 @@ class ExpectedColumn:
         return values
 
 
-def expected_columns(model: Any) -> tuple[ExpectedColumn, ...]:
-    """The columns of a model: those of its schema, of its names, or x0, x1, … as the tables of arrays are called."""
+def expected_columns(model: Any, most: int = MOST_UNNAMED) -> tuple[ExpectedColumn, ...]:
+    """The columns of a model: those of its schema, of its names, or x0, x1, … (at most so many) as the tables of arrays are called."""
     encoding = getattr(model, "encoding_", None)
     if encoding is not None:
         used = encoding.schema.used
         return tuple(ExpectedColumn(c.name, c.kind, tuple(c.levels or ()), -1.0) for c in used)
-    d = model.n_features_in_
-    names = given_names(model) or tuple(f"x{j}" for j in range(d))
+    d, names = model.n_features_in_, given_names(model)
+    if names is None and d > most:
+        raise ModelFileError(
+            f"The model has {d} columns without names, more than the {most} that a service asks for: fit it on a table with names."
+        )
+    names = names or tuple(f"x{j}" for j in range(d))
     kinds = zip(names, model.categories_ or (None,) * d)
     return tuple(
         ExpectedColumn(n, "number") if found is None else ExpectedColumn(n, "category", found) for n, found in kinds

@@ -227,8 +227,9 @@ async def _watch(service: Service) -> None:
         await asyncio.sleep(WATCH)
         try:
             for key, file in catalogue.changed().items():
-                load = partial(catalogue.load, key, file)
-                served = None if file is None else await service.admission.aside(load)
+                served = None
+                if file is not None:
+                    served = await service.admission.aside(partial(catalogue.load, key, file))
                 service.metrics.reloads["removed" if file is None else "failed" if served is None else "loaded"] += 1
                 if file is None or served is not None:
                     catalogue.put(key, served)

@@ -100,11 +100,12 @@ class Listed(NamedTuple):
     votes: Floats
 
 
-def listed_for(table: CountedRows, Z: Floats, q: Floats, out: int, most: int, witness: dict[str, Any]) -> Listed:
-    """The nearest rows of one query, with at least `most` votes; row `out` of the table has one vote less."""
+def listed_for(table: CountedRows, Z: Floats, q: Floats, out: int | None, most: int, witness: dict[str, Any]) -> Listed:
+    """The nearest rows of one query, with at least `most` votes; row `out` of the table (None: no row) has one vote less."""
     r, distance = reduced_of(Z, q, witness)[0], distances_of(Z, q, witness)
     w = table.w.copy()
-    w[out] = max(0.0, w[out] - 1.0)
+    if out is not None:
+        w[out] = max(0.0, w[out] - 1.0)
     r = np.where(w > 0, r, np.inf)
     many = min(len(w), 2 * most + 2)
     while True:
@@ -217,20 +218,23 @@ def check_exact(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     witness, tolerance = claim.witness, tolerance_of(claim)
     table = counted_rows(rows, witness.get("classes"))
     X, stated = (np.asarray(witness[name], dtype=np.float64) for name in ("queries", "distances"))
-    answers, k = np.asarray(witness["answers"], dtype=np.float64), int(witness["k"])
+    answers, k, whole = np.asarray(witness["answers"], dtype=np.float64), int(witness["k"]), "whole" in witness
+    if whole and k <= table.w.sum() - 1:
+        raise ValueError("rows can be left out, and the witness leaves none out")
     if len(X) < 1 or claim.value != len(X) or not len(X) == len(stated) == len(answers):
         raise ValueError("the witness does not list the neighbours of each query")
-    if len(X) < min(4, len(table.X)) or stated.shape[1] < min(k, 32, len(table.X) - 1):
+    if len(X) < min(4, len(table.X)) or stated.shape[1] < min(k, 32, len(table.X) - 1 + whole):
         raise ValueError("too few queries or neighbours are listed to show anything")
     Z, Q = mapped(table.X, witness), mapped(X, witness)
     worst = off = 0.0
     for i, out in enumerate(_rows_asked(table, X, witness)):
         if out < 0:
             return Verdict(claim.name, False, f"query {i} is none of the rows", kind=claim.kind)
-        alone = np.delete(distances_of(Z, Q[i], witness), out)
+        alone = distances_of(Z, Q[i], witness)
+        alone = alone if whole else np.delete(alone, out)
         due = np.sort(np.partition(alone, stated.shape[1] - 1)[: stated.shape[1]])
         worst = max(worst, float((np.abs(due - stated[i]) / np.where(due > 0, due, 1.0)).max(initial=0.0)))
-        listed = listed_for(table, Z, Q[i], out, k, witness)
+        listed = listed_for(table, Z, Q[i], None if whole else out, k, witness)
         answer = answer_of(listed, factors_of(listed, witness), k, witness)
         off = max(off, float((np.abs(answer - answers[i]) / max(1e-300, float(np.abs(answer).max()))).max()))
     reason = f"{len(X)} queries against {len(table.X)} rows: distances differ by {worst:.2g}, answers by {off:.2g} at most (relative)"

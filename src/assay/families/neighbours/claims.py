@@ -1,7 +1,8 @@
 """What is claimed of a fit of nearest neighbours.
 
 - kept rows: the model answers from the rows of the fit and no others (sums of columns, of their sizes, of targets and weights);
-- exact neighbours: rows drawn from the fit, each left out in turn, have these distances to their nearest others, and this answer;
+- exact neighbours: rows drawn from the fit, each left out in turn, have these distances to their nearest others, and this answer (where
+  all rows are neighbours none can be left out, and the drawn rows are asked as they are);
 - whitened: under metric="mahalanobis" the mapped rows have covariance I;
 - learned: under metric="learned" the soft leave-one-out accuracy is the stated one, and above that of the start;
 - number of neighbours: its leave-one-out error is the least (or within one standard error) of all that were tried;
@@ -149,14 +150,16 @@ def _exact(model: Any, hood: Neighbourhood, rows: Rows, how: dict[str, Any]) -> 
     own = np.concatenate([one for one, _ in found])
     X = np.concatenate([np.asarray(X, dtype=np.float64) for _, X in found])
     Z = hood.geometry.rows(X)
-    few = min(model.n_neighbors_, LISTED, hood.size - 1)
-    far = hood.geometry.distances(hood.nearest(Z, few, own)[0], hood.columns)
-    answers = model._leave_one_out(hood, Z, own)
+    whole = model.n_neighbors_ > hood.total - 1  # with any row left out too few votes were left
+    without, how_asked = (None, "asked as they are") if whole else (own, "each left out in turn")
+    few = min(model.n_neighbors_, LISTED, hood.size if whole else hood.size - 1)
+    far = hood.geometry.distances(hood.nearest(Z, few, without)[0], hood.columns)
+    answers = model._leave_one_out(hood, Z, without)
     weight = np.ones(len(own)) if model.weights_ is None else model.weights_[own]
     return Claim(
         name="exact neighbours",
-        statement=f"{len(own)} rows drawn from the fit, each left out in turn, have by {described(model.metric, model.p)} just these "
-        f"{few} nearest others, and get just these answers from {model.n_neighbors_} neighbours; comparing with every row gives the same",
+        statement=f"{len(own)} rows drawn from the fit, {how_asked}, have by {described(model.metric, model.p)} just these "
+        f"{few} nearest {'rows' if whole else 'others'}, and get just these answers from {model.n_neighbors_} neighbours; comparing with every row gives the same",
         holds=True,
         check="neighbours_exact",
         value=float(len(own)),
@@ -168,6 +171,7 @@ def _exact(model: Any, hood: Neighbourhood, rows: Rows, how: dict[str, Any]) -> 
             "distances": np.ascontiguousarray(far),
             "answers": answers,
             "tolerance": TOLERANCE,
+            **({"whole": True} if whole else {}),
         },
     )
 

@@ -29,6 +29,7 @@ TOLERANCE = 1e-9
 MOST_WORK = 6e7  # rows · columns · classes whose splits a check tries again
 DEAR = 100  # times that, for absolute errors
 ROUNDING = 1e-13
+NEAR = 1e-150
 UNITS = {"gini": "", "entropy": " bits", "log_loss": " bits"}
 MOST_VISITS = 10_000_000  # pairs of a row and a tree that a check of a forest goes through
 CONFIDENCE = 0.95
@@ -54,16 +55,21 @@ def _training_loss(training_data: TrainingData, grown: NodeArrays, values: Float
         held = sums[leaf]
         if target.classes == 2 and not target.two:  # weight, and that of the second class
             held = np.column_stack([held[:, 0] - held[:, 1], held[:, 1]])
-        right = np.take_along_axis(held, values.argmax(axis=1)[:, None], 1)
+        said = (values / values.sum(axis=1, keepdims=True)).argmax(
+            axis=1
+        )  # by shares, of which equal ones may weigh a bit more
+        right = np.take_along_axis(held, said[:, None], 1)
         return max(0.0, float((held.sum() - right.sum()) / held.sum()))
-    W, mean = sums[:, 0], sums[:, 1] / sums[:, 0] * (target.value_unit / target.weight_unit)
+    W, mean = sums[:, 0], sums[:, 1] / sums[:, 0] * target.mean_unit
     split = np.flatnonzero(~leaf)
     left, right_ = split + 1, grown.right[split]
     W = W / W[0]
     taken = float((W[left] * W[right_] / W[split] * (mean[left] - mean[right_]) ** 2).sum())
     added = float(W[leaf] @ (mean[leaf] - (values[:, 0] - target.offset)) ** 2)
     w = np.ones(len(training_data.truth)) if training_data.weights is None else training_data.weights
-    y = np.where(w > 0, training_data.truth, target.offset)  # rows of weight zero may hold anything
+    if training_data.weights is not None:
+        w = np.where(target.weight > 0, w, 0.0)
+    y = np.where(w > 0, training_data.truth, target.offset)  # rows that do not count may hold anything
     spread = float(np.average((y - target.offset - mean[0]) ** 2, weights=w / w.max()))
     loss = spread - taken + added
     return loss if loss > ROUNDING * spread else 0.0
@@ -72,11 +78,21 @@ def _training_loss(training_data: TrainingData, grown: NodeArrays, values: Float
 def tree_claims(model: Any) -> tuple[Claim, ...]:
     """The claims of a single tree, from its parts alone."""
     witness = witness_of(model)
-    claims = [_leaves(model, witness), _gains(model, witness)]
+    claims = [_leaves(model, witness)]
+    if _too_near(model):
+        return tuple(claims)
+    claims.append(_gains(model, witness))
     whole = columns_asked(model.max_features, model.n_features_in_, type(model).__name__) >= model.n_features_in_
     if whole and model.splitter == "best" and len(model.cut_):
         claims.append(_best_splits(model, witness))
     return tuple(claims)
+
+
+def _too_near(model: Any) -> bool:
+    """Whether answers are so near each other that the squares of their distances, which splits gain, are no numbers."""
+    if model.criterion != "squared_error" or not len(model.cut_):
+        return False
+    return bool(np.ptp(model.table_[:, 0]) < NEAR and model.training_loss_ < NEAR**2)
 
 
 def witness_of(model: Any) -> dict[str, Any]:
@@ -220,25 +236,22 @@ def _sets(witness: dict[str, Any]) -> str:
     return f", and no cut of categories in the order of {key},"
 
 
-def forest_evidence_of(model: Any, builder: ForestBuilder, trees: int, afresh: bool) -> dict[str, Any]:
+def forest_evidence_of(model: Any, builder: ForestBuilder, judged: int, afresh: bool) -> dict[str, Any]:
     """What a fitted forest keeps for its claims, while the model still is that of the fit before: whether all trees come from the same rows
     and settings, whether rows have weights, how many are drawn for a tree, and how many trees judged the rows that they did not see."""
-    have = 0 if afresh else len(model.nodes_)
-    alike, judged = True, 0
-    if have:
+    alike = True
+    if not afresh:
         before, now = (
             {k: v for k, v in params.items() if k not in OF_THE_FOREST}
             for params in (model._fitted_with, model.get_params())
         )
         same_rows = model._provenance.get("fingerprint") == builder.training_data.survey.mark.hex()
         alike = bool(model.alike_ and same_rows and repr(before) == repr(now))
-        known = vars(model).get("_out_of_bag") is not None  # a file does not hold how rows were judged
-        judged = model.oob_trees_ if known else 0
     return {
         "alike_": alike,
         "weighted_": builder.training_data.weights is not None,
         "draws_": builder.sample.m,
-        "oob_trees_": judged + trees - have if builder.out_of_bag else 0,
+        "oob_trees_": judged if builder.out_of_bag else 0,
     }
 
 

@@ -81,7 +81,7 @@ OF_TREES: Layout = {
 }  # fmt: skip
 OF_FORESTS: Layout = {
     **ROWS,
-    "oob_loss_": Fact(float, low=0, optional=True, doc="the out-of-bag error: of rows judged only by trees that did not see them; absent where no row was left out"),
+    "oob_loss_": Fact(float, low=0, optional=True, doc="the out-of-bag error: of rows judged only by trees that did not see them; absent where no row was left out, or where warm_start mixed draws that are not known"),
     "oob_error_of_loss_": Fact(float, low=0, optional=True, doc="the standard error of the out-of-bag error, were rows judged independently"),
     "oob_rows_": Fact(int, low=0, optional=True, doc="the number of rows that some tree did not see"),
     "oob_curve_": Tensor(("g", 2), low=0, optional=True, doc="of n_estimators='auto': numbers of trees and the out-of-bag error at each"),

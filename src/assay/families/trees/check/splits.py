@@ -276,8 +276,8 @@ def check_gains(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     if given.shape != at.shape:
         raise ValueError(f"{given.shape} gains of {len(at)} splits")
     whole, left = leaf_impurity(s.stated, s.tree, s.held, s.seen.y[s.held.row])
-    total, problem = float(W[at] @ given / W[0]), None
-    allowed = float(W[at] @ s.slack[at] / W[0]) + float(s.slack[0])
+    share, problem = W[at] / W[0], None
+    total, allowed = float(share @ given), float(share @ s.slack[at]) + float(s.slack[0])
     wrong = np.flatnonzero(~(np.abs(given - s.gains[at]) <= s.slack[at]))
     if len(wrong):
         k = wrong[0]

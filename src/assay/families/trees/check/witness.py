@@ -177,8 +177,8 @@ def _texts(label: Any) -> tuple[str, ...]:
 
 
 class TreeRows:
-    """The rows that a claim speaks of: y (n,) (classes as codes, numbers less a pivot amid them), whole weights (n,) of `unit` each, and
-    their columns in blocks; top: the greatest number but for its sign.
+    """The rows that a claim speaks of: y (n,) (classes as codes, numbers less a pivot amid them), whole weights (n,) of `unit` each, those
+    given (None: one each) without the classes' factors, and their columns in blocks; top: the greatest number but for its sign.
 
     `draws`: how many rows a tree sees, by which the unit of the weights is chosen.
     """
@@ -190,7 +190,7 @@ class TreeRows:
             raise ValueError("there are no rows with a target")
         y: Any = np.concatenate([p.y for p in pieces if p.y is not None])
         w = np.concatenate([p.w for p in pieces if p.w is not None]) if pieces[0].w is not None else None
-        self.n = len(y)
+        self.n, self.given = len(y), w
         self.pivot, self.top = 0.0, 1.0
         if stated.classes is None:
             self.y: Array = y.astype(np.float64)
