@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from assay.certify.claim import Claim, Verdict, differs_in
+from assay.certify.coverage import Covers
 from assay.certify.plain_rows import answering, plain_rows
 from assay.certify.registry import checker
 from assay.certify.rows import CheckedRows
@@ -65,6 +66,7 @@ class Certificate:
     `split` (share, seed): the fit saw only its side of the table; `verify` gets the whole table and splits it again.
     `own` makes the claims anew from the parts with which the model answers: the certificate must make those claims.
     `fingerprint` is that of the rows of the fit, whose target had these `classes` (None: numbers).
+    `covering` says what claims cover of the learnt numbers.
     `sparse`: the checks take sparse rows, as `seen_as` makes of them what the fit saw. `verifier` does it all where the rows have to be encoded first.
     """
 
@@ -79,6 +81,12 @@ class Certificate:
     sparse: bool = False
     seen_as: Callable[[Rows], Rows] | None = field(default=None, repr=False)
     verifier: Callable[[Any, Any, Any], Verdicts] | None = field(default=None, repr=False)
+    covering: Callable[[tuple[Claim, ...]], Covers] | None = field(default=None, repr=False)
+
+    @property
+    def covers(self) -> Covers:
+        """Which learnt numbers the claims tie to the rows by a proof, which by an estimate, and which by nothing."""
+        return Covers() if self.covering is None else self.covering(self.claims)
 
     @property
     def holds(self) -> bool:
@@ -172,7 +180,7 @@ class Certificate:
             value = f": {_number(c.value)}{bound}" if c.value is not None else ""
             lines.append(f"{MARKS[c.holds]:<6} {c.kind:<9} {c.name}{value}")
             lines += wrap(c.statement, WIDTH, initial_indent=INDENT, subsequent_indent=INDENT)
-        return "\n".join(lines) or "no claims"
+        return "\n".join([*(lines or ["no claims"]), *filter(None, [str(self.covers)])])
 
     def _repr_html_(self) -> str:
         head = "<tr><th>claim</th><th>kind</th><th>holds</th><th>value</th><th>bound</th><th>statement</th></tr>"
@@ -181,7 +189,8 @@ class Certificate:
             f"<td>{_number(c.value)}</td><td>{_number(c.bound)}</td><td>{escape(c.statement)}</td></tr>"
             for c in self.claims
         )
-        return f"<table>{head}{body}</table>"
+        covers = "".join(f"<p>covered {escape(line)}</p>" for line in self.covers.lines())
+        return f"<table>{head}{body}</table>{covers}"
 
 
 # Whether rows are those of the fit, bit for bit and in order: their fingerprint is taken again by the same fold.

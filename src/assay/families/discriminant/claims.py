@@ -10,10 +10,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.certify import Claim
+from assay.certify.coverage import Coverage
 from assay.inputs.labels import plain_labels
 from assay.numerics import Floats, safe_log
 
 TOLERANCE = 1e-6
+
+
+COVERAGE = Coverage(
+    proof={"discriminant_likelihood": "priors_ whiten_ log_det_ state.mean added_"},
+    nothing="rank_ state.class_count state.scatter state.third state.fourth scalings_ explained_variance_ratio_",
+    but="the statistics (state) that partial_fit would go on from, but for the means",
+)
 
 
 def normal_claims(model: Any, n: Floats, recipe: dict[str, Any]) -> tuple[Claim, ...]:

@@ -6,11 +6,13 @@ rows drawn by (seed, tree), and how they judge the rows that they did not see.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from assay.certify import Claim
+from assay.certify.coverage import Coverage
 from assay.certify.intervals import clopper_pearson, normal_interval
 from assay.engines.split import row_keys
 from assay.families.trees.hyper_parameters import columns_asked, rows_asked, trends_of
@@ -36,6 +38,37 @@ CONFIDENCE = 0.95
 OF_THE_FOREST = ("n_estimators", "n_jobs", "warm_start", "verbose", "oob_score", "quantiles", "voting")  # nothing to a single tree  # fmt: skip
 
 
+NODES = "missing_left_ sets_ category_code_ missing_columns_ weight_ rows_"
+TREE_COVERAGE = Coverage(
+    proof={
+        "tree_leaves": "leaf_ nodes_ table_ training_loss_",
+        "tree_gains": "gain_",
+        "tree_best_splits": "feature_ cut_",
+    },
+    nothing=f"{NODES} exact_ alpha_ pruning_curve_",
+    but="the side of missing values and of categories at splits that no such row reaches; how alpha_ was chosen",
+)
+SAMPLED_TREE_COVERAGE = replace(
+    TREE_COVERAGE,
+    proof={check: names for check, names in TREE_COVERAGE.proof.items() if check != "tree_best_splits"},
+    nothing=f"{TREE_COVERAGE.nothing} feature_ cut_",
+    but=f"{TREE_COVERAGE.but}; a threshold may lie anywhere between values of the rows at its split",
+)
+FOREST_COVERAGE = Coverage(
+    proof={"forest_leaves": "leaf_ nodes_ table_ draws_"},
+    estimate={"out_of_bag": "oob_loss_ oob_rows_"},
+    nothing=f"{NODES} feature_ cut_ gain_ oob_error_of_loss_ oob_curve_ alike_ weighted_ oob_trees_ member_ member_times_ member_count_ "
+    "member_target_ member_weight_",
+    but="that no other questions were better: a threshold may lie anywhere between values of the rows that a tree saw",
+)
+SAMPLED_FOREST_COVERAGE = replace(
+    FOREST_COVERAGE,
+    proof={"forest_leaves": "draws_"},
+    nothing=f"{FOREST_COVERAGE.nothing} leaf_ nodes_ table_",
+    but=f"{FOREST_COVERAGE.but}; leaves are checked of some of the trees alone",
+)
+
+
 def evidence_of(training_data: TrainingData, grown: NodeArrays, values: Floats) -> dict[str, Any]:
     """What a fitted tree keeps for its claims; values: what its leaves know."""
     return {
@@ -55,7 +88,9 @@ def _training_loss(training_data: TrainingData, grown: NodeArrays, values: Float
         held = sums[leaf]
         if target.classes == 2 and not target.two:  # weight, and that of the second class
             held = np.column_stack([held[:, 0] - held[:, 1], held[:, 1]])
-        said = (values / values.sum(axis=1, keepdims=True)).argmax(axis=1)  # by shares, of which equal ones may weigh a bit more
+        said = (values / values.sum(axis=1, keepdims=True)).argmax(
+            axis=1
+        )  # by shares, of which equal ones may weigh a bit more
         right = np.take_along_axis(held, said[:, None], 1)
         return max(0.0, float((held.sum() - right.sum()) / held.sum()))
     W, mean = sums[:, 0], sums[:, 1] / sums[:, 0] * target.mean_unit
@@ -84,6 +119,19 @@ def tree_claims(model: Any) -> tuple[Claim, ...]:
     if whole and model.splitter == "best" and len(model.cut_):
         claims.append(_best_splits(model, witness))
     return tuple(claims)
+
+
+def tree_coverage(model: Any, claims: tuple[Claim, ...]) -> Coverage:
+    """Questions are tied to the rows where every split was tried again at every threshold; one by categories never is."""
+    tried = [c.witness for c in claims if c.check == "tree_best_splits"]
+    whole = all(w.get("searched") is None and w.get("bins") is None for w in tried)
+    return TREE_COVERAGE if whole and getattr(model, "sets_", None) is None else SAMPLED_TREE_COVERAGE
+
+
+def forest_coverage(model: Any, claims: tuple[Claim, ...]) -> Coverage:
+    """Leaves are tied to the rows where those of all trees are looked at."""
+    looked = [c.value for c in claims if c.check == "forest_leaves"]
+    return FOREST_COVERAGE if looked == [float(len(model.nodes_))] else SAMPLED_FOREST_COVERAGE
 
 
 def _too_near(model: Any) -> bool:
