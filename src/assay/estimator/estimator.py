@@ -16,6 +16,7 @@ import numpy as np
 
 from assay import store
 from assay.certify import Certificate, Claim
+from assay.certify.coverage import Coverage, Covers
 from assay.engines import Block, Engine, FilledRows, Part, Rows, engine_for, targets_of
 from assay.engines.engine import one_thread_blas
 from assay.engines.rows import cut
@@ -290,7 +291,19 @@ class Estimator:
             self.takes_sparse,
             self._filled,
             columns=self.n_features_in_,
+            covering=self._covered_by,
         )
+
+    coverage: ClassVar[Coverage] = Coverage()  # which learnt numbers claims tie to the rows
+
+    def _covered_by(self, claims: tuple[Claim, ...]) -> Covers:
+        """What claims cover of the parts that this fit has."""
+        parts = [name for name in self.layout if (value := self._part(name)) is not None and np.size(value)]
+        return self._coverage_of(claims).of(claims, parts)
+
+    def _coverage_of(self, claims: tuple[Claim, ...]) -> Coverage:
+        """What such claims tie to the rows, where that depends on how far they go."""
+        return self.coverage
 
     _claims_made: tuple[Claim, ...] | None = attribute(default=())  # None: to be made when somebody asks
 

@@ -16,6 +16,7 @@ from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Layout, Tensor
 from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Range, param
 from assay.estimator.search_space import SearchSpace, TableTraits
+from assay.families.discriminant.claims import COVERAGE
 from assay.families.discriminant.fit import (
     CLASS_PROBABILITIES,
     POOLED,
@@ -82,6 +83,7 @@ class QuadraticDiscriminantAnalysis(NormalClassifier):
     unbiased: bool = UNBIASED
     class_weight: Any = CLASS_WEIGHT
     n_jobs: int | None = N_JOBS
+    coverage = COVERAGE
     layout: ClassVar[Layout] = {**state_layout(groups="G"), **POOLED}
 
     @classmethod
@@ -160,6 +162,7 @@ class LinearDiscriminantAnalysis(NormalClassifier):
     unbiased: bool = UNBIASED
     class_weight: Any = CLASS_WEIGHT
     n_jobs: int | None = N_JOBS
+    coverage = COVERAGE
     layout: ClassVar[Layout] = {
         **state_layout(groups=1),
         "scalings_": Tensor(("d", "r"), doc="the directions that part the classes best, one a column, for transform"),

@@ -26,7 +26,7 @@ from assay.estimator.classifier import Classifier
 from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.steps import Step, some_of
-from assay.families.linear.claims import gap_claim
+from assay.families.linear.claims import COVERAGE, gap_claim
 from assay.families.linear.problem import Objective, PosedProblem, about_zero, gram_about, pose
 from assay.families.linear.statistics import (
     RowStatistics,
@@ -104,6 +104,7 @@ class LinearClassifier(Classifier):
     The sign of w·x + b for two classes, else the class with the greatest w_k·x + b_k. Subclasses give `_objective`.
     """
 
+    coverage = COVERAGE
     layout = LAYOUT
     takes_sparse = True
     step_word = "iteration"

@@ -25,7 +25,7 @@ from assay.estimator.layout import Fact, Tensor
 from assay.estimator.one_fold import OneFold
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.families.naive_bayes.choose import FAMILIES, choose
-from assay.families.naive_bayes.claims import make_claims
+from assay.families.naive_bayes.claims import COVERAGE, make_claims
 from assay.families.naive_bayes.densities import categorical, counts, gaussian
 from assay.families.naive_bayes.densities import counts as bernoulli
 from assay.families.naive_bayes.densities.categorical import Tables
@@ -178,6 +178,7 @@ class NaiveBayesModel(OneFold, Classifier):
     takes_sparse = True
     scores_are_log_joint = True
     statistics = NaiveBayesStatistics
+    coverage = COVERAGE
     layout: ClassVar = {
         "columns_": Fact(str, many=True, doc="the density of each column, as given or as the rule chose it"),
         "class_factor_": Tensor(("K",), low=0, doc="the factor of each class's rows, from class_weight"),

@@ -19,6 +19,7 @@ from assay.estimator.regressor import Regressor
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.families.kernel.expansion import Expansion
 from assay.families.kernel.functions import Kernel
+from assay.families.kernel.svm.claims import COVERAGE
 from assay.families.kernel.svm.dual import numbers_problem
 from assay.families.kernel.svm.fit import (
     CACHE_SIZE,
@@ -122,6 +123,7 @@ class SVC(KernelMachine, Classifier):
     max_seconds: float | None = MAX_SECONDS
     warm_start: bool = WARM_START
     n_jobs: int | None = N_JOBS
+    coverage = COVERAGE
     layout: ClassVar[Layout] = {
         **LAYOUT,
         "upper_": Tensor(("K",), low=0, finite=False, doc="the most that a row of each class may weigh: C times the factor from class_weight"),
@@ -378,6 +380,7 @@ class SVR(KernelMachine, Regressor):
     max_seconds: float | None = MAX_SECONDS
     warm_start: bool = WARM_START
     n_jobs: int | None = N_JOBS
+    coverage = COVERAGE
     layout: ClassVar[Layout] = LAYOUT
 
     @classmethod
