@@ -28,7 +28,7 @@ from assay.estimator.params import Param, check_params, param
 from assay.estimator.record import model_of, record_of
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, model_at
-from assay.inputs import as_column, as_rows, check_features
+from assay.inputs import KnownLevels, NumberColumns, as_column, as_rows, check_features
 from assay.numerics import Array
 from assay.store import Record
 
@@ -164,9 +164,9 @@ class Estimator:
             self.feature_names_in_ = np.array(rows.names, dtype=object)
         self._categories = rows.categories
 
-    def _levels(self) -> tuple[tuple[str, ...] | None, ...]:
+    def _levels(self) -> KnownLevels:
         """The categories of each column at the fit; None for a column of numbers."""
-        return self._categories if self._categories is not None else (None,) * self.n_features_in_
+        return self._categories if self._categories is not None else NumberColumns(self.n_features_in_)
 
     def _column_names(self) -> tuple[str, ...] | None:
         names = getattr(self, "feature_names_in_", None)
@@ -291,6 +291,7 @@ class Estimator:
             self.takes_sparse,
             self._filled,
             covering=self._covered_by,
+            columns=self.n_features_in_,
         )
 
     coverage: ClassVar[Coverage] = Coverage()  # which learnt numbers claims tie to the rows

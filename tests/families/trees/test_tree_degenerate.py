@@ -63,6 +63,22 @@ def test_a_row_too_light_to_count_takes_no_accuracy_from_the_others():
     assert model.predict(X[:4]).tolist() == pytest.approx([0.3, 0.7, 0.3, 0.7], rel=1e-15)
 
 
+def test_a_poisson_split_with_next_to_nothing_on_a_side_is_none():
+    X = np.arange(4.0)[:, None]
+    verified(assay.DecisionTreeRegressor(criterion="poisson"), X, np.array([1e-25, 0.0, 0.0, 1.0]))
+    w = np.array([1.0, 1.0, 1.0, 1e18])
+    verified(assay.DecisionTreeRegressor(criterion="poisson"), X, np.array([1e-3, 0.0, 3.0, 1.0]), w)
+
+
+def test_trees_that_saw_every_row_leave_no_gap_in_the_curve(tmp_path):
+    for seed in range(20):
+        X, y = np.array([[3.0], [2.0], [3.0]]), np.array([1.0, 1.0, 2.0])
+        model = assay.ExtraTreesRegressor(4, bootstrap=True, random_state=seed)
+        model.fit(X, y, sample_weight=np.array([1.0, 2.0, 0.0]))
+        model.save(tmp_path / "m.assay")
+        assay.load(tmp_path / "m.assay")
+
+
 def test_a_poisson_target_needs_a_row_that_counts():
     with pytest.raises(AssayError, match="somewhere positive"):
         assay.DecisionTreeRegressor(criterion="poisson").fit([[0.0], [1.0]], [0.0, 3.0], sample_weight=[1e30, 1e-30])

@@ -190,7 +190,7 @@ class NaiveBayesModel(OneFold, Classifier):
         "poisson_rate_": Tensor(("K", "dp"), low=0, doc="the mean count of each class in each poisson column"),
         "multinomial_prob_": Tensor(("K", "dm"), low=0, high=1, doc="the share of each multinomial column in the counts of each class"),
         "category_prob_": Tensor(("K", "T"), low=0, high=1, doc="the probability of each category of each class, the categories of all categorical columns side by side"),
-        "category_offsets_": Tensor(("c",), dtype="<i8", low=0, doc="where the categories of each categorical column begin in `category_prob_`"),
+        "category_offsets_": Tensor(("c",), dtype="<i8", most="T", low=0, doc="where the categories of each categorical column begin in `category_prob_`"),
         "state.class_count": Tensor(("K",), low=0),
         "state.gaussian_count": Tensor(("K", "dg"), low=0),
         "state.gaussian_mean": Tensor(("K", "dg")),
@@ -202,7 +202,7 @@ class NaiveBayesModel(OneFold, Classifier):
         "state.multinomial_count": Tensor(("K", "dm"), low=0),
         "state.multinomial_sum": Tensor(("K", "dm"), low=0),
         "state.category_counts": Tensor(("K", "T0"), low=0),
-        "state.category_offsets": Tensor(("c",), dtype="<i8", low=0),
+        "state.category_offsets": Tensor(("c",), dtype="<i8", most="T0", low=0),
     }  # fmt: skip
     class_weight: Any = attribute(default=None)
     discrete: ClassVar[bool] = False  # loses much of what numbers say, as scikit-learn's tag `poor_score` has it

@@ -124,7 +124,7 @@ class RectangleClassifier(Classifier):
     layout: ClassVar[Layout] = {
         "lower_": Tensor(("R", "d"), doc="the lower limit of each of the R rectangles in each column"),
         "upper_": Tensor(("R", "d"), doc="the upper limit of each of the R rectangles in each column"),
-        "owner_": Tensor(("R",), dtype="<i8", low=0, doc="the class of each rectangle, as a place in `classes_`"),
+        "owner_": Tensor(("R",), dtype="<i8", index="K", low=0, doc="the class of each rectangle, as a place in `classes_`"),
         "unit_": Tensor(("d",), low=0, doc="the range of each column in the fit, the unit of depths"),
         "class_factor_": Tensor(("K",), low=0, doc="the factor of each class's rows, from class_weight"),
         "class_rows_": Tensor(("K",), dtype="<i8", low=0, doc="the number of rows of each class"),

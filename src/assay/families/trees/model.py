@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 LEAVES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)  # of one tree, cut again and again
 FEW_ROWS = 1000  # below, a search for the size of leaves costs more than it brings
+MOST_CODED = 1 << 20  # columns of which some hold categories, where a file does not list them
 Made = TypeVar("Made")
 NO_SETS = np.zeros((0, 4), dtype=np.uint64)
 
@@ -201,6 +202,10 @@ class TreeModel(Estimator):
         code = getattr(self, "category_code_", None)
         if code is None:
             return None
+        if self._categories is None and self.n_features_in_ > MOST_CODED:
+            raise ModelFileError(
+                f"The model file claims categories in {self.n_features_in_} columns and names none of them."
+            )
         levels = category_levels(self._fitted_with["categorical_features"], self._column_names(), self._levels())
         if int(levels.first[-1]) != len(code):
             raise ModelFileError("The model file's categories do not fit its columns.")

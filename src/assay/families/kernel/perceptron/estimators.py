@@ -30,7 +30,7 @@ from assay.numerics import Array, Floats
 from assay.store import Record
 
 LAYOUT: Mapping[str, Tensor | Fact] = {
-    "support_": Tensor(("s",), dtype="<i8", low=0, doc="the numbers of the rows that have a coefficient; s is how many there are"),
+    "support_": Tensor(("s",), dtype="<i8", index="seen_", low=0, doc="the numbers of the rows that have a coefficient; s is how many there are"),
     "support_vectors_": Tensor(("s", "e"), doc="the rows that have a coefficient; without columns for kernel='precomputed'"),
     "dual_coef_": Tensor(("p", "s"), doc="the coefficients that answer: one row for two classes, else one a class"),
     "last_coef_": Tensor(("p", "s"), optional=True, doc="of variant='averaged': the last coefficients, from which partial_fit goes on"),
@@ -47,7 +47,7 @@ LAYOUT: Mapping[str, Tensor | Fact] = {
     "history_": Fact(str, doc="'fit' for one fit of all rows, 'pieces' where partial_fit brought rows"),
     "step_sum_": Fact(float, low=0, doc="the sum of all corrections' weights"),
     "step_squares_": Fact(float, low=0, doc="the sum of the squares of all corrections' weights"),
-    "asked_": Tensor(("q",), dtype="<i8", low=0, optional=True, doc="the numbers of some rows whose decision values the certificate states"),
+    "asked_": Tensor(("q",), dtype="<i8", index="seen_", low=0, optional=True, doc="the numbers of some rows whose decision values the certificate states"),
     "asked_values_": Tensor(("q", "p"), optional=True, doc="the decision values at these rows"),
     "radius_": Fact(float, low=0, optional=True, doc="R, the greatest length of a row in feature space"),
     "least_margin_": Fact(float, optional=True, doc="the least t·f(x) over all rows; positive where all are answered rightly"),

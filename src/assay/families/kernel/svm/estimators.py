@@ -127,7 +127,7 @@ class SVC(KernelMachine, Classifier):
     layout: ClassVar[Layout] = {
         **LAYOUT,
         "upper_": Tensor(("K",), low=0, finite=False, doc="the most that a row of each class may weigh: C times the factor from class_weight"),
-        "n_support_": Tensor(("K",), dtype="<i8", low=0, doc="the number of support vectors of each class"),
+        "n_support_": Tensor(("K",), dtype="<i8", most="m", low=0, doc="the number of support vectors of each class"),
         "calibration_": Tensor(("S",), low=0, optional=True, doc="with probability=True the slopes (or the temperature) that turn decision values into probabilities, else None"),
         "loss_": Fact(float, low=0, optional=True, doc="with probability=True the mean log loss of the probabilities on the rows of the fit, else None"),
     }  # fmt: skip

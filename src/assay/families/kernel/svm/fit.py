@@ -58,7 +58,7 @@ VERBOSE = param("say a line a second on standard error: gap, support rows, time 
 PAIRS = 3e11  # rows · rows · (columns + 16) up to which a comparison takes part: a minute or so
 NOT_OF_THE_START = ("C", "gamma", "tol", "max_iter", "max_seconds", "cache_size", "n_jobs", "verbose", "solver", "probability", "warm_start")  # fmt: skip
 LAYOUT: Layout = {
-    "support_": Tensor(("m",), dtype="<i8", low=0, doc="the numbers of the support vectors among the rows of the fit; m is how many there are"),
+    "support_": Tensor(("m",), dtype="<i8", index="rows_", low=0, doc="the numbers of the support vectors among the rows of the fit; m is how many there are"),
     "support_vectors_": Tensor(("m", "c"), doc="the support vectors, one a row; without columns (c = 0) for kernel='precomputed'"),
     "dual_coef_": Tensor(("R", "m"), doc="the coefficients β of the support vectors, in rows as scikit-learn has them: one for two classes or a number, K − 1 for more classes, K for multi_class='ovr'"),
     "intercept_": Tensor(("P",), doc="the constant b of each of the P problems"),
