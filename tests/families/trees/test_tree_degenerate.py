@@ -120,3 +120,21 @@ def test_of_classes_that_weigh_the_same_but_for_a_bit_the_first_is_answered():
     for seed in range(40):
         w = np.random.default_rng(seed).random(12)
         verified(assay.DecisionTreeClassifier(class_weight="balanced"), np.zeros((12, 1)), np.arange(12) % 3, w)
+
+
+@pytest.mark.parametrize("kind", ["Classifier", "Regressor"])
+@pytest.mark.parametrize("family", ["DecisionTree", "RandomForest", "ExtraTrees"])
+def test_rows_of_any_size_end_in_a_model_or_are_refused_in_words(family, kind):
+    rng = np.random.default_rng(3)
+    few = {} if family == "DecisionTree" else {"n_estimators": 3, "bootstrap": True}
+    model = getattr(assay, family + kind)(**few)
+    for scale in 10.0 ** np.array([-320, -300, -200, -150, -20, 20, 150, 200, 300, 308]):
+        for dtype in (np.float64, np.float32):
+            X = (rng.normal(size=(12, 2)) * min(scale, np.finfo(dtype).max / 10)).astype(dtype)
+            y = np.arange(12) % 3 if kind == "Classifier" else np.clip(rng.normal(size=12), -1, 1) * scale
+            try:
+                verified(model, X, y, rng.random(12) * min(scale, 1e300))
+            except AssayError:
+                continue
+            if kind == "Classifier":
+                assert np.allclose(model.predict_proba(X).sum(axis=1), 1)
