@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from cases import CASES
 from store.hostile import ONCE, document, every_case, file_of, from_bytes, parts, with_document
 
+import assay
 from assay.certify import Certificate, Claim
 from assay.certify.registry import check
 from assay.errors import ModelFileError
@@ -95,3 +97,16 @@ def test_a_forged_witness_ends_the_command_with_4(tmp_path, capfd):
             capfd.readouterr()
             assert app.run(["verify", str(path), "coins"]) == 4, (claim["name"], key)
             assert "FAILS" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("size", [1e160, 1e300, 1e308])
+def test_coefficients_so_large_that_every_limit_overflows_prove_nothing(size):
+    rng = np.random.default_rng(0)
+    X = 3.0 + rng.normal(size=(30, 3)) ** 2
+    y = X @ [1.0, 2.0, 3.0] + rng.normal(size=30)
+    model = assay.LinearRegression(fit_intercept=False).fit(X, y)
+    for wrong in (np.full(3, size), np.array([size, 0.0, 0.0])):
+        model.coef_ = wrong
+        with np.errstate(all="ignore"):
+            claims = tuple(model._own_claims())  # the best forger makes all claims anew
+        assert not replace(model.certificate_, claims=claims).verify(X, y).holds

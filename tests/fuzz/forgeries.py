@@ -93,9 +93,9 @@ def _differs(answers: np.ndarray, before: np.ndarray) -> bool:
 def other_claims(claim: Any) -> Iterator[tuple[str, Any]]:
     """The claim with its value, its bound, or a number of its witness changed by more than rounding."""
     if claim.value is not None:
-        yield "value", dataclasses.replace(claim, value=claim.value * 1.1 + (claim.bound or 0.1))
+        yield "value", dataclasses.replace(claim, value=another(claim.value) + abs(claim.bound or 0.0))
     if claim.bound is not None:
-        yield "bound", dataclasses.replace(claim, bound=claim.bound * 1.1 + 1e-3)
+        yield "bound", dataclasses.replace(claim, bound=another(claim.bound))
     for key, entry in claim.witness.items():
         if _is_number(entry):
             yield key, dataclasses.replace(claim, witness={**claim.witness, key: another(entry)})

@@ -11,8 +11,10 @@ import pytest
 from cases import CASES
 from store.hostile import document, file_of, from_bytes, put_together, taken_apart
 
+import assay
 from assay.errors import AssayError, ModelFileError
 from assay.inputs import NumberColumns
+from assay.store import encode
 
 MANY = 1 << 31
 #: models whose arrays do not show how many columns there are
@@ -108,6 +110,17 @@ def test_columns_of_numbers_are_a_sequence_that_takes_no_room():
     with pytest.raises(IndexError):
         columns[MANY]
     assert list(NumberColumns(2)) == [None, None]
+
+
+def test_a_regression_without_any_weights_is_refused():
+    X = np.arange(12.0).reshape(6, 2) ** 2
+    doc, arrays = taken_apart(encode(assay.ERM(loss="squared").fit(X, X[:, 0]).to_record()))
+    for m in (0, 2):
+        part = {
+            n: np.resize(arrays[n], (m, *arrays[n].shape[1:])) for n in ("coef_", "intercept_", "step_") if n in arrays
+        }
+        with pytest.raises(ModelFileError):
+            from_bytes(put_together(doc, {**arrays, **part}))
 
 
 def test_weights_of_other_scores_than_the_classes_have_are_refused():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -78,8 +79,8 @@ class Certificate:
     `split` (share, seed): the fit saw only its side of the table; `verify` gets the whole table and splits it again.
     `own` makes the claims anew from the parts with which the model answers: the certificate must make those claims.
     `fingerprint` is that of the rows of the fit, whose target had these `classes` (None: numbers).
-    `covering` says what claims cover of the learnt numbers.
     `columns` is how many the model has: of rows with more or fewer nothing is claimed, and nothing is made anew of a number that a file claims.
+    `covering` says what claims cover of the learnt numbers.
     `sparse`: the checks take sparse rows, as `seen_as` makes of them what the fit saw. `verifier` does it all where the rows have to be encoded first.
     """
 
@@ -176,7 +177,10 @@ class Certificate:
         check = checker(claim.check)
         if check is None:
             return _refused(claim, f"no checker is known for {claim.check[:LONGEST_REASON]!r}")
-        return check(claim, rows, predict)
+        verdict = check(claim, rows, predict)
+        if verdict.holds and verdict.value is not None and not math.isfinite(verdict.value):
+            return _refused(claim, f"what was measured is {verdict.value}, beyond all numbers: it proves nothing")
+        return verdict
 
     def _problem(self, claim: Claim, own: dict[str, Claim]) -> str | None:
         """Why the claim is not one that can be made of this model, whatever the rows."""

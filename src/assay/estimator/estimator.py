@@ -290,8 +290,8 @@ class Estimator:
             self._provenance.get("fingerprint"),
             self.takes_sparse,
             self._filled,
-            covering=self._covered_by,
             columns=self.n_features_in_,
+            covering=self._covered_by,
         )
 
     coverage: ClassVar[Coverage] = Coverage()  # which learnt numbers claims tie to the rows

@@ -236,7 +236,7 @@ class LinearClassifier(Classifier):
     def _restore(self, record: Record) -> None:
         super()._restore(record)
         m, K = len(self.coef_), len(getattr(self, "classes_", ()))
-        if m != K and not (m == 1 and K in (0, 2)):
+        if m not in {0: (1,), 2: (1, 2)}.get(K, (K,)):
             raise ModelFileError(f"The model file has weights of {m} scores where its {K} classes need others.")
         if len(self.objective_) not in (1, m):
             raise ModelFileError(f"The model file states {len(self.objective_)} problems for {m} scores.")
