@@ -102,7 +102,7 @@ def descend(slope: Callable[[Floats], Slope], system: NormalSystem, start: Float
         if not (np.isfinite(error) and np.isfinite(gradient).all()):
             return
         yield Descent(t, w, error, _off(system, gradient))
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             w = w - eta * gradient
         t += 1
 

@@ -163,7 +163,8 @@ def _moments(claim: Claim, rows: CheckedRows) -> tuple[Floats, Floats, Floats, F
 def _variances(squares: Floats, n: Floats, shift: Floats) -> Floats:
     """Σ w (x − mean)² / n, of means that are off by `shift`."""
     squares = np.where(squares >= LEAST, squares, 0.0)
-    return np.maximum(np.divide(squares, n, out=np.zeros_like(squares), where=n > 0) - shift**2, 0.0)
+    v: Floats = np.maximum(np.divide(squares, n, out=np.zeros_like(squares), where=n > 0) - shift**2, 0.0)
+    return v
 
 
 @check("naive_bayes_gaussian")
