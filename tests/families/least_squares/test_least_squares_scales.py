@@ -101,3 +101,14 @@ def test_whatever_the_scale_a_fit_says_what_verification_says_or_is_refused(seed
     y = rng.standard_normal(12) * 10.0 ** rng.uniform(-most, most)
     with contextlib.suppress(DataError):
         verified((assay.LinearRegression(), assay.Ridge())[seed % 2], X, y, rng.random(12))
+
+
+def test_descent_far_from_zero_measures_what_verification_measures():
+    rng = np.random.default_rng(3)
+    X, y = 1e4 + rng.standard_normal((7, 1)), rng.standard_normal(7)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = assay.LinearRegression(solver="gd", tol=0.0, max_iter=20, init=[0.0, 0.0]).fit(X, y)
+    stated, found = next(iter(model.certificate_)), next(iter(model.certificate_.verify(X, y)))
+    assert stated.holds == found.holds
+    assert found.value == pytest.approx(stated.value, rel=1e-6)

@@ -160,7 +160,8 @@ class LeastSquares(OneFold, Regressor):
         last = reached[0]
         if not last.off <= self.tol:
             self._warn(last, gd.stable_step(system))
-        return gd.as_fit(last, float(self.alpha), self.tol)
+        fit = gd.as_fit(last, float(self.alpha), self.tol)
+        return fit if passes is None else gd.measured(fit, system, passes, tile_rows(len(system.c)))
 
     def _iterates(self, system: NormalSystem, passes: RowPasses | None) -> Iterator[gd.Descent]:
         """w⁽⁰⁾, w⁽¹⁾, … until the normal equations hold to `tol`, or for `max_iter` steps."""
