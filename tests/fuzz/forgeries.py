@@ -56,6 +56,11 @@ def altered(case: Case, model: Any) -> Iterator[tuple[str, str]]:
             )
 
 
+def _has_a_hinge(case: Case) -> bool:
+    """Whether several intercepts may be optimal."""
+    return case.name in ("svc", "svr") or case.params.get("loss") in ("hinge", "perceptron")
+
+
 def _learnt(model: Any) -> Iterator[tuple[str, np.ndarray]]:
     for name, field in type(model).layout.items():
         array = None if name.startswith("state.") else getattr(model, name, None)
