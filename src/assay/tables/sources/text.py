@@ -159,8 +159,9 @@ def _far_line_end(text: bytes, starts: Any, ends: Any, stop: int) -> int:
     at = at[(k < 0) | (at >= np.asarray(ends)[k])]
     if not len(at):
         return 0
-    k = int(np.searchsorted(starts, at[-1], "right"))
-    return _line_end(text, int(ends[k - 1]) if k else 0, min(stop, int(starts[k])) if k < len(starts) else stop)
+    last = int(np.searchsorted(starts, at[-1], "right"))
+    end = min(stop, int(starts[last])) if last < len(starts) else stop
+    return _line_end(text, int(ends[last - 1]) if last else 0, end)
 
 
 def _line_end(text: bytes, start: int, stop: int) -> int:
