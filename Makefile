@@ -1,11 +1,13 @@
-# The two commands: `make demo` and `make test`. Both make .venv themselves and need only Python 3.11+, pip and make.
+# The two commands: `make demo` and `make test`; `make fuzz MINUTES=60` goes on where the tests end. All make .venv themselves and need only Python 3.11+, pip and make.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 JOBS ?= 2
+MINUTES ?= 60
+SEED ?= 0
 
-.PHONY: demo test lint types imports page tests bench clean
+.PHONY: demo test lint types imports page tests fuzz bench clean
 
 demo: $(VENV)/.user
 	@echo '$$ assay compare coins --target coin --out coins.assay --report coins.html'
@@ -36,6 +38,9 @@ tests: $(VENV)/.dev
 	@tools/axe
 	$(BIN)/python tests/compile_first.py $(JOBS)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+
+fuzz: $(VENV)/.dev
+	$(BIN)/python tests/fuzz --minutes $(MINUTES) --seed $(SEED)
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m bench

@@ -5,11 +5,19 @@ Everything is loaded when it is first used: `import assay` itself costs next to 
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+import sys
 
-from assay import selection as _select
-from assay._version import __version__ as __version__
+_called = getattr(sys, "argv", None) or [""]
+if _called[0].rpartition("/")[2] == "assay" or (_called[0] == "-m" and {"assay", "assay.cli"} & {*sys.orig_argv}):
+    from assay import _signals
+
+    _signals.at_start()  # the command, not a program that imports the library: Ctrl-C is answered from here on
+
+from importlib import import_module  # noqa: E402
+from typing import TYPE_CHECKING, Any  # noqa: E402
+
+from assay import selection as _select  # noqa: E402
+from assay._version import __version__ as __version__  # noqa: E402
 
 if TYPE_CHECKING:
     from assay.assess.bayes_error import cover_hart as cover_hart

@@ -11,6 +11,9 @@ Array = NDArray[Any]
 Floats = NDArray[Any]  # float64 or float32; the name tells the reader, mypy need not count digits
 
 
+FAR = 1e5  # probabilities of scores up to here add up to one within 1e-10
+
+
 def log_sum_exp(Z: Floats) -> Floats:
     """log Σ_k exp Z[:, k] for each row, without overflow; a row of −∞ gives −∞.
 
@@ -25,8 +28,17 @@ def log_sum_exp(Z: Floats) -> Floats:
 
 
 def log_softmax(Z: Floats) -> Floats:
-    """Z − log Σ exp Z, row by row."""
-    out: Floats = Z - log_sum_exp(Z)[:, None]
+    """Z − log Σ exp Z, row by row; far from zero Z is first taken from its greatest, where the logarithm would be lost in rounding.
+
+    >>> np.exp(log_softmax(np.array([[1e200, 1e200]]))).tolist()
+    [[0.5, 0.5]]
+    """
+    log_sums = log_sum_exp(Z)
+    out: Floats = Z - log_sums[:, None]
+    far = np.abs(log_sums) > FAR
+    if far.any():
+        near = Z[far] - Z[far].max(axis=1, keepdims=True)
+        out[far] = near - log_sum_exp(near)[:, None]
     return out
 
 

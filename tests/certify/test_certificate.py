@@ -74,3 +74,11 @@ def test_a_model_altered_after_its_fit_has_no_certificate_any_more():
 def test_changing_a_hyper_parameter_without_a_fit_changes_no_certificate():
     model = assay.GaussianNB().fit(X, y)
     assert model.set_params(var_smoothing=0.5).certificate_.verify(X, y).holds
+
+
+def test_no_claim_is_no_proof():
+    nothing = Certificate(())
+    assert nothing.holds is False
+    assert nothing.verify(X, y).holds is False
+    assert str(nothing) == "no claims"
+    assert nothing._repr_html_() == "<p>no claims</p>"

@@ -147,16 +147,19 @@ def test_a_budget_that_ends_too_early_is_told_with_5_and_what_is_finished(proces
     done = process("compare", large, "--target", "y", "--budget", "8s", "--models", "baseline,lda,logistic,erm")
     assert done.returncode == 5, done.stderr
     assert b"out of time" in done.stdout
-    assert b"Take " in done.stdout
+    assert b"Take lda" in done.stdout or b"Nothing but the baseline was finished" in done.stdout  # on a busy machine
 
 
 def test_a_timeout_stops_one_model_and_not_the_others(process, large):
     words = ["compare", large, "--target", "y", "--timeout", "6s", "--models", "baseline,logistic", "--json", "-q"]
     done = process(*words, "--param", "logistic.tol=1e-14", "--param", "logistic.max_iter=100000")
-    states = {m["model"]: m["state"] for m in json.loads(done.stdout)["models"]}
-    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    states = {m["model"]: m["state"] for m in found["models"]}
     assert states["baseline"] == "done"
     assert states["logistic-regression"] in ("timeout", "done")
+    without_evidence = states["logistic-regression"] == "timeout"  # nothing but the baseline is no verdict
+    assert done.returncode == (5 if without_evidence else 0), done.stderr
+    assert (found["recommended"] is None) == without_evidence
 
 
 def test_colours_and_cursor_moves_are_for_terminals(process):

@@ -57,6 +57,31 @@ def test_a_comparison_writes_its_report(cli):
     assert Path("r.html").stat().st_size < 3_000_000
 
 
+@pytest.mark.parametrize("json_too", [False, True])
+@pytest.mark.parametrize(("trouble", "code"), [(KeyboardInterrupt(), 130), (MemoryError("no room"), 1)])
+def test_a_report_that_is_not_finished_costs_neither_the_verdict_nor_the_model(
+    cli, monkeypatch, trouble, code, json_too
+):
+    import assay.report
+
+    def fails(_):
+        assert Path("m.assay").exists()  # saved before
+        raise trouble
+
+    monkeypatch.setattr(assay.report, "report_html", fails)
+    words = ["compare", "coins", "--models", "baseline,lda", "--folds", 3, "--report", "r.html", "--out", "m.assay"]
+    outcome = cli(*words, *["--json"][:json_too])
+    assert outcome.code == code
+    if json_too:
+        found = json.loads(outcome.out)
+        assert (found["recommended"], found["out"], found["report"]) == ("lda", "m.assay", None)
+    else:
+        assert "Take lda" in outcome.out
+        assert "saved: m.assay" in outcome.out
+    assert not Path("r.html").exists()
+    assert cli("inspect", "m.assay").code == 0
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [

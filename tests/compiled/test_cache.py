@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.compiled.cache import LockedIndex
-from assay.compiled.lock import locked
+from assay.compiled.cache import LockedIndex, locked
 
 
 @pytest.mark.parametrize("alone", [True, False])

@@ -64,9 +64,9 @@ class Page(HTMLParser):
         return [str(a["id"]) for _, a in self.elements if "id" in a]
 
 
-def sound(found: Comparison) -> Page:
+def sound(found: Comparison, text: str = "") -> Page:
     """What holds of every report."""
-    text = report_html(found)
+    text = text or report_html(found)
     assert len(text.encode()) < 3_000_000
     assert text.startswith("<!DOCTYPE html>")
     page = Page(text)
@@ -119,8 +119,28 @@ def trees() -> Comparison:
     )
 
 
-def test_the_report_has_the_verdict_first_and_a_section_for_every_finished_model(trees):
-    page = sound(trees)
+@pytest.fixture(scope="module")
+def trees_html(trees: Comparison) -> str:
+    return report_html(trees)
+
+
+@pytest.fixture(scope="module")
+def unfinished(trees: Comparison) -> Comparison:
+    """Quickly reported."""
+    gone = [Entry(e.name, "interrupted", "stopped") for e in trees.entries]
+    return replace(
+        trees,
+        entries=gone,
+        recommended=None,
+        best=None,
+        bracket=None,
+        verdict=["No model was finished."],
+        interrupted=True,
+    )
+
+
+def test_the_report_has_the_verdict_first_and_a_section_for_every_finished_model(trees, trees_html):
+    page = sound(trees, trees_html)
     assert page.text.index(trees.verdict[0]) < page.text.index("Models ranked: error by 3-fold cross-validation")
     headings = [tag for tag, _ in page.elements if tag == "h2"]
     assert len(headings) == len(trees.done) + 5  # ranking, worries, bracket, table, reproduction
@@ -146,22 +166,22 @@ def test_the_report_has_the_verdict_first_and_a_section_for_every_finished_model
         assert words in page.text
 
 
-def test_every_number_of_the_ranking_stands_in_the_report(trees):
+def test_every_number_of_the_ranking_stands_in_the_report(trees, trees_html):
     from assay.report.wording import amount, interval
 
-    page = sound(trees)
+    page = sound(trees, trees_html)
     for entry in trees.done:
         assert entry.risk is not None
         assert amount(entry.risk, entry.risk.value, trees.loss) in page.text
         assert interval(entry.risk, trees.loss) in page.text
 
 
-def test_the_same_comparison_gives_the_same_bytes(trees):
-    assert report_html(trees) == report_html(trees)
+def test_the_same_comparison_gives_the_same_bytes(trees, trees_html):
+    assert report_html(trees) == trees_html
 
 
-def test_it_says_how_to_reproduce_the_numbers(trees):
-    page = sound(trees)
+def test_it_says_how_to_reproduce_the_numbers(trees, trees_html):
+    page = sound(trees, trees_html)
     assert "found = assay.compare(" in page.text
     assert "seed=0" in page.text
     assert str(trees.provenance["assay"]) in page.text
@@ -250,18 +270,8 @@ def test_models_that_failed_or_were_stopped_are_named_with_the_reason(trees):
     assert "was interrupted" in page.text
 
 
-def test_where_nothing_was_finished_the_report_says_so(trees):
-    gone = [Entry(e.name, "interrupted", "stopped") for e in trees.entries]
-    none = replace(
-        trees,
-        entries=gone,
-        recommended=None,
-        best=None,
-        bracket=None,
-        verdict=["No model was finished."],
-        interrupted=True,
-    )
-    assert "No model was finished." in sound(none).text
+def test_where_nothing_was_finished_the_report_says_so(unfinished):
+    assert "No model was finished." in sound(unfinished).text
 
 
 @pytest.mark.parametrize("loss", ["log", "brier"])
@@ -269,10 +279,10 @@ def test_losses_of_probabilities(loss):
     sound(compare(two_columns(60), "tree", loss=loss, folds=2, models=["lda", "gaussian-nb"]))
 
 
-def test_the_file_is_written_whole_or_not_at_all(trees, tmp_path, monkeypatch):
+def test_the_file_is_written_whole_or_not_at_all(unfinished, tmp_path, monkeypatch):
     path = tmp_path / "report.html"
-    write_report(trees, path)
-    assert path.read_text(encoding="utf-8") == report_html(trees)
+    write_report(unfinished, path)
+    assert path.read_text(encoding="utf-8") == report_html(unfinished)
     before = path.read_bytes()
 
     def full(*_: object) -> None:
@@ -280,11 +290,44 @@ def test_the_file_is_written_whole_or_not_at_all(trees, tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(AssayError, match="No space left"):
-        write_report(trees, path)
+        write_report(unfinished, path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
     with pytest.raises(AssayError, match="does not exist"):
-        write_report(trees, tmp_path / "nowhere" / "report.html")
+        write_report(unfinished, tmp_path / "nowhere" / "report.html")
+
+
+def test_what_fails_becomes_a_sentence_and_the_rest_is_there(trees, monkeypatch):
+    from assay import plots
+    from assay.report import model, page
+
+    def fails(*_: object, **__: object) -> None:
+        raise RuntimeError("no such <picture>")
+
+    monkeypatch.setattr(plots, "margin_distribution", fails)
+    monkeypatch.setattr(model, "SECTIONS", (fails, *model.SECTIONS[1:]))
+    monkeypatch.setattr(page, "worker_count", lambda: 1)
+    found = Page(report_html(trees))
+    assert "This figure could not be drawn: RuntimeError: no such <picture>" in found.text
+    assert found.text.count("This part could not be made: RuntimeError: no such <picture>") == len(trees.done)
+    assert "How to reproduce" in found.text
+
+
+def test_margins_beyond_all_numbers_are_said_and_not_drawn():
+    """A rectangle that is empty is as far from every row as can be."""
+    from assay import plots
+
+    class Far:
+        classes_ = np.array([0, 1])
+
+        def decision_function(self, X):
+            return np.where(X[:, 0] > 0, 1.0, -np.finfo(float).max)
+
+        def predict(self, X):
+            return self.classes_[(X[:, 0] > 0).astype(int)]
+
+    axes = plots.margin_distribution(Far(), np.array([[1.0], [2.0], [-1.0]]), [0, 1, 0])
+    assert "1 of 3 rows are beyond all numbers" in " ".join(t.get_text() for t in axes.texts)
 
 
 def test_without_matplotlib_the_error_says_what_to_install(trees, monkeypatch):

@@ -250,6 +250,14 @@ def test_a_question_that_cannot_be_asked_is_refused_with_a_reason(what):
         compare(two_classes(40), workers=0, **options)
 
 
+def test_a_target_that_names_rows_is_refused_before_anything_is_fitted():
+    frame = pd.DataFrame({"x": np.arange(20.0), "name": [f"passenger {i}" for i in range(20)]})
+    with pytest.raises(DataError, match="20 classes in 20 rows: it names rows"):
+        compare(frame, "name")
+    with pytest.raises(DataError, match="Choose a column whose values repeat"):
+        compare(frame.assign(name=[f"{i // 2}" if i < 19 else "z" for i in range(20)]), "name")
+
+
 def test_targets_that_cannot_be_learnt_are_refused():
     table = two_classes(40)
     with pytest.raises(OneClassError, match="single class"):

@@ -13,6 +13,7 @@ from odd_models import Crashes, Eats, Guess, Hangs, Raises, Slow, register
 
 import assay
 from assay import compare
+from assay.report import report_html
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="test models reach a child by a fork alone")
 
@@ -74,6 +75,22 @@ def test_where_no_model_is_finished_the_comparison_says_so(monkeypatch, table):
     assert "out of luck" in str(found)
     with pytest.raises(assay.errors.ParameterError, match="none can be recommended"):
         _ = found.model
+
+
+def test_where_nothing_but_the_baseline_is_finished_nothing_is_recommended(monkeypatch, table):
+    """That the columns say nothing would be a verdict on models that never answered."""
+    register(monkeypatch, Hangs)
+    found = compare(table, "y", models=["hangs", "baseline"], folds=3, timeout=1.0, workers=2)
+    assert found["baseline"].done
+    assert found.recommended is None
+    (verdict,) = found.verdict
+    assert verdict.startswith("Nothing but the baseline was finished")
+    assert "more time (timeout, budget)" in verdict
+    assert "Nothing but the baseline" in " ".join(str(found).split())
+    assert "Nothing but the baseline" in report_html(found)
+    with pytest.raises(assay.errors.ParameterError, match="more time"):
+        _ = found.model
+    assert compare(table, "y", models=["baseline"], folds=3, workers=0).recommended == "baseline"  # asked for alone
 
 
 def numbers(found: assay.Comparison, *names: str) -> list:

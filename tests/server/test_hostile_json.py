@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
+from assay.errors import DataError
+from assay.http.replies import Refusal
+from assay.server.bodies import Body
+from assay.server.decoding import names_of_first
+from assay.server.predict import FORMS, predict
+from assay.server.replies import refusal_of
+from assay.server.served import ServedModel
 from tests.server.running import Running, serving
 
 ROW = {"age": 41, "income": 1.0, "member": True, "plan": "pro"}
 LINEAR = "/models/linear/predict"
 JSON = {"content-type": "application/json"}
+
+
+@pytest.fixture(scope="module")
+def served(models: Path) -> ServedModel:
+    return ServedModel("linear", "1", models / "linear.assay")
 
 
 @pytest.mark.parametrize(
@@ -52,11 +65,39 @@ def test_columns_that_are_left_alone_may_hold_anything(server: Running) -> None:
     assert server.ask(LINEAR, [{**as_text, "more": 1}, {**as_text, "more": {"a": ["x"]}}]).json() == wanted
 
 
-def test_a_million_names_are_refused_in_words(server: Running) -> None:
-    body = json.dumps([{f"c{i}": 1 for i in range(1_000_000)}]).encode()
+NAMES = [f"c{i}" for i in range(1_000_000)]
+MILLIONS = {
+    "rows": ("application/json", lambda: json.dumps([dict.fromkeys(NAMES, 1)])),
+    "rows besides those it knows": ("application/json", lambda: json.dumps([{**ROW, "age": "41", **dict.fromkeys(NAMES, 1)}])),
+    "rows of other names each": ("application/json", lambda: json.dumps([{name: 1} for name in NAMES])),
+    "columns": ("application/json", lambda: json.dumps({name: [1] for name in NAMES})),
+    "lines": ("application/x-ndjson", lambda: json.dumps(dict.fromkeys(NAMES, 1))),
+    "csv": ("text/csv", lambda: ",".join(NAMES) + "\n" + ",".join(["1"] * len(NAMES))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", MILLIONS)
+def test_a_million_names_are_refused_in_words_before_they_are_read(served: ServedModel, form: str) -> None:
+    kind, text = MILLIONS[form]
+    body = Body(1 << 30)
+    body.add(text().encode())
+    with pytest.raises((DataError, Refusal), match="more than 10004 columns") as refused:
+        predict(served, body, FORMS[kind], None, served.usual, 1_000_000)
+    assert refusal_of(refused.value).status == 400
+
+
+def test_the_names_of_the_first_row_are_counted_without_reading_it() -> None:
+    row = {"a": ":", 'b": ': [":", {"c": 1}], "d": {"e": 1}, "f\\": 1}
+    for body in ([row, {"g": 1}], row, [[":", ":"]], {"a": [":"] * 9}):
+        count = names_of_first(json.dumps(body).encode(), 3)
+        assert count in (0, 1) if body != row and body != [row, {"g": 1}] else count == 4
+
+
+def test_a_million_names_are_answered_by_the_service(server: Running) -> None:
+    body = json.dumps([dict.fromkeys(NAMES, 1)]).encode()
     reply = server.client.post(LINEAR, content=body, headers=JSON)
     assert reply.status_code == 400
-    assert "has no column" in reply.json()["detail"]
+    assert "more than 10004 columns" in reply.json()["detail"]
 
 
 @pytest.mark.parametrize(

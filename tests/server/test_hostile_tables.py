@@ -68,6 +68,16 @@ def test_one_text_that_unpacks_to_gigabytes_is_refused(server: Running) -> None:
     assert "unpacks to 200" in reply.text
 
 
+@pytest.mark.parametrize("kind", [ARROW, PARQUET])
+def test_more_columns_than_a_table_of_the_model_can_have_are_refused(server: Running, kind: str) -> None:
+    wide, sink = pa.table({f"c{j}": [1.0] for j in range(10_100)}), io.BytesIO()
+    parquet.write_table(wide, sink, write_statistics=False)
+    body = arrow(wide) if kind == ARROW else sink.getvalue()
+    reply = server.client.post("/models/bare/predict", content=body, headers={"content-type": kind})
+    assert reply.status_code == 400
+    assert "more than 10003 columns" in reply.text
+
+
 @pytest.mark.parametrize("packed", [None, "lz4", "zstd"])
 def test_a_stream_tells_what_it_holds(packed: str | None) -> None:
     plan = pa.array(["basic", "pro"] * 500).dictionary_encode()
@@ -76,7 +86,7 @@ def test_a_stream_tells_what_it_holds(packed: str | None) -> None:
     with ipc.new_stream(sink, table.schema, options=ipc.IpcWriteOptions(compression=packed)) as writer:
         writer.write_table(table, max_chunksize=300)
     held = stream_contents(pa.BufferReader(sink.getvalue()))
-    assert held.rows == 1000
+    assert (held.width, held.rows) == (2, 1000)
     assert (held.unpacked > 8000) == (packed is not None)
 
 

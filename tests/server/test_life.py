@@ -139,6 +139,39 @@ def test_a_second_signal_waits_for_nobody(models: Path) -> None:
         assert running.process.wait(3) == 0
 
 
+ENDLESS = """
+import sys, time
+import assay.server.app, assay.server.run
+from assay.cli.app import run
+
+def never(*_):
+    while True:
+        time.sleep(0.01)
+
+assay.server.app.predict = never
+assay.server.run.GRACE = 0.2
+sys.exit(run(["serve", sys.argv[1], "--port", "0", "--json"]))
+"""
+
+
+def test_a_stop_ends_what_does_not_end_by_itself(models: Path, tmp_path: Path) -> None:
+    """A thread cannot be stopped, and Python waits for it; its body, in a file, goes too."""
+    body = json.dumps([[1.0, 2.0, 3.0]] * 700_000).encode()
+    arguments = [sys.executable, "-c", ENDLESS, str(models)]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, env={**os.environ, "TMPDIR": str(tmp_path)}) as process:
+        assert process.stdout is not None
+        host, port = json.loads(process.stdout.readline())["url"].removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=LIMIT) as connection:
+            connection.sendall(request(body, b"/models/bare/predict"))
+            wait_until(lambda: any(p.stat().st_size > 8 << 20 for p in tmp_path.glob("assay-body-*")))
+            process.send_signal(signal.SIGTERM)
+            try:
+                assert process.wait(LIMIT) == 0
+            finally:
+                process.kill()
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_nobody_waits_for_any_more_ends_without_complaint(models: Path) -> None:
     rows = b"age,income,member,plan\n" + b"41,1,true,pro\n" * 400_000
     with serving(models, "--timeout", "0.2") as running:

@@ -58,43 +58,55 @@ def with_document(data, doc, text=None):
     return joined(header, body)
 
 
-def with_arrays(data, change):
-    """The file with other arrays, all hashes right."""
+CODES = {
+    "<f8": "F64",
+    "<f4": "F32",
+    "<i8": "I64",
+    "<i4": "I32",
+    "<u4": "U32",
+    "<u8": "U64",
+    "|b1": "BOOL",
+    "|u1": "U8",
+}
+KINDS = {code: kind for kind, code in CODES.items()}
+
+
+def taken_apart(data):
+    """(document, arrays) of a file."""
     header, body = parts(data)
-    doc, chunks, offset = document(data), [], 0
-    names = sorted(n for n in header if n != "__metadata__")
-    codes = {
-        "<f8": "F64",
-        "<f4": "F32",
-        "<i8": "I64",
-        "<i4": "I32",
-        "<u4": "U32",
-        "<u8": "U64",
-        "|b1": "BOOL",
-        "|u1": "U8",
-    }
-    kinds = {code: kind for kind, code in codes.items()}
     arrays = {
-        n: np.frombuffer(body[slice(*header[n]["data_offsets"])], kinds[header[n]["dtype"]]).reshape(header[n]["shape"])
-        for n in names
+        name: np.frombuffer(body[slice(*info["data_offsets"])], KINDS[info["dtype"]]).reshape(info["shape"]).copy()
+        for name, info in header.items()
+        if name != "__metadata__"
     }
-    arrays = change({n: a.copy() for n, a in arrays.items()})
-    fresh = {}
+    return document(data), arrays
+
+
+def put_together(doc, arrays):
+    """The file of a document and arrays, all hashes right."""
+    header, chunks, offset = {}, [], 0
+    hashes = {}
     for name in sorted(arrays):
         chunk = np.ascontiguousarray(arrays[name]).tobytes()
-        fresh[name] = {
-            "dtype": codes[arrays[name].dtype.str],
-            "shape": list(arrays[name].shape),
+        shape = list(arrays[name].shape)
+        header[name] = {
+            "dtype": CODES[arrays[name].dtype.str],
+            "shape": shape,
             "data_offsets": [offset, offset + len(chunk)],
         }
         offset += len(chunk)
         chunks.append(chunk)
-        kind = f"{arrays[name].dtype.str} {','.join(map(str, arrays[name].shape))} "
-        doc["sha256"][name] = hashlib.sha256(kind.encode() + chunk).hexdigest()
-    doc["sha256"] = {n: h for n, h in doc["sha256"].items() if n in arrays}
-    text = json.dumps(doc)
-    fresh["__metadata__"] = {"assay": text, "sha256": hashlib.sha256(text.encode()).hexdigest()}
-    return joined(fresh, b"".join(chunks))
+        kind = f"{arrays[name].dtype.str} {','.join(map(str, shape))} "
+        hashes[name] = hashlib.sha256(kind.encode() + chunk).hexdigest()
+    text = json.dumps({**doc, "sha256": hashes} if isinstance(doc, dict) else doc)
+    header["__metadata__"] = {"assay": text, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+    return joined(header, b"".join(chunks))
+
+
+def with_arrays(data, change):
+    """The file with other arrays, all hashes right."""
+    doc, arrays = taken_apart(data)
+    return put_together(doc, change(arrays))
 
 
 FOLDER = tempfile.TemporaryDirectory()  # of this process: each file takes the place of the one before

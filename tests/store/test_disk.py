@@ -176,3 +176,56 @@ def test_writers_at_the_same_time_do_not_mix(tmp_path):
         t.join()
     assert len(set(path.read_bytes())) == 1
     assert [p.name for p in tmp_path.iterdir()] == ["m.assay"]
+
+
+HELD = """
+import sys
+from pathlib import Path
+from assay.store.disk import file_beside
+with file_beside(Path(sys.argv[1])) as (file, beside):
+    file.write(b"half")
+    file.flush()
+    print(beside, flush=True)
+    sys.stdin.readline()
+"""
+
+
+def begun(path):
+    """A process in the middle of a save, and the file beside."""
+    process = subprocess.Popen([sys.executable, "-c", HELD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    return process, Path(os.fsdecode(process.stdout.readline().rstrip()))
+
+
+def test_what_a_killed_process_leaves_is_removed_at_the_next_save_and_nothing_else(model, tmp_path):
+    path = tmp_path / "m.assay"
+    killed, left = begun(path)
+    killed.kill()
+    killed.communicate()
+    assert left.read_bytes() == b"half"
+    running, held = begun(path)
+    assert not left.exists()
+    others = [".assay-notes", ".assay-" + "0" * 17, "assay-" + "0" * 16]
+    for name in others:
+        (tmp_path / name).write_text("not ours")
+    (tmp_path / (".assay-" + "1" * 16)).mkdir()
+    (tmp_path / (".assay-" + "2" * 16)).symlink_to(tmp_path / ".assay-notes")
+    os.mkfifo(tmp_path / (".assay-" + "3" * 16))
+    (tmp_path / (".assay-" + "4" * 16)).write_text("ours")
+    there = {p.name for p in tmp_path.iterdir()} - {".assay-" + "4" * 16}
+    model.save(path)
+    assert {p.name for p in tmp_path.iterdir()} == there | {"m.assay"}
+    assert held.exists()
+    running.communicate(b"go on\n")
+    assert running.returncode == 0
+    assert path.read_bytes() == b"half"
+    assert not held.exists()
+
+
+def test_savers_at_the_same_time_leave_each_other_alone(tmp_path):
+    script = KILLED.replace("while True:", "while number < 60:").replace("3_000_000", "3_000")
+    running = [
+        subprocess.Popen([sys.executable, "-c", script, str(tmp_path / f"{k % 2}.assay")], stdout=subprocess.DEVNULL)
+        for k in range(4)
+    ]
+    assert [process.wait(60) for process in running] == [0] * 4
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["0.assay", "1.assay"]

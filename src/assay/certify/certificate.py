@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from assay.certify.claim import Claim, Verdict, differs_in
+from assay.certify.coverage import Covers
 from assay.certify.plain_rows import answering, plain_rows
 from assay.certify.registry import checker
 from assay.certify.rows import CheckedRows
@@ -25,10 +27,22 @@ from assay.numerics import Array
 ON_HELD_OUT = ("held_out_error", "held_out_loss")
 WIDTH = 96
 INDENT = " " * 17
+LONGEST_REASON = 500
+NO_CLAIMS = "no claims"
 MARKS = {True: "holds", False: "FAILS"}
 
 
 UNUSABLE = (AssayError, ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
+
+
+def unusable(error: Exception) -> str:
+    """Why a claim cannot be checked: a file may hold anything as a witness, so whatever a checker raises refuses the claim.
+
+    That a table cannot be read says nothing of the claim: such an error goes on.
+    """
+    if isinstance(error, OSError) and not isinstance(error, AssayError):
+        raise error
+    return str(error)[:LONGEST_REASON] or type(error).__name__
 
 
 def _number(value: float | None) -> str:
@@ -65,6 +79,8 @@ class Certificate:
     `split` (share, seed): the fit saw only its side of the table; `verify` gets the whole table and splits it again.
     `own` makes the claims anew from the parts with which the model answers: the certificate must make those claims.
     `fingerprint` is that of the rows of the fit, whose target had these `classes` (None: numbers).
+    `columns` is how many the model has: of rows with more or fewer nothing is claimed, and nothing is made anew of a number that a file claims.
+    `covering` says what claims cover of the learnt numbers.
     `sparse`: the checks take sparse rows, as `seen_as` makes of them what the fit saw. `verifier` does it all where the rows have to be encoded first.
     """
 
@@ -79,11 +95,18 @@ class Certificate:
     sparse: bool = False
     seen_as: Callable[[Rows], Rows] | None = field(default=None, repr=False)
     verifier: Callable[[Any, Any, Any], Verdicts] | None = field(default=None, repr=False)
+    columns: int | None = None
+    covering: Callable[[tuple[Claim, ...]], Covers] | None = field(default=None, repr=False)
+
+    @property
+    def covers(self) -> Covers:
+        """Which learnt numbers the claims tie to the rows by a proof, which by an estimate, and which by nothing."""
+        return Covers() if self.covering is None else self.covering(self.claims)
 
     @property
     def holds(self) -> bool:
-        """Whether every claim held when the fit was made. `verify` re-establishes them from the rows."""
-        return all(c.holds for c in self.claims)
+        """Whether every claim held when the fit was made; where there are none, nothing is proved. `verify` re-establishes them from the rows."""
+        return bool(self.claims) and all(c.holds for c in self.claims)
 
     def __iter__(self) -> Iterator[Claim]:
         return iter(self.claims)
@@ -105,6 +128,9 @@ class Certificate:
 
     def verdicts(self, seen: Rows, held_out: Rows | None = None) -> Verdicts:
         """As `verify`, where the rows of the fit and those held out have been told apart already."""
+        if self.columns is not None and seen.n_columns != self.columns:
+            reason = f"the rows have {seen.n_columns} columns, the model has {self.columns}"
+            return Verdicts(tuple(_refused(claim, reason) for claim in self.claims))
         own = self._own_claims()
         seen = seen if self.seen_as is None else self.seen_as(seen)
         fitted = plain_rows(seen), answering(self.predict, seen)
@@ -126,7 +152,8 @@ class Certificate:
             return ()
         try:
             same = fingerprint_of(rows, self.classes) == self.fingerprint
-        except UNUSABLE:
+        except Exception as error:
+            unusable(error)
             same = False
         return () if same else (OTHER_ROWS,)
 
@@ -134,22 +161,26 @@ class Certificate:
         try:
             with np.errstate(all="ignore"):
                 return {} if self.own is None else {claim.name: claim for claim in self.own()}
-        except UNUSABLE as error:
-            reason = f"the model's parts do not fit together: {error}"
+        except Exception as error:
+            reason = f"the model's parts do not fit together: {unusable(error)}"
             return {"the model's own claims": Claim("the model's own claims", reason, False, "")}
 
     def _verdict(self, claim: Claim, own: dict[str, Claim], rows: CheckedRows, predict: Any) -> Verdict:
-        check = checker(claim.check)
-        if check is None:
-            return Verdict(claim.name, False, f"no checker is known for {claim.check!r}", kind=claim.kind)
-        problem = self._problem(claim, own)
-        if problem is not None:
-            return Verdict(claim.name, False, problem, kind=claim.kind)
         try:
             with np.errstate(all="ignore"):  # numbers that make no sense fail their comparison
-                return check(claim, rows, predict)
-        except UNUSABLE as error:  # a witness that cannot even be evaluated proves nothing
-            return Verdict(claim.name, False, f"the witness cannot be checked: {error}", kind=claim.kind)
+                problem = self._problem(claim, own)
+                return self._checked(claim, rows, predict) if problem is None else _refused(claim, problem)
+        except Exception as error:  # a witness that cannot even be evaluated proves nothing
+            return _refused(claim, f"the witness cannot be checked: {unusable(error)}")
+
+    def _checked(self, claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
+        check = checker(claim.check)
+        if check is None:
+            return _refused(claim, f"no checker is known for {claim.check[:LONGEST_REASON]!r}")
+        verdict = check(claim, rows, predict)
+        if verdict.holds and verdict.value is not None and not math.isfinite(verdict.value):
+            return _refused(claim, f"what was measured is {verdict.value}, beyond all numbers: it proves nothing")
+        return verdict
 
     def _problem(self, claim: Claim, own: dict[str, Claim]) -> str | None:
         """Why the claim is not one that can be made of this model, whatever the rows."""
@@ -172,16 +203,23 @@ class Certificate:
             value = f": {_number(c.value)}{bound}" if c.value is not None else ""
             lines.append(f"{MARKS[c.holds]:<6} {c.kind:<9} {c.name}{value}")
             lines += wrap(c.statement, WIDTH, initial_indent=INDENT, subsequent_indent=INDENT)
-        return "\n".join(lines) or "no claims"
+        return "\n".join([*(lines or [NO_CLAIMS]), *filter(None, [str(self.covers)])])
 
     def _repr_html_(self) -> str:
+        if not self.claims:
+            return f"<p>{NO_CLAIMS}</p>"
         head = "<tr><th>claim</th><th>kind</th><th>holds</th><th>value</th><th>bound</th><th>statement</th></tr>"
         body = "".join(
             f"<tr><td>{escape(c.name)}</td><td>{c.kind}</td><td>{'yes' if c.holds else '<b>no</b>'}</td>"
             f"<td>{_number(c.value)}</td><td>{_number(c.bound)}</td><td>{escape(c.statement)}</td></tr>"
             for c in self.claims
         )
-        return f"<table>{head}{body}</table>"
+        covers = "".join(f"<p>covered {escape(line)}</p>" for line in self.covers.lines())
+        return f"<table>{head}{body}</table>{covers}"
+
+
+def _refused(claim: Claim, reason: str) -> Verdict:
+    return Verdict(claim.name, False, reason, kind=claim.kind)
 
 
 # Whether rows are those of the fit, bit for bit and in order: their fingerprint is taken again by the same fold.

@@ -86,7 +86,9 @@ def _same(there: Any, due: Any) -> bool:
         return isinstance(there, list | tuple) and len(there) == len(due) and all(map(_same, there, due))
     if isinstance(due, float | np.floating) and isinstance(there, int | float | np.number):
         return not isinstance(there, bool) and _same_array(there, np.asarray(due, dtype=np.float64))
-    return isinstance(there, bool | np.bool_) == isinstance(due, bool | np.bool_) and bool(there == due)
+    if isinstance(there, np.ndarray) or isinstance(there, bool | np.bool_) != isinstance(due, bool | np.bool_):
+        return False
+    return bool(there == due)
 
 
 def _same_array(there: Any, due: np.ndarray[Any, Any]) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from assay import _signals
 from assay._version import __version__
 from assay.cli.shell import complain
 from assay.errors import AssayError
@@ -90,14 +91,18 @@ def run(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter complains when it ends
         return 1
     except Exception as error:
-        if isinstance(error.__cause__, KeyboardInterrupt):  # it came while a class was made, which wraps what is raised
-            return _stopped(error.__cause__)
+        if _signals.received or isinstance(
+            error.__cause__, KeyboardInterrupt
+        ):  # a library made an error of its own of it
+            return _stopped(error)
         return _explain(error)
 
 
 def _stopped(stop: BaseException) -> int:
-    complain("interrupted; nothing was left half-written.")
-    return 143 if "SIGTERM" in str(stop) else 130
+    """The exit code of what was interrupted; what is said of it needs nothing that is not loaded yet."""
+    print(_signals.GOODBYE.decode(), end="", file=sys.stderr)
+    told = f"{stop} {stop.__cause__}"
+    return 128 + (_signals.SIGTERM if "SIGTERM" in told or _signals.received == _signals.SIGTERM else _signals.SIGINT)
 
 
 def _show(error: click.ClickException) -> None:

@@ -28,7 +28,6 @@ from assay.cli.options import (
 from assay.cli.shell import Shell, command_line
 from assay.cli.tables import chosen_target, open_source
 from assay.cli.train import check_writable, save
-from assay.errors import AssayError
 
 OnEvent = Callable[[str, Any], None]
 WAYS = ["auto", "holdout", "k-fold", "repeated", "leave-one-out", "bootstrap", "time"]
@@ -81,7 +80,7 @@ def command(
     2000 rows or more: a quarter is held out, models are searched on the rest and measured once on the held-out rows. Fewer:
     ten folds, with the search nested within. The simplest model within one standard error of the best is recommended.
 
-    Exit codes: 0 done, 5 the budget ran out before all were finished, 130 interrupted (what was finished is shown).
+    Exit codes: 0 done, 5 the time ran out before all (or before any but the baseline) were finished, 130 interrupted (what was finished is shown).
     """
     from assay.selection.compare import compare
 
@@ -112,7 +111,9 @@ def command(
     if found.interrupted:
         return 143 if any("SIGTERM" in entry.message for entry in found.entries) else 130
     late = any(entry.state == "out of time" for entry in found.entries)
-    return 5 if late else 0 if found.done else 1
+    if found.recommended is None:  # nothing, or nothing that looks at the columns
+        return 5 if late or any(entry.state == "timeout" for entry in found.entries) else 1
+    return 5 if late else 0
 
 
 def _note_surprises(found: Any, task: str | None, shell: Shell) -> None:
@@ -129,33 +130,51 @@ def _note_surprises(found: Any, task: str | None, shell: Shell) -> None:
 
 
 def _hand_over(found: Any, out: str | None, report: str | None, shell: Shell) -> None:
-    """Save the model, write the report, print the verdict: this last in any case, for it may have taken hours to find."""
-    from assay.selection.comparison import plain
+    """Save the model, print the verdict, write the report, in this order: what may have taken hours to find is not lost by what comes later.
 
-    lines, trouble = [str(found)], None
+    JSON is one document, which says what was written: it comes last, whatever happens.
+    """
     written: dict[str, str | None] = {"out": None, "report": None}
+    say = _speaker(out, shell)
     try:
-        if found.recommended is not None and out is not None:
-            with shell.busy("certifying"):
-                certified(found)
-            save(found.model, out)
-            written["out"] = out
-            lines.append(f"\nsaved: {out} ({found.recommended}; assay inspect {out} shows its certificate)")
+        try:
+            _save_recommended(found, out, shell, written)
+        finally:
+            say(str(found))
+            if written["out"]:
+                say(f"\nsaved: {out} ({found.recommended}; assay inspect {out} shows its certificate)")
         if report is not None and found.done:
             with shell.busy("writing the report"):
                 found.report(report)
             written["report"] = report
-            lines.append(f"report: {report} ({Path(report).stat().st_size / 1e6:.1f} MB)")
-    except (AssayError, OSError) as error:
-        trouble = error
+            say(f"report: {report} ({Path(report).stat().st_size / 1e6:.1f} MB)")
+    finally:
+        if shell.as_json and out != "-":
+            _print_json(found, written, shell)
+
+
+def _speaker(out: str | None, shell: Shell) -> Callable[[str], None]:
+    """Where the text of the verdict goes: not to standard output where that is the model file itself, or JSON."""
+    if out == "-":
+        return shell.note
+    return (lambda text: None) if shell.as_json else (lambda text: print(text, flush=True))
+
+
+def _save_recommended(found: Any, out: str | None, shell: Shell, written: dict[str, str | None]) -> None:
+    if found.recommended is None or out is None:
+        return
+    with shell.busy("certifying"):
+        certified(found)
+    save(found.model, out)
+    written["out"] = out
+
+
+def _print_json(found: Any, written: dict[str, str | None], shell: Shell) -> None:
+    from assay.selection.comparison import plain
+
     data = found.to_data()
     data.pop("schema")
-    if out == "-":  # standard output is the model file itself
-        shell.note("\n".join(lines))
-    else:
-        shell.result(plain({**data, **written}), "\n".join(lines))
-    if trouble is not None:
-        raise trouble
+    shell.result(plain({**data, **written}), "")
 
 
 def certified(found: Any) -> None:

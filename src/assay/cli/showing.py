@@ -9,13 +9,22 @@ if TYPE_CHECKING:
     from assay.tables.schema.schema import Schema
 
 
+MOST_UNNAMED = 1 << 12  # columns without names that are listed: how many there are may be the word of a file alone
+
+
 def columns_data(record: Any) -> dict[str, Any]:
-    """For JSON: the kind of each column and, where the model chose one, its density."""
-    return {"kinds": _kinds(record), "densities": record.facts.get("columns_")}
+    """For JSON: the kind of each column (None: thousands of numbers without names) and, where the model chose one, its density."""
+    return {"kinds": None if _too_many(record) else _kinds(record), "densities": record.facts.get("columns_")}
+
+
+def _too_many(record: Any) -> bool:
+    return record.names is None and record.categories is None and record.n_features > MOST_UNNAMED
 
 
 def columns_text(record: Any) -> list[tuple[str, str]]:
     """[(title, line)]: "numbers 2 (a, b), text 1 (c: 3 categories)", and the densities likewise."""
+    if _too_many(record):
+        return [("columns", f"numbers {record.n_features} (without names)")]
     names = record.names or [f"column {j}" for j in range(record.n_features)]
     levels = record.categories or [None] * len(names)
     counted = [name if known is None else f"{name}: {len(known)} categories" for name, known in zip(names, levels)]

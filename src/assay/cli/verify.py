@@ -22,7 +22,7 @@ from assay.cli.tables import labelled_rows, load_model, masked
 def command(model: str, data: str, target: str | None, opening: dict[str, Any], shell: Shell) -> int:
     """Re-check every claim in the file MODEL against DATA, the whole table that it was trained on.
 
-    Exit code 4 where a claim does not hold.
+    Exit code 4 where a claim does not hold, or where the file makes none.
     """
     fitted = load_model(model)
     rows = labelled_rows(fitted, data, target, opening, shell)
@@ -38,6 +38,10 @@ def command(model: str, data: str, target: str | None, opening: dict[str, Any], 
     }
     summary = "all claims hold" if verdicts.holds else "NOT every claim holds"
     notes = [f"note   {note}" for note in verdicts.notes]  # first, for other rows explain claims that fail
-    lines = [*notes, str(replace(verdicts, notes=())), summary] if len(verdicts) else ["the file makes no claims"]
+    lines = (
+        [*notes, str(replace(verdicts, notes=())), summary]
+        if len(verdicts)
+        else ["the file makes no claims: nothing is established"]
+    )
     shell.result(data_of_run, "\n".join(lines))
     return 0 if verdicts.holds else 4

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from types import MappingProxyType, MethodType
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 from assay.estimator.docstrings import Attribute, LazyDoc, attribute
@@ -157,3 +157,21 @@ def _signature(cls: Any) -> inspect.Signature:
         some = ((name, p.default) for name, p in cls.params.items() if p.kw_only is kw_only)
         found += [inspect.Parameter(name, kind, default=usual, annotation=types[name]) for name, usual in some]
     return inspect.Signature(found, return_annotation=None)
+
+
+class AvailableIf:
+    """A method that exists where `condition(model)` holds; elsewhere the AttributeError says `why` not."""
+
+    def __init__(
+        self, method: Callable[..., Any], condition: Callable[[Any], bool], why: str | Callable[[Any], str]
+    ) -> None:
+        self.method, self.condition, self.why = method, condition, why
+        self.__doc__ = method.__doc__
+
+    def __get__(self, model: Any, owner: type) -> Any:
+        if model is None:
+            return self.method
+        if not self.condition(model):
+            why = self.why if isinstance(self.why, str) else self.why(model)
+            raise AttributeError(f"{model!r} has no {self.method.__name__}: {why}.")
+        return MethodType(self.method, model)

@@ -9,7 +9,7 @@ import numpy as np
 
 from assay.engines import Block, Engine, Rows
 from assay.errors import DataError, OneClassError
-from assay.estimator.available_if import AvailableIf
+from assay.estimator.base import AvailableIf
 from assay.estimator.docstrings import attribute
 from assay.estimator.estimator import Estimator
 from assay.inputs import refuse_non_finite, refuse_overflow

@@ -16,6 +16,7 @@ import numpy as np
 
 from assay import store
 from assay.certify import Certificate, Claim
+from assay.certify.coverage import Coverage, Covers
 from assay.engines import Block, Engine, FilledRows, Part, Rows, engine_for, targets_of
 from assay.engines.engine import one_thread_blas
 from assay.engines.rows import cut
@@ -27,7 +28,7 @@ from assay.estimator.params import Param, check_params, param
 from assay.estimator.record import model_of, record_of
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, model_at
-from assay.inputs import as_column, as_rows, check_features
+from assay.inputs import KnownLevels, NumberColumns, as_column, as_rows, check_features
 from assay.numerics import Array
 from assay.store import Record
 
@@ -163,9 +164,9 @@ class Estimator:
             self.feature_names_in_ = np.array(rows.names, dtype=object)
         self._categories = rows.categories
 
-    def _levels(self) -> tuple[tuple[str, ...] | None, ...]:
+    def _levels(self) -> KnownLevels:
         """The categories of each column at the fit; None for a column of numbers."""
-        return self._categories if self._categories is not None else (None,) * self.n_features_in_
+        return self._categories if self._categories is not None else NumberColumns(self.n_features_in_)
 
     def _column_names(self) -> tuple[str, ...] | None:
         names = getattr(self, "feature_names_in_", None)
@@ -289,7 +290,20 @@ class Estimator:
             self._provenance.get("fingerprint"),
             self.takes_sparse,
             self._filled,
+            columns=self.n_features_in_,
+            covering=self._covered_by,
         )
+
+    coverage: ClassVar[Coverage] = Coverage()  # which learnt numbers claims tie to the rows
+
+    def _covered_by(self, claims: tuple[Claim, ...]) -> Covers:
+        """What claims cover of the parts that this fit has."""
+        parts = [name for name in self.layout if (value := self._part(name)) is not None and np.size(value)]
+        return self._coverage_of(claims).of(claims, parts)
+
+    def _coverage_of(self, claims: tuple[Claim, ...]) -> Coverage:
+        """What such claims tie to the rows, where that depends on how far they go."""
+        return self.coverage
 
     _claims_made: tuple[Claim, ...] | None = attribute(default=())  # None: to be made when somebody asks
 

@@ -1,6 +1,8 @@
 """What a model's learnt parts look like: declared once, checked when a file is loaded.
 
-A dimension is a number or a letter; a letter must mean the same everywhere in a model (d columns, K classes).
+A dimension is a number or a letter; a letter must mean the same everywhere in a model (d columns, K classes). Whole numbers by which a loop
+or NumPy reads are declared as such, with the dimension that they are places of (`index`) or add up to (`most`): a file is refused before
+anything is read by a number that it made up.
 """
 
 from __future__ import annotations
@@ -19,7 +21,11 @@ from assay.numerics import Array
 
 @dataclass(frozen=True)
 class Tensor:
-    """A learnt array: dimensions, type, the range of its values, and what it is (`doc`, for public ones)."""
+    """A learnt array: dimensions, type, the range of its values, and what it is (`doc`, for public ones).
+
+    index="K": places among K things, 0 … K − 1; with `mirrored` also −1 … −1 − K, for −1 and for each place in another role.
+    most="m": amounts of m things, at most m each. Either names a dimension, or the `Fact` that says how many there are.
+    """
 
     dims: tuple[str | int, ...]
     dtype: str = "<f8"
@@ -28,6 +34,9 @@ class Tensor:
     finite: bool = True
     optional: bool = False
     doc: str = ""
+    index: str = ""
+    mirrored: bool = False
+    most: str = ""
 
 
 @dataclass(frozen=True)
@@ -46,9 +55,7 @@ Layout = Mapping[str, Tensor | Fact]
 
 def check_layout(layout: Layout, sizes: dict[str, int], arrays: Mapping[str, Array], facts: Mapping[str, Any]) -> None:
     """Raise `ModelFileError` unless the parts are exactly what the layout declares. `sizes` binds the letters."""
-    for name in [*arrays, *facts]:
-        if name not in layout:
-            raise ModelFileError(f"The file holds a part {name!r} that its model does not have.")
+    _check_names(layout, arrays, facts)
     for name, field in layout.items():
         if isinstance(field, Tensor):
             if name in arrays:
@@ -59,6 +66,30 @@ def check_layout(layout: Layout, sizes: dict[str, int], arrays: Mapping[str, Arr
             _check_fact(name, field, facts[name])
         elif not field.optional:
             raise ModelFileError(f"The file lacks the value {name!r}.")
+    _check_places(layout, {**facts, **sizes}, arrays)  # when every letter is known
+
+
+def _check_names(layout: Layout, arrays: Mapping[str, Array], facts: Mapping[str, Any]) -> None:
+    """Raise for a part that the model does not have, or has as the other kind: a list must never stand in for a checked array."""
+    for names, kind, word in ((arrays, Tensor, "an array"), (facts, Fact, "a value")):
+        for name in names:
+            if name not in layout:
+                raise ModelFileError(f"The file holds a part {name!r} that its model does not have.")
+            if not isinstance(layout[name], kind):
+                raise ModelFileError(f"The file holds {name!r} as {word}, which its model does not.")
+
+
+def _check_places(layout: Layout, sizes: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+    """Raise unless every number that others are read by is a place, or an amount, of what there is."""
+    for name, array in arrays.items():
+        field = layout[name]
+        if not isinstance(field, Tensor) or not array.size or not (field.index or field.most):
+            continue
+        many: int = sizes.get(field.index or field.most, 0)
+        low = -1 - many if field.mirrored else 0
+        high = many - 1 if field.index else many
+        if int(array.min()) < low or int(array.max()) > high:
+            raise ModelFileError(f"The array {name!r} holds places or amounts beyond what there is ({many}).")
 
 
 def _check_tensor(name: str, field: Tensor, sizes: dict[str, int], array: Array) -> None:

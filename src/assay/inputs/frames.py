@@ -12,6 +12,22 @@ from assay.errors import DataError, DataTypeError, SchemaError
 from assay.numerics import Array
 
 Levels = tuple[tuple[str, ...] | None, ...]
+KnownLevels = Sequence[tuple[str, ...] | None]
+
+
+class NumberColumns(Sequence[None]):
+    """The levels of columns that all hold numbers. It takes no room: how many there are may be the word of a file alone."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, at: Any) -> Any:
+        if not -self._count <= at < self._count:
+            raise IndexError(at)
+        return None
 
 
 def as_frame(X: Any) -> Any:
@@ -40,7 +56,7 @@ def _arrow_backend() -> Any:
     return next((name for name in ("pyarrow", "polars", "pandas") if name in sys.modules), "pyarrow")
 
 
-def frame_matrix(frame: Any, categories: bool, levels: Levels | None) -> tuple[tuple[str, ...] | None, Any, Array]:
+def frame_matrix(frame: Any, categories: bool, levels: KnownLevels | None) -> tuple[tuple[str, ...] | None, Any, Array]:
     """(names, categories of each column or None, matrix) of a narwhals frame that has rows and columns."""
     names = _frame_names(frame)
     columns, cats = [], []

@@ -15,7 +15,7 @@ from assay.engines import ArrayRows, Rows, SparseRows
 from assay.engines.csr import SparseMatrix
 from assay.engines.rows import check_weights
 from assay.errors import DataConversionWarning, DataError, DataTypeError, as_seen_by_sklearn
-from assay.inputs.frames import Levels, as_frame, frame_matrix
+from assay.inputs.frames import KnownLevels, Levels, as_frame, frame_matrix
 from assay.numerics import Array
 
 NOT_SPARSE = "Sparse data is not supported by this model: convert it with X.toarray() (dense data is required)."
@@ -29,7 +29,7 @@ def as_rows(
     sample_weight: Any = None,
     *,
     categories: bool = False,
-    levels: Levels | None = None,
+    levels: KnownLevels | None = None,
     sparse: bool = False,
 ) -> Rows:
     """Rows of anything that holds a table: arrays, lists, frames (pandas, polars, Arrow, …), Dask collections, `assay.rows`.
@@ -58,7 +58,9 @@ def as_rows(
     return ArrayRows(array, target, weights, names=names, categories=cats)
 
 
-def _matrix(X: Any, categories: bool, levels: Levels | None) -> tuple[tuple[str, ...] | None, Levels | None, Array]:
+def _matrix(
+    X: Any, categories: bool, levels: KnownLevels | None
+) -> tuple[tuple[str, ...] | None, Levels | None, Array]:
     if not isinstance(X, np.ndarray | list | tuple):
         frame = as_frame(X)
         if frame is not None:

@@ -12,7 +12,7 @@ import numpy as np
 from assay.engines import ArrayRows, Rows
 from assay.errors import DataError, ParameterError, SchemaError, nearest, not_fitted
 from assay.estimator.estimator import Estimator
-from assay.inputs import Levels, as_column, as_rows, check_features
+from assay.inputs import KnownLevels, Levels, NumberColumns, as_column, as_rows, check_features
 from assay.inputs.frames import as_frame
 from assay.numerics import Array, Floats
 
@@ -105,7 +105,7 @@ def picture_rows(
         None if target is None else target[whole],
         _names(names, known, rows),
         int((~whole).sum()),
-        levels if levels is not None else rows.categories,
+        tuple(levels) if levels is not None else rows.categories,
         None if frame is None else frame.implementation,
     )
 
@@ -127,12 +127,13 @@ def check_fitted(model: Any) -> None:
         raise not_fitted(model)
 
 
-def _levels(model: Any) -> Levels | None:
+def _levels(model: Any) -> KnownLevels | None:
     if not isinstance(model, Estimator) or not model.takes_categories or not hasattr(model, "n_features_in_"):
         return None
     found = model.to_record().categories
-    none = (None,) * model.n_features_in_
-    return none if found is None else tuple(None if c is None else tuple(c) for c in found)
+    if found is None:
+        return NumberColumns(model.n_features_in_)
+    return tuple(None if c is None else tuple(c) for c in found)
 
 
 def _names(given: Sequence[str] | None, known: Any, rows: Rows) -> tuple[str, ...]:

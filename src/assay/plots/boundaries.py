@@ -19,6 +19,7 @@ from assay.plots.style import INK, SMALL, shown_classes, style_of
 
 PIXELS = 120
 MOST_VISITS = 100_000
+BEYOND = 1e300  # scores of this size say "as far as can be", and have no place on an axis
 ROOM = np.array([2.0 * SMALL, 1.4 * SMALL])  # points that a number takes, with air around it
 
 
@@ -91,6 +92,9 @@ def margin_distribution(model: Any, X: Any, y: Any, *, bins: int = 30, ax: Axes 
     f, t = _scores(model, data)
     norm = float(np.linalg.norm(model.coef_)) if hasattr(model, "coef_") else 0.0
     m = t * f / norm if norm > 0 else t * f
+    drawn = np.abs(m) < BEYOND
+    beyond = "" if drawn.all() else f"{np.sum(~drawn):,} of {len(m):,} rows are beyond all numbers and not drawn."
+    m = m[drawn]
     ax = axes(ax)
     edges = np.histogram_bin_edges(m, bins)
     edges = np.unique(np.append(edges, 0.0)) if edges[0] < 0 < edges[-1] else edges
@@ -112,7 +116,7 @@ def margin_distribution(model: Any, X: Any, y: Any, *, bins: int = 30, ax: Axes 
     labels(ax, "margin y·f(x) / ‖w‖" if norm > 0 else "y·f(x)", "rows")
     grid(ax, "y")
     legend(ax)
-    note(ax, data.note)
+    note(ax, beyond, data.note)
     return ax
 
 

@@ -17,7 +17,6 @@ from assay.errors import AssayError, MissingExtraError
 INVISIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
 EMPTY = frozenset(("br", "meta", "hr"))
 WIDTH = re.compile(r'^<svg[^>]* width="(\d+)"')
-UNDRAWABLE = (AssayError, ArithmeticError, LookupError, TypeError, ValueError)
 
 
 class Html(str):
@@ -130,8 +129,8 @@ def figure(title: str, description: str, draw: Callable[[], Any], *, key: str = 
         picture: Any = Html(INVISIBLE.sub("", plots.svg(draw(), title=title, description=description, key=key)))
     except MissingExtraError:
         raise
-    except UNDRAWABLE as error:
-        picture = el("p", f"This figure could not be drawn: {error}", class_="soft")
+    except Exception as error:
+        picture = el("p", f"This figure could not be drawn: {in_words(error)}", class_="soft")
     else:
         drawn = WIDTH.search(picture)  # on a phone a figure is no narrower than readable, and no wider than drawn
         wide = None if drawn is None else f"--w:{drawn[1]}px"
@@ -143,13 +142,32 @@ def figure(title: str, description: str, draw: Callable[[], Any], *, key: str = 
 
 def optional(title: str, description: str, draw: Callable[[], Any], *, key: str = "") -> Html | None:
     """A figure of what only some models have: nothing where the model, the columns or the classes do not allow it."""
+    refused = []
+
+    def drawn() -> Any:
+        try:
+            return draw()
+        except AssayError as error:
+            refused.append(error)
+            raise
+
+    found = figure(title, description, drawn, key=key)
+    return None if refused else found
+
+
+def part(make: Callable[..., Html | None], *given: Any) -> Html | None:
+    """A part of the page. Where making it fails the page says so and goes on."""
     try:
-        axes = draw()
+        return make(*given)
     except MissingExtraError:
         raise
-    except AssayError:
-        return None
-    return figure(title, description, lambda: axes, key=key)
+    except Exception as error:
+        return el("p", f"This part could not be made: {in_words(error)}", class_="soft")
+
+
+def in_words(error: Exception) -> str:
+    """What went wrong; errors that are not our own say so by their name, too."""
+    return str(error) if isinstance(error, AssayError) else f"{type(error).__name__}: {error}"
 
 
 def side_by_side(*figures: Html | None) -> Html | None:

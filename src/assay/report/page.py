@@ -13,7 +13,7 @@ from typing import Any
 
 from assay.engines.threads import worker_count
 from assay.processes.supervisor import Job, run_jobs
-from assay.report.markup import Html, anchor, el, facts, folded, items, join, paragraphs, section
+from assay.report.markup import Html, anchor, el, facts, folded, items, join, paragraphs, part, section
 from assay.report.model import model_section
 from assay.report.overview import bracket_section, head_lines, ranking_section, schema_section, worries_section
 from assay.report.wording import alone, place, plain
@@ -120,11 +120,8 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 def page(comparison: Comparison) -> str:
     """The whole report."""
     title = _title(comparison)
-    first = (  # drawn before the models' pages: what draws is then loaded once for all of them
-        ranking_section(comparison),
-        worries_section(comparison),
-        bracket_section(comparison),
-        schema_section(comparison),
+    first = tuple(  # drawn before the models' pages: what draws is then loaded once for all of them
+        part(make, comparison) for make in (ranking_section, worries_section, bracket_section, schema_section)
     )
     main = el("main", *first, *model_pages(comparison), reproduce_section(comparison))
     body = el(

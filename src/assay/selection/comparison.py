@@ -141,7 +141,11 @@ class Comparison:
     def model(self) -> TableModel:
         """The recommended model."""
         if self.recommended is None:
-            raise ParameterError("No model was finished, so that none can be recommended.")
+            raise ParameterError(
+                " ".join(
+                    [*self.verdict[:1], "So none can be recommended: found[NAME].model is that of a finished one."]
+                )
+            )
         model = self[self.recommended].model
         assert model is not None
         return model

@@ -167,7 +167,12 @@ def _rank(found: Comparison) -> None:
     choice = recommend(risks, np.full(len(done), own), sizes, difference_errors=np.array(apart))
     for k, entry in enumerate(done):
         entry.within = k in choice.within
-    found.recommended = done[choice.chosen].name
+    found.recommended = None if _without_evidence(found) else done[choice.chosen].name
+
+
+def _without_evidence(found: Comparison) -> bool:
+    """Whether nothing was finished but what answers without looking at the columns: that says nothing about those that were not."""
+    return all(e.name.startswith("baseline") for e in found.done) and len(found.done) < len(found.entries)
 
 
 def _of_rows(losses: Floats, tested: Array) -> Floats:
@@ -208,6 +213,10 @@ def _sentences(found: Comparison) -> list[str]:
     """What was found, in words; the most important first."""
     if not found.done:
         return ["No model was finished." + _unfinished(found)]
+    if found.recommended is None:
+        return [
+            f"Nothing but the baseline was finished, so that no model can be recommended.{_unfinished(found)}{_way_on(found)}"
+        ]
     best, chosen = found[found.best or ""], found[found.recommended or ""]
     assert best.risk is not None
     assert chosen.risk is not None
@@ -255,6 +264,14 @@ def _unfinished(found: Comparison) -> str:
     """Which models have no risk, and why."""
     lost = [f"{e.name} ({e.state})" for e in found.entries if not e.done]
     return f" Not finished: {', '.join(lost)}." if lost else ""
+
+
+def _way_on(found: Comparison) -> str:
+    """What to change where too little was finished."""
+    states = {e.state for e in found.entries}
+    if states & {"timeout", "out of time"}:
+        return " Give them more time (timeout, budget), or compare quicker ones (models)."
+    return " Give them more memory, or compare smaller ones (models)." if "memory" in states else ""
 
 
 def _against_baseline(found: Comparison, chosen: Entry) -> list[str]:

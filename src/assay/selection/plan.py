@@ -118,6 +118,11 @@ def open_table(source: Source, schema: Schema, task: str | None = None) -> Table
         raise OneClassError(
             f"The target {target.name!r} holds a single class in all {schema.n_rows} rows: there is nothing to tell apart."
         )
+    if kind == "classification" and 2 * target.distinct > schema.n_rows:
+        raise DataError(
+            f"The target {target.name!r} has {target.distinct} classes in {schema.n_rows} rows: it names rows, and of what occurs once nothing can "
+            "be learnt. Choose a column whose values repeat (assay schema DATA shows them); numbers are learnt with task='regression' (--task regression)."
+        )
     if not schema.used:
         raise DataError(
             "No column is left to learn from: all are ids, constants or set aside (assay schema DATA shows why; --kind COLUMN=KIND overrides)."

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from assay.certify import Claim
-from assay.certify.certificate import UNUSABLE
+from assay.certify.certificate import unusable
 from assay.certify.claim import Verdict, differs_in
 from assay.certify.intervals import clopper_pearson, normal_interval
 from assay.engines import Rows
@@ -45,8 +45,8 @@ def table_verdicts(model: TableModel, claims: tuple[Claim, ...], raw: Rows, sour
         try:
             with np.errstate(all="ignore"):
                 holds, reason = _CHECKS[claim.check](model, claim, raw, source)
-        except UNUSABLE as error:
-            holds, reason = False, f"the claim cannot be checked: {error}"
+        except Exception as error:
+            holds, reason = False, f"the claim cannot be checked: {unusable(error)}"
         verdicts.append(Verdict(claim.name, holds, reason, kind=claim.kind))
     if not any(claim.check == "encoding" for claim in claims):
         verdicts.append(Verdict("encoding", False, "the claim is missing", kind="proof"))

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from time import perf_counter
+from typing import Any
 
 from assay.http.replies import Refusal, Reply
 from assay.server.replies import RETRY
@@ -65,9 +66,11 @@ class Admission:
         self._loop = loop
         self.light, self.heavy = Lane(queue, 1), Lane(queue, threads)
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="assay-serve")
+        self._loader = ThreadPoolExecutor(1, thread_name_prefix="assay-load")
         self._waiting: deque[tuple[Work, asyncio.Future[Reply]]] = deque()
         self._scheduled = False
         self._drained = 0.0
+        self._at_work: set[Future[Any]] = set()
 
     def in_loop(self, work: Work) -> asyncio.Future[Reply]:
         """Answer a small request in the event loop; the caller has asked `light.admit()`."""
@@ -116,11 +119,24 @@ class Admission:
             with suppress(RuntimeError):  # the loop is closed: it was given up, and nobody waits for it any more
                 self._loop.call_soon_threadsafe(over, *future.result())
 
-        self._pool.submit(timed).add_done_callback(finished)
+        self._submit(self._pool, timed).add_done_callback(finished)
         return answer
 
-    def close(self) -> None:
-        self._pool.shutdown(wait=False, cancel_futures=True)
+    def aside(self, work: Callable[[], Any]) -> asyncio.Future[Any]:
+        """Do what is no request, such as loading a model, in a thread of its own."""
+        return asyncio.wrap_future(self._submit(self._loader, work), loop=self._loop)
+
+    def _submit(self, pool: ThreadPoolExecutor, work: Callable[[], Any]) -> Future[Any]:
+        future = pool.submit(work)
+        self._at_work.add(future)
+        future.add_done_callback(self._at_work.discard)
+        return future
+
+    def close(self) -> bool:
+        """Begin nothing more; whether all that was begun is over. A thread cannot be stopped."""
+        for pool in (self._pool, self._loader):
+            pool.shutdown(wait=False, cancel_futures=True)
+        return not self._at_work
 
 
 def _give(answer: asyncio.Future[Reply], reply: Reply) -> None:

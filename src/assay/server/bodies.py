@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any
@@ -13,7 +13,9 @@ from assay.http.replies import Refusal
 from assay.server.replies import RETRY
 
 IN_MEMORY = 8 << 20
-PIECE = 1 << 16
+PIECE = 1 << 16  # bytes that are unpacked at once,
+SLICE = 1 << 12  # of so many packed ones
+MOST_MEMBERS = 10_000  # of a gzip body; bgzip needs one for each 64 kB
 
 
 class BodyBudget:
@@ -45,7 +47,7 @@ class Body:
             return
         self._parts.append(data)
         if self.size > IN_MEMORY:
-            self._file = tempfile.NamedTemporaryFile(prefix="assay-body-")  # noqa: SIM115 - `close` ends it
+            self._file = _temporary_file()
             self._file.writelines(self._parts)
             self._parts = []
 
@@ -56,6 +58,15 @@ class Body:
             return parts[0] if len(parts) == 1 else b"".join(parts)
         self._file.seek(0)
         return self._file.read()
+
+    def pieces(self, size: int) -> Iterator[bytes]:
+        """All of it, a little at a time."""
+        if self._file is None:
+            yield from (part[at : at + size] for part in self._parts for at in range(0, len(part), size))
+            return
+        self._file.seek(0)
+        while piece := self._file.read(size):
+            yield piece
 
     def in_file(self) -> AbstractContextManager[Path]:
         """The path of a file that holds it, for as long as the context lasts."""
@@ -72,17 +83,40 @@ class Body:
         self._budget.held -= self.size
         self.size = 0
         if self._file is not None:
-            self._file.close()
+            _close(self._file)
             self._file = None
         self._parts = []
 
 
+_files: set[str] = set()  # where bodies are
+
+
+def _temporary_file() -> IO[bytes]:
+    file = tempfile.NamedTemporaryFile(prefix="assay-body-")  # noqa: SIM115 - `_close` ends it
+    _files.add(file.name)
+    return file
+
+
+def _close(file: IO[bytes]) -> None:
+    file.close()
+    _files.discard(file.name)
+
+
+def remove_files() -> None:
+    """Remove the files of all bodies, before the process ends without a word to those who have them."""
+    for name in list(_files):
+        Path(name).unlink(missing_ok=True)
+
+
 @contextmanager
 def _written(data: bytes) -> Iterator[Path]:
-    with tempfile.NamedTemporaryFile(prefix="assay-body-") as file:
+    file = _temporary_file()
+    try:
         file.write(data)
         file.flush()
         yield Path(file.name)
+    finally:
+        _close(file)
 
 
 def too_large(most: int) -> Refusal:
@@ -92,21 +126,35 @@ def too_large(most: int) -> Refusal:
 
 
 def unpacked(body: Body, most: int) -> Body:
-    """What a gzip body holds, a piece at a time: what a few bytes can become is stopped at the limit."""
-    whole, stream, data = Body(most), zlib.decompressobj(wbits=31), body.whole()
+    """What a gzip body holds; what a few bytes can become is stopped at the limit, while it grows."""
+    whole = Body(most)
     try:
+        for piece in _inflated(body.pieces(SLICE)):
+            whole.add(piece)
+    except BaseException as error:
+        whole.close()
+        if isinstance(error, zlib.error):
+            raise Refusal(400, f"The body is not gzip, as its Content-Encoding says: {error}.") from None
+        raise
+    return whole
+
+
+def _inflated(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The bytes of gzip members one after another. What is left of a piece is copied for each of its members and for each `PIECE` that comes
+    out of it, so pieces are short: of a whole body the copies would take time that grows with its square."""
+    stream, members = zlib.decompressobj(wbits=31), 1
+    for data in pieces:
         while data:
-            whole.add(stream.decompress(data, PIECE))
-            data = stream.unconsumed_tail
-            if stream.eof and stream.unused_data:  # one member follows another
-                data, stream = stream.unused_data, zlib.decompressobj(wbits=31)
-    except zlib.error as error:
-        raise Refusal(400, f"The body is not gzip, as its Content-Encoding says: {error}.") from None
+            if stream.eof:
+                stream, members = zlib.decompressobj(wbits=31), members + 1
+            if members > MOST_MEMBERS:
+                raise Refusal(400, f"The packed body has more than {MOST_MEMBERS} members: pack it as one.")
+            yield stream.decompress(data, PIECE)
+            data = stream.unused_data if stream.eof else stream.unconsumed_tail
     while not stream.eof and (more := stream.decompress(b"", PIECE)):
-        whole.add(more)
+        yield more
     if not stream.eof:
         raise Refusal(400, "The packed body is cut short.")
-    return whole
 
 
 def answer_file() -> Any:

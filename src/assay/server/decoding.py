@@ -17,12 +17,15 @@ import msgspec
 import numpy as np
 from msgspec.structs import astuple
 
+from assay.errors import ModelFileError
 from assay.numerics import Array
 
 NAN = float("nan")
 PLAIN: dict[str, Any] = {"number": float | None, "boolean": bool | None, "category": str | None}
 DATATYPES = {"number": "FP64", "boolean": "BOOL", "category": "BYTES", "date": "BYTES", "text": "BYTES"}
+MOST_UNNAMED = 1 << 16  # columns without names, of which a small file may claim any number
 PIECE = 1 << 16  # bytes read at once: other threads have their turn between two pieces
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"([ \t\r\n]*+:)?|[{}\[\]]', re.DOTALL)
 _BETWEEN = re.compile(rb"[}\]][ \t\r\n]*(,)[ \t\r\n]*[{\[]")
 
 Reader = Callable[[bytes], Any]
@@ -35,6 +38,21 @@ class NotPlain(Exception):
 def plain_name(name: str) -> bool:
     """Whether JSON writes a name as it is: only then can it be a field of a type."""
     return all(c >= " " and c not in '"\\' for c in name)
+
+
+def names_of_first(body: bytes, most: int) -> int:
+    """How many names the first object of a body has, of which no more than `most` are counted: to find out that there are too many takes
+    less than to read them all."""
+    if body.count(b'":') <= most:  # the shortest way to write a name
+        return 0
+    count = depth = 0
+    for token in _TOKEN.finditer(body):
+        if token[1] is not None and depth == 1:
+            count += 1
+        depth += {b"{": 1, b"[": 1 if depth else 0, b"}": -1, b"]": -1}.get(token[0], 0)
+        if count > most or (depth <= 0 and count):
+            break
+    return count
 
 
 # --- the columns of a model -----------------------------------------------------------------------------------------------
@@ -62,14 +80,18 @@ class ExpectedColumn:
         return values
 
 
-def expected_columns(model: Any) -> tuple[ExpectedColumn, ...]:
-    """The columns of a model: those of its schema, of its names, or x0, x1, … as the tables of arrays are called."""
+def expected_columns(model: Any, most: int = MOST_UNNAMED) -> tuple[ExpectedColumn, ...]:
+    """The columns of a model: those of its schema, of its names, or x0, x1, … (at most so many) as the tables of arrays are called."""
     encoding = getattr(model, "encoding_", None)
     if encoding is not None:
         used = encoding.schema.used
         return tuple(ExpectedColumn(c.name, c.kind, tuple(c.levels or ()), -1.0) for c in used)
-    d = model.n_features_in_
-    names = given_names(model) or tuple(f"x{j}" for j in range(d))
+    d, names = model.n_features_in_, given_names(model)
+    if names is None and d > most:
+        raise ModelFileError(
+            f"The model has {d} columns without names, more than the {most} that a service asks for: fit it on a table with names."
+        )
+    names = names or tuple(f"x{j}" for j in range(d))
     kinds = zip(names, model.categories_ or (None,) * d)
     return tuple(
         ExpectedColumn(n, "number") if found is None else ExpectedColumn(n, "category", found) for n, found in kinds

@@ -16,7 +16,7 @@ from assay.http.replies import Refusal, Reply
 from assay.numerics import Array
 from assay.server.answers import Answer, RequestedOutputs
 from assay.server.bodies import Body, answer_file
-from assay.server.decoding import NotPlain, plain_name
+from assay.server.decoding import NotPlain, names_of_first, plain_name
 from assay.server.replies import refusal_of
 from assay.server.served import ServedModel
 
@@ -69,16 +69,20 @@ def _json_rows(served: ServedModel, body: bytes, form: str) -> tuple[Rows, str]:
         return served.rows(X), shape
     except NotPlain:
         pass
-    from assay.tables.bodies import source_of_columns
+    from assay.tables.bodies import MOST_OTHERS, check_width, source_of_columns
 
+    check_width(names_of_first(body, len(served.columns) + MOST_OTHERS), served.columns)
     columns, shape = _columns(_any.decode_lines(body) if form == "lines" else _any.decode(body), served)
     return served.table_rows(source_of_columns(columns)), "lines" if form == "lines" else shape
 
 
 def _columns(data: Any, served: ServedModel) -> tuple[dict[str, Any], str]:
     """JSON of any values as columns; what is no table is refused."""
+    from assay.tables.bodies import check_width
+
     known = {c.name: j for j, c in enumerate(served.columns)}
     if isinstance(data, dict) and data and all(isinstance(values, list) for values in data.values()):
+        check_width(len(data), known)
         lengths = {name: len(values) for name, values in data.items()}
         if len(set(lengths.values())) > 1:
             raise Refusal(400, f"The columns have different lengths: {dict(list(lengths.items())[:8])}.")
@@ -86,7 +90,11 @@ def _columns(data: Any, served: ServedModel) -> tuple[dict[str, Any], str]:
     if not isinstance(data, list) or not data:
         raise Refusal(400, 'The body is no table. Send rows, [{"a": 1, "b": 2}, …], or columns, {"a": [1], "b": [2]}.')
     if all(isinstance(row, dict) for row in data):
-        names = dict.fromkeys(name for row in data for name in row)
+        names: dict[str, None] = {}
+        for row in data:
+            check_width(len(row), known)
+            names.update(dict.fromkeys(row))
+            check_width(len(names), known)
         return _of_model(known, names, lambda name: [row.get(name) for row in data]), "rows"
     if all(isinstance(row, list) and len(row) == len(known) for row in data):
         return _of_model(known, known, lambda name: [row[known[name]] for row in data]), "arrays"

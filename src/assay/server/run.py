@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import os
 import signal
 import socket
 import ssl
@@ -12,9 +13,10 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from assay.errors import AssayError, MissingExtraError
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 WATCH = 1.0  # seconds between two looks at the model files
 SWEEP = 0.5  # seconds between two looks at the connections
+GRACE = 5.0  # seconds that requests under way have to end once the service is stopping
 SWITCH = 0.0005  # seconds after which a thread with a large request lets the event loop go on
 KEPT = 32_000_000  # bytes, just below the most that the C library may be taught
 
@@ -96,7 +99,7 @@ def serve(
 
     log = AccessLog(settings.access_log)
 
-    async def life() -> None:
+    async def life() -> bool:
         loop = asyncio.get_running_loop()
         service = Service(catalogue, settings, log, loop, worker)
         server = _server(service, lambda: ready(catalogue.names()))
@@ -116,8 +119,14 @@ def serve(
             loop.add_signal_handler(number, stop)
         if parent is not None:
             loop.add_reader(parent, orphaned)
-        await _until_stopped(service, server, listeners)
+        try:
+            return await _until_stopped(service, server, listeners)
+        finally:
+            for number, handler in before.items():
+                loop.remove_signal_handler(number)
+                signal.signal(number, handler)
 
+    before, over = {number: signal.getsignal(number) for number in signals}, True
     try:
         catalogue = Catalogue(path, log.emit)
         for name in catalogue.names():
@@ -127,9 +136,21 @@ def serve(
         with _warnings_logged(log), asyncio.Runner(loop_factory=_loop_factory()) as runner:
             gc.collect()
             gc.freeze()  # what is there now stays: the collector need not look at it again
-            runner.run(life())
+            over = runner.run(life())
     finally:
         log.close()
+    if not over:
+        _leave()
+
+
+def _leave() -> NoReturn:
+    """End the process with threads at work: their requests have been given up, and Python itself would wait for them."""
+    from assay.server.bodies import remove_files
+
+    remove_files()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(0)
 
 
 def _server(service: Service, ready: Callable[[], None]) -> OwnedServer:
@@ -139,14 +160,15 @@ def _server(service: Service, ready: Callable[[], None]) -> OwnedServer:
 
     settings = service.settings
     server = OwnedServer(
-        service, ready, http=LimitedProtocol, log_level="error", timeout_graceful_shutdown=settings.timeout,
+        service, ready, http=LimitedProtocol, log_level="error", timeout_graceful_shutdown=min(settings.timeout, GRACE),
         ssl_certfile=settings.certfile, ssl_keyfile=settings.keyfile, ssl_keyfile_password="",
     )  # fmt: skip
     service.connections = server.server_state.connections
     return server
 
 
-async def _until_stopped(service: Service, server: OwnedServer, listeners: list[socket.socket]) -> None:
+async def _until_stopped(service: Service, server: OwnedServer, listeners: list[socket.socket]) -> bool:
+    """Serve; whether all that was begun is over at the end."""
     loop = asyncio.get_running_loop()
     watching = [loop.create_task(_watch(service)), loop.create_task(_sweep(service))]
     try:
@@ -154,7 +176,8 @@ async def _until_stopped(service: Service, server: OwnedServer, listeners: list[
     finally:
         for task in watching:
             task.cancel()
-        service.admission.close()
+        over = service.admission.close()
+    return over
 
 
 @contextmanager
@@ -199,13 +222,14 @@ def _loop_factory() -> Any:
 
 async def _watch(service: Service) -> None:
     """Look for new, replaced and removed model files."""
-    loop = asyncio.get_running_loop()
     catalogue, told = service.catalogue, ""
     while True:
         await asyncio.sleep(WATCH)
         try:
             for key, file in catalogue.changed().items():
-                served = None if file is None else await loop.run_in_executor(None, catalogue.load, key, file)
+                served = None
+                if file is not None:
+                    served = await service.admission.aside(partial(catalogue.load, key, file))
                 service.metrics.reloads["removed" if file is None else "failed" if served is None else "loaded"] += 1
                 if file is None or served is not None:
                     catalogue.put(key, served)

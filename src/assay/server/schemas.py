@@ -170,7 +170,7 @@ class ClaimAnswer(Struct, kw_only=True):
 
 
 class CertificateAnswer(Struct, kw_only=True):
-    """What is proved, estimated or to be warned of about the fit of a model."""
+    """What is proved, estimated or to be warned of about the fit of a model; `holds` is false where nothing is claimed."""
 
     name: str
     version: str

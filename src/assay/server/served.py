@@ -15,7 +15,7 @@ from assay.engines.csr import SparseMatrix
 from assay.numerics import Array
 from assay.selection.loading import load
 from assay.server.answers import Answer, RequestedOutputs, answers, check_outputs, possible_outputs
-from assay.server.decoding import DATATYPES, RowDecoder, expected_columns, given_names
+from assay.server.decoding import DATATYPES, MOST_UNNAMED, RowDecoder, expected_columns, given_names
 from assay.server.schemas import CertificateAnswer, ClaimAnswer, ModelMetadata, TensorMetadata
 
 SHOWN_LEVELS = 100
@@ -32,7 +32,7 @@ class ServedModel:
         self.model = load(path)
         self.encoding = getattr(self.model, "encoding_", None)
         self.learner = self.model if self.encoding is None else self.model.model_
-        self.columns = expected_columns(self.model)
+        self.columns = expected_columns(self.model, max(MOST_UNNAMED, path.stat().st_size))
         self.read_json = RowDecoder(self.columns)
         self.outputs = possible_outputs(self.learner)
         self.usual = RequestedOutputs(self.outputs[:1])

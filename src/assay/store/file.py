@@ -36,6 +36,7 @@ LABELS = (
 )
 LARGEST_LABELS = 1 << 26  # letters of all classes together, padded to the longest
 TAG = "$"
+DEEPEST = 32  # lists and tables within each other; whoever reads what a file holds may walk it without looking how deep it goes
 FAR = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 Number = float | Literal["inf", "-inf", "nan"] | None
 
@@ -281,19 +282,21 @@ def to_plain(value: Any) -> Any:
     raise ModelFileError(f"A model file cannot hold {value!r}: {type(value).__name__} is not plain data.")
 
 
-def from_plain(value: Any) -> Any:
+def from_plain(value: Any, depth: int = 0) -> Any:
     """The value that `to_plain` wrote; `ModelFileError` for a tag that it does not write."""
-    if isinstance(value, list):
-        return [from_plain(v) for v in value]
-    if not isinstance(value, dict):
+    if not isinstance(value, list | dict):
         return value
+    if depth > DEEPEST:
+        raise ModelFileError("The model file's description is nested too deeply.")
+    if isinstance(value, list):
+        return [from_plain(v, depth + 1) for v in value]
     if TAG not in value:
-        return {k: from_plain(v) for k, v in value.items()}
+        return {k: from_plain(v, depth + 1) for k, v in value.items()}
     inside = value[TAG]
     if len(value) == 1 and isinstance(inside, str) and inside in FAR:
         return FAR[inside]
     if len(value) == 1 and isinstance(inside, list) and all(map(_is_pair, inside)):
-        return {k: from_plain(v) for k, v in inside}
+        return {k: from_plain(v, depth + 1) for k, v in inside}
     raise ModelFileError(f"The model file's description holds a value that cannot be read: {str(value)[:100]}.")
 
 

@@ -14,6 +14,7 @@ from typing import IO, Any, TextIO
 
 from assay.errors import AssayError
 from assay.numerics import Array
+from assay.store.disk import file_beside
 
 Write = Callable[[Sequence[Array]], int]
 
@@ -54,18 +55,14 @@ def _whole(target: Path) -> Iterator[Path]:
         yield target
         return
     target = Path(os.path.realpath(target))
-    beside = target.parent / f".{target.name}.{os.getpid()}"
     try:
-        yield beside
-        with beside.open("rb") as file:
-            os.fsync(file.fileno())
-        os.replace(beside, target)
-    except BaseException as error:
-        beside.unlink(missing_ok=True)
-        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
-            why = error.strerror or error
-            raise AssayError(f"{str(target)!r} could not be written ({why}); what was there is untouched.") from error
-        raise
+        with file_beside(target) as (_, beside):
+            yield beside
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        why = error.strerror or error
+        raise AssayError(f"{str(target)!r} could not be written ({why}); what was there is untouched.") from error
 
 
 @contextmanager

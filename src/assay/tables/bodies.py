@@ -5,14 +5,14 @@ believed: a few bytes can claim to be any number of rows, and a text may claim t
 
 What an Arrow stream says that it holds is read from its messages before anything is unpacked or put into memory. A message begins
 with a FlatBuffers table, which Arrow has checked by the time it hands the message over (Arrow's `Message.fbs`):
-Message(version, kind of header, header, …), RecordBatch(rows, nodes, buffers, compression), DictionaryBatch(id, RecordBatch, …).
+Message(version, kind of header, header, …), Schema(endianness, fields, …), RecordBatch(rows, nodes, buffers, compression), DictionaryBatch(id, RecordBatch, …).
 A packed buffer begins with its size unpacked, or −1 where it is not packed after all.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -35,7 +35,8 @@ WHERE = "the body"
 MOST_UNPACKED = 20  # times its size that a body may hold,
 FREELY_UNPACKED = 64 << 20  # or so many bytes
 MOST_SUGGESTED = 1000  # columns among which a missing one is looked for
-DICTIONARY, BATCH = 2, 3  # kinds of header
+MOST_OTHERS = 10_000  # columns of a body besides those of the model
+DICTIONARY, BATCH, SCHEMA = 2, 3, 1  # kinds of header
 _PLACE, _SHORT, _OFFSET, _WHOLE, _BUFFER = map(Struct, ("<i", "<H", "<I", "<q", "<qq"))
 
 
@@ -44,9 +45,16 @@ def source_of_body(body: bytes | Path, form: Form, names: Iterable[str], most_ro
 
     Of more than `most_rows` rows none is read, where the form tells their number beforehand.
     """
-    if form == "csv":
-        return _csv(body)
-    return (_parquet if form == "parquet" else _arrow)(body, list(names), most_rows)
+    read: Any = {"csv": _csv, "parquet": _parquet, "arrow": _arrow}[form]
+    return read(body, list(names), most_rows)  # type: ignore[no-any-return]
+
+
+def check_width(width: int, names: Sized) -> None:
+    """Raise for more columns than a table of the model can have: each costs time and memory, whatever it holds."""
+    if width > len(names) + MOST_OTHERS:
+        raise DataError(
+            f"{WHERE} has more than {len(names) + MOST_OTHERS} columns, and the model knows {len(names)}: send these alone."
+        )
 
 
 def source_of_columns(columns: Mapping[str, Any]) -> Source:
@@ -62,7 +70,7 @@ def columns_to_read(names: Iterable[str], there: Iterable[str]) -> list[str]:
     return found if len(found) == len(wanted) else [*found, *islice(others, MOST_SUGGESTED)]
 
 
-def _csv(path: bytes | Path) -> Source:
+def _csv(path: bytes | Path, names: list[str], most_rows: int) -> Source:
     from assay.tables.sources.delimited import DelimitedFiles
     from assay.tables.sources.text import COMPRESSIONS
 
@@ -70,7 +78,7 @@ def _csv(path: bytes | Path) -> Source:
     with path.open("rb") as file:
         if file.read(4).startswith(tuple(COMPRESSIONS)):
             raise DataError(f"{WHERE} is packed: send it with the header Content-Encoding: gzip, or as it is.")
-    return DelimitedFiles([path], where=WHERE)
+    return DelimitedFiles([path], where=WHERE, check_header=lambda header: check_width(len(header), names))
 
 
 def _parquet(body: bytes | Path, names: list[str], most_rows: int) -> Source:
@@ -79,6 +87,7 @@ def _parquet(body: bytes | Path, names: list[str], most_rows: int) -> Source:
     size = len(body) if isinstance(body, bytes) else body.stat().st_size
     with _explained("Parquet"):
         file = parquet.ParquetFile(pa.BufferReader(body) if isinstance(body, bytes) else body)
+        check_width(file.metadata.num_columns, names)
         wanted = columns_to_read(names, file.schema_arrow.names)
         groups = [file.metadata.row_group(i) for i in range(file.num_row_groups)]
         unpacked = sum(group.total_byte_size for group in groups)
@@ -106,6 +115,7 @@ def _arrow(body: bytes | Path, names: list[str], most_rows: int) -> Source:
         start = 8 if source.read(len(FILE_MAGIC)) == FILE_MAGIC else 0  # behind its magic a file is a stream
         source.seek(start)
         held = stream_contents(source)
+        check_width(held.width, names)
         _check_size(source.size(), held.unpacked, held.rows, most_rows)
         source.seek(start)
         there = ipc.open_stream(source).schema.names
@@ -136,19 +146,23 @@ def _explained(what: str) -> Iterator[None]:
 
 
 class StreamContents(NamedTuple):
-    """Rows of all batches, and the bytes of packed buffers once they are unpacked."""
+    """Columns, rows of all batches, and the bytes of packed buffers once they are unpacked."""
 
+    width: int
     rows: int
     unpacked: int
 
 
 def stream_contents(source: Any) -> StreamContents:
     """What the stream that begins where `source` stands says that it holds."""
-    rows = unpacked = 0
+    width = rows = unpacked = 0
     for message in ipc.MessageReader.open_stream(source):
         head = memoryview(message.metadata)
         (root,) = _OFFSET.unpack_from(head)
         kind = head[at] if (at := _field(head, root, 1)) else 0
+        if kind == SCHEMA:
+            schema = _target(head, _field(head, root, 2))
+            width += _OFFSET.unpack_from(head, _target(head, at))[0] if (at := _field(head, schema, 1)) else 0
         if kind not in (DICTIONARY, BATCH):
             continue
         batch = _target(head, _field(head, root, 2))
@@ -158,7 +172,7 @@ def stream_contents(source: Any) -> StreamContents:
             rows += _WHOLE.unpack_from(head, at)[0]
         if _field(head, batch, 3):
             unpacked += _unpacked(head, batch, message.body)
-    return StreamContents(rows, unpacked)
+    return StreamContents(width, rows, unpacked)
 
 
 def _field(head: memoryview, table: int, number: int) -> int:

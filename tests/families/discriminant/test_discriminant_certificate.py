@@ -110,24 +110,41 @@ def test_a_singular_class_is_cured_and_the_certificate_says_which_and_how():
     claim = model.certificate_["singular covariance"]
     assert claim.kind == "warning"
     assert "1 has rank 2, 2 has rank 0 (of 4)" in claim.statement
+    assert f"by the share {model.pooled_share_:.3g}, that of least leave-one-out error of 8" in claim.statement
     assert model.rank_.tolist() == [4, 2, 0]
-    assert not model.added_[0].any()
-    assert np.all(model.added_[1] > 0)
+    assert not model.added_.any()  # the common covariance is not singular
     verdicts = model.certificate_.verify(X, y)
     assert verdicts.holds, str(verdicts)
     assert np.isfinite(model.predict_proba(X)).all()
     assert model.predict([[9.0, 9, 9, 9]])[0] == 2
 
 
+def doubled_rows():
+    """No class has a covariance of more than rank 3 of 4: a column doubles another in all of them."""
+    X, y = rows()
+    X[:, 3] = 2 * X[:, 0]
+    return X, y
+
+
 def test_what_was_added_is_the_least_that_cures():
-    X, y = singular_rows()
+    X, y = doubled_rows()
     for tol in (1e-4, 1e-2, 0.0):
-        model = QuadraticDiscriminantAnalysis(tol=tol).fit(X, y)
-        C = model.covariance_[1] + np.diag(model.added_[1])
-        unit = np.where(np.diag(model.covariance_[1]) > 0, np.sqrt(np.diag(model.covariance_[1])), X[:, 2].std())
-        least = np.linalg.eigvalsh(C / np.outer(unit, unit))[0]
+        model = LinearDiscriminantAnalysis(tol=tol).fit(X, y)
+        unit = np.sqrt(np.diag(model.covariance_))
+        least = np.linalg.eigvalsh((model.covariance_ + np.diag(model.added_[0])) / np.outer(unit, unit))[0]
         assert np.isclose(least, max(tol**2, 8 * 4 * np.finfo(float).eps), rtol=1e-2)
         assert model.certificate_.verify(X, y).holds
+
+
+def test_where_all_classes_are_singular_alike_they_get_the_same_ridge():
+    X, y = doubled_rows()
+    plain = QuadraticDiscriminantAnalysis().fit(X[:, :3], y)
+    model = QuadraticDiscriminantAnalysis().fit(X, y)
+    assert np.all(model.added_ > 0)
+    assert np.array_equal(model.added_[0], model.added_[1])
+    assert "the common one is singular too" in model.certificate_["singular covariance"].statement
+    assert model.certificate_.verify(X, y).holds
+    assert abs(model.score(X, y) - plain.score(X[:, :3], y)) < 0.05
 
 
 def test_a_duplicated_column_of_linear_analysis_changes_no_probability():
@@ -149,11 +166,32 @@ def test_a_constant_column_of_linear_analysis_changes_no_probability():
 
 @pytest.mark.parametrize("part", ["rank", "added"])
 def test_an_altered_warning_is_refused(part):
+    X, y = doubled_rows()
+    for model in BOTH:
+        certificate = model().fit(X, y).certificate_
+        witness = certificate["singular covariance"].witness[part]
+        assert not altered(certificate, "singular covariance", **{part: witness + 1}).verify(X, y).holds
+        assert not altered(certificate, "singular covariance", **{part: witness * 0}).verify(X, y).holds
+
+
+@pytest.mark.parametrize("part", ["errors", "pooled_share"])
+def test_an_altered_choice_of_the_share_is_refused(part):
     X, y = singular_rows()
     certificate = QuadraticDiscriminantAnalysis().fit(X, y).certificate_
-    witness = certificate["singular covariance"].witness[part]
-    assert not altered(certificate, "singular covariance", **{part: witness + 1}).verify(X, y).holds
-    assert not altered(certificate, "singular covariance", **{part: witness * 0}).verify(X, y).holds
+    witness = certificate["singular covariance"].witness
+    wrong = {"errors": [*(witness["errors"][:-1]), 0.0], "pooled_share": 0.5}[part]
+    assert not altered(certificate, "singular covariance", **{part: wrong}).verify(X, y).holds
+    fewer = {"errors": witness["errors"][:1], "pooled_share": 1.0}
+    assert not altered(certificate, "singular covariance", **fewer).verify(X, y).holds
+
+
+@pytest.mark.parametrize("name", ["pooled_share_", "pooled_errors_"])
+def test_a_forged_share_in_a_file_is_refused(name, tmp_path):
+    X, y = singular_rows()
+    model = QuadraticDiscriminantAnalysis().fit(X, y)
+    setattr(model, name, {"pooled_share_": 0.25, "pooled_errors_": model.pooled_errors_[:2]}[name])
+    model.save(tmp_path / "m.assay")
+    assert not assay.load(tmp_path / "m.assay").certificate_.verify(X, y).holds
 
 
 @pytest.mark.parametrize("options", [{"reg_param": 0.1}, {"shrinkage": 0.1}])

@@ -278,3 +278,10 @@ def test_text_is_refused_with_a_hint():
 
     with pytest.raises(ValueError, match="Column 'a' contains 'x', which is not a number"):
         assay.Nystroem().fit(pd.DataFrame({"a": ["x", "y"], "b": [1.0, 2.0]}))
+
+
+@pytest.mark.parametrize("maker", [assay.Nystroem, assay.RandomFourier])
+@pytest.mark.parametrize("seed", [np.int64(3), np.uint8(3)], ids=repr)
+def test_a_seed_may_be_a_number_of_numpy(maker, seed):
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    assert np.array_equal(maker(random_state=seed).fit_transform(X), maker(random_state=3).fit_transform(X))

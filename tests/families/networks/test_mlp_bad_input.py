@@ -258,3 +258,9 @@ def test_a_file_with_hidden_layers_of_any_size_allocates_nothing():
         record.params["hidden_layer_sizes"] = sizes
         with pytest.raises(ModelFileError):
             assay.MLPClassifier.from_record(record)
+
+
+def test_a_seed_may_have_more_digits_than_a_word():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    found = [assay.MLPRegressor(max_iter=2, random_state=s).fit(X, X[:, 0]).predict(X) for s in (5, 5 + (1 << 70))]
+    assert np.array_equal(*found)

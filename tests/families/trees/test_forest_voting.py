@@ -182,6 +182,29 @@ def test_a_warm_start_is_the_same_forest_as_one_go(cls):
     assert model.oob_score_ == once.oob_score_
 
 
+@pytest.mark.parametrize("cls", FORESTS)
+def test_trees_that_were_not_asked_at_first_judge_the_rows_that_they_did_not_see(cls):
+    once, X, y = fitted(cls, n_estimators=9, bootstrap=True)
+    model = cls(n_estimators=5, bootstrap=True, warm_start=True, oob_score=False).fit(X, y)
+    model.set_params(oob_score=True).fit(X, y)  # no new trees
+    assert model.oob_score_ == fitted(cls, n_estimators=5, bootstrap=True)[0].oob_score_
+    model.set_params(oob_score=False, n_estimators=7).fit(X, y)
+    assert not hasattr(model, "oob_score_")  # that of fewer trees
+    model.set_params(oob_score=True, n_estimators=9).fit(X, y)
+    for name in ("oob_score_", "oob_loss_", "oob_error_of_loss_", "oob_rows_", "oob_trees_"):
+        assert getattr(model, name) == getattr(once, name), name
+    assert np.array_equal(model.oob_curve_, once.oob_curve_)
+    assert model.certificate_.verify(X, y).holds
+
+
+@pytest.mark.parametrize("cls", [RandomForestClassifier, RandomForestRegressor])
+def test_nothing_is_said_of_rows_that_some_trees_may_have_seen(cls):
+    model, X, y = fitted(cls, n_estimators=4, warm_start=True, oob_score=False)
+    model.set_params(n_estimators=8, random_state=5, oob_score=True).fit(X, y)
+    assert not hasattr(model, "oob_score_")
+    assert not hasattr(model, "oob_loss_")
+
+
 def test_a_loaded_forest_grows_on(tmp_path):
     model, X, y = fitted(RandomForestRegressor, n_estimators=6, warm_start=True)
     model.save(tmp_path / "m.assay")

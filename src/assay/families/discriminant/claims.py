@@ -1,4 +1,4 @@
-"""What a fit of normal class densities claims; `families/discriminant/check.py` re-establishes it from the rows.
+"""What a fit of normal class densities claims; `families/discriminant/check/` re-establishes it from the rows.
 
 The decision boundary between two classes is in the letters of the lecture notes (000, section 4.2).
 """
@@ -10,12 +10,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.certify import Claim
+from assay.certify.coverage import Coverage
 from assay.inputs.labels import plain_labels
 from assay.numerics import Floats, safe_log
 
 TOLERANCE = 1e-6
+ROUNDING = float(np.finfo(np.float64).eps)
 
 
+COVERAGE = Coverage(
+    proof={
+        "discriminant_likelihood": "priors_ whiten_ log_det_ state.mean added_",
+        "discriminant_pooled": "pooled_share_ pooled_errors_",
+    },
+    nothing="rank_ state.class_count state.scatter state.third state.fourth scalings_ explained_variance_ratio_",
+    but="the statistics (state) that partial_fit would go on from, but for the means",
+)
+
+
+@np.errstate(over="ignore", invalid="ignore")  # what is not finite holds nowhere
 def normal_claims(model: Any, n: Floats, recipe: dict[str, Any]) -> tuple[Claim, ...]:
     """The claims of a fitted model. `recipe` says how its covariances follow from the rows; n (K,) weighs the classes."""
     recipe = {"classes": plain_labels(model.classes_), "priors": model.priors_, "added": model.added_, **recipe}
@@ -23,7 +36,9 @@ def normal_claims(model: Any, n: Floats, recipe: dict[str, Any]) -> tuple[Claim,
     if len(n) == 2 and np.all(model.priors_ > 0):
         claims.append(_boundary(model, recipe))
     groups = np.flatnonzero(model.added_.any(axis=1))
-    if len(groups):
+    if "pooled_share" in recipe:
+        claims.append(_pooled(model, n, recipe))
+    elif len(groups):
         claims.append(_singular(model, groups, recipe))
     return tuple(claims)
 
@@ -34,12 +49,22 @@ def _residual(A: Floats, covariance: Floats, added: Floats) -> tuple[float, floa
     u_j is the standard deviation of column j; the norm is at most d / λ_min of the correlations.
     """
     variance = np.einsum("ij,ij->i", A @ covariance + A * added, A)
-    spread = float((A * A @ (np.diag(covariance) + added)).sum())
-    return float(np.abs(variance - 1).max()), TOLERANCE + 1e-12 * spread
+    return float(np.abs(variance - 1).max()), TOLERANCE + 1e-12 * _spread(A, covariance, added)
+
+
+def _spread(A: Floats, covariance: Floats, added: Floats) -> float:
+    """‖A diag(u)‖² = tr R⁻¹ of the correlations R: how much rounding grows in what is whitened."""
+    return float((A * A @ (np.diag(covariance) + added)).sum())
+
+
+def _covariances(model: Any) -> Floats:
+    """All of them, (G, d, d)."""
+    C: Floats = model.covariance_
+    return C if C.ndim == 3 else C[None]
 
 
 def _likelihood(model: Any, n: Floats, recipe: dict[str, Any]) -> Claim:
-    covariances = model.covariance_ if model.covariance_.ndim == 3 else model.covariance_[None]
+    covariances = _covariances(model)
     found = [
         _residual(model.whiten_[g], covariances[g], model.added_[g])
         for g in range(len(model.whiten_))
@@ -56,7 +81,7 @@ def _likelihood(model: Any, n: Floats, recipe: dict[str, Any]) -> Claim:
             f"(divided by {divisor if recipe['unbiased'] else 'N' if recipe['tied'] else 'N_k'}{_pull(recipe)}) are the closed form; "
             f"whitened covariances are I within {bound:.1e}"
         ),
-        holds=all(r <= b for r, b in found),
+        holds=all(r <= b < np.inf for r, b in found),
         check="discriminant_likelihood",
         value=worst,
         bound=bound,
@@ -65,7 +90,7 @@ def _likelihood(model: Any, n: Floats, recipe: dict[str, Any]) -> Claim:
 
 
 def _pull(recipe: dict[str, Any]) -> str:
-    pulls = [f"{word}={recipe[word]}" for word in ("shrinkage", "reg_param") if recipe[word]]
+    pulls = [f"{word}={recipe[word]}" for word in ("shrinkage", "reg_param", "pooled_share") if recipe.get(word)]
     return f", {', '.join(pulls)}" if pulls else ""
 
 
@@ -74,28 +99,23 @@ def _boundary(model: Any, recipe: dict[str, Any]) -> Claim:
     line = boundary(model.priors_, model.means_, model.whiten_, model.log_det_)
     x = model.means_.mean(axis=0)
     odds = model._scores(x[None])[0]
-    scale = 1 + abs(line.b) + float(np.abs(line.w) @ np.abs(x) + np.abs(x) @ np.abs(line.M) @ np.abs(x))
-    error = abs(float(line.form(x[None])[0]) - 2 * float(odds[0] - odds[1])) / scale
+    error = abs(float(line.form(x[None])[0]) - 2 * float(odds[0] - odds[1])) / _terms(line, x)
+    spreads = [_spread(*parts) for parts in zip(model.whiten_, _covariances(model), model.added_)]
+    bound = TOLERANCE if error <= TOLERANCE else max(TOLERANCE, 16 * ROUNDING * max(spreads))
     first, second = recipe["classes"]
     return Claim(
         name="boundary",
         statement=f"b̃ − wᵀx + xᵀMx is twice the log-odds of {first!r} against {second!r} on every row",
-        holds=error <= TOLERANCE,
+        holds=error <= bound,
         check="discriminant_boundary",
         value=error,
-        bound=TOLERANCE,
+        bound=bound,
         witness={**recipe, "b": line.b, "w": line.w, "M": line.M},
     )
 
 
 def _singular(model: Any, groups: Any, recipe: dict[str, Any]) -> Claim:
-    d = model.means_.shape[1]
-    if recipe["tied"]:
-        which = f"the common covariance has rank {int(model.rank_[0])} of {d}"
-    else:
-        named = [f"{recipe['classes'][g]!r} has rank {int(model.rank_[g])}" for g in groups[:5]]
-        more = f" and {len(groups) - 5} more" if len(groups) > 5 else ""
-        which = f"the covariance of class {', '.join(named)}{more} (of {d})"
+    which = _which(model, groups, recipe)
     top = float(model.added_.max())
     return Claim(
         name="singular covariance",
@@ -108,6 +128,37 @@ def _singular(model: Any, groups: Any, recipe: dict[str, Any]) -> Claim:
         value=top,
         kind="warning",
         witness={**recipe, "rank": model.rank_, "tol": float(model.tol)},
+    )
+
+
+def _which(model: Any, groups: Any, recipe: dict[str, Any]) -> str:
+    """The covariances that are singular, and their ranks."""
+    d = model.means_.shape[1]
+    if recipe["tied"]:
+        return f"the common covariance has rank {int(model.rank_[0])} of {d}"
+    named = [f"{recipe['classes'][g]!r} has rank {int(model.rank_[g])}" for g in groups[:5]]
+    more = f" and {len(groups) - 5} more" if len(groups) > 5 else ""
+    return f"the covariance of class {', '.join(named)}{more} (of {d})"
+
+
+def _pooled(model: Any, n: Floats, recipe: dict[str, Any]) -> Claim:
+    """Value: the leave-one-out error of the share that was chosen."""
+    share, errors, top = recipe["pooled_share"], model.pooled_errors_, float(model.added_.max())
+    which = _which(model, np.flatnonzero((model.rank_ < model.means_.shape[1]) & (n > 0)), recipe)
+    why = (
+        "as rows learnt from earlier are gone"
+        if errors is None
+        else f"that of least leave-one-out error of {len(errors)}"
+    )
+    ridge = f"; the common one is singular too: up to {top:.3g} was added to a column's variance" if top > 0 else ""
+    return Claim(
+        name="singular covariance",
+        statement=f"{which}: all covariances are pulled towards the common one by the share {share:.3g}, {why}{ridge}",
+        holds=True,
+        check="discriminant_pooled",
+        value=None if errors is None else float(errors.min()),
+        kind="warning",
+        witness={**recipe, "rank": model.rank_, "tol": float(model.tol), "errors": [] if errors is None else errors},
     )
 
 
@@ -127,11 +178,19 @@ class Boundary(NamedTuple):
         return value
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def boundary(priors: Floats, means: Floats, whiten: Floats, log_det: Floats) -> Boundary:
     """The boundary of two classes; `whiten` (G, d, d) and `log_det` (G,) with G = 1 where they share a covariance.
 
     b = 2 log(p₁/p₂) − log|Σ₁| + log|Σ₂| − μ₁ᵀΣ₁⁻¹μ₁ + μ₂ᵀΣ₂⁻¹μ₂,  w = 2(Σ₂⁻¹μ₂ − Σ₁⁻¹μ₁),  M = Σ₂⁻¹ − Σ₁⁻¹
     """
+    line, centre = _about_zero(priors, means, whiten, log_det), means[0]
+    near = _about_zero(priors, means - centre, whiten, log_det)
+    off = abs(float(line.form(centre[None])[0]) - near.b)
+    return line if off <= TOLERANCE * _terms(line, centre) else _moved(near, centre)  # far from zero its terms drown b
+
+
+def _about_zero(priors: Floats, means: Floats, whiten: Floats, log_det: Floats) -> Boundary:
     A1, A2 = whiten[0], whiten[-1]
     z1, z2 = A1 @ means[0], A2 @ means[1]
     log_p = safe_log(priors)
@@ -139,3 +198,14 @@ def boundary(priors: Floats, means: Floats, whiten: Floats, log_det: Floats) -> 
     w = 2 * (A2.T @ z2 - A1.T @ z1)
     M = A2.T @ A2 - A1.T @ A1 if len(whiten) > 1 else np.zeros((len(w), len(w)))
     return Boundary(float(b), w, M)
+
+
+def _terms(line: Boundary, x: Floats) -> float:
+    """The size of the form's terms at x, to which rounding is proportional."""
+    return 1 + abs(line.b) + float(np.abs(line.w) @ np.abs(x) + np.abs(x) @ np.abs(line.M) @ np.abs(x))
+
+
+def _moved(line: Boundary, centre: Floats) -> Boundary:
+    """The form of x, from that of x − centre."""
+    turned = line.M @ centre
+    return Boundary(float(line.b + line.w @ centre + centre @ turned), line.w + 2 * turned, line.M)

@@ -16,8 +16,10 @@ from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Layout, Tensor
 from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Range, param
 from assay.estimator.search_space import SearchSpace, TableTraits
+from assay.families.discriminant.claims import COVERAGE
 from assay.families.discriminant.fit import (
     CLASS_PROBABILITIES,
+    POOLED,
     PRIORS,
     SHRINKAGE,
     STORE_COVARIANCE,
@@ -48,8 +50,9 @@ class QuadraticDiscriminantAnalysis(NormalClassifier):
         log p(k | x) = log π_k − ½ log|Σ_k| − ½ (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k) + const
 
     `covariance`: 'full', one a class; 'tied', one for all; 'diagonal' and 'isotropic', one a class of that form.
-    A singular covariance gets the least ridge that cures it, and the certificate says so. `solver` is accepted for
-    scikit-learn's sake: there is one way here.
+    Where the covariance of a class is singular, all are pulled towards the common one (Friedman, 1989) by the share of least
+    leave-one-out error, and the certificate says so; after `partial_fit`, whose earlier rows are gone, all the way. `solver` is
+    accepted for scikit-learn's sake: there is one way here.
 
     Certificate
     -----------
@@ -80,7 +83,8 @@ class QuadraticDiscriminantAnalysis(NormalClassifier):
     unbiased: bool = UNBIASED
     class_weight: Any = CLASS_WEIGHT
     n_jobs: int | None = N_JOBS
-    layout = state_layout(groups="G")
+    coverage = COVERAGE
+    layout: ClassVar[Layout] = {**state_layout(groups="G"), **POOLED}
 
     @classmethod
     def search_space(cls, kind: str, features: TableTraits) -> SearchSpace | None:
@@ -158,6 +162,7 @@ class LinearDiscriminantAnalysis(NormalClassifier):
     unbiased: bool = UNBIASED
     class_weight: Any = CLASS_WEIGHT
     n_jobs: int | None = N_JOBS
+    coverage = COVERAGE
     layout: ClassVar[Layout] = {
         **state_layout(groups=1),
         "scalings_": Tensor(("d", "r"), doc="the directions that part the classes best, one a column, for transform"),

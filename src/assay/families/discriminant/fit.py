@@ -9,7 +9,8 @@ The statistics are the classes' weights, means and scatter matrices; priors, cov
     tied       Σ   = Σ_k S_k / N                 one covariance for all classes
     diagonal   the diagonal of it                isotropic   its mean variance times I
 
-`unbiased` divides by N_k − 1 (tied: N − K) instead. Shrinkage and `reg_param` pull towards a multiple of I.
+`unbiased` divides by N_k − 1 (tied: N − K) instead. Shrinkage and `reg_param` pull towards a multiple of I. A singular common covariance
+gets the least ridge that cures it; singular covariances of classes are pulled towards the common one (`pooling.py`).
 
 Where all classes share a covariance the score is linear in x. `fold_…` turns the learnt arrays into one matrix of weights about a centre c,
 once a model; `…_scores` then costs one matrix product a tile whose results stay in cache. NumPy and BLAS only.
@@ -29,18 +30,31 @@ from assay.engines import Block, Engine, Rows
 from assay.errors import DataError, ModelFileError, ParameterError
 from assay.estimator.classifier import Classifier
 from assay.estimator.docstrings import attribute
-from assay.estimator.layout import Tensor
+from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.one_fold import OneFold
 from assay.estimator.params import Free, Range, param
 from assay.families.discriminant.claims import Boundary, boundary, normal_claims
-from assay.inputs.labels import class_multipliers
+from assay.families.discriminant.pooling import (
+    SLACK,
+    LeftOut,
+    candidates,
+    common_ridge,
+    factored,
+    least_error,
+    leave_one_out_errors,
+    pooled,
+)
+from assay.inputs.labels import Labels, class_multipliers
 from assay.inputs.refusals import refuse_heavy
-from assay.numerics import Array, Floats, safe_log, whitener
+from assay.numerics import Array, Floats, WhiteningFactor, safe_log, whitener
 from assay.statistics.scatter import ClassScatter, absorb_scatter, merge_scatter
 from assay.store import Record
 
 TILE = 1 << 15  # numbers of whitened rows at a time: a quarter of a megabyte
 ROUNDING = 2.0**-52
+ROUNDS_TO_NOTHING = 1e-12  # a share that rounding alone can make
+LEAST = 1e-290  # the inverse of a variance below this overflows
+LEAST_SUM = 1e-307  # a sum of squares below this has lost digits
 SMALL = 1e-9  # rows are centred before a linear score where rounding could otherwise move it by more
 
 
@@ -66,7 +80,7 @@ def state_layout(*, groups: str | int) -> dict[str, Tensor]:
         "priors_": Tensor(("K",), low=0, high=1, doc="the probability π of each class"),
         "whiten_": Tensor((groups, "d", "d"), doc="of each covariance a matrix A with AᵀA = Σ⁻¹"),
         "log_det_": Tensor((groups,), doc="the logarithm of the determinant of each covariance"),
-        "rank_": Tensor((groups,), dtype="<i8", low=0, doc="the rank of each covariance before anything was added"),
+        "rank_": Tensor((groups,), dtype="<i8", most="d", low=0, doc="the rank of each covariance before anything was added"),
         "added_": Tensor((groups, "d"), low=0, doc="what was added to the variance of each column to cure a singular covariance; mostly zeros"),
         "state.class_count": Tensor(("K",), low=0),
         "state.mean": Tensor(("K", "d")),
@@ -74,6 +88,12 @@ def state_layout(*, groups: str | int) -> dict[str, Tensor]:
         "state.third": Tensor(("K", "d", "d"), optional=True),
         "state.fourth": Tensor(("K", "d", "d"), optional=True),
     }  # fmt: skip
+
+
+POOLED: Layout = {
+    "pooled_share_": Fact(float, low=0, optional=True, doc="how far singular covariances were pulled towards the common one, at most 1; None: none is singular"),
+    "pooled_errors_": Tensor(("s",), low=0, high=1 + 1e-9, optional=True, doc="the leave-one-out error of the shares 1, 1/4, 1/16, … among which that was chosen"),
+}  # fmt: skip
 
 
 class NormalClassifier(OneFold, Classifier):
@@ -102,6 +122,8 @@ class NormalClassifier(OneFold, Classifier):
     log_det_: Floats = attribute()
     rank_: Array = attribute()
     added_: Floats = attribute()
+    pooled_share_: float | None = attribute(default=None)
+    pooled_errors_: Floats | None = attribute(default=None)
 
     @property
     def _tied(self) -> bool:
@@ -123,20 +145,59 @@ class NormalClassifier(OneFold, Classifier):
         self.priors_ = self._class_priors(n)
         self.covariance_ = self._covariances(state, n)
         self._factor(self.covariance_ if self.covariance_.ndim == 3 else self.covariance_[None], state)
+        self.pooled_share_ = self.pooled_errors_ = None
+        if not self._tied and np.any((self.rank_ < state.mean.shape[1]) & (state.class_count > 0)):
+            self._pool(state, 1.0)
         self._derive()
+
+    def _finish_on(self, state: ClassScatter, engine: Engine, rows: Rows | None) -> None:
+        self._finish(state)
+        if self.pooled_share_ is not None and rows is not None:
+            self._choose_share(state, engine, rows)
+            self._derive()
+
+    def _choose_share(self, state: ClassScatter, engine: Engine, rows: Rows) -> None:
+        """The share of least leave-one-out error; without the rows it stays 1, at which all classes have the common covariance."""
+        n = self._class_weights(state)
+        C = self._covariances(state, n)
+        tried = list(candidates(C, n, _spread(state), float(self.tol)))
+        self.pooled_errors_ = leave_one_out_errors(engine, rows, self._left_out(state, n), tried)
+        self._pool(state, least_error(tried, self.pooled_errors_))
+
+    def _left_out(self, state: ClassScatter, n: Floats) -> LeftOut:
+        amounts = shrinkage_amounts(state.class_count, state.scatter, state.fourth, self.shrinkage)
+        kept = (1 - amounts) * (1 - float(self.reg_param)) * (correction(n, False) if self.unbiased else 1.0)
+        given = None if self.priors is None else safe_log(self.priors_)
+        labels = Labels.of(self.classes_)
+        return LeftOut(labels, state.mean, state.class_count, n, kept, given, self.covariance)
+
+    def _pool(self, state: ClassScatter, share: float) -> None:
+        """Pull the covariances towards the common one; `rank_` stays that of the classes' own."""
+        n, unit = self._class_weights(state), _spread(state)
+        C = self._covariances(state, n)
+        ridge = common_ridge(C, n, unit, float(self.tol))
+        self.pooled_share_, self.covariance_ = share, pooled(C, n, share)
+        factors = factored(self.covariance_, ridge, unit, float(self.tol) / SLACK)
+        self._whiten_by(factors)
+        self.added_ = np.array([ridge + f.added for f in factors])
 
     def _refuse_overflow(self, state: ClassScatter) -> None:
         with np.errstate(over="ignore"):
             total = state.class_count.sum()
         if not (np.isfinite(total) and np.isfinite(state.scatter).all()):
             refuse_heavy(total)
-        far = ~(np.isfinite(state.mean).all(axis=0) & np.isfinite(state.scatter).all(axis=(0, 2)))
-        if far.any():
-            j = int(np.flatnonzero(far)[0])
-            names = self._column_names()
+        with np.errstate(over="ignore", invalid="ignore"):
+            variance = _variances(state)
+            far = ~np.isfinite(variance) | ~np.isfinite(np.abs(state.mean).max(axis=0) * total)
+            close = (variance > 0) & ((variance < LEAST) | (variance * total < LEAST_SUM))
+        self._refuse_column(far, "values so far apart that their squares overflow", "divide")
+        self._refuse_column(close, "values so close that their (weighted) squares underflow", "multiply")
+
+    def _refuse_column(self, wrong: Array, what: str, remedy: str) -> None:
+        if wrong.any():
+            j, names = int(np.flatnonzero(wrong)[0]), self._column_names()
             raise DataError(
-                f"Column {j if names is None else repr(names[j])} holds values so far apart that their squares overflow "
-                "float64. Rescale it (divide by a constant)."
+                f"Column {j if names is None else repr(names[j])} holds {what} float64. Rescale it ({remedy} by a constant)."
             )
 
     def _class_weights(self, state: ClassScatter) -> Floats:
@@ -186,10 +247,13 @@ class NormalClassifier(OneFold, Classifier):
             whitener(np.diag(unit * unit) if nothing else C, unit, float(self.tol))
             for C, nothing in zip(covariances, empty)
         ]
-        self.whiten_ = np.array([f.whiten for f in factors])
-        self.log_det_ = np.array([f.log_det for f in factors])
+        self._whiten_by(factors)
         self.rank_ = np.array([0 if nothing else f.rank for f, nothing in zip(factors, empty)], dtype=np.int64)
         self.added_ = np.array([f.added for f in factors])
+
+    def _whiten_by(self, factors: list[WhiteningFactor]) -> None:
+        self.whiten_ = np.array([f.whiten for f in factors])
+        self.log_det_ = np.array([f.log_det for f in factors])
 
     def _make_claims(self) -> tuple[Claim, ...]:
         n = self._class_weights(self._state)
@@ -203,6 +267,8 @@ class NormalClassifier(OneFold, Classifier):
             "priors_given": self.priors is not None,
             "multipliers": class_multipliers(self.class_weight, self.classes_, self._state.class_count).tolist(),
         }
+        if self.pooled_share_ is not None:
+            recipe["pooled_share"] = float(self.pooled_share_)
         return normal_claims(self, n, recipe)
 
     def _restore(self, record: Record) -> None:
@@ -211,8 +277,12 @@ class NormalClassifier(OneFold, Classifier):
         if len(self.whiten_) != (1 if self._tied else K):
             raise ModelFileError(f"The model file holds {len(self.whiten_)} covariances for {K} classes.")
         self.means_ = self._state.mean
+        if self.pooled_share_ is not None and (self._tied or not 0 < self.pooled_share_ <= 1):
+            raise ModelFileError(f"The model file pulls covariances by a share of {self.pooled_share_!r}.")
         try:
-            self.covariance_ = self._covariances(self._state, self._class_weights(self._state))
+            n = self._class_weights(self._state)
+            C = self._covariances(self._state, n)
+            self.covariance_ = C if self.pooled_share_ is None else pooled(C, n, self.pooled_share_)
             with np.errstate(over="ignore", invalid="ignore"):
                 self._derive()
         except ParameterError as error:
@@ -222,7 +292,7 @@ class NormalClassifier(OneFold, Classifier):
         """K·d means, the free numbers of each covariance, and K − 1 priors where they are learnt.
 
         A covariance has d(d + 1)/2, diagonal d, isotropic 1; where a share r of it is given (`reg_param`, `shrinkage`), only
-        the share 1 − r of these is free.
+        the share 1 − r of these is free; a share of the common covariance is counted once.
         """
         self._check_fitted()
         (K, d), groups, of_fit = self.means_.shape, len(self.whiten_), self._fitted_with
@@ -230,13 +300,16 @@ class NormalClassifier(OneFold, Classifier):
         shrinkage = of_fit["shrinkage"]
         given = 0.0 if isinstance(shrinkage, str | None) else float(shrinkage)
         free = (1.0 - of_fit.get("reg_param", 0.0)) * (1.0 - given)
-        return float(K * d + groups * each * free + (K - 1 if of_fit["priors"] is None else 0))
+        share = self.pooled_share_ or 0.0
+        covariances = groups * (1.0 - share) + share  # of what is pooled there is one
+        return float(K * d + covariances * each * free + (K - 1 if of_fit["priors"] is None else 0))
 
     # --- answering --------------------------------------------------------------------------------------------------
 
     def _derive(self) -> None:
         """What scores need, made once, about the centre of the classes."""
-        self._center = self.priors_ @ self.means_
+        same = np.all(self.means_ == self.means_[0], axis=0)  # rounding must not tell of a column that never varies
+        self._center = np.where(same, self.means_[0], self.priors_ @ self.means_)
         shift = self.means_ - self._center
         fold = fold_linear if len(self.whiten_) == 1 else fold_quadratic
         self._weights, self._constant = fold(safe_log(self.priors_), shift, self.whiten_, self.log_det_)
@@ -270,25 +343,31 @@ class NormalClassifier(OneFold, Classifier):
 
 def _spread(state: ClassScatter) -> Floats:
     """The standard deviation of each column over all rows, as the unit of columns that do not vary within a class."""
+    spread = np.sqrt(_variances(state))
+    noise = 8 * np.finfo(np.float64).eps * np.abs(_centre(state))
+    return np.where(spread > noise, spread, 1.0)
+
+
+def _centre(state: ClassScatter) -> Floats:
     n = state.class_count
-    N = n.sum()
-    center = (n @ state.mean) / N
-    within = np.diagonal(state.scatter, axis1=1, axis2=2).sum(axis=0)
-    with np.errstate(over="ignore"):
-        spread = np.sqrt((within + n @ (state.mean - center) ** 2) / N)
-    noise = 8 * np.finfo(np.float64).eps * np.abs(center)
-    return np.where((spread > noise) & np.isfinite(spread), spread, 1.0)
+    out: Floats = (n / n.sum()) @ state.mean
+    return out
+
+
+def _variances(state: ClassScatter) -> Floats:
+    """The variance of each column over all rows."""
+    n = state.class_count
+    within = np.diagonal(state.scatter, axis1=1, axis2=2).sum(axis=0) / n.sum()
+    out: Floats = within + (n / n.sum()) @ (state.mean - _centre(state)) ** 2
+    return out
 
 
 def class_covariances(n: Floats, scatter: Floats, fourth: Floats | None, shrinkage: Any) -> Floats:
     """S_k / n_k for each class (zero where it has no rows), shrunk where that is asked for. Weights count as repetitions."""
     C = scatter / np.where(n > 0, n, 1.0)[:, None, None]
     if shrinkage == "auto":
-        if fourth is None:
-            raise ParameterError(
-                "shrinkage='auto' needs fourth moments, which the rows absorbed so far were not asked for: fit again."
-            )
-        return np.array([_ledoit_wolf(*of_class) for of_class in zip(C, n, fourth)])
+        amounts = shrinkage_amounts(n, scatter, fourth, shrinkage)
+        return np.array([_shrunk_correlations(*of_class) for of_class in zip(C, amounts)])
     if shrinkage is not None:
         return np.array([_towards_sphere(c, float(shrinkage)) for c in C])
     return C
@@ -302,25 +381,48 @@ def _towards_sphere(C: Floats, amount: float) -> Floats:
     return out
 
 
-def _ledoit_wolf(C: Floats, n: float, fourth: Floats) -> Floats:
-    """Shrink the correlations by the amount of Ledoit and Wolf (2004), as scikit-learn does.
+def shrinkage_amounts(n: Floats, scatter: Floats, fourth: Floats | None, shrinkage: Any) -> Floats:
+    """The share (K,) of each covariance that is given, not learnt."""
+    if shrinkage != "auto":
+        return np.full(len(n), float(shrinkage or 0.0))
+    if fourth is None:
+        raise ParameterError(
+            "shrinkage='auto' needs fourth moments, which the rows absorbed so far were not asked for: fit again."
+        )
+    C = scatter / np.where(n > 0, n, 1.0)[:, None, None]
+    return np.array([_ledoit_wolf(*of_class) for of_class in zip(C, n, fourth)])
+
+
+def _ledoit_wolf(C: Floats, n: float, fourth: Floats) -> float:
+    """How much correlations are shrunk by Ledoit and Wolf (2004), as scikit-learn does.
 
     With z the standardised rows, R their covariance and μ = tr R / d:
     β = [Σ_i ‖z_i‖⁴ / n − ‖R‖²] / (n d), δ = ‖R − μI‖² / d, amount = min(β, δ) / δ. Both squared norms are of Frobenius.
     """
     d = len(C)
     if d == 1 or n <= 0:
-        return C
-    variance = np.diag(C)
-    v = np.where(variance > 0, variance, 1.0)
-    R = C / np.sqrt(v)[:, None] / np.sqrt(v)
+        return 0.0
+    R, v = _correlations(C)
     norm = float((R * R).sum())
     mu = float(np.trace(R)) / d
     beta = (float((fourth / v[:, None] / v).sum()) / n - norm) / (n * d)
     delta = (norm - d * mu * mu) / d
     amount = min(beta, delta) / delta if beta > 0 and delta > 0 else 0.0
-    shrunk = _towards_sphere(R, amount)
-    out: Floats = shrunk * np.sqrt(v)[:, None] * np.sqrt(v)
+    return amount if amount > ROUNDS_TO_NOTHING else 0.0
+
+
+def _correlations(C: Floats) -> tuple[Floats, Floats]:
+    """C in units of its columns' standard deviations, and their variances (one where a column does not vary)."""
+    variance = np.diag(C)
+    v = np.where(variance > 0, variance, 1.0)
+    return C / np.sqrt(v)[:, None] / np.sqrt(v), v
+
+
+def _shrunk_correlations(C: Floats, amount: float) -> Floats:
+    if len(C) == 1:
+        return C
+    R, v = _correlations(C)
+    out: Floats = _towards_sphere(R, amount) * np.sqrt(v)[:, None] * np.sqrt(v)
     return out
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.certify import Claim
+from assay.certify.coverage import Coverage
 from assay.families.least_squares.normal_equations import NormalSystem
 from assay.numerics import Floats
 
@@ -14,6 +15,18 @@ TOLERANCE = 1e-9  # what the normal equations may be off by, besides rounding
 ROUNDING = 64 * float(np.finfo(np.float64).eps)
 INSIDE = 1e-8  # of its length: what may lie outside of the span of the rows, besides rounding
 LOOSEST = 1e-2  # what a user may allow at most and still claim a minimum
+
+
+COVERAGE = Coverage(
+    proof={
+        "normal_equations": "coef_ intercept_",
+        "residual_variance": "sigma2_",
+        "least_squares_rank": "rank_ condition_ inverse_root_",
+    },
+    nothing="singular_ cut_ off_by_ n_iter_ converged_ state.n state.mean state.scatter state.cross state.target_mean "
+    "state.target_scatter",
+    but="the statistics (state) that partial_fit would go on from, and standard errors taken from them",
+)
 
 
 class LeastSquaresEvidence(NamedTuple):

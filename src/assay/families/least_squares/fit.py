@@ -27,7 +27,7 @@ from assay.estimator.one_fold import OneFold
 from assay.estimator.regressor import Regressor
 from assay.estimator.steps import Measure, Step, answering, measures, shown_of, some_of
 from assay.families.least_squares import gradient_descent as gd
-from assay.families.least_squares.claims import TOLERANCE, LeastSquaresEvidence, claims_of
+from assay.families.least_squares.claims import COVERAGE, TOLERANCE, LeastSquaresEvidence, claims_of
 from assay.families.least_squares.normal_equations import LeastSquaresFit, NormalSystem, RowPasses, solve
 from assay.numerics import Array, Floats
 from assay.statistics.gram import Gram, absorb_gram, merge_gram, tile_rows
@@ -59,6 +59,7 @@ class LeastSquares(OneFold, Regressor):
     """What linear and ridge regression share."""
 
     statistics = Gram
+    coverage = COVERAGE
     layout = LAYOUT
     _merge = staticmethod(merge_gram)
 

@@ -25,7 +25,6 @@ from assay.families.least_squares.normal_equations import (
 from assay.inputs import as_regression_target
 from assay.numerics import Floats
 
-
 LARGEST = 2.0**500  # errors beyond leave no room to square or divide them
 
 

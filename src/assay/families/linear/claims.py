@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from assay.certify import Claim
+from assay.certify.coverage import Coverage
 from assay.families.linear.problem import Objective
 from assay.inputs.labels import class_multipliers, plain_labels
 from assay.numerics import Floats
@@ -15,6 +16,20 @@ from assay.solvers.custom_problem import BOX
 
 LOOSEST = 1e-1  # a gap beyond this says little, whatever the user allowed
 CLAIM_BOX = 1e3  # how far, in units of a column's scale, an unpenalised minimum is looked for
+
+
+COVERAGE = Coverage(
+    proof={
+        "duality_gap boxed_duality_gap small_slope separating_weights hard_margin custom_loss zero_perceptron_loss": "coef_ intercept_",
+        "duality_gap boxed_duality_gap": "objective_",
+        "separability_weak": "direction_",
+        "separating_weights": "margin_",
+        "inverse_hessian": "covariance_",
+    },
+    nothing="multipliers_ weight_ gap_ width_ dual_problem_ dual_rows_ dual_values_ freedom_ n_iter_ converged_ solver_ separable_ away_ "
+    "step_ rows_",
+    but="coefficients are tied up to the stated gap; multipliers and gap_ are witnesses, of which others may prove as much",
+)
 
 
 def witness_of(objective: Objective, model: Any) -> dict[str, Any]:

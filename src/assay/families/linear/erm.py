@@ -20,7 +20,7 @@ import numpy as np
 from assay.certify import Claim
 from assay.engines import Block, Engine, Rows
 from assay.errors import ModelFileError, ParameterError, SeparableWarning, warn
-from assay.estimator.available_if import AvailableIf
+from assay.estimator.base import AvailableIf
 from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, param
 from assay.estimator.regressor import Regressor

@@ -21,12 +21,12 @@ import numpy as np
 from assay.certify import Claim
 from assay.engines import Block, Engine, Rows
 from assay.engines.csr import SparseMatrix
-from assay.errors import ConvergenceWarning, DataError, as_seen_by_sklearn, warn
+from assay.errors import ConvergenceWarning, DataError, ModelFileError, as_seen_by_sklearn, warn
 from assay.estimator.classifier import Classifier
 from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.steps import Step, some_of
-from assay.families.linear.claims import gap_claim
+from assay.families.linear.claims import COVERAGE, gap_claim
 from assay.families.linear.problem import Objective, PosedProblem, about_zero, gram_about, pose
 from assay.families.linear.statistics import (
     RowStatistics,
@@ -43,6 +43,7 @@ from assay.risk.surrogates import MARGIN
 from assay.solvers.needs import check, choose
 from assay.solvers.preconditioner import CURVATURE
 from assay.solvers.problem import Iterate, MarginRows, last
+from assay.store import Record
 
 MOST_EIGENVALUES = 512  # columns beyond which eigenvalues cost too much of a fit; all weights ≠ 0 are counted then
 SOFTMAX_CURVATURE = 0.5
@@ -56,7 +57,7 @@ LAYOUT: Layout = {
     "objective_": Tensor(("p",), low=0, doc="the objective at the weights, one of each problem: softmax is one, each class against the rest is one each"),
     "gap_": Tensor(("p",), low=0, finite=False, doc="the relative duality gap of each objective: it is at most this share above the least there is"),
     "width_": Tensor(("p",), doc="where a loss with a corner was smoothed: the width of the smoothing at the end; else 0"),
-    "dual_problem_": Tensor(("q",), dtype="<i8", low=0, optional=True, doc="of a hinge loss: the problem that each multiplier below belongs to; absent where none are needed as a proof"),
+    "dual_problem_": Tensor(("q",), dtype="<i8", index="p", low=0, optional=True, doc="of a hinge loss: the problem that each multiplier below belongs to; absent where none are needed as a proof"),
     "dual_rows_": Tensor(("q",), dtype="<i8", low=0, optional=True, doc="of a hinge loss: the numbers of the rows near the margin, whose multipliers prove the gap"),
     "dual_values_": Tensor(("q",), low=0, optional=True, doc="of a hinge loss: the multipliers of these rows"),
     "freedom_": Fact(float, low=0, optional=True, doc="the effective number of free weights, for Occam's rule; absent where the weights ≠ 0 are counted"),
@@ -103,6 +104,7 @@ class LinearClassifier(Classifier):
     The sign of w·x + b for two classes, else the class with the greatest w_k·x + b_k. Subclasses give `_objective`.
     """
 
+    coverage = COVERAGE
     layout = LAYOUT
     takes_sparse = True
     step_word = "iteration"
@@ -230,6 +232,14 @@ class LinearClassifier(Classifier):
     def _make_claims(self) -> tuple[Claim, ...]:
         K = len(self.classes_) if hasattr(self, "classes_") else 0
         return (gap_claim(self._objective(K), self),)
+
+    def _restore(self, record: Record) -> None:
+        super()._restore(record)
+        m, K = len(self.coef_), len(getattr(self, "classes_", ()))
+        if m not in {0: (1,), 2: (1, 2)}.get(K, (K,)):
+            raise ModelFileError(f"The model file has weights of {m} scores where its {K} classes need others.")
+        if len(self.objective_) not in (1, m):
+            raise ModelFileError(f"The model file states {len(self.objective_)} problems for {m} scores.")
 
     def complexity(self) -> float:
         """With ½‖w‖² in the penalty the effective number of weights (`effective_freedom`), else the weights ≠ 0; and the intercepts.

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from assay.certify import Claim
+from assay.certify.coverage import Coverage
 from assay.families.naive_bayes.choose import FAMILIES
 from assay.families.naive_bayes.densities.gaussian import SMALLEST, variances
 from assay.inputs.labels import plain_labels
@@ -31,6 +32,22 @@ PARAMETERS = {
     "multinomial": ("theta",),
     "categorical": ("p",),
 }
+
+
+COVERAGE = Coverage(
+    proof={
+        "naive_bayes_priors": "class_prior_ class_factor_",
+        "naive_bayes_gaussian": "theta_ var_ epsilon_",
+        "naive_bayes_bernoulli": "bernoulli_prob_",
+        "naive_bayes_poisson": "poisson_rate_",
+        "naive_bayes_multinomial": "multinomial_prob_",
+        "naive_bayes_categorical": "category_prob_ category_offsets_",
+    },
+    nothing="columns_ state.class_count state.gaussian_count state.gaussian_mean state.gaussian_m2 state.bernoulli_count "
+    "state.bernoulli_sum state.poisson_count state.poisson_sum state.multinomial_count state.multinomial_sum "
+    "state.category_counts state.category_offsets",
+    but="which density was chosen for a column; the statistics (state) that partial_fit would go on from",
+)
 
 
 def make_claims(model: Any, settings: Any) -> tuple[Claim, ...]:

@@ -25,7 +25,7 @@ from assay.estimator.layout import Fact, Tensor
 from assay.estimator.one_fold import OneFold
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.families.naive_bayes.choose import FAMILIES, choose
-from assay.families.naive_bayes.claims import make_claims
+from assay.families.naive_bayes.claims import COVERAGE, make_claims
 from assay.families.naive_bayes.densities import categorical, counts, gaussian
 from assay.families.naive_bayes.densities import counts as bernoulli
 from assay.families.naive_bayes.densities.categorical import Tables
@@ -180,6 +180,7 @@ class NaiveBayesModel(OneFold, Classifier):
     takes_sparse = True
     scores_are_log_joint = True
     statistics = NaiveBayesStatistics
+    coverage = COVERAGE
     layout: ClassVar = {
         "columns_": Fact(str, many=True, doc="the density of each column, as given or as the rule chose it"),
         "class_factor_": Tensor(("K",), low=0, doc="the factor of each class's rows, from class_weight"),
@@ -191,7 +192,7 @@ class NaiveBayesModel(OneFold, Classifier):
         "poisson_rate_": Tensor(("K", "dp"), low=0, doc="the mean count of each class in each poisson column"),
         "multinomial_prob_": Tensor(("K", "dm"), low=0, high=1, doc="the share of each multinomial column in the counts of each class"),
         "category_prob_": Tensor(("K", "T"), low=0, high=1, doc="the probability of each category of each class, the categories of all categorical columns side by side"),
-        "category_offsets_": Tensor(("c",), dtype="<i8", low=0, doc="where the categories of each categorical column begin in `category_prob_`"),
+        "category_offsets_": Tensor(("c",), dtype="<i8", most="T", low=0, doc="where the categories of each categorical column begin in `category_prob_`"),
         "state.class_count": Tensor(("K",), low=0),
         "state.gaussian_count": Tensor(("K", "dg"), low=0),
         "state.gaussian_mean": Tensor(("K", "dg")),
@@ -203,7 +204,7 @@ class NaiveBayesModel(OneFold, Classifier):
         "state.multinomial_count": Tensor(("K", "dm"), low=0),
         "state.multinomial_sum": Tensor(("K", "dm"), low=0),
         "state.category_counts": Tensor(("K", "T0"), low=0),
-        "state.category_offsets": Tensor(("c",), dtype="<i8", low=0),
+        "state.category_offsets": Tensor(("c",), dtype="<i8", most="T0", low=0),
     }  # fmt: skip
     class_weight: Any = attribute(default=None)
     discrete: ClassVar[bool] = False  # loses much of what numbers say, as scikit-learn's tag `poor_score` has it

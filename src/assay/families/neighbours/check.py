@@ -17,6 +17,8 @@ from assay.certify.rows import Array, CheckedRows, CountedRows, Floats, codes_of
 
 LARGEST_TOLERANCE = 1e-6
 AT_A_TIME = 1 << 22
+FAR = 930  # binary digits: sums of powers up to 2 to that, either way, are numbers
+DRAWN = 0x6B6E6E  # seeds the hash of row numbers by which queries are drawn
 
 
 def tolerance_of(claim: Claim) -> float:
@@ -34,6 +36,7 @@ def mapped(X: Floats, witness: dict[str, Any]) -> Floats:
         for j in range(L.shape[0]):
             X += centred[:, j : j + 1] * L[j]
     if witness["metric"] == "cosine":
+        X = np.ldexp(X, -np.frexp(np.abs(X).max(axis=1, initial=0.0))[1][:, None])  # squares of numbers of any size
         length = np.zeros(len(X))
         for j in range(X.shape[1]):
             length += X[:, j] ** 2
@@ -52,13 +55,18 @@ def reduced_of(Z: Floats, q: Floats, witness: dict[str, Any]) -> tuple[Floats, f
     if metric == "manhattan":
         return summed(t), 1.0
     if metric == "minkowski":
-        p = float(witness["p"])
-        return summed(np.array([[math.pow(x, p) for x in row] for row in t.tolist()])), 1.0
+        p, scale = float(witness["p"]), _scale_of(t, FAR / float(witness["p"]))
+        return summed(np.array([[math.pow(x, p) for x in row] for row in (t * scale).tolist()])), scale
     if metric not in ("euclidean", "cosine", "mahalanobis", "quadratic", "learned"):
         raise ValueError(f"there is no metric {metric!r}")
-    top = float(t.max(initial=0.0)) or 1.0  # squares of differences of any size
-    scale = 2.0 ** -math.floor(math.log2(top)) if top > 1e140 or top < 1e-140 else 1.0
+    scale = _scale_of(t, FAR / 2)
     return summed((t * scale) ** 2), scale
+
+
+def _scale_of(t: Floats, far: float) -> float:
+    """1, or the power of two that brings the greatest difference near 1 where it is beyond 2^±far: powers of it would not be numbers."""
+    exponent = math.frexp(float(t.max(initial=0.0)) or 1.0)[1]
+    return math.ldexp(1.0, max(-1000, min(1000, -exponent))) if abs(exponent) > far else 1.0
 
 
 def distances_of(Z: Floats, q: Floats, witness: dict[str, Any]) -> Floats:
@@ -72,7 +80,7 @@ def distances_of(Z: Floats, q: Floats, witness: dict[str, Any]) -> Floats:
     if metric in ("chebyshev", "manhattan"):
         return r
     if metric == "minkowski":
-        return np.asarray(r ** (1 / float(witness["p"])))
+        return np.asarray(r ** (1 / float(witness["p"])) / scale)
     return np.asarray(np.sqrt(r) / scale)
 
 
@@ -92,11 +100,12 @@ class Listed(NamedTuple):
     votes: Floats
 
 
-def listed_for(table: CountedRows, Z: Floats, q: Floats, out: int, most: int, witness: dict[str, Any]) -> Listed:
-    """The nearest rows of one query, with at least `most` votes; row `out` of the table has one vote less."""
+def listed_for(table: CountedRows, Z: Floats, q: Floats, out: int | None, most: int, witness: dict[str, Any]) -> Listed:
+    """The nearest rows of one query, with at least `most` votes; row `out` of the table (None: no row) has one vote less."""
     r, distance = reduced_of(Z, q, witness)[0], distances_of(Z, q, witness)
     w = table.w.copy()
-    w[out] = max(0.0, w[out] - 1.0)
+    if out is not None:
+        w[out] = max(0.0, w[out] - 1.0)
     r = np.where(w > 0, r, np.inf)
     many = min(len(w), 2 * most + 2)
     while True:
@@ -167,17 +176,40 @@ def check_kept(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
         target = np.bincount(codes_of(y, witness["classes"]), weights=w, minlength=len(witness["classes"]))
         size = float(w.sum())
     else:
-        y = y.astype(np.float64)
+        y, w = y[w > 0].astype(np.float64), w[w > 0]
         target, size = np.array([w @ y, w @ y**2]), float(max(w @ np.abs(y), w @ y**2))
+        if np.isinf(target[1]) and np.isinf(witness["target"][1]):  # squares of such numbers are none
+            target, size = target[:1], float(w @ np.abs(y))
     size_x = np.asarray(absolute)
     off = max(
         float((np.abs(np.asarray(witness["plain"]) - plain) / np.where(size_x > 0, size_x, 1.0)).max()),
         float((np.abs(np.asarray(witness["absolute"]) - absolute) / np.where(size_x > 0, size_x, 1.0)).max()),
-        float(np.abs(np.asarray(witness["target"]) - target).max() / (size or 1.0)),
+        float(np.abs(np.asarray(witness["target"])[: len(target)] - target).max() / (size or 1.0)),
     )
     same = n == witness["rows"] == claim.value
     reason = f"there are {n} rows; sums differ by {off:.2g} of their size"
     return Verdict(claim.name, bool(same and off <= tolerance), reason, float(n), claim.kind)
+
+
+def _rows_asked(table: CountedRows, X: Floats, witness: dict[str, Any]) -> list[int]:
+    """The place of each query among the rows, −1 where it has none: that drawn by the hash of its number, or, where the rows come in another
+    order than those of the fit, the first that equals it. Of equal rows it matters which one is left out: ties are broken by row numbers."""
+    asked = _drawn(table, len(X), DRAWN)
+    return [
+        drawn if _is_query(table, drawn, X, witness, i) else _first_equal(table, X, witness, i)
+        for i, drawn in enumerate(asked.tolist())
+    ]
+
+
+def _is_query(table: CountedRows, at: Any, X: Floats, witness: dict[str, Any], i: int) -> Any:
+    """Whether rows `at` of the table are query i, its target and its weight."""
+    same = (X[i] == table.X[at]).all(axis=-1)
+    return same & (table.y[at] == witness["targets"][i]) & (table.w[at] == witness["weights"][i])
+
+
+def _first_equal(table: CountedRows, X: Floats, witness: dict[str, Any], i: int) -> int:
+    equal = np.flatnonzero(_is_query(table, slice(None), X, witness, i))
+    return int(equal[0]) if len(equal) else -1
 
 
 @check("neighbours_exact")
@@ -186,23 +218,23 @@ def check_exact(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     witness, tolerance = claim.witness, tolerance_of(claim)
     table = counted_rows(rows, witness.get("classes"))
     X, stated = (np.asarray(witness[name], dtype=np.float64) for name in ("queries", "distances"))
-    answers, k = np.asarray(witness["answers"], dtype=np.float64), int(witness["k"])
+    answers, k, whole = np.asarray(witness["answers"], dtype=np.float64), int(witness["k"]), "whole" in witness
+    if whole and k <= table.w.sum() - 1:
+        raise ValueError("rows can be left out, and the witness leaves none out")
     if len(X) < 1 or claim.value != len(X) or not len(X) == len(stated) == len(answers):
         raise ValueError("the witness does not list the neighbours of each query")
-    if len(X) < min(4, len(table.X)) or stated.shape[1] < min(k, 32, len(table.X) - 1):
+    if len(X) < min(4, len(table.X)) or stated.shape[1] < min(k, 32, len(table.X) - 1 + whole):
         raise ValueError("too few queries or neighbours are listed to show anything")
     Z, Q = mapped(table.X, witness), mapped(X, witness)
     worst = off = 0.0
-    for i in range(len(X)):
-        out = np.flatnonzero(
-            (X[i] == table.X).all(axis=1) & (table.y == witness["targets"][i]) & (table.w == witness["weights"][i])
-        )
-        if not len(out):
+    for i, out in enumerate(_rows_asked(table, X, witness)):
+        if out < 0:
             return Verdict(claim.name, False, f"query {i} is none of the rows", kind=claim.kind)
-        alone = np.delete(distances_of(Z, Q[i], witness), out[0])
+        alone = distances_of(Z, Q[i], witness)
+        alone = alone if whole else np.delete(alone, out)
         due = np.sort(np.partition(alone, stated.shape[1] - 1)[: stated.shape[1]])
-        worst = max(worst, float((np.abs(due - stated[i]) / np.where(due > 0, due, 1.0)).max()))
-        listed = listed_for(table, Z, Q[i], int(out[0]), k, witness)
+        worst = max(worst, float((np.abs(due - stated[i]) / np.where(due > 0, due, 1.0)).max(initial=0.0)))
+        listed = listed_for(table, Z, Q[i], None if whole else out, k, witness)
         answer = answer_of(listed, factors_of(listed, witness), k, witness)
         off = max(off, float((np.abs(answer - answers[i]) / max(1e-300, float(np.abs(answer).max()))).max()))
     reason = f"{len(X)} queries against {len(table.X)} rows: distances differ by {worst:.2g}, answers by {off:.2g} at most (relative)"
@@ -256,7 +288,9 @@ def check_choice(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Leave every row out in turn and answer it with 1, 2, … neighbours."""
     witness, tolerance = claim.witness, tolerance_of(claim)
     table = counted_rows(rows, witness.get("classes"))
-    stated, k = np.asarray(witness["loss"], dtype=np.float64), int(witness["k"])
+    unit = 1.0 if "classes" in witness else 1.0 / _scale_of(np.abs(table.y), FAR / 4)
+    table = table._replace(y=table.y / unit)
+    stated, k = np.asarray(witness["loss"], dtype=np.float64) / unit / unit, int(witness["k"])
     validated = int(witness["validated"])
     left_out = np.arange(len(table.X))
     if 0 < validated < table.n:
@@ -287,7 +321,7 @@ def check_choice(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     elif witness["rule"] != "best":
         raise ValueError("there is no such rule")
     right = k == int(np.flatnonzero(loss <= allowed * (1 + tolerance))[-1]) + 1
-    told = claim.value is not None and abs(claim.value - loss[k - 1]) <= tolerance * max(1e-300, float(loss.max()))
+    told = claim.value is not None and claim.value == witness["loss"][k - 1]
     reason = (
         f"{k} neighbours lose {loss[k - 1]:.6g}, the least is {loss.min():.6g}; the stated losses are off by {off:.2g}"
     )

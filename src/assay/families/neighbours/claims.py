@@ -1,7 +1,8 @@
 """What is claimed of a fit of nearest neighbours.
 
 - kept rows: the model answers from the rows of the fit and no others (sums of columns, of their sizes, of targets and weights);
-- exact neighbours: rows drawn from the fit, each left out in turn, have these distances to their nearest others, and this answer;
+- exact neighbours: rows drawn from the fit, each left out in turn, have these distances to their nearest others, and this answer (where
+  all rows are neighbours none can be left out, and the drawn rows are asked as they are);
 - whitened: under metric="mahalanobis" the mapped rows have covariance I;
 - learned: under metric="learned" the soft leave-one-out accuracy is the stated one, and above that of the start;
 - number of neighbours: its leave-one-out error is the least (or within one standard error) of all that were tried;
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from assay.certify import Claim
+from assay.certify.coverage import Coverage
 from assay.certify.intervals import clopper_pearson
 from assay.engines import Block, Engine, Rows, fold
 from assay.engines.split import row_keys
@@ -35,8 +37,21 @@ LISTED = 32  # distances of each
 NEIGHBOUR_PAIRS = 1 << 31  # numbers compared for the error of the nearest neighbour
 CHOICE_PAIRS = 2e10  # numbers compared up to which the choice of k is claimed: its check takes a minute or two
 ALL_LEARNT = 10_000  # rows up to which what a learned metric reached is claimed: its check compares all pairs
+USELESS = 1e-2  # a bound on how far rows are from whitened that says nothing
 CONFIDENCE = 0.95
 SEED = 0x6B6E6E
+
+
+COVERAGE = Coverage(
+    proof={
+        "neighbours_kept": "rows_ weights_ codes_ y_",
+        "neighbours_exact": "scale_ class_factor_",
+        "neighbours_whitened neighbours_learned": "map_",
+        "neighbours_choice": "n_neighbors_ leave_one_out_",
+    },
+    nothing="centre_ objective_",
+    but="neighbours are looked for again of a sample of rows where these are many",
+)
 
 
 class ColumnSums(NamedTuple):
@@ -63,7 +78,7 @@ def claims_of(model: NeighboursModel) -> tuple[Claim, ...]:
         made.append(_learned(model))
     if model.leave_one_out_ is not None and _is_checkable(model):
         made.append(_choice(model, how))
-    if _classifies(model):
+    if _classifies(model) and hood.size > 1:
         made.append(_bracket(model, hood, rows, how))
     return tuple(made)
 
@@ -108,7 +123,9 @@ def _kept_rows(model: Any, engine: Engine, rows: Rows) -> Claim:
         target = np.bincount(y, weights=w, minlength=len(model.classes_)).astype(np.float64)
     else:
         weight = np.ones(len(y)) if w is None else w
-        target = np.array([float(weight @ y), float(weight @ (y * y))])
+        there = weight > 0
+        with np.errstate(over="ignore"):  # the checker's sum is infinite then too
+            target = np.array([float(weight @ y), float(weight[there] @ (y * y)[there])])
     witness = {
         "rows": len(y),
         "plain": sums.plain,
@@ -146,14 +163,16 @@ def _exact(model: Any, hood: Neighbourhood, rows: Rows, how: dict[str, Any]) -> 
     own = np.concatenate([one for one, _ in found])
     X = np.concatenate([np.asarray(X, dtype=np.float64) for _, X in found])
     Z = hood.geometry.rows(X)
-    few = min(model.n_neighbors_, LISTED, hood.size - 1)
-    far = hood.geometry.distances(hood.nearest(Z, few, own)[0], hood.columns)
-    answers = model._leave_one_out(hood, Z, own)
+    whole = model.n_neighbors_ > hood.total - 1  # with any row left out too few votes were left
+    without, how_asked = (None, "asked as they are") if whole else (own, "each left out in turn")
+    few = min(model.n_neighbors_, LISTED, hood.size if whole else hood.size - 1)
+    far = hood.geometry.distances(hood.nearest(Z, few, without)[0], hood.columns)
+    answers = model._leave_one_out(hood, Z, without)
     weight = np.ones(len(own)) if model.weights_ is None else model.weights_[own]
     return Claim(
         name="exact neighbours",
-        statement=f"{len(own)} rows drawn from the fit, each left out in turn, have by {described(model.metric, model.p)} just these "
-        f"{few} nearest others, and get just these answers from {model.n_neighbors_} neighbours; comparing with every row gives the same",
+        statement=f"{len(own)} rows drawn from the fit, {how_asked}, have by {described(model.metric, model.p)} just these "
+        f"{few} nearest {'rows' if whole else 'others'}, and get just these answers from {model.n_neighbors_} neighbours; comparing with every row gives the same",
         holds=True,
         check="neighbours_exact",
         value=float(len(own)),
@@ -165,6 +184,7 @@ def _exact(model: Any, hood: Neighbourhood, rows: Rows, how: dict[str, Any]) -> 
             "distances": np.ascontiguousarray(far),
             "answers": answers,
             "tolerance": TOLERANCE,
+            **({"whole": True} if whole else {}),
         },
     )
 
@@ -172,11 +192,12 @@ def _exact(model: Any, hood: Neighbourhood, rows: Rows, how: dict[str, Any]) -> 
 def _whitened(model: Any) -> Claim:
     W = model.map_ @ model.map_.T
     condition = float(np.linalg.cond(W * np.outer(*(2 * [1 / np.sqrt(np.diag(W))]))))
-    bound = max(TOLERANCE, 1e3 * len(W) * float(np.finfo(np.float64).eps) * condition)
+    eps, far = float(np.finfo(np.float64).eps), float((np.abs(model.centre_) @ np.abs(model.map_)).max())
+    bound = max(TOLERANCE, 1e3 * len(W) * eps * condition, 8 * eps * far)  # far from zero no number is the mean
     return Claim(
         name="whitened",
         statement="distances are those of Mahalanobis: mapped by L, with L Lᵀ = Σ⁻¹, the rows of the fit have mean 0 and covariance I",
-        holds=True,
+        holds=bound < USELESS,
         check="neighbours_whitened",
         bound=bound,
         witness={"map": model.map_, "centre": model.centre_},

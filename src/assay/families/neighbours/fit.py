@@ -28,11 +28,11 @@ from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.params import Choice, Range, check_params, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, some_of
-from assay.families.neighbours.claims import claims_of
+from assay.families.neighbours.claims import COVERAGE, claims_of
 from assay.families.neighbours.leave_one_out import LeaveOneOutCurve, most_neighbours
 from assay.families.neighbours.metrics import NORMS, Geometry, check_metric, mahalanobis, plain_geometry
 from assay.families.neighbours.neighbourhood import Neighbourhood, neighbourhood_in_memory, neighbourhood_in_parts
-from assay.inputs import refuse_non_finite
+from assay.inputs import refuse_non_finite, refuse_overflow
 from assay.inputs.labels import Labels
 from assay.numerics import Array, Floats
 from assay.statistics.targets import TargetSurvey, merge_surveys, some, survey_block
@@ -64,6 +64,7 @@ GEOMETRY_LAYOUT: Layout = {
 class NeighboursModel(Estimator):
     """Keep the rows, answer from the nearest. Subclasses turn the neighbours' targets into an answer."""
 
+    coverage = COVERAGE
     layout: ClassVar[Layout] = {
         **GEOMETRY_LAYOUT,
         "n_neighbors_": Fact(int, low=1, doc="the neighbours that answer: n_neighbors, or what 'auto' chose"),
@@ -199,7 +200,7 @@ class NeighboursModel(Estimator):
         return Geometry(norm, self.map_, self.centre_, self.metric == "cosine", self.scale_)
 
     def _make_claims(self) -> tuple[Claim, ...]:
-        return claims_of(self) if self.n_neighbors_ <= self.neighbourhood().total - 1 else ()
+        return claims_of(self) if self.n_neighbors_ <= self.neighbourhood().total else ()
 
     def _training_rows(self) -> Rows:
         """The rows of the fit, wherever they are."""
@@ -428,7 +429,11 @@ class NeighboursModel(Estimator):
     def _mapped(self, block: Block, names: Any = None) -> Floats:
         if not np.isfinite(block.X).all():
             refuse_non_finite(block.X, block.start, names)
-        return self.neighbourhood().geometry.rows(block.X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            Z = self.neighbourhood().geometry.rows(block.X)
+        if self.map_ is not None and not np.isfinite(Z).all():  # what is mapped beyond all numbers is near to nothing
+            refuse_overflow(block.X, block.start, names)
+        return Z
 
     # --- file -------------------------------------------------------------------------------------------------------
 
@@ -446,6 +451,8 @@ class NeighboursModel(Estimator):
         check_metric(self, self.n_features_in_)
         if (self.map_ is None) != (self.centre_ is None) or (self.map_ is None) == (self.metric in MAPPED):
             raise ModelFileError(f"The model file's map is not one of metric={self.metric!r}.")
+        if self.map_ is not None and not np.isfinite(self._geometry().rows(self.rows_)).all():
+            raise ModelFileError("The model file's map takes its rows beyond all numbers.")
         if not (self.scale_ > 0 and math.frexp(self.scale_)[0] == 0.5):
             raise ModelFileError("The model file's scale is no power of two.")
         if (self.n_neighbors == "auto") != (self.leave_one_out_ is not None):

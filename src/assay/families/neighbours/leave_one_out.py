@@ -16,9 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from assay.engines.rows import Rows
+from assay.errors import DataError
 from assay.families.neighbours.neighbourhood import Neighbourhood
 from assay.numerics import Array, Floats
 
+FAR = 240  # binary digits: fourth powers of numbers up to 2 to that, either way, are numbers
+LEAST = 1e-280  # squared errors of less have lost digits
 AT_A_TIME = 1 << 13  # rows that are answered at a time
 
 
@@ -79,7 +82,8 @@ def number_curves(
     """Squared error, as `class_curves`."""
     from assay.families.neighbours.loops.leave_one_out import squared_errors
 
-    sums, total = np.zeros((2, len(ways), k)), 0.0
+    sums, total, unit = np.zeros((2, len(ways), k)), 0.0, _unit_of(y)
+    y = y / unit
     for own, X in queries(rows, chosen):
         r, near, w = hood.listed(hood.geometry.rows(X), k, own)
         weight, one = _own_weights(hood, own), np.zeros((2, len(ways), k))
@@ -89,7 +93,21 @@ def number_curves(
         sums += one
         total += float(weight.sum())
     loss, square = sums / total
-    return [LeaveOneOutCurve(a, np.sqrt(np.maximum(b - a**2, 0.0)), total) for a, b in zip(loss, square)]
+    with np.errstate(over="ignore"):
+        size = np.float64(unit) * unit
+        if not LEAST < size * max(1.0, loss.max()) < np.inf:
+            raise DataError(
+                "Squares of the target leave the range of float64, so errors cannot be compared: bring it nearer to 1."
+            )
+        return [
+            LeaveOneOutCurve(a * size, np.sqrt(np.maximum(b - a**2, 0.0)) * size, total) for a, b in zip(loss, square)
+        ]
+
+
+def _unit_of(y: Floats) -> float:
+    """1, or the power of two next to the greatest |y| where fourth powers of errors would not be numbers."""
+    exponent = math.frexp(float(np.abs(y).max(initial=0.0)))[1]
+    return math.ldexp(1.0, exponent) if abs(exponent) > FAR else 1.0
 
 
 def least_bayes_error(e: float, K: int) -> float:

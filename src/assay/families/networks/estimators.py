@@ -8,7 +8,7 @@ import numpy as np
 
 from assay.engines import Block, Engine, Rows
 from assay.errors import ModelFileError
-from assay.estimator.available_if import AvailableIf
+from assay.estimator.base import AvailableIf
 from assay.estimator.classifier import Classifier
 from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Fact, Layout, Tensor

@@ -31,9 +31,10 @@ from assay.families.networks.architecture import (
     packed,
     unpacked,
 )
+from assay.families.networks.claims import COVERAGE
 from assay.families.networks.epochs import Epoch, Epochs, batches_of
 from assay.families.networks.full_batch import FullBatchProblem
-from assay.families.networks.hyper_parameters import LAYOUT, LayerSizes, TrainingPlan, are_sizes, shape_of
+from assay.families.networks.hyper_parameters import LAYOUT, LayerSizes, TrainingPlan, are_sizes, seed_of, shape_of
 from assay.families.networks.measure import measure
 from assay.families.networks.steps import (
     TrainingProgress,
@@ -82,6 +83,7 @@ class NetworkModel(Estimator):
     f(x) = W_Lᵀ φ(… φ(W₁ᵀ x + b₁) …) + b_L
     """
 
+    coverage = COVERAGE
     layout: ClassVar[Layout] = LAYOUT
     slow_rows: ClassVar[int | None] = 4096
     takes_sparse, fills_sparse = True, True
@@ -232,7 +234,7 @@ class NetworkModel(Estimator):
         shape = self._shape_now()
         if afresh:
             standard = standard_of(self, found)
-            layers = first_layers(shape, found, int(self.random_state or 0))
+            layers = first_layers(shape, found, seed_of(self))
             if before is not None:
                 layers = earlier_layers(self, before, standard)
         else:
@@ -242,7 +244,7 @@ class NetworkModel(Estimator):
         n = int(found.rows[of_classes > 0].sum())
         weight = float(of_classes.sum())
         held = float(self.validation_fraction) if self._holds_out() else 0.0
-        seed, dtype = int(self.random_state or 0), "float64" if self.solver == "lbfgs" else self.dtype
+        seed, dtype = seed_of(self), "float64" if self.solver == "lbfgs" else self.dtype
         task = NetworkTask(shape, self._loss_name(), standard, labels, factor, weight / n, dtype, held, seed)
         plan = TrainingPlan.of(self, self._batch(n))
         if plan.solver == "lbfgs":

@@ -21,6 +21,11 @@ DIRECTIONS = 4  # along which slopes are compared with differences
 MEASURES = 9 + 4 * DIRECTIONS
 
 
+def seed_of(model: Any) -> int:
+    """random_state as compiled loops take it: the lowest 63 bits; None: 0."""
+    return int(model.random_state or 0) & ((1 << 63) - 1)
+
+
 def hidden_sizes(given: Any) -> tuple[int, ...]:
     """The units of the hidden layers; a single number is one layer."""
     return (int(given),) if isinstance(given, Integral) else tuple(int(units) for units in given)
@@ -134,7 +139,7 @@ class TrainingPlan:
             int(model.n_iter_no_change),
             int(model.max_fun),
             float(model.dropout),
-            int(model.random_state or 0),
+            seed_of(model),
         )
 
     def once(self) -> TrainingPlan:

@@ -6,11 +6,13 @@ rows drawn by (seed, tree), and how they judge the rows that they did not see.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from assay.certify import Claim
+from assay.certify.coverage import Coverage
 from assay.certify.intervals import clopper_pearson, normal_interval
 from assay.engines.split import row_keys
 from assay.families.trees.hyper_parameters import columns_asked, rows_asked, trends_of
@@ -29,10 +31,42 @@ TOLERANCE = 1e-9
 MOST_WORK = 6e7  # rows · columns · classes whose splits a check tries again
 DEAR = 100  # times that, for absolute errors
 ROUNDING = 1e-13
+NEAR = 1e-150
 UNITS = {"gini": "", "entropy": " bits", "log_loss": " bits"}
 MOST_VISITS = 10_000_000  # pairs of a row and a tree that a check of a forest goes through
 CONFIDENCE = 0.95
 OF_THE_FOREST = ("n_estimators", "n_jobs", "warm_start", "verbose", "oob_score", "quantiles", "voting")  # nothing to a single tree  # fmt: skip
+
+
+NODES = "missing_left_ sets_ category_code_ missing_columns_ weight_ rows_"
+TREE_COVERAGE = Coverage(
+    proof={
+        "tree_leaves": "leaf_ nodes_ table_ training_loss_",
+        "tree_gains": "gain_",
+        "tree_best_splits": "feature_ cut_",
+    },
+    nothing=f"{NODES} exact_ alpha_ pruning_curve_",
+    but="the side of missing values and of categories at splits that no such row reaches; how alpha_ was chosen",
+)
+SAMPLED_TREE_COVERAGE = replace(
+    TREE_COVERAGE,
+    proof={check: names for check, names in TREE_COVERAGE.proof.items() if check != "tree_best_splits"},
+    nothing=f"{TREE_COVERAGE.nothing} feature_ cut_",
+    but=f"{TREE_COVERAGE.but}; a threshold may lie anywhere between values of the rows at its split",
+)
+FOREST_COVERAGE = Coverage(
+    proof={"forest_leaves": "leaf_ nodes_ table_ draws_"},
+    estimate={"out_of_bag": "oob_loss_ oob_rows_"},
+    nothing=f"{NODES} feature_ cut_ gain_ oob_error_of_loss_ oob_curve_ alike_ weighted_ oob_trees_ member_ member_times_ member_count_ "
+    "member_target_ member_weight_",
+    but="that no other questions were better: a threshold may lie anywhere between values of the rows that a tree saw",
+)
+SAMPLED_FOREST_COVERAGE = replace(
+    FOREST_COVERAGE,
+    proof={"forest_leaves": "draws_"},
+    nothing=f"{FOREST_COVERAGE.nothing} leaf_ nodes_ table_",
+    but=f"{FOREST_COVERAGE.but}; leaves are checked of some of the trees alone",
+)
 
 
 def evidence_of(training_data: TrainingData, grown: NodeArrays, values: Floats) -> dict[str, Any]:
@@ -54,16 +88,21 @@ def _training_loss(training_data: TrainingData, grown: NodeArrays, values: Float
         held = sums[leaf]
         if target.classes == 2 and not target.two:  # weight, and that of the second class
             held = np.column_stack([held[:, 0] - held[:, 1], held[:, 1]])
-        right = np.take_along_axis(held, values.argmax(axis=1)[:, None], 1)
+        said = (values / values.sum(axis=1, keepdims=True)).argmax(
+            axis=1
+        )  # by shares, of which equal ones may weigh a bit more
+        right = np.take_along_axis(held, said[:, None], 1)
         return max(0.0, float((held.sum() - right.sum()) / held.sum()))
-    W, mean = sums[:, 0], sums[:, 1] / sums[:, 0] * (target.value_unit / target.weight_unit)
+    W, mean = sums[:, 0], sums[:, 1] / sums[:, 0] * target.mean_unit
     split = np.flatnonzero(~leaf)
     left, right_ = split + 1, grown.right[split]
     W = W / W[0]
     taken = float((W[left] * W[right_] / W[split] * (mean[left] - mean[right_]) ** 2).sum())
     added = float(W[leaf] @ (mean[leaf] - (values[:, 0] - target.offset)) ** 2)
     w = np.ones(len(training_data.truth)) if training_data.weights is None else training_data.weights
-    y = np.where(w > 0, training_data.truth, target.offset)  # rows of weight zero may hold anything
+    if training_data.weights is not None:
+        w = np.where(target.weight > 0, w, 0.0)
+    y = np.where(w > 0, training_data.truth, target.offset)  # rows that do not count may hold anything
     spread = float(np.average((y - target.offset - mean[0]) ** 2, weights=w / w.max()))
     loss = spread - taken + added
     return loss if loss > ROUNDING * spread else 0.0
@@ -72,11 +111,34 @@ def _training_loss(training_data: TrainingData, grown: NodeArrays, values: Float
 def tree_claims(model: Any) -> tuple[Claim, ...]:
     """The claims of a single tree, from its parts alone."""
     witness = witness_of(model)
-    claims = [_leaves(model, witness), _gains(model, witness)]
+    claims = [_leaves(model, witness)]
+    if _too_near(model):
+        return tuple(claims)
+    claims.append(_gains(model, witness))
     whole = columns_asked(model.max_features, model.n_features_in_, type(model).__name__) >= model.n_features_in_
     if whole and model.splitter == "best" and len(model.cut_):
         claims.append(_best_splits(model, witness))
     return tuple(claims)
+
+
+def tree_coverage(model: Any, claims: tuple[Claim, ...]) -> Coverage:
+    """Questions are tied to the rows where every split was tried again at every threshold; one by categories never is."""
+    tried = [c.witness for c in claims if c.check == "tree_best_splits"]
+    whole = all(w.get("searched") is None and w.get("bins") is None for w in tried)
+    return TREE_COVERAGE if whole and getattr(model, "sets_", None) is None else SAMPLED_TREE_COVERAGE
+
+
+def forest_coverage(model: Any, claims: tuple[Claim, ...]) -> Coverage:
+    """Leaves are tied to the rows where those of all trees are looked at."""
+    looked = [c.value for c in claims if c.check == "forest_leaves"]
+    return FOREST_COVERAGE if looked == [float(len(model.nodes_))] else SAMPLED_FOREST_COVERAGE
+
+
+def _too_near(model: Any) -> bool:
+    """Whether answers are so near each other that the squares of their distances, which splits gain, are no numbers."""
+    if model.criterion != "squared_error" or not len(model.cut_):
+        return False
+    return bool(np.ptp(model.table_[:, 0]) < NEAR and model.training_loss_ < NEAR**2)
 
 
 def witness_of(model: Any) -> dict[str, Any]:
@@ -220,25 +282,22 @@ def _sets(witness: dict[str, Any]) -> str:
     return f", and no cut of categories in the order of {key},"
 
 
-def forest_evidence_of(model: Any, builder: ForestBuilder, trees: int, afresh: bool) -> dict[str, Any]:
+def forest_evidence_of(model: Any, builder: ForestBuilder, judged: int, afresh: bool) -> dict[str, Any]:
     """What a fitted forest keeps for its claims, while the model still is that of the fit before: whether all trees come from the same rows
     and settings, whether rows have weights, how many are drawn for a tree, and how many trees judged the rows that they did not see."""
-    have = 0 if afresh else len(model.nodes_)
-    alike, judged = True, 0
-    if have:
+    alike = True
+    if not afresh:
         before, now = (
             {k: v for k, v in params.items() if k not in OF_THE_FOREST}
             for params in (model._fitted_with, model.get_params())
         )
         same_rows = model._provenance.get("fingerprint") == builder.training_data.survey.mark.hex()
         alike = bool(model.alike_ and same_rows and repr(before) == repr(now))
-        known = vars(model).get("_out_of_bag") is not None  # a file does not hold how rows were judged
-        judged = model.oob_trees_ if known else 0
     return {
         "alike_": alike,
         "weighted_": builder.training_data.weights is not None,
         "draws_": builder.sample.m,
-        "oob_trees_": judged + trees - have if builder.out_of_bag else 0,
+        "oob_trees_": judged if builder.out_of_bag else 0,
     }
 
 

@@ -190,7 +190,7 @@ def find_bins(
     first = np.concatenate([[0], np.cumsum(count)])[:-1].astype(np.int64)
     after = [categories.used(j) if categories.levels[j] else len(edges[j]) + 1 for j in range(d)]
     missing = np.where(found.missing, after, -1).astype(np.int64)
-    top = np.where(np.isnan(picked), -np.inf, picked).max(axis=0).astype(np.float64)
+    top = np.where(np.isnan(picked), -np.inf, picked).max(axis=0, initial=-np.inf).astype(np.float64)
     return Bins(np.concatenate([*edges, np.zeros(1)]), first, count, missing, categories, top)
 
 

@@ -50,12 +50,12 @@ from assay.families.trees.quantiles import OF_QUANTILES, predict_quantiles
 from assay.numerics import Floats
 
 NODES: Layout = {
-    "feature_": Tensor(("N",), dtype="<i4", doc="of each of the N nodes of all trees the column that it asks about; −1: a leaf, −2 − j: categories of column j"),
+    "feature_": Tensor(("N",), dtype="<i4", index="d", mirrored=True, doc="of each of the N nodes of all trees the column that it asks about; −1: a leaf, −2 − j: categories of column j"),
     "cut_": Tensor(("S",), finite=False, doc="the threshold of each split: rows up to it go left"),
     "missing_left_": Tensor(("S",), dtype="|u1", high=1, doc="1 for each split that sends missing values left"),
-    "leaf_": Tensor(("L",), dtype="<u4", doc="of each leaf the row of `table_` that it answers with"),
+    "leaf_": Tensor(("L",), dtype="<u4", index="R", doc="of each leaf the row of `table_` that it answers with"),
     "sets_": Tensor(("Q", 4), dtype="<u8", optional=True, doc="of each split by categories the set of those that go left, as 256 bits; None without such splits"),
-    "nodes_": Tensor(("T",), dtype="<i8", low=1, doc="the number of nodes of each tree"),
+    "nodes_": Tensor(("T",), dtype="<i8", most="N", low=1, doc="the number of nodes of each tree"),
     "category_code_": Tensor(("c",), dtype="|u1", optional=True, doc="the codes that the categories of all columns have inside the trees; None without categories"),
     "missing_columns_": Tensor(("d",), dtype="|u1", high=1, optional=True, doc="1 for each column that had missing values at the fit; None where none had"),
 }  # fmt: skip
@@ -81,7 +81,7 @@ OF_TREES: Layout = {
 }  # fmt: skip
 OF_FORESTS: Layout = {
     **ROWS,
-    "oob_loss_": Fact(float, low=0, optional=True, doc="the out-of-bag error: of rows judged only by trees that did not see them; absent where no row was left out"),
+    "oob_loss_": Fact(float, low=0, optional=True, doc="the out-of-bag error: of rows judged only by trees that did not see them; absent where no row was left out, or where warm_start mixed draws that are not known"),
     "oob_error_of_loss_": Fact(float, low=0, optional=True, doc="the standard error of the out-of-bag error, were rows judged independently"),
     "oob_rows_": Fact(int, low=0, optional=True, doc="the number of rows that some tree did not see"),
     "oob_curve_": Tensor(("g", 2), low=0, optional=True, doc="of n_estimators='auto': numbers of trees and the out-of-bag error at each"),

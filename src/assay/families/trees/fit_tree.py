@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
+from math import frexp, ldexp
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -124,16 +125,16 @@ def folds_of(n: int, folds: int, seed: int) -> Array:
 def cross_pruned(unpruned: UnprunedTree, grow: Callable[[Array], UnprunedTree], folds: int, seed: int) -> PruningCurve:
     """The curve of a tree; `grow(times)` grows one like it from the rows drawn (n,)."""
     alphas = unpruned.path().ccp_alphas
-    inner = np.append(np.sqrt(alphas[:-1] * alphas[1:]), np.inf)
+    inner = np.append(np.sqrt(alphas[:-1]) * np.sqrt(alphas[1:]), np.inf)
     n = unpruned.training_data.inputs.table.n
     fold = folds_of(n, folds, seed)
-    w = np.ones(n) if unpruned.training_data.weights is None else unpruned.training_data.weights
+    w, size = unpruned.training_data.ratios, _size(unpruned.training_data)
     sums, judged = np.zeros((3, len(inner) + 1)), np.zeros(n, dtype=bool)
     for k in range(folds):
         out = np.flatnonzero((fold == k) & (w > 0))
         if len(out) and ((fold != k) & (w > 0)).any():
             judged[out] = True
-            sums += _losses(grow((fold != k).astype(np.uint16)), out, w[out], inner)
+            sums += _losses(grow((fold != k).astype(np.uint16)), out, w[out], inner, size)
     if not judged.any():
         raise DataError(
             f"ccp_alpha='cv' cannot judge by {int((w > 0).sum())} row(s): give more rows, or a number as ccp_alpha."
@@ -144,11 +145,21 @@ def cross_pruned(unpruned: UnprunedTree, grow: Callable[[Array], UnprunedTree], 
     error = np.sqrt(np.maximum(square - 2 * mean * plain + mean * mean * squares, 0.0)) / total
     best = int(np.flatnonzero(mean <= mean.min())[-1])
     within = mean <= mean[best] + error[best]
-    return PruningCurve(alphas, mean, error, int(np.flatnonzero(within)[-1]))
+    unit = size if unpruned.training_data.inputs.target.criterion == ABSOLUTE else size * size
+    return PruningCurve(alphas, mean * unit, error * unit, int(np.flatnonzero(within)[-1]))
 
 
-def _losses(tree: UnprunedTree, rows: Array, w: Floats, at: Floats) -> Floats:
-    """Σ w ℓ, Σ w² ℓ and Σ w² ℓ² of held-out rows as the alpha passes each of `at`, as differences: (3, len(at) + 1).
+def _size(training_data: TrainingData) -> float:
+    """A power of two about as great as the targets: of errors in such units all squares are numbers. 1 of classes."""
+    if training_data.inputs.target.classes:
+        return 1.0
+    found = training_data.survey
+    return ldexp(1.0, frexp(max(abs(found.low), abs(found.high)))[1])
+
+
+def _losses(tree: UnprunedTree, rows: Array, w: Floats, at: Floats, size: float) -> Floats:
+    """Σ w ℓ, Σ w² ℓ and Σ w² ℓ² of held-out rows as the alpha passes each of `at`, as differences: (3, len(at) + 1); ℓ in units of
+    `size`.
 
     A row is answered by the first node on its way whose split is gone; going up from its leaf, each node answers for a range of alphas.
     """
@@ -163,7 +174,7 @@ def _losses(tree: UnprunedTree, rows: Array, w: Floats, at: Floats) -> Floats:
     truth = tree.training_data.truth[rows]
     while len(node):
         up = parent[node]
-        loss = _loss(tree, said[node], truth)
+        loss = _loss(tree, said[node], truth, size)
         for k, part in enumerate((w * loss, w * w * loss, w * w * loss * loss)):
             out[k] += np.bincount(first[node], weights=part, minlength=len(at) + 1)
             inside = up >= 0
@@ -172,12 +183,12 @@ def _losses(tree: UnprunedTree, rows: Array, w: Floats, at: Floats) -> Floats:
     return out
 
 
-def _loss(tree: UnprunedTree, said: Array, truth: Array) -> Floats:
+def _loss(tree: UnprunedTree, said: Array, truth: Array, size: float) -> Floats:
     """Zero-one of classes; of numbers the absolute error where the tree makes that small, else the squared one."""
     target = tree.training_data.inputs.target
     if target.classes:
         return np.asarray(said != truth, dtype=np.float64)
-    error: Floats = said - truth
+    error: Floats = (said - truth) / size
     return np.abs(error) if target.criterion == ABSOLUTE else error * error
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
-from math import sqrt
+from math import frexp, ldexp, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,7 +25,14 @@ from assay.families.trees.loops.forest import mean_loss, spread_of_loss
 from assay.families.trees.loops.packed import leaves_of, pack_nodes
 from assay.families.trees.loops.walk import add_leaves_at, leaf_of_codes
 from assay.families.trees.nodes import LEAF, TreeNodes, join_trees, split_trees, tree_of
-from assay.families.trees.predict import NARROW_COLUMNS, NARROW_CUTS, NARROW_NODES, WIDE_COLUMNS, WIDE_CUTS
+from assay.families.trees.predict import (
+    NARROW_COLUMNS,
+    NARROW_CUTS,
+    NARROW_NODES,
+    WIDE_COLUMNS,
+    WIDE_CUTS,
+    TreePredictor,
+)
 from assay.families.trees.pruning import pruned
 from assay.families.trees.quantiles import keep_members
 from assay.families.trees.training_data import EXACT_BELOW, TrainingData, prepare, single_tree
@@ -40,6 +47,8 @@ LOOKS = 10  # points of the curve of a forest whose size is given
 WINDOW, TINY = 3, 0.1  # looks that are compared with as many before; standard errors of the loss that are no gain
 MOST_TIMES = 32_768  # draws of a row on average, so that none is ever drawn 65 536 times
 NOTHING = np.zeros(0, dtype=np.uint32)
+OF_DRAWS = ("random_state", "bootstrap", "max_samples", "class_weight")  # by which the rows of a tree are drawn
+OF_BAG = ("oob_loss_", "oob_error_of_loss_", "oob_rows_", "oob_score_", "oob_curve_", "oob_decision_function_", "oob_prediction_")  # fmt: skip
 
 
 class ForestFit(NamedTuple):
@@ -56,7 +65,7 @@ def learn(model: Any, engine: Engine, rows: Rows, afresh: bool, classes: Any) ->
     for _ in grow_forest(model, engine, rows, forest):
         pass
     training_data, bag = forest.builder.training_data, forest.bag
-    vars(model).update(forest_evidence_of(model, forest.builder, len(forest.trees), afresh))
+    vars(model).update(forest_evidence_of(model, forest.builder, bag.judged, afresh))
     trees = join_trees(forest.trees)
     model._keep_trees(trees, training_data)
     told = model.criterion != "absolute_error" and not training_data.inputs.table.trend.any()
@@ -64,8 +73,7 @@ def learn(model: Any, engine: Engine, rows: Rows, afresh: bool, classes: Any) ->
     model.weight_, model.rows_ = training_data.total, training_data.survey.n
     model._out_of_bag = bag
     keep_members(model, bag, training_data)
-    if forest.builder.out_of_bag:
-        _keep_out_of_bag(model, bag)
+    _keep_out_of_bag(model, bag, len(forest.trees))
     model._provenance = {"fingerprint": training_data.survey.mark.hex()}
     model._claims = model._make_claims()
 
@@ -84,13 +92,17 @@ def prepare_forest(model: Forest, engine: Engine, rows: Rows, afresh: bool, clas
     builder = ForestBuilder(
         training_data, sample, model.max_leaf_nodes, float(model.ccp_alpha), out_of_bag, bool(model.quantiles)
     )
-    return ForestFit(builder, _bag_of(model, training_data, afresh), [] if afresh else split_trees(model._trees))
+    return ForestFit(builder, _bag_of(model, builder, afresh), [] if afresh else split_trees(model._trees))
 
 
 def grow_forest(model: Forest, engine: Engine, rows: Rows, forest: ForestFit) -> Iterator[tuple[int, TreeNodes]]:
     """Grow the trees one after another; (how many there are, the last)."""
     have, auto = len(forest.trees), model.n_estimators == "auto"
-    for target in _sizes(model, have, forest.builder.out_of_bag):
+    sizes = _sizes(model, have, forest.builder.out_of_bag)
+    if forest.builder.out_of_bag and forest.bag.judged < have and _draws_are_known(model):
+        for number in range(have):
+            forest.bag.add(_drawn_again(model, engine, rows, forest, number), number, None if auto else sizes[0])
+    for target in sizes:
         for grown_tree in grow_trees(engine, rows, forest.builder, len(forest.trees), target):
             forest.bag.add(grown_tree, len(forest.trees), None if auto else target)
             forest.trees.append(grown_tree.tree)
@@ -117,24 +129,56 @@ def _sizes(model: Forest, have: int, out_of_bag: bool) -> list[int]:
     return list(range(max(have + GROUP, LEAST), ENOUGH + 1, GROUP))
 
 
-def _bag_of(model: Forest, training_data: TrainingData, afresh: bool) -> OutOfBag:
+def _bag_of(model: Forest, builder: ForestBuilder, afresh: bool) -> OutOfBag:
+    """How rows were judged by the trees of the fits before, where all of these did; else nothing yet."""
     before = None if afresh else vars(model).get("_out_of_bag")
-    if before is None:
-        return OutOfBag(training_data, model.n_estimators == "auto")
+    if before is None or before.judged < len(model.nodes_):
+        return OutOfBag(builder, model.n_estimators == "auto")
     bag: OutOfBag = deepcopy(before)  # a fit that fails leaves it as it was
-    bag.auto = model.n_estimators == "auto"
+    bag.auto, bag.looks = model.n_estimators == "auto", builder.out_of_bag
     return bag
 
 
-def _keep_out_of_bag(model: Any, bag: OutOfBag) -> None:
-    """Keep what the rows that trees did not see say."""
-    loss, error, rows = bag.loss()
+def _draws_are_known(model: Forest) -> bool:
+    """Whether the rows that the trees of the fits before saw can be drawn again: by the settings of all of them, and now."""
+    before = model._fitted_with
+    return bool(getattr(model, "alike_", False)) and all(
+        repr(before.get(name)) == repr(getattr(model, name, None)) for name in OF_DRAWS
+    )
+
+
+def _drawn_again(model: Forest, engine: Engine, rows: Rows, forest: ForestFit, number: int) -> GrownTree:
+    """A tree of a fit before with the rows that it did not see: these are drawn, and brought to its leaves, again."""
+    times = forest.builder.sample.times(number, forest.builder.training_data.survey.n)
+    leaf = np.concatenate(list(engine.map(_RowsOfTable(model._predictor, number), rows.blocks())))
+    unseen = np.flatnonzero(times == 0).astype(np.uint32)
+    return GrownTree(forest.trees[number], unseen, leaf[unseen], NOTHING, NOTHING, NOTHING)
+
+
+@dataclass(frozen=True)
+class _RowsOfTable:
+    """The rows of the table where a tree brings the rows of a block."""
+
+    predictor: TreePredictor
+    number: int
+
+    def __call__(self, part: Part) -> Array:
+        return self.predictor.leaves(part.load().X, self.number).astype(np.uint32)
+
+
+def _keep_out_of_bag(model: Any, bag: OutOfBag, trees: int) -> None:
+    """Keep what the rows that trees did not see say; nothing of fewer trees than the forest has."""
+    for name in OF_BAG:
+        vars(model).pop(name, None)
+    loss, error, rows = bag.loss() if bag.looks and bag.judged == trees else (0.0, 0.0, 0)
     if not rows:
         return
     model.oob_loss_, model.oob_error_of_loss_, model.oob_rows_ = loss, error, rows
     model.oob_score_ = bag.score(loss)
-    if bag.curve:
-        model.oob_curve_ = np.array(bag.curve, dtype=np.float64)
+    curve = np.array(bag.curve, dtype=np.float64).reshape(-1, 2)
+    curve = curve[np.isfinite(curve[:, 1])]  # the first trees may have seen every row
+    if len(curve):
+        model.oob_curve_ = curve
     if bag.classes:
         model.oob_decision_function_ = bag.answers()
     else:
@@ -298,24 +342,26 @@ def _leaves(codes: Array, lost: Array, grown: NodeArrays, tree: TreeNodes, rows:
 
 
 class OutOfBag:
-    """Sums of the answers of the trees that did not see a row."""
+    """Sums of the answers of the trees that did not see a row; `looks`: whether trees say which these are, `judged`: how many did."""
 
-    def __init__(self, training_data: TrainingData, auto: bool) -> None:
+    def __init__(self, builder: ForestBuilder, auto: bool) -> None:
+        training_data, self.looks = builder.training_data, builder.out_of_bag
         target = training_data.inputs.target
         n = len(target.labels)
         self.classes = target.classes
         self.truth = training_data.truth
-        self.weight = np.ones(n) if training_data.weights is None else training_data.weights
+        self.weight = training_data.ratios
         self.sums = np.zeros((n, max(1, self.classes)))
         self.count = np.zeros(n, dtype=np.int64)
         self.auto = auto
         self.curve: list[tuple[int, float]] = []
         self.members: list[tuple[Array, Array, Array]] = []
-        self.trees = 0
+        self.trees = self.judged = 0
 
     def add(self, grown_tree: GrownTree, number: int, of: int | None = None) -> None:
         """Add the answers of one more tree."""
         self.trees = number + 1
+        self.judged += self.looks
         if len(grown_tree.rows):
             self.members.append((grown_tree.rows, grown_tree.times, grown_tree.held))
         if not len(grown_tree.out_of_bag):
@@ -337,8 +383,9 @@ class OutOfBag:
         W, squares, mean, rows = self._mean()
         if not rows:
             return float("nan"), float("nan"), 0
-        spread = spread_of_loss(self.sums, self.count, self.truth, self.weight, self.classes, mean)
-        return mean, sqrt(spread / W * squares) / W, rows
+        unit = ldexp(1.0, min(-frexp(mean)[1], 1000))  # the square of a loss may be no number
+        spread = spread_of_loss(self.sums, self.count, self.truth, self.weight, self.classes, mean, unit)
+        return mean, sqrt(spread / W * squares) / W / unit, rows
 
     def score(self, loss: float) -> float:
         """The accuracy, or R², that a mean loss means."""

@@ -217,4 +217,4 @@ def leaf_values(inputs: TreeInputs, grown: NodeArrays, entries: Array) -> Floats
     mean = sums[:, 1] / sums[:, 0]
     if len(grown.bounds):
         mean = np.clip(mean, grown.bounds[leaf, 0], grown.bounds[leaf, 1])
-    return np.column_stack([target.offset + mean * (target.value_unit / target.weight_unit), weight])
+    return np.column_stack([target.offset + mean * target.mean_unit, weight])

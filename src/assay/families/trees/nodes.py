@@ -170,7 +170,7 @@ def check_trees(trees: Trees, columns: int) -> Array:
     if len(trees.cut) != splits or len(trees.missing) != splits or len(trees.leaf) != leaves:
         raise ModelFileError("The model file's trees have parts of other lengths than their nodes.")
     least = int(trees.feature.min())
-    if max(int(trees.feature.max()), -2 - least) >= columns:
+    if columns > MOST_COLUMNS or max(int(trees.feature.max()), -2 - least) >= columns:
         raise ModelFileError("The model file's trees ask for columns that there are not.")
     if trees.leaf.max(initial=0) >= len(trees.table):
         raise ModelFileError("The model file's leaves are not all in its table.")

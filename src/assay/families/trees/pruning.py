@@ -207,8 +207,8 @@ def path_of(alphas: Floats, gains: Floats, feature: Array, impurity: float) -> P
 
 def root_impurity(training_data: TrainingData) -> float:
     """u of all rows: Gini or entropy of classes; the mean squared error, absolute error or half deviance of Poisson's of a number."""
-    y, w, K = training_data.truth, training_data.weights, training_data.inputs.target.classes
-    w = np.ones(len(y)) if w is None else w
+    y, w, K = training_data.truth, training_data.ratios, training_data.inputs.target.classes
+    y = np.where(w > 0, y, y[w.argmax()])  # rows of weight zero may hold anything
     if K:
         share = np.bincount(y, weights=w, minlength=K)[None] / w.sum()
         return float(impurities(share, "entropy" if training_data.inputs.target.criterion == ENTROPY else "gini")[0])

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from assay.families.trees.training_data import TrainingData
 
 OF_QUANTILES: Layout = {
-    "member_": Tensor(("M",), dtype="<u4", optional=True, doc="with quantiles=True the numbers of the rows in the leaves, leaf after leaf"),
+    "member_": Tensor(("M",), dtype="<u4", index="n", optional=True, doc="with quantiles=True the numbers of the rows in the leaves, leaf after leaf"),
     "member_times_": Tensor(("M",), dtype="|u1", low=1, optional=True, doc="how often each of these rows was drawn for its tree"),
-    "member_count_": Tensor(("L",), dtype="<u4", low=1, optional=True, doc="how many rows each leaf holds"),
+    "member_count_": Tensor(("L",), dtype="<u4", most="M", low=1, optional=True, doc="how many rows each leaf holds"),
     "member_target_": Tensor(("n",), optional=True, doc="the targets of the rows of the fit, of which quantiles are taken"),
     "member_weight_": Tensor(("n",), low=0, optional=True, doc="the weights of the rows of the fit; absent where all are 1"),
 }  # fmt: skip

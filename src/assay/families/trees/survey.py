@@ -15,7 +15,7 @@ import numpy as np
 from assay.engines import Block, Engine, Rows, fingerprint, fold
 from assay.errors import DataError
 from assay.families.trees.hyper_parameters import number_of
-from assay.inputs import as_regression_target, refuse_non_finite
+from assay.inputs import NumberColumns, as_regression_target, refuse_non_finite
 from assay.inputs.labels import Labels
 from assay.numerics import Array, Floats
 
@@ -48,9 +48,8 @@ class Levels(NamedTuple):
     first: Array
 
     @classmethod
-    def of(cls, sizes: Sequence[int], plain: Sequence[bool]) -> Levels:
-        count = np.array(sizes, dtype=np.int64)
-        return cls(count, np.array(plain, dtype=bool), np.concatenate([[0], np.cumsum(count)]))
+    def of(cls, sizes: Array, plain: Array) -> Levels:
+        return cls(sizes, plain, np.concatenate([[0], np.cumsum(sizes)]))
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,9 @@ class Categories:
 
 def category_levels(asked: Any, names: Sequence[str] | None, given: Sequence[Any]) -> Levels:
     """Which columns are categories: those of text (`given` holds their categories), and those that the user asks for."""
-    sizes, plain = [0 if c is None else len(c) for c in given], [False] * len(given)
+    sizes, plain = np.zeros(len(given), dtype=np.int64), np.zeros(len(given), dtype=bool)
+    if not isinstance(given, NumberColumns):
+        sizes[:] = [0 if c is None else len(c) for c in given]
     for column in () if asked is None else asked:
         j = number_of(column, names, len(given), "categorical_features")
         if given[j] is None:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import frexp, ldexp
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from assay.errors import DataError
 from assay.families.trees.loops.absolute import MedianTargets
 from assay.families.trees.loops.arrays import ABSOLUTE, ENTROPY, GINI, POISSON
 from assay.families.trees.loops.classes_worth import ClassTargets
@@ -35,9 +36,42 @@ CRITERIA = {
 }
 
 
+class ValuePowers(NamedTuple):
+    """Exponents of the powers of two that bring weights and numbers to at most one, so that no product of them is lost however great or
+    small they are; and of what a whole value of such products is worth."""
+
+    weight: int
+    number: int
+    unit: int
+
+    def whole(self, x: Floats, w: Floats | None) -> Array:
+        """The whole values of numbers x with weights w."""
+        x = np.clip(_scaled(x, self.number), -1.0, 1.0)  # rows that do not count may hold anything
+        return _whole(x if w is None else _scaled(w, self.weight) * x, 2.0**self.unit)
+
+
+PLAIN = ValuePowers(0, 0, 0)
+
+
+def _scaled(x: Floats, power: int) -> Floats:
+    """x / 2**power, in two steps: the power itself may be no number."""
+    half = power // 2
+    with np.errstate(over="ignore"):
+        out: Floats = x * 2.0**-half * 2.0 ** (half - power)
+    return out
+
+
+def _powers(top: float, heaviest: float | None, weight_unit: float, draws: int) -> tuple[ValuePowers, float]:
+    """The powers of numbers up to `top` with weights up to `heaviest` (None: one each), and the unit of their means."""
+    (m, number), (v, weight) = frexp(top), (1.0, 0) if heaviest is None else frexp(heaviest)
+    down = weight + number - frexp(weight_unit)[1] + 1  # from products to means
+    mean = max(frexp(m * v)[1] + int(draws).bit_length() - BITS + down, LEAST)
+    return ValuePowers(weight, number, mean - down), ldexp(1.0, mean)
+
+
 @dataclass(frozen=True)
 class Target:
-    """What the loops add up. `weight_unit`, `value_unit`: what one of their whole numbers is worth."""
+    """What the loops add up. `weight_unit`: what one of the whole weights is worth, `mean_unit`: a whole value for a whole weight."""
 
     loops: Any  # TwoClasses, Classes or Numbers
     labels: Array  # (n,) uint16: classes; zeros where the target is a number
@@ -45,9 +79,10 @@ class Target:
     criterion: int
     classes: int  # 0: a number
     weight_unit: float = 1.0
-    value_unit: float = 1.0
+    mean_unit: float = 1.0
     offset: float = 0.0
     plain_unit: float = 1.0
+    value_powers: ValuePowers = PLAIN
 
     @property
     def two(self) -> bool:
@@ -100,10 +135,11 @@ class TargetScaling:
     criterion: int
     classes: int
     weight_unit: float
-    value_unit: float
+    mean_unit: float
     offset: float
     unit: float
     plain_unit: float
+    value_powers: ValuePowers
     factor: float
     xlogx: Floats
 
@@ -131,10 +167,11 @@ class TargetScaling:
             target.criterion,
             target.classes,
             target.weight_unit,
-            target.value_unit,
+            target.mean_unit,
             target.offset,
             loops.unit if plain else 1.0,
             target.plain_unit,
+            target.value_powers,
             loops.factor if plain else 1.0,
             np.zeros(1) if plain else loops.xlogx,
         )
@@ -169,7 +206,7 @@ class TargetScaling:
             ones: Array = weight * (codes == 1)
             return ones
         x = y.astype(np.float64) - self.offset
-        return _whole(x if not self.weighted or w is None else w * x, self.value_unit)
+        return self.value_powers.whole(x, w if self.weighted else None)
 
     def sums(self, whole: Array) -> Array:
         """The sums that a node keeps, of the sum of its rows' numbers."""
@@ -196,7 +233,7 @@ class TargetScaling:
             )
         channels = self.classes if self.kind == "classes" else 2
         return Target(
-            loops, labels, channels, self.criterion, self.classes, self.weight_unit, self.value_unit, self.offset
+            loops, labels, channels, self.criterion, self.classes, self.weight_unit, self.mean_unit, self.offset
         )
 
 
@@ -211,27 +248,35 @@ def class_target(codes: Array, K: int, w: Floats | None, criterion: str, draws: 
     if K <= 2:
         value = codes.astype(np.int64) if w is None else weight * (codes == 1)
         loops = NumberTargets(value, weight, codes.astype(np.int64), w is not None, 1.0, 0.0, 2.0)
-        return Target(loops, np.zeros(len(codes), np.uint16), 2, code, 2, unit, unit)
+        return Target(loops, np.zeros(len(codes), np.uint16), 2, code, 2, unit)
     table = _xlogx(draws) if code == ENTROPY and w is None else np.zeros(1)
-    return Target(ClassTargets(weight, w is not None, table, len(table), K), labels, K, code, K, unit, unit)
+    return Target(ClassTargets(weight, w is not None, table, len(table), K), labels, K, code, K, unit)
 
 
 def number_target(y: Floats, w: Floats | None, criterion: str, draws: int, low: float, high: float) -> Target:
-    """Numbers between low and high with weights w (None: one each)."""
+    """Numbers between low and high with weights w (None: one each); rows too light to count may lie outside."""
     code = CRITERIA[criterion]
-    middle = 0.5 * low + 0.5 * high
-    offset = float(np.rint(middle)) if code != POISSON and abs(middle) > 8 * (high - low) else 0.0
-    if abs(offset) > 2.0**52:
-        offset = middle
-    x = y - offset
-    top = max(abs(low - offset), abs(high - offset))
-    weight_unit = 1.0 if w is None else _unit(float(w.max()), draws)
-    value_unit = _unit(top * (1.0 if w is None else float(w.max())), draws)
+    heaviest = None if w is None else float(w.max())
+    weight_unit = 1.0 if heaviest is None else _unit(heaviest, draws)
+    weight = NONE if w is None else _whole(w, weight_unit)
+    if w is not None and np.any((weight == 0) & (w > 0)):
+        low, high = float(y[weight > 0].min()), float(y[weight > 0].max())
+    if code == POISSON and not 0 <= low <= high > 0:
+        raise DataError("criterion='poisson' needs a target that is nowhere negative and somewhere positive.")
+    offset = 0.0 if code == POISSON else _offset(low, high)
+    x, top = y - offset, max(abs(low - offset), abs(high - offset))
+    powers, mean_unit = _powers(top, heaviest, weight_unit, draws)
     plain_unit = _unit(top, 1)
-    plain = _whole(x, plain_unit)
-    value = _whole(x if w is None else w * x, value_unit)
-    unit = plain_unit if code == ABSOLUTE else value_unit / weight_unit
-    factor = (value_unit / weight_unit) ** 2
+    unit = plain_unit if code == ABSOLUTE else mean_unit
     kind = MedianTargets if code == ABSOLUTE else NumberTargets
-    loops = kind(value, NONE if w is None else _whole(w, weight_unit), plain, w is not None, unit, offset, factor)
-    return Target(loops, np.zeros(len(y), np.uint16), 2, code, 0, weight_unit, value_unit, offset, plain_unit)
+    loops = kind(powers.whole(x, w), weight, _whole(x, plain_unit), w is not None, unit, offset, 1.0)
+    return Target(loops, np.zeros(len(y), np.uint16), 2, code, 0, weight_unit, mean_unit, offset, plain_unit, powers)
+
+
+def _offset(low: float, high: float) -> float:
+    """A number amid those far from zero, of which little is then lost; a whole one where that is as good, since whole numbers stay whole."""
+    middle, apart = 0.5 * low + 0.5 * high, high - low
+    if abs(middle) <= 8 * apart:
+        return 0.0
+    whole = float(np.rint(middle))
+    return whole if abs(whole - middle) <= 2 * apart else middle

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import frexp, ldexp
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ Draws = Callable[[Any, int], int | None]  # of a model and the number of its row
 EXACT_BELOW = 512  # rows of a node of a forest below which all thresholds are tried, where all values have codes
 MOST_CLASSES = 1 << 16
 HUGE = 1e150  # of targets
+LEAST_WEIGHT = 5e-324
 TASKS = 8  # subtrees that a tree becomes on a cluster, at least
 
 
@@ -48,6 +50,14 @@ class TrainingData:
     counted: Array | None  # the rows of positive weight, where some have none
     recipe: LevelRecipe | None = None  # where the codes of all rows are not in memory
     order: Array | None = None  # (d, n): the rows by each column, where one tree tries all columns at every node
+
+    @property
+    def ratios(self) -> Floats:
+        """The weights by a power of two, the greatest about one: where their ratios alone count, no sum of them is too large."""
+        if self.weights is None:
+            return np.ones(len(self.truth))
+        ratios = self.weights / ldexp(1.0, frexp(float(self.weights.max()))[1] - 1)
+        return np.maximum(ratios, np.where(self.weights > 0, LEAST_WEIGHT, 0.0))
 
 
 def prepare(
@@ -141,8 +151,6 @@ def _target(
         raise DataError("All rows have weight zero: give some rows or classes a positive weight.")
     if labels is not None:
         return class_target(truth, len(labels.classes), w, model.criterion, draws, trends), total
-    if model.criterion == "poisson" and (found.low < 0 or found.total <= 0):
-        raise DataError("criterion='poisson' needs a target that is nowhere negative and somewhere positive.")
     top = max(abs(found.low), abs(found.high))
     if top > HUGE:
         raise DataError(

@@ -14,6 +14,7 @@ const BADGES = {
 /** @param {Claim[]} claims @param {boolean} open whether there is room to read all; what warns is always open */
 export function certificateList(claims, open) {
   const list = el("ul", { class: "certificate", "data-role": "certificate" });
+  if (!claims.length) list.append(el("li", { class: "claim" }, "no claims: nothing is proved of this fit"));
   for (const claim of claims) {
     const { picture, word } = BADGES[claim.status] ?? BADGES.warning;
     const failed = claim.holds === false;

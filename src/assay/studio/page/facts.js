@@ -51,7 +51,7 @@ export class Facts {
   /** What is known only at the end; empty before. @param {Run} run @param {boolean} alone whether there is room to read all */
   showEnd({ end }, alone) {
     const notes = (end?.notes ?? []).map((note) => el("p", { class: "fine note" }, note));
-    const list = end?.certificate.length ? [el("h4", {}, "Certificate"), certificateList(end.certificate, alone)] : [];
+    const list = end?.certificate ? [el("h4", {}, "Certificate"), certificateList(end.certificate, alone)] : [];
     fill(this.claims, ...list, ...notes);
   }
 

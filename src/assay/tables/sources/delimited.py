@@ -18,7 +18,7 @@ import csv
 import io
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,13 @@ class DelimitedFiles(Source):
 
     typed = False
 
-    def __init__(self, paths: list[Path], delimiter: str | None = None, where: str | None = None) -> None:
+    def __init__(
+        self,
+        paths: list[Path],
+        delimiter: str | None = None,
+        where: str | None = None,
+        check_header: Callable[[list[str]], None] | None = None,
+    ) -> None:
         self.paths = self.parsed_from = [str(path) for path in paths]
         self.where = where or named(paths)
         self.notes: list[str] = []
@@ -67,6 +73,8 @@ class DelimitedFiles(Source):
             self.delimiter = delimiter or sniff_delimiter(sample)
             self._body: dict[str, int] = {}
             names = self._header(self.paths[0])
+            if check_header is not None:
+                check_header(names)
             self._refuse_delimiter(names, sample, delimiter)
             refuse_repeats(names, self.where)
             for path in self.paths[1:]:

@@ -167,9 +167,11 @@ class MapSpec:
                 "kernel='rbf' or 'laplacian', or features='nystroem'."
             )
         degree, coef0 = getattr(estimator, "degree", 3), getattr(estimator, "coef0", 1.0)
-        return cls(
-            features, estimator.kernel, estimator.gamma, degree, coef0, estimator.n_components, estimator.random_state
-        )
+        components, seed = (
+            int(estimator.n_components),
+            int(estimator.random_state),
+        )  # NumPy's would overflow in products
+        return cls(features, estimator.kernel, estimator.gamma, degree, coef0, components, seed)
 
     @property
     def landmarks(self) -> int:

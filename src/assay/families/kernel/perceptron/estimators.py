@@ -20,7 +20,7 @@ from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, checked, shown_of, some_of
 from assay.families.kernel.expansion import Expansion
 from assay.families.kernel.functions import KERNELS, Kernel
-from assay.families.kernel.perceptron.claims import claims_of, evaluate
+from assay.families.kernel.perceptron.claims import COVERAGE, claims_of, evaluate
 from assay.families.kernel.perceptron.fit import StartedRun, rule_of, start_run
 from assay.families.perceptron.evaluation import class_factors, mean_weights
 from assay.inputs import refuse_non_finite
@@ -30,7 +30,7 @@ from assay.numerics import Array, Floats
 from assay.store import Record
 
 LAYOUT: Mapping[str, Tensor | Fact] = {
-    "support_": Tensor(("s",), dtype="<i8", low=0, doc="the numbers of the rows that have a coefficient; s is how many there are"),
+    "support_": Tensor(("s",), dtype="<i8", index="seen_", low=0, doc="the numbers of the rows that have a coefficient; s is how many there are"),
     "support_vectors_": Tensor(("s", "e"), doc="the rows that have a coefficient; without columns for kernel='precomputed'"),
     "dual_coef_": Tensor(("p", "s"), doc="the coefficients that answer: one row for two classes, else one a class"),
     "last_coef_": Tensor(("p", "s"), optional=True, doc="of variant='averaged': the last coefficients, from which partial_fit goes on"),
@@ -47,7 +47,7 @@ LAYOUT: Mapping[str, Tensor | Fact] = {
     "history_": Fact(str, doc="'fit' for one fit of all rows, 'pieces' where partial_fit brought rows"),
     "step_sum_": Fact(float, low=0, doc="the sum of all corrections' weights"),
     "step_squares_": Fact(float, low=0, doc="the sum of the squares of all corrections' weights"),
-    "asked_": Tensor(("q",), dtype="<i8", low=0, optional=True, doc="the numbers of some rows whose decision values the certificate states"),
+    "asked_": Tensor(("q",), dtype="<i8", index="seen_", low=0, optional=True, doc="the numbers of some rows whose decision values the certificate states"),
     "asked_values_": Tensor(("q", "p"), optional=True, doc="the decision values at these rows"),
     "radius_": Fact(float, low=0, optional=True, doc="R, the greatest length of a row in feature space"),
     "least_margin_": Fact(float, optional=True, doc="the least t·f(x) over all rows; positive where all are answered rightly"),
@@ -121,6 +121,7 @@ class KernelPerceptron(Classifier):
     random_state: int | None = param("seed of shuffles and of what a budget drops; None: 0", default=0, check=Range(int, low=0, high=2**63, open_high=True, words=(None,)))  # fmt: skip
     class_weight: Any = CLASS_WEIGHT
     n_jobs: int | None = N_JOBS
+    coverage = COVERAGE
     layout: ClassVar[Layout] = LAYOUT
     slow_rows = 1024
 

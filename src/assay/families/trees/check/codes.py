@@ -55,6 +55,8 @@ def _all_edges(stated: Stated, seen: TreeRows, bins: int) -> list[Floats]:
     if seen.n > SAMPLE:
         j = np.arange(SAMPLE)
         picked = ((j + between_0_and_1(row_keys(SAMPLE, 0))) * (seen.n / SAMPLE)).astype(np.int64)
+    if seen.given is not None:
+        picked = picked[seen.given[picked] > 0]
     parts = []
     for start, X in seen.blocks():
         a, b = np.searchsorted(picked, [start, start + len(X)])

@@ -15,7 +15,7 @@ import numpy as np
 from assay.certify.check_held_out import interval_is_exact
 from assay.certify.claim import Claim, Verdict
 from assay.certify.registry import check
-from assay.certify.rows import CheckedRows, Floats
+from assay.certify.rows import Array, CheckedRows, Floats
 from assay.families.trees.check.nodes import NodeContents, bounds_of, held_by, medians
 from assay.families.trees.check.witness import Stated, StatedTree, TreeRows, leaves_of, stated_in, times_drawn
 
@@ -114,18 +114,35 @@ def _training_loss(stated: Stated, tree: StatedTree, seen: TreeRows, held: NodeC
     """(the share of the weight that is answered wrongly, or the mean squared error; how far rounding may put it)."""
     total = float(held.weight[0])
     if stated.K:
-        right = np.take_along_axis(held.classes[tree.leaves], tree.table.argmax(axis=1)[:, None], 1)[:, 0]
+        right = np.take_along_axis(held.classes[tree.leaves], _said(tree)[:, None], 1)[:, 0]
         return float((held.weight[tree.leaves] - right).sum()) / total, stated.tolerance
     off = seen.y[held.row] - (tree.table[held.leaf, 0] - seen.pivot)
-    slack = stated.tolerance * seen.scale**2 + 64 * EPS * seen.top * seen.scale
-    return float(held.u @ off**2) / total, slack
+    noise, share = _noise(stated, tree, seen, held), held.weight[tree.leaves] / total
+    slack = stated.tolerance * seen.scale**2 + float(share @ (8 * noise * seen.scale + noise**2))
+    return float((held.u / total) @ off**2), slack
+
+
+def _said(tree: StatedTree) -> Array:
+    """The class that each leaf answers with: that of the greatest share, of equal ones the first."""
+    said: Array = (tree.table / tree.table.sum(axis=1, keepdims=True)).argmax(axis=1)
+    return said
+
+
+def _noise(stated: Stated, tree: StatedTree, seen: TreeRows, held: NodeContents) -> Floats:
+    """By how much rounding may put the answer of each leaf off: a weighted target is counted in whole units too, and of a leaf that weighs
+    few of them little is left."""
+    if not seen.weighted:
+        return np.full(len(tree.leaves), 8 * EPS * seen.top)
+    reach = seen.top if stated.criterion == "poisson" else min(seen.top, 16 * seen.scale)
+    noise: Floats = 8 * EPS * seen.top + held.rows[tree.leaves] / held.weight[tree.leaves] * reach
+    return noise
 
 
 def _answer_problem(stated: Stated, tree: StatedTree, seen: TreeRows, rows: CheckedRows, predict: Any) -> str | None:
     """Whether the model answers rows otherwise than the leaves that they reach."""
     if predict is None:
         return None
-    answers = tree.table[:, 0] if stated.classes is None else np.array(stated.classes)[tree.table.argmax(axis=1)]
+    answers = tree.table[:, 0] if stated.classes is None else np.array(stated.classes)[_said(tree)]
     due = answers[leaves_of(stated, tree, seen, np.arange(seen.n))]
     for start, X in seen.blocks():
         if np.any(np.asarray(predict(X)) != due[start : start + len(X)]):
@@ -148,7 +165,7 @@ def check_out_of_bag(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     if not len(lost):
         raise ValueError("every row was seen by all trees")
     loss = float(np.average(lost, weights=w))
-    error = sqrt(float(np.average((lost - loss) ** 2, weights=w)) * float((w * w).sum())) / float(w.sum())
+    error = _standard_error(lost, loss, w)
     problem = _problem(claim, seen, lost, loss, error)
     what = (
         f"{int(lost.sum())} of {len(lost)} rows wrong"
@@ -160,6 +177,13 @@ def check_out_of_bag(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     )
 
 
+def _standard_error(lost: Floats, loss: float, w: Floats) -> float:
+    """That of the mean loss, were rows judged independently; in units of the greatest loss, whose square may be no number."""
+    size = float(lost.max()) or 1.0
+    varies = float(np.average(((lost - loss) / size) ** 2, weights=w))
+    return size * sqrt(varies * float((w * w).sum())) / float(w.sum())
+
+
 def _losses(stated: Stated, seen: TreeRows, seed: int, draws: int, replace: bool) -> tuple[Floats, Floats]:
     """(loss, weight) of each row that some tree did not see: zero-one of the mean of the leaves' shares, or squared."""
     sums, count = np.zeros((seen.n, max(1, stated.K))), np.zeros(seen.n, dtype=np.int64)
@@ -169,16 +193,18 @@ def _losses(stated: Stated, seen: TreeRows, seed: int, draws: int, replace: bool
         sums[out_of_bag] += answers[leaves_of(stated, tree, seen, out_of_bag)]
         count[out_of_bag] += 1
     there = (count > 0) & (seen.weights > 0)
+    w = seen.weights[there] / seen.heaviest
     if stated.K:
-        return (sums[there].argmax(axis=1) != seen.y[there]).astype(np.float64), seen.weights[there]
+        return (sums[there].argmax(axis=1) != seen.y[there]).astype(np.float64), w
     lost: Floats = (sums[there, 0] / count[there] - (seen.y[there] + seen.pivot)) ** 2
-    return lost, seen.weights[there]
+    return lost, w
 
 
 def _problem(claim: Claim, seen: TreeRows, lost: Floats, loss: float, error: float) -> str | None:
     t = claim.witness
     low, high = (float(end) for end in t["interval"])
-    confidence, near = float(t["confidence"]), TOLERANCE * max(loss, error)
+    noise = 8 * EPS * seen.top  # by which the answer for a row may be off
+    confidence, near = float(t["confidence"]), TOLERANCE * max(loss, error) + 2 * noise * sqrt(loss) + noise**2
     if t["rows"] != len(lost) or t["weighted"] != seen.weighted:
         return f"{len(lost)} rows are judged (with weights: {seen.weighted}), the certificate says {t['rows']} ({t['weighted']})"
     if claim.value is None or not abs(claim.value - loss) <= near:

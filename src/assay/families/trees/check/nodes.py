@@ -153,14 +153,15 @@ def _absolute_impurities(tree: StatedTree, held: NodeContents, y: Floats) -> Flo
 def leaf_impurity(stated: Stated, tree: StatedTree, held: NodeContents, y: Floats) -> tuple[float, float]:
     """(u of all rows, Σ over leaves of their share times u), straight from the rows where the criterion adds up over them."""
     W, leaf = held.weight.astype(np.float64), tree.leaves
+    share, u = W[leaf] / W[0], held.u / W[0]
     if stated.K or stated.criterion == "poisson":
-        u = -xlogx(held.mean) if not stated.K else class_impurity(held.classes / W[:, None], stated.criterion)
-        return float(u[0]), float(W[leaf] @ u[leaf] / W[0])
+        each = -xlogx(held.mean) if not stated.K else class_impurity(held.classes / W[:, None], stated.criterion)
+        return float(each[0]), float(share @ each[leaf])
     if stated.criterion == "absolute_error":
         apart = _costs(held.leaf, y, held.u, len(leaf))
-        return float(_costs(np.zeros_like(held.leaf), y, held.u, 1)[0]), float(W[leaf] @ apart / W[0])
+        return float(_costs(np.zeros_like(held.leaf), y, held.u, 1)[0]), float(share @ apart)
     own = held.mean[leaf][held.leaf]
-    return float(held.u @ (y - held.mean[0]) ** 2 / W[0]), float(held.u @ (y - own) ** 2 / W[0])
+    return float(u @ (y - held.mean[0]) ** 2), float(u @ (y - own) ** 2)
 
 
 def slack_of(stated: Stated, seen: TreeRows, held: NodeContents) -> Floats:

@@ -276,8 +276,8 @@ def check_gains(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     if given.shape != at.shape:
         raise ValueError(f"{given.shape} gains of {len(at)} splits")
     whole, left = leaf_impurity(s.stated, s.tree, s.held, s.seen.y[s.held.row])
-    total, problem = float(W[at] @ given / W[0]), None
-    allowed = float(W[at] @ s.slack[at] / W[0]) + float(s.slack[0])
+    share, problem = W[at] / W[0], None
+    total, allowed = float(share @ given), float(share @ s.slack[at]) + float(s.slack[0])
     wrong = np.flatnonzero(~(np.abs(given - s.gains[at]) <= s.slack[at]))
     if len(wrong):
         k = wrong[0]
@@ -387,7 +387,7 @@ def _items(s: _Split, nodes: Array, row: Array, node: Array) -> tuple[Items, Flo
     y = s.seen.y[row]
     parts = (u * (y - s.held.mean[nodes][node]))[:, None]
     if s.stated.criterion == "poisson":
-        parts = np.column_stack([parts, u * y, y > 0])
+        parts = np.column_stack([parts, u * y, u * y >= s.seen.least_value])
     return Items(node, np.ones(len(row), np.int64), u, parts), u * y
 
 

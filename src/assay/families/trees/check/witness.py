@@ -177,8 +177,8 @@ def _texts(label: Any) -> tuple[str, ...]:
 
 
 class TreeRows:
-    """The rows that a claim speaks of: y (n,) (classes as codes, numbers less a pivot amid them), whole weights (n,) of `unit` each, and
-    their columns in blocks; top: the greatest number but for its sign.
+    """The rows that a claim speaks of: y (n,) (classes as codes, numbers less a pivot amid them), whole weights (n,) of `unit` each, those
+    given (None: one each) without the classes' factors, and their columns in blocks; top: the greatest number but for its sign.
 
     `draws`: how many rows a tree sees, by which the unit of the weights is chosen.
     """
@@ -190,7 +190,7 @@ class TreeRows:
             raise ValueError("there are no rows with a target")
         y: Any = np.concatenate([p.y for p in pieces if p.y is not None])
         w = np.concatenate([p.w for p in pieces if p.w is not None]) if pieces[0].w is not None else None
-        self.n = len(y)
+        self.n, self.given = len(y), w
         self.pivot, self.top = 0.0, 1.0
         if stated.classes is None:
             self.y: Array = y.astype(np.float64)
@@ -227,6 +227,12 @@ class TreeRows:
             return
         for block in self._rows.blocks():
             yield block.start, block.X
+
+    @cached_property
+    def least_value(self) -> float:
+        """From which on a whole weight times a number that is not negative is surely counted as more than nothing: weighted numbers are
+        counted in whole units too, of about the greatest number for the least weight."""
+        return 2.0 * self.top * (1.0 if self.weighted else ldexp(1.0, self.n.bit_length() + 1 - BITS))
 
     @cached_property
     def scale(self) -> float:

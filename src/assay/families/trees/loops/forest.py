@@ -56,15 +56,15 @@ def mean_loss(sums, count, truth, weight, classes):  # type: ignore[no-untyped-d
 
 
 @jit
-def spread_of_loss(sums, count, truth, weight, classes, mean):  # type: ignore[no-untyped-def]
-    """Σ w · (loss − mean)² of the same rows."""
+def spread_of_loss(sums, count, truth, weight, classes, mean, unit):  # type: ignore[no-untyped-def]
+    """Σ w · (unit · (loss − mean))² of the same rows."""
     loss, own, spread = np.empty(ROWS), np.empty(ROWS), 0.0
     for first in range(0, sums.shape[0], ROWS):
         last = min(sums.shape[0], first + ROWS)
         _losses(sums[first:last], count[first:last], truth[first:last], weight[first:last], classes, loss, own)
         c = 0.0
         for i in range(last - first):
-            off = loss[i] - mean
+            off = unit * (loss[i] - mean)
             c += own[i] * off * off
         spread += c
     return spread

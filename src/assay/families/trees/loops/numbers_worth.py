@@ -94,4 +94,4 @@ def numbers_gain(target, rules, score, cost, n, sums, at):  # type: ignore[no-un
     if rules.criterion == POISSON or rules.criterion == ENTROPY:
         own = _side(rules.criterion, W, Z, target.unit, target.offset)
         return (score - own) / W * (BITS_A_NAT if rules.criterion == ENTROPY else 1.0)
-    return (score - Z * Z / W) / W * target.factor
+    return (score - Z * Z / W) / W * target.factor * target.unit * target.unit

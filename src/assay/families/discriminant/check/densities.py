@@ -20,15 +20,18 @@ EPS = float(np.finfo(np.float64).eps)
 
 
 class Recomputed(NamedTuple):
-    """N_k with class weights, means (K, d), covariances (G, d, d), spread of the columns over all rows (d,)."""
+    """What the rows give: N_k with class weights, means (K, d), covariances (G, d, d), spread of the columns over all rows (d,), N_k without class
+    weights, amounts of shrinkage (K,)."""
 
     n: Floats
     mean: Floats
     covariance: Floats
     spread: Floats
+    raw: Floats
+    amounts: Floats
 
 
-def _pieces(rows: CheckedRows, classes: list[Any]) -> Iterator[tuple[int, Floats, Floats]]:
+def pieces(rows: CheckedRows, classes: list[Any]) -> Iterator[tuple[int, Floats, Floats]]:
     """One pass over the rows: (class, its rows in a block, their weights)."""
     for block in rows.blocks():
         if block.y is None:
@@ -44,19 +47,19 @@ def _pieces(rows: CheckedRows, classes: list[Any]) -> Iterator[tuple[int, Floats
 def _means(rows: CheckedRows, classes: list[Any], d: int) -> tuple[Floats, Floats]:
     """Weight (K,) and mean (K, d) of each class."""
     n, total, rest = np.zeros(len(classes)), np.zeros((len(classes), d)), np.zeros((len(classes), d))
-    for k, X, w in _pieces(rows, classes):
+    for k, X, w in pieces(rows, classes):
         n[k] += w.sum()
         total[k] += w @ X
     size = np.where(n > 0, n, 1.0)[:, None]
     mean = total / size
-    for k, X, w in _pieces(rows, classes):  # the mean of what is left takes the rounding of the first sum away
+    for k, X, w in pieces(rows, classes):  # the mean of what is left takes the rounding of the first sum away
         rest[k] += w @ (X - mean[k])
     return n, mean + rest / size
 
 
 def _covariances(rows: CheckedRows, classes: list[Any], n: Floats, mean: Floats) -> Floats:
     S = np.zeros((len(classes), mean.shape[1], mean.shape[1]))
-    for k, X, w in _pieces(rows, classes):
+    for k, X, w in pieces(rows, classes):
         U = X - mean[k]
         S[k] += U.T @ (w[:, None] * U)
     C: Floats = (S + S.transpose(0, 2, 1)) / 2 / np.where(n > 0, n, 1.0)[:, None, None]
@@ -64,25 +67,37 @@ def _covariances(rows: CheckedRows, classes: list[Any], n: Floats, mean: Floats)
 
 
 def _ledoit_wolf(rows: CheckedRows, classes: list[Any], n: Floats, mean: Floats, C: Floats) -> Floats:
-    """Correlations shrunk towards the sphere by the amount of Ledoit and Wolf (2004)."""
+    """By how much (K,) Ledoit and Wolf (2004) shrink the correlations of each class."""
     K, d = mean.shape
-    diagonal = np.diagonal(C, axis1=1, axis2=2)
-    v = np.where(diagonal > 0, diagonal, 1.0)
+    v = _variances(C)
     quartic = np.zeros(K)
-    for k, X, w in _pieces(rows, classes):
+    for k, X, w in pieces(rows, classes):
         quartic[k] += w @ (((X - mean[k]) ** 2 / v[k]).sum(axis=1) ** 2)
-    out = C.copy()
+    amounts = np.zeros(K)
     for k in [k for k in range(K) if n[k] > 0 and d > 1]:
         R = C[k] / np.sqrt(np.outer(v[k], v[k]))
-        sphere = np.trace(R) / d * np.eye(d)
         beta = (quartic[k] / n[k] - float((R**2).sum())) / (n[k] * d)
-        delta = float(((R - sphere) ** 2).sum()) / d
-        a = min(beta, delta) / delta if beta > 0 and delta > 0 else 0.0
-        out[k] = ((1 - a) * R + a * sphere) * np.sqrt(np.outer(v[k], v[k]))
+        delta = float(((R - np.trace(R) / d * np.eye(d)) ** 2).sum()) / d
+        amounts[k] = min(beta, delta) / delta if beta > 0 and delta > 0 else 0.0
+    return np.where(amounts > 1e-12, amounts, 0.0)  # less is rounding
+
+
+def _variances(C: Floats) -> Floats:
+    diagonal = np.diagonal(C, axis1=1, axis2=2)
+    return np.where(diagonal > 0, diagonal, 1.0)
+
+
+def _shrunk_correlations(C: Floats, amounts: Floats) -> Floats:
+    """Correlations pulled towards the sphere, in the columns' own units again."""
+    d, root = C.shape[1], np.sqrt(_variances(C))
+    R = C / root[:, :, None] / root[:, None, :]
+    a = amounts[:, None, None]
+    sphere = np.trace(R, axis1=1, axis2=2)[:, None, None] / d * np.eye(d)
+    out: Floats = ((1 - a) * R + a * sphere) * root[:, :, None] * root[:, None, :]
     return out
 
 
-def _recompute(witness: dict[str, Any], rows: CheckedRows) -> Recomputed:
+def recompute(witness: dict[str, Any], rows: CheckedRows) -> Recomputed:
     """Means and covariances by the recipe in the witness."""
     classes, shrinkage = witness["classes"], witness["shrinkage"]
     d = witness["added"].shape[1]
@@ -90,13 +105,15 @@ def _recompute(witness: dict[str, Any], rows: CheckedRows) -> Recomputed:
     C = _covariances(rows, classes, raw, mean)
     overall = raw @ mean / raw.sum()
     variance = raw / raw.sum() @ (np.diagonal(C, axis1=1, axis2=2) + (mean - overall) ** 2)
+    amounts = np.full(len(raw), 0.0 if shrinkage in (None, "auto") else shrinkage)
     if shrinkage == "auto":
-        C = _ledoit_wolf(rows, classes, raw, mean, C)
+        amounts = _ledoit_wolf(rows, classes, raw, mean, C)
+        C = _shrunk_correlations(C, amounts)
     elif shrinkage is not None:
         sphere = np.trace(C, axis1=1, axis2=2)[:, None, None] / d * np.eye(d)
         C = (1 - shrinkage) * C + shrinkage * sphere
     n = raw * np.array(witness["multipliers"])
-    return Recomputed(n, mean, _by_recipe(witness, n, C), np.sqrt(variance))
+    return Recomputed(n, mean, _by_recipe(witness, n, C), np.sqrt(variance), raw, amounts)
 
 
 def _by_recipe(witness: dict[str, Any], n: Floats, C: Floats) -> Floats:
@@ -114,17 +131,24 @@ def _by_recipe(witness: dict[str, Any], n: Floats, C: Floats) -> Floats:
     if witness["covariance"] == "isotropic":
         C = np.trace(C, axis1=1, axis2=2)[:, None, None] / d * np.eye(d)
     out: Floats = (1 - witness["reg_param"]) * C + witness["reg_param"] * np.eye(d)
+    return towards_common(out, n, float(witness["pooled_share"])) if "pooled_share" in witness else out
+
+
+def towards_common(C: Floats, n: Floats, share: float) -> Floats:
+    """[(1 − a) n_k Σ_k + a Σ_l n_l Σ_l] / [(1 − a) n_k + a N]: Friedman's (1989) mixture of own and common covariance."""
+    S = n[:, None, None] * C
+    out: Floats = ((1 - share) * S + share * S.sum(axis=0)) / ((1 - share) * n + share * n.sum())[:, None, None]
     return out
 
 
-def _units(C: Floats, mean: Floats, spread: Floats) -> Floats:
+def units(C: Floats, mean: Floats, spread: Floats) -> Floats:
     """Standard deviations; where a column does not vary in the class, over all rows; where it never does, one."""
     noise = 16 * EPS * np.abs(mean)
     own = np.sqrt(np.maximum(np.diag(C), 0.0))
     return np.where(own > noise, own, np.where(spread > noise, spread, 1.0))
 
 
-def _groups(witness: dict[str, Any], found: Recomputed) -> list[tuple[int, Floats]]:
+def groups(witness: dict[str, Any], found: Recomputed) -> list[tuple[int, Floats]]:
     """The covariances that have rows behind them, each with the mean that sets its scale."""
     if witness["tied"]:
         return [(0, np.abs(found.mean).max(axis=0))]
@@ -136,12 +160,12 @@ def _groups(witness: dict[str, Any], found: Recomputed) -> list[tuple[int, Float
 def check_likelihood(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Priors, means and covariances against those of the rows; A(Σ + added)Aᵀ = I and log|Σ + added| = −2 log|A|."""
     w = claim.witness
-    found = _recompute(w, rows)
+    found = recompute(w, rows)
     problem = _priors_problem(w, found.n) or _means_problem(w, found)
     worst = 0.0
-    for g, mean in _groups(w, found):
+    for g, mean in groups(w, found):
         A, C = w["whiten"][g], found.covariance[g] + np.diag(w["added"][g])
-        unit = _units(C, mean, found.spread)
+        unit = units(C, mean, found.spread)
         allowed = TOLERANCE + 1e-12 * float((A * A @ (unit * unit)).sum())
         error = float(np.abs(A @ C @ A.T - np.eye(len(A))).max())
         worst = float(np.maximum(worst, error))  # keeps NaN, which max() drops
@@ -166,7 +190,7 @@ def _priors_problem(w: dict[str, Any], n: Floats) -> str | None:
 
 
 def _means_problem(w: dict[str, Any], found: Recomputed) -> str | None:
-    allowed = 1e-8 * found.spread + 1e-12 * np.abs(found.mean)
+    allowed = 1e-8 * found.spread + 1e-12 * np.abs(found.mean) + 1e-150  # squares of less are nothing
     off = np.argwhere(~(np.abs(found.mean - w["mean"]) <= allowed) & (found.n > 0)[:, None])
     if len(off):
         k, j = off[0]
@@ -179,18 +203,20 @@ def _means_problem(w: dict[str, Any], found: Recomputed) -> str | None:
 def check_boundary(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """b̃ − wᵀx + xᵀMx against log densities of the recomputed normals on every row, and its sign against `predict`."""
     w = claim.witness
-    found = _recompute(w, rows)
+    found = recompute(w, rows)
     covariances = [found.covariance[g] + np.diag(w["added"][g]) for g in (0, len(found.covariance) - 1)]
     worst, wrong = 0.0, 0
+    allowed = max(TOLERANCE, *(_rounding(C) for C in covariances))
     for block in rows.blocks():
         X = block.X.astype(np.float64)
         form, size = _form(X, w)
-        odds = _log_normal(X, found.mean[0], covariances[0]) - _log_normal(X, found.mean[1], covariances[1])
-        odds += np.log(w["priors"][0]) - np.log(w["priors"][1])
+        logs = [_log_normal(X, found.mean[k], covariances[k]) for k in (0, 1)]
+        odds = logs[0] - logs[1] + np.log(w["priors"][0]) - np.log(w["priors"][1])
+        size += np.abs(logs[0]) + np.abs(logs[1])
         worst = float(np.maximum(worst, (np.abs(form - 2 * odds) / size).max()))
         first = np.asarray(predict(block.X)) == w["classes"][0]
-        wrong += int(np.sum((first != (form > 0)) & (np.abs(form) > TOLERANCE * size)))
-    if wrong or not worst <= TOLERANCE:
+        wrong += int(np.sum((first != (form > 0)) & (np.abs(form) > allowed * size)))
+    if wrong or not worst <= allowed:
         reason = f"the form differs from twice the log-odds by {worst:.2g} of its terms; {wrong} rows on the wrong side"
         return Verdict(claim.name, False, reason, worst, claim.kind)
     reason = f"equals twice the log-odds on every row within {worst:.1e} of its terms, and its sign is the prediction"
@@ -202,6 +228,13 @@ def _form(X: Floats, w: dict[str, Any]) -> tuple[Floats, Floats]:
     linear, quadratic = X @ w["w"], ((X @ w["M"]) * X).sum(axis=1)
     size = 1 + abs(w["b"]) + np.abs(X) @ np.abs(w["w"]) + ((np.abs(X) @ np.abs(w["M"])) * np.abs(X)).sum(axis=1)
     return w["b"] - linear + quadratic, size
+
+
+def _rounding(C: Floats) -> float:
+    """How far rounding may put a Mahalanobis distance, as a share: some ε · tr R⁻¹ of the correlations R."""
+    unit = np.sqrt(np.diag(C))
+    values = np.linalg.eigvalsh(C / unit[:, None] / unit)
+    return float((16 * EPS / np.maximum(values, EPS)).sum())
 
 
 def _log_normal(X: Floats, mean: Floats, C: Floats) -> Floats:
@@ -216,19 +249,28 @@ def _log_normal(X: Floats, mean: Floats, C: Floats) -> Floats:
 def check_singular(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """The rank of each covariance counted again, and no more added than lifts the smallest eigenvalue to the floor."""
     w = claim.witness
-    found = _recompute(w, rows)
+    found = recompute(w, rows)
     d = found.mean.shape[1]
     floor = max(float(w["tol"]) ** 2, 8 * d * EPS)
     ranks: Array = np.asarray(w["rank"])
-    for g, mean in _groups(w, found):
-        unit = _units(found.covariance[g], mean, found.spread)
-        values = np.linalg.svd(found.covariance[g] / np.outer(unit, unit), compute_uv=False)
-        least, most = int((values > 2 * floor).sum()), int((values > floor / 2).sum())
-        if not least <= ranks[g] <= most:
-            reason = f"covariance {g} has rank {least}, the certificate says {ranks[g]}"
-            return Verdict(claim.name, False, reason, float(least), claim.kind)
+    for g, mean in groups(w, found):
+        unit = units(found.covariance[g], mean, found.spread)
+        reason = rank_problem(g, found.covariance[g] / np.outer(unit, unit), floor, ranks)
+        if reason is not None:
+            return Verdict(claim.name, False, reason, kind=claim.kind)
         added = w["added"][g] / (unit * unit)
         if not (added.any() == (ranks[g] < d) and np.all(added >= 0) and np.all(added <= 1.01 * floor + 64 * d * EPS)):
             reason = f"what was added to covariance {g} is not the least ridge that cures it"
             return Verdict(claim.name, False, reason, float(added.max()), claim.kind)
     return Verdict(claim.name, True, f"ranks {ranks[:10].tolist()} of {d} counted again", claim.value, claim.kind)
+
+
+def rank_problem(g: int, R: Floats, floor: float, ranks: Array) -> str | None:
+    """Whether covariance g, in its columns' own units, has another rank than stated; values near the floor may count or not."""
+    values = np.linalg.svd(R, compute_uv=False)
+    least, most = (
+        int((values > 2 * floor + 64 * len(R) * EPS).sum()),
+        int((values > floor / 2 - 64 * len(R) * EPS).sum()),
+    )
+    good = least <= ranks[g] <= most
+    return None if good else f"covariance {g} has rank {least}, the certificate says {ranks[g]}"

@@ -1,0 +1,1 @@
+"""Checks of what is claimed of normal class densities: the densities themselves, and covariances that were pulled together."""

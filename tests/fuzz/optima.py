@@ -1,0 +1,44 @@
+"""Which independent optimum or recomputation a claim is compared with, by the name of its check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from fuzz.case import Case
+from fuzz.closed_forms import baseline_shares, counts, discriminant_means, priors, weighted_means
+from fuzz.kernel_optima import hard_margin, svc, svr
+from fuzz.least_squares_optima import least_squares
+from fuzz.linear_optima import duality_gap
+from fuzz.recomputed import least_error, neighbours, root_split, tightest, tree
+from fuzz.sides import hulls, planes
+
+Problem = tuple[str, str]
+ORACLES: dict[str, Callable[[Case, Any, dict[str, Any]], Iterator[Problem]]] = {
+    "normal_equations": least_squares,
+    "duality_gap": duality_gap,
+    "kernel_svm_gap": svc,
+    "kernel_svr_gap": svr,
+    "separability_hulls": hulls,
+    "separability_hyperplane": planes,
+    "neighbours_exact": neighbours,
+    "naive_bayes_gaussian": weighted_means,
+    "naive_bayes_bernoulli": counts,
+    "naive_bayes_poisson": counts,
+    "naive_bayes_priors": priors,
+    "discriminant_likelihood": discriminant_means,
+    "hard_margin": hard_margin,
+    "tree_best_splits": root_split,
+    "constant_class": baseline_shares,
+    "tree_leaves": tree,
+    "rectangle_tightest": tightest,
+    "rectangle_least_error": least_error,
+}
+
+
+def against_optima(case: Case, model: Any) -> Iterator[Problem]:
+    """What independent arithmetic says against the claims of a fitted model."""
+    claims = {claim.check: claim for claim in model.certificate_}
+    for check, oracle in ORACLES.items():
+        if check in claims:
+            yield from oracle(case, model, claims)
