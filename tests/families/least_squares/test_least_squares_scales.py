@@ -112,3 +112,8 @@ def test_descent_far_from_zero_measures_what_verification_measures():
     stated, found = next(iter(model.certificate_)), next(iter(model.certificate_.verify(X, y)))
     assert stated.holds == found.holds
     assert found.value == pytest.approx(stated.value, rel=1e-6)
+
+
+def test_one_row_of_weight_after_others_without_is_verified():
+    X, y = np.array([[1.0], [0.3], [0.1]]), np.array([0.27698700667538, 0.16344705568244497, 0.00665924208208616])
+    assert verified(assay.LinearRegression(), X, y, np.array([0.0, 0.0, 2.0])).certificate_.holds

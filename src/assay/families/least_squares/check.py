@@ -23,12 +23,13 @@ LARGEST_CUT = 1e-4  # nor does leaving out directions that are longer than this
 
 
 class Centre(NamedTuple):
-    """Weight n and means of columns and target (zero where no intercept is fitted); `rest`: what rounding took off the columns' means."""
+    """Weight n and means of columns and target (zero where no intercept is fitted); `rest`, `y_rest`: what rounding took off."""
 
     n: float
     x: Floats
     y: float
     rest: Floats
+    y_rest: float
 
     def apart(self, X: Array) -> Floats:
         """X about the means."""
@@ -55,20 +56,26 @@ def _blocks(rows: CheckedRows) -> Iterator[tuple[Array, Array, Array]]:
 
 
 def _centre(rows: CheckedRows, about_mean: bool) -> Centre:
-    """Means as first row + mean distance from it, which is exact for a constant column."""
+    """Means as a row of weight + mean distance from it, which is exact for a constant column."""
     n, first, target, sx, sy = 0.0, None, 0.0, np.zeros(rows.n_columns), 0.0
     for X, y, w in _blocks(rows):
+        if first is None and w.any():
+            first, target = X[w.argmax()], float(y[w.argmax()])
         if first is None:
-            first, target = X[0], float(y[0])
+            continue
         n += float(w.sum())
         sx += w @ (X - first)
         sy += float(w @ (y - target))
     if first is None or not n > 0:
         raise ValueError("there are no rows of positive weight")
     if not about_mean:
-        return Centre(n, np.zeros(rows.n_columns), 0.0, np.zeros(rows.n_columns))
-    mean = first + sx / n
-    return Centre(n, mean, target + sy / n, sum(w @ (X - mean) for X, _, w in _blocks(rows)) / n)
+        return Centre(n, np.zeros(rows.n_columns), 0.0, np.zeros(rows.n_columns), 0.0)
+    mean, y_mean = first + sx / n, target + sy / n
+    rest, y_rest = np.zeros(rows.n_columns), 0.0
+    for X, y, w in _blocks(rows):
+        rest += w @ (X - mean)
+        y_rest += float(w @ (y - y_mean))
+    return Centre(n, mean, y_mean, rest / n, y_rest / n)
 
 
 def _one(claim: Claim, name: str) -> float:
@@ -101,7 +108,7 @@ def _sum(rows: CheckedRows, at: Centre, coef: Floats, intercept: float) -> Resid
         squares += float(w @ r**2)
         squared += w @ D**2
         raw += w @ X**2
-        target += float(w @ (y - at.y) ** 2)
+        target += float(w @ ((y - at.y) - at.y_rest) ** 2)
         raw_target += float(w @ y**2)
     return ResidualSums(slope, total, squares, np.sqrt(squared), np.sqrt(raw), np.sqrt(target), np.sqrt(raw_target))
 
