@@ -23,15 +23,17 @@ from assay.engines.rows import cut
 from assay.errors import DataError, not_fitted
 from assay.estimator.base import declare, get_params, is_fitted, representation, set_params, sklearn_tags
 from assay.estimator.docstrings import attribute
-from assay.estimator.layout import Layout
+from assay.estimator.layout import Layout, Tensor
 from assay.estimator.params import Param, check_params, param
 from assay.estimator.record import model_of, record_of
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, model_at
 from assay.inputs import KnownLevels, NumberColumns, as_column, as_rows, check_features
+from assay.inputs.refusals import refuse_extreme
 from assay.numerics import Array
 from assay.store import Record
 
+MOST_CHECKED = 1 << 20  # numbers: larger parts are rows themselves, which were looked at
 FEW = 4096  # numbers that are answered at once, without any engine
 AT_A_TIME = 1 << 14  # rows answered at a time: what is computed on the way stays near the processor, and small
 
@@ -119,10 +121,24 @@ class Estimator:
             rows = rows.fitted_to(self._column_names(), self._categories)
             check_features(self, rows)
         engine = engine_for(rows, self.n_jobs)
-        with one_thread_blas():
-            self._learn(engine, self._filled(engine.open(rows)), afresh, classes)
+        with one_thread_blas(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            try:
+                self._learn(engine, self._filled(engine.open(rows)), afresh, classes)
+            except (np.linalg.LinAlgError, ArithmeticError) as error:
+                refuse_extreme(rows, error)
+                raise
+        self._refuse_unbounded(rows)
         self._fitted_with = self.get_params()
         return self
+
+    def _refuse_unbounded(self, rows: Rows) -> None:
+        """Raise where what was learnt overflowed: a file could not hold it, and answers would be no numbers."""
+        for name, field in self.layout.items():
+            part = None if name.startswith("state.") or not isinstance(field, Tensor) else self._part(name)
+            if not isinstance(part, np.ndarray) or part.dtype.kind != "f" or part.size > MOST_CHECKED:
+                continue
+            if getattr(field, "finite", False) and not np.isfinite(part).all():
+                refuse_extreme(rows, None)
 
     def _filled(self, rows: Rows) -> Rows:
         """The rows with all their zeros, where the model needs them."""

@@ -148,7 +148,7 @@ def check_residual_variance(claim: Claim, rows: CheckedRows, predict: Any) -> Ve
     at = _centre(rows, bool(_one(claim, "fit_intercept")))
     s = _sum(rows, at, coef, b)
     value, stated = s.squares / at.n, _one(claim, "sigma2")
-    slack = 1e-8 * np.sqrt(value) + _rounding(s, at.n, coef, b) / np.sqrt(at.n)
+    slack = 1e-8 * np.sqrt(value) + _rounding(s, at.n, coef, b) / np.sqrt(at.n) + 1e-155  # squares of less are nothing
     holds = bool(stated >= 0 and claim.value == stated and abs(np.sqrt(max(stated, 0.0)) - np.sqrt(value)) <= slack)
     return Verdict(
         claim.name, holds, f"the mean square of the residuals is {value:.6g}, stated {stated:.6g}", value, claim.kind
