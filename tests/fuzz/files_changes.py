@@ -234,6 +234,20 @@ def forge_numbers(rng: Rng, doc: Document, arrays: Arrays) -> str:
     return f"{name}[{where.start}::{where.step}] off by {by}"
 
 
+def forge_value(rng: Rng, doc: Document, arrays: Arrays) -> str:
+    """A learnt value near the honest one."""
+    names = [n for n, value in doc["facts"].items() if isinstance(value, int | float | str)]
+    if not names:
+        return forge_numbers(rng, doc, arrays)
+    name = pick(rng, names)
+    value = doc["facts"][name]
+    if isinstance(value, float):
+        doc["facts"][name] = value * (1 + pick(rng, [1e-3, 0.1, -0.5])) + pick(rng, [0.0, 0.01])
+    else:
+        doc["facts"][name] = near(rng, value)
+    return f"{name} = {doc['facts'][name]}"
+
+
 def shuffle_array(rng: Rng, doc: Document, arrays: Arrays) -> str:
     name = some_array(rng, arrays)
     if name is None:
@@ -362,6 +376,7 @@ CHANGES: list[tuple[float, Change]] = [
     (1, swap_claims),
     (4, change_numbers),
     (4, forge_numbers),
+    (1, forge_value),
     (1, shuffle_array),
     (1, swap_arrays),
     (2, recast_array),

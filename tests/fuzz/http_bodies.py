@@ -160,7 +160,7 @@ def bomb(_: bytes, rng: random.Random) -> bytes:
 
 def members(body: bytes, rng: random.Random) -> bytes:
     some = body[:2000]
-    many = rng.choice((2, len(some), 30_000))
+    many = rng.choice((2, max(1, len(some)), 30_000))
     if many == 30_000:
         return gzip.compress(b"") * many
     size = -(-len(some) // many) or 1

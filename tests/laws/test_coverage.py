@@ -114,7 +114,16 @@ def test_no_other_number_stands_in_for_one_that_is_proved(case):
     assert_tied(model, X, y)
 
 
+def singular(n, d, seed):
+    """A class whose rows lie in a plane."""
+    X, y = blobs(n, d, seed)
+    X = X.copy()
+    X[y == 1, 0] = 2.0
+    return X, y
+
+
 SOME = {
+    "singular covariance": (assay.QuadraticDiscriminantAnalysis(), singular),
     "categories": (assay.DecisionTreeClassifier(categorical_features=[0, 1]), codes),
     "bins": (assay.DecisionTreeClassifier(bins=4), blobs),
     "categories of a forest": (assay.RandomForestClassifier(3, categorical_features=[0, 1]), codes),

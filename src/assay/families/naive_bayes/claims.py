@@ -9,7 +9,7 @@ import numpy as np
 from assay.certify import Claim
 from assay.certify.coverage import Coverage
 from assay.families.naive_bayes.choose import FAMILIES
-from assay.families.naive_bayes.densities.gaussian import SMALLEST
+from assay.families.naive_bayes.densities.gaussian import SMALLEST, variances
 from assay.inputs.labels import plain_labels
 from assay.numerics import Array
 
@@ -107,17 +107,23 @@ def _family_claim(family: str, at: Array, model: Any, settings: Any, common: dic
 def _exceptions(model: Any) -> str:
     """In words, where a mean or variance is not that of the class's values."""
     s = model._state.weighted(model.class_factor_).gaussian
-    raw = np.divide(s.m2, s.n, out=np.ones_like(s.m2), where=s.n > 0)
+    raw = variances(s, np.ones(1))
     zero, empty = int((raw + model.epsilon_ < SMALLEST).sum()), int((s.n <= 0).sum())
+    far = int((np.spacing(np.abs(model.theta_)) > TOLERANCE / 4 * np.sqrt(model.var_)).any(axis=0).sum())
     words = (
-        f"; {zero} variance(s) of zero are taken as 1e-9 of the column's, or as 1 where it never varies" if zero else ""
+        f"; {zero} variance(s) of zero are taken as 1e-9 of the column's, or as 1 where it never varies"
+        if zero
+        else "",
+        f"; {empty} mean(s) and variance(s) of no values are the whole column's" if empty else "",
+        f"; {far} column(s) are so far from zero that their variances are those of means rounded to float64"
+        if far
+        else "",
     )
-    return words + (f"; {empty} mean(s) and variance(s) of no values are the whole column's" if empty else "")
+    return "".join(words)
 
 
 def _smoothing_warning(model: Any, settings: Any, common: dict[str, Any]) -> list[Claim]:
-    state = model._state.gaussian
-    raw = np.divide(state.m2, state.n, out=np.full_like(state.m2, np.inf), where=state.n > 0)
+    raw = variances(model._state.weighted(model.class_factor_).gaussian, np.array([np.inf]))
     pairs = np.argwhere((model.var_ - raw > NOTICEABLE * raw) & np.isfinite(raw))
     if not len(pairs):
         return []

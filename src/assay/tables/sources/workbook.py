@@ -76,8 +76,9 @@ class Workbook:
             raise ParameterError(f"{self.where} has no sheet {sheet!r}. {nearest(sheet, self.sheets)}")
         with self.explained():
             part = self.sheets[sheet] if sheet is not None else next(iter(self.sheets.values()))
-            number, place, cell, values = 0, -1, {}, {}
-            text: list[str] = []
+            number, place, text = 0, -1, list[str]()
+            cell: dict[str, str] = {}
+            values: dict[int, Any] = {}
             for event in _with_text(self._events(part), ("v", "t"), text, self.where):
                 if event.what == "start" and event.name == "row":
                     number, place, values = self._row_number(event.attributes, number), -1, {}

@@ -1,4 +1,4 @@
-"""What is claimed of a fitted kernel SVM, from the numbers that the fit has learnt; families/kernel/svm/check.py re-establishes it from the rows.
+"""What is claimed of a fitted kernel SVM, from the numbers that the fit has learnt; families/kernel/svm/check re-establishes it from the rows.
 
 - duality gap: the multipliers are feasible and (P − D) / P ≤ tol in every problem, so no hyperplane of feature space does better by more;
 - KKT: what is missed of complementary slackness, row by row, adds up to at most a share of tol;
