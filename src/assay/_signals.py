@@ -47,7 +47,7 @@ def at_work() -> None:
     if os.environ.get("ASSAY_DEBUG", "") in ("", "0"):
         sys.unraisablehook = _swallowed
     if hasattr(_signal, "SIGALRM"):
-        _signal.signal(_signal.SIGALRM, lambda _, frame: _raise(received, frame))
+        _signal.signal(_signal.SIGALRM, _again)
     _handle(_raise)
 
 
@@ -85,6 +85,11 @@ def _raise(number: int, frame: FrameType | None) -> None:
         raise Terminated(128 + SIGTERM)
     else:
         raise Interrupted
+
+
+def _again(_number: int, _frame: FrameType | None) -> None:
+    """Send the signal once more, to whoever handles it by now."""
+    _signal.raise_signal(received)
 
 
 def _importing(frame: FrameType | None) -> bool:

@@ -1,7 +1,7 @@
 """Every error and warning a user can meet. Each says what was wrong, which value, and what to do about it.
 
 Where scikit-learn is loaded, the classes that its users catch (`NotFittedError`, `DataConversionWarning`,
-`ConvergenceWarning`) are bases of ours too, so that `except` clauses written for it go on working.
+`UndefinedMetricWarning`, `ConvergenceWarning`) are bases of ours too, so that `except` clauses written for it go on working.
 """
 
 from __future__ import annotations
@@ -78,6 +78,10 @@ class NotFittedError(AssayError, ValueError, AttributeError):
 
 class DataConversionWarning(UserWarning):
     """The data were reshaped or converted in a way the user may not have meant."""
+
+
+class UndefinedMetricWarning(UserWarning):
+    """A score has no value for the rows given, such as R² of one row."""
 
 
 class ConvergenceWarning(UserWarning):

@@ -110,3 +110,14 @@ def test_names_without_an_ending_and_in_capitals_are_csv(cli, coins_model, name)
 def test_a_tab_can_be_typed_as_backslash_t(cli, coins_model):
     Path("new.csv").write_text("size_mm\tmass_g\n18\t1.75\n")
     assert cli("predict", coins_model, "new.csv", "--delimiter", r"\t").out.split() == ["prediction", "10c"]
+
+
+def test_inspect_shows_what_the_certificate_covers(cli, mixed):
+    Path("t.csv").write_text(mixed)
+    cli("train", "t.csv", "--target", "y", "--out", "m.assay")
+    found = json.loads(cli("inspect", "m.assay", "--json").out)["covers"]
+    assert {"class_prior_", "theta_", "category_prob_", "encoding"} <= set(found["proof"])
+    assert "columns_" in found["nothing"]
+    shown = " ".join(cli("inspect", "m.assay").out.split())
+    assert f"by proof: {', '.join(found['proof'])}" in shown
+    assert found["but"] in shown

@@ -29,9 +29,11 @@ def main() -> int:
     while turn == 0 or time.monotonic() < until:
         for name, cases in TURNS.items():
             if (HERE / f"{name}.py").exists() and (turn == 0 or time.monotonic() < until):
-                many = len(importlib.import_module(f"fuzz.{name}").run(given.seed + turn * cases, cases))
-                print(f"{name}: {cases} cases from seed {given.seed + turn * cases}: {many} findings", flush=True)
-                found += many
+                seed = given.seed + turn * cases
+                findings = importlib.import_module(f"fuzz.{name}").run(seed, cases)
+                print(f"{name}: {cases} cases from seed {seed}: {len(findings)} findings", flush=True)
+                print("".join(f"  {str(finding)[:300]}\n" for finding in findings), end="", flush=True)
+                found += len(findings)
         turn += 1
     return int(found > 0)
 

@@ -35,6 +35,9 @@ class Finding:
     text: str
     case: Case
 
+    def __str__(self) -> str:
+        return f"{self.key}: {self.text}"
+
 
 class Refused(Exception):
     """The fit ended in an error that Assay raises on purpose."""

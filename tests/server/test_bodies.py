@@ -76,6 +76,7 @@ def test_more_members_than_anybody_makes_are_refused() -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [(b"no gzip", "not gzip"), (gzip.compress(NOISE)[:-9], "cut short"), (gzip.compress(b"a") + b"behind", "not gzip")],
+    ids=["none of it", "its end", "something behind it"],
 )
 def test_what_is_no_gzip_is_told_so(data: bytes, words: str) -> None:
     with pytest.raises(Refusal, match=words):

@@ -10,6 +10,7 @@ import pytest
 
 import assay
 from assay.errors import DataError, DataTypeError, ParameterError, SchemaError
+from assay.tables.sources.recognise import source_of
 
 GOOD = "size,mass,coin\n1,2,a\n3,4,b\n"
 
@@ -157,3 +158,26 @@ def test_a_delimiter_is_one_character(tmp_path, delimiter):
     (tmp_path / "t.csv").write_text(GOOD)
     with pytest.raises(ParameterError, match=r"delimiter=.* is not possible: it is one ASCII character"):
         assay.rows(tmp_path / "t.csv", delimiter=delimiter)
+
+
+def png(width: int, height: int, colour: int, pixels: bytes) -> bytes:
+    """A PNG that claims a size, of 8 bits grey (0) or by a palette (3)."""
+    import struct
+    import zlib
+
+    def part(name: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    head = part(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, colour, 0, 0, 0))
+    palette = part(b"PLTE", bytes(range(6))) if colour == 3 else b""
+    return b"\x89PNG\r\n\x1a\n" + head + palette + part(b"IDAT", zlib.compress(pixels)) + part(b"IEND", b"")
+
+
+@pytest.mark.parametrize(
+    "image", [png(60_000, 60_000, 0, b""), png(20, 20, 3, b""), png(20, 20, 0, b"ab")], ids=["claims", "cut", "short"]
+)
+def test_an_image_that_lies_about_its_pixels_is_refused(tmp_path, image):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "1.png").write_bytes(image)
+    with pytest.raises(DataError, match=r"1\.png"):
+        list(source_of(tmp_path).batches({"p0_0": "as it is"}, 10))

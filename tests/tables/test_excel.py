@@ -12,8 +12,8 @@ from openpyxl.utils.datetime import CALENDAR_MAC_1904
 
 import assay
 from assay.errors import DataError, ParameterError, SchemaError
-from assay.tables.sources.excel import moment
 from assay.tables.sources.recognise import source_of
+from assay.tables.sources.workbook import moment
 
 DAY = datetime.date(2026, 1, 31)
 TIME = datetime.datetime(2026, 1, 31, 10, 30, 15)

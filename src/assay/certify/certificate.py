@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from assay.certify.claim import Claim, Verdict, differs_in
+from assay.certify.coverage import Covers
 from assay.certify.plain_rows import answering, plain_rows
 from assay.certify.registry import checker
 from assay.certify.rows import CheckedRows
@@ -79,6 +80,7 @@ class Certificate:
     `own` makes the claims anew from the parts with which the model answers: the certificate must make those claims.
     `fingerprint` is that of the rows of the fit, whose target had these `classes` (None: numbers).
     `columns` is how many the model has: of rows with more or fewer nothing is claimed, and nothing is made anew of a number that a file claims.
+    `covering` says what claims cover of the learnt numbers.
     `sparse`: the checks take sparse rows, as `seen_as` makes of them what the fit saw. `verifier` does it all where the rows have to be encoded first.
     """
 
@@ -94,6 +96,12 @@ class Certificate:
     seen_as: Callable[[Rows], Rows] | None = field(default=None, repr=False)
     verifier: Callable[[Any, Any, Any], Verdicts] | None = field(default=None, repr=False)
     columns: int | None = None
+    covering: Callable[[tuple[Claim, ...]], Covers] | None = field(default=None, repr=False)
+
+    @property
+    def covers(self) -> Covers:
+        """Which learnt numbers the claims tie to the rows by a proof, which by an estimate, and which by nothing."""
+        return Covers() if self.covering is None else self.covering(self.claims)
 
     @property
     def holds(self) -> bool:
@@ -195,7 +203,7 @@ class Certificate:
             value = f": {_number(c.value)}{bound}" if c.value is not None else ""
             lines.append(f"{MARKS[c.holds]:<6} {c.kind:<9} {c.name}{value}")
             lines += wrap(c.statement, WIDTH, initial_indent=INDENT, subsequent_indent=INDENT)
-        return "\n".join(lines) or NO_CLAIMS
+        return "\n".join([*(lines or [NO_CLAIMS]), *filter(None, [str(self.covers)])])
 
     def _repr_html_(self) -> str:
         if not self.claims:
@@ -206,7 +214,8 @@ class Certificate:
             f"<td>{_number(c.value)}</td><td>{_number(c.bound)}</td><td>{escape(c.statement)}</td></tr>"
             for c in self.claims
         )
-        return f"<table>{head}{body}</table>"
+        covers = "".join(f"<p>covered {escape(line)}</p>" for line in self.covers.lines())
+        return f"<table>{head}{body}</table>{covers}"
 
 
 def _refused(claim: Claim, reason: str) -> Verdict:

@@ -34,6 +34,7 @@ def command(model: str, shell: Shell) -> None:
         "provenance": record.provenance,
         "holds": fitted.certificate_.holds,
         "claims": claims_data(fitted.certificate_),
+        "covers": fitted.certificate_.covers.data(),
     }
     columns = columns_text(record) if record.encoding is None else schema_text(fitted)
     shell.result(data, _text(record, arrays, columns, str(fitted.certificate_)))

@@ -15,6 +15,7 @@ from assay.estimator.layout import Fact, Tensor
 from assay.estimator.params import Flag, Param
 
 UNSET: Any = object()
+CERTIFICATE = r"^Certificate\n-{3,}\n.*?(?=^\w[\w ]*\n-{3,}$|\Z)"  # up to the next section
 WIDTH = 100
 SIZES = {"d": "n_features", "K": "n_classes", "n": "n_rows"}  # letters of the layout that have names people know
 ARRAYS = {
@@ -64,7 +65,19 @@ def _complete(cls: Any, written: str) -> str:
     made = "".join(part + "\n\n" for part in parts if part)
     first = re.search(r"^\w[\w ]*\n-{3,}$", written, re.MULTILINE)
     at = len(written) if first is None else first.start()
-    return f"{written[:at].rstrip()}\n\n{made}{written[at:]}".rstrip() + "\n"
+    return f"{written[:at].rstrip()}\n\n{made}{_with_coverage(cls, written[at:])}".rstrip() + "\n"
+
+
+def _with_coverage(cls: Any, sections: str) -> str:
+    """The sections with what is covered at the end of Certificate."""
+    section = re.search(CERTIFICATE, sections, re.MULTILINE | re.DOTALL)
+    covers = cls.coverage.declared(cls.layout) if hasattr(cls, "coverage") else None
+    if covers is None or section is None:
+        return sections
+    lines = [fill(f"- {line}", WIDTH, subsequent_indent="  ") for line in covers.lines()]
+    told = "\n".join(["Learnt numbers are tied to the rows", "", *lines])
+    before, after = sections[: section.end()].rstrip(), sections[section.end() :]
+    return f"{before}\n\n{told}\n\n{after}"
 
 
 def _section(title: str, entries: list[tuple[str, str]]) -> str:

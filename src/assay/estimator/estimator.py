@@ -16,21 +16,24 @@ import numpy as np
 
 from assay import store
 from assay.certify import Certificate, Claim
+from assay.certify.coverage import Coverage, Covers
 from assay.engines import Block, Engine, FilledRows, Part, Rows, engine_for, targets_of
 from assay.engines.engine import one_thread_blas
 from assay.engines.rows import cut
 from assay.errors import DataError, not_fitted
 from assay.estimator.base import declare, get_params, is_fitted, representation, set_params, sklearn_tags
 from assay.estimator.docstrings import attribute
-from assay.estimator.layout import Layout
+from assay.estimator.layout import Layout, Tensor
 from assay.estimator.params import Param, check_params, param
 from assay.estimator.record import model_of, record_of
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, model_at
 from assay.inputs import KnownLevels, NumberColumns, as_column, as_rows, check_features
+from assay.inputs.refusals import refuse_extreme
 from assay.numerics import Array
 from assay.store import Record
 
+MOST_CHECKED = 1 << 20  # numbers: larger parts are rows themselves, which were looked at
 FEW = 4096  # numbers that are answered at once, without any engine
 AT_A_TIME = 1 << 14  # rows answered at a time: what is computed on the way stays near the processor, and small
 
@@ -118,10 +121,24 @@ class Estimator:
             rows = rows.fitted_to(self._column_names(), self._categories)
             check_features(self, rows)
         engine = engine_for(rows, self.n_jobs)
-        with one_thread_blas():
-            self._learn(engine, self._filled(engine.open(rows)), afresh, classes)
+        with one_thread_blas(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            try:
+                self._learn(engine, self._filled(engine.open(rows)), afresh, classes)
+            except (np.linalg.LinAlgError, ArithmeticError) as error:
+                refuse_extreme(rows, error)
+                raise
+        self._refuse_unbounded(rows)
         self._fitted_with = self.get_params()
         return self
+
+    def _refuse_unbounded(self, rows: Rows) -> None:
+        """Raise where what was learnt overflowed: a file could not hold it, and answers would be no numbers."""
+        for name, field in self.layout.items():
+            part = None if name.startswith("state.") or not isinstance(field, Tensor) else self._part(name)
+            if not isinstance(part, np.ndarray) or part.dtype.kind != "f" or part.size > MOST_CHECKED:
+                continue
+            if getattr(field, "finite", False) and not np.isfinite(part).all():
+                refuse_extreme(rows, None)
 
     def _filled(self, rows: Rows) -> Rows:
         """The rows with all their zeros, where the model needs them."""
@@ -290,7 +307,19 @@ class Estimator:
             self.takes_sparse,
             self._filled,
             columns=self.n_features_in_,
+            covering=self._covered_by,
         )
+
+    coverage: ClassVar[Coverage] = Coverage()  # which learnt numbers claims tie to the rows
+
+    def _covered_by(self, claims: tuple[Claim, ...]) -> Covers:
+        """What claims cover of the parts that this fit has."""
+        parts = [name for name in self.layout if (value := self._part(name)) is not None and np.size(value)]
+        return self._coverage_of(claims).of(claims, parts)
+
+    def _coverage_of(self, claims: tuple[Claim, ...]) -> Coverage:
+        """What such claims tie to the rows, where that depends on how far they go."""
+        return self.coverage
 
     _claims_made: tuple[Claim, ...] | None = attribute(default=())  # None: to be made when somebody asks
 

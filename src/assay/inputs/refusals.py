@@ -13,6 +13,7 @@ from assay.errors import DataError, ParameterError, SchemaError, nearest
 from assay.inputs.labels import plain_labels
 from assay.numerics import Array, Floats
 
+MODERATE = 1e50  # columns of numbers beyond this (or one over it) can over- or underflow in what a fit computes
 HEAVY = 1e150  # from here on a sum that overflowed did so because of the weights
 
 
@@ -61,6 +62,18 @@ def refuse_overflow(X: Array | SparseMatrix, start: int = 0, names: Sequence[str
     raise DataError(
         f"{column} holds values as large as {top[j]:.3g}, whose squares overflow float64. Rescale it (divide by a constant)."
     )
+
+
+def refuse_extreme(rows: Rows, error: Exception | None) -> None:
+    """Raise for numbers with which float64 cannot compute; with an `error`, only where they explain it."""
+    sizes = largest(rows.X) if rows.resident else np.zeros(1)
+    targets = rows.y if rows.resident and rows.y is not None and rows.y.dtype.kind == "f" else np.zeros(1)
+    sizes = np.append(sizes[sizes > 0], np.abs(targets[targets != 0]))
+    if error is None or not rows.resident or np.any((sizes > MODERATE) | (sizes < 1 / MODERATE)) or rows.w is not None:
+        raise DataError(
+            "The table holds numbers (or weights) so large or so small that what follows from them over- or underflows float64"
+            f"{'' if not len(sizes) else f': their sizes lie between {sizes.min():.3g} and {sizes.max():.3g}'}. Rescale them towards one."
+        ) from error
 
 
 def check_features(model: Any, rows: Rows) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from assay import store
 from assay.certify import Certificate, Claim
 from assay.certify.certificate import Verdicts
+from assay.certify.coverage import Covers
 from assay.engines import Engine, MaskedRows, Rows, engine_for, some_rows
 from assay.errors import DataError, ModelFileError
 from assay.estimator.estimator import Estimator
@@ -127,7 +128,15 @@ class TableModel:
     def certificate_(self) -> Certificate:
         """What is proved about this fit, the encoding included; `verify(table)` re-checks it."""
         inner = self.model_.certificate_
-        return replace(inner, claims=(*inner.claims, *self._claims), verifier=self._verify)
+        claims = (*inner.claims, *self._claims)
+        return replace(inner, claims=claims, verifier=self._verify, covering=self._covered_by)
+
+    def _covered_by(self, claims: tuple[Claim, ...]) -> Covers:
+        """What the claims cover of the model, and of its encoding."""
+        covers = self.model_.certificate_.covers
+        if any(claim.check == "encoding" and claim.holds for claim in claims):
+            return covers._replace(proof=(*covers.proof, "encoding"))
+        return covers._replace(nothing=(*covers.nothing, "encoding"))
 
     def _verify(self, data: Any, y: Any = None, sample_weight: Any = None) -> Verdicts:
         table = self.table(data, y, sample_weight, labelled=True)

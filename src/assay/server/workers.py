@@ -7,9 +7,10 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
@@ -34,8 +35,9 @@ def supervise(
         ready(workers.start())
         workers.watch()
     except AssayError:
-        if not workers.stopping:
+        if not workers.stopped_by:
             raise
+        raise KeyboardInterrupt(workers.stopped_by) from None  # before anything was served
     finally:
         workers.end()
         for number, handler in before.items():
@@ -49,7 +51,8 @@ class ServerWorker:
         self.number = number
         self.pipe, theirs = _spawn.Pipe()
         self.process = _spawn.Process(target=_work, args=(number, path, settings, listeners, theirs), daemon=True)
-        self.process.start()
+        with _without_interrupts():
+            self.process.start()
         theirs.close()
 
     def names(self) -> list[str]:
@@ -80,7 +83,7 @@ class ServerWorkers:
         threads = max(1, settings.threads // settings.workers)
         self._arguments = path, replace(settings, threads=threads), listeners
         self._workers: list[ServerWorker] = []
-        self.stopping = False
+        self.stopped_by = ""  # the name of a signal
 
     def start(self) -> list[str]:
         """The names of the models, once all workers serve."""
@@ -92,12 +95,12 @@ class ServerWorkers:
     def _begin(self, number: int) -> None:
         worker = ServerWorker(number, *self._arguments)
         self._workers.append(worker)
-        if self.stopping:  # since a moment ago
+        if self.stopped_by:  # since a moment ago
             worker.process.terminate()
 
-    def stop(self, *_: Any) -> None:
+    def stop(self, number: int, _frame: Any) -> None:
         """Tell all workers; told twice they wait for nobody."""
-        self.stopping = True
+        self.stopped_by = signal.Signals(number).name
         for worker in self._workers:
             worker.process.terminate()
 
@@ -108,11 +111,11 @@ class ServerWorkers:
             for worker in [w for w in self._workers if w.process.sentinel in ended]:
                 why = worker.end()
                 self._workers.remove(worker)
-                if not self.stopping:
+                if not self.stopped_by:
                     line = {"event": "worker died", "worker": worker.number, "error": why}
                     print(msgspec.json.encode(line).decode(), file=sys.stderr, flush=True)
                     time.sleep(PAUSE)
-                if not self.stopping:
+                if not self.stopped_by:
                     self._begin(worker.number)
 
     def end(self) -> None:
@@ -121,10 +124,26 @@ class ServerWorkers:
             worker.end()
 
 
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Within, Ctrl-C waits; a process that is started does not get it before it can ignore it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # which would let them through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _work(
     number: int, path: Path, settings: ServerSettings, listeners: list[socket.socket], parent: Connection
 ) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the terminal: the supervisor passes it on
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
     try:
         serve(path, settings, listeners, parent.send, (signal.SIGTERM,), number, parent.fileno())
     except AssayError as error:

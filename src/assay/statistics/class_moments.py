@@ -15,10 +15,15 @@ from assay.engines.fingerprint import bits
 from assay.numerics import Array, Floats
 
 NO_WEIGHTS = np.empty(0)
+LEAST = 2.0**-960  # sums of squares below it have lost digits to underflow
+SMALLEST = float(np.finfo(np.float64).tiny)
 
 
 class ClassMoments(NamedTuple):
-    """n (K, d): weight of the values present; mean (K, d); m2 (K, d): Σ w (x − mean)²."""
+    """n (K, d): weight of the values present; mean (K, d); m2 (K, d): Σ w (x − mean)².
+
+    m2 is zero where the values are all the same, and above zero, if below `LEAST`, where squares of what they differ by underflow.
+    """
 
     n: Floats
     mean: Floats
@@ -66,7 +71,11 @@ def _about_mean(n: Floats, pivot: Floats, s1: Floats, s2: Floats) -> ClassMoment
     with np.errstate(invalid="ignore", over="ignore"):
         shift = np.divide(s1, n, out=np.zeros_like(s1), where=n > 0)
         m2 = np.maximum(s2 - s1 * shift, 0.0)  # np.maximum keeps NaN, which tells of values that are not finite
-    return ClassMoments(n, pivot + shift, m2)
+    return ClassMoments(n, pivot + shift, _above_zero(m2, s1 != 0))
+
+
+def _above_zero(m2: Floats, differ: Array) -> Floats:
+    return np.where((m2 < SMALLEST) & differ, SMALLEST, m2)
 
 
 def merge_moments(a: ClassMoments, b: ClassMoments) -> ClassMoments:
@@ -76,4 +85,4 @@ def merge_moments(a: ClassMoments, b: ClassMoments) -> ClassMoments:
     delta = np.where((a.n > 0) & (b.n > 0), b.mean - a.mean, 0.0)  # the mean of no rows means nothing
     mean = np.where(a.n > 0, a.mean + delta * share, b.mean)
     m2 = a.m2 + b.m2 + delta * delta * (a.n * share)
-    return ClassMoments(n, mean, m2)
+    return ClassMoments(n, mean, _above_zero(m2, delta != 0))

@@ -22,10 +22,14 @@ TILE = 1 << 16  # numbers a tile of a BLAS product: half a megabyte
 FEW = 128  # up to so many columns our own loop is faster than BLAS
 HEAD = 256  # rows that make the pivot
 NO_WEIGHTS = np.empty(0)
+SMALLEST = float(np.finfo(np.float64).tiny)
 
 
 class Gram(NamedTuple):
-    """n (1,): weight; mean (d,), scatter (d, d): Σw(x − x̄)(x − x̄)ᵀ, cross (d,): Σw(x − x̄)(y − ȳ); the same of y."""
+    """n (1,): weight; mean (d,), scatter (d, d): Σw(x − x̄)(x − x̄)ᵀ, cross (d,): Σw(x − x̄)(y − ȳ); the same of y.
+
+    Of `absorb_gram` the scatter of a column, or of y, is zero where all values are the same and only there.
+    """
 
     n: Floats
     mean: Floats
@@ -62,7 +66,22 @@ def absorb_gram(names: Sequence[str] | None, block: Block) -> Gram:
     gram, hashes = gram_of(block.X, y, block.w)
     if not _finite(gram):
         _refuse(block, names)
+    _mark_lost(gram, block, y)
     return gram._replace(mark=fingerprint.leaf(hashes, block.X, y, block.w))
+
+
+def _mark_lost(gram: Gram, block: Block, y: Floats) -> None:
+    """Where values differ, but by so little that their squares underflow, the scatter is the smallest number there is."""
+    live = slice(None) if block.w is None else block.w > 0
+    for j in np.flatnonzero(gram.scatter.diagonal() < SMALLEST):
+        if _differ(block.X[live, j]):
+            gram.scatter[j, j] = SMALLEST
+    if gram.target_scatter[0] < SMALLEST and _differ(y[live]):
+        gram.target_scatter[0] = SMALLEST
+
+
+def _differ(values: Array) -> bool:
+    return bool((values != values[:1]).any())
 
 
 def gram_of(X: Array, y: Floats, w: Array | None) -> tuple[Gram, Array]:

@@ -226,3 +226,33 @@ def test_a_loaded_model_verifies_and_saves_to_the_same_bytes(model, tmp_path):
     if model is LinearDiscriminantAnalysis:
         assert np.array_equal(again.transform(X), fitted.transform(X))
         assert np.array_equal(again.coef_, fitted.coef_)
+
+
+def test_forged_directions_are_refused():
+    X, y = rows(K=3)
+    fitted = LinearDiscriminantAnalysis().fit(X, y)
+    assert fitted.certificate_.verify(X, y).holds
+    for forged in (fitted.scalings_ * 1.01, fitted.scalings_[:, ::-1], fitted.scalings_ + 1e-3):
+        fitted.scalings_ = np.ascontiguousarray(forged)
+        assert "not the directions" in str(fitted.certificate_.verify(X, y))
+
+
+def test_a_boundary_far_from_zero_holds():
+    X, y = rows()
+    X = np.column_stack([X + 1e7, np.full(len(X), 3e8)])
+    for model in BOTH:
+        certificate = model().fit(X, y).certificate_
+        assert certificate.holds, str(certificate)
+        assert certificate.verify(X, y).holds
+
+
+@pytest.mark.parametrize("model", BOTH)
+@pytest.mark.parametrize("scale", [1e-155, 1e-200, 1e160])
+def test_columns_whose_squares_leave_float64_are_refused_or_certified(model, scale):
+    X, y = rows()
+    try:
+        fitted = model().fit(X * scale, y)
+    except assay.errors.DataError:
+        return
+    assert np.allclose(fitted.predict_proba(X * scale).sum(axis=1), 1)
+    assert fitted.certificate_.verify(X * scale, y).holds

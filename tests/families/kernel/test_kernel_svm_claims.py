@@ -257,10 +257,10 @@ def test_a_given_matrix_that_is_not_positive_semidefinite_proves_nothing():
 
 
 def test_one_pass_over_the_rows_serves_all_claims(monkeypatch):
-    from assay.families.kernel.svm import check
+    from assay.families.kernel.svm.check import sums as check
 
     calls = []
-    real = check.kernel_sums
-    monkeypatch.setattr(check, "kernel_sums", lambda *args: calls.append(1) or real(*args))
+    real = check.bounded_sums
+    monkeypatch.setattr(check, "bounded_sums", lambda *args: calls.append(1) or real(*args))
     assert verdicts("two classes").holds
     assert len(calls) == 2  # one a class

@@ -11,6 +11,7 @@ import pytest
 from assay.certify import Certificate
 from assay.families.networks.architecture import ACTIVATIONS
 from assay.families.networks.check import back, bent, lost, net_of, through
+from assay.families.networks.claims import network_claims
 from assay.families.networks.estimators import MLPClassifier, MLPRegressor
 from assay.families.networks.measure import Measured
 
@@ -241,3 +242,12 @@ def test_units_of_the_checker_are_those_of_the_definition():
     z = np.linspace(-9, 9, 301)
     for name in ACTIVATIONS:
         np.testing.assert_allclose(bent(name, z)[0], activated(name, z), atol=1e-15)
+
+
+def test_slopes_that_differences_do_not_bear_out_claim_no_gradient():
+    model = MLPRegressor([3], max_iter=3).fit(X[:40], NUMBERS[:40])
+    found = Measured.of(model.measured_)
+    model.measured_ = found._replace(slopes=found.high + found.size + 1.0).packed()
+    holds = {claim.check: claim.holds for claim in network_claims(model)}
+    assert not holds["network_slopes"]
+    assert not holds["network_gradient"]

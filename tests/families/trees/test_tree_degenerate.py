@@ -63,6 +63,22 @@ def test_a_row_too_light_to_count_takes_no_accuracy_from_the_others():
     assert model.predict(X[:4]).tolist() == pytest.approx([0.3, 0.7, 0.3, 0.7], rel=1e-15)
 
 
+def test_a_poisson_split_with_next_to_nothing_on_a_side_is_none():
+    X = np.arange(4.0)[:, None]
+    verified(assay.DecisionTreeRegressor(criterion="poisson"), X, np.array([1e-25, 0.0, 0.0, 1.0]))
+    w = np.array([1.0, 1.0, 1.0, 1e18])
+    verified(assay.DecisionTreeRegressor(criterion="poisson"), X, np.array([1e-3, 0.0, 3.0, 1.0]), w)
+
+
+def test_trees_that_saw_every_row_leave_no_gap_in_the_curve(tmp_path):
+    for seed in range(20):
+        X, y = np.array([[3.0], [2.0], [3.0]]), np.array([1.0, 1.0, 2.0])
+        model = assay.ExtraTreesRegressor(4, bootstrap=True, random_state=seed)
+        model.fit(X, y, sample_weight=np.array([1.0, 2.0, 0.0]))
+        model.save(tmp_path / "m.assay")
+        assay.load(tmp_path / "m.assay")
+
+
 def test_a_poisson_target_needs_a_row_that_counts():
     with pytest.raises(AssayError, match="somewhere positive"):
         assay.DecisionTreeRegressor(criterion="poisson").fit([[0.0], [1.0]], [0.0, 3.0], sample_weight=[1e30, 1e-30])
@@ -104,3 +120,21 @@ def test_of_classes_that_weigh_the_same_but_for_a_bit_the_first_is_answered():
     for seed in range(40):
         w = np.random.default_rng(seed).random(12)
         verified(assay.DecisionTreeClassifier(class_weight="balanced"), np.zeros((12, 1)), np.arange(12) % 3, w)
+
+
+@pytest.mark.parametrize("kind", ["Classifier", "Regressor"])
+@pytest.mark.parametrize("family", ["DecisionTree", "RandomForest", "ExtraTrees"])
+def test_rows_of_any_size_end_in_a_model_or_are_refused_in_words(family, kind):
+    rng = np.random.default_rng(3)
+    few = {} if family == "DecisionTree" else {"n_estimators": 3, "bootstrap": True}
+    model = getattr(assay, family + kind)(**few)
+    for scale in 10.0 ** np.array([-320, -300, -200, -150, -20, 20, 150, 200, 300, 308]):
+        for dtype in (np.float64, np.float32):
+            X = (rng.normal(size=(12, 2)) * min(scale, np.finfo(dtype).max / 10)).astype(dtype)
+            y = np.arange(12) % 3 if kind == "Classifier" else np.clip(rng.normal(size=12), -1, 1) * scale
+            try:
+                verified(model, X, y, rng.random(12) * min(scale, 1e300))
+            except AssayError:
+                continue
+            if kind == "Classifier":
+                assert np.allclose(model.predict_proba(X).sum(axis=1), 1)

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from assay.certify import Claim
+from assay.certify.coverage import Coverage
 from assay.engines import Block, Engine, Rows, fingerprint
 from assay.errors import DataError, ModelFileError
 from assay.estimator.classifier import Classifier
@@ -122,6 +123,7 @@ class Baseline(_Constant, Classifier):
     name = "baseline"
     scores_are_log_joint = True
     statistics = ClassCounts
+    coverage = Coverage(proof={"constant_class": "class_prior_"}, nothing="state.class_count")
     layout: ClassVar[Layout] = {
         "class_prior_": Tensor(("K",), low=0, high=1, doc="the share of each class, which is the answer's probability for every row"),
         "state.class_count": Tensor(("K",), low=0),
@@ -196,6 +198,7 @@ class BaselineRegressor(_Constant, Regressor):
 
     name = "baseline-regressor"
     statistics = TargetMoments
+    coverage = Coverage(proof={"constant_number": "mean_ sigma2_"}, nothing="state.n state.mean state.m2")
     layout: ClassVar[Layout] = {
         "mean_": Tensor((1,), doc="the mean of the target, the answer for every row"),
         "sigma2_": Fact(float, low=0, doc="the mean square error of that answer"),

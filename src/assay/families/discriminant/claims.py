@@ -10,11 +10,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.certify import Claim
+from assay.certify.coverage import Coverage
 from assay.inputs.labels import plain_labels
 from assay.numerics import Floats, safe_log
 
 TOLERANCE = 1e-6
 ROUNDING = float(np.finfo(np.float64).eps)
+
+
+COVERAGE = Coverage(
+    proof={
+        "discriminant_likelihood": "priors_ whiten_ log_det_ state.mean added_",
+        "discriminant_pooled": "pooled_share_ pooled_errors_",
+    },
+    nothing="rank_ state.class_count state.scatter state.third state.fourth scalings_ explained_variance_ratio_",
+    but="the statistics (state) that partial_fit would go on from, but for the means",
+)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what is not finite holds nowhere

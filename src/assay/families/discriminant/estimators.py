@@ -10,12 +10,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from assay.certify import Claim
 from assay.engines import Block
 from assay.errors import ParameterError
 from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Layout, Tensor
 from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Range, param
 from assay.estimator.search_space import SearchSpace, TableTraits
+from assay.families.discriminant.claims import COVERAGE
 from assay.families.discriminant.fit import (
     CLASS_PROBABILITIES,
     POOLED,
@@ -33,6 +35,7 @@ from assay.statistics.scatter import ClassScatter
 
 TOO_WIDE = "the words of a text are thousands of columns, and a covariance has a number for each pair of them"
 MOST_COLUMNS = 2000
+DIRECTIONS = 1e-6  # what rounding may turn a direction by
 
 
 def too_wide(features: TableTraits) -> str | None:
@@ -82,6 +85,7 @@ class QuadraticDiscriminantAnalysis(NormalClassifier):
     unbiased: bool = UNBIASED
     class_weight: Any = CLASS_WEIGHT
     n_jobs: int | None = N_JOBS
+    coverage = COVERAGE
     layout: ClassVar[Layout] = {**state_layout(groups="G"), **POOLED}
 
     @classmethod
@@ -160,6 +164,7 @@ class LinearDiscriminantAnalysis(NormalClassifier):
     unbiased: bool = UNBIASED
     class_weight: Any = CLASS_WEIGHT
     n_jobs: int | None = N_JOBS
+    coverage = COVERAGE
     layout: ClassVar[Layout] = {
         **state_layout(groups=1),
         "scalings_": Tensor(("d", "r"), doc="the directions that part the classes best, one a column, for transform"),
@@ -218,6 +223,28 @@ class LinearDiscriminantAnalysis(NormalClassifier):
         self.explained_variance_ratio_ = (s * s / total if total > 0 else np.zeros_like(s))[:kept]
         rank = int((s > self.tol * s[0]).sum())
         self.scalings_ = np.ascontiguousarray(A.T @ Vt[:rank].T)
+
+    def _make_claims(self) -> tuple[Claim, ...]:
+        self._check_directions()
+        return super()._make_claims()
+
+    def _check_directions(self) -> None:
+        """Raise unless `scalings_` are directions Aᵀv of whitened space with vᵀv = 1 that part the means as much as any.
+
+        The claims tie A, means and priors to the rows; this ties `transform` to these. Axes of equal spread may be turned.
+        """
+        A, S = self.whiten_[0], self.scalings_
+        unit = 1 / np.sqrt(np.maximum(np.einsum("ij,ij->j", A, A), np.finfo(np.float64).tiny))
+        V = np.linalg.solve((A * unit).T, S * unit[:, None])
+        between = np.sqrt(self.priors_)[:, None] * ((self.means_ - self.xbar_) @ A.T)
+        s = np.linalg.svd(between, compute_uv=False)[: S.shape[1]]
+        along = (between @ V).T @ (between @ V)
+        most = float(s[0] ** 2) if len(s) else 0.0
+        good = np.allclose(V.T @ V, np.eye(S.shape[1]), atol=DIRECTIONS) and np.allclose(
+            along, np.diag(s * s), atol=DIRECTIONS * most
+        )
+        if not good:
+            raise ValueError("scalings_ are not the directions that part the classes best")
 
     def transform(self, X: Any) -> Array:
         """The rows along the directions that part the classes best: (X − xbar_) @ scalings_."""

@@ -6,6 +6,7 @@ are the values themselves, and Z are numbers of columns.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,8 @@ NEGATIVE = 1e-8  # of the trace: an eigenvalue below minus that is no rounding
 EPS = float(np.finfo(np.float64).eps)
 
 
-def kernel_values(witness: dict[str, Any], X: Array, Z: Array) -> Floats:
-    """K(x_i, z_j) of all rows: (n, m)."""
+def kernel_values(witness: dict[str, Any], X: Array, Z: Array, dtype: Any = np.float64) -> Floats:
+    """K(x_i, z_j) of all rows: (n, m), in a precision of `dtype`."""
     name = witness["kernel"]
     if name == "precomputed":
         columns = np.asarray(Z)
@@ -34,29 +35,71 @@ def kernel_values(witness: dict[str, Any], X: Array, Z: Array) -> Floats:
         raise ValueError(f"rows of shape {X.shape} and {Z.shape} have no kernel values")
     if name == "own":
         return _own(witness["own"], X, Z)
-    if name in ("linear", "affine"):
-        return X @ Z.T + float(name == "affine")
-    gamma, degree, coef0 = (float(witness[key]) for key in ("gamma", "degree", "coef0"))
-    if not 0 < gamma < np.inf:
-        raise ValueError(f"gamma = {gamma:g} is not possible")
+    X, Z = X.astype(dtype, copy=False), Z.astype(dtype, copy=False)
     if name in ("rbf", "laplacian"):
+        gamma = _gamma(witness)
         values: Floats = np.exp(-gamma * _far(X, Z, gamma, name == "laplacian"))
         return values
+    return _of_product(witness, X @ Z.T)
+
+
+def _gamma(witness: dict[str, Any]) -> float:
+    gamma = float(witness["gamma"])
+    if not 0 < gamma < np.inf:
+        raise ValueError(f"gamma = {gamma:g} is not possible")
+    return gamma
+
+
+def _of_product(witness: dict[str, Any], P: Floats, shift: float | None = None) -> Floats:
+    """What a kernel makes of x·z; `shift`: in place of its constant."""
+    name = witness["kernel"]
+    if name in ("linear", "affine"):
+        return P + float(name == "affine")
+    gamma, degree, coef0 = _gamma(witness), float(witness["degree"]), float(witness["coef0"])
+    t = gamma * P + (coef0 if shift is None else shift)
     if name == "poly":
-        powers: Floats = np.power(gamma * (X @ Z.T) + coef0, degree)
+        powers: Floats = np.power(t, degree)
         return powers
     if name == "sigmoid":
-        return np.tanh(gamma * (X @ Z.T) + coef0)
+        return np.tanh(t) if shift is None else t
     raise ValueError(f"there is no kernel {name!r}")
+
+
+def bounded_sums(
+    witness: dict[str, Any], X: Array, Z: Array, coef: Floats, dtype: Any = np.float64
+) -> tuple[Floats, Floats]:
+    """Σ_j coef_pj K(x_i, z_j), and what rounding may have done to each at most: (n, p) both."""
+    sums, off = np.empty((len(X), len(coef)), dtype=dtype), np.empty((len(X), len(coef)))
+    step = max(1, AT_A_TIME // max(1, len(Z)))
+    coef = coef.astype(dtype, copy=False)
+    for i in range(0, len(X), step):
+        part = slice(i, i + step)
+        K = kernel_values(witness, X[part], Z, dtype)
+        sums[part], off[part] = K @ coef.T, _off(witness, K, X[part], Z, np.abs(coef).astype(np.float64), dtype)
+    return sums, off
+
+
+def _off(witness: dict[str, Any], K: Floats, X: Array, Z: Array, size: Floats, dtype: Any) -> Floats:
+    """Σ_j |coef_pj| times what K(x_i, z_j) and its place in the sum are off by: products by their d columns, √m for a sum of m terms
+    (whose roundings are as often up as down), distances by their columns; t exp(−t) is at most 1."""
+    name, eps, summed = witness["kernel"], float(np.finfo(dtype).eps), 4.0 * (1.0 + math.sqrt(len(Z)))
+    if name in ("own", "precomputed"):
+        given: Floats = EPS * summed * (np.abs(K) @ size.T)
+        return given
+    d = X.shape[1]
+    if name in ("rbf", "laplacian"):
+        lost = LOST if d > WIDE and dtype == np.float64 else 0.0
+        return np.broadcast_to((eps * (summed + d + 4) + lost) * size.sum(axis=1), (len(X), len(size)))
+    length, other = (np.sqrt((np.asarray(A, dtype=np.float64) ** 2).sum(axis=1)) for A in (X, Z))
+    degree = max(1.0, float(witness["degree"])) if name == "poly" else 1.0
+    largest = _of_product(witness, np.outer(length, other), abs(float(witness["coef0"])))
+    total: Floats = eps * ((d + 2) * degree + summed) * (largest @ size.T)
+    return total
 
 
 def kernel_sums(witness: dict[str, Any], X: Array, Z: Array, coef: Floats) -> Floats:
     """Σ_j coef_pj K(x_i, z_j): (n, p), some rows at a time."""
-    found = np.empty((len(X), len(coef)))
-    step = max(1, AT_A_TIME // max(1, len(Z)))
-    for i in range(0, len(X), step):
-        found[i : i + step] = kernel_values(witness, X[i : i + step], Z) @ coef.T
-    return found
+    return bounded_sums(witness, X, Z, coef)[0]
 
 
 def is_positive(witness: dict[str, Any]) -> bool | None:
@@ -90,11 +133,11 @@ def _own(function: Any, X: Floats, Z: Floats) -> Floats:
 
 def _far(X: Floats, Z: Floats, gamma: float, city: bool) -> Floats:
     """Σ_j |x_j − z_j| or Σ_j (x_j − z_j)²."""
-    if X.shape[1] > WIDE and not city:
+    if X.shape[1] > WIDE and not city and X.dtype == np.float64:
         by_products = _far_by_products(X, Z, gamma)
         if by_products is not None:
             return by_products
-    far = np.zeros((len(X), len(Z)))
+    far = np.zeros((len(X), len(Z)), dtype=X.dtype)
     step = max(1, TILE // max(1, len(Z)))
     columns = np.ascontiguousarray(Z.T)
     for i in range(0, len(X), step):

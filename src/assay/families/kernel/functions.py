@@ -29,12 +29,17 @@ SAMPLE = 1000  # rows whose pairs the median is taken of
 TRIED = 200  # rows on which a function of the user's is tried
 SYMMETRIC = 1e-8  # of the greatest entry: more asymmetry than that is no rounding
 NEGATIVE = 1e-8  # of the greatest eigenvalue: less than −that is no rounding
+FAR = 32.0  # times how far rows are from each other: from there on products are taken about their mean
+COARSE = 1e-11  # of a value of the kernel: rounding of its exponent from which distances are taken column by column
+EPS = float(np.finfo(np.float64).eps)
 ROWS_AT_A_TIME = 2048  # rows of a matrix compared with their columns at a time
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel function with its numbers. `centre` (d,): rows are counted from there, which rbf and laplacian do not notice but their digits do."""
+    """A kernel function with its numbers. `centre` (d,): rows are counted from there, which rbf and laplacian do not notice but their digits do;
+    nor do machines with a linear kernel whose coefficients add up to zero, but for their intercept. `by_differences`: rbf takes distances column
+    by column, as sums of products of these rows would lose the digits in which they differ."""
 
     name: str
     gamma: float = 1.0
@@ -42,6 +47,7 @@ class Kernel:
     coef0: float = 0.0
     own: Own | None = None
     centre: Floats | None = None
+    by_differences: bool = False
 
     @property
     def normed(self) -> bool:
@@ -64,13 +70,24 @@ class Kernel:
         if self.own is not None:
             return self._of_own(X, Z)
         if self.name == "laplacian":
-            return np.exp(-self.gamma * _city_block(X, Z))
+            return np.exp(-self.gamma * _distances(X, Z, np.abs))
+        if self.by_differences:
+            apart: Floats = np.exp(-self.gamma * _distances(X, Z, np.square))
+            return apart
+        if self.centre is not None:
+            X, Z = X - self.centre, Z - self.centre
         if self.name == "rbf":
-            if self.centre is not None:
-                X, Z = X - self.centre, Z - self.centre
             far = np.einsum("ij,ij->i", X, X)[:, None] + np.einsum("ij,ij->i", Z, Z)[None, :] - 2.0 * (X @ Z.T)
             near: Floats = np.exp(-self.gamma * np.maximum(far, 0.0))
             return near
+        return self._of_product(X @ Z.T)
+
+    def extended(self, X: Floats, Z: Floats) -> Floats:
+        """`block` of rows in extended precision, distances by differences."""
+        if self.normed:
+            values: Floats = np.exp(-self.gamma * _distances(X, Z, np.square if self.name == "rbf" else np.abs))
+            return values
+        X, Z = (X, Z) if self.centre is None else (X - self.centre, Z - self.centre)
         return self._of_product(X @ Z.T)
 
     def _of_product(self, P: Floats) -> Floats:
@@ -105,6 +122,7 @@ class Kernel:
                 some = [self._of_own(X[i : i + 64], X[i : i + 64]).diagonal() for i in range(0, len(X), 64)]
                 found: Floats = np.concatenate([np.empty(0), *some])
             else:
+                X = X if self.centre is None else X - self.centre
                 found = self._of_product(np.einsum("ij,ij->i", X, X))
         if not np.isfinite(found).all():
             self._refuse(found)
@@ -143,12 +161,38 @@ class Kernel:
         }.get(self.name, "a function of the user")
 
 
-def _city_block(X: Floats, Z: Floats) -> Floats:
-    far = np.empty((len(X), len(Z)))
+def _distances(X: Floats, Z: Floats, of_one: Callable[[Floats], Floats]) -> Floats:
+    """Σ_k |x_k − z_k| or its squares for all pairs."""
+    far = np.empty((len(X), len(Z)), dtype=X.dtype)
     step = max(1, AT_A_TIME // max(1, Z.size))
     for i in range(0, len(X), step):
-        far[i : i + step] = np.abs(X[i : i + step, None, :] - Z[None, :, :]).sum(axis=2)
+        far[i : i + step] = of_one(X[i : i + step, None, :] - Z[None, :, :]).sum(axis=2)
     return far
+
+
+def has_formula(kernel: Kernel) -> bool:
+    """Whether values follow from the numbers of the kernel, not from what the user gave."""
+    return kernel.own is None and kernel.name != "precomputed"
+
+
+def far_centre(X: Floats, w: Floats | None = None) -> Floats | None:
+    """The mean of rows that are much farther from zero than from each other, so that their products would differ in their last digits alone;
+    None where they are not."""
+    scale = math.ldexp(1.0, math.frexp(float(np.abs(X).max(initial=0.0)))[1])
+    Z = X / scale
+    mean = np.clip(np.average(Z, axis=0, weights=w), Z.min(axis=0), Z.max(axis=0)) if len(Z) else np.zeros(0)
+    apart = float(np.average(((Z - mean) ** 2).sum(axis=1), weights=w)) if len(Z) else math.inf
+    return mean * scale if float(mean @ mean) > FAR * FAR * apart else None
+
+
+def needs_differences(kernel: Kernel, X: Floats) -> bool:
+    """Whether distances of these rows by products, |x|² + |z|² − 2 x·z about the centre, are too coarse for the kernel."""
+    if kernel.name != "rbf":
+        return False
+    with np.errstate(over="ignore"):
+        off = X if kernel.centre is None else X - kernel.centre
+        wide = 2.0 * kernel.gamma * float(np.einsum("ij,ij->i", off, off).max(initial=0.0))
+    return not (X.shape[1] + 8) * EPS * wide <= COARSE
 
 
 def resolve(kernel: Any, gamma: Any, degree: float, coef0: float, X: Array, w: Floats | None = None) -> Kernel:

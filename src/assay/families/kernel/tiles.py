@@ -14,7 +14,7 @@ import numpy as np
 
 from assay.compiled.simd.kernels import ASKED, CITY, GAUSS, POWER, PRODUCT, TANH, lanes_of
 from assay.engines.threads import Threads
-from assay.families.kernel.functions import Kernel
+from assay.families.kernel.functions import Kernel, has_formula
 from assay.families.kernel.loops.panels import (
     KernelFormula,
     PanelRows,
@@ -33,7 +33,7 @@ def has_tiles(kernel: Kernel) -> bool:
     """Whether the compiled loops know the function."""
     if kernel.name == "poly":
         return kernel.degree == int(kernel.degree) and kernel.degree <= MOST_DEGREE
-    return kernel.own is None and kernel.name != "precomputed"
+    return has_formula(kernel) and not kernel.by_differences
 
 
 def _formula(kernel: Kernel) -> KernelFormula:

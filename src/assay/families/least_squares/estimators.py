@@ -229,7 +229,7 @@ class Ridge(LeastSquares):
     """
 
     name = "ridge"
-    alpha: float = param("strength of the penalty on the length of the weights", default=1.0, kw_only=False, check=Range(low=0))  # fmt: skip
+    alpha: float = param("strength of the penalty on the length of the weights", default=1.0, kw_only=False, check=Range(low=0, open_high=True))  # fmt: skip
     fit_intercept: bool = FIT_INTERCEPT
     copy_X: bool = COPY_X
     max_iter: int = MAX_ITER

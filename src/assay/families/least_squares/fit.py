@@ -27,12 +27,13 @@ from assay.estimator.one_fold import OneFold
 from assay.estimator.regressor import Regressor
 from assay.estimator.steps import Measure, Step, answering, measures, shown_of, some_of
 from assay.families.least_squares import gradient_descent as gd
-from assay.families.least_squares.claims import TOLERANCE, LeastSquaresEvidence, claims_of
+from assay.families.least_squares.claims import COVERAGE, TOLERANCE, LeastSquaresEvidence, claims_of
 from assay.families.least_squares.normal_equations import LeastSquaresFit, NormalSystem, RowPasses, solve
 from assay.numerics import Array, Floats
 from assay.statistics.gram import Gram, absorb_gram, merge_gram, tile_rows
 from assay.store import Record
 
+LEAST, LARGEST = 2.0**-400, 2.0**400  # sums of squares beyond leave no room to multiply and divide by them
 LAYOUT: Layout = {
     "coef_": Tensor(("d",), doc="the weight w of each column"),
     "intercept_": Fact(float, doc="the constant b; 0 with fit_intercept=False"),
@@ -58,6 +59,7 @@ class LeastSquares(OneFold, Regressor):
     """What linear and ridge regression share."""
 
     statistics = Gram
+    coverage = COVERAGE
     layout = LAYOUT
     _merge = staticmethod(merge_gram)
 
@@ -98,11 +100,17 @@ class LeastSquares(OneFold, Regressor):
             S, c, yy = S + np.outer(n * mean, mean), c + n * target * mean, yy + n * target**2
         return NormalSystem(n, mean, target, S, c, yy, float(self.alpha), bool(self.fit_intercept))
 
+    def _check_statistics(self, state: Gram, whole: bool) -> None:
+        super()._check_statistics(state, whole)
+        refuse_scales(state, self._column_names())
+
     def _solve(self, g: Gram, passes: RowPasses | None) -> None:
         system = self._system(g)
         factor, fit = solve(system, passes, tile_rows(len(g.mean)))
         if self.solver == "gd":
             fit = self._descend(system, passes)
+        if not np.isfinite(fit.coef).all():
+            raise DataError("The coefficients overflow float64: bring the columns and y to similar scales.")
         self.coef_, self.intercept_ = fit.coef, float(fit.intercept)
         self.sigma2_ = fit.squares / system.n
         self.rank_, self.condition_ = len(factor.s), max(1.0, factor.condition)
@@ -153,7 +161,8 @@ class LeastSquares(OneFold, Regressor):
         last = reached[0]
         if not last.off <= self.tol:
             self._warn(last, gd.stable_step(system))
-        return gd.as_fit(last, float(self.alpha), self.tol)
+        fit = gd.as_fit(last, float(self.alpha), self.tol)
+        return fit if passes is None else gd.measured(fit, system, passes, tile_rows(len(system.c)))
 
     def _iterates(self, system: NormalSystem, passes: RowPasses | None) -> Iterator[gd.Descent]:
         """w⁽⁰⁾, w⁽¹⁾, … until the normal equations hold to `tol`, or for `max_iter` steps."""
@@ -221,6 +230,32 @@ class LeastSquares(OneFold, Regressor):
         return out
 
 
+def refuse_scales(g: Gram, names: Any) -> None:
+    """Raise where sums of squares are so large or so small that products of them would overflow or underflow."""
+    n, target = float(g.n[0]), float(g.target_scatter[0])
+    squares = g.scatter.diagonal()
+    with np.errstate(over="ignore"):
+        whole, target_whole = squares + n * g.mean**2, target + n * float(g.target_mean[0]) ** 2
+    if n > 0 and not LEAST <= n <= LARGEST:
+        raise DataError(f"The weights add up to {n:.3g}: multiply them by a constant that brings them to about 1.")
+    for what, bad, how, remedy in (
+        ("y holds values", not target_whole <= LARGEST, "large", "divide"),
+        ("y holds values that differ by", 0 < target < LEAST, "little", "multiply"),
+        (None, ~(whole <= LARGEST), "large", "divide"),
+        (None, (squares > 0) & (squares < LEAST), "little", "multiply"),
+    ):
+        if np.any(bad):
+            raise DataError(
+                f"{what or _column_of(bad, how, names)} so {how} that products of their squares, times the weights, would "
+                f"{'overflow' if how == 'large' else 'underflow'} float64. Rescale ({remedy} by a constant)."
+            )
+
+
+def _column_of(bad: Any, how: str, names: Any) -> str:
+    j = int(np.argmax(bad))
+    return f"Column {j if names is None else names[j]!r} holds values{' that differ by' if how == 'little' else ''}"
+
+
 def _descent_steps(model: LeastSquares, X: Any, y: Any, sample_weight: Any) -> Iterator[Step]:
     """w⁽⁰⁾, w⁽¹⁾, …; step 0 is the start."""
     fresh, rows = fresh_and_rows(model, X, y, sample_weight)
@@ -228,6 +263,7 @@ def _descent_steps(model: LeastSquares, X: Any, y: Any, sample_weight: Any) -> I
     with one_thread_blas():
         state = fold(engine, rows.blocks(), partial(absorb_gram, rows.names), merge_gram)
         assert state is not None
+        fresh._check_statistics(state, True)
         for at in fresh._iterates(fresh._system(state), RowPasses(engine, rows)):
             learnt = {"coef_": at.w[1:], "intercept_": float(at.w[0])}
             progress = measures(

@@ -15,9 +15,17 @@ from typing import NamedTuple
 import numpy as np
 
 from assay.engines import Block, fold
-from assay.families.least_squares.normal_equations import LeastSquaresFit, NormalSystem, RowPasses
+from assay.families.least_squares.normal_equations import (
+    LeastSquaresFit,
+    NormalSystem,
+    RowPasses,
+    absorb_residual,
+    merge_residuals,
+)
 from assay.inputs import as_regression_target
 from assay.numerics import Floats
+
+LARGEST = 2.0**500  # errors beyond leave no room to square or divide them
 
 
 class Slope(NamedTuple):
@@ -90,7 +98,7 @@ class Descent(NamedTuple):
 
 
 def descend(slope: Callable[[Floats], Slope], system: NormalSystem, start: Floats, eta: float) -> Iterator[Descent]:
-    """w⁽⁰⁾, w⁽¹⁾, w⁽²⁾, …; ends where the numbers overflow."""
+    """w⁽⁰⁾, w⁽¹⁾, w⁽²⁾, …; ends before the numbers overflow."""
     w, t = start, 0
     while True:
         error, gradient = slope(w)
@@ -99,10 +107,10 @@ def descend(slope: Callable[[Floats], Slope], system: NormalSystem, start: Float
             gradient[1:] += system.alpha * w[1:]
         if not system.intercept:
             gradient[0] = 0.0
-        if not (np.isfinite(error) and np.isfinite(gradient).all()):
+        if not (error <= LARGEST and np.isfinite(gradient).all()):
             return
         yield Descent(t, w, error, _off(system, gradient))
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             w = w - eta * gradient
         t += 1
 
@@ -132,3 +140,14 @@ def as_fit(last: Descent, alpha: float, tol: float) -> LeastSquaresFit:
     w = last.w[1:].copy()
     squares = max(2 * last.error - alpha * float(w @ w), 0.0)
     return LeastSquaresFit(w, float(last.w[0]), squares, last.off, max(1, last.t), bool(last.off <= tol))
+
+
+def measured(fit: LeastSquaresFit, system: NormalSystem, passes: RowPasses, tile: int) -> LeastSquaresFit:
+    """The same with squares and slope taken about the means, as the certificate states them: fewer digits cancel there."""
+    b = fit.intercept + float(system.shift @ fit.coef)
+    absorb = partial(absorb_residual, system.shift, 0.0, b, fit.coef, tile)
+    residual = fold(passes.engine, passes.rows.blocks(), absorb, merge_residuals)
+    assert residual is not None
+    slope = residual.slope - system.alpha * fit.coef
+    g = np.append(slope, residual.total) if system.intercept else slope
+    return fit._replace(squares=residual.squares, off=system.off_by(g))

@@ -222,11 +222,22 @@ class SingularFactor(NamedTuple):
         return out
 
     def least_norm(self, w: Floats) -> Floats:
-        """The shortest of all solutions that fit as well as w: its part in the span of the rows."""
-        if len(self.s) == len(w):
-            return w
-        Q = np.linalg.qr(self.V * self.lengths[:, None])[0]
-        out: Floats = Q @ (Q.T @ w)
+        """The shortest of all solutions that fit as well as w.
+
+        What is taken off changes no fitted value: directions without length in columns of length one, in the columns' own units.
+        """
+        if not self.dependent:
+            return w  # zero where a column never varies
+        live = np.flatnonzero(self.scale)
+        if 2 * len(self.s) < len(live):  # many more columns than rows: their span is the smaller one
+            Q = np.linalg.qr(self.V * self.lengths[:, None])[0]
+            inside: Floats = Q @ (Q.T @ w)
+            return inside
+        null = np.linalg.qr(self.V[live], mode="complete")[0][:, len(self.s) :] * self.scale[live, None]
+        null /= np.abs(null).max(axis=0)
+        out = w.copy()
+        for _ in range(2):
+            out[live] -= null @ np.linalg.lstsq(null, out[live], rcond=EPS)[0]
         return out
 
     def singular_values(self) -> Floats:

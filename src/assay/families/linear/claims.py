@@ -7,18 +7,62 @@ from typing import Any
 import numpy as np
 
 from assay.certify import Claim
+from assay.certify.coverage import Coverage
 from assay.families.linear.problem import Objective
 from assay.inputs.labels import class_multipliers, plain_labels
 from assay.numerics import Floats
 from assay.risk.custom_surrogate import CustomSurrogate
 from assay.solvers.custom_problem import BOX
 
+SHIFT = 1e-6  # what rounding may leave of a sum over the classes, as a share of its terms
 LOOSEST = 1e-1  # a gap beyond this says little, whatever the user allowed
 CLAIM_BOX = 1e3  # how far, in units of a column's scale, an unpenalised minimum is looked for
 
 
+COVERAGE = Coverage(
+    proof={
+        "duality_gap boxed_duality_gap small_slope separating_weights hard_margin custom_loss zero_perceptron_loss": "coef_ intercept_",
+        "duality_gap boxed_duality_gap": "objective_",
+        "separability_weak": "direction_",
+        "separating_weights": "margin_",
+        "inverse_hessian": "covariance_",
+    },
+    nothing="multipliers_ weight_ gap_ width_ dual_problem_ dual_rows_ dual_values_ freedom_ n_iter_ converged_ solver_ separable_ away_ "
+    "step_ rows_",
+    but="coefficients are tied up to the stated gap; multipliers and gap_ are witnesses, of which others may prove as much",
+)
+
+
+def unshifted(objective: Objective, W: Floats) -> Floats:
+    """Softmax weights (K, d + 1) whose free columns add up to zero over the classes: what all classes share changes no probability."""
+    free = _free_columns(objective, W.shape[1])
+    shift = np.where(free & ~_adds_up(W), W.mean(axis=0), 0.0)
+    return W - shift if shift.any() else W
+
+
+def _free_columns(objective: Objective, columns: int) -> Any:
+    unpenalised = np.full(columns, objective.unpenalised)
+    unpenalised[-1] = objective.fit_intercept and objective.intercept_l2 == 0
+    return unpenalised
+
+
+def _adds_up(W: Floats) -> Any:
+    return np.abs(W.sum(axis=0)) <= SHIFT * np.abs(W).sum(axis=0)
+
+
+def _refuse_shift(objective: Objective, model: Any) -> None:
+    """Raise where all classes' weights were moved together, which no loss shows: fits from zero have no such shift."""
+    W = np.column_stack([model.coef_, model.intercept_])
+    asked = model._fitted_with if hasattr(model, "_fitted_with") else model.get_params()
+    anywhere = objective.l1 > 0 or asked.get("init") is not None or asked.get("warm_start")
+    if not anywhere and np.any(_free_columns(objective, W.shape[1]) & ~_adds_up(W)):
+        raise ValueError("the weights of all classes are shifted together, as no fit does")
+
+
 def witness_of(objective: Objective, model: Any) -> dict[str, Any]:
     """Everything that says what the objective is, and where it is small."""
+    if objective.loss is None:
+        _refuse_shift(objective, model)
     classes = getattr(model, "classes_", None)
     names = ("dual_problem", "dual_rows", "dual_values")
     support = {name: getattr(model, f"{name}_") for name in names if hasattr(model, f"{name}_")}

@@ -26,7 +26,7 @@ from assay.estimator.classifier import Classifier
 from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.steps import Step, some_of
-from assay.families.linear.claims import gap_claim
+from assay.families.linear.claims import COVERAGE, gap_claim, unshifted
 from assay.families.linear.problem import Objective, PosedProblem, about_zero, gram_about, pose
 from assay.families.linear.statistics import (
     RowStatistics,
@@ -104,6 +104,7 @@ class LinearClassifier(Classifier):
     The sign of w·x + b for two classes, else the class with the greatest w_k·x + b_k. Subclasses give `_objective`.
     """
 
+    coverage = COVERAGE
     layout = LAYOUT
     takes_sparse = True
     step_word = "iteration"
@@ -193,6 +194,8 @@ class LinearClassifier(Classifier):
 
     def _finish(self, task: LinearTask, solver: str, answers: list[Iterate], w: Floats) -> None:
         """Set what was learnt."""
+        if task.objective.loss is None and task.objective.init is None:
+            w = unshifted(task.objective, w)
         self.coef_, self.intercept_ = np.ascontiguousarray(w[:, :-1]), np.ascontiguousarray(w[:, -1])
         self.multipliers_ = task.prepared.targets.multipliers
         self.weight_ = task.statistics.n

@@ -54,6 +54,9 @@ def first_entries(X: CsrBlock) -> Floats:
 
 
 LARGEST_TOLERANCE = 1e-6
+LARGEST_SHARE = 0.09  # of a class's variance: what is put down to the rounding of means
+LEAST = 2.0**-960  # a sum of squares below it has lost digits to underflow: it counts as zero
+TINY = float(np.finfo(np.float64).tiny)
 
 
 def _parts(claim: Claim, rows: CheckedRows) -> Iterator[tuple[int, Any, Array]]:
@@ -82,15 +85,15 @@ def _columns(X: Any, columns: Array) -> Any:
     return kept.with_data(kept.data.astype(np.float64))
 
 
-def _verdict(claim: Claim, found: Any, due: Any, scale: Any, what: str) -> Verdict:
-    """Whether |found − due| ≤ tolerance · scale everywhere."""
+def _verdict(claim: Claim, found: Any, due: Any, scale: Any, what: str, rounding: Any = 0.0) -> Verdict:
+    """Whether |found − due| ≤ tolerance · scale + rounding everywhere."""
     tolerance = float(claim.witness["tolerance"])
     found, due, scale = (np.asarray(a, dtype=np.float64) for a in (found, due, scale))
     if not 0 < tolerance <= LARGEST_TOLERANCE:
         return Verdict(claim.name, False, f"a tolerance of {tolerance:g} proves nothing", kind=claim.kind)
     if found.shape != due.shape:
         return Verdict(claim.name, False, f"{what} of shape {found.shape} where {due.shape} is due", kind=claim.kind)
-    gap = np.abs(found - due)
+    gap = np.maximum(np.abs(found - due) - rounding, 0.0)
     error = float(np.max(np.divide(gap, scale, out=np.where(gap == 0, 0.0, np.inf), where=scale > 0), initial=0.0))
     holds = error <= tolerance  # false for NaN
     reason = f"{what} recomputed from the rows differ by at most {error:.2g} (relative; {tolerance:g} is allowed)"
@@ -143,8 +146,8 @@ def _first_values(claim: Claim, rows: CheckedRows) -> Floats:
     return np.where(np.isnan(first), 0.0, first)
 
 
-def _moments(claim: Claim, rows: CheckedRows) -> tuple[Floats, Floats, Floats]:
-    """Weight, mean and mean squared deviation (K, c): the mean is found first and corrected by a second pass.
+def _moments(claim: Claim, rows: CheckedRows) -> tuple[Floats, Floats, Floats, Floats]:
+    """Weight, mean, what the mean is short by, and mean squared deviation (K, c), by a second pass about the mean.
 
     Means are counted from a value of the class, so that they are exact where a column never varies.
     """
@@ -153,29 +156,47 @@ def _moments(claim: Claim, rows: CheckedRows) -> tuple[Floats, Floats, Floats]:
     safe = np.where(n > 0, n, 1.0)
     mean = first + s / safe
     shift = _class_sums(claim, rows, mean)[1] / safe
-    v = _class_sums(claim, rows, mean, 2)[1] / safe - shift**2
-    return n, mean + shift, np.maximum(v, 0.0)
+    squares = _class_sums(claim, rows, mean, 2)[1]
+    return n, mean, shift, _variances(squares, n, shift)
+
+
+def _variances(squares: Floats, n: Floats, shift: Floats) -> Floats:
+    """Σ w (x − mean)² / n, of means that are off by `shift`."""
+    squares = np.where(squares >= LEAST, squares, 0.0)
+    v: Floats = np.maximum(np.divide(squares, n, out=np.zeros_like(squares), where=n > 0) - shift**2, 0.0)
+    return v
 
 
 @check("naive_bayes_gaussian")
 def check_gaussian(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Means and variances by definition; ε from the variance of whole columns."""
     w = claim.witness
-    n, mean, v = _moments(claim, rows)
+    n, mean, shift, v = _moments(claim, rows)
     total = np.where(n.sum(axis=0) > 0, n.sum(axis=0), 1.0)
-    some = mean[(n > 0).argmax(axis=0), np.arange(n.shape[1])]
-    middle = some + (n * (mean - some)).sum(axis=0) / total
-    spread = (n * (v + (mean - middle) ** 2)).sum(axis=0) / total
+    heaviest = n.argmax(axis=0), np.arange(n.shape[1])
+    apart = np.where(n > 0, (mean - mean[heaviest]) + (shift - shift[heaviest]), 0.0)
+    between = (n * apart).sum(axis=0) / total
+    spread = _variances((n * (v + apart**2)).sum(axis=0), total, between)
     epsilon = float(w["var_smoothing"]) * spread.max()
-    theta = np.where(n > 0, mean, middle)
-    var = np.where(n > 0, v, spread) + epsilon
-    tiny = np.finfo(np.float64).tiny
-    var = np.where(var >= tiny, var, np.where(spread * 1e-9 >= tiny, spread * 1e-9, 1.0))
+    whole = np.where(n.sum(axis=0) > 0, mean[heaviest] + (shift[heaviest] + between), 0.0)
+    theta = np.where(n > 0, mean + shift, whole)
+    raw = np.where(n > 0, v, spread)
+    off = np.spacing(np.abs(mean).max(axis=0))  # two means, each rounded, are so much nearer or farther
+    rounding = float(w["var_smoothing"]) * _lost(spread, off).max()
+    var, lost = raw + epsilon, np.minimum(_lost(raw, off), LARGEST_SHARE * raw) + rounding
+    cured = var < TINY
+    lost = np.where(cured, 1e-9 * _lost(spread, off), lost)
+    var = np.where(cured, np.where(spread * 1e-9 >= TINY, spread * 1e-9, 1.0), var)
     verdict = _verdict(claim, w["theta"], theta, np.sqrt(var) + np.abs(theta) * 1e-6, "means")
     if not verdict.holds:
         return verdict
-    verdict = _verdict(claim, w["epsilon"], epsilon, epsilon, "epsilon")
-    return _verdict(claim, w["var"], var, var, "variances") if verdict.holds else verdict
+    verdict = _verdict(claim, w["epsilon"], epsilon, epsilon, "epsilon", rounding + TINY)
+    return _verdict(claim, w["var"], var, var, "variances", lost + TINY) if verdict.holds else verdict
+
+
+def _lost(v: Floats, off: Floats) -> Floats:
+    """What rounding may change a variance by whose means are `off`; one of zero is exact."""
+    return np.where(v > 0, 2 * np.sqrt(v) * off + off**2, 0.0)
 
 
 @check("naive_bayes_bernoulli")
@@ -235,7 +256,7 @@ def check_categorical(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
 def check_smoothing(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """That exactly the named class-column pairs have a variance that smoothing changed noticeably."""
     w = claim.witness
-    n, _, v = _moments(claim, rows)
+    n, _, _, v = _moments(claim, rows)
     share, used = float(w["share"]), np.asarray(w["var"])
     named = np.zeros(v.shape, dtype=bool)
     named[tuple(np.asarray(w["pairs"]).T)] = True

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from assay.certify import Claim
+from assay.certify.coverage import Coverage
 from assay.families.naive_bayes.choose import FAMILIES
-from assay.families.naive_bayes.densities.gaussian import SMALLEST
+from assay.families.naive_bayes.densities.gaussian import SMALLEST, variances
 from assay.inputs.labels import plain_labels
 from assay.numerics import Array
 
@@ -31,6 +32,22 @@ PARAMETERS = {
     "multinomial": ("theta",),
     "categorical": ("p",),
 }
+
+
+COVERAGE = Coverage(
+    proof={
+        "naive_bayes_priors": "class_prior_ class_factor_",
+        "naive_bayes_gaussian": "theta_ var_ epsilon_",
+        "naive_bayes_bernoulli": "bernoulli_prob_",
+        "naive_bayes_poisson": "poisson_rate_",
+        "naive_bayes_multinomial": "multinomial_prob_",
+        "naive_bayes_categorical": "category_prob_ category_offsets_",
+    },
+    nothing="columns_ state.class_count state.gaussian_count state.gaussian_mean state.gaussian_m2 state.bernoulli_count "
+    "state.bernoulli_sum state.poisson_count state.poisson_sum state.multinomial_count state.multinomial_sum "
+    "state.category_counts state.category_offsets",
+    but="which density was chosen for a column; the statistics (state) that partial_fit would go on from",
+)
 
 
 def make_claims(model: Any, settings: Any) -> tuple[Claim, ...]:
@@ -90,17 +107,23 @@ def _family_claim(family: str, at: Array, model: Any, settings: Any, common: dic
 def _exceptions(model: Any) -> str:
     """In words, where a mean or variance is not that of the class's values."""
     s = model._state.weighted(model.class_factor_).gaussian
-    raw = np.divide(s.m2, s.n, out=np.ones_like(s.m2), where=s.n > 0)
+    raw = variances(s, np.ones(1))
     zero, empty = int((raw + model.epsilon_ < SMALLEST).sum()), int((s.n <= 0).sum())
+    far = int((np.spacing(np.abs(model.theta_)) > TOLERANCE / 4 * np.sqrt(model.var_)).any(axis=0).sum())
     words = (
-        f"; {zero} variance(s) of zero are taken as 1e-9 of the column's, or as 1 where it never varies" if zero else ""
+        f"; {zero} variance(s) of zero are taken as 1e-9 of the column's, or as 1 where it never varies"
+        if zero
+        else "",
+        f"; {empty} mean(s) and variance(s) of no values are the whole column's" if empty else "",
+        f"; {far} column(s) are so far from zero that their variances are those of means rounded to float64"
+        if far
+        else "",
     )
-    return words + (f"; {empty} mean(s) and variance(s) of no values are the whole column's" if empty else "")
+    return "".join(words)
 
 
 def _smoothing_warning(model: Any, settings: Any, common: dict[str, Any]) -> list[Claim]:
-    state = model._state.gaussian
-    raw = np.divide(state.m2, state.n, out=np.full_like(state.m2, np.inf), where=state.n > 0)
+    raw = variances(model._state.weighted(model.class_factor_).gaussian, np.array([np.inf]))
     pairs = np.argwhere((model.var_ - raw > NOTICEABLE * raw) & np.isfinite(raw))
     if not len(pairs):
         return []

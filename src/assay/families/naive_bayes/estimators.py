@@ -37,7 +37,7 @@ def _are_whole(value: Any) -> bool:
 
 
 PRIORS = param("probabilities of the classes; None: as frequent as in the rows", default=None, check=Free("a list with a probability for each class", words=(None,), check=_are_numbers))  # fmt: skip
-ALPHA = param("smoothing: this many further occurrences of everything; 0 is plain maximum likelihood", default=1.0, check=Range(low=0))  # fmt: skip
+ALPHA = param("smoothing: this many further occurrences of everything; 0 is plain maximum likelihood", default=1.0, check=Range(low=0, open_high=True))  # fmt: skip
 ALPHA_EACH = param(
     "smoothing: this many further occurrences of everything; 0 is plain maximum likelihood",
     default=1.0,
@@ -45,7 +45,7 @@ ALPHA_EACH = param(
         "a number ≥ 0, or a list with one for each column", check=lambda value: _is_amount(value) or _are_numbers(value)
     ),
 )
-VAR_SMOOTHING = param("share of the largest column variance that is added to every variance", default=1e-9, check=Range(low=0))  # fmt: skip
+VAR_SMOOTHING = param("share of the largest column variance that is added to every variance", default=1e-9, check=Range(low=0, open_high=True))  # fmt: skip
 FORCE_ALPHA = param("use alpha as it is; otherwise at least 1e-10", default=True)
 FIT_PRIOR = param("learn the priors from the rows; otherwise all classes are equally likely", default=True)
 ALPHAS_TRIED = tuple({"alpha": alpha} for alpha in (10.0, 1.0, 0.1))  # ever less smoothing

@@ -25,7 +25,7 @@ from assay.estimator.layout import Fact, Tensor
 from assay.estimator.one_fold import OneFold
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.families.naive_bayes.choose import FAMILIES, choose
-from assay.families.naive_bayes.claims import make_claims
+from assay.families.naive_bayes.claims import COVERAGE, make_claims
 from assay.families.naive_bayes.densities import categorical, counts, gaussian
 from assay.families.naive_bayes.densities import counts as bernoulli
 from assay.families.naive_bayes.densities.categorical import Tables
@@ -38,6 +38,7 @@ from assay.statistics.class_moments import ClassMoments, merge_moments
 from assay.store import Record
 
 LEAST_ALPHA = 1e-10
+LARGEST_ALPHA = 1e290
 
 
 class NaiveBayesSettings(NamedTuple):
@@ -97,8 +98,9 @@ class NaiveBayesStatistics(NamedTuple):
             return self
         f = factor[:, None]
         unchanged = ("gaussian_mean", "category_offsets", "mark", "class_count")
-        changed = {name: getattr(self, name) * f for name in self._fields if name not in unchanged}
-        return self._replace(class_count=self.class_count * factor, **changed)
+        with np.errstate(over="ignore", invalid="ignore"):  # the model refuses what is not finite
+            changed = {name: getattr(self, name) * f for name in self._fields if name not in unchanged}
+            return self._replace(class_count=self.class_count * factor, **changed)
 
 
 class DensityPlan(NamedTuple):
@@ -178,6 +180,7 @@ class NaiveBayesModel(OneFold, Classifier):
     takes_sparse = True
     scores_are_log_joint = True
     statistics = NaiveBayesStatistics
+    coverage = COVERAGE
     layout: ClassVar = {
         "columns_": Fact(str, many=True, doc="the density of each column, as given or as the rule chose it"),
         "class_factor_": Tensor(("K",), low=0, doc="the factor of each class's rows, from class_weight"),
@@ -236,6 +239,10 @@ class NaiveBayesModel(OneFold, Classifier):
 
     def _check_statistics(self, state: NaiveBayesStatistics, whole: bool) -> None:
         super()._check_statistics(state, whole)
+        self._refuse_large_sums(state)
+        self._refuse_spread(~np.isfinite(state.gaussian_m2).all(axis=0), "so large", "overflow", "divide")
+
+    def _refuse_large_sums(self, state: NaiveBayesStatistics) -> None:
         sums = (state.class_count, state.bernoulli_sum, state.poisson_sum, state.multinomial_sum, state.category_counts)
         with np.errstate(over="ignore", invalid="ignore"):
             if not all(np.isfinite(s.sum()) for s in sums):
@@ -243,21 +250,26 @@ class NaiveBayesModel(OneFold, Classifier):
                 raise DataError(
                     "The values are so large that their sums overflow float64: divide them, or the weights, by a constant."
                 )
-        bad = np.flatnonzero(~np.isfinite(state.gaussian_m2).all(axis=0))
-        if len(bad):
-            j = int(DensityPlan.of(self.columns_).gaussian[bad[0]])
+
+    def _refuse_spread(self, bad: Any, how: str, flow: str, remedy: str) -> None:
+        """Raise for the first of the gaussian columns that is marked."""
+        if bad.any():
+            j = int(DensityPlan.of(self.columns_).gaussian[np.flatnonzero(bad)[0]])
             names = self._column_names()
             raise DataError(
-                f"Column {j if names is None else names[j]!r} holds values so large that their squares overflow float64. "
-                "Rescale it (divide by a constant)."
+                f"Column {j if names is None else names[j]!r} holds values {how} that their squares, times the weights, "
+                f"{flow} float64. Rescale it ({remedy} by a constant)."
             )
 
     def _finish(self, state: NaiveBayesStatistics) -> None:
         settings = self._settings()
         self.class_factor_ = class_multipliers(self.class_weight, self.classes_, state.class_count)
         s = state.weighted(self.class_factor_)
+        self._refuse_large_sums(s)
         self.class_prior_ = _priors(settings, s.class_count)
         found = gaussian.estimate(s.gaussian, settings.var_smoothing)
+        self._refuse_spread(~(found.var <= gaussian.LARGEST).all(axis=0), "so large", "overflow", "divide")
+        self._refuse_spread(found.lost, "that differ by so little", "underflow", "multiply")
         self.theta_, self.var_, self.epsilon_ = found.theta, found.var, found.epsilon
         plan = DensityPlan.of(self.columns_)
         alpha = _alphas(settings, len(self.columns_))
@@ -409,6 +421,10 @@ def _alphas(settings: NaiveBayesSettings, d: int) -> Floats:
     if alpha.ndim and len(alpha) != d:
         raise ParameterError(
             f"alpha has {len(alpha)} values, but there are {d} columns: give one number, or one a column."
+        )
+    if alpha.max() > LARGEST_ALPHA:
+        raise ParameterError(
+            f"alpha={alpha.max():g} is so large that sums of it overflow: give at most {LARGEST_ALPHA:g}."
         )
     if not settings.force_alpha and alpha.min() < LEAST_ALPHA:
         warnings.warn(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from assay.certify import Claim
+from assay.certify.coverage import Coverage
 from assay.certify.intervals import clopper_pearson
 from assay.engines import Block, Engine, Rows, fold
 from assay.engines.split import row_keys
@@ -39,6 +40,18 @@ ALL_LEARNT = 10_000  # rows up to which what a learned metric reached is claimed
 USELESS = 1e-2  # a bound on how far rows are from whitened that says nothing
 CONFIDENCE = 0.95
 SEED = 0x6B6E6E
+
+
+COVERAGE = Coverage(
+    proof={
+        "neighbours_kept": "rows_ weights_ codes_ y_",
+        "neighbours_exact": "scale_ class_factor_",
+        "neighbours_whitened neighbours_learned": "map_",
+        "neighbours_choice": "n_neighbors_ leave_one_out_",
+    },
+    nothing="centre_ objective_",
+    but="neighbours are looked for again of a sample of rows where these are many",
+)
 
 
 class ColumnSums(NamedTuple):

@@ -28,7 +28,7 @@ from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.params import Choice, Range, check_params, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, some_of
-from assay.families.neighbours.claims import claims_of
+from assay.families.neighbours.claims import COVERAGE, claims_of
 from assay.families.neighbours.leave_one_out import LeaveOneOutCurve, most_neighbours
 from assay.families.neighbours.metrics import NORMS, Geometry, check_metric, mahalanobis, plain_geometry
 from assay.families.neighbours.neighbourhood import Neighbourhood, neighbourhood_in_memory, neighbourhood_in_parts
@@ -64,6 +64,7 @@ GEOMETRY_LAYOUT: Layout = {
 class NeighboursModel(Estimator):
     """Keep the rows, answer from the nearest. Subclasses turn the neighbours' targets into an answer."""
 
+    coverage = COVERAGE
     layout: ClassVar[Layout] = {
         **GEOMETRY_LAYOUT,
         "n_neighbors_": Fact(int, low=1, doc="the neighbours that answer: n_neighbors, or what 'auto' chose"),

@@ -31,6 +31,7 @@ from assay.families.networks.architecture import (
     packed,
     unpacked,
 )
+from assay.families.networks.claims import COVERAGE
 from assay.families.networks.epochs import Epoch, Epochs, batches_of
 from assay.families.networks.full_batch import FullBatchProblem
 from assay.families.networks.hyper_parameters import LAYOUT, LayerSizes, TrainingPlan, are_sizes, seed_of, shape_of
@@ -82,6 +83,7 @@ class NetworkModel(Estimator):
     f(x) = W_Lᵀ φ(… φ(W₁ᵀ x + b₁) …) + b_L
     """
 
+    coverage = COVERAGE
     layout: ClassVar[Layout] = LAYOUT
     slow_rows: ClassVar[int | None] = 4096
     takes_sparse, fills_sparse = True, True

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from assay.certify import Claim
+from assay.certify.coverage import Coverage
 from assay.errors import ConvergenceWarning, as_seen_by_sklearn
 from assay.estimator.layout import Fact, Tensor
 from assay.inputs.labels import plain_labels
@@ -32,6 +33,19 @@ MOST_CORRECTIONS = 200_000  # what a replay in plain NumPy may take: corrections
 MOST_PRODUCTS = 2e9  # … products of scores, …
 MOST_SPARSE_VISITS = 200_000  # … visits of sparse rows, …
 MOST_VOTER_NUMBERS = 2_000_000  # … and numbers of voters to compare
+
+
+COVERAGE = Coverage(
+    proof={
+        "perceptron_replay": "coef_ intercept_ class_factor_ start_ last_ drift_ voters_ votes_ n_iter_ t_ mistakes_",
+        "perceptron_errors": "rows_ wrong_ wrong_weight_",
+        "separability_hyperplane": "separator_ greatest_margin_",
+        "separability_bound": "separation_radius_",
+        "separability_margin separability_hulls": "support_ support_weights_",
+    },
+    nothing="converged_ history_ sparse_ step_sum_ step_squares_ radius_ least_margin_ weight_ separable_ margin_limit_ support_sides_ "
+    "exactly_ weakly_",
+)
 
 
 class PerceptronEvidence(NamedTuple):

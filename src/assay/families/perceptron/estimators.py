@@ -19,6 +19,7 @@ from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, checked, shown_of, some_of
 from assay.families.linear.fit import count_free
 from assay.families.perceptron.claims import (
+    COVERAGE,
     SEPARATION_LAYOUT,
     PerceptronEvidence,
     claims_of,
@@ -129,6 +130,7 @@ class Perceptron(Classifier):
     random_state: int | None = param("seed of draws and shuffles; None: 0", default=0, check=Range(int, low=0, words=(None,)))  # fmt: skip
     class_weight: Any = CLASS_WEIGHT
     n_jobs: int | None = N_JOBS
+    coverage = COVERAGE
     layout = LAYOUT
     step_word = "visit"
 

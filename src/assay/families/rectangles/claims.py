@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.certify import Claim
+from assay.certify.coverage import Coverage
 from assay.inputs.labels import plain_labels
 
 if TYPE_CHECKING:
@@ -15,6 +16,16 @@ if TYPE_CHECKING:
 
 DELTA = 0.05
 SHOWN = 10  # classes that a statement tells of one by one
+
+
+COVERAGE = Coverage(
+    proof={
+        "rectangle_tightest rectangle_least_error rectangle_local": "lower_ upper_",
+        "rectangle_answers": "owner_ unit_ class_factor_ class_rows_ cells_ methods_ shift_ rows_ rounded_",
+        "rectangle_local rectangle_least_error": "won_ lost_",
+        "rectangle_tightest": "won_rows_ lost_rows_",
+    },
+)
 
 
 def pac_error(rows: int, d: int, delta: float = DELTA) -> float:

@@ -18,7 +18,7 @@ from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Param, Range, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, some_of
-from assay.families.rectangles.claims import claims_of
+from assay.families.rectangles.claims import COVERAGE, claims_of
 from assay.families.rectangles.fit import ScoredRectangle, SharedRectangles, find
 from assay.families.rectangles.rows import (
     Boxes,
@@ -120,6 +120,7 @@ class RectangleClassifier(Classifier):
     random_state: int | None = param("seed of the random starts; None: 0", default=0, check=Range(int, low=0, words=(None,)))  # fmt: skip
     class_weight: Any = CLASS_WEIGHT
     n_jobs: int | None = N_JOBS
+    coverage = COVERAGE
     layout: ClassVar[Layout] = {
         "lower_": Tensor(("R", "d"), doc="the lower limit of each of the R rectangles in each column"),
         "upper_": Tensor(("R", "d"), doc="the upper limit of each of the R rectangles in each column"),

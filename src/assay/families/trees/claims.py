@@ -6,11 +6,13 @@ rows drawn by (seed, tree), and how they judge the rows that they did not see.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from assay.certify import Claim
+from assay.certify.coverage import Coverage
 from assay.certify.intervals import clopper_pearson, normal_interval
 from assay.engines.split import row_keys
 from assay.families.trees.hyper_parameters import columns_asked, rows_asked, trends_of
@@ -34,6 +36,37 @@ UNITS = {"gini": "", "entropy": " bits", "log_loss": " bits"}
 MOST_VISITS = 10_000_000  # pairs of a row and a tree that a check of a forest goes through
 CONFIDENCE = 0.95
 OF_THE_FOREST = ("n_estimators", "n_jobs", "warm_start", "verbose", "oob_score", "quantiles", "voting")  # nothing to a single tree  # fmt: skip
+
+
+NODES = "missing_left_ sets_ category_code_ missing_columns_ weight_ rows_"
+TREE_COVERAGE = Coverage(
+    proof={
+        "tree_leaves": "leaf_ nodes_ table_ training_loss_",
+        "tree_gains": "gain_",
+        "tree_best_splits": "feature_ cut_",
+    },
+    nothing=f"{NODES} exact_ alpha_ pruning_curve_",
+    but="the side of missing values and of categories at splits that no such row reaches; how alpha_ was chosen",
+)
+SAMPLED_TREE_COVERAGE = replace(
+    TREE_COVERAGE,
+    proof={check: names for check, names in TREE_COVERAGE.proof.items() if check != "tree_best_splits"},
+    nothing=f"{TREE_COVERAGE.nothing} feature_ cut_",
+    but=f"{TREE_COVERAGE.but}; a threshold may lie anywhere between values of the rows at its split",
+)
+FOREST_COVERAGE = Coverage(
+    proof={"forest_leaves": "leaf_ nodes_ table_ draws_"},
+    estimate={"out_of_bag": "oob_loss_ oob_rows_"},
+    nothing=f"{NODES} feature_ cut_ gain_ oob_error_of_loss_ oob_curve_ alike_ weighted_ oob_trees_ member_ member_times_ member_count_ "
+    "member_target_ member_weight_",
+    but="that no other questions were better: a threshold may lie anywhere between values of the rows that a tree saw",
+)
+SAMPLED_FOREST_COVERAGE = replace(
+    FOREST_COVERAGE,
+    proof={"forest_leaves": "draws_"},
+    nothing=f"{FOREST_COVERAGE.nothing} leaf_ nodes_ table_",
+    but=f"{FOREST_COVERAGE.but}; leaves are checked of some of the trees alone",
+)
 
 
 def evidence_of(training_data: TrainingData, grown: NodeArrays, values: Floats) -> dict[str, Any]:
@@ -86,6 +119,19 @@ def tree_claims(model: Any) -> tuple[Claim, ...]:
     if whole and model.splitter == "best" and len(model.cut_):
         claims.append(_best_splits(model, witness))
     return tuple(claims)
+
+
+def tree_coverage(model: Any, claims: tuple[Claim, ...]) -> Coverage:
+    """Questions are tied to the rows where every split was tried again at every threshold; one by categories never is."""
+    tried = [c.witness for c in claims if c.check == "tree_best_splits"]
+    whole = all(w.get("searched") is None and w.get("bins") is None for w in tried)
+    return TREE_COVERAGE if whole and getattr(model, "sets_", None) is None else SAMPLED_TREE_COVERAGE
+
+
+def forest_coverage(model: Any, claims: tuple[Claim, ...]) -> Coverage:
+    """Leaves are tied to the rows where those of all trees are looked at."""
+    looked = [c.value for c in claims if c.check == "forest_leaves"]
+    return FOREST_COVERAGE if looked == [float(len(model.nodes_))] else SAMPLED_FOREST_COVERAGE
 
 
 def _too_near(model: Any) -> bool:

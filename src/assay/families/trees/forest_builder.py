@@ -175,8 +175,10 @@ def _keep_out_of_bag(model: Any, bag: OutOfBag, trees: int) -> None:
         return
     model.oob_loss_, model.oob_error_of_loss_, model.oob_rows_ = loss, error, rows
     model.oob_score_ = bag.score(loss)
-    if bag.curve:
-        model.oob_curve_ = np.array(bag.curve, dtype=np.float64)
+    curve = np.array(bag.curve, dtype=np.float64).reshape(-1, 2)
+    curve = curve[np.isfinite(curve[:, 1])]  # the first trees may have seen every row
+    if len(curve):
+        model.oob_curve_ = curve
     if bag.classes:
         model.oob_decision_function_ = bag.answers()
     else:

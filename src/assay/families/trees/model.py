@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 
 from assay.certify import Claim
+from assay.certify.coverage import Coverage
 from assay.engines import Block, Engine, Rows
 from assay.errors import ModelFileError
 from assay.estimator.classifier import Classifier
@@ -20,6 +21,14 @@ from assay.estimator.docstrings import attribute
 from assay.estimator.estimator import Estimator
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, shown_of, some_of
+from assay.families.trees.claims import (
+    FOREST_COVERAGE,
+    TREE_COVERAGE,
+    forest_claims,
+    forest_coverage,
+    tree_claims,
+    tree_coverage,
+)
 from assay.families.trees.hyper_parameters import TOO_WIDE
 from assay.families.trees.nodes import Trees
 from assay.families.trees.predict import TreePredictor
@@ -266,6 +275,7 @@ class DecisionTree(TreeModel):
     folds: int = attribute()
     alpha_: float = attribute()
     pruning_curve_: Floats = attribute()
+    coverage = TREE_COVERAGE
     _shared: SharedTree | None = attribute(default=None)  # what `fit_each` lets settings have in common
     step_word = "split"
 
@@ -319,11 +329,12 @@ class DecisionTree(TreeModel):
         """As many as leaves, once these are known."""
         return shown_of(len(self.leaf_), every) if hasattr(self, "leaf_") else None
 
+    def _coverage_of(self, claims: tuple[Claim, ...]) -> Coverage:
+        return tree_coverage(self, claims)
+
     def _make_claims(self) -> tuple[Claim, ...]:
         if not hasattr(self, "training_loss_"):  # taken out of a forest
             return ()
-        from assay.families.trees.claims import tree_claims
-
         return tree_claims(self)
 
     # --- explaining ---------------------------------------------------------------------------------------------------
@@ -371,6 +382,7 @@ class Forest(TreeModel):
 
     slow_rows = 2500
     step_word = "tree"
+    coverage = FOREST_COVERAGE
 
     n_estimators: int | str = attribute()
     bootstrap: bool = attribute()
@@ -410,9 +422,10 @@ class Forest(TreeModel):
 
         learn(self, engine, rows, afresh, classes)
 
-    def _make_claims(self) -> tuple[Claim, ...]:
-        from assay.families.trees.claims import forest_claims
+    def _coverage_of(self, claims: tuple[Claim, ...]) -> Coverage:
+        return forest_coverage(self, claims)
 
+    def _make_claims(self) -> tuple[Claim, ...]:
         return forest_claims(self)
 
     def _restore(self, record: Record) -> None:

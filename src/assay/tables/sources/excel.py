@@ -1,4 +1,4 @@
-"""A sheet of an Excel workbook (.xlsx) as a source. The sheet is held in memory: workbooks have at most a million rows.
+"""A sheet of an Excel workbook (.xlsx) as a source. The sheet is held in memory, as Arrow columns: workbooks have at most a million rows.
 
 The first row that is not empty is the header. A column is
 - text where any of its cells is text (its numbers are then written as they are, 3 as "3"), or where dates and numbers mix;
@@ -6,36 +6,27 @@ The first row that is not empty is the header. A column is
 - truth values where all its cells are; else numbers, true as 1.
 Empty cells, errors such as #N/A, and the spellings of missing values that CSV files know (NA, ?, null, …) are missing. A formula
 counts as the value that was last computed. Columns without name and values are left out; one with values is called "column 3".
-
-A workbook is a zip of XML files: its sheets, shared strings, and the cell styles that say which numbers are dates.
 """
 
 from __future__ import annotations
 
 import datetime
-import posixpath
-import re
-import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-from xml.etree import ElementTree
+from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as compute
 
-from assay.errors import DataError, ParameterError, nearest
+from assay.errors import DataError
 from assay.tables.sources.frames import FrameSource
-from assay.tables.sources.guessing import MISSING
 from assay.tables.sources.source import refuse_repeats
+from assay.tables.sources.workbook import OLD_HINT, Workbook
 
-MAIN = re.compile(r"\{.*\}")
-DATE_FORMATS = {*range(14, 23), *range(27, 37), *range(50, 59)}
-NOT_LETTERS = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h|m|s)[^\]]*\]', re.IGNORECASE)
-OLD_HINT = "Save it as .xlsx, or as CSV (UTF-8), in the program that wrote it"
 OLD_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-NOTHING = frozenset(MISSING)
-SheetCells = dict[int, Any]  # row → value, without the missing ones
+AT_ONCE = 1 << 16  # cells that are held as Python's values before they become columns
+MOST_EMPTY = 20  # cells of a table for each that is filled, from
+SOME_CELLS = 10_000_000  # cells on
 
 
 class ExcelSheet(FrameSource):
@@ -44,17 +35,18 @@ class ExcelSheet(FrameSource):
     def __init__(self, path: Path, sheet: str | None = None, where: str | None = None) -> None:
         self.where = where or repr(str(path))
         _refuse_old(path, self.where)
-        workbook = Workbook(str(path), self.where)
-        header, columns, errors = _read(workbook, sheet)
-        names = _names(header, columns)
+        workbook = Workbook(path, self.where)
+        header, columns = _read(workbook, sheet)
+        names = {
+            j: _written(header[j]) if j in header else f"column {j + 1}" for j in sorted({*header, *columns.pieces})
+        }
         refuse_repeats(list(names.values()), self.where)
         if not names:
             raise DataError(f"{self.where} has an empty sheet. {_others(workbook)}")
-        if not any(columns.values()):
+        if not columns.pieces:
             raise DataError(f"{self.where} has a header but no rows.")
-        n_rows = 1 + max(max(cells) for cells in columns.values() if cells)
-        table = pa.table({name: _column(columns.get(j, {}), n_rows) for j, name in names.items()})
-        super().__init__(table, self.where)
+        super().__init__(pa.table({name: columns.column(j) for j, name in names.items()}), self.where)
+        errors = workbook.errors
         self.notes = [f"{errors} cells of {self.where} hold errors such as #N/A: they are missing."] if errors else []
         if sheet is None and len(workbook.sheets) > 1:
             used, *others = workbook.sheets
@@ -77,84 +69,116 @@ def _others(workbook: Workbook) -> str:
     return f"Its sheets are {', '.join(map(repr, workbook.sheets))}: choose one with sheet= (--sheet in the shell)."
 
 
-def _read(workbook: Workbook, sheet: str | None) -> tuple[dict[int, Any], dict[int, SheetCells], int]:
-    """(header by column, values by column and row from 0, how many cells hold errors)."""
-    header: dict[int, Any] = {}
-    columns: dict[int, SheetCells] = {}
-    errors = first = 0
-    for number, cells in workbook.rows(sheet):
-        values = {}
-        for at, cell in enumerate(cells):
-            errors += cell.get("t") == "e"
-            if (value := _value(cell, workbook)) is not None:
-                values[_column_number(cell, at)] = value
-        if not header:
-            header, first = values, number + 1
-            continue
+def _read(workbook: Workbook, sheet: str | None) -> tuple[dict[int, Any], SheetColumns]:
+    """(header by the place of the column, the columns below it)."""
+    rows = ((number, values) for number, values in workbook.rows(sheet) if values)
+    first, header = next(rows, (0, {}))
+    columns = SheetColumns(workbook.where, first + 1)
+    for number, values in rows:
+        columns.add(number, values)
+    columns.flush()
+    return header, columns
+
+
+class ColumnPiece(NamedTuple):
+    """Some rows of a column, the first of them row `start`: the kinds of its values, the values, and their text where kinds mix."""
+
+    start: int
+    kinds: frozenset[type]
+    values: Any
+    text: Any
+
+
+class SheetColumns:
+    """The columns of a sheet, by their place, as they grow row by row; rows without values are left out."""
+
+    def __init__(self, where: str, first: int) -> None:
+        self._where, self._first = where, first
+        self.pieces: dict[int, list[ColumnPiece]] = {}
+        self._held: dict[int, dict[int, Any]] = {}
+        self._count = self._filled = self._start = 0
+        self._numbers: list[Any] = []  # of rows that are there, piece by piece
+        self._new: list[int] = []
+
+    def add(self, number: int, values: dict[int, Any]) -> None:
+        """A row with values."""
+        at = len(self._new)
+        self._new.append(number - self._first)
         for j, value in values.items():
-            columns.setdefault(j, {})[number - first] = value
-    return header, _without_gaps(columns), errors
+            self._held.setdefault(j, {})[at] = value
+        self._count += len(values)
+        if self._count >= AT_ONCE:
+            self.flush()
+
+    def flush(self) -> None:
+        """Make columns of what is held."""
+        n = len(self._new)
+        self._filled += self._count
+        cells = (self._start + n) * len({*self.pieces, *self._held})
+        if cells > max(MOST_EMPTY * self._filled, SOME_CELLS):
+            raise DataError(f"{self._where} has {cells} cells of which {self._filled} are filled: it is no table.")
+        for j, held in self._held.items():
+            self.pieces.setdefault(j, []).append(_piece(self._start, held, n))
+        self._numbers.append(np.array(self._new, dtype=np.int64))
+        self._start, self._held, self._new, self._count = self._start + n, {}, [], 0
+
+    def column(self, j: int) -> Any:
+        """A column from its first row to its last; in a sheet of one column an empty row is a missing value."""
+        found = _joined(self.pieces.get(j, []), self._start)
+        if len(self.pieces) > 1:
+            return found
+        numbers = np.concatenate(self._numbers)
+        places = np.full(numbers[-1] + 1, -1)
+        places[numbers] = np.arange(len(numbers))
+        return found.take(pa.array(places, mask=places < 0))
 
 
-def _without_gaps(columns: dict[int, SheetCells]) -> dict[int, SheetCells]:
-    """The same cells with rows counted without the empty ones; in a sheet of one column an empty row is a missing value."""
-    if len(columns) == 1:
-        return columns
-    full = {row: i for i, row in enumerate(sorted({row for cells in columns.values() for row in cells}))}
-    return {j: {full[row]: value for row, value in cells.items()} for j, cells in columns.items()}
+def _piece(start: int, held: dict[int, Any], n: int) -> ColumnPiece:
+    values = [held.get(i) for i in range(n)]
+    kinds = frozenset(map(type, held.values()))
+    if kinds == {bool}:
+        return ColumnPiece(start, kinds, pa.array(values, pa.bool_()), None)
+    if kinds == {datetime.datetime}:
+        return ColumnPiece(start, kinds, pa.array(values, pa.timestamp("ms")), None)
+    if kinds == {float}:
+        return ColumnPiece(start, kinds, pa.array(values, pa.float64()), None)
+    text = pa.array([None if v is None else _written(v) for v in values], pa.large_string())
+    if kinds <= {bool, float}:
+        return ColumnPiece(
+            start, kinds, pa.array([None if v is None else float(v) for v in values], pa.float64()), text
+        )
+    return ColumnPiece(start, kinds, text, text)
 
 
-def _column_number(cell: Any, at: int) -> int:
-    """The place of a cell such as AB12, counted from 0."""
-    letters = re.match("[A-Z]+", cell.get("r", ""))
-    if letters is None:
-        return at
-    number = 0
-    for letter in letters[0]:
-        number = 26 * number + ord(letter) - 64
-    return number - 1
+def _joined(pieces: list[ColumnPiece], n: int) -> Any:
+    """The pieces of a column as one of n rows."""
+    kinds = frozenset[type]().union(*(piece.kinds for piece in pieces))
+    if not kinds:
+        return pa.nulls(n)
+    if kinds == {datetime.datetime}:
+        times = _filled([(p.start, p.values) for p in pieces], n, pa.timestamp("ms"))
+        days = times.cast(pa.date32(), safe=False)
+        return days if compute.all(compute.equal(days.cast(pa.timestamp("ms")), times)).as_py() else times
+    if kinds <= {bool, float}:
+        dtype = pa.bool_() if kinds == {bool} else pa.float64()
+        return _filled([(p.start, p.values.cast(dtype)) for p in pieces], n, dtype)
+    found = _filled([(p.start, _as_text(p)) for p in pieces], n, pa.large_string())
+    return found.cast(pa.string()) if found.nbytes < 1 << 31 else found
 
 
-def _value(cell: Any, workbook: Workbook) -> Any:
-    """What a cell holds: float, bool, str, datetime, or None."""
-    kind = cell.get("t", "n")
-    if kind == "inlineStr":
-        return _text(text_of(cell))
-    held = next((part.text for part in cell if tag(part) == "v"), None)
-    if held is None or kind == "e":
-        return None
-    if kind == "s":
-        return _text(workbook.strings[int(held)])
-    if kind == "b":
-        return held.strip() in ("1", "true")
-    if kind == "d":
-        return datetime.datetime.fromisoformat(held)
-    if kind != "n":
-        return _text(held)
-    number = float(held)
-    return moment(number, workbook.serial_1904) if int(cell.get("s", 0)) in workbook.dates else number
+def _filled(pieces: list[tuple[int, Any]], n: int, dtype: Any) -> Any:
+    """Arrays one after another, with missing values where there is none."""
+    found, at = [], 0
+    for start, array in pieces:
+        found += [pa.nulls(start - at, dtype), array]
+        at = start + len(array)
+    return pa.concat_arrays([*found, pa.nulls(n - at, dtype)])
 
 
-def _text(text: str) -> str | None:
-    return None if text.strip() in NOTHING else text
-
-
-def moment(serial: float, since_1904: bool = False) -> datetime.datetime:
-    """The date of a serial number. Serials of the 1900 system count a 29 February 1900 that never was.
-
-    >>> moment(43831.5), moment(1), moment(0, since_1904=True)
-    (datetime.datetime(2020, 1, 1, 12, 0), datetime.datetime(1900, 1, 1, 0, 0), datetime.datetime(1904, 1, 1, 0, 0))
-    """
-    if since_1904:
-        start = datetime.datetime(1904, 1, 1)
-    else:
-        start = datetime.datetime(1899, 12, 31 if serial < 60 else 30)
-    return start + datetime.timedelta(milliseconds=round(serial * 86_400_000))
-
-
-def _names(header: dict[int, Any], columns: dict[int, SheetCells]) -> dict[int, str]:
-    """Column names by place."""
-    return {j: _written(header[j]) if j in header else f"column {j + 1}" for j in sorted({*header, *columns})}
+def _as_text(piece: ColumnPiece) -> Any:
+    if piece.text is not None:
+        return piece.text
+    return pa.array([None if v is None else _written(v) for v in piece.values.to_pylist()], pa.large_string())
 
 
 def _written(value: Any) -> str:
@@ -166,125 +190,3 @@ def _written(value: Any) -> str:
     if isinstance(value, datetime.datetime):
         return value.date().isoformat() if value.time() == datetime.time() else value.isoformat(" ")
     return str(value)
-
-
-def _column(cells: SheetCells, n_rows: int) -> Any:
-    kinds = set(map(type, cells.values()))
-    values = [cells.get(i) for i in range(n_rows)]
-    if not kinds:
-        return pa.nulls(n_rows)
-    if kinds == {bool}:
-        return pa.array(values, pa.bool_())
-    if kinds <= {bool, float}:
-        return pa.array([None if v is None else float(v) for v in values], pa.float64())
-    if kinds == {datetime.datetime}:
-        times = pa.array(values, pa.timestamp("ms"))
-        return times.cast(pa.date32()) if all(v.time() == datetime.time() for v in cells.values()) else times
-    return pa.array([None if v is None else _written(v) for v in values], pa.string())
-
-
-class Workbook:
-    """An open workbook. `serial_1904`: its days are counted from 1904 and not from 1900."""
-
-    def __init__(self, path: str, where: str) -> None:
-        self.where = where
-        with self.explained():
-            self._zip = zipfile.ZipFile(path)
-        self._refuse_others()
-        with self.explained():
-            root = ElementTree.fromstring(self._zip.read("xl/workbook.xml"))
-            links = self._links()
-            self.sheets = {
-                str(sheet.get("name")): links[next(value for key, value in sheet.attrib.items() if key.endswith("}id"))]
-                for sheet in root.iter()
-                if tag(sheet) == "sheet"
-            }
-            settings = [part for part in root.iter() if tag(part) == "workbookPr"]
-            self.serial_1904 = any(part.get("date1904") in ("1", "true") for part in settings)
-            self.strings = list(self._shared_strings())
-            self.dates = self._date_styles()
-
-    def _refuse_others(self) -> None:
-        names = set(self._zip.namelist())
-        if "xl/workbook.xml" in names:
-            return
-        if "xl/workbook.bin" in names:
-            raise DataError(f"{self.where} is a binary workbook (.xlsb). {OLD_HINT}.")
-        if "content.xml" in names:
-            raise DataError(f"{self.where} is an OpenDocument file. {OLD_HINT}.")
-        raise DataError(f"{self.where} is a zip file without a workbook in it. Unpack it and give the path of a table.")
-
-    def _links(self) -> dict[str, str]:
-        """Part names by the ids that the workbook calls them."""
-        root = ElementTree.fromstring(self._zip.read("xl/_rels/workbook.xml.rels"))
-        return {
-            str(link.get("Id")): posixpath.normpath(posixpath.join("/xl", str(link.get("Target")))).lstrip("/")
-            for link in root
-        }
-
-    def _shared_strings(self) -> Iterator[str]:
-        if "xl/sharedStrings.xml" in self._zip.namelist():
-            with self._zip.open("xl/sharedStrings.xml") as file:
-                for _, element in ElementTree.iterparse(file):
-                    if tag(element) == "si":
-                        yield text_of(element)
-                        element.clear()
-
-    def _date_styles(self) -> set[int]:
-        """The cell styles that show a number as a date."""
-        if "xl/styles.xml" not in self._zip.namelist():
-            return set()
-        root = ElementTree.fromstring(self._zip.read("xl/styles.xml"))
-        codes = {int(f.get("numFmtId", 0)): str(f.get("formatCode")) for f in root.iter() if tag(f) == "numFmt"}
-        dates = DATE_FORMATS | {number for number, code in codes.items() if is_date_format(code)}
-        dates -= {number for number, code in codes.items() if not is_date_format(code)}
-        formats = [list(part) for part in root if tag(part) == "cellXfs"]
-        return {i for i, style in enumerate(formats[0] if formats else []) if int(style.get("numFmtId", 0)) in dates}
-
-    def rows(self, sheet: str | None) -> Iterator[tuple[int, list[Any]]]:
-        """(row number, its <c> elements) of the first sheet or of the named one."""
-        if sheet is not None and sheet not in self.sheets:
-            raise ParameterError(f"{self.where} has no sheet {sheet!r}. {nearest(sheet, self.sheets)}")
-        part = self.sheets[sheet] if sheet is not None else next(iter(self.sheets.values()))
-        number = 0
-        with self.explained(), self._zip.open(part) as file:
-            for _, element in ElementTree.iterparse(file):
-                if tag(element) == "row":
-                    number = int(element.get("r", number + 1))
-                    yield number, [cell for cell in element if tag(cell) == "c"]
-                    element.clear()
-
-    @contextmanager
-    def explained(self) -> Iterator[None]:
-        """Errors of the zip and its XML in the user's words."""
-        try:
-            yield
-        except (zipfile.BadZipFile, ElementTree.ParseError, KeyError, StopIteration, EOFError, RuntimeError) as error:
-            raise DataError(
-                f"{self.where} is a binary file, and no workbook that can be read ({error}): it may be damaged or protected. "
-                "Save the sheet as CSV (UTF-8) or Parquet first."
-            ) from None
-        except OSError as error:
-            raise DataError(f"{self.where} cannot be read: {error.strerror or error}.") from None
-
-
-def is_date_format(code: str) -> bool:
-    """Whether a number format shows a date: a letter of a date outside quotes, and no count of hours such as [h].
-
-    >>> is_date_format("dd.mm.yyyy"), is_date_format('0.00" days"'), is_date_format("[h]:mm"), is_date_format("[Red]0.0")
-    (True, False, False, False)
-    """
-    letters = NOT_LETTERS.sub("", code.split(";")[0]).lower()
-    return bool(re.search("[dmyhs]", letters)) and "[" not in letters and letters != "general"
-
-
-def tag(element: Any) -> str:
-    """An element's name without its namespace."""
-    return MAIN.sub("", element.tag)
-
-
-def text_of(element: Any) -> str:
-    """The text of a string: its <t> parts, without the readings (<rPh>) that Japanese workbooks add."""
-    readings = {id(t) for part in element.iter() if tag(part) == "rPh" for t in part.iter()}
-    parts = (t.text or "" for t in element.iter() if tag(t) == "t" and id(t) not in readings)
-    return re.sub(r"_x([0-9A-Fa-f]{4})_", lambda m: chr(int(m[1], 16)), "".join(parts))

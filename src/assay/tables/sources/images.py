@@ -9,8 +9,10 @@ all of those are grey, else to colours. The rows are ordered by class and file n
 
 from __future__ import annotations
 
+import struct
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -81,11 +83,8 @@ class ImageFolder(Source):
         from PIL import Image
 
         height, width = self.size
-        with _opened(file) as image:
-            try:
-                image = _eight_bits(image).convert(self.mode)
-            except (OSError, ValueError, SyntaxError) as error:
-                raise DataError(f"{str(file)!r} is a damaged image ({error}): remove it.") from None
+        with _opened(file) as image, _explained(file):
+            image = _eight_bits(image).convert(self.mode)
             if image.size != (width, height):
                 image = image.resize((width, height), Image.Resampling.BILINEAR)
             return np.asarray(image).reshape(-1)
@@ -102,7 +101,7 @@ def _eight_bits(image: Any) -> Any:
 
 def _size_and_mode(file: Path) -> tuple[tuple[int, int], str]:
     """((height, width), mode) of an image, from its first bytes."""
-    with _opened(file) as image:
+    with _opened(file) as image, _explained(file):
         return (image.height, image.width), "L" if image.mode == "P" and _all_grey(image) else image.mode
 
 
@@ -118,5 +117,14 @@ def _opened(file: Path) -> Any:
         raise DataError("Reading images needs Pillow: pip install pillow.") from None
     try:
         return Image.open(file)
-    except (OSError, ValueError, SyntaxError) as error:
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise DataError(f"{str(file)!r} is not a readable image: remove it. ({error})") from None
+
+
+@contextmanager
+def _explained(file: Path) -> Iterator[None]:
+    """Pillow's errors, which come when pixels are asked for, in the user's words."""
+    try:
+        yield
+    except (OSError, ValueError, SyntaxError, struct.error, IndexError) as error:
+        raise DataError(f"{str(file)!r} is a damaged image ({error}): remove it.") from None

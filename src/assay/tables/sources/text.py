@@ -25,6 +25,7 @@ COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2",
 UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 LONGEST_LINE = 1 << 26
 QUOTE = ord('"')
+LOOKED_AT = 16  # quoted stretches that are looked behind one by one for a line end
 Item = TypeVar("Item")
 
 
@@ -83,9 +84,9 @@ class TextChunk(NamedTuple):
 
 def chunks(stream: Any, delimiter: str | None, size: int, where: str) -> Iterator[TextChunk]:
     """The stream in chunks of about `size` bytes. `delimiter` None: quotes have no meaning (JSON lines)."""
-    held, offset = b"", 0
+    held, offset, wanted = b"", 0, size
     while True:
-        more = stream.read(size)
+        more = stream.read(wanted)
         held += more
         try:
             end, opened = last_line_end(held, delimiter)
@@ -99,11 +100,13 @@ def chunks(stream: Any, delimiter: str | None, size: int, where: str) -> Iterato
             return
         if end:
             yield TextChunk(held[:end], offset)
-            held, offset = held[end:], offset + end
+            held, offset, wanted = held[end:], offset + end, size
         elif len(held) > LONGEST_LINE:
             if opened is not None:
                 raise Unclosed(offset + opened)
             raise DataError(f"{where} has a line of more than {LONGEST_LINE >> 20} MB: it is no table of lines.")
+        else:
+            wanted = len(held)  # twice as much: what is held is looked through again
 
 
 def in_order(work: Callable[[Item], Any], items: Iterator[Item]) -> Iterator[tuple[Item, Future[Any]]]:
@@ -139,11 +142,26 @@ def last_line_end(text: bytes, delimiter: str | None) -> tuple[int, int | None]:
     stop, opened = len(text), None
     if len(starts) > len(ends):
         opened = stop = int(starts[-1])
-    for k in range(len(ends) - 1, -1, -1):
+    for k in range(len(ends) - 1, max(-1, len(ends) - 1 - LOOKED_AT), -1):
         if end := _line_end(text, int(ends[k]), stop):
             return end, opened
         stop = int(starts[k])
-    return _line_end(text, 0, stop), opened
+    return _far_line_end(text, starts[: len(ends)], ends, stop), opened
+
+
+def _far_line_end(text: bytes, starts: Any, ends: Any, stop: int) -> int:
+    """One past the last line end in text[:stop] outside of quoted stretches, of which there may be millions, or 0."""
+    if len(ends) <= LOOKED_AT:
+        return _line_end(text, 0, stop)
+    codes = np.frombuffer(text, np.uint8)[:stop]
+    at = np.flatnonzero((codes == 10) | ((codes == 13) & (np.arange(stop) < len(text) - 1)))
+    k = np.searchsorted(starts, at, "right") - 1  # the stretch that begins last before each
+    at = at[(k < 0) | (at >= np.asarray(ends)[k])]
+    if not len(at):
+        return 0
+    last = int(np.searchsorted(starts, at[-1], "right"))
+    end = min(stop, int(starts[last])) if last < len(starts) else stop
+    return _line_end(text, int(ends[last - 1]) if last else 0, end)
 
 
 def _line_end(text: bytes, start: int, stop: int) -> int:

@@ -17,6 +17,7 @@ from typing import Any, Self
 import numpy as np
 
 from assay.certify import Claim
+from assay.certify.coverage import Coverage
 from assay.engines import ArrayRows, Block, Engine, MappedRows, Part, Rows
 from assay.engines.engine import one_thread_blas
 from assay.engines.threads import Threads
@@ -63,6 +64,16 @@ THEIRS = {ours: theirs for theirs, ours in OURS.items()}
 PARTS = {"nystroem": ("landmarks_", "map_"), "fourier": ("frequencies_", "offset_", "centre_")}
 
 
+COVERAGE = Coverage(
+    proof={"kernel_features": "landmarks_ map_ frequencies_ centre_ feature_coef_ intercept_ sigma2_ rank_ condition_"},
+    estimate={"kernel_approximation": "gamma_ error_rms_ error_max_ error_trace_ error_rows_"},
+    nothing="offset_ objective_ inverse_root_ singular_ cut_ off_by_ multipliers_ weight_ gap_ width_ dual_problem_ dual_rows_ dual_values_ "
+    "freedom_ n_iter_ converged_ solver_ separable_ margin_ direction_ away_ step_ covariance_ rows_ state.n state.mean state.scatter "
+    "state.cross state.target_mean state.target_scatter",
+    but="coefficients are tied up to the stated gap; that other landmarks or frequencies would not do as well",
+)
+
+
 def layout_with(*linear: type[Estimator]) -> Layout:
     """The layout of a map and one of these linear models, whose columns are the D features; their own classes say what must be there."""
     parts: dict[str, Tensor | Fact] = dict(MAP_LAYOUT)
@@ -99,6 +110,7 @@ class SharedMap:
 class KernelFeaturesModel(Estimator):
     """What the classifier and the regressor share. Subclasses give the linear model, `_linear`."""
 
+    coverage = COVERAGE
     features: str = attribute()
     kernel: str = attribute()
     gamma: Any = attribute()

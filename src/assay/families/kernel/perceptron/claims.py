@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from assay.certify import Claim
+from assay.certify.coverage import Coverage
 from assay.families.kernel.perceptron.fit import KernelPerceptronRun, VisitTargets
 from assay.families.perceptron.claims import EPS
 from assay.inputs.labels import plain_labels
@@ -38,6 +39,18 @@ NO_PRODUCTS = ("sigmoid", "own", "precomputed")  # need not be a product in any 
 MOST_REPLAYED = 500_000_000  # numbers that going through a run again may read
 MOST_VISITS = 5_000_000
 MOST_VALUES = 400_000_000  # values of the kernel that a check of all rows may take; beyond, it takes every s-th row
+
+
+COVERAGE = Coverage(
+    proof={
+        "kernel_perceptron_replay": "support_ support_vectors_ dual_coef_ last_coef_ drift_ class_factor_ t_ mistakes_",
+        "kernel_perceptron_counts": "dropped_",
+        "kernel_perceptron_values": "asked_ asked_values_",
+        "kernel_perceptron_errors": "rows_ weight_ wrong_ wrong_weight_",
+    },
+    nothing="gamma_ centre_ n_iter_ seen_ converged_ history_ step_sum_ step_squares_ radius_ least_margin_ norm_ rounding_ certain_",
+    but="gamma_ is taken as stated",
+)
 
 
 def claims_of(m: KernelPerceptron) -> tuple[Claim, ...]:

@@ -20,7 +20,7 @@ from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, checked, shown_of, some_of
 from assay.families.kernel.expansion import Expansion
 from assay.families.kernel.functions import KERNELS, Kernel
-from assay.families.kernel.perceptron.claims import claims_of, evaluate
+from assay.families.kernel.perceptron.claims import COVERAGE, claims_of, evaluate
 from assay.families.kernel.perceptron.fit import StartedRun, rule_of, start_run
 from assay.families.perceptron.evaluation import class_factors, mean_weights
 from assay.inputs import refuse_non_finite
@@ -121,6 +121,7 @@ class KernelPerceptron(Classifier):
     random_state: int | None = param("seed of shuffles and of what a budget drops; None: 0", default=0, check=Range(int, low=0, high=2**63, open_high=True, words=(None,)))  # fmt: skip
     class_weight: Any = CLASS_WEIGHT
     n_jobs: int | None = N_JOBS
+    coverage = COVERAGE
     layout: ClassVar[Layout] = LAYOUT
     slow_rows = 1024
 

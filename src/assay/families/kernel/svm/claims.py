@@ -1,4 +1,4 @@
-"""What is claimed of a fitted kernel SVM, from the numbers that the fit has learnt; families/kernel/svm/check.py re-establishes it from the rows.
+"""What is claimed of a fitted kernel SVM, from the numbers that the fit has learnt; families/kernel/svm/check re-establishes it from the rows.
 
 - duality gap: the multipliers are feasible and (P − D) / P ≤ tol in every problem, so no hyperplane of feature space does better by more;
 - KKT: what is missed of complementary slackness, row by row, adds up to at most a share of tol;
@@ -17,6 +17,7 @@ import numpy as np
 
 from assay.certify import Claim
 from assay.certify.claim import Kind
+from assay.certify.coverage import Coverage
 from assay.families.kernel.functions import Kernel
 from assay.inputs.labels import plain_labels
 from assay.numerics import Array, Floats
@@ -28,6 +29,17 @@ CLASSES = (
     "rows with a multiplier are not beyond the margin, and rows whose multiplier is not at its bound are not within it"
 )
 NUMBERS = "rows with a multiplier are not inside the tube, and rows whose multiplier is not at its bound are not outside of it"
+
+
+COVERAGE = Coverage(
+    proof={
+        "kernel_svm_gap kernel_svr_gap": "support_ support_vectors_ dual_coef_ intercept_ objective_ dual_objective_ upper_ n_rows_ "
+        "n_support_",
+        "kernel_probabilities": "calibration_ loss_",
+    },
+    nothing="gap_ n_iter_ weights_ gamma_ rows_ converged_",
+    but="multipliers and intercept are tied up to the stated gap; gamma_ is taken as stated",
+)
 
 
 def kernel_witness(kernel: Kernel) -> dict[str, Any]:

@@ -91,6 +91,7 @@ class Measures(NamedTuple):
     bound: float
 
 
+@np.errstate(over="ignore", invalid="ignore")  # α of a hard margin that does not exist grow without end
 def measure(problem: DualProblem, alpha: Floats, f: Floats, b: float) -> Measures:
     """How far (α, b) are from the optimum; f = K β are the values of the rows without b."""
     beta = problem.coefficients(alpha)

@@ -19,6 +19,7 @@ from assay.estimator.regressor import Regressor
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.families.kernel.expansion import Expansion
 from assay.families.kernel.functions import Kernel
+from assay.families.kernel.svm.claims import COVERAGE
 from assay.families.kernel.svm.dual import numbers_problem
 from assay.families.kernel.svm.fit import (
     CACHE_SIZE,
@@ -122,6 +123,7 @@ class SVC(KernelMachine, Classifier):
     max_seconds: float | None = MAX_SECONDS
     warm_start: bool = WARM_START
     n_jobs: int | None = N_JOBS
+    coverage = COVERAGE
     layout: ClassVar[Layout] = {
         **LAYOUT,
         "upper_": Tensor(("K",), low=0, finite=False, doc="the most that a row of each class may weigh: C times the factor from class_weight"),
@@ -250,8 +252,9 @@ class SVC(KernelMachine, Classifier):
     # --- answering --------------------------------------------------------------------------------------------------
 
     def _make_machine(self) -> DecisionFunctions:
-        rows, ovo = self._support_rows(), self._one_vs_one()
-        return machine_of(self._kernel(), rows, self.dual_coef_, self.intercept_, self.n_support_, ovo)
+        kernel, rows = self._kernel(), self._support_rows()
+        intercept = (self.intercept_ + self._moved(kernel.centre)).astype(np.float64)
+        return machine_of(kernel, rows, self.dual_coef_, intercept, self.n_support_, self._one_vs_one())
 
     def _one_vs_one(self) -> bool:
         return bool(self._fitted_with["multi_class"] == "ovo")
@@ -309,10 +312,13 @@ class SVC(KernelMachine, Classifier):
     def coef_(self) -> Floats:
         """(P, d): w of each problem of a linear kernel."""
         self._check_linear()
+        return self._linear_weights().astype(np.float64)
+
+    def _weights(self, Z: Floats) -> Floats:
         ends = np.concatenate([[0], np.cumsum(self.n_support_)])
         if len(self.n_support_) == 2 or not self._one_vs_one():
-            return self.dual_coef_ @ self.support_vectors_
-        parts = [self.dual_coef_[:, a:b] @ self.support_vectors_[a:b] for a, b in pairwise(ends)]
+            return self.dual_coef_ @ Z
+        parts = [self.dual_coef_[:, a:b] @ Z[a:b] for a, b in pairwise(ends)]
         return np.stack([parts[i][j - 1] + parts[j][i] for i, j in pairs_of(len(parts))])
 
     # --- file -------------------------------------------------------------------------------------------------------
@@ -378,6 +384,7 @@ class SVR(KernelMachine, Regressor):
     max_seconds: float | None = MAX_SECONDS
     warm_start: bool = WARM_START
     n_jobs: int | None = N_JOBS
+    coverage = COVERAGE
     layout: ClassVar[Layout] = LAYOUT
 
     @classmethod
@@ -412,8 +419,9 @@ class SVR(KernelMachine, Regressor):
         self._keep_support(kernel, given, np.flatnonzero(beta), beta[None, :])
 
     def _make_machine(self) -> DecisionFunctions:
-        rows = self._support_rows()
-        return DecisionFunctions((Expansion(self._kernel(), rows, self.dual_coef_, self.intercept_),), self.intercept_)
+        kernel, rows = self._kernel(), self._support_rows()
+        intercept = (self.intercept_ + self._moved(kernel.centre)).astype(np.float64)
+        return DecisionFunctions((Expansion(kernel, rows, self.dual_coef_, intercept),), intercept)
 
     def _make_claims(self) -> tuple[Claim, ...]:
         from assay.families.kernel.svm.claims import svr_claims
@@ -430,7 +438,10 @@ class SVR(KernelMachine, Regressor):
     def coef_(self) -> Floats:
         """(1, d): w of a linear kernel."""
         self._check_linear()
-        return self.dual_coef_ @ self.support_vectors_
+        return self._linear_weights().astype(np.float64)
+
+    def _weights(self, Z: Floats) -> Floats:
+        return self.dual_coef_ @ Z
 
     def _predict_block(self, block: Block) -> Array:
         return self._decision(block)[:, 0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,7 +19,7 @@ from assay.estimator.params import Choice, Free, Range, param
 from assay.estimator.progress import INTERRUPTED, Stopping
 from assay.estimator.search_space import TableTraits
 from assay.estimator.steps import Step, some_of
-from assay.families.kernel.functions import KERNELS, Kernel, resolve
+from assay.families.kernel.functions import KERNELS, Kernel, far_centre, needs_differences, resolve
 from assay.families.kernel.svm.progress import SolverProgress
 from assay.families.kernel.svm.solve import (
     NO_LIMIT,
@@ -38,6 +39,7 @@ from assay.numerics import Array, Floats
 from assay.store import Record
 
 GAMMA_KERNELS = ("poly", "rbf", "laplacian", "sigmoid")
+LINEAR_KERNELS = ("linear", "affine")
 
 KERNEL = param("the kernel K(x, z), the product of two rows in feature space", default="rbf", check=Free("a function f(X, Z) of yours", words=KERNELS, check=callable))  # fmt: skip
 DEGREE = param("the power of kernel='poly'", default=3, check=Range(low=0, open_high=True))
@@ -187,7 +189,7 @@ class KernelMachine(Estimator):
         self._fitted_with = self.get_params()
         labels = self._labels(engine, rows, afresh, classes)
         given = rows_in_memory(self._workers(engine), rows, labels, self.kernel == "precomputed")
-        kernel = resolve(self.kernel, self.gamma, self.degree, self.coef0, given.X, given.w)
+        kernel = _careful(resolve(self.kernel, self.gamma, self.degree, self.coef0, given.X, given.w), given.X, given.w)
         check_kernel(kernel, given, rows.names)
         tasks = self._tasks(kernel, given)
         if before is not None and self._like(before, given):
@@ -227,13 +229,13 @@ class KernelMachine(Estimator):
     ) -> None:
         self.gamma_ = kernel.gamma
         self.rows_, self.n_rows_ = given.total, len(given.X)
-        self.intercept_ = np.array([s.intercept for s in solved])
         self.objective_ = np.array([s.primal for s in solved])
         self.dual_objective_ = np.array([s.dual for s in solved])
         self.gap_ = np.array([s.gap for s in solved])
         self.n_iter_ = np.array([max(1, s.last) for s in solved], dtype=np.int64)
         self.converged_ = bool(np.all(self.gap_ <= self.tol))
         self._keep(kernel, given, tasks, solved)
+        self._keep_intercept(kernel, solved)
         self._machine = self._make_machine()
         self._provenance = {"fingerprint": given.mark.hex()}
         self._claims_made = None
@@ -244,6 +246,10 @@ class KernelMachine(Estimator):
         self.support_vectors_ = np.empty((len(at), 0)) if kernel.name == "precomputed" else given.X[at]
         self.dual_coef_ = np.ascontiguousarray(D[:, at])
         self.weights_ = None if given.w is None else given.w[at]
+
+    def _keep_intercept(self, kernel: Kernel, solved: list[Solved]) -> None:
+        """b of rows counted from zero, whatever centre the kernel of the fit had."""
+        self.intercept_ = (np.array([s.intercept for s in solved]) - self._moved(kernel.centre)).astype(np.float64)
 
     def steps(self, X: Any, y: Any = None, sample_weight: Any = None, *, every: int | None = None) -> Iterator[Step]:
         """The multipliers after each working set, problem by problem; the last step is the fitted model."""
@@ -262,11 +268,10 @@ class KernelMachine(Estimator):
         if callable(given["kernel"]):
             return Kernel("own", own=given["kernel"])
         if given["kernel"] not in GAMMA_KERNELS:
-            return Kernel(given["kernel"])
+            return _careful(Kernel(given["kernel"]), self.support_vectors_)
         numbers = self.gamma_, float(given["degree"]), float(given["coef0"])
-        return Kernel(
-            given["kernel"], *numbers, centre=self._centre() if given["kernel"] in ("rbf", "laplacian") else None
-        )
+        centre = self._centre() if given["kernel"] in ("rbf", "laplacian") else None
+        return _careful(Kernel(given["kernel"], *numbers, centre=centre), self.support_vectors_)
 
     def _centre(self) -> Floats | None:
         """Where rows are counted from: the mean of the support rows."""
@@ -275,6 +280,24 @@ class KernelMachine(Estimator):
         with np.errstate(over="ignore", invalid="ignore"):
             mean: Floats = self.support_vectors_.mean(axis=0)
         return mean if np.isfinite(mean).all() else None
+
+    def _weights(self, Z: Floats) -> Floats:
+        """Σ_i β_i z_i of each problem (P, d), z_i the support rows or what is made of them."""
+        raise NotImplementedError
+
+    def _linear_weights(self) -> Floats:
+        """w (P, d) of a linear kernel. Of rows far from zero in extended precision, counted from the kernel's centre: Σ β = 0 does not notice,
+        but digits do."""
+        centre = self._kernel().centre
+        return self._weights(
+            self.support_vectors_ if centre is None else self.support_vectors_.astype(np.longdouble) - centre
+        )
+
+    def _moved(self, centre: Floats | None) -> Floats:
+        """By how much intercepts of rows that a linear kernel counts from the centre are above those of rows counted from zero: w·c."""
+        if centre is None or self._fitted_with["kernel"] not in LINEAR_KERNELS:
+            return np.zeros(1)
+        return self._linear_weights() @ centre
 
     def _support_rows(self) -> Array:
         """The rows that answer; of a precomputed kernel their numbers."""
@@ -348,6 +371,13 @@ class KernelMachine(Estimator):
         again[starts[(starts > 0) & (starts < len(self.support_))] - 1] = False
         if np.any(again) or len(np.unique(self.support_)) < len(self.support_):
             raise ModelFileError("The model file's support rows are not in order, or come twice.")
+
+
+def _careful(kernel: Kernel, X: Floats, w: Floats | None = None) -> Kernel:
+    """The kernel in the form that loses no digits on such rows: products about their mean, distances by differences."""
+    if kernel.name in LINEAR_KERNELS:
+        return replace(kernel, centre=far_centre(X, w))
+    return replace(kernel, by_differences=needs_differences(kernel, X))
 
 
 def _warn_unfinished(model: Any, stopping: Stopping) -> None:

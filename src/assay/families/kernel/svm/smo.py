@@ -36,6 +36,7 @@ CHECKED = 32  # sets between checks whether float32 still suffices
 EVERY = 8  # sets between attempts to shrink
 FEWER = 0.8  # of the variables: with no more than that left it is worth the change
 TRUST = 0.1  # of tol that float32 may add to the gap
+FEW = 512  # rows up to which all true values are taken at the end
 SAMPLED = 256  # rows whose true values are taken for that
 NO_MARGIN = 1e-7  # of the radius: a margin that float64 cannot tell from none
 PATIENCE = 200  # sets, after which few rows are left to a solver whose steps do not mind nearly dependent rows
@@ -184,11 +185,10 @@ class Smo:
         self.start_at(np.abs(self.u))
 
     def float32_suffices(self, gap: float) -> bool:
-        """Whether the true values of some free rows show that float32 adds little to such a gap."""
+        """Whether the true values of some free rows (or, where there are none, of some rows) show that float32 adds little to such a gap."""
         A, problem = self.active, self.problem
         free = np.flatnonzero((A.u > A.low) & (A.u < A.high))
-        if not len(free):
-            return True
+        free = free if len(free) else np.arange(len(A.u))
         some = free[np.unique(np.linspace(0, len(free) - 1, SAMPLED).astype(np.int64))]
         beta = problem.coefficients(np.abs(self.u))
         support = np.flatnonzero(beta)
@@ -199,14 +199,13 @@ class Smo:
         cost = np.maximum(A.high, -A.low)
         return float((off * cost[some]).mean()) * len(free) <= TRUST * gap
 
-    def stretch(self) -> float:
-        """Take α times what makes the dual greatest: of a hard margin, where nothing bounds it, margins are then 1. Returns the factor."""
+    def stretch(self) -> None:
+        """Take α times what makes the dual greatest: of a hard margin, where nothing bounds it, margins are then 1."""
         A = self.active
         square = float(A.u @ A.f[A.rows])
         times = float(np.abs(A.u).sum()) / square if square > 0 else 1.0
         A.u *= times
         A.f *= times
-        return times
 
     def is_stalled(self, gap: float) -> bool:
         """Whether many sets in a row gained next to nothing: rounding, columns of very different scales, a hard margin that is next to nothing."""
@@ -234,12 +233,13 @@ class Smo:
                 continue
             if done and self.dtype == np.float32:
                 self.u[self.active.chosen] = self.active.u
-                if not self.float32_suffices(self.tol * primal):
+                if self.n <= FEW or not self.float32_suffices(self.tol * primal):
                     self.change_to_float64()
                     stay, since = stay[:0], 0
                     continue
             if done and self.problem.hard and gap < math.inf:
-                b *= self.stretch()
+                self.stretch()
+                b, primal, dual, gap, bound = self.gap(*self.active.violation())
             yield self.state(b, primal, dual, gap, bound, working, changed)
             if done or self.number >= most or bound <= NO_MARGIN * self.radius:
                 return

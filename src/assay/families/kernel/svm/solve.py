@@ -22,8 +22,9 @@ from assay.errors import DataConversionWarning, DataError, as_seen_by_sklearn, w
 from assay.estimator.progress import Stopping
 from assay.families.kernel.expansion import Expansion
 from assay.families.kernel.functions import Kernel, check_own_kernel, check_precomputed
-from assay.families.kernel.svm.dual import DualProblem, DualState, best_intercept, classes_problem, measure
+from assay.families.kernel.svm.dual import DualProblem, DualState, Measures, best_intercept, classes_problem, measure
 from assay.families.kernel.svm.progress import SolverProgress
+from assay.families.kernel.svm.rounding import EXTENDED, extended_values, with_rounding
 from assay.inputs.labels import Labels
 from assay.numerics import Array, Floats
 from assay.statistics.targets import merge_surveys, some, survey_block
@@ -105,21 +106,31 @@ class BestState:
         """The best state. Of a run that ended early the last one is measured anew: its gap may be that of some variables alone."""
         number, state = int(self.last.number), self.state
         if self.gap > tol or state is None:
-            again = measured_anew(problem, self.last.alpha)
+            again = measured_anew(problem, self.last.alpha, tol)
             if state is None or again.gap < state.gap:
                 return again._replace(last=number)
+        told = Measures(state.primal, state.dual, state.gap, state.bound)
+        if (
+            with_rounding(problem, state.alpha, told, state.intercept, tol) > state.gap
+        ):  # rounding may show: look closely
+            return measured_anew(problem, state.alpha, tol)._replace(last=number)
         return Solved(state.alpha, state.intercept, state.primal, state.dual, state.gap, number)
 
 
-def measured_anew(problem: DualProblem, alpha: Floats) -> Solved:
-    """How far α is from the optimum, by kernel values of all rows."""
+def measured_anew(problem: DualProblem, alpha: Floats, tol: float) -> Solved:
+    """How far α is from the optimum, by kernel values of all rows; in extended precision where float64 is too coarse to prove tol."""
     beta = problem.coefficients(alpha)
     support = np.flatnonzero(beta)
     rows = support if problem.kernel.name == "precomputed" else problem.X[support]
     f = Expansion(problem.kernel, rows, beta[None, support], np.zeros(1)).values(problem.X)[:, 0]
     b = best_intercept(problem, f)
     found = measure(problem, alpha, f, b)
-    return Solved(alpha, b, found.primal, found.dual, found.gap, 0)
+    gap = with_rounding(problem, alpha, found, b, tol, f)
+    closer = extended_values(problem, beta) if gap > max(tol, found.gap) else None
+    if closer is not None:
+        found = measure(problem, alpha, closer, b)
+        gap = with_rounding(problem, alpha, found, b, tol, closer, EXTENDED)
+    return Solved(alpha, b, found.primal, found.dual, gap, 0)
 
 
 def solve_all(

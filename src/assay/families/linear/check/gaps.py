@@ -26,6 +26,7 @@ from assay.families.linear.check.terms import (
     softmax_terms,
 )
 
+EPS = float(np.finfo(np.float64).eps)
 LOOSEST = 1e-1
 SAME = 1e-9  # what the objective may be off by, relatively
 SLACK = 1.001  # the bound is summed in another order than the solver's
@@ -103,7 +104,10 @@ def shape_of(claim: Claim, rows: CheckedRows, centred: bool) -> RowMoments:
             squares += c @ (X - centre) ** 2
     means = np.divide(sums, weight[:, None], out=np.zeros_like(sums), where=weight[:, None] > 0) - centre
     scale = np.sqrt(np.maximum(squares, 0.0) / n)
-    return RowMoments(weight, means, centre, np.where(scale > 0, scale, 1.0), target / n)
+    noise = (
+        16 * (np.sqrt(EPS) if rows.sparse else EPS) * np.abs(centre)
+    )  # so far rounding spreads a column that never varies
+    return RowMoments(weight, means, centre, np.where(scale > noise, scale, 1.0), target / n)
 
 
 def cases(claim: Claim, d: int) -> list[Case]:
@@ -318,7 +322,6 @@ def check_boxed_duality_gap(claim: Claim, rows: CheckedRows, predict: Any) -> Ve
 
 # Checks of fits whose loss is a user's own function, which must be at hand, and of zero perceptron losses.
 
-EPS = float(np.finfo(np.float64).eps)
 STEP = 1e-5  # of the differences
 NEAR, FAINT = 1e-4, 1e-6  # how far a slope may be off: of itself, and of the greatest slope around
 

@@ -43,9 +43,9 @@ def _sigmoid(m: Floats) -> Floats:
 
 
 def _entropy(a: Floats) -> Floats:
-    """a log a + (1 − a) log(1 − a), 0 log 0 = 0."""
-    parts = [np.where(p > 0, p * np.log(np.where(p > 0, p, 1.0)), 0.0) for p in (a, 1.0 - a)]
-    return np.add(*parts)
+    """a log a + (1 − a) log(1 − a), 0 log 0 = 0; a small a keeps its digits in both."""
+    own = np.where(a > 0, a * np.log(np.where(a > 0, a, 1.0)), 0.0)
+    return own + np.where(a < 1, (1.0 - a) * np.log1p(-np.where(a < 1, a, 0.0)), 0.0)
 
 
 def _log_conjugate(u: Floats, t: Array, h: float) -> Floats:
@@ -123,9 +123,11 @@ def softmax_terms(z: Floats, codes: Array) -> tuple[Floats, Floats, Floats]:
     q[rows, codes] = own
     q /= q.sum(axis=1, keepdims=True)
     u = q.copy()
-    u[rows, codes] -= 1.0
-    entropy = np.where(q > 0, q * np.log(np.where(q > 0, q, 1.0)), 0.0).sum(axis=1)
-    return loss, u, entropy
+    u[rows, codes] = 0.0
+    u[rows, codes] = -u.sum(axis=1)
+    logs = np.log(np.where(q > 0, q, 1.0))
+    logs[rows, codes] = -loss  # log q_y, with the digits that 1 − q_y has lost
+    return loss, u, np.where(q > 0, q * logs, 0.0).sum(axis=1)
 
 
 class Strengths(NamedTuple):

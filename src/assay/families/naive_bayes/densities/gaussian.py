@@ -24,9 +24,10 @@ from assay.families.naive_bayes.densities.columns import (
     tiles,
 )
 from assay.numerics import Array, Floats
-from assay.statistics.class_moments import ClassMoments, absorb_moments, absorb_present, merge_moments
+from assay.statistics.class_moments import LEAST, ClassMoments, absorb_moments, absorb_present, merge_moments
 
 SMALLEST = float(np.finfo(np.float64).tiny)
+LARGEST = 2.0**1000  # variances above it leave no room to compute with them
 
 
 def absorb(part: ColumnsOfClasses) -> tuple[ClassMoments, Array | None]:
@@ -58,6 +59,10 @@ def absorb_entries(part: ColumnsOfClasses) -> ClassMoments:
     if not np.isfinite(s2).all():
         part.refuse_infinite()
         part.refuse_overflow()
+    lost = (s2 < LEAST) & (pivot != 0)
+    if lost.any():
+        small = np.abs(X.data) < np.sqrt(LEAST)
+        s2[:, np.unique(X.indices[small & (X.data != 0)])] += SMALLEST
     return ClassMoments(n, pivot, s2)
 
 
@@ -67,30 +72,38 @@ def pooled(s: ClassMoments) -> ClassMoments:
     return reduce(merge_moments, classes)
 
 
+def variances(s: ClassMoments, otherwise: Floats) -> Floats:
+    """Σ w (x − mean)² / n (K, c) of the values present; `otherwise` where there are none."""
+    out: Floats = np.divide(s.m2, s.n, out=np.full(s.m2.shape, otherwise), where=s.n > 0)
+    return out
+
+
 class Estimate(NamedTuple):
-    """theta, var (K, c): what the density uses; raw (K, c): the variances before smoothing; epsilon: what was added."""
+    """theta, var (K, c): what the density uses; epsilon: what was added; lost (c,): whether squares underflow."""
 
     theta: Floats
     var: Floats
-    raw: Floats
     epsilon: float
+    lost: Array
 
 
 def estimate(s: ClassMoments, var_smoothing: float) -> Estimate:
     """Maximum likelihood and smoothing.
 
     A class without any value in a column takes the mean and variance of the whole column. A variance that is still zero
-    becomes 1e-9 of the column's, or 1 in a column that never varies, where it says nothing about the class.
+    becomes 1e-9 of the column's, or 1 in a column that never varies, where it says nothing about the class. Variances that
+    overflow are infinite.
     """
-    whole = pooled(s)
-    spread = np.divide(whole.m2, whole.n, out=np.zeros_like(whole.m2), where=whole.n > 0)
-    here = s.n > 0
-    theta: Floats = np.where(here, s.mean, whole.mean)
-    raw: Floats = np.divide(s.m2, s.n, out=np.repeat(spread, len(s.n), axis=0), where=here)
-    epsilon = var_smoothing * float(spread.max(initial=0.0))
-    var: Floats = raw + epsilon
+    with np.errstate(over="ignore", invalid="ignore"):
+        whole = pooled(s)
+        spread = variances(whole, np.zeros(1))
+        theta: Floats = np.where(s.n > 0, s.mean, np.where(whole.n > 0, whole.mean, 0.0))
+        raw = variances(s, spread)
+        epsilon = var_smoothing * float(spread.max(initial=0.0))
+        var: Floats = raw + epsilon
     least = np.where(spread * 1e-9 >= SMALLEST, spread * 1e-9, 1.0)
-    return Estimate(theta, np.where(var >= SMALLEST, var, least), raw, epsilon)
+    lost = (np.minimum(whole.m2, np.where(s.m2 > 0, s.m2, np.inf).min(axis=0)) < LEAST) & (whole.m2 > 0)
+    return Estimate(theta, np.where(var >= SMALLEST, var, least), epsilon, lost[0])
 
 
 @dataclass(frozen=True)
@@ -139,6 +152,23 @@ class Gaussian:
         incomplete = np.flatnonzero(np.isnan(Z[:, 0]))
         if len(incomplete):
             Z[incomplete] = self._of_present(X[incomplete])
+        far = np.flatnonzero(Z[:, 0] == -np.inf)
+        far = far[np.isneginf(Z[far]).all(axis=1)]
+        if len(far):
+            Z[far] = self._of_far(X[far])
+        return Z
+
+    def _of_far(self, X: Array) -> Floats:
+        """Rows whose log density is below all floats in every class: their squared distances in units of the largest, times −1e300.
+
+        Such densities differ by more than all else; a row whose own squares overflow stays at −∞.
+        """
+        Z: Floats = np.empty((len(X), len(self.theta)))
+        for i, x in enumerate(X):
+            t = np.where(np.isnan(x), 0.0, x - self.theta)
+            t *= np.sqrt(-self.curvature) if np.isfinite(t * t).all() else np.inf
+            q = ((t / np.abs(t).max()) ** 2).sum(axis=1)
+            Z[i] = np.where(np.isnan(q), -np.inf, (q.min() - q) * 1e300)
         return Z
 
     def _of_entries(self, X: SparseMatrix) -> Floats:

@@ -124,7 +124,8 @@ def _training_loss(stated: Stated, tree: StatedTree, seen: TreeRows, held: NodeC
 
 def _said(tree: StatedTree) -> Array:
     """The class that each leaf answers with: that of the greatest share, of equal ones the first."""
-    return (tree.table / tree.table.sum(axis=1, keepdims=True)).argmax(axis=1)
+    said: Array = (tree.table / tree.table.sum(axis=1, keepdims=True)).argmax(axis=1)
+    return said
 
 
 def _noise(stated: Stated, tree: StatedTree, seen: TreeRows, held: NodeContents) -> Floats:

@@ -387,7 +387,7 @@ def _items(s: _Split, nodes: Array, row: Array, node: Array) -> tuple[Items, Flo
     y = s.seen.y[row]
     parts = (u * (y - s.held.mean[nodes][node]))[:, None]
     if s.stated.criterion == "poisson":
-        parts = np.column_stack([parts, u * y, y > 0])
+        parts = np.column_stack([parts, u * y, u * y >= s.seen.least_value])
     return Items(node, np.ones(len(row), np.int64), u, parts), u * y
 
 

@@ -229,6 +229,12 @@ class TreeRows:
             yield block.start, block.X
 
     @cached_property
+    def least_value(self) -> float:
+        """From which on a whole weight times a number that is not negative is surely counted as more than nothing: weighted numbers are
+        counted in whole units too, of about the greatest number for the least weight."""
+        return 2.0 * self.top * (1.0 if self.weighted else ldexp(1.0, self.n.bit_length() + 1 - BITS))
+
+    @cached_property
     def scale(self) -> float:
         """How far the targets of the rows that count are apart; 1 for classes."""
         if self.y.dtype.kind == "i":

@@ -1,0 +1,1 @@
+"""Checks of kernel SVMs: values, objectives and probabilities are taken again from the rows."""

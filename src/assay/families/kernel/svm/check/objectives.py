@@ -1,0 +1,128 @@
+"""Checks of what kernel SVMs claim of their objectives: gap, KKT conditions, margin, leave-one-out error."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from assay.certify.claim import Claim, Verdict
+from assay.certify.once import once
+from assay.certify.registry import check
+from assay.certify.rows import CheckedRows, counted_rows
+from assay.families.kernel.check import is_positive
+from assay.families.kernel.svm.check.sums import FEASIBLE, MachineSums, sums_of, support_codes, tube_sums
+
+LOOSEST = 1e-1  # tolerance of a gap that still says something
+SAME = 1e-6  # relative: what stated values may be off by, and a tenth of the tolerance: solvers count in float32
+SLACK = 1.01  # the bound is summed in another order than the solver's
+STATED = 0.05  # of the tolerance: what the stated gap may be off by
+ROUNDING = 1e-10
+
+
+def same(claim: Claim) -> float:
+    """The share of P by which stated values may be off."""
+    return SAME + min(LOOSEST, abs(float(claim.witness["tolerance"]))) / 10
+
+
+def gap_verdict(claim: Claim, sums: MachineSums) -> Verdict:
+    """Whether every problem's gap is within the tolerance, and the stated objectives are those found."""
+    w, P, D, off = claim.witness, sums.primal(), sums.dual(), 2.0 * sums.rounding()
+    for name, stated, found in (("primal", w["objective"], P), ("dual", w["dual_objective"], D)):
+        stated = np.asarray(stated, dtype=np.float64)
+        if stated.shape != found.shape or not (np.abs(stated - found) <= same(claim) * np.abs(P) + off).all():
+            return Verdict(claim.name, False, f"the {name} objectives are not those stated", kind=claim.kind)
+    worst = float(sums.gap().max())
+    reason = f"of {len(P)} problems the worst is at most a share of {worst:.3g} above the least"
+    return _within(claim, worst, reason, exactly=not sums.is_coarse)
+
+
+def slackness_verdict(claim: Claim, sums: MachineSums) -> Verdict:
+    """Whether the conditions of Karush, Kuhn and Tucker are met as well as stated."""
+    sums.dual()  # refuses what does not balance
+    worst = float(sums.slackness().max())
+    reason = f"a share of {worst:.3g} is missed; the greatest violation of a pair of rows is {sums.violation():.3g}"
+    return _within(claim, worst, reason, exactly=not sums.hard and not sums.is_coarse)
+
+
+def _within(claim: Claim, worst: float, reason: str, exactly: bool) -> Verdict:
+    tolerance = float(claim.witness["tolerance"])
+    if not 0 < tolerance <= LOOSEST or claim.bound != tolerance:
+        return Verdict(claim.name, False, f"a tolerance of {tolerance:g} proves nothing", worst, claim.kind)
+    off = np.inf if claim.value is None else worst - claim.value
+    told = (abs(off) if exactly else off) <= STATED * tolerance + ROUNDING
+    holds = told and claim.holds and worst <= SLACK * tolerance + ROUNDING
+    return Verdict(claim.name, bool(holds), f"{reason}; {tolerance:g} is allowed", worst, claim.kind)
+
+
+@check("kernel_svm_gap")
+def check_gap(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
+    """Feasible multipliers, and P − D of every problem, against the tolerance."""
+    if claim.kind == "proof" and is_positive(claim.witness) is False:
+        return Verdict(claim.name, False, "this kernel is no product of any feature space", kind=claim.kind)
+    return gap_verdict(claim, once(sums_of, claim, rows))
+
+
+@check("kernel_svm_kkt")
+def check_kkt(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
+    """What is missed of complementary slackness, row by row."""
+    return slackness_verdict(claim, once(sums_of, claim, rows))
+
+
+@check("kernel_svm_margin")
+def check_margin(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
+    """1/‖w‖ of the widest ‖w‖; of a hard margin the least distance of a row."""
+    if is_positive(claim.witness) is False:
+        return Verdict(claim.name, False, "this kernel is no product of any feature space", kind=claim.kind)
+    sums = once(sums_of, claim, rows)
+    sums.dual()
+    length, tolerance = np.sqrt(np.maximum(sums.square(), 0.0)), float(claim.witness["tolerance"])
+    reached = np.minimum(sums.least, 1.0) if sums.hard else np.ones(len(length))
+    p = int(np.argmin(reached / length))
+    found = float(reached[p] / length[p])
+    objective, off = float(sums.primal()[p]), float(sums.rounding()[p])
+    doubt = same(claim) * (1.0 if sums.hard else max(1.0, objective * found * found)) + off * found * found
+    if not off <= tolerance * objective:
+        return Verdict(claim.name, False, "rounding leaves nothing of the margin", kind=claim.kind)
+    told = claim.value is not None and 0 < tolerance <= LOOSEST and abs(claim.value - found) <= doubt * found
+    reason = f"every row is at least {found:.9g} from the hyperplane" if sums.hard else f"the margin is {found:.9g}"
+    return Verdict(claim.name, bool(told and claim.holds), reason, found, claim.kind)
+
+
+@check("kernel_svm_leave_one_out")
+def check_leave_one_out(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
+    """Count the rows that may go wrong when they are left out, once the gap was found to be within the tolerance."""
+    w = claim.witness
+    sums, tolerance = once(sums_of, claim, rows), float(w["tolerance"])
+    gap = float(sums.gap().max())
+    if w["scheme"] != "two" or is_positive(w) is False or not 0 < tolerance <= LOOSEST or claim.kind != "estimate":
+        return Verdict(claim.name, False, "such a bound is known for two classes and kernels only", kind=claim.kind)
+    alpha = np.abs(np.asarray(w["dual_coef"], dtype=np.float64)[0])
+    table = counted_rows(rows, w.get("classes"))
+    U = (
+        np.asarray(w["upper"], dtype=np.float64)[support_codes(w)]
+        * table.w[np.searchsorted(table.number, w["support"])]
+    )
+    free = (alpha > 0) & (alpha < (1.0 - FEASIBLE) * U)
+    counted = alpha > 0
+    if not sums.hard and w["kernel"] in ("rbf", "laplacian") and free.any():
+        counted &= ~free | (2.0 * alpha >= 1.0)
+    share = float(counted.sum()) / sums.rows
+    told = claim.value is not None and math.isclose(claim.value, share, rel_tol=1e-9)
+    reason = f"{int(counted.sum())} of {sums.rows} rows may go wrong when left out; the gap is {gap:.3g}"
+    return Verdict(claim.name, bool(told and claim.holds and gap <= 1.01 * tolerance + SAME), reason, share, claim.kind)
+
+
+@check("kernel_svr_gap")
+def check_tube_gap(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
+    """Feasible multipliers, and P − D against the tolerance."""
+    if claim.kind == "proof" and is_positive(claim.witness) is False:
+        return Verdict(claim.name, False, "this kernel is no product of any feature space", kind=claim.kind)
+    return gap_verdict(claim, once(tube_sums, claim, rows))
+
+
+@check("kernel_svr_kkt")
+def check_tube_kkt(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
+    """What is missed of complementary slackness, row by row."""
+    return slackness_verdict(claim, once(tube_sums, claim, rows))

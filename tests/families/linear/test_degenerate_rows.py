@@ -1,0 +1,59 @@
+"""Honest fits of degenerate rows are verified, and what no loss shows is pinned."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import assay
+
+INF = float("inf")
+
+
+def rows(seed, n=36, d=2, K=3):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, K, n)
+    y[:K] = np.arange(K)
+    return rng.standard_normal((n, d)), y
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("constant", [0.1, 1e6, 3e8])
+def test_a_constant_column_of_softmax_without_penalty_is_verified(seed, constant):
+    X, y = rows(seed)
+    X = np.column_stack([X, np.full(len(X), constant)])
+    certificate = assay.LogisticRegression(C=INF).fit(X, y).certificate_
+    assert certificate.holds
+    assert certificate.verify(X, y).holds, str(certificate.verify(X, y))
+
+
+@pytest.mark.parametrize("scale", [1e8, 1e16, 1e56])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_tiny_objective_of_separable_classes_is_verified(scale, classes):
+    X, y = rows(0, K=classes)
+    X[:, 0] += 9 * y
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        certificate = assay.LogisticRegression().fit(X * scale, y).certificate_
+    if certificate.holds:
+        assert certificate.verify(X * scale, y).holds, str(certificate.verify(X * scale, y))
+
+
+@pytest.mark.parametrize("options", [{}, {"C": INF}, {"class_weight": "balanced"}])
+def test_a_shift_common_to_all_classes_is_refused(options):
+    X, y = rows(1)
+    for part in ("coef_", "intercept_") if "C" in options else ("intercept_",):
+        model = assay.LogisticRegression(**options).fit(X, y)
+        assert model.certificate_.verify(X, y).holds
+        setattr(model, part, getattr(model, part) + 1.0)
+        assert "shifted together" in str(model.certificate_.verify(X, y))
+
+
+@pytest.mark.parametrize("options", [{"l1_ratio": 0.5}, {"l1_ratio": 1.0}, {"C": INF}])
+def test_a_fit_has_no_shift_common_to_all_classes(options):
+    X, y = rows(2)
+    model = assay.LogisticRegression(**options).fit(X + 3, y)
+    assert abs(model.intercept_.sum()) <= 1e-6 * np.abs(model.intercept_).sum()
+    assert model.certificate_.verify(X + 3, y).holds
