@@ -20,10 +20,10 @@ ROUNDING = float(np.finfo(np.float64).eps)
 
 COVERAGE = Coverage(
     proof={
-        "discriminant_likelihood": "priors_ whiten_ log_det_ state.mean added_",
+        "discriminant_likelihood": "priors_ whiten_ log_det_ state.mean added_ scalings_",
         "discriminant_pooled": "pooled_share_ pooled_errors_",
     },
-    nothing="rank_ state.class_count state.scatter state.third state.fourth scalings_ explained_variance_ratio_",
+    nothing="rank_ state.class_count state.scatter state.third state.fourth explained_variance_ratio_",
     but="the statistics (state) that partial_fit would go on from, but for the means",
 )
 
