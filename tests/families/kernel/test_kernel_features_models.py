@@ -325,3 +325,13 @@ def test_the_hinge_comes_to_its_end_though_many_features_are_nearly_nothing():
         model = assay.KernelFeaturesClassifier(features, loss="hinge").fit(rows, y)
         assert model.converged_
         assert model.gap_.max() <= 1e-6
+
+
+def test_rows_so_far_apart_that_products_lose_their_digits_are_mapped_by_differences():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((5, 3)) * [0.03, 1e-7, 0.0] + [[0, 0, z] for z in (3000.0, 3000.0, -3000.0, 4500.0, 3000.0)]
+    y = rng.standard_normal(5)
+    model = assay.KernelFeaturesRegressor(gamma=77.0, alpha=0.002).fit(X, y)
+    assert model._map.kernel.by_differences
+    assert model.certificate_.verify(X, y).holds
+    assert not assay.KernelFeaturesRegressor().fit(X / 1e3, y)._map.kernel.by_differences

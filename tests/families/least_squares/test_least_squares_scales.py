@@ -117,3 +117,13 @@ def test_descent_far_from_zero_measures_what_verification_measures():
 def test_one_row_of_weight_after_others_without_is_verified():
     X, y = np.array([[1.0], [0.3], [0.1]]), np.array([0.27698700667538, 0.16344705568244497, 0.00665924208208616])
     assert verified(assay.LinearRegression(), X, y, np.array([0.0, 0.0, 2.0])).certificate_.holds
+
+
+def test_weights_that_nearly_fit_a_constant_target_are_no_minimum():
+    X, y = np.column_stack([np.arange(6.0), np.ones(6)]), np.full(6, 3e7)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = assay.LinearRegression(solver="gd", tol=0.0, max_iter=40, init=[3e7, 1e-12, 0.0]).fit(X, y)
+    assert model.coef_.any()
+    assert not next(iter(model.certificate_)).holds
+    assert not next(iter(model.certificate_.verify(X, y))).holds

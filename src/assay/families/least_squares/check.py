@@ -132,10 +132,12 @@ def check_normal_equations(claim: Claim, rows: CheckedRows, predict: Any) -> Ver
     scale = lengths * (s.target or 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         value = float(np.max(np.where(g == 0, 0.0, np.abs(g) / scale)))
-    limit = _rounding(s, at.n, coef, b)
-    if s.target:  # a target without length allows for rounding alone, in units of one
-        limit = tolerance + limit / s.target
-    if not (tolerance >= 0 and (limit <= LOOSEST or not s.target)):
+    limit = tolerance + _rounding(s, at.n, coef, b) / s.target if s.target else 0.0
+    if not s.target and coef.any():
+        return Verdict(
+            claim.name, False, "a target without length is fitted by weights of zero alone", value, claim.kind
+        )
+    if not (tolerance >= 0 and limit <= LOOSEST):
         return Verdict(claim.name, False, f"a tolerance of {limit:g} proves nothing", value, claim.kind)
     reason = f"the normal equations are off by {value:.3g} of their scale, {limit:.3g} is allowed"
     return Verdict(claim.name, bool(value <= limit), reason, value, claim.kind)

@@ -59,14 +59,14 @@ def claims_of(system: NormalSystem, e: LeastSquaresEvidence, *, shortest: bool) 
 def _stationary(system: NormalSystem, e: LeastSquaresEvidence, witness: dict[str, Any]) -> Claim:
     penalty, length = (" - alpha*w", "sqrt(|x_j|^2 + alpha)") if system.alpha else ("", "|x_j|")
     about = " about the means" if system.intercept else ""
-    varies = system.yy > 0  # a target without length allows for rounding alone, in units of one
-    bound = system.rounding(e.coef, e.intercept) + (e.tolerance if varies else 0.0)
+    varies = system.yy > 0  # a target without length allows for nothing: weights of zero fit it exactly
+    bound = e.tolerance + system.rounding(e.coef, e.intercept) if varies else 0.0
     lost = len(system.c) - np.count_nonzero(system.matrix.diagonal() == 0) - e.inverse_root.shape[1]
     among = f" among those that take what depends to {e.cut:.1g} for dependent" if lost else ""
     return Claim(
         name="normal equations",
         statement=f"X'(y - b - Xw){penalty} = 0 to {e.tolerance:g} of {length}|y|{about}, and rounding: w, b are a minimum{among}",
-        holds=bool(e.off <= bound and (bound <= LOOSEST or not varies)),
+        holds=bool(e.off <= bound <= LOOSEST and (varies or not e.coef.any())),
         check="normal_equations",
         value=float(e.off),
         bound=float(bound),

@@ -24,7 +24,7 @@ from assay.engines.rows import settled
 from assay.errors import DataError, ParameterError
 from assay.estimator.params import Choice, Range, param
 from assay.families.kernel.expansion import Expansion
-from assay.families.kernel.functions import Kernel, resolve
+from assay.families.kernel.functions import Kernel, needs_differences, resolve
 from assay.inputs import as_regression_target, refuse_non_finite, refuse_overflow
 from assay.inputs.labels import Labels
 from assay.inputs.refusals import refuse_heavy
@@ -133,8 +133,11 @@ KernelMap = LandmarkMap | WaveMap
 
 
 def centred(kernel: Kernel, landmarks: Floats) -> Kernel:
-    """The kernel, with rows counted from the middle of the landmarks where that saves digits."""
-    return replace(kernel, centre=landmarks.mean(axis=0)) if kernel.name == "rbf" else kernel
+    """The kernel, with rows counted from the middle of the landmarks where that saves digits, or their distances by differences."""
+    if kernel.name != "rbf":
+        return kernel
+    about = replace(kernel, centre=landmarks.mean(axis=0))
+    return replace(about, by_differences=needs_differences(about, landmarks))
 
 
 def _tiled(X: Array, width: int, room: int, features: Any) -> Floats:
