@@ -325,3 +325,14 @@ def test_the_hinge_comes_to_its_end_though_many_features_are_nearly_nothing():
         model = assay.KernelFeaturesClassifier(features, loss="hinge").fit(rows, y)
         assert model.converged_
         assert model.gap_.max() <= 1e-6
+
+
+def test_a_claim_that_does_not_hold_is_not_verified():
+    rows, y = [[1.542403266228339], [-0.7214402328087515], [-0.43107194700213497]], [0, 0, 1]
+    model = assay.KernelFeaturesClassifier(n_components=13, tol=0.0, class_weight={0: 3.0, 1: 0.5}).fit(rows, y)
+    assert model.certificate_.holds == model.certificate_.verify(rows, y).holds
+
+
+def test_values_whose_squares_overflow_are_refused():
+    with pytest.raises(DataError, match="Squares of kernel values overflow"):
+        assay.KernelFeaturesRegressor(kernel="affine").fit([[6e141]], [3e7])

@@ -147,3 +147,12 @@ def test_rows_of_any_scale_are_learnt_without_a_warning_of_numbers(kernel, scale
             model.fit(scale * X, y)
             assert np.isfinite(model.predict(scale * X)).all()
             assert model.certificate_.holds == model.certificate_.verify(scale * X, y).holds
+
+
+@pytest.mark.parametrize("solver", ["smo", "sqp"])
+def test_targets_far_from_zero_are_not_claimed_to_more_digits_than_they_have(solver):
+    rows, y = [[500.0], [100.0]], [1000000000.4373469, 999999999.4837462]
+    with pytest.warns(ConvergenceWarning):
+        model = assay.SVR(tol=1e-7, solver=solver).fit(rows, y)
+    assert not model.certificate_.holds
+    verified(assay.SVR(tol=1e-3, solver=solver).fit(rows, y), rows, y)

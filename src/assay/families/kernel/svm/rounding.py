@@ -110,7 +110,8 @@ def _off(problem: DualProblem, alpha: Floats, found: Measures, b: float, f: Floa
     of_square, hard = float(np.abs(beta) @ e) + abs(b * float(beta.sum())), np.isinf(problem.upper)
     if hard.any():  # scores are scaled until the least is 1
         return of_square + 2.0 * found.primal * float(e.max())
-    costs, own = problem.upper, e[problem.rows]
+    costs, own = problem.upper, e[problem.rows] + 2.0 * EPS * (np.abs(problem.linear) + abs(b))
+    of_square += EPS * OF_A_SUM * (1.0 + math.sqrt(len(alpha))) * float(np.abs(problem.linear) @ alpha)
     if f is not None:
         short = -problem.linear - problem.sign * (f[problem.rows] + b)
         costs = np.where(short > -own, costs, 0.0)

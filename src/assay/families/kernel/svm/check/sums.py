@@ -133,7 +133,7 @@ class MachineSums(NamedTuple):
         return float((self.up - self.down).max())
 
 
-def add_side(sums: MachineSums, p: int, side: int, beta: Floats, f: Floats, linear: float) -> None:
+def add_side(sums: MachineSums, p: int, side: int, beta: Floats, f: Floats, linear: Any) -> None:
     """Add support rows of one side of problem p: β (m,), the two parts of their values f (m, 2), and −Σ p α."""
     sums.alpha[p, side] += float(np.abs(beta).sum())
     sums.L[p, side] += linear
@@ -279,11 +279,11 @@ def _add_class(
     U = np.full(len(mine), np.inf) if np.isinf(upper) else upper * table.w[mine]
     X, Z, moved, of_b = about(witness["kernel"], table.X[mine], support.Z, beta, dtype)
     parts, doubts = bounded_sums(witness, X, Z, np.concatenate([np.maximum(beta, 0.0), np.minimum(beta, 0.0)]), dtype)
-    own = np.flatnonzero(support.code == c)
+    own, eps = np.flatnonzero(support.code == c), float(np.finfo(dtype).eps)
     place = np.searchsorted(mine, support.at[own])
     for k, p in enumerate(numbers.tolist()):
         f = parts[:, [k, k + len(numbers)]]
-        doubt = doubts[:, k] + doubts[:, k + len(numbers)] + of_b[k]
+        doubt = doubts[:, k] + doubts[:, k + len(numbers)] + of_b[k] + eps * float(abs(b[p] + moved[k]))
         alpha = np.zeros(len(mine))
         alpha[place] = t[k] * beta[k, own]
         if np.any(alpha < 0) or np.any(alpha > (1.0 + FEASIBLE) * U):
@@ -334,7 +334,8 @@ def _number_sums(witness: dict[str, Any], table: CountedRows, dtype: Any) -> Mac
     U = upper[0] * table.w
     X, Z, moved, of_b = about(witness["kernel"], table.X, support.Z, beta, dtype)
     parts, doubts = bounded_sums(witness, X, Z, np.concatenate([np.maximum(beta, 0.0), np.minimum(beta, 0.0)]), dtype)
-    f, doubt, y = parts.sum(axis=1), doubts.sum(axis=1) + of_b[0], table.y
+    f, eps, y = parts.sum(axis=1), float(np.finfo(dtype).eps), table.y
+    doubt = doubts.sum(axis=1) + of_b[0] + eps * (np.abs(y) + abs(b[0] + moved[0]) + epsilon).astype(np.float64)
     full = np.zeros(len(y))
     full[support.at] = beta[0]
     if np.any(np.abs(full) > (1.0 + FEASIBLE) * U):
@@ -349,7 +350,8 @@ def _number_sums(witness: dict[str, Any], table: CountedRows, dtype: Any) -> Mac
     add_slopes(sums, 0, y - f - epsilon, below & (full >= 0), full > 0)
     add_slopes(sums, 0, y - f + epsilon, full < 0, above & (full <= 0))
     for side, mine in enumerate((beta[0] > 0, beta[0] < 0)):
-        part = beta[0, mine]
-        linear = float(part @ y[support.at[mine]]) - epsilon * float(np.abs(part).sum())
+        part, due = beta[0, mine].astype(dtype), y[support.at[mine]]
+        linear = part @ due - epsilon * np.abs(part).sum()
+        sums.off[0] += eps * 4.0 * (1.0 + math.sqrt(len(part))) * float(np.abs(part) @ np.abs(due))
         add_side(sums, 0, side, part, parts[support.at[mine]], linear)
     return sums
