@@ -335,3 +335,14 @@ def test_rows_so_far_apart_that_products_lose_their_digits_are_mapped_by_differe
     assert model._map.kernel.by_differences
     assert model.certificate_.verify(X, y).holds
     assert not assay.KernelFeaturesRegressor().fit(X / 1e3, y)._map.kernel.by_differences
+
+
+def test_a_claim_that_does_not_hold_is_not_verified():
+    rows, y = [[1.542403266228339], [-0.7214402328087515], [-0.43107194700213497]], [0, 0, 1]
+    model = assay.KernelFeaturesClassifier(n_components=13, tol=0.0, class_weight={0: 3.0, 1: 0.5}).fit(rows, y)
+    assert model.certificate_.holds == model.certificate_.verify(rows, y).holds
+
+
+def test_values_whose_squares_overflow_are_refused():
+    with pytest.raises(DataError, match="Squares of kernel values overflow"):
+        assay.KernelFeaturesRegressor(kernel="affine").fit([[6e141]], [3e7])

@@ -215,3 +215,8 @@ def test_a_file_whose_parts_do_not_belong_together_is_refused():
         record.params["budget"] = 2
         with pytest.raises(ModelFileError):
             type(model).from_record(record)
+
+
+def test_a_class_without_weight_leaves_no_support_rows():
+    model = assay.KernelPerceptron(class_weight={0: 0.0}).fit([[2.0], [-0.1]], [1, 0])
+    assert model.certificate_.verify([[2.0], [-0.1]], [1, 0]).holds

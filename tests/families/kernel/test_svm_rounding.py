@@ -135,3 +135,24 @@ def test_values_are_off_by_no_more_than_the_bound(kernel):
     beta = rng.normal(size=60) * 10.0 ** rng.integers(-3, 3, size=60)
     off = np.abs(kernel.block(rows, rows) @ beta - extended_values(problem, beta))
     assert np.all(off <= value_errors(problem, beta))
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-50, 1e50, 1e70])
+@pytest.mark.parametrize("kernel", ["linear", "affine", "rbf", "laplacian", "sigmoid"])
+def test_rows_of_any_scale_are_learnt_without_a_warning_of_numbers(kernel, scale):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", RuntimeWarning)
+        for model, y in ((assay.SVC(kernel=kernel), Y), (assay.SVR(kernel=kernel, solver="sqp"), T)):
+            model.fit(scale * X, y)
+            assert np.isfinite(model.predict(scale * X)).all()
+            assert model.certificate_.holds == model.certificate_.verify(scale * X, y).holds
+
+
+@pytest.mark.parametrize("solver", ["smo", "sqp"])
+def test_targets_far_from_zero_are_not_claimed_to_more_digits_than_they_have(solver):
+    rows, y = [[500.0], [100.0]], [1000000000.4373469, 999999999.4837462]
+    with pytest.warns(ConvergenceWarning):
+        model = assay.SVR(tol=1e-7, solver=solver).fit(rows, y)
+    assert not model.certificate_.holds
+    verified(assay.SVR(tol=1e-3, solver=solver).fit(rows, y), rows, y)

@@ -9,7 +9,7 @@ import pytest
 from cases import file_bytes
 
 import assay
-from assay.errors import DataError
+from assay.errors import DataError, ParameterError
 from assay.store import decode
 
 METRICS = ["euclidean", "manhattan", "chebyshev", "hamming"]
@@ -79,3 +79,8 @@ def test_whitened_rows_far_from_zero():
     verified(
         assay.KNeighborsClassifier(3, metric="mahalanobis"), 1e9 + rng.normal(size=(60, 3)), rng.integers(2, size=60)
     )
+
+
+def test_roots_that_overflow_are_refused():
+    with pytest.raises(ParameterError, match="too small for 2 columns"):
+        assay.KNeighborsRegressor(1, p=0.0002).fit([[36.0, 40.0], [29.0, 42.0]], [1.0, 2.0])

@@ -30,12 +30,11 @@ def kernel_values(witness: dict[str, Any], X: Array, Z: Array, dtype: Any = np.f
         if columns.dtype.kind not in "iu" or columns.min(initial=0) < 0 or columns.max(initial=-1) >= X.shape[1]:
             raise ValueError("the kernel matrix has no such columns")
         return np.asarray(X, dtype=np.float64)[:, columns]
-    X, Z = np.asarray(X, dtype=np.float64), np.asarray(Z, dtype=np.float64)
+    X, Z = np.asarray(X, dtype=dtype), np.asarray(Z, dtype=dtype)
     if X.ndim != 2 or Z.ndim != 2 or X.shape[1] != Z.shape[1]:
         raise ValueError(f"rows of shape {X.shape} and {Z.shape} have no kernel values")
     if name == "own":
         return _own(witness["own"], X, Z)
-    X, Z = X.astype(dtype, copy=False), Z.astype(dtype, copy=False)
     if name in ("rbf", "laplacian"):
         gamma = _gamma(witness)
         values: Floats = np.exp(-gamma * _far(X, Z, gamma, name == "laplacian"))

@@ -27,6 +27,7 @@ from assay.numerics import Array, Floats
 
 PIECE = 1 << 11  # rows of a task, about
 MOST_DEGREE = 64
+LEAST32, MOST32 = 1e-15, 1e15  # numbers whose squares float32 has
 
 
 def has_tiles(kernel: Kernel) -> bool:
@@ -34,6 +35,23 @@ def has_tiles(kernel: Kernel) -> bool:
     if kernel.name == "poly":
         return kernel.degree == int(kernel.degree) and kernel.degree <= MOST_DEGREE
     return has_formula(kernel) and not kernel.by_differences
+
+
+def has_float32(kernel: Kernel, X: Floats) -> bool:
+    """Whether float32 has numbers as great and as small as those of which values among these rows are made."""
+    if kernel.normed:
+        off = X if kernel.centre is None else X - kernel.centre
+        reach = np.abs(off).max(initial=0.0) * scale_of_rows(kernel)
+    else:
+        reach = max(np.abs(X).max(initial=0.0), np.abs(kernel.diagonal(X)).max(initial=0.0))
+    return bool(
+        (reach == 0 or LEAST32 < reach < MOST32) and LEAST32 < kernel.gamma < MOST32 and abs(kernel.coef0) < MOST32
+    )
+
+
+def scale_of_rows(kernel: Kernel) -> float:
+    """What rows are multiplied by before distances are taken."""
+    return {"rbf": math.sqrt(2.0 * kernel.gamma), "laplacian": kernel.gamma}.get(kernel.name, 1.0)
 
 
 def _formula(kernel: Kernel) -> KernelFormula:
@@ -67,7 +85,7 @@ class Tiles:
         self.lanes, self.formula = lanes_of(dtype), _formula(kernel)
         zero = np.zeros(X.shape[1])
         self.centre = zero if kernel.centre is None else kernel.centre
-        self.scale = {"rbf": math.sqrt(2.0 * kernel.gamma), "laplacian": kernel.gamma}.get(kernel.name, 1.0)
+        self.scale = scale_of_rows(kernel)
         self.panels, self.halves = self._laid(X, pick, self.lanes)
 
     def _laid(self, X: Floats, pick: Array, width: int) -> tuple[Array, Array]:
@@ -83,7 +101,8 @@ class Tiles:
 
     def _arguments(self, others: PanelGroup) -> tuple[PanelRows, PanelRows, KernelFormula]:
         f, number = self.formula, self.dtype.type
-        formula = KernelFormula(f.what, number(f.scale), number(f.shift), f.degree)
+        with np.errstate(over="ignore", under="ignore"):  # of distances the scale is in the rows
+            formula = KernelFormula(f.what, number(f.scale), number(f.shift), f.degree)
         return PanelRows(self.panels, self.halves), PanelRows(others.rows, others.halves), formula
 
     def stretch(self, first: int, stop: int) -> Tiles:

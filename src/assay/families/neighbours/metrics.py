@@ -32,6 +32,7 @@ from assay.statistics.scatter import ClassScatter, absorb_scatter, merge_scatter
 NORMS = {"euclidean": 2.0, "manhattan": 1.0, "chebyshev": math.inf, "hamming": HAMMING, "cosine": 2.0}
 SYMMETRIC = 1e-8  # of the greatest entry: more asymmetry than that is no rounding
 NEGATIVE = 1e-10  # of the greatest eigenvalue: less than −that is no rounding
+MOST_DIGITS = 500  # binary: what a root may add to distances
 ROOMY = 256  # powers of differences up to 2^this, and down to 2^−this, are far from where float64 ends
 METRICS = ("minkowski", *NORMS, "mahalanobis", "quadratic")
 MATRICES = {"mahalanobis": ("V", "VI"), "quadratic": ("W",)}
@@ -58,6 +59,10 @@ class Geometry:
         """
         if self.unit or self.norm == HAMMING:
             return self
+        if self.norm < 1.0 and math.log2(max(1, len(low))) > MOST_DIGITS * self.norm:
+            raise ParameterError(
+                f"p={self.norm:g} is too small for {len(low)} columns: distances are the 1/p-th power of a sum, and overflow float64."
+            )
         half = float((0.5 * high - 0.5 * low).max(initial=0.0))
         size = math.frexp(half)[1] + 1
         power = 1.0 if math.isinf(self.norm) else self.norm

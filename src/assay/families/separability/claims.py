@@ -8,6 +8,8 @@ from assay.certify import Claim
 from assay.solvers.separation.separation import Separation
 
 PROVED_GAP = 1e-2  # a wider gap is not claimed to be a margin
+ROUNDING = 2.0**-46  # of the radius and the columns: what rounding may do to a margin
+ROUGHEST = 1e-2  # of the margin: where rounding may hide more, no margin is claimed to be the greatest
 
 
 def separation_claims(found: Separation, positive: Any) -> tuple[Claim, ...]:
@@ -38,7 +40,7 @@ def _margin_claims(found: Separation, positive: Any) -> tuple[Claim, ...]:
             witness=plane,
         )
     ]
-    if found.gap <= PROVED_GAP:
+    if found.gap <= PROVED_GAP and is_clear(found):
         claims.append(
             Claim(
                 name=f"greatest margin: {positive!r} from the rest",
@@ -51,6 +53,11 @@ def _margin_claims(found: Separation, positive: Any) -> tuple[Claim, ...]:
             )
         )
     return tuple(claims)
+
+
+def is_clear(found: Separation) -> bool:
+    """Whether rounding hides next to nothing of the margin."""
+    return ROUNDING * (len(found.coef) + 4) * found.radius <= ROUGHEST * found.margin
 
 
 def _hull_claims(found: Separation, positive: Any) -> tuple[Claim, ...]:

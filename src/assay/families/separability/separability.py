@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from assay.certify import Certificate, Claim
 from assay.engines import Engine, Rows, engine_for
 from assay.errors import DataError, OneClassError
-from assay.families.separability.claims import bound_claim, mistake_bound, separation_claims
+from assay.families.separability.claims import bound_claim, is_clear, mistake_bound, separation_claims
 from assay.inputs import as_rows
 from assay.inputs.labels import Labels, find_classes, plain_labels
 from assay.numerics import Array, Floats
@@ -206,7 +206,7 @@ def _verdict(engine: Engine, rows: Rows, labels: Labels, k: int) -> Separability
         lifted = separate(engine, rows, labels, space="augmented", positive=k)
         if lifted.separable:
             bound = mistake_bound(lifted)
-            claims = (*claims, bound_claim(lifted, label))
+            claims = (*claims, bound_claim(lifted, label)) if is_clear(lifted) else claims
     support = Overlap(found.rows, found.sides, found.weights)
     return Separability(
         separable=found.separable,

@@ -105,10 +105,28 @@ def weak_direction(
         if meets is None or points is None:
             return (None if meets is None else False), nothing, 0.0
         if not meets:
-            u = points
-            return True, beyond.W @ u, float(beyond.offset @ u)
+            w, b = beyond.W @ points, float(beyond.offset @ points)
+            return _seen(engine, rows, sides, w, b), w, b
         # rows that meet beyond L join it: back to the frame's coordinates by the orthonormal complement
         spanning = np.concatenate([spanning, _back(frame, beyond, points)])
+
+
+def _seen(engine: Engine, rows: Rows, sides: PositiveClass, w: Floats, b: float) -> bool | None:
+    """True where no row is on the wrong side of w·x + b but for rounding; None where rounding is all that is left of it."""
+    found = fold(engine, rows.blocks(), partial(_ends, w, b, sides), _outer)
+    return True if found is not None and found[0] >= -OUTSIDE * found[1] and found[1] > 0 else None
+
+
+def _outer(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
+    return min(a[0], b[0]), max(a[1], b[1])
+
+
+def _ends(w: Floats, b: float, sides: PositiveClass, block: Block) -> tuple[float, float]:
+    """The least s(w·x + b) of a block's rows, and the greatest size."""
+    s = sides.of(block)
+    X = block.X.toarray() if isinstance(block.X, SparseMatrix) else block.X
+    values = (s * (X.astype(np.float64, copy=False) @ w + b))[s != 0]
+    return float(values.min(initial=0.0)), float(np.abs(values).max(initial=0.0))
 
 
 def _back(frame: ScaledCoordinates, beyond: ComplementDirections, points: Floats) -> Floats:

@@ -28,7 +28,8 @@ def check_on_features(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     of_rows = checker(name)
     if of_rows is None or name in OURS:
         raise ValueError(f"{name!r} is no claim about features")
-    return of_rows(replace(claim, check=name), feature_rows(rows, claim.witness), predict)
+    found = of_rows(replace(claim, check=name), feature_rows(rows, claim.witness), predict)
+    return replace(found, holds=found.holds and claim.holds)
 
 
 def feature_rows(rows: CheckedRows, witness: dict[str, Any]) -> CheckedRows:

@@ -248,8 +248,13 @@ def sample_of(drawn: LandmarkSample) -> Floats:
 def error_of(learnt: KernelMap, sample: Floats) -> MapError:
     """Compare map and kernel on all pairs of the sample."""
     F = learnt.features(sample)
-    off = learnt.kernel.block(sample, sample) - F @ F.T
-    rms = float(np.sqrt(np.mean(off * off)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        off = learnt.kernel.block(sample, sample) - F @ F.T
+        rms = float(np.sqrt(np.mean(off * off)))
+    if not np.isfinite(rms):
+        raise DataError(
+            "Squares of kernel values overflow float64: divide the columns by a constant (or standardise them)."
+        )
     return MapError(rms, float(np.abs(off).max()), float(off.diagonal().mean()), len(sample))
 
 

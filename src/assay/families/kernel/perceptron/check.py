@@ -82,7 +82,7 @@ class StatedMachine(NamedTuple):
             parts = [np.abs(X[i : i + step, None] - self.Z).sum(axis=2) for i in range(0, len(X), step)]
             return np.exp(-gamma * np.concatenate(parts))
         if name == "rbf":
-            middle = self.Z.mean(axis=0)
+            middle = self.Z.mean(axis=0) if len(self.Z) else 0.0
             A, B = X - middle, self.Z - middle
             far = (A**2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2 * A @ B.T
             near: Floats = np.exp(-gamma * np.maximum(far, 0.0))
@@ -120,7 +120,7 @@ class StatedMachine(NamedTuple):
         A, top = np.asarray(X, dtype=np.float64), self.square(X)
         u, off = (A.shape[1] + 8) * EPS, 8 * EPS * top
         if name in ("rbf", "laplacian"):
-            A = A - self.Z.mean(axis=0)
+            A = A - (self.Z.mean(axis=0) if len(self.Z) else 0.0)
         if name == "laplacian":
             off += 4 * u * gamma * np.abs(A).sum(axis=1).max()
         elif name not in ("precomputed", "own"):

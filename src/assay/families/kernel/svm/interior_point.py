@@ -95,7 +95,7 @@ def next_point(problem: DualProblem, K: Floats, at: Interior) -> Interior:
     ahead = towards(-at.alpha * at.z, -low * at.u)
     there = _moved(at, ahead, _longest(at, ahead, low, ends))
     left = _products(there, np.where(ends, problem.upper - there.alpha, 1.0), ends) / many
-    centre = (left / mu) ** 3 * mu
+    centre = (left / mu) ** 3 * mu if mu > 0 else 0.0  # 0: products are lost below all numbers
     step = towards(
         centre - at.alpha * at.z - ahead.alpha * ahead.z,
         np.where(ends, centre - low * at.u + ahead.alpha * ahead.u, 0.0),

@@ -21,7 +21,7 @@ from assay.numerics import Floats
 
 NEGLIGIBLE = 1e-10  # of the objective: rounding up to that is not told
 OF_TOLERANCE = 0.005  # nor is rounding up to such a share of the tolerance
-MOST_PAIRS = 1 << 24  # numbers of pairs of rows that are taken in extended precision
+MOST_PAIRS = 1 << 23  # numbers of pairs of rows that are taken in extended precision
 EXTENDED = float(np.finfo(np.longdouble).eps)
 OF_A_SUM = 8.0  # times √m: roundings of a sum of m terms
 
@@ -98,8 +98,8 @@ def with_rounding(
     by their values f and the intercept b; all, where those are not given."""
     with np.errstate(all="ignore"):
         off = _off(problem, alpha, found, b, f, eps)
-    hidden = max(NEGLIGIBLE, OF_TOLERANCE * tol) * found.primal
-    if not math.isfinite(found.gap) or not found.primal > 0 or off <= hidden:
+    hidden = max(NEGLIGIBLE, OF_TOLERANCE * tol) * abs(found.primal)
+    if not math.isfinite(found.gap) or off <= hidden:
         return found.gap
     return (found.gap * found.primal + off) / (found.primal - off) if off < found.primal else math.inf
 
@@ -110,7 +110,8 @@ def _off(problem: DualProblem, alpha: Floats, found: Measures, b: float, f: Floa
     of_square, hard = float(np.abs(beta) @ e) + abs(b * float(beta.sum())), np.isinf(problem.upper)
     if hard.any():  # scores are scaled until the least is 1
         return of_square + 2.0 * found.primal * float(e.max())
-    costs, own = problem.upper, e[problem.rows]
+    costs, own = problem.upper, e[problem.rows] + 2.0 * EPS * (np.abs(problem.linear) + abs(b))
+    of_square += EPS * OF_A_SUM * (1.0 + math.sqrt(len(alpha))) * float(np.abs(problem.linear) @ alpha)
     if f is not None:
         short = -problem.linear - problem.sign * (f[problem.rows] + b)
         costs = np.where(short > -own, costs, 0.0)

@@ -24,7 +24,7 @@ from assay.families.kernel.loops.working_set import gap_of, mark_settled, mark_v
 from assay.families.kernel.svm.dual import DualProblem, DualState, best_intercept, measure
 from assay.families.kernel.svm.kernel_cache import ComputedKernelRows, KernelRows, source_of
 from assay.families.kernel.svm.sqp import MOST_ROWS, sqp
-from assay.families.kernel.tiles import Tiles, has_tiles
+from assay.families.kernel.tiles import Tiles, has_float32, has_tiles
 from assay.numerics import Array, Floats
 
 SHARE = 0.1  # of its violation that a set is left with
@@ -66,7 +66,7 @@ class Smo:
         )
         self.n, self.l = len(problem.X), len(problem.rows)
         self.u, self.number = np.zeros(self.l), 0
-        exact = problem.hard or not has_tiles(problem.kernel)
+        exact = problem.hard or not has_tiles(problem.kernel) or not has_float32(problem.kernel, problem.X)
         self.dtype: Any = np.float64 if exact else np.float32
         self.dual, self.slow = 0.0, False
         self.least, self.highest, self.since_gain = math.inf, 0.0, 0

@@ -118,7 +118,7 @@ class BestState:
 
 
 def measured_anew(problem: DualProblem, alpha: Floats, tol: float) -> Solved:
-    """How far α is from the optimum, by kernel values of all rows; in extended precision where float64 is too coarse to prove tol."""
+    """How far α is from the optimum, by kernel values of all rows; in extended precision where rounding shows."""
     beta = problem.coefficients(alpha)
     support = np.flatnonzero(beta)
     rows = support if problem.kernel.name == "precomputed" else problem.X[support]
@@ -126,7 +126,7 @@ def measured_anew(problem: DualProblem, alpha: Floats, tol: float) -> Solved:
     b = best_intercept(problem, f)
     found = measure(problem, alpha, f, b)
     gap = with_rounding(problem, alpha, found, b, tol, f)
-    closer = extended_values(problem, beta) if gap > max(tol, found.gap) else None
+    closer = extended_values(problem, beta) if gap > found.gap else None
     if closer is not None:
         found = measure(problem, alpha, closer, b)
         gap = with_rounding(problem, alpha, found, b, tol, closer, EXTENDED)

@@ -85,7 +85,12 @@ def check_margin(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     doubt = same(claim) * (1.0 if sums.hard else max(1.0, objective * found * found)) + off * found * found
     if not off <= tolerance * objective:
         return Verdict(claim.name, False, "rounding leaves nothing of the margin", kind=claim.kind)
-    told = claim.value is not None and 0 < tolerance <= LOOSEST and abs(claim.value - found) <= doubt * found
+    near = claim.value is not None and abs(claim.value - found) <= doubt * found
+    if (
+        claim.value and not sums.hard and not doubt < 1.0
+    ):  # next to nothing of the objective is w: its square is compared
+        near = abs(1.0 / claim.value**2 - float(sums.square()[p])) <= 2.0 * (same(claim) * objective + off)
+    told = near and 0 < tolerance <= LOOSEST
     reason = f"every row is at least {found:.9g} from the hyperplane" if sums.hard else f"the margin is {found:.9g}"
     return Verdict(claim.name, bool(told and claim.holds), reason, found, claim.kind)
 

@@ -38,6 +38,7 @@ from assay.families.kernel.check import NEGATIVE, bounded_sums, is_positive, neg
 FEASIBLE = 1e-9  # relative: what rounding may do to bounds and balance
 NEGLIGIBLE = 1e-10  # of P: rounding up to that is not told
 OF_TOLERANCE = 0.005  # nor is rounding up to such a share of the tolerance
+MANY_PAIRS = 1 << 23  # from there on fits count in float64 alone, and state all that it may hide
 MOST_PAIRS = 1 << 26  # numbers of pairs of rows that are taken in extended precision
 SCHEMES = ("two", "ovo", "ovr")
 
@@ -46,7 +47,7 @@ class MachineSums(NamedTuple):
     """Of each problem (P,): Σ U ξ; G (P, 2, 2) and L (P, 2) of the sides (+, −); Σ α of the sides (P, 2); what is missed of complementary
     slackness (hard: Σ α t(f + b)); the greatest v of a variable that can rise, the least of one that can fall; the least t(f + b) of a row;
     `off`: what rounding may have done to P − D (hard: to ‖w‖²), and `doubt`: to the least t(f + b); `intercept`: of the rows as they are counted.
-    `hard`: no row may be inside the margin. `rows`: of positive weight. `extended`: float64 was too coarse."""
+    `hard`: no row may be inside the margin. `rows`: of positive weight. `bounds`: a fit may state more than it needs."""
 
     loss: Floats
     G: Floats
@@ -62,15 +63,15 @@ class MachineSums(NamedTuple):
     tolerance: float
     hard: bool
     rows: int
-    extended: bool
+    bounds: bool
 
     @classmethod
     def none(cls, problems: int, tolerance: float, hard: bool, rows: int, dtype: Any) -> MachineSums:
         P, high = problems, np.full(problems, np.inf)
         loss, G, L, alpha, missed = (np.zeros((P, *more), dtype=dtype) for more in ((), (2, 2), (2,), (2,), ()))
         off, doubt, b = np.zeros((3, P))
-        extended = dtype is not np.float64
-        return cls(loss, G, L, alpha, missed, -high, high, high.copy(), off, doubt, b, tolerance, hard, rows, extended)
+        bounds = dtype is not np.float64
+        return cls(loss, G, L, alpha, missed, -high, high, high.copy(), off, doubt, b, tolerance, hard, rows, bounds)
 
     def square(self) -> Floats:
         """‖w‖² = βᵀKβ (negative only where the kernel is not positive semidefinite)."""
@@ -102,13 +103,13 @@ class MachineSums(NamedTuple):
             off = np.where(
                 t > 0, (off / np.where(t > 0, t, 1.0) + 2.0 * P * self.doubt) / np.where(t > 0, t, 1.0), np.inf
             )
-        hidden = max(NEGLIGIBLE, OF_TOLERANCE * self.tolerance) * P
+        hidden = max(NEGLIGIBLE, OF_TOLERANCE * self.tolerance) * np.abs(P)
         return np.where(off <= hidden, 0.0, np.where(off < P, off, np.inf))
 
     @property
     def is_coarse(self) -> bool:
         """Whether rounding shows in float64: a fit that counts so states a gap with all that it may hide."""
-        return self.extended or bool(self.rounding().any())
+        return self.bounds or bool(self.rounding().any())
 
     def gap(self) -> Floats:
         """(P − D) / P of each problem, for all that rounding may have done."""
@@ -132,7 +133,7 @@ class MachineSums(NamedTuple):
         return float((self.up - self.down).max())
 
 
-def add_side(sums: MachineSums, p: int, side: int, beta: Floats, f: Floats, linear: float) -> None:
+def add_side(sums: MachineSums, p: int, side: int, beta: Floats, f: Floats, linear: Any) -> None:
     """Add support rows of one side of problem p: β (m,), the two parts of their values f (m, 2), and −Σ p α."""
     sums.alpha[p, side] += float(np.abs(beta).sum())
     sums.L[p, side] += linear
@@ -200,7 +201,9 @@ def _closely(add_up: Callable[..., MachineSums], witness: dict[str, Any], table:
     sums = add_up(witness, table, np.float64)
     pairs = len(table.X) * len(np.asarray(witness["support"])) * (table.X.shape[1] + 8)
     given = witness["kernel"] in ("own", "precomputed")
-    return sums if given or pairs > MOST_PAIRS or not sums.is_coarse else add_up(witness, table, np.longdouble)
+    if pairs > MANY_PAIRS and witness["kernel"] in ("linear", "affine", "poly", "sigmoid"):
+        sums = sums._replace(bounds=True)
+    return sums if given or pairs > MOST_PAIRS or not sums.rounding().any() else add_up(witness, table, np.longdouble)
 
 
 def about(kernel: str, X: Floats, Z: Floats, beta: Floats, dtype: Any) -> tuple[Floats, Floats, Floats, Floats]:
@@ -209,10 +212,11 @@ def about(kernel: str, X: Floats, Z: Floats, beta: Floats, dtype: Any) -> tuple[
     if kernel not in ("linear", "affine") or not len(Z):
         return X, Z, np.zeros(len(beta)), np.zeros(len(beta))
     centre = np.clip((Z / len(Z)).sum(axis=0), Z.min(axis=0), Z.max(axis=0))
-    weights, eps = beta.astype(dtype) @ (Z - centre).astype(dtype), float(np.finfo(dtype).eps)
-    terms = np.abs(beta) @ np.abs(Z - centre) @ np.abs(centre)
+    X, Z, centre = X.astype(dtype) - centre, Z.astype(dtype) - centre, centre.astype(dtype)
+    weights, eps = beta.astype(dtype) @ Z, float(np.finfo(dtype).eps)
+    terms = np.abs(beta) @ np.abs(Z) @ np.abs(centre)
     off = eps * ((Z.shape[1] + 4) * (np.abs(weights) @ np.abs(centre)) + 4.0 * (1.0 + math.sqrt(len(Z))) * terms)
-    return X - centre, Z - centre, weights @ centre.astype(dtype), off.astype(np.float64)
+    return X, Z, weights @ centre, off.astype(np.float64)
 
 
 def sums_of(witness: dict[str, Any], rows: CheckedRows) -> MachineSums:
@@ -275,11 +279,11 @@ def _add_class(
     U = np.full(len(mine), np.inf) if np.isinf(upper) else upper * table.w[mine]
     X, Z, moved, of_b = about(witness["kernel"], table.X[mine], support.Z, beta, dtype)
     parts, doubts = bounded_sums(witness, X, Z, np.concatenate([np.maximum(beta, 0.0), np.minimum(beta, 0.0)]), dtype)
-    own = np.flatnonzero(support.code == c)
+    own, eps = np.flatnonzero(support.code == c), float(np.finfo(dtype).eps)
     place = np.searchsorted(mine, support.at[own])
     for k, p in enumerate(numbers.tolist()):
         f = parts[:, [k, k + len(numbers)]]
-        doubt = doubts[:, k] + doubts[:, k + len(numbers)] + of_b[k]
+        doubt = doubts[:, k] + doubts[:, k + len(numbers)] + of_b[k] + eps * float(abs(b[p] + moved[k]))
         alpha = np.zeros(len(mine))
         alpha[place] = t[k] * beta[k, own]
         if np.any(alpha < 0) or np.any(alpha > (1.0 + FEASIBLE) * U):
@@ -330,7 +334,8 @@ def _number_sums(witness: dict[str, Any], table: CountedRows, dtype: Any) -> Mac
     U = upper[0] * table.w
     X, Z, moved, of_b = about(witness["kernel"], table.X, support.Z, beta, dtype)
     parts, doubts = bounded_sums(witness, X, Z, np.concatenate([np.maximum(beta, 0.0), np.minimum(beta, 0.0)]), dtype)
-    f, doubt, y = parts.sum(axis=1), doubts.sum(axis=1) + of_b[0], table.y
+    f, eps, y = parts.sum(axis=1), float(np.finfo(dtype).eps), table.y
+    doubt = doubts.sum(axis=1) + of_b[0] + eps * (np.abs(y) + abs(b[0] + moved[0]) + epsilon).astype(np.float64)
     full = np.zeros(len(y))
     full[support.at] = beta[0]
     if np.any(np.abs(full) > (1.0 + FEASIBLE) * U):
@@ -345,7 +350,8 @@ def _number_sums(witness: dict[str, Any], table: CountedRows, dtype: Any) -> Mac
     add_slopes(sums, 0, y - f - epsilon, below & (full >= 0), full > 0)
     add_slopes(sums, 0, y - f + epsilon, full < 0, above & (full <= 0))
     for side, mine in enumerate((beta[0] > 0, beta[0] < 0)):
-        part = beta[0, mine]
-        linear = float(part @ y[support.at[mine]]) - epsilon * float(np.abs(part).sum())
+        part, due = beta[0, mine].astype(dtype), y[support.at[mine]]
+        linear = part @ due - epsilon * np.abs(part).sum()
+        sums.off[0] += eps * 4.0 * (1.0 + math.sqrt(len(part))) * float(np.abs(part) @ np.abs(due))
         add_side(sums, 0, side, part, parts[support.at[mine]], linear)
     return sums
