@@ -156,3 +156,15 @@ def test_targets_far_from_zero_are_not_claimed_to_more_digits_than_they_have(sol
         model = assay.SVR(tol=1e-7, solver=solver).fit(rows, y)
     assert not model.certificate_.holds
     verified(assay.SVR(tol=1e-3, solver=solver).fit(rows, y), rows, y)
+
+
+def test_rows_at_their_bound_have_a_say_in_whether_float32_suffices():
+    draw = np.random.default_rng(49)
+    n, d = int(draw.integers(600, 1500)), int(draw.integers(1, 8))
+    rows = draw.normal(size=(n, d)) * 10.0 ** draw.integers(-1, 2, size=d) + draw.choice([0, 5, 1e3])
+    y = (rows[:, 0] + 0.3 * rows[:, 0].std() * draw.normal(size=n) > rows[:, 0].mean()).astype(int)
+    for kernel in ("linear", "affine"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = assay.SVC(kernel=kernel, C=10.0, max_iter=400).fit(rows, y)
+        assert model.certificate_.holds == model.certificate_.verify(rows, y).holds

@@ -36,6 +36,8 @@ CHECKED = 32  # sets between checks whether float32 still suffices
 EVERY = 8  # sets between attempts to shrink
 FEWER = 0.8  # of the variables: with no more than that left it is worth the change
 TRUST = 0.1  # of tol that float32 may add to the gap
+TRUST_SUM = 0.05  # of tol that it may add to the loss
+CONFIDENT = 3.0  # deviations of a mean
 FEW = 512  # rows up to which all true values are taken at the end
 SAMPLED = 256  # rows whose true values are taken for that
 NO_MARGIN = 1e-7  # of the radius: a margin that float64 cannot tell from none
@@ -185,19 +187,26 @@ class Smo:
         self.start_at(np.abs(self.u))
 
     def float32_suffices(self, gap: float) -> bool:
-        """Whether the true values of some free rows (or, where there are none, of some rows) show that float32 adds little to such a gap."""
-        A, problem = self.active, self.problem
+        """Whether the true values of some rows show that float32 adds little to such a gap: of free rows every error counts; of rows at their bound,
+        whose loss is a sum, what is left of errors up and down."""
+        A = self.active
         free = np.flatnonzero((A.u > A.low) & (A.u < A.high))
-        free = free if len(free) else np.arange(len(A.u))
-        some = free[np.unique(np.linspace(0, len(free) - 1, SAMPLED).astype(np.int64))]
+        bound = np.flatnonzero((A.u != 0) & ((A.u <= A.low) | (A.u >= A.high)))
+        free, bound = free if len(free) else np.arange(len(A.u)), bound if len(bound) else free
+        of_free, of_bound = (self._float32_errors(_evenly(rows, SAMPLED // 2)) for rows in (free, bound))
+        left = abs(of_bound.mean()) + CONFIDENT * of_bound.std() / math.sqrt(len(of_bound))
+        return float(np.abs(of_free).mean()) * len(free) <= TRUST * gap and left * len(bound) <= TRUST_SUM * gap
+
+    def _float32_errors(self, some: Array) -> Floats:
+        """Of these active variables, what the values of their rows are off by, times what that costs."""
+        A, problem = self.active, self.problem
         beta = problem.coefficients(np.abs(self.u))
         support = np.flatnonzero(beta)
         due = Tiles(problem.kernel, problem.X, problem.rows[A.chosen[some]], np.float64)
         f = due.zeros()
         due.add(f, due.group(problem.X, support), beta[support], self.workers)
-        off = np.abs(f[: len(some)] - A.f[A.rows[some]])
-        cost = np.maximum(A.high, -A.low)
-        return float((off * cost[some]).mean()) * len(free) <= TRUST * gap
+        costs: Floats = np.where(A.high[some] > 0, A.high[some], A.low[some])
+        return (f[: len(some)] - A.f[A.rows[some]]) * costs
 
     def stretch(self) -> None:
         """Take α times what makes the dual greatest: of a hard margin, where nothing bounds it, margins are then 1."""
@@ -328,6 +337,11 @@ class Active:
         if len(changed):
             self.source.add(self.f, self.rows[chosen[changed]], step[changed])
         return chosen[changed]
+
+
+def _evenly(rows: Array, many: int) -> Array:
+    """At most so many of the rows, evenly drawn."""
+    return rows[np.unique(np.linspace(0, len(rows) - 1, many).astype(np.int64))]
 
 
 def _first(key: Floats, among: Array, many: int) -> Array:
