@@ -159,7 +159,7 @@ class LinearDiscriminantAnalysis(NormalClassifier):
     priors: Any = param("probabilities of the classes; None: their shares of the rows", default=None, kw_only=False, check=CLASS_PROBABILITIES)  # fmt: skip
     n_components: int | None = param("directions that transform keeps; None: all", default=None, kw_only=False, check=Range(int, low=1, words=(None,)))  # fmt: skip
     store_covariance: bool = param("accepted for scikit-learn's sake: covariance_ is always there", default=False, kw_only=False)  # fmt: skip
-    tol: float = param("eigenvalues of the correlations up to tol² count as zero", default=1e-4, kw_only=False, check=Range(low=0))  # fmt: skip
+    tol: float = param("eigenvalues of the correlations up to tol² count as zero", default=1e-4, kw_only=False, check=Range(low=0, high=1))  # fmt: skip
     covariance: str = param("the form of the common covariance: any, uncorrelated columns, or round", default="tied", check=Choice(("tied", "diagonal", "isotropic")))  # fmt: skip
     unbiased: bool = UNBIASED
     class_weight: Any = CLASS_WEIGHT

@@ -70,7 +70,7 @@ CLASS_PROBABILITIES = Free("a list of non-negative numbers, one a class", words=
 PRIORS = param("probabilities of the classes; None: their shares of the rows", default=None, check=CLASS_PROBABILITIES)
 SHRINKAGE = param("pull covariances towards a multiple of I; 'auto': by Ledoit and Wolf", default=None, check=Range(low=0, high=1, words=(None, "auto")))  # fmt: skip
 STORE_COVARIANCE = param("accepted for scikit-learn's sake: covariance_ is always there", default=False)
-TOL = param("eigenvalues of the correlations up to tol² count as zero", default=1e-4, check=Range(low=0))
+TOL = param("eigenvalues of the correlations up to tol² count as zero", default=1e-4, check=Range(low=0, high=1))
 UNBIASED = param("divide by N_k − 1 (one covariance for all: N − K) instead of N_k (N)", default=False)
 
 

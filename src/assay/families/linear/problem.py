@@ -72,10 +72,12 @@ class Objective:
         return Penalty.of(d, l1, l2, self.intercept_l2)
 
     def start(self, shape: tuple[int, ...], centre: Floats) -> Floats:
-        """The first weights about the centre: zeros, or `init` (b first, as the lecture notes write them)."""
+        """The first weights about the centre: zeros, or `init` (b first, as the lecture notes write them; without an intercept b is zero)."""
         if self.init is None:
             return np.zeros(shape)
         given = np.array(self.init, dtype=np.float64).reshape(shape)
+        if not self.fit_intercept:
+            given[..., 0] = 0.0
         return about_centre(np.concatenate([given[..., 1:], given[..., :1]], axis=-1), centre)
 
 
