@@ -60,6 +60,7 @@ def more_fits():
     yield assay.ERM(loss="perceptron", penalty=None), *apart()
     yield assay.QuadraticDiscriminantAnalysis(), *two
     yield assay.QuadraticDiscriminantAnalysis(), *flat()
+    yield assay.LinearDiscriminantAnalysis(), *flat()
     yield assay.GaussianNB(), *flat()
     yield assay.NaiveBayes(columns="poisson"), np.floor(np.abs(three[0]) * 3), three[1]
     yield assay.LinearRegression(), flat()[0], flat()[0] @ [1.0, 2.0, 3.0, 4.0] + np.arange(120) % 7

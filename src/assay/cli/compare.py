@@ -80,7 +80,7 @@ def command(
     2000 rows or more: a quarter is held out, models are searched on the rest and measured once on the held-out rows. Fewer:
     ten folds, with the search nested within. The simplest model within one standard error of the best is recommended.
 
-    Exit codes: 0 done, 5 the time ran out before all (or before any but the baseline) were finished, 130 interrupted (what was finished is shown).
+    Exit codes: 0 done, 5 the budget ran out before all were finished (or the time before any but the baseline), 130 interrupted (what was finished is shown).
     """
     from assay.selection.compare import compare
 

@@ -194,7 +194,7 @@ class LinearClassifier(Classifier):
 
     def _finish(self, task: LinearTask, solver: str, answers: list[Iterate], w: Floats) -> None:
         """Set what was learnt."""
-        if task.objective.loss is None and task.objective.init is None:
+        if task.objective.loss is None and task.objective.init is None and task.objective.l1 == 0:
             w = unshifted(task.objective, w)
         self.coef_, self.intercept_ = np.ascontiguousarray(w[:, :-1]), np.ascontiguousarray(w[:, -1])
         self.multipliers_ = task.prepared.targets.multipliers
