@@ -141,8 +141,7 @@ class NormalClassifier(OneFold, Classifier):
     def _finish(self, state: ClassScatter) -> None:
         self._refuse_overflow(state)
         n = self._class_weights(state)
-        self.means_ = state.mean
-        self.priors_ = self._class_priors(n)
+        self.means_, self.priors_ = state.mean, self._class_priors(n)
         self.covariance_ = self._covariances(state, n)
         self._factor(self.covariance_ if self.covariance_.ndim == 3 else self.covariance_[None], state)
         if not self._tied:
