@@ -37,16 +37,17 @@ from assay.cli import app
 from assay.errors import AssayError
 from assay.server.served import ServedModel
 assay.models()
-limit = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() + (128 << 20)
-resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 X = np.zeros((5, 3))
+frame = pd.DataFrame(X, columns=["a", "b", "c"])  # libraries reserve room for themselves when they are first used
+limit = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() + (1 << 30)
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 for path in sorted(Path(sys.argv[1]).iterdir()):
     with contextlib.suppress(assay.errors.ModelFileError):
         model = assay.load(path)
         with contextlib.redirect_stdout(io.StringIO()):
             assert app.run(["inspect", str(path)]) == 0
             assert app.run(["inspect", str(path), "--json"]) == 0
-        for rows in (X, X[:1], pd.DataFrame(X, columns=["a", "b", "c"])):
+        for rows in (X, X[:1], frame):
             try:
                 model.predict(rows)
             except AssayError as error:

@@ -144,10 +144,10 @@ class NormalClassifier(OneFold, Classifier):
         self.means_, self.priors_ = state.mean, self._class_priors(n)
         self.covariance_ = self._covariances(state, n)
         self._factor(self.covariance_ if self.covariance_.ndim == 3 else self.covariance_[None], state)
-        if not self._tied:
+        if "pooled_share_" in self.layout:
             self.pooled_share_ = self.pooled_errors_ = None
-            if np.any((self.rank_ < state.mean.shape[1]) & (state.class_count > 0)):
-                self._pool(state, 1.0)
+        if not self._tied and np.any((self.rank_ < state.mean.shape[1]) & (state.class_count > 0)):
+            self._pool(state, 1.0)
         self._derive()
 
     def _finish_on(self, state: ClassScatter, engine: Engine, rows: Rows | None) -> None:
