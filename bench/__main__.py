@@ -1,6 +1,6 @@
 """`python -m bench [WORKLOAD …] [--rounds N]`: run the workloads (all by default) and write bench/results/WORKLOAD.md.
 
-ASSAY_DATA names the folder with adult.parquet, which `compare` needs for its first table. ASSAY_BENCH_SCALE=0.01 makes the tables
+ASSAY_DATA names the folder with the real tables, which `tables` and the first table of `compare` need. ASSAY_BENCH_SCALE=0.01 makes the tables
 of compare, csv_encode and predict_files smaller (4: larger; a CSV of 1 GB); no results are written then.
 """
 
@@ -32,6 +32,7 @@ WORKLOADS = [
     "service",
     "studio",
     "compare",
+    "tables",
 ]
 ROUNDS = 15
 RESULTS = Path(__file__).with_name("results")

@@ -8,7 +8,19 @@ from pathlib import Path
 
 from bench.harness import Line
 
-PEERS = ["numpy", "scipy", "numba", "pyarrow", "scikit-learn", "scikit-learn-intelex", "joblib", "pandas"]
+PEERS = [
+    "numpy",
+    "scipy",
+    "numba",
+    "pyarrow",
+    "scikit-learn",
+    "scikit-learn-intelex",
+    "joblib",
+    "pandas",
+    "lightgbm",
+    "xgboost",
+    "catboost",
+]
 
 
 def machine() -> str:
