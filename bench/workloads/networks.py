@@ -221,7 +221,7 @@ def races() -> list[Race]:
 
 def notes() -> list[str]:
     if not TORCH:
-        return ["PyTorch is not installed and was not timed: pip install 'assay[bench-torch]'."]
+        return ["PyTorch is not installed and was not timed: pip install 'assay-ml[bench-torch]'."]
     import torch as t
 
     return [f"PyTorch {t.__version__}, {t.get_num_threads()} threads, with our first weights and our mini-batches."]

@@ -72,6 +72,15 @@ class MissingExtraError(AssayError, ImportError):
     """A part of Assay was used whose optional library is not installed; the message says how to install it."""
 
 
+def install(extra: str) -> str:
+    """The command that installs an optional part; the distribution is called otherwise than the package.
+
+    >>> install("plot")
+    "pip install 'assay-ml[plot]'"
+    """
+    return f"pip install 'assay-ml[{extra}]'"
+
+
 class NotFittedError(AssayError, ValueError, AttributeError):
     """A model was asked to predict before it was fitted."""
 

@@ -106,7 +106,7 @@ def test_without_matplotlib_the_message_says_how_to_install_it():
         "except ImportError as error: print(error)"
     )
     told = subprocess.run([sys.executable, "-c", code], check=True, timeout=60, capture_output=True, text=True)
-    assert "pip install 'assay[plot]'" in told.stdout
+    assert "pip install 'assay-ml[plot]'" in told.stdout
 
 
 def test_something_that_is_no_axes_is_refused():

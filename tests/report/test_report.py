@@ -334,7 +334,7 @@ def test_without_matplotlib_the_error_says_what_to_install(trees, monkeypatch):
     import importlib.util
 
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=re.escape("pip install 'assay[plot]'")):
+    with pytest.raises(MissingExtraError, match=re.escape("pip install 'assay-ml[plot]'")):
         check_possible()
     with pytest.raises(MissingExtraError):
         report_html(trees)

@@ -262,7 +262,7 @@ def test_without_its_extra_the_verb_says_how_to_install_it(models: Path) -> None
     code = "import sys; sys.modules['httptools'] = None; from assay.cli.app import run; sys.exit(run(['serve', sys.argv[1]]))"
     found = subprocess.run([sys.executable, "-c", code, str(models)], capture_output=True, text=True, timeout=60)
     assert found.returncode == 1
-    assert "assay[serve]" in found.stderr
+    assert "assay-ml[serve]" in found.stderr
 
 
 def test_it_serves_without_uvloop(models: Path, tmp_path: Path) -> None:

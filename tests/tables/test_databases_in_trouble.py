@@ -14,7 +14,7 @@ import duckdb
 import postgres
 import pytest
 
-from assay.errors import AssayError, ParameterError
+from assay.errors import AssayError, MissingExtraError, ParameterError
 from assay.tables.sources.databases import is_database, masked, open_database, open_sql, parse
 
 PARTS_OF_PASSWORD = ("s3cr3t", "pass@word", "pass%40word", "wr0ng", "sesame")
@@ -224,3 +224,11 @@ def test_a_query_without_rows_leaves_nothing_behind(tmp_path, monkeypatch):
     assert "no rows" in complaint(open_sql, "select 1 as a where false")
     gc.collect()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("missing", ["adbc_driver_sqlite", "adbc_driver_sqlite.dbapi"])
+def test_without_the_drivers_the_extra_that_brings_them_is_named(tmp_path, monkeypatch, missing):
+    sqlite3.connect(tmp_path / "trees.db").execute("CREATE TABLE trees (height)").connection.close()
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(MissingExtraError, match=r"trees\.db.* needs adbc_driver_sqlite.*'assay-ml\[databases\]'"):
+        open_database(f"sqlite:{tmp_path / 'trees.db'}")

@@ -12,7 +12,7 @@ import click
 from assay.cli.options import speaking
 from assay.cli.shell import Shell
 from assay.cli.tables import bundled, refuse_misspelt, usual_target
-from assay.errors import DataError, MissingExtraError
+from assay.errors import DataError, MissingExtraError, install
 
 
 @click.command()
@@ -30,7 +30,7 @@ def command(data: str | None, target: str | None, port: int, browser: bool, shel
     try:
         import uvicorn  # noqa: F401
     except ImportError as missing:
-        raise MissingExtraError("The studio needs a server: pip install 'assay[studio]'.") from missing
+        raise MissingExtraError(f"The studio needs a server: {install('studio')}.") from missing
     from assay.studio.running import run
 
     if not hasattr(os, "fork"):

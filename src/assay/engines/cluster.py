@@ -18,13 +18,13 @@ import numpy as np
 from assay.engines.derived import MappedRows, unmapped
 from assay.engines.engine import Engine, Item, Result, one_thread_blas
 from assay.engines.rows import ArrayRows, Block, Part, Rows, SparseRows, block_rows, check_weights, settled
-from assay.errors import DataTypeError, EngineError, ParameterError
+from assay.errors import DataTypeError, EngineError, ParameterError, install
 
 try:
     import dask
     import distributed
 except ImportError as missing:  # pragma: no cover - the tests have the extra installed
-    raise EngineError("The cluster engine needs Dask: pip install 'assay[cluster]'.") from missing
+    raise EngineError(f"The cluster engine needs Dask: {install('cluster')}.") from missing
 
 
 ATTEMPTS = 4

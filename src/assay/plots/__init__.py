@@ -6,7 +6,7 @@
     ax.figure.savefig("regions.png")
 
 Every function draws into `ax=` or, without it, into a new figure that is not registered anywhere: nothing is shown, no
-setting of matplotlib is changed. `svg` turns axes into a self-contained SVG text. Needs matplotlib: pip install 'assay[plot]'.
+setting of matplotlib is changed. `svg` turns axes into a self-contained SVG text. Needs matplotlib: pip install 'assay-ml[plot]'.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from assay.errors import MissingExtraError
+from assay.errors import MissingExtraError, install
 
 if TYPE_CHECKING:
     from assay.families.trees.explain import TreeShape as TreeShape
@@ -89,7 +89,7 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as missing:
         if (missing.name or "").split(".")[0] != "matplotlib":
             raise
-        raise MissingExtraError("Figures need matplotlib: pip install 'assay[plot]'.") from missing
+        raise MissingExtraError(f"Figures need matplotlib: {install('plot')}.") from missing
     return getattr(module, name)
 
 

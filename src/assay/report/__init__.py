@@ -2,7 +2,7 @@
 
     assay.report.write_report(comparison, "report.html")
 
-Figures need matplotlib: pip install 'assay[plot]'.
+Figures need matplotlib: pip install 'assay-ml[plot]'.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from assay.errors import MissingExtraError
+from assay.errors import MissingExtraError, install
 
 if TYPE_CHECKING:
     from assay.selection.comparison import Comparison
@@ -21,7 +21,7 @@ def check_possible() -> None:
     from importlib.util import find_spec
 
     if find_spec("matplotlib") is None:
-        raise MissingExtraError("A report has figures, which need matplotlib: pip install 'assay[plot]'.")
+        raise MissingExtraError(f"A report has figures, which need matplotlib: {install('plot')}.")
 
 
 def report_html(comparison: Comparison) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from assay.errors import AssayError, MissingExtraError
+from assay.errors import AssayError, MissingExtraError, install
 
 if TYPE_CHECKING:
     from assay.http.running import OwnedServer
@@ -40,7 +40,7 @@ def run(path: Path, settings: ServerSettings, started: Started) -> None:
         import httptools  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as error:
-        raise MissingExtraError(f"Serving needs {error.name}: pip install 'assay[serve]'.") from None
+        raise MissingExtraError(f"Serving needs {error.name}: {install('serve')}.") from None
     _check_certificate(settings)
     listeners = _listening(settings)
     scheme = "http" if settings.certfile is None else "https"

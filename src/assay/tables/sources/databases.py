@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import quote, unquote
 
-from assay.errors import DataError, ParameterError, SchemaError, nearest
+from assay.errors import DataError, MissingExtraError, ParameterError, SchemaError, install, nearest
 
 if TYPE_CHECKING:
     from assay.tables.sources.source import Source
@@ -46,17 +46,23 @@ SECONDS_TO_CONNECT = "10"
 def open_database(data: str | os.PathLike[str], *, table: str | None = None, sql: str | None = None) -> Source:
     """The rows of a table (the only one unless named), or of one SELECT. For the forms of `data` see above."""
     address = parse(data).asking(table, sql)
-    if address.kind == "postgresql":
-        from assay.tables.sources.adbc import open_postgresql
-
-        return open_postgresql(address)
-    if address.kind == "sqlite":
-        from assay.tables.sources.adbc import open_sqlite
-
-        return open_sqlite(address)
+    if address.kind != "duckdb":
+        return _through_adbc(address)
     from assay.tables.sources.duckdb_tables import open_duckdb
 
     return open_duckdb(address)
+
+
+def _through_adbc(address: Address) -> Source:
+    """PostgreSQL and SQLite: their drivers are an extra, for most tables are files."""
+    try:
+        from assay.tables.sources.adbc import open_postgresql, open_sqlite
+
+        return (open_postgresql if address.kind == "postgresql" else open_sqlite)(address)
+    except ModuleNotFoundError as missing:
+        if not (missing.name or "").startswith("adbc_driver"):
+            raise
+        raise MissingExtraError(f"Reading {address.where} needs {missing.name}: {install('databases')}.") from None
 
 
 def open_sql(sql: str, data: str | os.PathLike[str] | None = None, *, delimiter: str | None = None) -> Source:

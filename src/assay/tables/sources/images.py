@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from assay.errors import DataError, ParameterError
+from assay.errors import DataError, ParameterError, install
 from assay.tables.sources.source import Reading, Source, check_known
 from assay.tables.sources.text import in_order
 
@@ -114,7 +114,7 @@ def _opened(file: Path) -> Any:
     try:
         from PIL import Image
     except ImportError:
-        raise DataError("Reading images needs Pillow: pip install pillow.") from None
+        raise DataError(f"Reading images needs Pillow: {install('images')}.") from None
     try:
         return Image.open(file)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
