@@ -72,10 +72,10 @@ _ELSEWHERE = {
 _FOLDERS = ("assess", "plots", "report")
 
 
-def _write_report(comparison: Any, path: Any) -> None:
+def _write_report(comparison: Any, path: Any, models: Any) -> None:
     from assay.report import write_report
 
-    write_report(comparison, path)
+    write_report(comparison, path, models)
 
 
 _select.write_report = _write_report  # what `Comparison.report` calls

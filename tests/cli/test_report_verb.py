@@ -64,7 +64,7 @@ def test_a_report_that_is_not_finished_costs_neither_the_verdict_nor_the_model(
 ):
     import assay.report
 
-    def fails(_):
+    def fails(*_):
         assert Path("m.assay").exists()  # saved before
         raise trouble
 
@@ -105,3 +105,10 @@ def test_what_cannot_be_reported_is_said_and_nothing_is_written(cli, coins_model
     assert message in " ".join(outcome.err.split())
     assert "Traceback" not in outcome.err
     assert sorted(p.name for p in Path().iterdir()) == before
+
+
+def test_whose_pages_a_report_unfolds_is_checked_before_any_work(cli):
+    assert "no model 'forrest'" in cli("compare", "coins", "--report", "r.html", "--report-models", "forrest").err
+    outcome = cli("compare", "coins", "--report-models", "all")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "give --report FILE" in outcome.err

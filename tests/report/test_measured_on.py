@@ -12,7 +12,7 @@ from assay.selection.model_report import comparison_of
 
 pytest.importorskip("matplotlib")
 
-from assay.report.overview import ranking_section
+from assay.report.overview import picture_section, ranking_section
 
 
 def table(n: int = 48) -> pd.DataFrame:
@@ -41,7 +41,7 @@ WAYS = {
 def test_figure_and_caption_say_how_risks_were_measured(words):
     found = compare(table(), "y", models=["baseline", "lda"], features=["a", "b"], workers=0, **WAYS[words])
     assert measured_on(found) == words
-    section = str(ranking_section(found))
+    section = str(ranking_section(found)) + str(picture_section(found))
     assert f"Models ranked: error {words};" in section
     assert f"error {words}" in section[section.index("<svg") :]
 

@@ -143,7 +143,7 @@ def test_the_report_has_the_verdict_first_and_a_section_for_every_finished_model
     page = sound(trees, trees_html)
     assert page.text.index(trees.verdict[0]) < page.text.index("Models ranked: error by 3-fold cross-validation")
     headings = [tag for tag, _ in page.elements if tag == "h2"]
-    assert len(headings) == len(trees.done) + 5  # ranking, worries, bracket, table, reproduction
+    assert len(headings) == len(trees.done) + 6  # ranking, worries, risks, bracket, table, reproduction
     for words in (
         "Certificate",
         "Validation curve",
@@ -308,9 +308,54 @@ def test_what_fails_becomes_a_sentence_and_the_rest_is_there(trees, monkeypatch)
     monkeypatch.setattr(model, "SECTIONS", (fails, *model.SECTIONS[1:]))
     monkeypatch.setattr(page, "worker_count", lambda: 1)
     found = Page(report_html(trees))
+    whole = page.details
     assert "This figure could not be drawn: RuntimeError: no such <picture>" in found.text
     assert found.text.count("This part could not be made: RuntimeError: no such <picture>") == len(trees.done)
     assert "How to reproduce" in found.text
+    monkeypatch.setattr(
+        page, "details", lambda found, name, dear: fails() if name == "lda" else whole(found, name, dear=dear)
+    )
+    assert "This part could not be made: RuntimeError: no such <picture>" in Page(report_html(trees)).text
+
+
+def test_a_page_whose_process_ended_badly_says_so_and_an_interrupt_ends_the_report():
+    from assay.processes.supervisor import Outcome
+    from assay.report.page import _content_of
+
+    assert "could not be made: took 3 GB" in str(_content_of(Outcome("lda", "memory", message="took 3 GB")))
+    with pytest.raises(KeyboardInterrupt):
+        _content_of(Outcome("lda", "interrupted"))
+
+
+def unfolded(page: Page) -> list[bool]:
+    """Of each model's page whether it is open."""
+    return [
+        "open" in attributes
+        for tag, attributes in page.elements
+        if (tag, attributes.get("class")) == ("details", "model")
+    ]
+
+
+def test_only_the_recommended_model_is_unfolded_unless_others_are_asked_for(trees, trees_html, monkeypatch):
+    from assay.report import page
+
+    assert unfolded(Page(trees_html)) == [True, False, False, False, False]  # the recommended one comes first
+    monkeypatch.setattr(page, "_content", lambda *_: page.el("p", "short"))
+    monkeypatch.setattr(page, "worker_count", lambda: 1)
+    assert unfolded(Page(report_html(trees, "all"))) == [True] * 5
+    assert sum(unfolded(Page(report_html(trees, ["knn", "baseline"])))) == 1  # knn did not take part
+    with pytest.raises(AssayError, match="no model 'forrest'"):
+        report_html(trees, ["forrest"])
+
+
+def test_the_title_is_the_name_of_the_file_not_its_path(trees, monkeypatch):
+    from assay.report import page
+
+    monkeypatch.setattr(page, "_content", lambda *_: None)
+    monkeypatch.setattr(page, "worker_count", lambda: 1)
+    text = report_html(replace(trees, where="'/home/me/data/oaks & elms.csv'"))
+    assert "<h1>Which model for tree of oaks &amp; elms.csv?</h1>" in text
+    assert "<title>Assay: Which model for tree of oaks &amp; elms.csv</title>" in text
 
 
 def test_margins_beyond_all_numbers_are_said_and_not_drawn():
@@ -396,4 +441,4 @@ def test_rankings_of_numbers_lead_with_rmse_and_r2_and_a_failure_spans_its_row()
     page = sound(found)
     assert "model RMSE R² squared error 95 % interval" in page.text
     spans = [a["colspan"] for tag, a in page.elements if tag == "td" and "colspan" in a]
-    assert spans == ["9"]
+    assert spans == ["8"]

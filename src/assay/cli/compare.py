@@ -39,6 +39,7 @@ UNFINISHED = ("timeout", "out of time", "interrupted")
 @click.option("--target", metavar="COLUMN", help="The column to predict.")
 @click.option("--out", metavar="FILE", help="Save the recommended model.")
 @click.option("--report", metavar="FILE", help="Write a report: one HTML file that needs nothing else.")
+@click.option("--report-models", metavar="all|A,B,…", help="Whose pages of the report are unfolded, and so printed (default: the recommended model's).")  # fmt: skip
 @click.option("--models", metavar="A,B,…", help="Only these models (default: all that fit the target).")
 @click.option("--without", metavar="A,B,…", help="All models but these.")
 @click.option("--param", "params", metavar="MODEL.NAME=VALUE", multiple=True, help="Fix a hyper-parameter.")
@@ -66,6 +67,7 @@ def command(
     data: str,
     out: str | None,
     report: str | None,
+    report_models: str | None,
     models: str | None,
     without: str | None,
     params: tuple[str, ...],
@@ -93,6 +95,7 @@ def command(
 
         check_report(report, "--report")
         check_possible()
+    unfolded = _reported(report_models, report)
     source = open_source(data, opening, shell)
     with watching(shell) as on_event:
         found = compare(
@@ -107,7 +110,7 @@ def command(
         )
     _note_surprises(found, asked["task"], shell)
     found.question["command"] = command_line(click.get_current_context())
-    _hand_over(found, out, report, shell)
+    _hand_over(found, out, report, unfolded, shell)
     if found.interrupted:
         return 143 if any("SIGTERM" in entry.message for entry in found.entries) else 130
     late = any(entry.state == "out of time" for entry in found.entries)
@@ -129,7 +132,19 @@ def _note_surprises(found: Any, task: str | None, shell: Shell) -> None:
         shell.note(f"not finished: {', '.join(late)}")
 
 
-def _hand_over(found: Any, out: str | None, report: str | None, shell: Shell) -> None:
+def _reported(names: str | None, report: str | None) -> str | list[str] | None:
+    """Whose pages of a report are unfolded, as `Comparison.report` takes it."""
+    from assay.families import model_class
+    from assay.selection.candidates import registered
+
+    if names is not None and report is None:
+        raise click.UsageError("--report-models says what a report shows: give --report FILE too.")
+    if names is None or names == "all":
+        return names
+    return [model_class(registered(name)).name for name in names_of(names) or ()]
+
+
+def _hand_over(found: Any, out: str | None, report: str | None, unfolded: str | list[str] | None, shell: Shell) -> None:
     """Save the model, print the verdict, write the report, in this order: what may have taken hours to find is not lost by what comes later.
 
     JSON is one document, which says what was written: it comes last, whatever happens.
@@ -145,7 +160,7 @@ def _hand_over(found: Any, out: str | None, report: str | None, shell: Shell) ->
                 say(f"\nsaved: {out} ({found.recommended}; assay inspect {out} shows its certificate)")
         if report is not None and found.done:
             with shell.busy("writing the report"):
-                found.report(report)
+                found.report(report, unfolded)
             written["report"] = report
             say(f"report: {report} ({Path(report).stat().st_size / 1e6:.1f} MB)")
     finally:

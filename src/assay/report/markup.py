@@ -16,7 +16,6 @@ from assay.errors import AssayError, MissingExtraError
 
 INVISIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
 EMPTY = frozenset(("br", "meta", "hr"))
-WIDTH = re.compile(r'^<svg[^>]* width="(\d+)"')
 
 
 class Html(str):
@@ -65,20 +64,23 @@ def table(
     *,
     numbers: Sequence[int] = (),
     wide: Sequence[int] = (),
+    screen: Sequence[int] = (),
 ) -> Html:
     """A table in a box of its own that scrolls where it is too wide. The first cell names its row; the last cell of a row with
     fewer cells than the head spans the rest.
 
-    `numbers` are columns set to the right, `wide` those of long text, which keep a readable width on a phone.
+    `numbers` are columns set to the right, `wide` those of long text, which keep a readable width on a phone, `screen` those that a sheet of
+    paper has no room for.
     """
-    classes = {**dict.fromkeys(numbers, "n"), **dict.fromkeys(wide, "w")}
+    marks = {"n": numbers, "w": wide, "s": screen}
+    classes = {j: " ".join(c for c, columns in marks.items() if j in columns) or None for j in range(len(head))}
     top = [el("th", cell, scope="col", class_=classes.get(j)) for j, cell in enumerate(head)]
     body = [el("tr", *_cells(row, classes, len(head))) for row in rows]
     whole = el("table", el("caption", el("span", caption)), el("thead", el("tr", *top)), el("tbody", *body))
     return el("div", whole, class_="scroll", tabindex="0", role="region", aria_label=caption)
 
 
-def _cells(row: Sequence[Any], classes: dict[int, str], columns: int) -> Iterator[Html]:
+def _cells(row: Sequence[Any], classes: dict[int, str | None], columns: int) -> Iterator[Html]:
     for j, cell in enumerate(row):
         spans = columns - j if j == len(row) - 1 and j < columns - 1 else None
         yield el(
@@ -95,10 +97,10 @@ def facts(pairs: Iterable[tuple[str, Any]]) -> Html:
     return el("dl", *(join(el("dt", name), el("dd", value)) for name, value in pairs))
 
 
-def folded(summary: str, *content: Any, open_: bool = False) -> Html | None:
-    """Content that is folded away until it is asked for; a printed page shows it."""
+def folded(summary: Any, *content: Any, open_: bool = False, class_: str | None = None) -> Html | None:
+    """Content that is folded away until it is asked for; what is folded is not printed."""
     inside = join(*content)
-    return el("details", el("summary", summary), inside, open=open_) if inside else None
+    return el("details", el("summary", summary), inside, open=open_, class_=class_) if inside else None
 
 
 def section(
@@ -131,10 +133,6 @@ def figure(title: str, description: str, draw: Callable[[], Any], *, key: str = 
         raise
     except Exception as error:
         picture = el("p", f"This figure could not be drawn: {in_words(error)}", class_="soft")
-    else:
-        drawn = WIDTH.search(picture)  # on a phone a figure is no narrower than readable, and no wider than drawn
-        wide = None if drawn is None else f"--w:{drawn[1]}px"
-        picture = el("div", picture, class_="scroll", style=wide, tabindex="0", role="region", aria_label=title)
     return el(
         "figure", el("figcaption", el("strong", title), el("br"), description if caption is None else caption), picture
     )

@@ -49,27 +49,28 @@ from assay.report.overview import least_error
 from assay.report.raw_model import RawModel, picture_rows, two_columns
 from assay.report.wording import LOSSES, alone, amount, interval, pill, plain, setting_words, span_of_time, tested_rows
 from assay.risk.surrogates import MARGIN, Surrogate, surrogate
-from assay.selection.comparison import Comparison
+from assay.selection.comparison import Comparison, Entry
 from assay.selection.details import ROUNDS, Details, Refits
 
 TONES = {"proof": "good", "estimate": "mild", "warning": "bad"}
 
 
-def model_section(details: Details) -> Html | None:
-    """Everything about one model."""
-    entry = details.entry
-    return section(
-        join(entry.name, *_marks(details)),
-        _summary(details),
-        *(part(make, details) for make in SECTIONS),
-        el("p", el("a", "Back to the top", href="#top"), class_="top"),
-        id_=anchor(entry.name),
-        class_="model",
+def model_fold(found: Comparison, entry: Entry, content: Html | None, *, open_: bool) -> Html | None:
+    """A model's page under its name and risk. The anchor lies inside: a link to it unfolds the page."""
+    top = el("p", el("a", "Back to the top", href="#top"), class_="top")
+    inside = el("div", content, top, id_=anchor(entry.name))
+    heading = join(
+        el("h2", entry.name, *_marks(found, entry.name)), " ", el("span", _risk(entry, found), class_="soft")
     )
+    return folded(heading, inside, open_=open_, class_="model")
 
 
-def _marks(details: Details) -> list[Html]:
-    found, name = details.comparison, details.entry.name
+def model_content(details: Details) -> Html:
+    """Everything about one model."""
+    return join(_summary(details), *(part(make, details) for make in SECTIONS))
+
+
+def _marks(found: Comparison, name: str) -> list[Html]:
     marks = []
     if alone(found) is not None:
         return []
@@ -80,12 +81,17 @@ def _marks(details: Details) -> list[Html]:
     return marks
 
 
-def _summary(details: Details) -> Html:
-    entry, loss = details.entry, details.comparison.loss
+def _risk(entry: Entry, found: Comparison) -> str:
     assert entry.risk is not None
-    said = f"{LOSSES.get(loss, loss)} {amount(entry.risk, entry.risk.value, loss)} ({interval(entry.risk, loss)})"
+    named = LOSSES.get(found.loss, found.loss)
+    return f"{named} {amount(entry.risk, entry.risk.value, found.loss)} ({interval(entry.risk, found.loss)})"
+
+
+def _summary(details: Details) -> Html:
+    entry = details.entry
+    assert entry.risk is not None
     pairs = [
-        (f"on {tested_rows(details.comparison)}", said),
+        (f"on {tested_rows(details.comparison)}", _risk(entry, details.comparison)),
         ("settings", setting_words(_changed(details))),
         ("complexity", f"{plain(entry.complexity)} free numbers; {plain(entry.columns)} encoded columns"),
     ]

@@ -1,4 +1,5 @@
-"""The first part of the report: verdict, ranking, what to worry about, what is possible at best, and the table."""
+"""The first part of the report: verdict, ranking and what to worry about on one page, then risks in a picture, what is possible at best,
+and the table."""
 
 from __future__ import annotations
 
@@ -68,7 +69,7 @@ def _tested(found: Comparison) -> str:
 
 
 def ranking_section(found: Comparison) -> Html | None:
-    """All models, the best first; a figure of those that were finished. Of a single model its scores."""
+    """All models, the best first. Of a single model its scores."""
     only = alone(found)
     if only is not None and only.done:
         return section("Scores", *scores_table(only, found), id_="ranking")
@@ -77,7 +78,7 @@ def ranking_section(found: Comparison) -> Html | None:
         return section("Ranking", paragraphs("No model took part."), id_="ranking")
     risk = LOSSES.get(found.loss, found.loss)
     beside = BESIDE if found.task == "regression" else ()
-    head = ("model", *beside, risk, "95 % interval", "training", "against the best", "settings", "complexity", "time")
+    head = ("model", *beside, risk, "95 % interval", "training", "against the best", "settings", "time")
     k = len(beside)
     caption = f"Models ranked: {risk} {measured_on(found)}; the recommended one is marked."
     words = (
@@ -86,14 +87,18 @@ def ranking_section(found: Comparison) -> Html | None:
     )
     return section(
         "Ranking",
-        table(
-            caption, head, rows, numbers=(*range(1, k + 4), k + 6, k + 7), wide=() if beside else (k + 5,)
-        ),  # nine or ten columns leave no room
+        table(  # nine columns leave no room for a wide one
+            caption, head, rows, numbers=(*range(1, k + 4), k + 6), wide=() if beside else (k + 5,), screen=(k + 5,)
+        ),
         paragraphs(words),
-        side_by_side(_picture(found)) if found.done else None,
-        _left_out(found),
         id_="ranking",
     )
+
+
+def picture_section(found: Comparison) -> Html | None:
+    """The risks of the models that were finished, and who did not take part."""
+    drawn = side_by_side(_picture(found)) if found.done and alone(found) is None else None
+    return section("Risk of every model", drawn, _left_out(found), id_="risks")
 
 
 def _ranked(entry: Entry, found: Comparison) -> list[Any]:
@@ -115,7 +120,6 @@ def _ranked(entry: Entry, found: Comparison) -> list[Any]:
             else None,
         ),
         setting_words(entry.setting),
-        plain(entry.complexity),
         span_of_time(entry.seconds),
     ]
 
@@ -135,7 +139,7 @@ def _picture(found: Comparison) -> Html:
         f"{e.name} {amount(r, r.value, found.loss)} ({interval(r, found.loss)})" for e, r in zip(done, risks)
     )
     return figure(
-        "Risk of every model",
+        "Ranking in a picture",
         f"With 95 % intervals ({exactness(risks[0])}): {said}.",
         lambda: plots.ranking(
             [e.name for e in done],
@@ -186,8 +190,7 @@ def _worries(found: Comparison) -> Iterator[Html]:
             el(
                 "p", pill(f"{worry.severity}: {SEVERITY.get(worry.severity, '')}", tone), " ", el("strong", worry.title)
             ),
-            el("p", worry.detail),
-            el("p", el("strong", "What to do: "), worry.what_to_do) if worry.what_to_do else None,
+            el("p", worry.detail, *((el("strong", " What to do: "), worry.what_to_do) if worry.what_to_do else ())),
             class_=f"worry {tone}",
         )
 

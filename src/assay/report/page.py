@@ -1,22 +1,32 @@
-"""The page: verdict, ranking, worries and table first, then a section for each finished model, then how to get the same numbers again.
+"""The page: verdict, ranking and worries on the first sheet, then the table, a page for each finished model that unfolds, and how to get the
+same numbers again.
 
-One style sheet, light and dark, on a phone and on paper. No script, nothing from elsewhere.
+One style sheet, light and dark, on a phone and on paper: what is folded is not printed. No script, nothing from elsewhere.
 """
 
 from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from assay.engines.threads import worker_count
-from assay.processes.supervisor import Job, run_jobs
+from assay.families import model_class
+from assay.processes.supervisor import Job, Outcome, run_jobs
 from assay.report.markup import Html, anchor, el, facts, folded, items, join, paragraphs, part, section
-from assay.report.model import model_section
-from assay.report.overview import bracket_section, head_lines, ranking_section, schema_section, worries_section
-from assay.report.wording import alone, place, plain
+from assay.report.model import model_content, model_fold
+from assay.report.overview import (
+    bracket_section,
+    head_lines,
+    picture_section,
+    ranking_section,
+    schema_section,
+    worries_section,
+)
+from assay.report.wording import alone, file_name, place, plain
+from assay.selection.candidates import registered
 from assay.selection.comparison import Comparison
 from assay.selection.details import details
 
@@ -59,12 +69,14 @@ tr:has(.mark){background:var(--tint)}
 .worry{border-left:4px solid currentColor;padding:.1rem 0 .1rem .9rem;margin:.9rem 0}
 .worry>*{color:var(--ink)}.worry strong{font-weight:600}.worry p{margin:.2rem 0}
 .figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,30rem),1fr));gap:1.25rem;align-items:start;margin:.75rem 0}
+details.model{border-top:2px solid var(--line);margin:0}details.model>summary{padding:.7rem 0}details.model>div{scroll-margin-top:4rem}
+section+details.model{margin-top:2.5rem}details.model>summary>.soft{font-weight:400}
+details.model>summary>h2{display:inline;border:0;margin:0;padding:0}details.model[open]{margin-bottom:2rem}
 .figures.one{grid-template-columns:minmax(0,1fr)}
-@media screen and (min-width:64rem){.figures.one>figure,.figures>figure:last-child:nth-child(odd){grid-column:1/-1;display:grid;
+@media print,(min-width:64rem){.figures.one>figure,.figures>figure:last-child:nth-child(odd){grid-column:1/-1;display:grid;
 grid-template-columns:minmax(14rem,1fr) minmax(0,44rem);gap:1.25rem;align-items:start}}
 figure{margin:0;padding:.75rem;background:var(--card);border:1px solid var(--line);border-radius:6px;min-width:0;break-inside:avoid}
-figure .scroll{margin:.35rem 0 0}
-figure svg{display:block;margin:0 auto}
+figure svg{display:block;margin:.35rem auto 0}
 figcaption strong{color:var(--ink);font-size:1rem}
 pre{background:var(--card);border:1px solid var(--line);border-radius:4px;padding:.6rem .8rem;white-space:pre-wrap;overflow-wrap:anywhere;
 font:.9rem/1.45 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;max-width:60rem}
@@ -73,13 +85,16 @@ details{margin:.75rem 0}summary{cursor:pointer;font-weight:600;padding:.35rem 0}
 .top{font-size:.92rem}
 footer{margin-top:3rem;padding-bottom:2rem;color:var(--soft);font-size:.92rem}
 @media(max-width:40rem){header,main,footer{padding-left:.9rem;padding-right:.9rem}.verdict{font-size:1.12rem;padding:.75rem .9rem}
-dl{grid-template-columns:minmax(0,1fr);gap:0}dd{margin-bottom:.4rem}th,td{padding:.3rem .5rem}figure{padding:.5rem}
-figure svg{min-width:min(27rem,var(--w,27rem))}tbody th{position:sticky;left:0;background:var(--paper);max-width:40vw}tr:has(.mark) th{background:var(--tint)}}
+dl{grid-template-columns:minmax(0,1fr);gap:0}dd{margin-bottom:.4rem}th,td{padding:.3rem .5rem}figure{padding:.4rem .25rem}figcaption{padding:0 .3rem}
+tbody th{position:sticky;left:0;background:var(--paper);max-width:40vw}tr:has(.mark) th{background:var(--tint)}}
 @media print{:root{color-scheme:light;--paper:#fff;--ink:#000;--soft:#444;--line:#bbb;--card:#fff;--link:#000;--good:#000;--bad:#000;
---mild:#000;--tint:#f1f1f1}@page{margin:1.6cm}body{font-size:10pt}nav,.top{display:none}header,main,footer{max-width:none;padding:0}
-.model{break-before:page}h2,h3,h4{break-after:avoid}tr,figure,.worry,.verdict{break-inside:avoid}.scroll{overflow:visible}
-.figures{grid-template-columns:1fr 1fr}figure svg{max-width:100%;height:auto}table{font-size:8.5pt}thead{display:table-header-group}
-details::details-content{content-visibility:visible;block-size:auto}a{text-decoration:none}}
+--mild:#000;--tint:#f1f1f1}@page{margin:1.5cm}html{font-size:9.5pt}nav,.top{display:none}header,main,footer{max-width:none;padding:0}
+.verdict{margin:.5rem 0;padding:.5rem .8rem}h2{margin:1rem 0 .4rem;padding-top:.4rem}h3{margin:.8rem 0 .3rem}
+p,ul,dl{margin:.3rem 0;max-width:none}.worry{margin:.5rem 0}th,td{padding:.12rem .4rem}.w{min-width:0}.s{display:none}.figures .n{white-space:normal}.scroll{overflow:visible;margin:.4rem 0}
+details:not([open]),summary>.soft{display:none}summary{list-style:none}details.model{break-before:page;border:0}#risks{break-before:page}
+h2,h3,h4,summary{break-after:avoid}tr,figure,.worry,.verdict{break-inside:avoid}.figures{grid-template-columns:minmax(0,1fr) minmax(0,1fr);gap:.6rem;margin:.4rem 0}
+.figures.one>figure,.figures>figure:last-child:nth-child(odd){grid-template-columns:minmax(0,1fr) minmax(0,1.15fr);gap:.6rem}
+figure{padding:.3rem}figcaption{font-size:.88rem;line-height:1.35}table{font-size:.88rem}thead{display:table-header-group}a{text-decoration:none}}
 """
 SHELL = {  # how `assay compare` calls what `assay.compare` is given
     "target": "target",
@@ -114,16 +129,15 @@ WORDS = {
     "fingerprint": "fingerprint of the rows",
     "seconds": "seconds taken",
 }
+FIRST = (ranking_section, worries_section, picture_section, bracket_section, schema_section)
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
-def page(comparison: Comparison) -> str:
-    """The whole report."""
-    title = _title(comparison)
-    first = tuple(  # drawn before the models' pages: what draws is then loaded once for all of them
-        part(make, comparison) for make in (ranking_section, worries_section, bracket_section, schema_section)
-    )
-    main = el("main", *first, *model_pages(comparison), reproduce_section(comparison))
+def page(comparison: Comparison, models: str | Sequence[str] | None = None) -> str:
+    """The whole report; the pages of `models` are unfolded: the recommended one's, "all", or those of some names."""
+    title, shown = _title(comparison), unfolded(comparison, models)
+    first = tuple(part(make, comparison) for make in FIRST)  # what draws is then loaded once for all models' pages
+    main = el("main", *first, *model_pages(comparison, shown), reproduce_section(comparison))
     body = el(
         "body",
         el("header", el("h1", title), head_lines(comparison), _contents(comparison), id_="top"),
@@ -146,7 +160,7 @@ def _head(title: str) -> Html:
 
 
 def _title(comparison: Comparison) -> str:
-    target, where, only = comparison.schema.target, place(comparison.where), alone(comparison)
+    target, where, only = comparison.schema.target, file_name(comparison.where), alone(comparison)
     name = "" if target is None else target.name
     return f"Which model for {name} of {where}?" if only is None else f"How good is {only.name} for {name} on {where}?"
 
@@ -155,37 +169,55 @@ def _contents(comparison: Comparison) -> Html:
     parts = [
         ("ranking", "Ranking" if alone(comparison) is None else "Scores"),
         ("worries", "What to worry about"),
+        ("risks", "Risk of every model"),
         ("bracket", "Best possible"),
         ("table", "The table"),
     ]
-    if comparison.bracket is None:
-        parts = [part for part in parts if part[0] != "bracket"]
+    absent = {"bracket"} if comparison.bracket is None else set()
+    absent |= set() if comparison.left_out or (comparison.done and alone(comparison) is None) else {"risks"}
+    parts = [part for part in parts if part[0] not in absent]
     links = [el("a", word, href=f"#{place}") for place, word in (*parts, ("reproduce", "How to reproduce"))]
     models = [el("a", entry.name, href=f"#{anchor(entry.name)}") for entry in comparison.done]
     return el("nav", items(links), items(models), aria_label="Contents")
 
 
-def model_pages(comparison: Comparison) -> list[Html]:
-    """A section for each finished model, the recommended one first, drawn side by side in processes where there are cores for it."""
+def unfolded(comparison: Comparison, models: str | Sequence[str] | None) -> set[str]:
+    """The names of the models whose pages are unfolded at first, and so printed; names that no model has are refused."""
+    if models is None:
+        only = alone(comparison)
+        return {name for name in (comparison.recommended, only and only.name) if name}
+    if models == "all":
+        return {entry.name for entry in comparison.entries}
+    return {model_class(registered(name)).name for name in ([models] if isinstance(models, str) else models)}
+
+
+def model_pages(comparison: Comparison, shown: set[str]) -> list[Html]:
+    """A page for each finished model, the recommended one first, drawn side by side in processes where there are cores for it."""
     names = [entry.name for entry in comparison.done]
     names.sort(key=lambda name: name != comparison.recommended)
     workers = min(worker_count(), len(names))
     if workers < 2:
-        return [_model_page(comparison, name) for name in names]
-    jobs = [Job(name, partial(_model_page, comparison, name), 1) for name in names]
-    found = {outcome.key: outcome for outcome in run_jobs(jobs, workers=workers)}
-    if any(outcome.state == "interrupted" for outcome in found.values()):
+        contents = {name: _content(comparison, name) for name in names}
+    else:
+        jobs = [Job(name, partial(_content, comparison, name), 1) for name in names]
+        contents = {outcome.key: _content_of(outcome) for outcome in run_jobs(jobs, workers=workers)}
+    return [join(model_fold(comparison, comparison[name], contents[name], open_=name in shown)) for name in names]
+
+
+def _content_of(outcome: Outcome) -> Html | None:
+    """What a process made, or why there is nothing: one page is no reason to have no report."""
+    if outcome.state == "interrupted":
         raise KeyboardInterrupt
-    done = {
-        name for name in names if found[name].state == "done"
-    }  # what failed is tried here, to fail with its own error
-    return [found[name].value if name in done else _model_page(comparison, name) for name in names]
+    if outcome.state == "done":
+        found: Html | None = outcome.value
+        return found
+    return el("p", f"This page could not be made: {outcome.message or outcome.state}", class_="soft")
 
 
-def _model_page(comparison: Comparison, name: str, _: object = None) -> Html:
+def _content(comparison: Comparison, name: str, _: object = None) -> Html | None:
     """The dear parts (learning curve, bias and variance) are made for the recommended and the best model."""
     dear = name in (comparison.recommended, comparison.best) and any(len(s.train) for s in comparison.splits)
-    return join(model_section(details(comparison, name, dear=dear)))
+    return part(lambda: model_content(details(comparison, name, dear=dear)))
 
 
 def reproduce_section(found: Comparison) -> Html | None:

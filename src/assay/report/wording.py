@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from assay.assess.verdict import percent
 from assay.report.markup import Html, el, join
 from assay.selection.comparison import Comparison, Entry
 
+QUOTED = re.compile(r"'([^']+)'")
 SHARES = frozenset(("error", "balanced error", "zero-one", "train", "test", "share true", "precision", "recall", "F1"))
 TESTED = {
     "rows of the fit": "rows that the model was fitted on",
@@ -89,6 +92,26 @@ def place(where: str) -> str:
     """
     quoted = len(where) > 2 and where[0] == where[-1] and where[0] in "'\""
     return where[1:-1] if quoted and where[0] not in where[1:-1] else where
+
+
+def file_name(where: str) -> str:
+    """Where a table lies as a title says it: a file by its name, without the folders above it.
+
+    >>> file_name("'/data/2024/trees.csv'"), file_name("Table 'oaks' of '/data/all.duckdb'"), file_name("the DataFrame")
+    ('trees.csv', "Table 'oaks' of all.duckdb", 'the DataFrame')
+    >>> file_name("'parts/*.parquet'"), file_name("postgresql://me@host/trees")
+    ('parts/*.parquet', 'postgresql://me@host/trees')
+    """
+    if place(where) != where:
+        return _last(place(where))
+    return QUOTED.sub(lambda found: _last(found[1]) if "/" in found[1] else found[0], where)
+
+
+def _last(path: str) -> str:
+    """The last part of a path; of a pattern such as *.csv the folder too, for it says more."""
+    parts = PurePath(path).parts
+    pattern = bool(parts) and any(mark in parts[-1] for mark in "*?[")
+    return path if "://" in path or not parts else "/".join(parts[-2 if pattern else -1 :])
 
 
 def is_share(score: Score, loss: str = "") -> bool:

@@ -3,5 +3,5 @@
 from collections.abc import Callable
 from typing import Any
 
-# What `Comparison.report` calls, with a comparison and a path. Reports stand above this folder, so the package hands theirs in.
-write_report: Callable[[Any, Any], None]
+# What `Comparison.report` calls, with a comparison, a path and names of models. Reports stand above this folder, so the package hands theirs in.
+write_report: Callable[[Any, Any, Any], None]

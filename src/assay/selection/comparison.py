@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -194,9 +194,13 @@ class Comparison:
         """`to_data` as text; numbers that JSON has no word for (NaN, infinity) become null."""
         return json.dumps(plain(self.to_data()), ensure_ascii=False)
 
-    def report(self, path: str | Path) -> None:
-        """Write the report: one HTML file that needs nothing else."""
-        selection.write_report(self, path)
+    def report(self, path: str | Path, models: str | Sequence[str] | None = None) -> None:
+        """Write the report: one HTML file that needs nothing else.
+
+        Every finished model has a page in it. Those of `models` are unfolded, and so printed: the recommended one's (None), "all",
+        or those of some names.
+        """
+        selection.write_report(self, path, models)
 
     def ranking(self) -> list[dict[str, Any]]:
         """One dict a model, the best first; a frame library makes a table of it."""
