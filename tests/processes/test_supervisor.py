@@ -37,6 +37,20 @@ def test_every_job_has_one_outcome_with_its_value(workers):
     assert {o.state for o in outcomes.values()} == {"done"}
 
 
+class Work:
+    """Work that must not be written out as text: it may hold a whole table."""
+
+    def __call__(self, emit):
+        return "done"
+
+    def __repr__(self):
+        raise AssertionError
+
+
+def test_to_run_a_job_nobody_writes_out_what_it_holds():
+    assert run([Job("large", Work())], 1)["large"].value == "done"
+
+
 def test_a_job_that_sleeps_is_timed_out_while_the_others_finish(children_left):
     jobs = [Job("slow", lambda emit: time.sleep(60)), *(Job(str(i), lambda emit: "quick") for i in range(4))]
     outcomes = list(run_jobs(jobs, workers=2, timeout=5))

@@ -29,6 +29,7 @@ from assay.processes.messages import Event, Finish, receive
 
 GRACE = 1.0  # seconds from SIGTERM to SIGKILL
 TICK = 0.05  # seconds between two measurements of a process
+SELDOM = 0.5  # seconds between two counts of a process that may take any memory: one takes 10 ms
 SLIGHT = 1 << 20  # bytes that it may grow by unmeasured
 TIME_IS_UP = ("out of time", "The time for the whole run was up.")
 
@@ -185,7 +186,9 @@ def _crash(exitcode: int | None) -> tuple[str, str]:
     return "failed", f"Its process ended with code {exitcode} before the fit was done."
 
 
-@dataclass
+@dataclass(
+    repr=False
+)  # Python's `signal` asks for the text of a handler that is a method of it: all jobs, with all their arrays
 class Supervisor:
     """All jobs of one run: those that wait, those at work, and what stops them."""
 
@@ -311,16 +314,19 @@ class MemoryGauge:
 
     def __init__(self, pid: int) -> None:
         self.pid, self.peak = pid, 0
-        self._next_count, self._bound = 0.0, 0
+        self._began, self._next_count, self._bound = time.monotonic(), 0.0, 0
 
     def used(self, cap: int | None) -> int:
         """Bytes in use; the peak where nothing can have changed."""
-        now, bound = time.monotonic(), self._resident()
+        now, often = time.monotonic(), SELDOM if cap is None else TICK
+        if cap is None and now < max(self._next_count, self._began + often):
+            return self.peak
+        bound = self._resident()
         if (cap is None or bound <= cap) and (now < self._next_count or bound <= self._bound):
             return self.peak
         used = private_bytes(self.pid) or 0
         self.peak = max(self.peak, used)
-        self._next_count = now + max(TICK, 20 * (time.monotonic() - now))
+        self._next_count = now + max(often, 20 * (time.monotonic() - now))
         self._bound = bound + SLIGHT
         return used
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from assay.errors import ParameterError
@@ -40,6 +41,11 @@ class Candidate:
     search_space: SearchSpace
     encoding_spec: EncodingSpec
     fixed: Mapping[str, Any]  # hyper-parameters that the user set: they are not searched
+
+    @cached_property
+    def key(self) -> str:
+        """What tells it from every other candidate."""
+        return repr((self.name, self.settings(), dict(self.search_space.rough), dict(self.fixed), self.encoding_spec))
 
     def settings(self) -> list[Mapping[str, Any]]:
         """What the search goes through, simplest first."""

@@ -32,6 +32,7 @@ from assay.selection.comparison import Comparison, Entry
 from assay.selection.data import TableData, row_losses
 from assay.selection.halving import worth_the_time
 from assay.selection.judge import judged
+from assay.selection.nested import parts_of
 from assay.selection.plan import (
     Limits,
     Question,
@@ -111,7 +112,8 @@ def compare(
     plan = plan_of(resampling, len(counted), folds, repeats, share, seed, *table.marks_of(counted))
     table = replace(table, times=moments_of(plan, len(table), table.times))
     asked = Question(target, table.task, check_loss(loss, table.classes is not None), plan, weight, group, time)
-    work = CandidateWork(table, splits_of(asked, resampling, table, source), asked)
+    splits = splits_of(asked, resampling, table, source)
+    work = CandidateWork(replace(table, parts=parts_of(plan, splits, table)), splits, asked)
     taking_part, left_out = candidates(
         schema,
         0 if table.classes is None else len(table.classes),

@@ -6,6 +6,7 @@ Its encoding: counted again from the rows, and the schema from the table. Its cr
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from assay.estimator.search_space import SearchSpace
 from assay.numerics import Array
 from assay.selection.candidates import Candidate
 from assay.selection.data import Answers, TableData, row_losses
+from assay.selection.nested import parts_of
 from assay.selection.plan import OF_CLASSES, OF_NUMBERS
 from assay.selection.splits import Resampling, Split, make_splits
 from assay.selection.trial import Trial, fit_one, learnt, quietly, search_settings
@@ -163,18 +165,21 @@ def cross_validated_claim(
     if not all(np.array_equal(a.test, b.test) for a, b in zip(remade, splits)) or len(remade) != len(splits):
         return []
     among, chosen = [dict(s) for s in candidate.settings()], [dict(t.setting) for t in trials]
-    searched = Searched(among, chosen, dict(candidate.search_space.rough), dict(candidate.fixed), loss)
+    rough, fixed = dict(candidate.search_space.rough), dict(candidate.fixed)
+    searched = Searched(among, chosen, rough, fixed, loss, table.parts is not None)
     return [claim_of(kind, sums, [len(s.test) for s in splits], searched, plan)]
 
 
 class Searched(NamedTuple):
-    """The settings searched, those that each fold's search chose, what was changed to be quick, what the user fixed, and the loss."""
+    """The settings searched, those that each fold's search chose, what was changed to be quick, what the user fixed, the loss, and whether
+    folds shared their searches (nested.py; files from before have none of that)."""
 
     among: list[dict[str, Any]]
     chosen: list[dict[str, Any]]
     rough: dict[str, Any]
     fixed: dict[str, Any]
     loss: str
+    shared: bool = False
 
 
 def claim_of(kind: str, sums: list[float], rows: list[int], searched: Searched, plan: Resampling) -> Claim:
@@ -211,6 +216,7 @@ def claim_of(kind: str, sums: list[float], rows: list[int], searched: Searched, 
             "rough": searched.rough,
             "fixed": searched.fixed,
             "by": searched.loss,
+            **({"shared": True} if searched.shared else {}),
             "resampling": plan.kind,
             "folds": plan.folds,
             "repeats": plan.repeats,
@@ -231,7 +237,10 @@ def _check_cross_validated(model: TableModel, claim: Claim, raw: Rows, _: Source
     if w["by"] not in (OF_NUMBERS if w["loss"] == "squared" else OF_CLASSES):
         return False, f"no search goes by a loss {w['by']!r}"
     plan = Resampling(w["resampling"], folds=int(w["folds"]), repeats=int(w["repeats"]), seed=int(w["seed"]))
-    searched = Searched(list(w["searched"]), list(w["chosen"]), dict(w["rough"]), dict(w["fixed"]), str(w["by"]))
+    shared = bool(w.get("shared", False))
+    searched = Searched(
+        list(w["searched"]), list(w["chosen"]), dict(w["rough"]), dict(w["fixed"]), str(w["by"]), shared
+    )
     due = claim_of(w["loss"], [float(s) for s in w["sums"]], [int(r) for r in w["rows"]], searched, plan)
     part = differs_in(claim, due)
     if part is not None:
@@ -242,6 +251,7 @@ def _check_cross_validated(model: TableModel, claim: Claim, raw: Rows, _: Source
     splits = make_splits(plan, len(table), y=table.strata(plan.folds))
     if len(splits) != len(searched.chosen) or [len(s.test) for s in splits] != [int(r) for r in w["rows"]]:
         return False, "the folds of these rows are not those of the claim"
+    table = replace(table, parts=parts_of(plan, splits, table) if shared else None)
     candidate = _candidate(model, searched)
     if [dict(s) for s in candidate.settings()] != searched.among:  # what is fixed is not searched
         return False, "the settings searched and those fixed contradict each other"

@@ -22,6 +22,7 @@ from assay.numerics import Array, Floats
 from assay.processes.child import Emit
 from assay.selection.candidates import Candidate
 from assay.selection.data import Answers, TableData, row_losses
+from assay.selection.nested import by_parts, outside
 from assay.selection.splits import Resampling, Split, make_splits
 from assay.tables.encoding import Encoding
 
@@ -121,14 +122,13 @@ def search_settings(
     if len(settings) < 2:
         return None
     inner = _inner_splits_once(data, train, seed)
-    losses: list[list[Floats]] = [[] for _ in settings]
+    losses: list[Floats] = []
     for number, split in enumerate(inner):
-        for k, each in enumerate(_losses_of_each(candidate, data, split, loss, settings)):
-            losses[k].append(each)
-            emit(("fits", number * len(settings) + k + 1, len(inner) * len(settings)))
+        progress = Progress(emit, number * len(settings), len(inner) * len(settings))
+        losses.append(_losses_of_each(candidate, data, split, loss, progress))
     if not inner:
         return None
-    joined = np.array([np.concatenate(each) for each in losses])
+    joined = np.concatenate(losses, axis=1)
     risks = joined.mean(axis=1)
     if np.isnan(risks).all():  # the loss needs probabilities, and there are none
         return None
@@ -137,14 +137,40 @@ def search_settings(
     return SettingsSearch(settings, risks, errors, best, best)
 
 
-def _losses_of_each(
-    candidate: Candidate, data: TableData, split: Split, loss: str, settings: list[Mapping[str, Any]]
-) -> Iterator[Floats]:
-    """What each setting costs on the test rows of an inner split. The encoded rows are gone before those of the next are made."""
+@dataclass
+class Progress:
+    """Tells how many fits of a search are done."""
+
+    emit: Emit
+    done: int
+    total: int
+
+    def __call__(self) -> None:
+        self.done += 1
+        self.emit(("fits", self.done, self.total))
+
+
+def _losses_of_each(candidate: Candidate, data: TableData, split: Split, loss: str, progress: Progress) -> Floats:
+    """(settings, m): what each setting costs on the test rows of an inner split; where searches share a fit, it is made once."""
+    if data.parts is None:
+        return _fit_and_test(candidate, data, split, loss, progress)
+    wide = Split(split.train, outside(data.parts, split.train))
+    found = data.once(
+        split.train, ("losses", candidate.key, loss), lambda _: _fit_and_test(candidate, data, wide, loss, progress)
+    )
+    return found[:, np.searchsorted(wide.test, split.test)]
+
+
+def _fit_and_test(candidate: Candidate, data: TableData, split: Split, loss: str, progress: Progress) -> Floats:
+    """The encoded rows are gone before those of the next split are made."""
     encoding, rows = learnt(candidate, data, split.train)
     test = data.encoded(encoding, split.test)
-    for model in candidate.model(**{**candidate.search_space.rough, **candidate.fixed}).fit_each(rows, settings):
-        yield row_losses(loss, data, split.test, Answers.for_loss(model, test, data.classes, loss))
+    found = []
+    rough = {**candidate.search_space.rough, **candidate.fixed}
+    for model in candidate.model(**rough).fit_each(rows, candidate.settings()):
+        found.append(row_losses(loss, data, split.test, Answers.for_loss(model, test, data.classes, loss)))
+        progress()
+    return np.array(found)
 
 
 def prepare(data: TableData, train: Array, seed: int) -> None:
@@ -159,11 +185,13 @@ def _inner_splits_once(data: TableData, train: Array, seed: int) -> list[Split]:
 
 
 def inner_splits(data: TableData, train: Array, seed: int) -> list[Split]:
-    """Splits of the training rows: stratified folds, or by group or time where the outer ones are.
+    """Splits of the training rows: stratified folds, or by group or time where the outer ones are, or the parts that searches share.
 
     Fewer folds where groups, moments or rows of a class are few; none where they are too few to split by.
     """
     rows = np.unique(train)
+    if data.parts is not None:
+        return [split for split in by_parts(data.parts, rows) if data.learnable(split.train)]
     folds = min(5 if len(rows) <= FEW else 3, len(rows))
     group, moment = data.marks_of(rows)
     if group is not None:
