@@ -75,6 +75,16 @@ def test_long_tables_are_judged_on_a_subset_fixed_by_the_seed():
     json.dumps(a.to_data())
 
 
+def test_where_the_neighbours_error_still_falls_with_the_rows_the_lower_end_is_stated_below_it():
+    counts = iter([250, 150])  # of 1000 rows and of 500: 25 %, 30 %
+    X, y = twonorm(1000, 2)
+    found = bayes_bracket(X, y, neighbour_errors=lambda *given: next(counts))
+    assert found.fall == pytest.approx(0.05)
+    flat = bayes_bracket(X, y, neighbour_errors=lambda Z, t, *_: len(t) // 4)
+    assert (flat.fall, flat.low) == (0.0, found.low)
+    assert found.least < flat.least < flat.low
+
+
 def test_rows_of_one_group_are_not_each_others_neighbours():
     """Two copies of every row of noise: beside its copy each looks certain, without it each is a toss."""
     rng = np.random.default_rng(6)

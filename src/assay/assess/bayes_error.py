@@ -3,7 +3,8 @@
     (K − 1)/K · (1 − √(1 − K/(K − 1)·e)) ≤ R* ≤ e        (families/neighbours/leave_one_out.py)
 
 R* ≤ e holds for any number of rows. The lower end is asymptotic: with few rows, or many columns that say nothing, e is still
-above its limit and so is the lower end. Both are estimates, and said to be. e itself is exact; of sparse rows, or where groups are
+above its limit and so is the lower end. How far e still falls shows on half of the rows: what the last doubling of the rows took off is
+taken off once more before the lower end is stated with its uncertainty. Both ends are estimates, and said to be. e itself is exact; of sparse rows, or where groups are
 kept apart, it is found by tiles of matrix products, |x − z|² = |x|² − 2x·z + |z|².
 """
 
@@ -68,7 +69,8 @@ def standardised(X: Any) -> Any:
 
 @dataclass(frozen=True)
 class BayesBracket:
-    """low ≤ R* ≤ high; `least` and `most` are the same ends at the ends of the interval of e, `neighbour` is e."""
+    """low ≤ R* ≤ high; `neighbour` is e, `fall` how much less e is than on half of the rows; `least` and `most` are the ends with their
+    uncertainty: at the ends of the interval of e, the lower one less `fall`."""
 
     low: float
     high: float
@@ -77,6 +79,7 @@ class BayesBracket:
     classes: int
     neighbour: Score
     note: str = "asymptotic, estimate"
+    fall: float = 0.0
 
     def to_data(self) -> Any:
         """Plain values for JSON."""
@@ -125,8 +128,17 @@ def bayes_bracket(
     kept_apart = () if groups is None else (_codes(groups, n, rows),)
     wrong = neighbour_errors(Z, y[rows], *kept_apart)
     e = replace(proportion("1-NN leave-one-out error", wrong, len(rows), confidence), kind="approximate")
-    low, least = (least_bayes_error(v, K) for v in (e.value, e.low))
-    return BayesBracket(min(low, e.value), e.value, min(least, low), e.high, K, e)
+    fall = max(0.0, _on_half(Z, y[rows], kept_apart, neighbour_errors) - e.value)
+    low, least = (least_bayes_error(v, K) for v in (e.value, max(0.0, e.low - fall)))
+    return BayesBracket(min(low, e.value), e.value, min(least, low), e.high, K, e, fall=fall)
+
+
+def _on_half(Z: Any, y: Array, kept_apart: tuple[Array, ...], neighbour_errors: Callable[..., int]) -> float:
+    """The nearest neighbour's error with half as many rows to be near to, drawn evenly; 0 where these are too few or of one group."""
+    half = drawn_rows(len(y), max(2, len(y) // 2), seed=1)
+    if len(half) == len(y) or any(len(np.unique(g[half])) < 2 for g in kept_apart):
+        return 0.0
+    return neighbour_errors(Z[half], y[half], *(g[half] for g in kept_apart)) / len(half)
 
 
 def drawn_rows(n: int, most: int, seed: int = 0) -> Array:

@@ -49,19 +49,21 @@ class PairedTest:
 def compare_with_best(
     columns: Mapping[str, Any],
     *,
+    best: str | None = None,
     y: Any = None,
     n_train: float | None = None,
     n_test: float | None = None,
     confidence: float = 0.95,
 ) -> tuple[str, dict[str, PairedTest]]:
-    """The name of the best column (answers, or losses) and its test against every other, p by Holm for all of them together.
+    """The name of the best column (answers, or losses) and its test against every other, p by Holm for all of them together; `best`: which of
+    equally good ones it is.
 
     The best is found on the same rows, so any two models might have been compared: the correction is for all m(m − 1)/2 pairs.
     """
     if not columns:
         raise DataError("There is nothing to compare: give at least one model.")
     risks = {k: np.mean(np.asarray(v) != np.asarray(y)) if y is not None else np.mean(v) for k, v in columns.items()}
-    best = min(risks, key=lambda k: risks[k])
+    best = min(risks, key=lambda k: risks[k]) if best is None else best
     others = [k for k in columns if k != best]
     given: dict[str, Any] = {"y": y, "n_train": n_train, "n_test": n_test, "confidence": confidence}
     tests = [compare_pair(columns[best], columns[k], **given) for k in others]

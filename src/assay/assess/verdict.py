@@ -10,6 +10,9 @@ from assay.assess.learning_curve import UNSURE, LearningCurve
 from assay.assess.paired import SAME, PairedTest
 from assay.assess.score import Score
 
+LITTLE_LEFT = (
+    0.1  # share of the error within which the best possible must lie for sure before little is said to be left
+)
 RATES = ("error", "balanced error", "train", "test", "zero-one")
 
 
@@ -35,28 +38,31 @@ def shown(score: Score) -> str:
 
 
 def best_possible(bracket: BayesBracket, error: Score) -> str:
-    """The error beside the bracket of the best one there is. A model that beats the bracket shows that its limit is not reached yet.
+    """The error beside the bracket of the best one there is, with the uncertainty of both; how much may be left to gain.
+
+    The whole bracket must lie near the error before little is said to be left. A model below the bracket shows that the nearest neighbour
+    has not reached its limit, and says nothing.
 
     >>> from assay.assess.score import proportion
     >>> e = proportion("1-NN", 60, 1000)
     >>> best_possible(BayesBracket(0.031, 0.06, 0.02, 0.08, 2, e), proportion("error", 64, 1000))
-    'Best possible is about 3.1–6.0 %, you are at 6.4 % (asymptotic, estimate).'
+    'Best possible is between 2.0 % and 8.0 % (estimate, from nearest neighbours); at 6.4 % you may have up to 4.4 points to gain.'
     """
-    at = f"you are at {percent(error.value)} ({bracket.note})."
-    if error.high < bracket.least:
-        return (
-            f"You are at {percent(error.value)}, which the nearest neighbour's bracket ({span(bracket.low, bracket.high)}) would not allow: "
-            "it has too few rows for these columns, and the best possible is at most what you have."
-        )
-    if bracket.high == 0:
-        return f"The classes do not seem to overlap: best possible is about 0 %, {at}"
     if error.value < bracket.low:
         return (
-            f"The nearest neighbour would put the best possible at about {span(bracket.low, bracket.high)}, {at} You are below that: it needs "
-            "more rows, or fewer columns, to say anything here."
+            f"How far below {percent(error.value)} any model could come cannot be told: the nearest neighbour, from which that is "
+            f"estimated, errs on {percent(bracket.high)} itself and would need more rows, or fewer columns."
         )
-    hope = " There may be little left to gain." if error.low <= bracket.low else ""
-    return f"Best possible is about {span(bracket.low, min(bracket.high, error.value))}, {at}{hope}"
+    most = min(bracket.most, error.high)
+    between = (
+        f"Best possible is between {percent(bracket.least)} and {percent(most)} (estimate, from nearest neighbours)"
+    )
+    if error.value == 0:
+        return f"{between}: the classes do not seem to overlap."
+    if error.high - bracket.least <= LITTLE_LEFT * error.value:
+        return f"{between}: at {percent(error.value)} there is little left to gain."
+    gain = 100 * (error.value - bracket.least)
+    return f"{between}; at {percent(error.value)} you may have up to {gain:.2g} points to gain."
 
 
 def span(low: float, high: float) -> str:

@@ -80,7 +80,7 @@ def command(
     """Compare all models on DATA and recommend one.
 
     2000 rows or more: a quarter is held out, models are searched on the rest and measured once on the held-out rows. Fewer:
-    ten folds, with the search nested within. The simplest model within one standard error of the best is recommended.
+    ten folds, with the search nested within. The best model is recommended, or a simpler one that costs next to nothing.
 
     Exit codes: 0 done, 5 the budget ran out before all were finished (or the time before any but the baseline), 130 interrupted (what was finished is shown).
     """

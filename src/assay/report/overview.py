@@ -25,6 +25,7 @@ from assay.report.wording import (
     tested_rows,
 )
 from assay.selection.comparison import Comparison, Entry
+from assay.selection.recommendation import LITTLE
 from assay.selection.text import against
 from assay.tables.schema.text import missing_share, summary, values_text
 
@@ -82,7 +83,8 @@ def ranking_section(found: Comparison) -> Html | None:
     k = len(beside)
     caption = f"Models ranked: {risk} {measured_on(found)}; the recommended one is marked."
     words = (
-        "Recommended is the simplest model whose risk lies within one standard error of the best (Occam's rule). Tests against "
+        "Recommended is the best model, or the simplest of those within one standard error of the paired difference to it that cost at most "
+        f"{LITTLE:.0%} more. Tests against "
         "the best are paired on the same rows and corrected for their number."
     )
     return section(

@@ -98,8 +98,8 @@ def _search_data(search: SettingsSearch) -> dict[str, Any]:
 class Comparison:
     """The outcome of `assay.compare`: print it, ask it for a model, or make a report of it.
 
-    `entries` are ranked by risk, those without one last. `recommended` is the simplest model within one standard error of the
-    best; `model` is that model, fitted, ready to predict and to be saved.
+    `entries` are ranked by risk, those without one last. `recommended` is the best, or a simpler model that
+    costs next to nothing (selection/recommendation.py); `model` is that model, fitted, ready to predict and to be saved.
     """
 
     data: TableData
@@ -116,7 +116,8 @@ class Comparison:
     interrupted: bool = False
     worries: list[Worry] = field(default_factory=list)
     recommended: str | None = None
-    best: str | None = None
+    best: str | None = None  # of least risk; of equal risks that of the least log loss
+    simplest: str | None = None  # within one standard error of the best
     bracket: BayesBracket | None = None
     verdict: list[str] = field(default_factory=list)  # sentences, the most important first
 
@@ -179,6 +180,7 @@ class Comparison:
             "rows_tested": len(self.tested),
             "recommended": self.recommended,
             "best": self.best,
+            "simplest": self.simplest,
             "verdict": list(self.verdict),
             "bayes_bracket": None if self.bracket is None else self.bracket.to_data(),
             "models": [entry.to_data() for entry in self.entries],

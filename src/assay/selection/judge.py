@@ -1,8 +1,4 @@
-"""From the answers of all models to a verdict: risks with intervals, paired tests, Occam's rule, worries, sentences.
-
-Occam's rule: of the models that cannot be told from the best, take the simplest (Breiman et al. 1984, §3.4.3),
-
-    chosen = argmin { complexity_i : R_i ≤ R_best + SE }
+"""From the answers of all models to a verdict: risks with intervals, paired tests, a recommendation, worries, sentences.
 
 Of a bootstrap also the .632+ estimate of the risk (Efron & Tibshirani 1997). In round b the rule is fitted to n rows drawn with
 replacement; row i is in the sample N_i^b times and is tested on where I_i^b = 1{N_i^b = 0}, at loss Q_i^b. With err the risk of the
@@ -18,7 +14,7 @@ from __future__ import annotations
 import platform
 import time
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -32,9 +28,7 @@ from assay.assess import (
     regression_scores,
 )
 from assay.assess.distinct_rows import of_distinct_rows
-from assay.assess.paired import SAME
 from assay.assess.score import proportion, score
-from assay.assess.verdict import best_possible, ranking, shown, train_and_test
 from assay.assess.worries import by_severity
 from assay.certify.certificate import UNUSABLE
 from assay.certify.intervals import Interval
@@ -45,6 +39,8 @@ from assay.numerics import Array, Floats
 from assay.selection.comparison import Comparison, Entry
 from assay.selection.concerns import concerns
 from assay.selection.data import Answers, row_losses
+from assay.selection.recommendation import recommend
+from assay.selection.sentences import sentences_of
 from assay.tables.encoding import Encoding, EncodingSpec
 
 NEIGHBOURS = 4000
@@ -56,7 +52,7 @@ def judged(found: Comparison, began: float) -> Comparison:
     for entry in found.entries:
         if entry.state == "done":
             _judge_one(entry, found)
-    found.entries.sort(key=lambda e: (not e.done, e.risk.value if e.risk is not None else 0.0, e.complexity))
+    found.entries.sort(key=_place)
     if found.done:
         _rank(found)
         found.bracket = _bracket(found)
@@ -64,7 +60,7 @@ def judged(found: Comparison, began: float) -> Comparison:
         found.worries = by_severity([*found.worries, *concerns(found)])
     except UNUSABLE as error:  # a verdict without worries is better than none
         found.provenance.setdefault("notes", []).append(f"What to worry about could not be looked for: {error}")
-    found.verdict = _sentences(found)
+    found.verdict = sentences_of(found)
     found.provenance |= {
         "assay": __version__,
         "python": platform.python_version(),
@@ -73,6 +69,16 @@ def judged(found: Comparison, began: float) -> Comparison:
         "seconds": round(time.monotonic() - began, 3),
     }
     return found
+
+
+def _place(entry: Entry) -> tuple[bool, float, float, float]:
+    """For sorting: by risk, of equal risks by log loss, then the simpler first; those without a risk last."""
+    risk = 0.0 if entry.risk is None else entry.risk.value
+    return (not entry.done, risk, _log_loss(entry, float("inf")), entry.complexity)
+
+
+def _log_loss(entry: Entry, otherwise: float = float("nan")) -> float:
+    return next((s.value for s in entry.scores if s.name == "log loss"), otherwise)
 
 
 def _judge_one(entry: Entry, found: Comparison) -> None:
@@ -144,30 +150,39 @@ def _train_risk(entry: Entry, found: Comparison) -> Score | None:
 
 
 def _rank(found: Comparison) -> None:
-    """The best, whether the others can be told apart from it, and the simplest within one standard error of it."""
-    done = found.done
+    """The best, whether the others can be told apart from it, the simplest that is as good, and who is recommended."""
+    done = found.done  # the best first: of equal risks that of the lower log loss
     losses = {e.name: found.losses(e.name) for e in done}
+    found.best = done[0].name
+    _tell_apart(found, losses)
+    best = _of_rows(losses[found.best], found.tested)
+    choice = recommend(
+        [e.risk.value for e in done if e.risk is not None],
+        [_standard_error(_of_rows(losses[e.name], found.tested) - best, found) for e in done],
+        [e.complexity for e in done],
+        log_losses=[_log_loss(e) for e in done],
+        baselines=[k for k, e in enumerate(done) if e.name.startswith("baseline")],
+    )
+    for k, entry in enumerate(done):
+        entry.within = k in choice.within
+    found.simplest = done[choice.simplest].name
+    found.recommended = None if _without_evidence(found) else done[choice.chosen].name
+
+
+def _tell_apart(found: Comparison, losses: dict[str, Floats]) -> None:
+    """The paired test of every model against the best."""
+    done = found.done
     if len(found.splits) > 1 and all(e.fold_risks is not None for e in done):
         n_train = float(np.mean([len(np.unique(s.train)) for s in found.splits]))
         rows = {name: _of_rows(each, found.tested) for name, each in losses.items()}
-        found.best, tests = compare_with_best(rows, n_train=n_train)
+        _, tests = compare_with_best(rows, best=found.best, n_train=n_train)
     elif found.loss == "zero-one":
         answers = {e.name: e.answers.values for e in done if e.answers is not None}
-        found.best, tests = compare_with_best(answers, y=found.truth)
+        _, tests = compare_with_best(answers, best=found.best, y=found.truth)
     else:
-        found.best, tests = compare_with_best(losses)
+        _, tests = compare_with_best(losses, best=found.best)
     for entry in done:
         entry.against_best = tests.get(entry.name)
-    risks = np.array([losses[e.name].mean() for e in done])
-    best = _of_rows(losses[found.best], found.tested)
-    # within one standard error of the best risk (Breiman's rule), and of the difference to it where that is known better
-    own = float(best.std(ddof=1) / np.sqrt(len(best))) if len(best) > 1 else 0.0
-    apart = [min(own, _standard_error(_of_rows(losses[e.name], found.tested) - best, found)) for e in done]
-    sizes = np.array([e.complexity for e in done])
-    choice = recommend(risks, np.full(len(done), own), sizes, difference_errors=np.array(apart))
-    for k, entry in enumerate(done):
-        entry.within = k in choice.within
-    found.recommended = None if _without_evidence(found) else done[choice.chosen].name
 
 
 def _without_evidence(found: Comparison) -> bool:
@@ -207,148 +222,6 @@ def _bracket(found: Comparison) -> Any:
 def _fingerprint(found: Comparison) -> str | None:
     done = [e.model for e in found.done if e.model is not None]
     return str(done[0].model_.provenance_.get("fingerprint", "")) if done else None
-
-
-def _sentences(found: Comparison) -> list[str]:
-    """What was found, in words; the most important first."""
-    if not found.done:
-        return ["No model was finished." + _unfinished(found)]
-    if found.recommended is None:
-        return [
-            f"Nothing but the baseline was finished, so that no model can be recommended.{_unfinished(found)}{_way_on(found)}"
-        ]
-    best, chosen = found[found.best or ""], found[found.recommended or ""]
-    assert best.risk is not None
-    assert chosen.risk is not None
-    sentences = [_first(found, best, chosen)]
-    if _unfinished(found):
-        sentences.append(_unfinished(found).strip())
-    if found.bracket is not None and found.loss == "zero-one":
-        sentences.append(best_possible(found.bracket, chosen.risk))
-    r2 = next((s for s in chosen.scores if s.name == "R²"), None)
-    if r2 is not None:
-        sentences.append(f"It explains {max(0.0, r2.value):.0%} of the target's variance (R² {shown(r2)}).")
-    if chosen.train_risk is not None:
-        sentences.append(train_and_test(chosen.train_risk, chosen.risk))
-    sentences += _against_baseline(found, chosen)
-    if len(found.done) > 2:
-        sentences.append(
-            f"The best of {len(found.done)} was picked on these rows, which flatters it a little: each interval is that of its model alone."
-        )
-    return sentences
-
-
-def _first(found: Comparison, best: Entry, chosen: Entry) -> str:
-    """Which model to take, and why."""
-    assert best.risk is not None
-    assert chosen.risk is not None
-    if len(found.entries) == 1:
-        on = {
-            "rows of the fit": " on the very rows of its fit (see its certificate for new rows)",
-            "another table": " on this table",
-        }
-        where = on.get(str(found.question.get("judged_on")), "")
-        return f"{called(chosen)}: {chosen.risk.name} {shown(chosen.risk)}{where}."
-    tests = {e.name: e.against_best for e in found.done if e.against_best is not None}
-    if chosen is best:
-        return f"Take {called(chosen)}: {ranking(best.name, best.risk, tests)}"
-    if chosen.risk.value == best.risk.value:
-        return f"Take {called(chosen)}: {chosen.risk.name} {shown(chosen.risk)}, as good as any, and the simplest such model."
-    return (
-        f"Take {called(chosen)}: its {chosen.risk.name} of {shown(chosen.risk)} lies within one standard error of the best "
-        f"({best.name}, {shown(best.risk)}), and it is the simplest such model (Occam's rule)."
-    )
-
-
-def _unfinished(found: Comparison) -> str:
-    """Which models have no risk, and why."""
-    lost = [f"{e.name} ({e.state})" for e in found.entries if not e.done]
-    return f" Not finished: {', '.join(lost)}." if lost else ""
-
-
-def _way_on(found: Comparison) -> str:
-    """What to change where too little was finished."""
-    states = {e.state for e in found.entries}
-    if states & {"timeout", "out of time"}:
-        return " Give them more time (timeout, budget), or compare quicker ones (models)."
-    return " Give them more memory, or compare smaller ones (models)." if "memory" in states else ""
-
-
-def _against_baseline(found: Comparison, chosen: Entry) -> list[str]:
-    base = next((e for e in found.done if e.name.startswith("baseline")), None)
-    if base is None or base.risk is None or chosen.risk is None:
-        return []
-    same = base.against_best is None or base.against_best.verdict == SAME
-    if base is not chosen:
-        gain = 1 - chosen.risk.value / base.risk.value if base.risk.value > 0 else 0.0
-        doubt = ", though the rows cannot tell even that from the best" if same else ""
-        return [
-            f"Always giving the same answer has {base.risk.name} {shown(base.risk)}: the model takes away {gain:.0%} of that{doubt}."
-        ]
-    if len(found.entries) == 1:
-        return []
-    if same:
-        return [
-            "No model can be shown to beat always giving the same answer: the columns may say nothing about the target."
-        ]
-    return ["Always giving the same answer is nearly as good: the columns say little about the target."]
-
-
-def called(entry: Entry) -> str:
-    """A model with the settings that the search chose.
-
-    >>> called(Entry("linear-svc", "done", setting={"C": 10.0}))
-    'linear-svc (C=10)'
-    """
-    words = [f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in entry.setting.items()]
-    return f"{entry.name} ({', '.join(words)})" if words else entry.name
-
-
-class OccamChoice(NamedTuple):
-    """Numbers of the model of least risk, of the recommended one, and of all within one standard error; the risk up to there."""
-
-    best: int
-    chosen: int
-    within: list[int]
-    threshold: float
-
-
-def recommend(risks: Any, standard_errors: Any, complexities: Any, *, difference_errors: Any = None) -> OccamChoice:
-    """The simplest model whose risk is within one standard error of the least.
-
-    SE is the best one's, or, where risks were measured on the same rows, that of the difference to the best:
-    `difference_errors`, one a model or a matrix of all pairs, NaN where it is not known. A risk that is NaN (a
-    failed fit) takes no part; a complexity that is NaN counts as the greatest. Equal complexity: the lower risk.
-
-    >>> recommend([0.125, 0.25, 0.5], [0.125, 0.1, 0.1], [50, 3, 1])
-    OccamChoice(best=0, chosen=1, within=[0, 1], threshold=0.25)
-    """
-    R, errors, size = (np.asarray(a, dtype=np.float64) for a in (risks, standard_errors, complexities))
-    if not R.shape == errors.shape == size.shape or R.ndim != 1:
-        raise DataError(f"Risks, errors and complexities must be as many: {R.shape}, {errors.shape}, {size.shape}.")
-    if not np.isfinite(R).any():
-        raise DataError("No model has a risk, so none can be recommended: every fit has failed.")
-    R = np.where(np.isnan(R), np.inf, R)
-    size = np.where(np.isnan(size), np.inf, size)
-    best = int(np.lexsort((size, R))[0])
-    error = float(np.nan_to_num(errors[best], nan=0.0))
-    allowed = _allowed(len(R), best, error, difference_errors)
-    within = np.flatnonzero(np.isfinite(R) & (R - R[best] <= allowed))
-    chosen = int(within[np.lexsort((R[within], size[within]))[0]])
-    return OccamChoice(best, chosen, within.tolist(), float(R[best]) + error)
-
-
-def _allowed(n: int, best: int, error: float, difference_errors: Any) -> Floats:
-    """How far above the best each risk may be; the best itself is always within."""
-    allowed = np.full(n, error)
-    if difference_errors is not None:
-        known = np.asarray(difference_errors, dtype=np.float64)
-        known = known[best] if known.ndim == 2 else known
-        if known.shape != (n,):
-            raise DataError(f"There are {n} models, but standard errors of the differences of shape {known.shape}.")
-        allowed = np.where(np.isnan(known), allowed, known)
-    allowed[best] = max(allowed[best], 0.0)
-    return allowed
 
 
 def left_out_losses(tested: Array, losses: Floats) -> Floats:
