@@ -61,14 +61,21 @@ def test_every_setting_of_a_search_is_accepted_and_none_comes_twice(name):
 @pytest.mark.parametrize("name", REGISTRY)
 def test_no_class_asks_for_an_encoding_that_it_cannot_take(name):
     cls = model_class(name)
-    for _, table, search_space in prospects(name):
+    for _, _table, search_space in prospects(name):
         assert search_space.categories in Categories.__args__
         assert search_space.categories != "native" or cls.takes_categories
-        if table.text and search_space.unfit is None:
-            assert cls.takes_sparse, "the words of a text are sparse columns"
         if search_space.unfit is not None:
             assert 10 < len(search_space.unfit) < 120
             assert not search_space.unfit.endswith(".")
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_text_keeps_no_class_from_taking_part(name):
+    """It becomes sparse words or dense components, as the class takes it."""
+    for kind in KINDS:
+        with_text, without = (model_class(name).search_space(kind, features(kind, text=t)) for t in (True, False))
+        assert (with_text is None) == (without is None)
+        assert with_text is None or with_text.unfit == without.unfit
 
 
 def test_some_class_of_either_kind_can_use_any_table():
@@ -88,8 +95,6 @@ def test_densities_are_only_tried_on_columns_that_they_describe():
     assert unfit("multinomial-nb", text=True) is None
     assert unfit("gaussian-nb", only_categories=True) is not None
     assert unfit("gaussian-nb") is None
-    assert unfit("lda", text=True) is not None
-    assert unfit("logistic-regression", text=True) is None
 
 
 @pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])

@@ -349,7 +349,7 @@ def test_an_encoding_that_does_not_lead_to_the_model_is_refused(name, tmp_path):
         "other names": changed(doc, ("names", 0), "else"),
         "names exchanged": changed(doc, ("names",), swapped),
         "no names": {**doc, "names": None},
-        "another version": changed(doc, ("encoding", "schema"), "assay.encoding/2"),
+        "another version": changed(doc, ("encoding", "schema"), "assay.encoding/9"),
         "another way": changed(doc, ("encoding", "wants", "categories"), "hashed"),
         "no encoding in format 2": {k: v for k, v in doc.items() if k != "encoding"},
         "an encoding in format 1": {**doc, "format": 1},

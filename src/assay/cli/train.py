@@ -144,7 +144,7 @@ def _named(asked: str | None, schema: Any, shell: Shell) -> str:
 
 
 def default_model(schema: Schema) -> tuple[str, str]:
-    """(name, why). Words of a text are thousands of sparse columns, which logistic regression takes and naive Bayes does not."""
+    """(name, why). Logistic regression takes a text word by word, as thousands of sparse columns."""
     from assay.tables.schema.schema import task_of
 
     task, why = task_of(schema)
@@ -154,7 +154,7 @@ def default_model(schema: Schema) -> tuple[str, str]:
     if not texts:
         return "naive-bayes", why
     more = f" and {len(texts) - 1} more" if len(texts) > 1 else ""
-    return "logistic-regression", f"{why}; column {texts[0]!r}{more} holds text, whose words naive-bayes does not take"
+    return "logistic-regression", f"{why}; column {texts[0]!r}{more} holds text, which it takes word by word"
 
 
 @contextmanager

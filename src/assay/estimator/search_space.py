@@ -17,7 +17,7 @@ class TableTraits:
     classes: int  # 0: the target is a number
     only_categories: bool  # every column is a category or true/false
     never_negative: bool  # no number below zero, no dates
-    text: bool  # some column is running text, which becomes many sparse columns
+    text: bool  # some column is running text, which becomes many sparse columns, or a few dense ones
     spread: float = 1.0  # the standard deviation of a target that is a number
     columns: int = 1  # numbers that a row becomes, about
 
@@ -30,6 +30,7 @@ class SearchSpace:
     `categories`: "one-hot" (a column a category), "reference" (all but the most frequent one: no column is the sum of others),
     "native" (the model takes categories itself), "codes" (0, 1, 2, … in one column).
     `scaled`: the mathematics depends on units, so numbers are brought to mean 0 and deviation 1.
+    `dense`: text is to become a few dense columns, though the class takes sparse ones.
     `unfit` says why the class cannot use the table at hand.
     """
 
@@ -40,3 +41,4 @@ class SearchSpace:
         default_factory=dict
     )  # what is changed while settings are only compared, to save time
     unfit: str | None = None
+    dense: bool = False

@@ -14,7 +14,8 @@ from assay.estimator.params import check_names, check_params
 from assay.estimator.search_space import Categories, SearchSpace, TableTraits
 from assay.families import REGISTRY, model_class
 from assay.tables.encoding import EncodingSpec
-from assay.tables.schema.schema import Schema
+from assay.tables.encoding.components import due_components
+from assay.tables.schema.schema import Column, Schema
 
 ALIASES = {
     "svm": "linear-svc",
@@ -67,10 +68,17 @@ def features_of(schema: Schema, n_classes: int, spread: float = 1.0) -> TableTra
         classes=n_classes,
         only_categories=all(c.kind in ("category", "boolean") for c in used),
         never_negative=not any(c.kind == "date" or (c.kind == "number" and (c.low is None or c.low < 0)) for c in used),
-        columns=sum(min(len(c.levels or ()), 64) if c.kind == "category" else 1 for c in used),
+        columns=sum(_numbers_of(c, schema.n_rows) for c in used),
         text=any(c.kind == "text" for c in used),
         spread=spread,
     )
+
+
+def _numbers_of(column: Column, rows: int) -> int:
+    """How many dense numbers a column becomes, about."""
+    if column.kind == "text":
+        return due_components(rows)
+    return min(len(column.levels or ()), 64) if column.kind == "category" else 1
 
 
 def registered(name: str) -> str:

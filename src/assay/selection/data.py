@@ -17,7 +17,8 @@ from assay.engines import MaskedRows, Rows, engine_for, pick_rows, some_rows, ta
 from assay.inputs.labels import Labels
 from assay.numerics import Array, Floats
 from assay.tables.encoding import Encoding
-from assay.tables.encoding.columns import ColumnGroups, EncodingStatistics, statistics_of
+from assay.tables.encoding.columns import ColumnGroups, EncodingStatistics, TextComponents, statistics_of
+from assay.tables.encoding.components import components_of
 from assay.tables.schema.schema import Schema
 from assay.tables.table_rows import encode
 
@@ -98,14 +99,26 @@ class TableData:
         """The numbers of all rows that count: a row of weight 0 is as good as absent."""
         return np.arange(len(self)) if self.w is None else np.flatnonzero(self.w > 0)
 
-    def statistics(self, which: Array) -> EncodingStatistics:
-        """What an encoding has to know of some rows; found once for all models."""
-        return self.once(which, "statistics", self._statistics)
+    def statistics(self, which: Array, components: bool = False) -> EncodingStatistics:
+        """What an encoding has to know of some rows, with the `components` of texts where it needs them; found once for all models."""
+        found = self.once(which, "statistics", self._statistics)
+        return found._replace(texts=self.once(which, "components", self._components)) if components else found
 
     def _statistics(self, which: Array) -> EncodingStatistics:
-        whole = which is self.everything and len(which) == len(self)
-        raw = self.rows if whole else self.pick(which)  # what is not picked need not be copied
+        raw = self._raw(which)
         return statistics_of(engine_for(raw), ColumnGroups.of(self.schema), raw)
+
+    def _components(self, which: Array) -> tuple[TextComponents, ...]:
+        groups = ColumnGroups.of(self.schema)
+        if not groups.texts:
+            return ()
+        raw = self._raw(which)
+        return components_of(engine_for(raw), groups, self.statistics(which), raw)
+
+    def _raw(self, which: Array) -> Rows:
+        """Some rows, not encoded; what is not picked need not be copied."""
+        whole = which is self.everything and len(which) == len(self)
+        return self.rows if whole else self.pick(which)
 
     def once(self, which: Array, what: Any, find: Callable[[Array], Found]) -> Found:
         """find(which), remembered under the rows and the name `what`."""

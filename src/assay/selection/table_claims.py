@@ -20,6 +20,7 @@ from assay.estimator.params import defaults
 from assay.estimator.search_space import SearchSpace
 from assay.numerics import Array
 from assay.selection.candidates import Candidate
+from assay.selection.component_check import wrong_components
 from assay.selection.data import Answers, TableData, row_losses
 from assay.selection.nested import parts_of
 from assay.selection.plan import OF_CLASSES, OF_NUMBERS
@@ -58,11 +59,16 @@ def table_verdicts(model: TableModel, claims: tuple[Claim, ...], raw: Rows, sour
 def encoding_claim(encoding: Encoding) -> Claim:
     """The statistics of the encoding are those of the rows of the fit."""
     s = encoding.statistics
+    texts = (
+        "; the components of texts are orthonormal and hold at least 99 % of what as many directions can hold of these rows"
+        if s.texts
+        else ""
+    )
     return Claim(
         name="encoding",
         statement=(
             f"means, deviations and category counts of the encoding are those of the {s.n} rows of the fit: nothing of the rows "
-            f"held out went into it; within {TOLERANCE:.0e} of a deviation; the schema is that of the whole table"
+            f"held out went into it; within {TOLERANCE:.0e} of a deviation{texts}; the schema is that of the whole table"
         ),
         holds=True,
         check="encoding",
@@ -87,6 +93,9 @@ def _check_encoding(model: TableModel, claim: Claim, raw: Rows, source: Source) 
         return False, f"the rows are {n}, the encoding was learnt from {s.n}; or values are missing elsewhere"
     if not all(np.array_equal(a, b) for a, b in zip(levels, s.levels)) or not np.array_equal(documents, s.documents):
         return False, "the categories or words are not as frequent as the encoding says"
+    wrong = wrong_components(model.encoding_, raw)
+    if wrong is not None:
+        return False, wrong
     mean = total / np.maximum(count, 1)
     m2 = _scatter(model.encoding_, raw, mean)
     scale = np.sqrt(m2 / np.maximum(count, 1)) + TOLERANCE * np.abs(mean)

@@ -100,7 +100,8 @@ def search_and_fit(
 
 def learnt(candidate: Candidate, data: TableData, which: Array) -> tuple[Encoding, Rows]:
     """The encoding learnt from some rows, and these rows encoded."""
-    encoding = Encoding(data.schema, candidate.encoding_spec, data.statistics(which))
+    encoding_spec = candidate.encoding_spec
+    encoding = Encoding(data.schema, encoding_spec, data.statistics(which, encoding_spec.components))
     return encoding, data.encoded(encoding, which)
 
 
@@ -175,9 +176,9 @@ def _fit_and_test(candidate: Candidate, data: TableData, split: Split, loss: str
 
 def prepare(data: TableData, train: Array, seed: int) -> None:
     """Find ahead what every model needs of these training rows: inner splits, and statistics for the encodings."""
-    data.statistics(train)
+    data.statistics(train, components=True)
     for split in _inner_splits_once(data, train, seed):
-        data.statistics(split.train)
+        data.statistics(split.train, components=True)
 
 
 def _inner_splits_once(data: TableData, train: Array, seed: int) -> list[Split]:

@@ -33,15 +33,12 @@ from assay.inputs import refuse_non_finite
 from assay.numerics import Array, Floats
 from assay.statistics.scatter import ClassScatter
 
-TOO_WIDE = "the words of a text are thousands of columns, and a covariance has a number for each pair of them"
 MOST_COLUMNS = 2000
 DIRECTIONS = 1e-6  # what rounding may turn a direction by
 
 
 def too_wide(features: TableTraits) -> str | None:
     """Why a covariance of these columns is out of reach."""
-    if features.text:
-        return TOO_WIDE
     many = features.columns > MOST_COLUMNS
     return f"a covariance of {features.columns} columns has a number for each pair of them" if many else None
 

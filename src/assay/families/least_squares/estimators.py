@@ -31,7 +31,6 @@ ETA = param("learning speed of solver='gd'; 'auto': as large as is safe", defaul
 MAX_ITER = param("most iterations of solver='gd'", default=10_000, check=Range(int, low=1))
 INIT = param("first weights (b, w_1, …, w_d) of solver='gd'; None: random, close to zero", default=None, check=Free("d + 1 numbers", words=(None,)))  # fmt: skip
 RANDOM_STATE = param("seed of the first weights of solver='gd'", default=0, check=Range(int, low=0))
-TOO_WIDE = "the words of a text are thousands of columns, and the normal equations have a number for each pair of them"
 
 
 class LinearRegression(LeastSquares):
@@ -82,7 +81,7 @@ class LinearRegression(LeastSquares):
         """As it stands: no column may be the sum of others, or several w fit equally well."""
         if kind != "regressor":
             return None
-        return SearchSpace(categories="reference", unfit=TOO_WIDE if features.text else None)
+        return SearchSpace(categories="reference")
 
     def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
         if self.positive:
@@ -248,7 +247,6 @@ class Ridge(LeastSquares):
         return SearchSpace(
             search=tuple({"alpha": 10.0**power} for power in range(3, -4, -1)),
             scaled=True,
-            unfit=TOO_WIDE if features.text else None,
         )
 
     def _refused(self, *arguments: Any, **options: Any) -> Any:

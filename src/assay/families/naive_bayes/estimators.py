@@ -112,9 +112,6 @@ class NaiveBayes(NaiveBayesModel):
                 {"alpha": 1.0, "var_smoothing": 1e-9},
             ),
             categories="native",
-            unfit="it takes categories as they are, and words of a text are thousands of sparse columns"
-            if features.text
-            else None,
         )
 
     def __sklearn_tags__(self) -> Any:
@@ -184,9 +181,8 @@ class GaussianNB(NaiveBayesModel):
             scaled=True,
             unfit="every column is a category, and a normal density is for numbers"
             if features.only_categories
-            else "the words of a text are mostly zeros, which no normal density describes"
-            if features.text
             else None,
+            dense=features.text,  # words are mostly zeros, which no normal density describes
         )
 
     def _settings(self) -> NaiveBayesSettings:

@@ -103,9 +103,7 @@ class NeighboursModel(Estimator):
         if cls._kind != kind:
             return None
         unfit = None
-        if features.text:
-            unfit = "words become many sparse columns, in which no row is near another"
-        elif features.columns > FEW_COLUMNS and features.rows**2 * (features.columns + 16) > PAIRS:
+        if features.columns > FEW_COLUMNS and features.rows**2 * (features.columns + 16) > PAIRS:
             unfit = "so many rows would be compared with each other for too long"
         search = tuple({"n_neighbors": "auto", "weights": weights} for weights in ("uniform", "distance"))
         return SearchSpace(search=search, scaled=True, unfit=unfit, rough={"validation_rows": 2000})

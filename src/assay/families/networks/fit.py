@@ -185,7 +185,6 @@ class NetworkModel(Estimator):
         """Ever more units, and with many of them a stronger and a weaker penalty; rows held out say when to stop."""
         if cls._kind != kind:
             return None
-        unfit = "words become many sparse columns, and this model fills in all their zeros" if features.text else None
         usual = {"early_stopping": features.rows >= 2000, "learning_rate_init": 3e-3}
         tried: tuple[tuple[tuple[int, ...], float], ...] = (
             ((32,), 1e-4),
@@ -194,7 +193,7 @@ class NetworkModel(Estimator):
             ((100, 50), 1e-4),
         )
         search = tuple({"hidden_layer_sizes": sizes, "alpha": alpha, **usual} for sizes, alpha in tried)
-        return SearchSpace(search=search, unfit=unfit, rough={"max_iter": 30})
+        return SearchSpace(search=search, rough={"max_iter": 30})
 
     # --- learning ---------------------------------------------------------------------------------------------------
 

@@ -163,9 +163,7 @@ class RectangleClassifier(Classifier):
         tried = (1, 2, 4, 8)
         work = features.rows * features.columns * (1 if features.classes == 2 else features.classes)
         unfit = None
-        if features.text:
-            unfit = "words become many sparse columns, and a rectangle has two limits in every column"
-        elif work * tried[0] > SEARCHED:
+        if work * tried[0] > SEARCHED:
             unfit = "so many rows, columns and classes would take the search too long"
         few = tuple(k for k in tried if work * k <= SEARCHED) or tried[:1]
         return SearchSpace(search=tuple({"n_rectangles": k} for k in few), unfit=unfit, rough={"n_init": 1})

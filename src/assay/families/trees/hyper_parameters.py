@@ -14,7 +14,6 @@ from assay.estimator.params import Choice, Free, Range, param
 from assay.numerics import Array
 
 UNLIMITED = 1 << 40
-TOO_WIDE = "the words of a text are thousands of sparse columns, and trees take dense ones"
 
 
 def _whole(value: Any) -> bool:

@@ -29,7 +29,6 @@ from assay.families.trees.claims import (
     tree_claims,
     tree_coverage,
 )
-from assay.families.trees.hyper_parameters import TOO_WIDE
 from assay.families.trees.nodes import Trees
 from assay.families.trees.predict import TreePredictor
 from assay.families.trees.survey import Categories, category_levels
@@ -307,7 +306,6 @@ class DecisionTree(TreeModel):
         return SearchSpace(
             search=tuple({"max_leaf_nodes": k} for k in LEAVES),
             categories="native",
-            unfit=TOO_WIDE if features.text else None,
         )
 
     def cost_complexity_pruning_path(self, X: Any, y: Any = None, sample_weight: Any = None) -> PruningPath:
@@ -410,7 +408,6 @@ class Forest(TreeModel):
             search=settings,
             categories="native",
             rough={"n_estimators": 25, "oob_score": False},  # settings are compared by small forests
-            unfit=TOO_WIDE if features.text else None,
         )
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, *, afresh: bool = True, classes: Any = None) -> Any:

@@ -140,6 +140,15 @@ def date_parts(seconds: Array, with_time: bool) -> Floats:
     return out
 
 
+class TextComponents(NamedTuple):
+    """Of a column of text: the b hashed words that count, and the directions that its weighed words are projected on."""
+
+    buckets: Array  # (b,): rising
+    V: Floats  # (b, k): float32
+    mean: Floats  # (k,): of the projections of the rows learnt from
+    spread: float  # the root of the sum of their variances
+
+
 class EncodingStatistics(NamedTuple):
     """n rows; of a numbers: how many, mean, M2; of the categories: how often each occurs."""
 
@@ -149,6 +158,7 @@ class EncodingStatistics(NamedTuple):
     m2: Floats  # (a,)
     levels: tuple[Array, ...]  # per category column: (levels + 2,) with OTHER and MISSING last
     documents: Array  # (buckets,): rows with such a word
+    texts: tuple[TextComponents, ...] = ()  # a column of text each, where a model takes dense columns
 
     @property
     def deviation(self) -> Floats:

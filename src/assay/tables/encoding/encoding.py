@@ -5,7 +5,8 @@ true/false 0 and 1
 date       days since 1970, month, weekday, hour, as numbers
 category   a column a category (the 64 most frequent; the rest share "other"), or as the model takes them; a missing
            value is a category of its own where the fit had some; an unseen one counts as "other", or as none
-text       words hashed into 32 768 columns (called by those words), tf·idf, each row of length 1; words in one row alone are left out
+text       words hashed into 32 768 columns (called by those words), tf·idf, each row of length 1; words in one row alone are left out;
+           for models that take dense columns, projected on at most 30 directions (`components.py`)
 id, constant, ignored: left out
 
 As plain data an encoding goes into a model file; nothing of such a file is believed before it is checked.
@@ -31,7 +32,17 @@ from assay.tables.encoding.columns import (
     ColumnGroups,
     EncodingStatistics,
     ExpandedColumns,
+    TextComponents,
     statistics_of,
+)
+from assay.tables.encoding.components import (
+    FEWEST_ROWS,
+    component_names,
+    components_from_data,
+    components_of,
+    components_to_data,
+    projected,
+    weighed,
 )
 from assay.tables.encoding.words import (
     BUCKETS,
@@ -40,7 +51,6 @@ from assay.tables.encoding.words import (
     hashed_narrow,
     hstack,
     one_hot_sparse,
-    tf_idf,
 )
 from assay.tables.schema.schema import Schema
 
@@ -48,8 +58,7 @@ MOST_CATEGORIES = 64
 WIDE = 512  # dense columns above which a model that takes sparse rows gets them
 TILE = 1 << 14
 PIECE = 1 << 14  # rows that a thread encodes at a time
-FEWEST_ROWS = 2  # of the fit in which a word must occur to count
-VERSION = "assay.encoding/1"
+VERSION, WITH_COMPONENTS = "assay.encoding/1", "assay.encoding/2"
 MOST_ROWS = 1 << 53
 
 
@@ -67,7 +76,13 @@ class EncodingSpec(NamedTuple):
     ) -> EncodingSpec:
         """The needs of a model; `categories` overrides how categories are encoded, where the model does not take them itself."""
         how = search_space.categories if categories is None or search_space.categories == "native" else categories
-        return cls(how, search_space.scaled, model.takes_missing, model.takes_sparse and not model.fills_sparse)
+        sparse = model.takes_sparse and not model.fills_sparse and not search_space.dense
+        return cls(how, search_space.scaled, model.takes_missing, sparse)
+
+    @property
+    def components(self) -> bool:
+        """Whether text becomes dense components: the model takes no sparse rows, or categories beside which there are none."""
+        return not self.sparse or self.categories == "native"
 
 
 class Output(NamedTuple):
@@ -75,7 +90,7 @@ class Output(NamedTuple):
 
     name: str
     source: str
-    role: Literal["number", "indicator", "category", "words"]
+    role: Literal["number", "indicator", "category", "words", "component"]
 
 
 class OneHotLevels(NamedTuple):
@@ -111,8 +126,12 @@ class Encoding:
 
     @classmethod
     def learn(cls, engine: Engine, schema: Schema, encoding_spec: EncodingSpec, rows: Rows) -> Encoding:
-        """Learn from rows of the table (as `TableRows` gives them), in one fold."""
-        return cls(schema, encoding_spec, statistics_of(engine, ColumnGroups.of(schema), rows))
+        """Learn from rows of the table (as `TableRows` gives them), in one fold; in two where text becomes components."""
+        groups = ColumnGroups.of(schema)
+        statistics = statistics_of(engine, groups, rows)
+        if encoding_spec.components:
+            statistics = statistics._replace(texts=components_of(engine, groups, statistics, rows))
+        return cls(schema, encoding_spec, statistics)
 
     @cached_property
     def groups(self) -> ColumnGroups:
@@ -164,14 +183,23 @@ class Encoding:
             out += [Output(name, column.name, "category") for name in names]
         for t, column in enumerate(self.groups.texts):
             mine = self._known_words[self._known_words // BUCKETS == t] % BUCKETS
+            if self._projects:
+                names = component_names(column.name, column.words or (), self.statistics.texts[t])
+                out += [Output(name, column.name, "component") for name in names]
+                continue
             names = bucket_names(column.name, column.words or (), mine, NARROW if self._narrow else None)
             out += [Output(name, column.name, "words") for name in names]
         return _with_unique_names(out)
 
     @cached_property
+    def _projects(self) -> bool:
+        """Whether text becomes components."""
+        return self.encoding_spec.components and bool(self.statistics.texts)
+
+    @cached_property
     def _narrow(self) -> bool:
-        """Whether words are folded into a few dense columns, for models that take no sparse rows."""
-        return not self.encoding_spec.sparse or self.native
+        """Whether words are folded into a few dense columns, as they were in files of the first version."""
+        return self.encoding_spec.components and not self._projects
 
     @cached_property
     def _known_words(self) -> Array:
@@ -213,10 +241,24 @@ class Encoding:
             self._dense(
                 ExpandedColumns(found.numbers[a : a + TILE], found.codes[a : a + TILE], None), out[a : a + TILE]
             )
-        if found.words is not None:
-            out[:, len(self.outputs) - NARROW * len(self.groups.texts) :] = hashed_narrow(
-                self._tf_idf(found.words), len(self.groups.texts)
-            )
+        if self.groups.texts:
+            words = self._without_words(len(out)) if found.words is None else found.words
+            dense = self._dense_words(weighed(words, self.statistics.documents, self.statistics.n, self._texts))
+            out[:, len(self.outputs) - dense.shape[1] :] = dense
+
+    def _dense_words(self, known: SparseMatrix) -> Floats:
+        if self._projects:
+            return projected(known, self.statistics.texts, self.encoding_spec.scaled)
+        return hashed_narrow(known, self._texts)
+
+    def _without_words(self, rows: int) -> SparseMatrix:
+        """Rows of which no text is known, as pictures ask about them."""
+        width = len(self.statistics.documents)
+        return SparseMatrix(np.empty(0), np.empty(0, np.int32), np.zeros(rows + 1, np.int64), width)
+
+    @cached_property
+    def _texts(self) -> int:
+        return len(self.groups.texts)
 
     def rows(self, rows: Rows) -> ArrayRows | SparseRows:
         """Rows of the table in memory, encoded."""
@@ -284,14 +326,9 @@ class Encoding:
             place = one_hot.places(len(column.levels or ()))[codes]
             pieces.append(one_hot_sparse(place, one_hot.width))
         if found.words is not None:
-            pieces.append(self._tf_idf(found.words).columns(self._known_words))
+            known = weighed(found.words, self.statistics.documents, self.statistics.n, self._texts)
+            pieces.append(known.columns(self._known_words))
         return hstack(dense, pieces)
-
-    def _tf_idf(self, words: SparseMatrix) -> SparseMatrix:
-        """The known words weighed; the others are dropped before the rest is brought to length 1."""
-        documents = self.statistics.documents
-        known = words.keep((documents >= FEWEST_ROWS)[words.indices])
-        return tf_idf(known, documents, self.statistics.n, len(self.groups.texts))
 
 
 def _with_unique_names(outputs: list[Output]) -> tuple[Output, ...]:
@@ -309,11 +346,12 @@ def _with_unique_names(outputs: list[Output]) -> tuple[Output, ...]:
 
 
 def to_data(encoding: Encoding) -> dict[str, Any]:
-    """{"schema": VERSION, "table": the schema, "wants": …, "statistics": …}."""
+    """{"schema": the version, "table": the schema, "wants": …, "statistics": …}; the oldest version that says all."""
     s = encoding.statistics
     words = np.flatnonzero(s.documents)
+    texts = {"texts": [components_to_data(text) for text in s.texts]} if s.texts else {}
     return {
-        "schema": VERSION,
+        "schema": WITH_COMPONENTS if texts else VERSION,
         "table": encoding.schema.to_data(),
         "wants": encoding.encoding_spec._asdict(),
         "statistics": {
@@ -323,6 +361,7 @@ def to_data(encoding: Encoding) -> dict[str, Any]:
             "m2": s.m2.tolist(),
             "levels": [counts.tolist() for counts in s.levels],
             "words": [words.tolist(), s.documents[words].tolist()],
+            **texts,
         },
     }
 
@@ -330,12 +369,16 @@ def to_data(encoding: Encoding) -> dict[str, Any]:
 def from_data(data: Any) -> Encoding:
     """The encoding of `to_data`; raises `ModelFileError` unless everything in it fits together."""
     try:
-        if data["schema"] != VERSION:
-            raise ModelFileError(f"The model file's encoding is {data['schema']!r}; this version reads {VERSION!r}.")
+        if data["schema"] not in (VERSION, WITH_COMPONENTS):
+            raise ModelFileError(
+                f"The model file's encoding is {data['schema']!r}; this version reads {VERSION!r} and {WITH_COMPONENTS!r}."
+            )
         schema = Schema.from_data(data["table"])
         _has(data, "schema", "table", "wants", "statistics")
         encoding_spec = _encoding_spec(data["wants"])
-        return Encoding(schema, encoding_spec, _statistics(data["statistics"], ColumnGroups.of(schema)))
+        groups, found = ColumnGroups.of(schema), dict(data["statistics"])
+        texts = _components(found.pop("texts"), groups, encoding_spec) if data["schema"] == WITH_COMPONENTS else ()
+        return Encoding(schema, encoding_spec, _statistics(found, groups)._replace(texts=texts))
     except (ArithmeticError, AttributeError, DataError, LookupError, MemoryError, TypeError, ValueError) as error:
         if isinstance(error, ModelFileError):
             raise
@@ -371,6 +414,12 @@ def _statistics(data: Any, groups: ColumnGroups) -> EncodingStatistics:
     if any(int(counts.sum()) != n for counts in levels):  # every row has one category, another one, or none
         raise ValueError(f"category counts that do not add up to {n} rows")
     return EncodingStatistics(n, count, mean, m2, levels, _documents(data["words"], BUCKETS * len(groups.texts), n))
+
+
+def _components(texts: Any, groups: ColumnGroups, encoding_spec: EncodingSpec) -> tuple[TextComponents, ...]:
+    if not isinstance(texts, list) or not encoding_spec.components or len(texts) != len(groups.texts):
+        raise ValueError("components that do not fit its columns of text")
+    return tuple(components_from_data(text) for text in texts)
 
 
 def _documents(words: Any, width: int, n: int) -> Array:

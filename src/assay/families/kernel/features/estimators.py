@@ -52,7 +52,6 @@ FEW, MANY = (
 )  # rows between which more landmarks are tried as well: of fewer rows 100 are a good part, of more they cost
 LONG = 200_000  # rows from which one setting must do: with so many, settings hardly differ
 MOST_ROWS = 3_000_000  # beyond, fits take minutes
-WORDS = "words become many sparse columns, in which the kernel of any two rows is nearly 0"
 TOO_LONG = "so many rows would be mapped to features for minutes"
 
 
@@ -345,8 +344,6 @@ class RandomFourier(KernelTransformer):
 
 def unfit(features: TableTraits) -> str | None:
     """Why a table cannot be used, or None."""
-    if features.text:
-        return WORDS
     return TOO_LONG if features.rows > MOST_ROWS else None
 
 

@@ -150,9 +150,7 @@ class KernelPerceptron(Classifier):
         if kind != "classifier":
             return None
         unfit = None
-        if features.text:
-            unfit = "words become many sparse columns, and kernels of sparse rows are not there"
-        elif features.rows**2 * (features.columns + 16) > PAIRS:
+        if features.rows**2 * (features.columns + 16) > PAIRS:
             unfit = "so many rows would be compared with each other for too long"
         tried = (("averaged", 5), ("last", 20))
         return SearchSpace(

@@ -119,8 +119,6 @@ class KernelMachine(Estimator):
 
     @staticmethod
     def _unfit(features: TableTraits) -> str | None:
-        if features.text:
-            return "words become many sparse columns, and this model takes dense ones"
         if features.rows**2 * (features.columns + 16) > PAIRS:
             return "so many rows would be compared with each other for too long"
         return None
