@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import sqlite3
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -202,3 +204,17 @@ def test_the_same_table_as_csv_parquet_sqlite_and_frame_encodes_alike(tmp_path):
         encoding = encoding or Encoding.learn(engine_for(rows), schema, EncodingSpec(scaled=True), rows)
         bits.add(encode(rows, encoding).in_memory().X.tobytes())
     assert len(bits) == 1
+
+
+def test_a_file_is_opened_without_loading_pandas(tmp_path):
+    (tmp_path / "t.csv").write_text("a,y\n" + "\n".join(f"{i},k{i % 2}" for i in range(8)))
+    opened = """
+import sys
+from assay.selection.plan import open_table
+from assay.tables.schema.schema import infer
+from assay.tables.sources.recognise import table_source
+source = table_source(sys.argv[1])
+open_table(source, infer(source, target="y"))
+assert "pandas" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", opened, str(tmp_path / "t.csv")], check=True)

@@ -8,9 +8,10 @@ few rows it is wide.)
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,17 @@ from assay.processes.child import Emit
 from assay.selection.candidates import Candidate
 from assay.selection.data import Answers, TableData, row_losses
 from assay.selection.nested import by_parts, outside
+from assay.selection.racing import RACED, Race
 from assay.selection.splits import Resampling, Split, make_splits
 from assay.tables.encoding import Encoding
 
-FEW = 5000  # training rows up to which five inner folds are taken, three beyond
+FEW, MANY = (
+    5000,
+    20_000,
+)  # training rows up to which five inner folds are taken, and three; beyond, a quarter is tested on once
+ENOUGH = 5000  # training rows that tell the risk on these: a model that answers slowly would take longer to do so than to learn
+
+Settings = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -69,15 +77,17 @@ def run_trial(
     """Search, fit and answer on one split."""
     with quietly() as notes:
         search, setting, encoding, rows, model = search_and_fit(candidate, data, split.train, loss, seed, emit)
+        seen = drawn_evenly(split.train, ENOUGH)
+        rows = rows if seen is split.train else data.encoded(encoding, seen)  # a large table is then not there twice
         train = Answers.for_loss(model, rows, data.classes, loss)
-        del rows  # a large table is then not there twice
+        del rows
         answers = Answers.of(model, data.encoded(encoding, split.test), data.classes)
     return Trial(
         setting=setting,
         search=search,
         answers=answers,
         test_risk=float(np.mean(row_losses(loss, data, split.test, answers))),
-        train_risk=float(np.mean(row_losses(loss, data, split.train, train))),
+        train_risk=float(np.mean(row_losses(loss, data, seen, train))),
         train_rows=len(split.train),
         complexity=float(model.complexity()),
         columns=len(encoding.outputs),
@@ -86,6 +96,11 @@ def run_trial(
         model=model,
         encoding=encoding,
     )
+
+
+def drawn_evenly(rows: Array, most: int) -> Array:
+    """At most so many of some rows."""
+    return rows if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).astype(np.int64)]
 
 
 def search_and_fit(
@@ -123,19 +138,17 @@ def search_settings(
     if len(settings) < 2:
         return None
     inner = _inner_splits_once(data, train, seed)
-    losses: list[Floats] = []
-    for number, split in enumerate(inner):
-        progress = Progress(emit, number * len(settings), len(inner) * len(settings))
-        losses.append(_losses_of_each(candidate, data, split, loss, progress))
     if not inner:
         return None
-    joined = np.concatenate(losses, axis=1)
-    risks = joined.mean(axis=1)
-    if np.isnan(risks).all():  # the loss needs probabilities, and there are none
+    race = Race(len(settings), whole=data.parts is not None or len(train) <= RACED)
+    for number, split in enumerate(inner):
+        progress = Progress(emit, number * len(settings), len(inner) * len(settings))
+        race.add(_losses_of_each(candidate, data, split, loss, [settings[k] for k in race.left], progress))
+        if race.over:
+            break
+    if np.isnan(race.risks).all():  # the loss needs probabilities, and there are none
         return None
-    errors = joined.std(axis=1, ddof=1) / np.sqrt(joined.shape[1]) if joined.shape[1] > 1 else np.zeros(len(joined))
-    best = int(np.nanargmin(risks))  # the first of equals is the simplest
-    return SettingsSearch(settings, risks, errors, best, best)
+    return SettingsSearch(settings, race.risks, race.errors, race.best, race.best)
 
 
 @dataclass
@@ -151,24 +164,27 @@ class Progress:
         self.emit(("fits", self.done, self.total))
 
 
-def _losses_of_each(candidate: Candidate, data: TableData, split: Split, loss: str, progress: Progress) -> Floats:
+def _losses_of_each(
+    candidate: Candidate, data: TableData, split: Split, loss: str, settings: Settings, progress: Progress
+) -> Floats:
     """(settings, m): what each setting costs on the test rows of an inner split; where searches share a fit, it is made once."""
+    fit = partial(_fit_and_test, candidate, data, loss, settings, progress)
     if data.parts is None:
-        return _fit_and_test(candidate, data, split, loss, progress)
+        return fit(split)
     wide = Split(split.train, outside(data.parts, split.train))
-    found = data.once(
-        split.train, ("losses", candidate.key, loss), lambda _: _fit_and_test(candidate, data, wide, loss, progress)
-    )
+    found = data.once(split.train, ("losses", candidate.key, loss), lambda _: fit(wide))
     return found[:, np.searchsorted(wide.test, split.test)]
 
 
-def _fit_and_test(candidate: Candidate, data: TableData, split: Split, loss: str, progress: Progress) -> Floats:
+def _fit_and_test(
+    candidate: Candidate, data: TableData, loss: str, settings: Settings, progress: Progress, split: Split
+) -> Floats:
     """The encoded rows are gone before those of the next split are made."""
     encoding, rows = learnt(candidate, data, split.train)
     test = data.encoded(encoding, split.test)
     found = []
     rough = {**candidate.search_space.rough, **candidate.fixed}
-    for model in candidate.model(**rough).fit_each(rows, candidate.settings()):
+    for model in candidate.model(**rough).fit_each(rows, settings):
         found.append(row_losses(loss, data, split.test, Answers.for_loss(model, test, data.classes, loss)))
         progress()
     return np.array(found)
@@ -206,7 +222,8 @@ def inner_splits(data: TableData, train: Array, seed: int) -> list[Split]:
         labels = None if fewest < 2 else labels
     if folds < (1 if moment is not None else 2):
         return []
-    plan = Resampling("k-fold" if moment is None else "time", folds=folds, seed=(seed + 1) % (1 << 64))
+    kind = "holdout" if len(rows) > MANY else "k-fold" if moment is None else "time"
+    plan = Resampling(kind, folds=folds, seed=(seed + 1) % (1 << 64))
     found = make_splits(plan, len(rows), y=labels, groups=group, time=moment)
     return [split for s in found if data.learnable((split := Split(rows[s.train], rows[s.test])).train)]
 

@@ -137,13 +137,13 @@ class ERM(LinearClassifier):
         """
         if kind == "classifier":
             search = [{"loss": "log", "penalty": "l1", "lam": lam} for lam in LAMS["log"]]
-            return SearchSpace(search=tuple(search), scaled=True, rough={"tol": 1e-3})
+            return SearchSpace(search=tuple(search), scaled=True, rough={"tol": 1e-2})
         unit = features.spread if 0 < features.spread < np.inf else 1.0
         fixed = {"loss": "huber", "penalty": "l1", "delta": float(f"{1.35 * unit:.3g}"), "max_iter": BOUNDED}
         return SearchSpace(
             search=tuple({**fixed, "lam": float(f"{lam * unit:.3g}")} for lam in LAMS["huber"]),
             scaled=True,
-            rough={"tol": 1e-3},
+            rough={"tol": 1e-2},
         )
 
     # --- what is made small -------------------------------------------------------------------------------------------

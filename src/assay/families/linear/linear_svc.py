@@ -95,7 +95,7 @@ class LinearSVC(LinearClassifier):
         """Ever weaker penalties, which weigh all columns alike."""
         if kind != "classifier":
             return None
-        return SearchSpace(search=tuple({"C": 10.0**power} for power in range(-3, 3)), scaled=True, rough={"tol": 1e-3})
+        return SearchSpace(search=tuple({"C": 10.0**power} for power in range(-3, 3)), scaled=True, rough={"tol": 1e-2})
 
     def _objective(self, n_classes: int) -> Objective:
         strength = 1.0 / float(self.C)

@@ -121,7 +121,7 @@ class LogisticRegression(LinearClassifier):
         """Ever weaker penalties, which weigh all columns alike."""
         if kind != "classifier":
             return None
-        return SearchSpace(search=tuple({"C": 10.0**power} for power in range(-3, 4)), scaled=True, rough={"tol": 1e-3})
+        return SearchSpace(search=tuple({"C": 10.0**power} for power in range(-3, 4)), scaled=True, rough={"tol": 1e-2})
 
     def _objective(self, n_classes: int) -> Objective:
         share = {"l2": 0.0, "l1": 1.0}.get(str(self.penalty), float(self.l1_ratio or 0.0))

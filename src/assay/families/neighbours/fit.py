@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 AT_A_TIME = 1 << 14  # queries whose lists are held at a time
 MAPPED = ("mahalanobis", "quadratic", "learned")  # metrics that are a linear map
 PAIRS = 3e11  # rows · rows · (columns + 16) up to which a comparison tries brute force: a minute or so
+MANY_ROWS = 20_000  # from which some of them tell the number of neighbours as well as all
 FEW_COLUMNS = 6  # in so few columns a tree finds neighbours among any number of rows
 
 ALGORITHM = param("how neighbours are found; all find the same, 'auto' measures which is faster", default="auto", check=Choice(("auto", "kd_tree", "brute")))  # fmt: skip
@@ -105,8 +106,9 @@ class NeighboursModel(Estimator):
         unfit = None
         if features.columns > FEW_COLUMNS and features.rows**2 * (features.columns + 16) > PAIRS:
             unfit = "so many rows would be compared with each other for too long"
-        search = tuple({"n_neighbors": "auto", "weights": weights} for weights in ("uniform", "distance"))
-        return SearchSpace(search=search, scaled=True, unfit=unfit, rough={"validation_rows": 2000})
+        left_out = {} if features.rows < MANY_ROWS else {"validation_rows": 5000}
+        search = tuple({"n_neighbors": "auto", "weights": weights, **left_out} for weights in ("uniform", "distance"))
+        return SearchSpace(search=search, scaled=True, unfit=unfit, rough={} if left_out else {"validation_rows": 2000})
 
     def complexity(self) -> float:
         """n/k: the regions of about k rows each that have an answer of their own."""
