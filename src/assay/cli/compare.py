@@ -58,6 +58,7 @@ UNFINISHED = ("timeout", "out of time", "interrupted")
 @click.option("--timeout", type=SECONDS, metavar="TIME", help="For each model, such as 30s or 5m.")
 @click.option("--memory", type=MEMORY, metavar="SIZE", help="For each model, such as 2G.")
 @click.option("--budget", type=SECONDS, metavar="TIME", help="For everything; the less promising drop out early.")
+@click.option("--refit/--no-refit", default=True, show_default=True, help="Fit the saved model again on all rows after it was measured on those held out.")  # fmt: skip
 @kinds_option
 @computing
 @opening
@@ -72,6 +73,7 @@ def command(
     without: str | None,
     params: tuple[str, ...],
     holdout: float,
+    refit: bool,
     columns: dict[str, Any],
     opening: dict[str, Any],
     shell: Shell,
@@ -80,7 +82,9 @@ def command(
     """Compare all models on DATA and recommend one.
 
     2000 rows or more: a quarter is held out, models are searched on the rest and measured once on the held-out rows. Fewer:
-    ten folds, with the search nested within. The best model is recommended, or a simpler one that costs next to nothing.
+    ten folds, with the search nested within. The best model is recommended, or a simpler one that costs next to nothing; with --out it is
+    fitted again with its settings on all rows, and saved with the error that the measured fit had on rows it never saw (--no-refit
+    saves the measured fit).
 
     Exit codes: 0 done, 5 the budget ran out before all were finished (or the time before any but the baseline), 130 interrupted (what was finished is shown).
     """
@@ -104,6 +108,7 @@ def command(
             without=names_of(without) or (),
             params=_params(params),
             share=holdout,
+            refit=refit and out is not None,  # what nobody keeps need not be fitted
             on_event=on_event,
             **columns,
             **asked,
@@ -198,11 +203,9 @@ def certified(found: Any) -> None:
 
     assert isinstance(found, Comparison)
     model = found.model
-    which = found.splits[0].train if found.resampling.kind == "holdout" else None
-    rows = found.data.rows if which is None else found.data.pick(which)
-    from assay.tables.table_rows import encode
-
-    model.model_.certify(encode(rows, model.encoding_) if which is None else found.data.encoded(model.encoding_, which))
+    whole = found.resampling.kind != "holdout" or found.recommended in found.refits
+    which = found.data.everything if whole else found.splits[0].train
+    model.model_.certify(found.data.encoded(model.encoding_, which))
 
 
 def _params(pairs: tuple[str, ...]) -> dict[str, dict[str, Any]]:

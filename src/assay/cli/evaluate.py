@@ -17,7 +17,12 @@ from assay.cli.tables import labelled_rows, load_model, masked
 if TYPE_CHECKING:
     from assay.engines import Rows
 
-OF_NEW_ROWS = ("held_out_error", "held_out_loss", "cross_validated")  # checks of claims that speak of new rows
+OF_NEW_ROWS = (
+    "held_out_error",
+    "held_out_loss",
+    "cross_validated",
+    "measured_fit",
+)  # checks of claims that speak of new rows
 MOST_ANSWERS = 20_000_000  # numbers: scores beyond the first need the answers of all rows at once
 
 

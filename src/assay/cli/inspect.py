@@ -43,7 +43,7 @@ def command(model: str, shell: Shell) -> None:
 def _text(record: Any, arrays: dict[str, Any], columns: list[tuple[str, str]], certificate: str) -> str:
     shapes = [f"{name} {tuple(array['shape'])}" for name, array in arrays.items() if 0 not in array["shape"]]
     split = record.provenance.get("split")
-    held_out = "nothing" if split is None else f"share {split['fraction']:g}, seed {split['seed']}"
+    held_out = _measured(record) if split is None else f"share {split['fraction']:g}, seed {split['seed']}"
     lines = [
         f"model:       {record.model}",
         f"parameters:  {', '.join(f'{k}={v!r}' for k, v in record.params.items()) or 'none'}",
@@ -61,3 +61,12 @@ def _text(record: Any, arrays: dict[str, Any], columns: list[tuple[str, str]], c
         indented(certificate),
     ]
     return "\n".join(lines)
+
+
+def _measured(record: Any) -> str:
+    """What was held out to measure on before the model was fitted again on all rows."""
+    claim = next((c for c in record.claims if c["check"] == "measured_fit"), None)
+    if claim is None:
+        return "nothing"
+    w = claim["witness"]
+    return f"nothing: measured on {w.get('tested')} rows that a fit on the other {w.get('learnt')} never saw, then fitted again on all"

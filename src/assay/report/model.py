@@ -125,7 +125,7 @@ def columns_section(details: Details) -> Html | None:
 
 def certificate_section(details: Details) -> Html | None:
     """The claims: what is proved, estimated or to be warned of, and whether it holds."""
-    claims = list(details.model.certificate_)
+    claims = list(details.handed_over.certificate_)
     rows = [
         (
             c.name,

@@ -21,6 +21,7 @@ TESTED = {
     "rows of the fit": "rows that the model was fitted on",
     "another table": "rows of another table than that of the fit",
     "held-out rows": "rows that the fit never saw",
+    "measured fit": "rows that the measured fit never saw (the model itself is then fitted on all rows)",
 }
 LOSSES = {
     "zero-one": "error",

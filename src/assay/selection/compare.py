@@ -44,6 +44,7 @@ from assay.selection.plan import (
     splits_of,
     with_marks,
 )
+from assay.selection.refit import hand_over
 from assay.selection.splits import Resampling, Split
 from assay.selection.table_claims import cross_validated_claim, encoding_claim
 from assay.selection.table_model import TableModel
@@ -84,6 +85,7 @@ def compare(
     memory: int | None = None,
     budget: float | None = None,
     workers: int | None = None,
+    refit: bool = True,
     on_event: OnEvent | None = None,
     **opening: Any,
 ) -> Comparison:
@@ -92,7 +94,8 @@ def compare(
     `data`: a path, a database address, a frame with the name of its `target`, or an array with the targets: compare(X, y). `resampling`: "auto", "holdout", "k-fold", "repeated",
     "leave-one-out", "bootstrap", "time", a `Resampling`, or a list of (train, test) row numbers. `models`/`without` name who takes
     part; `params` fixes hyper-parameters: {"linear-svc": {"C": 10}}. `timeout` (seconds) and `memory` (bytes) are for each model,
-    `budget` (seconds) for everything. `group`: rows of one group never lie on both sides; `time`: models are tested
+    `budget` (seconds) for everything. `refit`: where rows were held out to measure on, the recommended model is fitted again on
+    all of them with its settings, and handed over. `group`: rows of one group never lie on both sides; `time`: models are tested
     on later rows than they learn from.
     """
     began = monotonic()
@@ -149,12 +152,14 @@ def compare(
             categories=categories,
             kinds=dict(kinds or {}),
             features=None if features is None else list(features),
+            refit=None if refit else False,
             **opening,
         ),
         provenance={"notes": list(source.notes)},
         interrupted=any(o.state == "interrupted" for o in outcomes),
     )
-    return judged(found, began)
+    judged(found, began)
+    return hand_over(found, limits, emit) if refit else found
 
 
 def _target(target: Any, y: Any) -> tuple[str, Any]:

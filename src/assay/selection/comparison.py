@@ -99,7 +99,9 @@ class Comparison:
     """The outcome of `assay.compare`: print it, ask it for a model, or make a report of it.
 
     `entries` are ranked by risk, those without one last. `recommended` is the best, or a simpler model that
-    costs next to nothing (selection/recommendation.py); `model` is that model, fitted, ready to predict and to be saved.
+    costs next to nothing (selection/recommendation.py); `model` is that model, fitted, ready to predict and to be saved. Where
+    rows were held out to measure on, it is fitted again on all rows with its settings; `found[NAME].model` is the measured fit, and
+    `refit(NAME)` fits any other again.
     """
 
     data: TableData
@@ -120,6 +122,7 @@ class Comparison:
     simplest: str | None = None  # within one standard error of the best
     bracket: BayesBracket | None = None
     verdict: list[str] = field(default_factory=list)  # sentences, the most important first
+    refits: dict[str, TableModel] = field(default_factory=dict)  # models fitted again on all rows
 
     @property
     def schema(self) -> Schema:
@@ -140,16 +143,26 @@ class Comparison:
 
     @property
     def model(self) -> TableModel:
-        """The recommended model."""
+        """The recommended model; where rows were held out and it could be fitted again on all of them, that fit."""
         if self.recommended is None:
             raise ParameterError(
                 " ".join(
                     [*self.verdict[:1], "So none can be recommended: found[NAME].model is that of a finished one."]
                 )
             )
-        model = self[self.recommended].model
+        model = self.refits.get(self.recommended, self[self.recommended].model)
         assert model is not None
         return model
+
+    def refit(self, name: str | None = None) -> TableModel:
+        """A finished model (default: the recommended one) fitted again on all rows with its settings; its certificate says how
+        the measured fit did. Where folds tested the rows every model is fitted on all of them already."""
+        from assay.selection.refit import refit
+
+        chosen = self.model.name if name is None else self[name].name
+        if chosen not in self.refits:
+            self.refits[chosen] = refit(self, chosen)
+        return self.refits[chosen]
 
     @cached_property
     def truth(self) -> Array:
@@ -179,6 +192,7 @@ class Comparison:
             "resampling": self.resampling.to_data(),
             "rows_tested": len(self.tested),
             "recommended": self.recommended,
+            "refitted": self.recommended in self.refits,
             "best": self.best,
             "simplest": self.simplest,
             "verdict": list(self.verdict),

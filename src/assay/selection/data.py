@@ -130,13 +130,15 @@ class TableData:
 
     def pick(self, which: Array) -> Rows:
         """Some rows by their numbers, not encoded; repeated numbers (of a bootstrap) need a table in memory."""
+        if which is self.everything and len(which) == len(self):  # all of them: nothing is copied
+            return self.rows
         if self.rows.resident:
             return pick_rows(self.rows, which)
         return some_rows(self.rows, MaskedRows(self._mask(which)))
 
     def encoded(self, encoding: Encoding, which: Array) -> Rows:
         """Some rows by their numbers, encoded."""
-        if not self.rows.resident:  # encoded as they are read, then picked
+        if not self.rows.resident and len(which) < len(self):  # encoded as they are read, then picked
             return some_rows(encode(self.rows, encoding), MaskedRows(self._mask(which)))
         picked: Rows = encode(self.pick(which), encoding)
         return picked

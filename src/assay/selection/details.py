@@ -86,8 +86,14 @@ class Details:
 
     @property
     def model(self) -> TableModel:
+        """The fit that was measured."""
         assert self.entry.model is not None
         return self.entry.model
+
+    @property
+    def handed_over(self) -> TableModel:
+        """The fit that is handed over: on all rows, where the measured one was fitted again."""
+        return self.comparison.refits.get(self.entry.name, self.model)
 
     @cached_property
     def truth(self) -> Array:
@@ -126,7 +132,7 @@ class Details:
 
     @property
     def tested_on_fitted_rows(self) -> bool:
-        """Whether the model that is handed over learnt from the tested rows too (it does unless a part is held out for good)."""
+        """Whether the model that is looked at learnt from the tested rows too (it does unless a part was held out)."""
         return self.comparison.resampling.kind != "holdout"
 
     # --- two classes ------------------------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 """A saved model on a table, as a comparison of one: what `assay report MODEL DATA` writes about.
 
-Where the table is the one of the fit (by its fingerprint) and a part was held out, the model is judged on that part; else on all
-rows, and it is said whether these are the rows of the fit or another table.
+Where the table is the one of the fit (by its fingerprint) and a part was held out, the model is judged on that part; where it was fitted
+again on all rows after it had been measured, the measured fit is made again and judged on the rows it never saw; else the model is judged on
+all rows, and it is said whether these are the rows of the fit or another table.
 """
 
 from __future__ import annotations
@@ -20,11 +21,14 @@ from assay.selection.comparison import Comparison, Entry
 from assay.selection.data import Answers, TableData, row_losses
 from assay.selection.held_out_rows import rows_of_fit
 from assay.selection.judge import judged
+from assay.selection.measured_fit import MEASURED, fitted_like, sides_of
 from assay.selection.plan import check_loss
 from assay.selection.splits import Resampling, Split
 from assay.selection.table_model import TableModel, held_out_of
 from assay.selection.trial import Trial
 from assay.tables.table_rows import TableRows
+
+OF_FIT = "rows of the fit"
 
 
 def comparison_of(model: TableModel, data: Any, loss: str | None = None) -> Comparison:
@@ -35,7 +39,10 @@ def comparison_of(model: TableModel, data: Any, loss: str | None = None) -> Comp
     found = TableData.of(model.schema_, engine_for(table).open(table), classes is not None, classes)
     split, judged_on = _split(model, table, found)
     name = check_loss(loss, classes is not None)
-    entry = _entry(model, found, split, name)
+    measured = _measured(model, table, found) if judged_on == OF_FIT else None
+    if measured is not None:
+        split, judged_on = measured[1], "measured fit"
+    entry = _entry(model if measured is None else measured[0], found, split, name)
     oddities = model.oddities(table.source)
     question = {"data": table.source.where, "target": model.target, "loss": name, "judged_on": judged_on}
     return judged(
@@ -52,6 +59,7 @@ def comparison_of(model: TableModel, data: Any, loss: str | None = None) -> Comp
             question=question,
             provenance={"notes": [*table.source.notes, *oddities]},
             worries=[_odd(note) for note in oddities],
+            refits={} if measured is None else {model.name: model},
         ),
         began,
     )
@@ -100,8 +108,21 @@ def _split(model: TableModel, table: TableRows, found: TableData) -> tuple[Split
         if _are_those_of_the_fit(model, found, rows):
             if held_out is not None:
                 return Split(rows, np.flatnonzero(held_out)), "held-out rows"
-            return Split(nothing, everything), "rows of the fit"
+            return Split(nothing, everything), OF_FIT
     return Split(nothing, everything), "another table"
+
+
+def _measured(model: TableModel, table: TableRows, found: TableData) -> tuple[TableModel, Split] | None:
+    """The fit that was measured before the model was fitted again on all rows, made again, and its split; None where there is none."""
+    claim = next((c for c in model.certificate_ if c.check == MEASURED), None)
+    if claim is None:
+        return None
+    try:
+        split = sides_of(found, claim.witness["split"], table.source)
+        fitted, encoding = fitted_like(model, found, split.train)
+    except UNUSABLE:  # a file may state anything
+        return None
+    return TableModel(fitted, encoding), split
 
 
 def _are_those_of_the_fit(model: TableModel, found: TableData, rows: Array) -> bool:

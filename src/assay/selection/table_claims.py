@@ -1,6 +1,7 @@
 """Claims about a model of a table beyond those of the model itself, and their re-checks.
 
 Its encoding: counted again from the rows, and the schema from the table. Its cross-validated error: every fold searched and fitted again.
+(The error of the fit that was measured before it was fitted again on all rows: measured_fit.py.)
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from assay.numerics import Array
 from assay.selection.candidates import Candidate
 from assay.selection.component_check import wrong_components
 from assay.selection.data import Answers, TableData, row_losses
+from assay.selection.measured_fit import MEASURED, check_measured_fit
 from assay.selection.nested import parts_of
 from assay.selection.plan import OF_CLASSES, OF_NUMBERS
 from assay.selection.splits import Resampling, Split, make_splits
@@ -36,18 +38,20 @@ if TYPE_CHECKING:
     from assay.selection.table_model import TableModel
 
 REMADE = ("k-fold", "repeated")  # resamplings that can be made again from the rows and a seed alone
-TABLE_CHECKS = ("encoding", "cross_validated")
+TABLE_CHECKS = ("encoding", "cross_validated", MEASURED)
 TOLERANCE = 1e-9
 DESCRIBED = ("kind", "missing", "distinct", "about", "levels", "counts", "low", "high", "whole", "with_time", "words")
 
 
-def table_verdicts(model: TableModel, claims: tuple[Claim, ...], raw: Rows, source: Source) -> list[Verdict]:
-    """Re-check the claims about the table itself: `raw` are the rows of the fit, `source` holds the whole table."""
+def table_verdicts(
+    model: TableModel, claims: tuple[Claim, ...], raw: Rows, source: Source, opened: Rows
+) -> list[Verdict]:
+    """Re-check the claims about the table itself: `raw` are the rows of the fit, `opened` all rows, `source` holds the whole table."""
     verdicts = []
     for claim in claims:
         try:
             with np.errstate(all="ignore"):
-                holds, reason = _CHECKS[claim.check](model, claim, raw, source)
+                holds, reason = _CHECKS[claim.check](model, claim, raw, source, opened)
         except Exception as error:
             holds, reason = False, f"the claim cannot be checked: {unusable(error)}"
         verdicts.append(Verdict(claim.name, holds, reason, kind=claim.kind))
@@ -79,7 +83,7 @@ def encoding_claim(encoding: Encoding) -> Claim:
     )
 
 
-def _check_encoding(model: TableModel, claim: Claim, raw: Rows, source: Source) -> tuple[bool, str]:
+def _check_encoding(model: TableModel, claim: Claim, raw: Rows, source: Source, _: Rows) -> tuple[bool, str]:
     due = encoding_claim(model.encoding_)
     part = differs_in(claim, due)
     if part is not None:
@@ -234,7 +238,7 @@ def claim_of(kind: str, sums: list[float], rows: list[int], searched: Searched, 
     )
 
 
-def _check_cross_validated(model: TableModel, claim: Claim, raw: Rows, _: Source) -> tuple[bool, str]:
+def _check_cross_validated(model: TableModel, claim: Claim, raw: Rows, *_: Any) -> tuple[bool, str]:
     """Do it all again: every fold's search, fit and errors, and the search on all rows that the model itself came from."""
     w = claim.witness
     if w["loss"] != ("zero-one" if hasattr(model.model_, "classes_") else "squared"):
@@ -313,4 +317,4 @@ def _wrong_fold(
     return None
 
 
-_CHECKS = {"encoding": _check_encoding, "cross_validated": _check_cross_validated}
+_CHECKS = {"encoding": _check_encoding, "cross_validated": _check_cross_validated, MEASURED: check_measured_fit}

@@ -146,7 +146,7 @@ class TableModel:
         train, held_out = sides(opened, self.encoding_, mask)
         inner = self.model_.certificate_.verdicts(train, held_out)
         raw = training_rows(opened, mask)
-        own = table_verdicts(self, self._claims, raw, table.source)
+        own = table_verdicts(self, self._claims, raw, table.source, opened)
         return Verdicts((*inner.verdicts, *own), inner.notes)
 
     def certify(self, data: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
