@@ -29,12 +29,13 @@ def fitted(data: pd.DataFrame, target: str = "y", **options) -> assay.Comparison
 
 
 @pytest.mark.parametrize("target", TASKS)
+@pytest.mark.parametrize("refit", [False, True], ids=["held out", "fitted again"])
 @pytest.mark.parametrize("by", [{}, {"group": "patient"}, {"time": "moment"}, {"weight": "w"}], ids=str)
-def test_on_its_own_table_a_model_is_judged_on_the_rows_held_out_from_it(target, by, tmp_path):
-    before = fitted(table(), target, resampling="holdout", seed=3, **by)
+def test_on_its_own_table_a_model_is_judged_on_the_rows_held_out_from_it(target, by, refit, tmp_path):
+    before = fitted(table(), target, resampling="holdout", seed=3, refit=refit, **by)
     before.model.save(tmp_path / "m.assay")
     found = comparison_of(assay.load(tmp_path / "m.assay"), table())
-    assert found.question["judged_on"] == "held-out rows"
+    assert found.question["judged_on"] == ("measured fit" if refit else "held-out rows")
     assert np.array_equal(found.tested, before.tested)
     assert np.array_equal(found.splits[0].train, before.splits[0].train)
     (entry,), (due,) = found.entries, before.entries
@@ -84,7 +85,7 @@ def test_any_other_table_is_judged_whole_and_called_another_table(options, other
 @pytest.mark.parametrize("column", ["patient", "moment"])
 def test_without_the_column_that_rows_were_held_out_by_a_table_as_long_as_that_of_the_fit_is_not_judged(column):
     role = "group" if column == "patient" else "time"
-    model = fitted(table(), resampling="holdout", **{role: column}).model
+    model = fitted(table(), resampling="holdout", refit=False, **{role: column}).model
     with pytest.raises(SchemaError, match=f"no column '{column}'"):  # its rows may be those of the fit
         comparison_of(model, table().drop(columns=column))
     found = comparison_of(model, table(110, seed=1).drop(columns=column))

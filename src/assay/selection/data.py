@@ -105,20 +105,15 @@ class TableData:
         return found._replace(texts=self.once(which, "components", self._components)) if components else found
 
     def _statistics(self, which: Array) -> EncodingStatistics:
-        raw = self._raw(which)
+        raw = self.pick(which)
         return statistics_of(engine_for(raw), ColumnGroups.of(self.schema), raw)
 
     def _components(self, which: Array) -> tuple[TextComponents, ...]:
         groups = ColumnGroups.of(self.schema)
         if not groups.texts:
             return ()
-        raw = self._raw(which)
+        raw = self.pick(which)
         return components_of(engine_for(raw), groups, self.statistics(which), raw)
-
-    def _raw(self, which: Array) -> Rows:
-        """Some rows, not encoded; what is not picked need not be copied."""
-        whole = which is self.everything and len(which) == len(self)
-        return self.rows if whole else self.pick(which)
 
     def once(self, which: Array, what: Any, find: Callable[[Array], Found]) -> Found:
         """find(which), remembered under the rows and the name `what`."""
@@ -130,7 +125,7 @@ class TableData:
 
     def pick(self, which: Array) -> Rows:
         """Some rows by their numbers, not encoded; repeated numbers (of a bootstrap) need a table in memory."""
-        if which is self.everything and len(which) == len(self):  # all of them: nothing is copied
+        if self._all(which):
             return self.rows
         if self.rows.resident:
             return pick_rows(self.rows, which)
@@ -138,10 +133,14 @@ class TableData:
 
     def encoded(self, encoding: Encoding, which: Array) -> Rows:
         """Some rows by their numbers, encoded."""
-        if not self.rows.resident and len(which) < len(self):  # encoded as they are read, then picked
+        if not self.rows.resident and not self._all(which):  # encoded as they are read, then picked
             return some_rows(encode(self.rows, encoding), MaskedRows(self._mask(which)))
         picked: Rows = encode(self.pick(which), encoding)
         return picked
+
+    def _all(self, which: Array) -> bool:
+        """Whether these are all rows, of which nothing need be picked or copied."""
+        return which is self.everything and len(which) == len(self)
 
     def _mask(self, which: Array) -> Array:
         mask = np.zeros(len(self), dtype=bool)
