@@ -83,6 +83,26 @@ def test_a_reader_that_goes_away_is_no_drama(tmp_path):
     assert done.stderr == ""
 
 
+def unread(folder, *words: str) -> tuple[int, bytes]:
+    """Exit code and complaints of a command whose reader has gone before its first word."""
+    with subprocess.Popen([*COMMAND, *words], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()
+        said = running.stderr.read()
+        return running.wait(timeout=120), said
+
+
+def test_where_nobody_reads_on_a_command_ends_quietly_and_what_it_writes_elsewhere_is_written(tmp_path):
+    assert unread(tmp_path, "schema", "coins") == (0, b"")
+    assert unread(tmp_path, "schema", "coins", "--json") == (0, b"")
+    assert unread(tmp_path, "datasets", "coins") == (0, b"")
+    words = ["--models", "baseline,lda", "--folds", "2", "--quiet", "--out", "m.assay", "--report", "r.html"]
+    assert unread(tmp_path, "compare", "coins", *words) == (0, b"")
+    assert (tmp_path / "r.html").exists()
+    assert unread(tmp_path, "predict", "m.assay", "coins", "--quiet") == (141, b"")  # answers without end for nobody
+
+
 @pytest.fixture(scope="module")
 def long_table(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("long") / "long.csv"

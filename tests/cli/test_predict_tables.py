@@ -124,3 +124,56 @@ def test_numbers_are_predicted_too(cli):
     found = [float(value) for value in answers(cli("predict", "o.assay", "oaks").out)]
     assert np.allclose(found, assay.load("o.assay").predict(assay.dataset("oaks").path))
     assert cli("predict", "o.assay", "oaks", "--proba").code == 2
+
+
+def test_columns_are_kept_beside_the_answers_as_they_stand_in_the_file(cli, model):
+    new = table().assign(code=[f"{i:05}" for i in range(200)], note=["", "a,b"] * 100)
+    new.to_csv("new.csv", index=False)
+    expected = answers(cli("predict", model, "new.csv", "--quiet").out)
+    header, *rows = csv.reader(io.StringIO(cli("predict", model, "new.csv", "--keep", "code,note").out))
+    assert header == ["code", "note", "prediction"]
+    assert rows == [[f"{i:05}", ["", "a,b"][i % 2], answer] for i, answer in enumerate(expected)]
+    header, *rows = csv.reader(io.StringIO(cli("predict", model, "new.csv", "--all", "--proba").out))
+    assert header == ["size", "colour", "y", "code", "note", "prediction", "p(in)", "p(out)"]
+    assert [row[5] for row in rows] == expected
+
+
+def test_kept_columns_stay_with_their_rows_through_many_blocks_and_keep_their_types(cli, model):
+    new = pd.concat([table()] * 600, ignore_index=True).assign(id=range(120_000))
+    new["day"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(new["id"] % 300, unit="D")
+    new.to_parquet("long.parquet", row_group_size=7000)
+    assert cli("predict", model, "long.parquet", "--keep", "day,id", "--out", "a.parquet").code == 0
+    found = parquet.read_table("a.parquet").to_pandas()
+    assert list(found) == ["day", "id", "prediction"]
+    assert found["id"].tolist() == list(range(120_000))
+    assert (found["day"] == new["day"]).all()
+    assert found["prediction"].tolist() == assay.load(model).predict(table()).tolist() * 600
+    as_json = cli("predict", model, "long.parquet", "--keep", "day", "--json").out
+    assert '"columns": ["day", "prediction"], "answers": [["2024-01-01 00:00:00", ' in as_json
+
+
+def test_columns_that_cannot_be_kept_are_named(cli, model):
+    table().assign(prediction="old").to_csv("new.csv", index=False)
+    for words, code, message in [
+        (["--keep", "colr"], 3, "no column 'colr' (to be kept)"),
+        (["--keep", "prediction"], 2, "the answers stand in a column of that name"),
+        (["--keep", "size", "--all"], 2, "leave out --keep"),
+    ]:
+        outcome = cli("predict", model, "new.csv", *words)
+        assert (outcome.code, outcome.out) == (code, ""), outcome.err
+        assert message in " ".join(outcome.err.split())
+    outcome = cli("predict", model, "new.csv", "--all")
+    assert outcome.out.startswith("size,colour,y,prediction\n")
+    assert "'prediction' of the table is left out" in outcome.err
+
+
+def test_model_and_data_in_the_other_order_are_taken_as_meant_with_a_note(cli, model):
+    right = cli("predict", model, "t.csv")
+    swapped = cli("predict", "t.csv", model)
+    assert (swapped.code, swapped.out) == (0, right.out)
+    assert "t.csv as the table" in swapped.err
+    assert cli("evaluate", "t.csv", model, "--quiet").err == ""
+    assert cli("verify", "t.csv", model).code == 0
+    both = cli("predict", model, model)
+    assert both.code == 3
+    assert "other order" not in both.err

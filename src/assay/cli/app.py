@@ -1,7 +1,7 @@
 """The verbs under one command, and the exit codes that all of them share.
 
 0 done   1 the run failed   2 wrong usage   3 bad data, schema or model file   4 a claim was not established
-5 the budget of time ran out, what is finished is shown   130 interrupted   143 terminated
+5 the budget of time ran out, what is finished is shown   130 interrupted   141 nobody reads on   143 terminated
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import click
 
 from assay import _signals
 from assay._version import __version__
-from assay.cli.shell import complain
+from assay.cli.shell import complain, nobody_reads
 from assay.errors import AssayError
 
 VERBS = (
@@ -32,7 +32,11 @@ VERBS = (
     "studio",
     "serve",
     "datasets",
+    "completion",
 )
+
+
+NOBODY_READS = 141  # as of a program that SIGPIPE ends
 
 
 class Verbs(click.Group):
@@ -44,8 +48,9 @@ class Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
-        command: click.Command = import_module(f"assay.cli.{cmd_name}").command
-        return command
+        from assay.cli.suggestions import with_suggestions
+
+        return with_suggestions(import_module(f"assay.cli.{cmd_name}").command)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         from assay.errors import nearest
@@ -53,6 +58,13 @@ class Verbs(click.Group):
         if args and args[0] not in VERBS and not args[0].startswith("-"):
             ctx.fail(f"There is no command {args[0]!r}. {nearest(args[0], VERBS)}")
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # before Click makes an exit of it that looks like a failure
+            nobody_reads()
+            return NOBODY_READS
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -70,7 +82,7 @@ def assay() -> None:
     assay predict coins.assay new.csv > answers.csv
 
     Exit codes: 0 done, 1 run failed, 2 wrong usage, 3 bad data, schema or model file, 4 a claim was not established,
-    5 budget of time ran out, 130 interrupted, 143 terminated.
+    5 budget of time ran out, 130 interrupted, 141 nobody reads on (as in assay predict … | head), 143 terminated.
     """
 
 
@@ -88,8 +100,8 @@ def run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, click.Abort) as stop:
         return _stopped(stop)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter complains when it ends
-        return 1
+        nobody_reads()
+        return NOBODY_READS
     except Exception as error:
         if _signals.received or isinstance(
             error.__cause__, KeyboardInterrupt

@@ -25,7 +25,7 @@ from assay.cli.options import (
     opening,
     speaking,
 )
-from assay.cli.shell import Shell, command_line
+from assay.cli.shell import Shell, command_line, show
 from assay.cli.tables import chosen_target, open_source
 from assay.cli.train import check_writable, save
 
@@ -177,7 +177,7 @@ def _speaker(out: str | None, shell: Shell) -> Callable[[str], None]:
     """Where the text of the verdict goes: not to standard output where that is the model file itself, or JSON."""
     if out == "-":
         return shell.note
-    return (lambda text: None) if shell.as_json else (lambda text: print(text, flush=True))
+    return (lambda text: None) if shell.as_json else show
 
 
 def _save_recommended(found: Any, out: str | None, shell: Shell, written: dict[str, str | None]) -> None:

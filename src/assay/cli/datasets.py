@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
 
 from assay.cli.options import speaking
-from assay.cli.shell import Shell
+from assay.cli.shell import Shell, show
 from assay.datasets import CATALOGUE, dataset
 
 
@@ -28,9 +27,9 @@ def command(name: str | None, only_path: bool, shell: Shell) -> None:
     elif shell.as_json:
         shell.result(_facts(name), "")
     elif only_path:
-        print(dataset(name).path)
+        show(str(dataset(name).path))
     else:
-        sys.stdout.write(dataset(name).path.read_text(encoding="utf-8"))
+        show(dataset(name).path.read_text(encoding="utf-8").removesuffix("\n"))
 
 
 def _facts(name: str) -> dict[str, Any]:

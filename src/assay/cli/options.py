@@ -15,8 +15,24 @@ from assay.cli.shell import Shell
 
 Verb = Callable[..., Any]
 
+SWAPPED = "MODEL and DATA were given in the other order: {model} is taken as the model, {data} as the table"
+
+
+def _as_meant(ctx: click.Context, param: click.Parameter, data: str) -> str:
+    """DATA; where it is a model file and MODEL is none, the two were swapped."""
+    from assay.store.file import is_model_file
+
+    model = ctx.params.get("model")
+    if ctx.resilient_parsing or model is None or "-" in (model, data):
+        return data
+    if is_model_file(data) and not is_model_file(model):
+        ctx.params["model"], data = data, model
+        ctx.meta["assay.notes"] = [SWAPPED.format(model=ctx.params["model"], data=data)]
+    return data
+
+
 model_argument = click.argument("model", metavar="MODEL")
-data_argument = click.argument("data", metavar="DATA")
+data_argument = click.argument("data", metavar="DATA", callback=_as_meant)
 kinds_option = click.option(
     "--kind", "kinds", metavar="COLUMN=KIND", multiple=True, help="What a column shall be; may be repeated."
 )
@@ -30,7 +46,10 @@ def speaking(verb: str) -> Callable[[Verb], Verb]:
         @click.option("-q", "--quiet", is_flag=True, help="No notes on standard error.")
         @wraps(function)
         def wrapped(*args: Any, as_json: bool, quiet: bool, **options: Any) -> Any:
-            return function(*args, shell=Shell(verb, as_json, quiet), **options)
+            shell = Shell(verb, as_json, quiet)
+            for note in click.get_current_context().meta.get("assay.notes", ()):
+                shell.note(note)
+            return function(*args, shell=shell, **options)
 
         return wrapped
 

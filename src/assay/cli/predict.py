@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from assay.cli.options import computing, data_argument, model_argument, opening, speaking
+from assay.cli.options import computing, data_argument, model_argument, names_of, opening, speaking
 from assay.cli.shell import Shell
 from assay.cli.tables import load_model, masked, open_rows, open_source
 from assay.cli.train import check_writable
@@ -22,15 +22,28 @@ FORMS = {"": "csv", ".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
 @data_argument
 @click.option("--out", default="-", metavar="FILE", help="A .csv or .parquet file; - for CSV on stdout (default).")
 @click.option("--proba", is_flag=True, help="Also a column with the probability of each class.")
+@click.option("--keep", metavar="A,B,…", help="Columns of DATA to stand before the answers, such as an id.")
+@click.option("--all", "keep_all", is_flag=True, help="All columns of DATA before the answers.")
 @computing
 @opening
 @speaking("predict")
-def command(model: str, data: str, out: str, proba: bool, opening: dict[str, Any], shell: Shell) -> None:
+def command(
+    model: str,
+    data: str,
+    out: str,
+    proba: bool,
+    keep: str | None,
+    keep_all: bool,
+    opening: dict[str, Any],
+    shell: Shell,
+) -> None:
     """Predict the target of each row of DATA with the model in the file MODEL.
 
-    The model's columns are found by name; others are ignored. With --json and no --out the answers are in the JSON.
+    The model's columns are found by name; others are ignored, or kept: --keep id,name puts these before the answers, --all all of
+    them. With --json and no --out the answers are in the JSON.
     """
     from assay.tables.answers import answer_file
+    from assay.tables.kept_columns import kept_beside
 
     form = _form(out, shell.as_json)
     check_writable(out)
@@ -39,7 +52,10 @@ def command(model: str, data: str, out: str, proba: bool, opening: dict[str, Any
     fitted = load_model(model)
     rows = rows_to_answer(fitted, data, opening, shell)
     names, blocks = answers(fitted, rows, proba)
-    with shell.busy("predicting"), answer_file(out, form, names, f"assay.{shell.verb}/1") as write:
+    kept = _kept(keep, keep_all, names, source_of(rows), shell)
+    if kept:
+        blocks = kept_beside(blocks, source_of(rows), kept, "text" if form == "csv" else "as it is")
+    with shell.busy("predicting"), answer_file(out, form, [*kept, *names], f"assay.{shell.verb}/1") as write:
         n = sum(write(columns) for columns in blocks)
     if out != "-":
         shell.result({"model": model, "data": masked(data), "out": out, "rows": n}, f"{n} rows predicted: {out}")
@@ -55,6 +71,24 @@ def rows_to_answer(model: Any, data: str, opening: dict[str, Any], shell: Shell)
         for note in model.oddities(source):
             shell.note(note)
     return rows
+
+
+def source_of(rows: Any) -> Any:
+    """Where rows are read from."""
+    return getattr(rows, "table", rows).source
+
+
+def _kept(keep: str | None, keep_all: bool, answers: list[str], source: Any, shell: Shell) -> list[str]:
+    """The columns to keep. One that is called as an answer is refused where it was asked for by name, else left out with a note."""
+    if keep is not None and keep_all:
+        raise click.UsageError("--all keeps every column: leave out --keep.")
+    names = list(dict.fromkeys(names_of(keep) or ()))
+    taken = [name for name in (source.types if keep_all else names) if name in answers]
+    if taken and not keep_all:
+        raise click.UsageError(f"--keep {taken[0]}: the answers stand in a column of that name.")
+    for name in taken:
+        shell.note(f"the column {name!r} of the table is left out: the answers stand in a column of that name")
+    return [name for name in (source.types if keep_all else names) if name not in taken]
 
 
 def small(source: Any) -> bool:

@@ -10,7 +10,8 @@ import click
 from assay.cli.options import choosing_columns, data_argument, kinds_option, opening, speaking
 from assay.cli.shell import Shell
 from assay.cli.showing import indented, listed, nearly_numbers
-from assay.cli.tables import open_rows, usual_target
+from assay.cli.tables import open_rows
+from assay.selection.named_data import usual_target
 
 if TYPE_CHECKING:
     from assay.tables.schema.schema import Schema

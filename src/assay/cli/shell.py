@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,9 +69,23 @@ class Shell:
         """The outcome, as JSON with its schema or as text for people."""
         if self.as_json:
             document = {"schema": f"assay.{self.verb}/1", **data}
-            print(json.dumps(document, default=plain, ensure_ascii=False))
+            show(json.dumps(document, default=plain, ensure_ascii=False))
         else:
-            print(text)
+            show(text)
+
+
+def show(text: str) -> None:
+    """A result on standard output. Where nobody reads on (`assay schema … | head`) the rest is for nobody, and no failure: what a verb has
+    still to write into files is written."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        nobody_reads()
+
+
+def nobody_reads() -> None:
+    """From here on standard output goes nowhere; else the interpreter complains of what it could not write when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def plain(value: Any) -> Any:
@@ -89,7 +104,8 @@ def complain(message: str) -> None:
 
 def _say(message: str, style: str) -> None:
     if not sys.stderr.isatty():
-        print(message, file=sys.stderr)
+        with suppress(BrokenPipeError):  # nobody reads what is said beside
+            print(message, file=sys.stderr)
         return
     from rich.console import Console
 

@@ -11,8 +11,8 @@ import click
 
 from assay.cli.options import speaking
 from assay.cli.shell import Shell
-from assay.cli.tables import bundled, refuse_misspelt, usual_target
 from assay.errors import DataError, MissingExtraError, install
+from assay.selection.named_data import bundled, refuse_misspelt, usual_target
 
 
 @click.command()

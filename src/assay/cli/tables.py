@@ -5,11 +5,10 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.datasets import CATALOGUE, dataset
-from assay.errors import DataError, nearest
+from assay.datasets import dataset
+from assay.selection.named_data import bundled, refuse_misspelt, usual_target
 
 if TYPE_CHECKING:
     from assay.cli.shell import Shell
@@ -22,16 +21,6 @@ def masked(data: str) -> str:
     from assay.tables.sources.databases import masked
 
     return masked(data)
-
-
-def bundled(data: str) -> bool:
-    """Whether DATA is the name of a bundled dataset and not a file."""
-    return data in CATALOGUE and not Path(data).exists()
-
-
-def usual_target(data: str) -> str | None:
-    """The target of a bundled dataset."""
-    return CATALOGUE[data][0] if bundled(data) else None
 
 
 def chosen_target(data: str, target: str | None, question: str = "Which column should be predicted?") -> str:
@@ -69,15 +58,6 @@ def open_source(data: str, opening: Mapping[str, Any], shell: Shell) -> Source:
     for note in source.notes:
         shell.note(note)
     return source
-
-
-def refuse_misspelt(data: str) -> None:
-    """Raise where DATA is neither file nor pattern, and a bundled name or a file here is close to it."""
-    if data == "-" or bundled(data) or Path(data).name != data or Path(data).exists() or any(c in data for c in "*?["):
-        return
-    hint = nearest(data, [*CATALOGUE, *sorted(path.name for path in Path().iterdir())])
-    if hint.startswith("Did you mean"):
-        raise DataError(f"There is no file {data!r}, nor a bundled dataset of that name. {hint}")
 
 
 def load_model(path: str) -> Any:

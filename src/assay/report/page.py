@@ -29,6 +29,7 @@ from assay.report.wording import alone, file_name, place, plain
 from assay.selection.candidates import registered
 from assay.selection.comparison import Comparison
 from assay.selection.details import details
+from assay.selection.named_data import bundled
 
 CSS = """
 :root{color-scheme:light dark;--paper:#fff;--ink:#1b1c1d;--soft:#565b61;--line:#d5d8dc;--card:#f5f6f8;--link:#0b5cad;
@@ -274,7 +275,7 @@ def _option(name: str, value: Any) -> str:
 
 def _named(where: str) -> bool:
     """Whether a table can be opened by what it is called."""
-    return "://" in where or os.path.exists(where)
+    return "://" in where or os.path.exists(where) or bundled(where)
 
 
 def _call(where: str, asked: Mapping[str, Any]) -> str:

@@ -32,6 +32,7 @@ from assay.selection.comparison import Comparison, Entry
 from assay.selection.data import TableData, row_losses
 from assay.selection.halving import worth_the_time
 from assay.selection.judge import judged
+from assay.selection.named_data import named_source, usual_target
 from assay.selection.nested import parts_of
 from assay.selection.plan import (
     Limits,
@@ -50,7 +51,6 @@ from assay.selection.table_claims import cross_validated_claim, encoding_claim
 from assay.selection.table_model import TableModel
 from assay.selection.trial import Trial, prepare, run_trial, search_and_fit
 from assay.tables.schema.schema import infer
-from assay.tables.sources.recognise import table_source
 from assay.tables.sources.source import cached, release_cache
 
 BETWEEN_EVENTS = 0.1  # seconds
@@ -91,7 +91,8 @@ def compare(
 ) -> Comparison:
     """Compare all models on a table and recommend one.
 
-    `data`: a path, a database address, a frame with the name of its `target`, or an array with the targets: compare(X, y). `resampling`: "auto", "holdout", "k-fold", "repeated",
+    `data`: a path, a database address, a frame with the name of its `target`, an array with the targets: compare(X, y), or a bundled
+    dataset: compare("coins"). `resampling`: "auto", "holdout", "k-fold", "repeated",
     "leave-one-out", "bootstrap", "time", a `Resampling`, or a list of (train, test) row numbers. `models`/`without` name who takes
     part; `params` fixes hyper-parameters: {"linear-svc": {"C": 10}}. `timeout` (seconds) and `memory` (bytes) are for each model,
     `budget` (seconds) for everything. `refit`: where rows were held out to measure on, the recommended model is fitted again on
@@ -101,10 +102,10 @@ def compare(
     began = monotonic()
     limits = Limits(timeout, memory, workers, None if budget is None else began + float(budget))
     emit = Listener(on_event)
-    target, y = _target(target, y)
+    target, y = _target(usual_target(data) if target is y is None else target, y)
     models, without = ([each] if isinstance(each, str) else each for each in (models, without))  # type: ignore[assignment]
 
-    source = cached(table_source(data, extra={target: y}, **opening))
+    source = cached(named_source(data, extra={target: y}, **opening))
     schema = infer(source, target=target, weight=weight, group=group, time=time, features=features, kinds=kinds)
     table = open_table(source, schema, task)
     release_cache(source)

@@ -21,12 +21,12 @@ from assay.estimator.estimator import Estimator
 from assay.estimator.record import claim_data
 from assay.numerics import Array
 from assay.selection.held_out_rows import held_out_rows, rows_of_fit
+from assay.selection.named_data import named_source
 from assay.selection.table_claims import TABLE_CHECKS, encoding_claim, table_verdicts
 from assay.store import Record
 from assay.tables.encoding import Encoding, EncodingSpec, from_data, to_data
 from assay.tables.schema.compatible import check_columns, check_same
 from assay.tables.schema.schema import Schema
-from assay.tables.sources.recognise import table_source
 from assay.tables.sources.source import check_known
 from assay.tables.table_rows import EncodedRows, TableRows, encode
 
@@ -97,7 +97,7 @@ class TableModel:
             return data
         target, weight = self.target or "target", self.schema_.roles.get("weight")
         names = [c.name for c in self.schema_.columns]
-        source = table_source(data, names=names, extra={target: y, weight or "weight": sample_weight})
+        source = named_source(data, names=names, extra={target: y, weight or "weight": sample_weight})
         check_columns(self.schema_, source)
         if labelled:
             check_known([target], source.types, "the target", source.where)
@@ -108,7 +108,7 @@ class TableModel:
 
     def oddities(self, data: Any) -> list[str]:
         """What is odd about a table for this model: categories it never saw, missing values, numbers out of range. Takes a pass."""
-        return check_same(self.schema_, table_source(data, names=[c.name for c in self.schema_.columns]))
+        return check_same(self.schema_, named_source(data, names=[c.name for c in self.schema_.columns]))
 
     def predict(self, data: Any) -> Array:
         """The predicted target of each row of a table."""

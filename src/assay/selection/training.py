@@ -13,10 +13,10 @@ from assay.estimator.estimator import Estimator
 from assay.estimator.search_space import Categories, SearchSpace
 from assay.selection.candidates import features_of
 from assay.selection.held_out_rows import held_out_rows
+from assay.selection.named_data import named_source
 from assay.selection.table_model import TableModel, fit_table, sides
 from assay.tables.encoding import EncodingSpec
 from assay.tables.schema.schema import Schema, infer
-from assay.tables.sources.recognise import table_source
 from assay.tables.sources.source import Source
 from assay.tables.table_rows import TableRows
 
@@ -40,7 +40,7 @@ def train(
 
     `data` is anything that holds a table. A share `holdout` of the rows is held out (0: none); the error on them goes into the certificate.
     """
-    source = table_source(data, **opening)
+    source = named_source(data, **opening)
     schema = infer(source, target=target, features=features, kinds=kinds)
     encoding_spec = encoding_spec_for(model, schema, scaling, categories)
     return fit_and_measure(

@@ -36,9 +36,19 @@ LABELS = (
 )
 LARGEST_LABELS = 1 << 26  # letters of all classes together, padded to the longest
 TAG = "$"
+HEAD = b'{"__metadata__"'  # what follows the length of the header in every model file
 DEEPEST = 32  # lists and tables within each other; whoever reads what a file holds may walk it without looking how deep it goes
 FAR = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 Number = float | Literal["inf", "-inf", "nan"] | None
+
+
+def is_model_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a file begins as a model file does: enough to tell it from a table, not to trust it."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(8 + len(HEAD))[8:] == HEAD
+    except (OSError, ValueError):
+        return False
 
 
 @dataclass

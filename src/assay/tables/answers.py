@@ -73,7 +73,9 @@ def _csv(file: TextIO, names: list[str], schema: str) -> Iterator[Write]:
     def write(columns: Sequence[Array]) -> int:
         while header:
             writer.writerow(header.pop())
-        writer.writerows(zip(*(column.tolist() for column in columns)))
+        writer.writerows(
+            zip(*(column.tolist() for column in columns))
+        )  # of Arrow's a missing value is None: an empty cell
         return len(columns[0])
 
     yield write
@@ -88,7 +90,7 @@ def _json(file: TextIO, names: list[str], schema: str) -> Iterator[Write]:
     def write(columns: Sequence[Array]) -> int:
         nonlocal before
         for row in zip(*(column.tolist() for column in columns)):
-            file.write(before + json.dumps(row, ensure_ascii=False))
+            file.write(before + json.dumps(row, ensure_ascii=False, default=str))
             before = ", "
         return len(columns[0])
 
@@ -117,7 +119,7 @@ def _tables(opened: Callable[[Any], Any], names: list[str]) -> Iterator[Write]:
 
     def write(columns: Sequence[Array]) -> int:
         nonlocal writer
-        table = pa.table(dict(zip(names, (pa.array(column) for column in columns))))
+        table = pa.table(dict(zip(names, (c if isinstance(c, pa.Array) else pa.array(c) for c in columns))))
         if writer is None:
             writer = opened(table.schema)
         writer.write_table(table)
