@@ -75,3 +75,25 @@ def test_wrong_usage_is_refused_with_its_exit_code(cli, data_dir, name):
     outcome = cli("schema", data_dir / "penguins.csv", *words)
     assert (outcome.code, outcome.out) == (code, "")
     assert message in outcome.err
+
+
+def test_what_an_office_writes_is_shown_before_and_after_and_overruled(cli):
+    lines = "".join(
+        f"{i}.250,5{i % 7};{1 + i % 9}/{1 + i % 8}/2023;0{1000 + i % 5};{'ja' if i % 3 else 'nein'}\n"
+        for i in range(1, 60)
+    )
+    Path("amt.csv").write_text("betrag;tag;plz;kauf\n" + lines)
+    outcome = cli("schema", "amt.csv", "--target", "kauf")
+    assert "  betrag  59.250,53 → 59250.53" in outcome.out
+    assert max(map(len, outcome.out.splitlines())) <= 80
+    assert "'tag' has no day above 12" in outcome.err
+    assert "'plz' holds codes that begin with a zero" in outcome.err
+    data = json.loads(cli("schema", "amt.csv", "--json", "--month-first", "--kind", "plz=number").out)
+    assert data["written"]["tag"]["order"] == "mdy"
+    assert data["columns"][2]["high"] == 1004
+    train = ("train", "amt.csv", "--target", "kauf", "--model", "lda", "--day-first", "--out", "m.assay")
+    assert cli(*train).code == 0
+    Path("neu.csv").write_text("betrag;tag;plz\n1.250,5;5/3/2023;01001\n")
+    Path("plain.csv").write_text("betrag,tag,plz\n1250.5,2023-03-05,01001\n")
+    answers = [cli("predict", "m.assay", file, "--proba").out for file in ("neu.csv", "plain.csv")]
+    assert answers[0] == answers[1] != ""

@@ -111,11 +111,11 @@ def test_one_row_is_a_table(tmp_path):
     assert table_of(opened(tmp_path, "x,y\n1,a")).to_pydict() == {"x": [1], "y": ["a"]}
 
 
-def test_separators_between_thousands_are_pointed_out_and_refused_as_numbers(tmp_path):
+def test_separators_between_thousands_are_read_and_their_characters_kept(tmp_path):
     source = opened(tmp_path, 'x,y\n"1,234",1\n"12,345.5",2\n')
-    assert "'x' is read as text: it holds numbers with separators between thousands, such as '1,234'" in source.notes[0]
-    with pytest.raises(DataError, match=r"'x' should hold a number.*'1,234' in row 2.*without separators"):
-        table_of(source, "number")
+    assert table_of(source)["x"].to_pylist() == [1234, 12345.5]
+    assert table_of(source, "text")["x"].to_pylist() == ["1,234", "12,345.5"]
+    assert "x 12,345.5 → 12345.5" in source.notes[0]
 
 
 def test_a_single_text_among_numbers_makes_a_column_of_text(tmp_path):

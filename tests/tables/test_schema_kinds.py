@@ -207,9 +207,10 @@ def test_a_target_is_never_an_id():
     assert len(names.target.levels) == 50
 
 
-def test_a_number_made_a_category_keeps_its_zeros(text_file):
+def test_a_code_keeps_its_zeros_unless_it_is_made_a_number(text_file):
     source = text_file("zip,x\n" + "".join(f"0{1000 + i % 3},{i}\n" for i in range(60)))
-    assert infer(source)["zip"].kind == "number"
+    assert infer(source)["zip"].kind == "category"
+    assert infer(source, kinds={"zip": "number"})["zip"].high == 1002
     column = infer(source, kinds={"zip": "category"})["zip"]
     assert column.levels == ("01000", "01001", "01002")
     assert (column.kind, column.low, column.why) == ("category", None, "as you asked")

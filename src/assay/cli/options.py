@@ -56,20 +56,35 @@ def speaking(verb: str) -> Callable[[Verb], Verb]:
     return decorate
 
 
+OPENING = {
+    "delimiter": click.option(
+        "--delimiter", metavar="CHAR", help="What separates a CSV file's fields (default: found out)."
+    ),
+    "table": click.option("--table", metavar="NAME", help="Which table of a database (default: the only one)."),
+    "sql": click.option("--sql", metavar="QUERY", help="A query instead; a file as DATA is the table `data` in it."),
+    "sheet": click.option("--sheet", metavar="NAME", help="Which sheet of a workbook (default: the first)."),
+    "decimal": click.option("--decimal", metavar="CHAR", help="The decimal sign, . or , (default: found out)."),
+    "thousands": click.option(
+        "--thousands", metavar="CHAR", help="What parts thousands: . , ' or a blank (default: found out)."
+    ),
+    "day_first": click.option(
+        "--day-first/--month-first", default=None, help="What 3/4/2023 means (default: by all dates)."
+    ),
+}
+
+
 def opening(function: Verb) -> Verb:
-    """--delimiter, --table, --sql and --sheet; the verb gets them as `opening`."""
+    """The options that say where in DATA the table is and how it is written; the verb gets those given as `opening`."""
 
-    @click.option("--delimiter", metavar="CHAR", help="What separates the fields of a CSV file (default: found out).")
-    @click.option("--table", metavar="NAME", help="Which table of a database (default: the only one).")
-    @click.option("--sql", metavar="QUERY", help="A query instead; a file as DATA is the table `data` in it.")
-    @click.option("--sheet", metavar="NAME", help="Which sheet of a workbook (default: the first).")
     @wraps(function)
-    def wrapped(
-        *args: Any, delimiter: str | None, table: str | None, sql: str | None, sheet: str | None, **options: Any
-    ) -> Any:
-        given = {"delimiter": "\t" if delimiter == r"\t" else delimiter, "table": table, "sql": sql, "sheet": sheet}
-        return function(*args, opening={k: v for k, v in given.items() if v is not None}, **options)
+    def wrapped(*args: Any, **options: Any) -> Any:
+        given = {name: value for name in OPENING if (value := options.pop(name)) is not None}
+        if given.get("delimiter") == r"\t":
+            given["delimiter"] = "\t"
+        return function(*args, opening=given, **options)
 
+    for option in reversed(OPENING.values()):
+        wrapped = option(wrapped)
     return wrapped
 
 

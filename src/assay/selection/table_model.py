@@ -27,6 +27,7 @@ from assay.store import Record
 from assay.tables.encoding import Encoding, EncodingSpec, from_data, to_data
 from assay.tables.schema.compatible import check_columns, check_same
 from assay.tables.schema.schema import Schema
+from assay.tables.schema.written import read_like
 from assay.tables.sources.source import check_known
 from assay.tables.table_rows import EncodedRows, TableRows, encode
 
@@ -97,7 +98,8 @@ class TableModel:
             return data
         target, weight = self.target or "target", self.schema_.roles.get("weight")
         names = [c.name for c in self.schema_.columns]
-        source = named_source(data, names=names, extra={target: y, weight or "weight": sample_weight})
+        given = {target: y, weight or "weight": sample_weight}
+        source = read_like(self.schema_, named_source(data, names=names, extra=given, as_written=False))
         check_columns(self.schema_, source)
         if labelled:
             check_known([target], source.types, "the target", source.where)
@@ -108,7 +110,8 @@ class TableModel:
 
     def oddities(self, data: Any) -> list[str]:
         """What is odd about a table for this model: categories it never saw, missing values, numbers out of range. Takes a pass."""
-        return check_same(self.schema_, named_source(data, names=[c.name for c in self.schema_.columns]))
+        names = [c.name for c in self.schema_.columns]
+        return check_same(self.schema_, read_like(self.schema_, named_source(data, names=names, as_written=False)))
 
     def predict(self, data: Any) -> Array:
         """The predicted target of each row of a table."""

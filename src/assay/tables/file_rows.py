@@ -45,6 +45,7 @@ def rows(
     table: str | None = None,
     sql: str | None = None,
     sheet: str | None = None,
+    **writing: Any,
 ) -> FileRows:
     """The rows of a table, read block by block whenever a model needs them.
 
@@ -52,7 +53,8 @@ def rows(
     several paths, a pattern such as "part-*.parquet", a folder of Parquet files or of classes of images, the address of a database
     (with `table` or `sql`), a frame (pandas, polars, Arrow, a dict of columns), or "-" for a file from standard input. `features`
     names the columns to learn from (default: all but target and weight); `delimiter` is found in the file unless given; `sheet` is
-    the sheet of a workbook (default: the first). The same object serves fit, predict and verify:
+    the sheet of a workbook (default: the first). `decimal`, `thousands` and `day_first` say how text writes numbers and dates (default: found
+    out). The same object serves fit, predict and verify:
 
         model.fit(assay.rows("big.parquet", target="y"))
     """
@@ -60,7 +62,7 @@ def rows(
 
     if delimiter is not None:
         _check_delimiter(delimiter)
-    options: dict[str, Any] = {"delimiter": delimiter, "table": table, "sql": sql, "sheet": sheet}
+    options: dict[str, Any] = {"delimiter": delimiter, "table": table, "sql": sql, "sheet": sheet, **writing}
     if isinstance(source, str) and source == "-":
         spooled = _spool_stdin()
         opened = source_of(spooled.name, where="standard input", **options)

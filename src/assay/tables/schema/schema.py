@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.errors import DataError, ModelFileError, ParameterError, SchemaError, nearest
 from assay.tables.schema.kinds import KINDS, MOST_LEVELS, MOST_WORDS, USED, Kind, Task, are_classes, is_plain_word
+from assay.tables.written.writing import Writing, writing_from_data
 
 if TYPE_CHECKING:
     from assay.tables.sources.source import Source
@@ -51,6 +52,7 @@ class Schema:
     n_rows: int
     target: Column | None = None
     roles: Mapping[str, str] = field(default_factory=dict, hash=False)  # {"weight": "w", "group": "patient"}
+    written: Mapping[str, Writing] = field(default_factory=dict, hash=False)  # how text columns write numbers and dates
 
     @property
     def used(self) -> tuple[Column, ...]:
@@ -140,6 +142,7 @@ def to_data(schema: Schema) -> dict[str, Any]:
         "columns": [_column_data(column) for column in schema.columns],
         "target": None if schema.target is None else _column_data(schema.target),
         "roles": dict(schema.roles),
+        **({"written": {name: how.to_data() for name, how in schema.written.items()}} if schema.written else {}),
     }
 
 
@@ -155,7 +158,7 @@ def from_data(data: Any) -> Schema:
     """The schema that `to_data` wrote."""
     _is(isinstance(data, Mapping), "it is no object")
     _is(data.get("schema") == VERSION, f"its version is {data.get('schema')!r}, and this Assay reads {VERSION!r}")
-    _has_keys(data, {"schema", "n_rows", "columns", "target", "roles"}, "it")
+    _has_keys({**data, "written": None}, {"schema", "n_rows", "columns", "target", "roles", "written"}, "it")
     n_rows = _whole(data["n_rows"], "n_rows")
     _is(isinstance(data["columns"], list), "columns is no list")
     columns = tuple(_column(each, n_rows) for each in data["columns"])
@@ -166,7 +169,9 @@ def from_data(data: Any) -> Schema:
         _is(role in ROLES and isinstance(name, str), f"the role {role!r} is unknown or names no column")
     names = [column.name for column in columns] + ([target.name] if target else []) + list(roles.values())
     _is(len(set(names)) == len(names), "two columns have the same name")
-    return Schema(columns, n_rows, target, dict(roles))
+    written = data.get("written", {})
+    _is(isinstance(written, Mapping) and set(written) <= set(names), "it says how columns are written that it has not")
+    return Schema(columns, n_rows, target, dict(roles), {n: writing_from_data(how, n) for n, how in written.items()})
 
 
 def _column(data: Any, n_rows: int) -> Column:

@@ -99,7 +99,9 @@ def survey(
     if features is not None or not any(column.kind in USED for column in found):
         why = "you named it" if features is not None else "there is nothing else to learn from"
         found = [_kept_counter(column, why) if column.name not in chosen else column for column in found]
-    return Schema(tuple(found), rows, columns[-1] if target is not None else None, dict(roles))
+    converted = {c.name for c in columns if c.kind in ("number", "date")} | set(roles.values())
+    written = {name: how for name, how in source.written.items() if name in converted}
+    return Schema(tuple(found), rows, columns[-1] if target is not None else None, dict(roles), written)
 
 
 def _checked_kinds(source: Source, names: list[str], kinds: dict[str, str]) -> dict[str, Kind]:

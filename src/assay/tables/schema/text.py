@@ -33,7 +33,7 @@ def as_text(schema: Schema) -> str:
     hidden = len(schema.columns) - len(shown)
     if hidden:
         table.insert(1 + len(shown), f"… and {hidden} more columns")
-    return "\n".join([*table, *textwrap.wrap(summary(schema), WIDTH)])
+    return "\n".join([*table, *textwrap.wrap(summary(schema), WIDTH), *written_lines(schema)])
 
 
 def _cells(column: Column, name: str) -> tuple[str, str, str, str]:
@@ -92,6 +92,14 @@ def summary(schema: Schema) -> str:
         text += f" Left out: {', '.join(left[:5])}{f' and {len(left) - 5} more' if len(left) > 5 else ''}."
     roles = ", ".join(f"{role} {_clean(name)!r}" for role, name in schema.roles.items())
     return text + (f" Besides: {roles}." if roles else "")
+
+
+def written_lines(schema: Schema) -> list[str]:
+    """How columns of text are read, each with an example before and after."""
+    width = min(max((len(name) for name in schema.written), default=0), LONGEST_NAME)
+    shown = list(schema.written.items())[:MOST_SHOWN]
+    lines = [f"  {_cut(name, width):<{width}}  {_cut(str(how), WIDTH - width - 4)}" for name, how in shown]
+    return ["Read as they are written:", *lines] if lines else []
 
 
 def _many(count: int, noun: str) -> str:

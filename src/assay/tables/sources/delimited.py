@@ -28,7 +28,7 @@ import pyarrow.csv as arrow_csv
 import pyarrow.types as types
 
 from assay.errors import DataError
-from assay.tables.sources.guessing import THOUSANDS, guess, options, without_missing
+from assay.tables.sources.guessing import Parse, guess, options, without_missing
 from assay.tables.sources.source import Reading, Source, named, refuse_repeats
 from assay.tables.sources.text import (
     TextChunk,
@@ -37,15 +37,17 @@ from assay.tables.sources.text import (
     encoding_of,
     head_of,
     in_order,
+    last_line_end,
     lines_before,
     row_at,
     utf8_bytes,
 )
+from assay.tables.written.writing import WritingOptions
 
 GUESSED_FROM = 4 << 20
 READ_AT_ONCE = 1 << 20
 BYTES_A_COLUMN = 2 << 10  # wide tables are read in larger chunks: a chunk costs some microseconds a column
-SNIFFED = 1 << 16
+SNIFFED = FEW_BYTES = 1 << 16
 LONG = 256 << 20  # bytes from which the compiled parser pays for its loading
 DELIMITERS = ",;\t|"
 UTF8_HINT = "Convert the file to UTF-8: iconv -f latin1 -t utf-8 old.csv > new.csv."
@@ -63,7 +65,9 @@ class DelimitedFiles(Source):
         delimiter: str | None = None,
         where: str | None = None,
         check_header: Callable[[list[str]], None] | None = None,
+        said: WritingOptions | None = None,
     ) -> None:
+        self._said = said or WritingOptions()
         self.paths = self.parsed_from = [str(path) for path in paths]
         self.where = where or named(paths)
         self.notes: list[str] = []
@@ -146,9 +150,18 @@ class DelimitedFiles(Source):
         if first is None:
             raise DataError(f"{self.where} has a header but no rows.")
         with self._parse_explained(path, first, 0):
-            found = guess(lambda how: self._parse(first.text, how), self.delimiter)
-        self.types, self._point, self._missing_numbers = found.types, found.decimal_point, found.missing_numbers
+            head = first.text[: last_line_end(first.text[:FEW_BYTES], self.delimiter)[0]] or first.text
+            parse: Parse = lambda how, whole=True: self._parse(first.text if whole else head, how)  # noqa: E731
+            found = guess(parse, first.text, self.delimiter, self._said)
+        self.types, self.point, self._missing_numbers = found.types, found.decimal, found.missing_numbers
+        self.written, self.decimal = found.written, found.decimal if found.proved else ""
+        self._first_texts = found.first_texts
+        self.usual_decimal = "," if self.delimiter == ";" else ""
         self.notes += found.notes
+
+    def first_rows(self, names: list[str]) -> Any:
+        known = self._first_texts
+        return known.select(names) if set(names) <= set(known.column_names) else super().first_rows(names)
 
     def _chunks(self, path: str, size: int) -> Iterator[TextChunk]:
         with utf8_bytes(path, self._encodings[path]) as stream:
@@ -179,7 +192,7 @@ class DelimitedFiles(Source):
 
     def batches(self, columns: Mapping[str, Reading], size: int) -> Iterator[Any]:
         dtypes = {name: self._type(name, reading) for name, reading in columns.items()}
-        how = options(dtypes, list(columns), self._point, self._missing_numbers)
+        how = options(dtypes, list(columns), self.point, self._missing_numbers)
         plain = self._plain_parser(dtypes)
 
         def parse(chunk: TextChunk) -> Any:
@@ -206,7 +219,7 @@ class DelimitedFiles(Source):
 
         if not PlainParser.takes(dtypes):
             return None
-        return PlainParser(self.names, dtypes, self.delimiter, self._point, self._missing_numbers)
+        return PlainParser(self.names, dtypes, self.delimiter, self.point, self._missing_numbers)
 
     def _at_once(self) -> int:
         return max(READ_AT_ONCE, BYTES_A_COLUMN * len(self.names))
@@ -293,8 +306,8 @@ def parse_error(message: str, file: DelimitedFiles, path: str, chunk: TextChunk,
 def _wrong_value(name: str | None, dtype: str, value: str, at: str) -> str:
     expected = TYPE_NAMES.get(dtype, "a date and time" if dtype.startswith("timestamp") else dtype)
     message = f"Column {name!r} should hold {expected}, as it does in the first rows or as the model was fitted, but holds {value[:80]!r} {at}."
-    if dtype == "double" and re.match(THOUSANDS.replace(r"\x{a0}\x{202f}", "\xa0\u202f"), value):
-        return f"{message} Write numbers without separators between thousands: 1234, not 1,234."
+    if dtype == "double" and re.search(r"\d[.,' \xa0\u202f]\d", value):
+        message += " If numbers are written so, say how: decimal=',', thousands='.' (--decimal, --thousands)."
     return (
         f"{message} Correct the value or leave it empty, read the column as text (--kind {name}=category in the shell), leave the "
         "column out (features), or store the table as Parquet with the type you mean."

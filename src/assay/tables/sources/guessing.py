@@ -3,22 +3,28 @@
 The rules, for a column's values in the first megabytes (quotes around a value change nothing):
 - missing: an empty cell, a blank, ?, NA, N/A, #N/A, n/a, NaN, nan, null, NULL, None, <NA> and their kin, in every column;
   in a column that holds numbers otherwise also -, --, . and *;
-- numbers: 12, -1.5, 2e3, inf; with a decimal comma (1,5) where the file is not cut at commas and more columns then are numbers;
+- numbers: 12, -1.5, 2e3, inf; with a decimal comma (1,5) where more columns prove a comma than a point (`tables/written`);
+- codes: whole numbers of which one begins with a zero (01050) stay text, with a note;
 - truth values: true and false in any case. Yes and no are text, that is a category of two values;
-- dates: ISO 8601 (2026-01-31, 2026-01-31 10:00:00, with T or a zone); any other spelling of a date is text;
-- text: everything else, also a column of which a single value is no number. Numbers with separators between thousands are text
-  too, with a note.
+- dates: ISO 8601 (2026-01-31, 2026-01-31 10:00:00, with T or a zone); any other spelling of a date is text here;
+- text: everything else, also a column of which a single value is no number. What text writes numbers or dates in another way
+  (1.234,50, $1,234, 09.02.2021) is found later, over all rows (`tables/written/recognise.py`).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as compute
 import pyarrow.csv as arrow_csv
 import pyarrow.types as types
+
+from assay.tables.written.evidence import UNSURE_NUMBER, elected, number_evidence
+from assay.tables.written.shapes import ShapeCounts, may_be_numbers
+from assay.tables.written.writing import LONGEST_ODD, Writing, WritingOptions
 
 MISSING = (
     *("", " ", "?", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
@@ -26,38 +32,115 @@ MISSING = (
 )
 MISSING_AMONG_NUMBERS = ("-", "--", ".", "*")
 NUMBER = r"^\s*-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
-THOUSANDS = r"^\s*[+-]?\d{1,3}([,.' \x{a0}\x{202f}]\d{3})+([.,]\d+)?\s*$"
+FEW_ROWS = 1 << 12
+LOOKED_AT = 1 << 14  # values of a column that show what a point or a comma means
 
 
 class ColumnGuess(NamedTuple):
-    """Arrow types by column, the decimal point, the spellings of missing values beyond the usual, and notes for the user."""
+    """Arrow types by column, the decimal sign and whether it is proved, spellings of missing values beyond the usual, and notes.
+
+    `written`: of columns that are numbers by their decimal comma, how they are written.
+    """
 
     types: dict[str, Any]
-    decimal_point: str
+    decimal: str
+    proved: bool
     missing_numbers: tuple[str, ...]
+    written: dict[str, Writing]
     notes: list[str]
+    first_texts: Any  # the first rows of text columns
 
 
-Parse = Callable[[Any], Any]
+class Parse(Protocol):
+    """The table of a sample, by convert options; not `whole`: of its first lines."""
+
+    def __call__(self, how: Any, whole: bool = True) -> Any: ...
 
 
-def guess(parse: Parse, delimiter: str) -> ColumnGuess:
-    """The guess for a sample; `parse(convert options)` gives the sample's table."""
-    table, point, notes = parse(options()), ".", []
-    if delimiter != "," and any(map(types.is_string, table.schema.types)):
-        with_comma = parse(options(decimal_point=","))
-        if _numbers(with_comma) > _numbers(table):
-            table, point = with_comma, ","
-            notes.append("Numbers are read with a decimal comma: 1,5 is one and a half.")
+def guess(parse: Parse, text: bytes, delimiter: str, said: WritingOptions) -> ColumnGuess:
+    """The guess for a sample `text`; `parse(convert options)` gives its table. `said` is what the user says of its numbers."""
+    table = parse(options(decimal_point=said.point or "."))
+    point, proved, notes = (said.point, True, []) if said.point else _decimal_sign(parse, table)
+    assert point is not None
+    written = {}
+    if point == ",":
+        by_point = table if not said.point else parse(options())
+        table = parse(options(decimal_point=","))
+        written = _comma_columns(by_point, table)
+        notes += ["Numbers are read with a decimal comma: 1,5 is one and a half."] if written else []
     found, spellings = dict(zip(table.column_names, table.schema.types)), set()
     for name, dtype in found.items():
-        if types.is_string(dtype):
-            missing, note = _among_numbers(name, table[name], point)
-            if missing:
-                found[name] = pa.float64()
-                spellings |= missing
-            notes += [note] if note else []
-    return ColumnGuess(found, point, tuple(sorted(spellings)), notes)
+        if types.is_string(dtype) and (missing := _missing_among_numbers(table[name], point)):
+            found[name] = pa.float64()
+            spellings |= missing
+    codes, more = _codes(parse, text, delimiter, found)
+    found |= codes
+    texts = table.select([name for name in _of(table, types.is_string) if types.is_string(found[name])])
+    first = texts.slice(0, FEW_ROWS).take(pa.array(range(min(FEW_ROWS, len(texts)))))  # a copy: the rest is let go
+    return ColumnGuess(found, point, proved, tuple(sorted(spellings)), written, [*notes, *more], first)
+
+
+def _decimal_sign(parse: Parse, table: Any) -> tuple[str, bool, list[str]]:
+    """(the decimal sign that the columns prove, whether they do, notes where it is in doubt)."""
+    evidence = [e for name in _of(table, types.is_string) if (e := _evidence(name, table[name], ".")) is not None]
+    decimals = _of(table, types.is_floating)
+    shown = parse(options(dict.fromkeys(decimals, pa.string()), decimals), whole=False) if decimals else {}
+    for name in decimals:  # the first that proves the point is enough
+        each = _evidence(name, shown[name], "")
+        evidence += [each] if each is not None else []
+        if each is not None and each.vote:
+            break
+    votes = [e.vote for e in evidence]
+    sign = elected(votes) if any(votes) else elected([e.leaning for e in evidence])
+    doubtful = [e for e in evidence if e.name in decimals and not e.vote and not sign and e.separated]
+    notes = [UNSURE_NUMBER.format(name=e.name, writing=e.settle(".")) for e in doubtful]
+    return sign or ".", bool(sign), notes
+
+
+def _of(table: Any, is_type: Callable[[Any], bool]) -> list[str]:
+    return [name for name, dtype in zip(table.column_names, table.schema.types) if is_type(dtype)]
+
+
+def _evidence(name: str, column: Any, native: str) -> Any:
+    """What the first values of a column show of how numbers are written."""
+    column = column.slice(0, LOOKED_AT)
+    if native and not may_be_numbers(column):
+        return None
+    shapes = ShapeCounts()
+    shapes.add(column)
+    return number_evidence(name, shapes, WritingOptions(), native)
+
+
+def _comma_columns(by_point: Any, by_comma: Any) -> dict[str, Writing]:
+    """How the columns are written that are numbers by their decimal comma, each with an example."""
+    changed = [name for name in _of(by_comma, types.is_floating) if name in _of(by_point, types.is_string)]
+    found = {}
+    for name in changed:
+        texts = compute.unique(by_point[name].slice(0, LOOKED_AT).drop_null()).to_pylist()
+        commas = [text.strip() for text in texts if "," in text and text.strip() not in MISSING_AMONG_NUMBERS]
+        if commas:
+            found[name] = Writing("number", ",", example=max(commas, key=lambda text: (len(text), text))[:LONGEST_ODD])
+    return found
+
+
+def _codes(parse: Parse, text: bytes, delimiter: str, found: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """(text as the type of columns of whole numbers of which one begins with a zero, a note on each)."""
+    whole = [name for name, dtype in found.items() if types.is_integer(dtype)]
+    before = (delimiter.encode(), b"\n", b'"')
+    if not whole or not any(re.search(re.escape(sign) + rb"0[0-9]", text) for sign in before):
+        return {}, []
+    shown = parse(options(dict.fromkeys(whole, pa.string()), whole))
+    codes, notes = {}, []
+    for name in whole:
+        zero = compute.match_substring_regex(shown[name], r"^\s*0\d+\s*$")
+        first = compute.index(zero, True).as_py()
+        if first >= 0:
+            codes[name] = pa.string()
+            notes.append(
+                f"Column {name!r} holds codes that begin with a zero, such as {shown[name][first].as_py().strip()!r}: it is read as text. "
+                f"If they are numbers, say so: kinds={{{name!r}: 'number'}} (--kind {name}=number)."
+            )
+    return codes, notes
 
 
 def options(
@@ -87,31 +170,12 @@ def without_missing(table: Any) -> Any:
     return table
 
 
-def _numbers(table: Any) -> int:
-    return sum(bool(types.is_floating(t) or types.is_integer(t)) for t in table.schema.types)
-
-
-def _among_numbers(name: str, column: Any, point: str) -> tuple[set[str], str]:
-    """For text among which numbers are: (the spellings that only stand for missing numbers, or none; a note)."""
+def _missing_among_numbers(column: Any, point: str) -> set[str]:
+    """The spellings in a column of text that only stand for missing numbers; none where there is any other text, or no number."""
     column = column.drop_null()
     number = compute.match_substring_regex(column, NUMBER.replace(r"\.", r"[,]") if point == "," else NUMBER)
     others = column.filter(compute.invert(number))
-    if not len(others) or (len(others) == len(column) and not _thousands(others)):  # none: numbers beside odd blanks
-        return set(), ""
-    missing = set(compute.unique(others.slice(0, 1 << 12)).to_pylist())
-    if (
-        missing <= set(MISSING_AMONG_NUMBERS)
-        and compute.all(compute.is_in(others, pa.array(MISSING_AMONG_NUMBERS))).as_py()
-    ):
-        return missing, ""
-    value = others[0].as_py()
-    if _thousands(others):
-        return set(), (
-            f"Column {name!r} is read as text: it holds numbers with separators between thousands, such as {value!r}. "
-            "Write them without to have numbers: 1234, not 1,234."
-        )
-    return set(), ""
-
-
-def _thousands(values: Any) -> bool:
-    return bool(compute.all(compute.match_substring_regex(values, THOUSANDS)).as_py())
+    if not len(others) or len(others) == len(column):  # none: numbers beside odd blanks
+        return set()
+    known = pa.array(MISSING_AMONG_NUMBERS)
+    return set(compute.unique(others).to_pylist()) if compute.all(compute.is_in(others, known)).as_py() else set()

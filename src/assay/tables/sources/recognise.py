@@ -18,6 +18,8 @@ from assay.numerics import Array
 from assay.tables.sources.arrow_ipc import FILE_MAGIC, STREAM_MAGIC
 from assay.tables.sources.source import Source, SourceRows
 from assay.tables.sources.text import head_of
+from assay.tables.written.source import with_writings
+from assay.tables.written.writing import WritingOptions
 
 Form = Literal["parquet", "arrow", "excel", "json", "text"]
 PARQUET_NAMES = (".parquet", ".pq", ".parq")
@@ -29,15 +31,23 @@ BATCH = 1 << 16
 
 
 def table_source(
-    data: Any, *, names: Sequence[str] | None = None, extra: Mapping[str, Any] | None = None, **opening: Any
+    data: Any,
+    *,
+    names: Sequence[str] | None = None,
+    extra: Mapping[str, Any] | None = None,
+    as_written: bool = True,
+    **opening: Any,
 ) -> Source:
-    """The source of a table; `names` are those of an array's columns, `extra` further columns given beside (y, weights)."""
+    """The source of a table; `names` are those of an array's columns, `extra` further columns given beside (y, weights).
+
+    `as_written`: numbers and dates that columns of text write are found out; else they stay text, for a model knows how it reads them.
+    """
     if isinstance(data, SourceRows):
         return data.source
     beside = {name: values for name, values in (extra or {}).items() if values is not None}
     if isinstance(data, list | tuple | np.ndarray) and not _paths(data):
         data = named_columns(data, names)
-    source = source_of(data, **opening)
+    source = source_of(data, as_written=as_written, **opening)
     return _with(source, beside) if beside else source
 
 
@@ -50,14 +60,37 @@ def source_of(
     sheet: str | None = None,
     size: tuple[int, int] | None = None,
     where: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    day_first: bool | None = None,
+    as_written: bool = True,
 ) -> Source:
     """The source of a path, several paths, a pattern, a folder, a database's address, or a frame in memory.
 
     `delimiter` is for CSV, `table` and `sql` for databases (`sql` also for files, which it calls `data`), `sheet` for workbooks,
-    `size` (height, width) for folders of images; `where` is what messages call the data.
+    `size` (height, width) for folders of images; `where` is what messages call the data. `decimal`, `thousands` and `day_first` say how text
+    writes numbers and dates, where that is not to be found out (`as_written`).
     """
     if isinstance(data, Source):
         return data
+    said = WritingOptions(decimal, thousands, day_first)
+    names = {"delimiter": delimiter, "table": table, "sql": sql, "sheet": sheet, "size": size, "where": where}
+    source = _source_of(data, said, **names)  # type: ignore[arg-type]
+    return with_writings(source, said) if as_written else source
+
+
+def _source_of(
+    data: Any,
+    said: WritingOptions,
+    *,
+    delimiter: str | None,
+    table: str | None,
+    sql: str | None,
+    sheet: str | None,
+    size: tuple[int, int] | None,
+    where: str | None,
+) -> Source:
+    """The source, its text columns as they are."""
     if not isinstance(data, str | os.PathLike) and _is_frame(data):
         _refuse_options("a frame in memory", table=table, sql=sql, sheet=sheet, size=size)
         from assay.tables.sources.frames import FrameSource
@@ -79,10 +112,12 @@ def source_of(
             raise DataError(
                 f"{str(paths[0])!r} is {form}, but {str(path)!r} is {other}: files read as one table are of one kind."
             )
-    return _open(form, paths, delimiter, sheet, where)
+    return _open(form, paths, delimiter, sheet, where, said)
 
 
-def _open(form: Form, paths: list[Path], delimiter: str | None, sheet: str | None, where: str | None) -> Source:
+def _open(
+    form: Form, paths: list[Path], delimiter: str | None, sheet: str | None, where: str | None, said: WritingOptions
+) -> Source:
     if form == "parquet":
         from assay.tables.sources.parquet import ParquetFiles
 
@@ -107,7 +142,7 @@ def _open(form: Form, paths: list[Path], delimiter: str | None, sheet: str | Non
         return JsonLines(paths, where)
     from assay.tables.sources.delimited import DelimitedFiles
 
-    return DelimitedFiles(paths, delimiter, where)
+    return DelimitedFiles(paths, delimiter, where, said=said)
 
 
 def _partitions(paths: list[Path], source: Source) -> list[str]:
@@ -279,7 +314,9 @@ def _with(source: Source, beside: Mapping[str, Any]) -> Source:
         return given
     if more.num_rows != table.num_rows:
         raise DataError(f"{source.where} has {table.num_rows} rows, but {more.num_rows} values are given beside it.")
-    return FrameSource(pa.table({**{n: table[n] for n in kept}, **{n: more[n] for n in given.types}}), source.where)
+    both = FrameSource(pa.table({**{n: table[n] for n in kept}, **{n: more[n] for n in given.types}}), source.where)
+    both.written, both.notes = source.written, source.notes
+    return both
 
 
 def _read(source: Source, names: list[str]) -> Any:

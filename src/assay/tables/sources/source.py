@@ -22,6 +22,7 @@ from assay.tables.arrow_columns import as_target, as_weight, is_text
 
 Reading = Literal["number", "text", "as it is"]
 MOST_CACHED = 1 << 30  # bytes of the files
+FEW_ROWS = 1 << 12
 INDEX_OF_PANDAS = re.compile(r"__index_level_\d+__")
 
 
@@ -40,10 +41,24 @@ class Source(ABC):
     parsed_from: Sequence[str] = ()  # the files whose text every pass has to parse
     keep: Any = None  # a temporary file that has to live as long as its rows
     notes: Sequence[str] = ()
+    written: Mapping[str, Any] = {}  # how columns of text write the numbers and dates that they are read as
+    point: str = ""  # the decimal sign by which it reads characters as numbers, where it does,
+    decimal: str = ""  # the one that its numbers prove,
+    usual_decimal: str = ""  # or that is usual in such files
 
     @abstractmethod
     def batches(self, columns: Mapping[str, Reading], size: int) -> Iterator[Any]:
         """Arrow record batches of these columns, in their order, rows in order, of about `size` rows; may be called again."""
+
+    def first_rows(self, names: list[str]) -> Any:
+        """Some of the first rows of text columns, as an Arrow table."""
+        found, rows = [], 0
+        for batch in self.batches(dict.fromkeys(names, "text"), FEW_ROWS):
+            found.append(batch)
+            rows += batch.num_rows
+            if rows >= FEW_ROWS:
+                break
+        return pa.Table.from_batches(found)
 
     def ranges(self, decoding: Decoding, step: int) -> Iterator[Part]:
         """The rows in parts of `step` rows that any process can read which sees the files, where the source is `readable_anywhere`."""
@@ -59,7 +74,8 @@ class CachedSource(Source):
     def __init__(self, source: Source) -> None:
         self.source = source
         self.where, self.types, self.n_rows, self.typed = source.where, source.types, source.n_rows, source.typed
-        self.keep, self.notes = source.keep, source.notes
+        self.keep, self.notes, self.written = source.keep, source.notes, source.written
+        self.point, self.decimal, self.usual_decimal = source.point, source.decimal, source.usual_decimal
         self._readings: dict[str, Reading] = {}
         self._batches: list[Any] | None = None
         self._over = False
