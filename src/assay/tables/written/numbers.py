@@ -55,7 +55,7 @@ def read_numbers(text: Any, decimal: str, thousands: str) -> Any:
         digits = compute.replace_substring_regex(digits, pattern=SEPARATOR[thousands], replacement="")
     if decimal == ",":
         digits = compute.replace_substring(digits, pattern=",", replacement=".")
-    signs = [compute.is_in(_field(parts, name), value_set=MINUS) for name in ("sign", "inner", "minus")]
+    signs = [compute.is_in(_field(parts, name), value_set=_minus()) for name in ("sign", "inner", "minus")]
     opened, closed = (compute.not_equal(_field(parts, name), "") for name in ("open", "close"))
     count = sum_of([*signs, opened])
     whole = compute.and_(compute.equal(opened, closed), compute.less_equal(count, 1))
@@ -63,7 +63,9 @@ def read_numbers(text: Any, decimal: str, thousands: str) -> Any:
     return compute.if_else(compute.equal(count, 1), compute.negate(values), values)
 
 
-MINUS = pa.array(["-", "\u2212"], pa.large_string())
+@cache  # made when first needed: Arrow loads pandas for it
+def _minus() -> Any:
+    return pa.array(["-", "\u2212"], pa.large_string())
 
 
 def sum_of(masks: list[Any]) -> Any:

@@ -6,6 +6,7 @@ float64 nearest to its digits, as that of a plain table is.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
@@ -15,8 +16,8 @@ import pyarrow.compute as compute
 
 from assay.errors import ModelFileError, ParameterError
 from assay.tables.arrow_columns import NotOfKind, as_text
-from assay.tables.written.dates import ORDERS, read_dates
-from assay.tables.written.numbers import DECIMALS, THOUSANDS, read_numbers
+from assay.tables.written.dates import FORMS, ORDERS, read_dates
+from assay.tables.written.numbers import DECIMALS, THOUSANDS, number_pattern, read_numbers
 
 WrittenKind = Literal["number", "date"]
 MOST_ODD = 50  # different texts of a column that stand for no value
@@ -41,6 +42,11 @@ class Writing:
         """The Arrow type of what is read."""
         return TYPES[self.kind]
 
+    @property
+    def pattern(self) -> str:
+        """The regular expression of texts so written."""
+        return FORMS[self.order] if self.kind == "date" else number_pattern(self.decimal, self.thousands)
+
     def __str__(self) -> str:
         """An example before and after.
 
@@ -51,7 +57,9 @@ class Writing:
 
     def shown(self, text: str) -> str:
         """A text as it is read."""
-        value = self.read(pa.array([text], pa.large_string()), 0)[0].as_py()
+        value = self.readable(pa.array([text], pa.large_string()))[0].as_py()
+        if value is None:
+            return "missing"
         if self.kind == "number":
             return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
         return str(value.isoformat(" ", "minutes") if value.hour or value.minute else value.date().isoformat())
@@ -98,10 +106,7 @@ def writing_from_data(data: Any, name: str) -> Writing:
     _is(isinstance(missing, list) and len(missing) <= MOST_ODD, name)
     _is(all(isinstance(text, str) and len(text) <= LONGEST_ODD for text in (*missing, data["example"])), name)
     found = Writing(**{**data, "missing": tuple(missing)})
-    try:
-        found.shown(found.example)
-    except (NotOfKind, AttributeError, TypeError, ValueError, OverflowError):
-        _is(False, name)
+    _is(re.match(found.pattern, found.example) is not None, name)
     return found
 
 
