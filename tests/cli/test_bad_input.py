@@ -39,8 +39,8 @@ def test_wrong_usage_ends_with_2_and_says_what_to_type(cli, words, message):
 
 
 BAD_TABLES = {
-    "missing target": (COINS + "1,2,a\n3,4,\n", "target 'coin' is missing in row 1"),
-    "one class": (COINS + "1,2,a\n3,4,a\n", "only one class"),
+    "missing target": (COINS + "1,2,a\n3,4,\n", "target 'coin' is missing in 1 of 2 rows"),
+    "one class": (COINS + "1,2,a\n3,4,a\n", "single class in all 2 rows"),
     "infinite": (COINS + "1,2,a\ninf,4,b\n3,3,a\n4,4,b\n", "Column 'size_mm' is infinite in row 1"),
     "huge": (COINS + "1e300,2,a\n-1e300,4,b\n1,1,a\n2,2,b\n", "'size_mm' holds numbers too large to square"),
     "ragged": (COINS + "1,2,a\n3,4\n", "2 fields where the header has 3"),

@@ -98,6 +98,7 @@ def command(
     its max-seconds ran out, 130 where Ctrl-C ended it: both leave a model of what was found until then (a second Ctrl-C leaves none).
     """
     from assay.families import model_class
+    from assay.selection.hopeless import check_model
     from assay.selection.training import encoding_spec_for, fit_and_measure
     from assay.tables.schema.schema import infer
 
@@ -111,6 +112,7 @@ def command(
     name = _named(model_name, schema, shell)
     cls = model_class(name)
     model = cls(**chosen_params(cls, options))
+    check_model(model, schema)  # of the whole table, before any of it is set aside
     encoding_spec = encoding_spec_for(model, schema, scaling, categories)
     split = {"fraction": float(holdout), "seed": seed, "group": columns["group"], "time": columns["time"]}
     facts = {role: columns[role] for role in ("target", "weight") if columns[role]}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Categories = Literal["one-hot", "reference", "native", "codes"]
+MOST_PAIRED = 100  # classes that are set against each other: 4950 problems
 
 
 @dataclass(frozen=True)
@@ -42,3 +43,13 @@ class SearchSpace:
     )  # what is changed while settings are only compared, to save time
     unfit: str | None = None
     dense: bool = False
+
+
+def paired(classes: int) -> str | None:
+    """Why so many classes are not set against each other; None where they may be.
+
+    >>> paired(1000)
+    'each of 1000 classes against each other are 499500 problems'
+    """
+    many = f"each of {classes} classes against each other are {classes * (classes - 1) // 2} problems"
+    return many if classes > MOST_PAIRED else None

@@ -13,6 +13,7 @@ from assay.estimator.estimator import Estimator
 from assay.estimator.params import check_names, check_params
 from assay.estimator.search_space import Categories, SearchSpace, TableTraits
 from assay.families import REGISTRY, model_class
+from assay.selection.hopeless import wrong_kind
 from assay.tables.encoding import EncodingSpec
 from assay.tables.encoding.components import due_components
 from assay.tables.schema.schema import Column, Schema
@@ -91,6 +92,15 @@ def gives_probabilities(cls: type[Estimator]) -> bool:
     return issubclass(cls, Classifier) and cls.may_give_probabilities()
 
 
+def _other_kind(cls: type[Estimator], schema: Schema) -> str:
+    """Why a model of the other kind than the target cannot take part, and what could."""
+    target = schema.target
+    assert target is not None
+    task = "regression" if cls.kind_of({}) == "regressor" else "classification"
+    asked = target.kind == "number" and (target.whole or task == "regression")
+    return wrong_kind("it", cls, target) + (f", or ask for task={task!r} (--task {task})" if asked else "")
+
+
 def candidates(
     schema: Schema,
     n_classes: int,
@@ -120,7 +130,7 @@ def candidates(
         search_space = cls.search_space(kind, features)
         if search_space is None:
             if only is not None:
-                left_out.append((name, f"it is no {kind}"))
+                left_out.append((name, _other_kind(cls, schema)))
         elif probabilities and not gives_probabilities(cls):
             left_out.append((name, "it gives no probabilities, which the loss needs"))
         elif name in set_aside:

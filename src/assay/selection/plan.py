@@ -14,10 +14,11 @@ import numpy as np
 
 from assay.engines import Engine, engine_for
 from assay.engines.threads import worker_count
-from assay.errors import DataError, OneClassError, ParameterError, nearest
+from assay.errors import DataError, ParameterError, nearest
 from assay.numerics import Array
 from assay.selection.data import TableData
 from assay.selection.held_out_rows import held_out_rows
+from assay.selection.hopeless import check_rare, check_target
 from assay.selection.splits import Resampling, Split, make_splits
 from assay.tables.schema.schema import Schema, task_of
 from assay.tables.sources.source import Source
@@ -109,20 +110,9 @@ def open_table(source: Source, schema: Schema, task: str | None = None) -> Table
     kind, _ = task_of(schema, task)
     if schema.n_rows < 4:
         raise DataError(f"{source.where} has {schema.n_rows} row(s): too few to fit on some and to test on others.")
-    if target.missing:
-        raise DataError(
-            f"The target {target.name!r} is missing in {target.missing} of {schema.n_rows} rows: leave these rows out, for they "
-            f'teach nothing (a frame: dropna(subset=[{target.name!r}]); a file: --sql "select * from data where {target.name} is not null").'
-        )
-    if kind == "classification" and target.distinct < 2:
-        raise OneClassError(
-            f"The target {target.name!r} holds a single class in all {schema.n_rows} rows: there is nothing to tell apart."
-        )
-    if kind == "classification" and 2 * target.distinct > schema.n_rows:
-        raise DataError(
-            f"The target {target.name!r} has {target.distinct} classes in {schema.n_rows} rows: it names rows, and of what occurs once nothing can "
-            "be learnt. Choose a column whose values repeat (assay schema DATA shows them); numbers are learnt with task='regression' (--task regression)."
-        )
+    check_target(schema, kind, source.where)
+    if kind == "classification":
+        check_rare(schema)
     if not schema.used:
         raise DataError(
             "No column is left to learn from: all are ids, constants or set aside (assay schema DATA shows why; --kind COLUMN=KIND overrides)."

@@ -13,6 +13,7 @@ from assay.estimator.estimator import Estimator
 from assay.estimator.search_space import Categories, SearchSpace
 from assay.selection.candidates import features_of
 from assay.selection.held_out_rows import held_out_rows
+from assay.selection.hopeless import check_model
 from assay.selection.named_data import named_source
 from assay.selection.table_model import TableModel, fit_table, sides
 from assay.tables.encoding import EncodingSpec
@@ -68,6 +69,7 @@ def fit_and_measure(
 ) -> tuple[TableModel, dict[str, Any]]:
     """The fitted model of a table, and what was measured; `split` has "fraction" and "seed", `facts` "target" and perhaps "weight"."""
     assert schema.target is not None
+    check_model(model, schema)
     text = schema.target.kind == "category" and not source.typed and not hasattr(model, "_values")
     table = TableRows(source, schema, facts["target"], facts.get("weight"), text_target=text)
     engine = engine_for(table, model.n_jobs)

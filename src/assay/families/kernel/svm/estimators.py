@@ -16,7 +16,7 @@ from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Range, param
 from assay.estimator.progress import Stopping
 from assay.estimator.regressor import Regressor
-from assay.estimator.search_space import SearchSpace, TableTraits
+from assay.estimator.search_space import SearchSpace, TableTraits, paired
 from assay.families.kernel.expansion import Expansion
 from assay.families.kernel.functions import Kernel
 from assay.families.kernel.svm.claims import COVERAGE
@@ -142,7 +142,8 @@ class SVC(KernelMachine, Classifier):
         if kind != "classifier":
             return None
         search = tuple({"C": C} for C in (0.1, 1.0, 10.0, 100.0))
-        return SearchSpace(search=search, scaled=True, rough={"tol": 1e-2}, unfit=cls._unfit(features))
+        unfit = paired(features.classes) or cls._unfit(features)
+        return SearchSpace(search=search, scaled=True, rough={"tol": 1e-2}, unfit=unfit)
 
     # --- learning ---------------------------------------------------------------------------------------------------
 
