@@ -50,7 +50,7 @@ BAD_TABLES = {
         "id,coin\n" + "".join(f"x{i},{'ab'[i % 2]}\n" for i in range(30)),
         "No column is left to learn from",
     ),
-    "repeated names": ("coin,x,x\na,1,2\n", "two columns named 'x'"),
+    "repeated target": ("coin,x,coin\na,1,a\n", "two columns named 'coin'"),
     "nothing to learn from": ("coin\na\nb\n", "No column is left to learn from"),
 }
 

@@ -27,7 +27,6 @@ BAD_TEXT = {
     "header only": (b"a,b\n", "header but no rows"),
     "ragged short": (b"a,b\n1,2\n3\n", "1 fields where the header has 2, in row 3"),
     "ragged long": (b"a,b\n1,2\n3,4,5\n", "3 fields where the header has 2, in row 3"),
-    "repeated name": (b"a,b,a\n1,2,3\n", "two columns named 'a'"),
     "binary": (b"a,b\n\0\x01\x02,1\n", "binary file, not CSV"),
     "quote unclosed": (b'a,b\n1,x\n2,"y\n3,z\n', 'quote opens in line 3 .* not closed: "y. Close it, or double it'),
     "spreadsheet": (b"PK\x03\x04 and so on", "binary file.*Save the sheet as CSV"),

@@ -67,6 +67,7 @@ OPENING = {
     "thousands": click.option(
         "--thousands", metavar="CHAR", help="What parts thousands: . , ' or a blank (default: found out)."
     ),
+    "skip": click.option("--skip", type=click.IntRange(min=0), help="Lines above the header (default: found out)."),
     "day_first": click.option(
         "--day-first/--month-first", default=None, help="What 3/4/2023 means (default: by all dates)."
     ),

@@ -78,7 +78,7 @@ def _csv(path: bytes | Path, names: list[str], most_rows: int) -> Source:
     with path.open("rb") as file:
         if file.read(4).startswith(tuple(COMPRESSIONS)):
             raise DataError(f"{WHERE} is packed: send it with the header Content-Encoding: gzip, or as it is.")
-    return DelimitedFiles([path], where=WHERE, check_header=lambda header: check_width(len(header), names))
+    return DelimitedFiles([path], where=WHERE, check_header=lambda header: check_width(len(header), names), skip=0)
 
 
 def _parquet(body: bytes | Path, names: list[str], most_rows: int) -> Source:

@@ -53,8 +53,8 @@ def rows(
     several paths, a pattern such as "part-*.parquet", a folder of Parquet files or of classes of images, the address of a database
     (with `table` or `sql`), a frame (pandas, polars, Arrow, a dict of columns), or "-" for a file from standard input. `features`
     names the columns to learn from (default: all but target and weight); `delimiter` is found in the file unless given; `sheet` is
-    the sheet of a workbook (default: the first). `decimal`, `thousands` and `day_first` say how text writes numbers and dates (default: found
-    out). The same object serves fit, predict and verify:
+    the sheet of a workbook (default: the first). `decimal`, `thousands` and `day_first` say how text writes numbers and dates, `skip` how many
+    lines stand above the header (default: found out). The same object serves fit, predict and verify:
 
         model.fit(assay.rows("big.parquet", target="y"))
     """

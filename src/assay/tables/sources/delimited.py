@@ -20,6 +20,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,15 @@ import pyarrow.types as types
 
 from assay.errors import DataError
 from assay.tables.sources.guessing import Parse, guess, options, without_missing
-from assay.tables.sources.source import Reading, Source, named, refuse_repeats
+from assay.tables.sources.headers import (
+    LOOKED_AT,
+    header_place,
+    numbered_names,
+    repeats_note,
+    skipped_note,
+    totals_note,
+)
+from assay.tables.sources.source import Reading, Source, named
 from assay.tables.sources.text import (
     TextChunk,
     Unclosed,
@@ -48,6 +57,7 @@ GUESSED_FROM = 4 << 20
 READ_AT_ONCE = 1 << 20
 BYTES_A_COLUMN = 2 << 10  # wide tables are read in larger chunks: a chunk costs some microseconds a column
 SNIFFED = FEW_BYTES = 1 << 16
+LAST_BYTES = 1 << 12
 LONG = 256 << 20  # bytes from which the compiled parser pays for its loading
 DELIMITERS = ",;\t|"
 UTF8_HINT = "Convert the file to UTF-8: iconv -f latin1 -t utf-8 old.csv > new.csv."
@@ -66,21 +76,21 @@ class DelimitedFiles(Source):
         where: str | None = None,
         check_header: Callable[[list[str]], None] | None = None,
         said: WritingOptions | None = None,
+        skip: int | None = None,
     ) -> None:
-        self._said = said or WritingOptions()
+        self._said, self._skip = said or WritingOptions(), skip
         self.paths = self.parsed_from = [str(path) for path in paths]
         self.where = where or named(paths)
         self.notes: list[str] = []
         with self._explained(self.paths[0]):
             self._encodings = {path: self._encoding(path) for path in self.paths}
-            sample = self._sample(self.paths[0], SNIFFED)
+            sample = without_lines(self._sample(self.paths[0], SNIFFED), skip or 0)
             self.delimiter = delimiter or sniff_delimiter(sample)
             self._body: dict[str, int] = {}
             names = self._header(self.paths[0])
             if check_header is not None:
                 check_header(names)
             self._refuse_delimiter(names, sample, delimiter)
-            refuse_repeats(names, self.where)
             for path in self.paths[1:]:
                 if self._header(path) != names:
                     raise DataError(
@@ -108,21 +118,18 @@ class DelimitedFiles(Source):
     def _header(self, path: str) -> list[str]:
         """The names in the first line that is not blank; where the rows begin is kept."""
         first = next(self._chunks(path, GUESSED_FROM), TextChunk(b"", 0))
-        used: list[bytes] = []
-
-        def lines() -> Iterator[str]:
-            for line in io.TextIOWrapper(io.BytesIO(first.text), "utf-8", newline=""):
-                used.append(line.encode())
-                yield line
-
         try:
-            names = next((row for row in csv.reader(lines(), delimiter=self.delimiter) if row), [])
+            rows, ends = first_rows_of(first.text, self.delimiter, self._skip or 0)
         except csv.Error as error:
             raise DataError(f"The header of {self.where} cannot be read: {error}. Is a quote not closed?") from None
-        if not names:
-            raise DataError(f"{self.where} is empty.")
-        self._body[path] = sum(map(len, used))
-        return names
+        place = header_place(rows) if self._skip is None else 0
+        place = next((k for k in range(place, len(rows)) if rows[k]), len(rows))
+        if place == len(rows):
+            raise DataError(f"{self.where} is empty{' below the lines that are skipped' if self._skip else ''}.")
+        self._body[path] = ends[place]
+        if path == self.paths[0] and self._skip is None:
+            self.notes += skipped_note(self.where, [" ".join(filter(None, row)) for row in rows[:place]])
+        return rows[place]
 
     def _refuse_delimiter(self, names: list[str], sample: str, given: str | None) -> None:
         if given is None or len(names) > 1:
@@ -140,9 +147,18 @@ class DelimitedFiles(Source):
             self.notes.append(
                 f"The header of {self.where} holds numbers only: put names in its first line if it has none."
             )
-        filled = [name or f"column {j + 1}" for j, name in enumerate(names)]
-        refuse_repeats(filled, self.where)
+        filled, self.repeated = numbered_names(names)
+        self.notes += [*repeats_note(self.where, self.repeated), *totals_note(self.where, self._last_row())]
         return filled
+
+    def _last_row(self) -> list[str]:
+        """The fields of the last line, as far as they can be seen from the end of the file; none of compressed ones."""
+        path = self.paths[-1]
+        if self._encodings[path] == "utf-16" or head_of(path, 4) != read_at(path, 0, 4):
+            return []
+        lines = read_at(path, max(0, os.path.getsize(path) - LAST_BYTES), LAST_BYTES).strip().splitlines()
+        text = lines[-1].decode(self._encodings[path], errors="replace") if len(lines) > 1 else ""
+        return next(csv.reader([text], delimiter=self.delimiter), [])
 
     def _guess(self) -> None:
         path = self.paths[0]
@@ -259,8 +275,48 @@ class DelimitedFiles(Source):
             raise DataError(f"{self.where} cannot be read: {error.strerror or error}.") from None
 
 
+def read_at(path: str, start: int, size: int) -> bytes:
+    """Some bytes of a file as they lie there."""
+    with open(path, "rb") as file:
+        file.seek(start)
+        return file.read(size)
+
+
+def without_lines(text: str, skip: int) -> str:
+    """A text without its first lines."""
+    return "".join(text.splitlines(keepends=True)[skip:]) if skip else text
+
+
+def first_rows_of(text: bytes, delimiter: str, skip: int) -> tuple[list[list[str]], list[int]]:
+    """(the fields of the first rows, blank ones empty; the number of bytes up to the end of each), behind `skip` lines."""
+    lines = io.TextIOWrapper(io.BytesIO(text), "utf-8", newline="")
+    at = sum(len(line.encode()) for line in islice(lines, skip))
+
+    def counted() -> Iterator[str]:
+        nonlocal at
+        for line in lines:
+            at += len(line.encode())
+            yield line
+
+    rows: list[list[str]] = []
+    ends: list[int] = []
+    reader = csv.reader(counted(), delimiter=delimiter)
+    while len(rows) < LOOKED_AT or not any(rows):
+        try:
+            row = next(reader, None)
+        except csv.Error:
+            if any(rows):  # the header is there; what is wrong below it is told by the parser
+                break
+            raise
+        if row is None:
+            break
+        rows.append(row)
+        ends.append(at)
+    return rows, ends
+
+
 def sniff_delimiter(sample: str) -> str:
-    """The delimiter that cuts the first lines into equally many fields, the most of them.
+    """The delimiter that cuts the first lines into equally many fields, the most of them; titles above the header do not count.
 
     >>> sniff_delimiter("a;b\\n1,5;2\\n")
     ';'
@@ -272,6 +328,13 @@ def sniff_delimiter(sample: str) -> str:
         widths = {len(row) for row in csv.reader(complete, delimiter=delimiter)}
         if len(widths) == 1 and max(widths) > most:
             best, most = delimiter, max(widths)
+    if most > 1:
+        return best
+    for delimiter in DELIMITERS:
+        rows = list(csv.reader(complete, delimiter=delimiter))
+        below = rows[header_place(rows) :]
+        if len(below) < len(rows) and {len(row) for row in below} == {len(below[0])} and len(below[0]) > most:
+            best, most = delimiter, len(below[0])
     if most > 1:
         return best
     return max(DELIMITERS, key=lambda d: lines[0].count(d)) if lines else ","  # ragged: the header decides

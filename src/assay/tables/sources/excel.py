@@ -1,6 +1,6 @@
 """A sheet of an Excel workbook (.xlsx) as a source. The sheet is held in memory, as Arrow columns: workbooks have at most a million rows.
 
-The first row that is not empty is the header. A column is
+The first row that is not empty is the header, but for titles above it (`headers.py`). A column is
 - text where any of its cells is text (its numbers are then written as they are, 3 as "3"), or where dates and numbers mix;
 - dates where all its cells are shown as dates: days, or times where any cell has a time of day;
 - truth values where all its cells are; else numbers, true as 1.
@@ -11,6 +11,7 @@ counts as the value that was last computed. Columns without name and values are 
 from __future__ import annotations
 
 import datetime
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +21,14 @@ import pyarrow.compute as compute
 
 from assay.errors import DataError
 from assay.tables.sources.frames import FrameSource
-from assay.tables.sources.source import refuse_repeats
+from assay.tables.sources.headers import (
+    LOOKED_AT,
+    header_place,
+    numbered_names,
+    repeats_note,
+    skipped_note,
+    totals_note,
+)
 from assay.tables.sources.workbook import OLD_HINT, Workbook
 
 OLD_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -32,22 +40,24 @@ SOME_CELLS = 10_000_000  # cells on
 class ExcelSheet(FrameSource):
     """One sheet of a workbook: the first, or the one that is named."""
 
-    def __init__(self, path: Path, sheet: str | None = None, where: str | None = None) -> None:
+    def __init__(self, path: Path, sheet: str | None = None, where: str | None = None, skip: int | None = None) -> None:
         self.where = where or repr(str(path))
         _refuse_old(path, self.where)
         workbook = Workbook(path, self.where)
-        header, columns = _read(workbook, sheet)
-        names = {
-            j: _written(header[j]) if j in header else f"column {j + 1}" for j in sorted({*header, *columns.pieces})
-        }
-        refuse_repeats(list(names.values()), self.where)
+        titles, header, columns = _read(workbook, sheet, skip)
+        places = sorted({*header, *columns.pieces})
+        given = {j: _written(header[j]) if j in header else f"column {j + 1}" for j in places}
+        numbered, self.repeated = numbered_names(list(given.values()))
+        names = dict(zip(places, numbered))
         if not names:
             raise DataError(f"{self.where} has an empty sheet. {_others(workbook)}")
         if not columns.pieces:
             raise DataError(f"{self.where} has a header but no rows.")
         super().__init__(pa.table({name: columns.column(j) for j, name in names.items()}), self.where)
         errors = workbook.errors
-        self.notes = [f"{errors} cells of {self.where} hold errors such as #N/A: they are missing."] if errors else []
+        self.notes = [*skipped_note(self.where, titles), *repeats_note(self.where, self.repeated)]
+        self.notes += totals_note(self.where, columns.last)
+        self.notes += [f"{errors} cells of {self.where} hold errors such as #N/A: they are missing."] if errors else []
         if sheet is None and len(workbook.sheets) > 1:
             used, *others = workbook.sheets
             self.notes.append(
@@ -69,15 +79,26 @@ def _others(workbook: Workbook) -> str:
     return f"Its sheets are {', '.join(map(repr, workbook.sheets))}: choose one with sheet= (--sheet in the shell)."
 
 
-def _read(workbook: Workbook, sheet: str | None) -> tuple[dict[int, Any], SheetColumns]:
-    """(header by the place of the column, the columns below it)."""
+def _read(workbook: Workbook, sheet: str | None, skip: int | None) -> tuple[list[str], dict[int, Any], SheetColumns]:
+    """(titles above the header, header by the place of the column, the columns below it); `skip` rows of the sheet are no part of it."""
     rows = ((number, values) for number, values in workbook.rows(sheet) if values)
-    first, header = next(rows, (0, {}))
-    columns = SheetColumns(workbook.where, first + 1)
-    for number, values in rows:
-        columns.add(number, values)
+    if skip is not None:
+        rows = ((number, values) for number, values in rows if number > skip)
+    first = list(islice(rows, LOOKED_AT))
+    place = 0 if skip is not None else header_place(_padded([values for _, values in first]))
+    number, header = first[place] if first else (0, {})
+    columns = SheetColumns(workbook.where, number + 1)
+    for at, values in chain(first[place + 1 :], rows):
+        columns.add(at, values)
     columns.flush()
-    return header, columns
+    return [" ".join(map(_written, values.values())) for _, values in first[:place]], header, columns
+
+
+def _padded(rows: list[dict[int, Any]]) -> list[list[str]]:
+    """Rows as lists of texts, all as wide as the widest."""
+    width = max((max(values) for values in rows), default=-1) + 1
+    left = min((min(values) for values in rows), default=0)
+    return [[_written(values[j]) if j in values else "" for j in range(left, width)] for values in rows]
 
 
 class ColumnPiece(NamedTuple):
@@ -99,10 +120,12 @@ class SheetColumns:
         self._count = self._filled = self._start = 0
         self._numbers: list[Any] = []  # of rows that are there, piece by piece
         self._new: list[int] = []
+        self.last: list[str] = []  # the texts of the last row
 
     def add(self, number: int, values: dict[int, Any]) -> None:
         """A row with values."""
         at = len(self._new)
+        self.last = [value for value in values.values() if isinstance(value, str)]
         self._new.append(number - self._first)
         for j, value in values.items():
             self._held.setdefault(j, {})[at] = value

@@ -63,19 +63,22 @@ def source_of(
     decimal: str | None = None,
     thousands: str | None = None,
     day_first: bool | None = None,
+    skip: int | None = None,
     as_written: bool = True,
 ) -> Source:
     """The source of a path, several paths, a pattern, a folder, a database's address, or a frame in memory.
 
     `delimiter` is for CSV, `table` and `sql` for databases (`sql` also for files, which it calls `data`), `sheet` for workbooks,
     `size` (height, width) for folders of images; `where` is what messages call the data. `decimal`, `thousands` and `day_first` say how text
-    writes numbers and dates, where that is not to be found out (`as_written`).
+    writes numbers and dates, where that is not to be found out (`as_written`); `skip` how many lines of a CSV file or workbook stand above the header.
     """
     if isinstance(data, Source):
         return data
     said = WritingOptions(decimal, thousands, day_first)
+    if skip is not None and (not isinstance(skip, int) or isinstance(skip, bool) or skip < 0):
+        raise ParameterError(f"skip={skip!r} is not possible: it is a number of lines, such as 2.")
     names = {"delimiter": delimiter, "table": table, "sql": sql, "sheet": sheet, "size": size, "where": where}
-    source = _source_of(data, said, **names)  # type: ignore[arg-type]
+    source = _source_of(data, said, skip=skip, **names)  # type: ignore[arg-type]
     return with_writings(source, said) if as_written else source
 
 
@@ -89,10 +92,11 @@ def _source_of(
     sheet: str | None,
     size: tuple[int, int] | None,
     where: str | None,
+    skip: int | None,
 ) -> Source:
     """The source, its text columns as they are."""
     if not isinstance(data, str | os.PathLike) and _is_frame(data):
-        _refuse_options("a frame in memory", table=table, sql=sql, sheet=sheet, size=size)
+        _refuse_options("a frame in memory", table=table, sql=sql, sheet=sheet, size=size, skip=skip)
         from assay.tables.sources.frames import FrameSource
 
         return FrameSource(data, where)
@@ -107,16 +111,24 @@ def _source_of(
     _refuse_options(
         f"{str(paths[0])!r}", table=table, sql=sql, size=size, **({} if form == "excel" else {"sheet": sheet})
     )
+    if form not in ("excel", "text"):
+        _refuse_options(f"{str(paths[0])!r}", skip=skip)
     for path in paths[1:]:
         if (other := form_of(path)) != form:
             raise DataError(
                 f"{str(paths[0])!r} is {form}, but {str(path)!r} is {other}: files read as one table are of one kind."
             )
-    return _open(form, paths, delimiter, sheet, where, said)
+    return _open(form, paths, delimiter, sheet, where, said, skip)
 
 
 def _open(
-    form: Form, paths: list[Path], delimiter: str | None, sheet: str | None, where: str | None, said: WritingOptions
+    form: Form,
+    paths: list[Path],
+    delimiter: str | None,
+    sheet: str | None,
+    where: str | None,
+    said: WritingOptions,
+    skip: int | None,
 ) -> Source:
     if form == "parquet":
         from assay.tables.sources.parquet import ParquetFiles
@@ -135,14 +147,14 @@ def _open(
             raise DataError(
                 f"{len(paths)} workbooks cannot be read as one table: give one, or save them as CSV or Parquet."
             )
-        return ExcelSheet(paths[0], sheet, where)
+        return ExcelSheet(paths[0], sheet, where, skip)
     if form == "json":
         from assay.tables.sources.json_lines import JsonLines
 
         return JsonLines(paths, where)
     from assay.tables.sources.delimited import DelimitedFiles
 
-    return DelimitedFiles(paths, delimiter, where, said=said)
+    return DelimitedFiles(paths, delimiter, where, said=said, skip=skip)
 
 
 def _partitions(paths: list[Path], source: Source) -> list[str]:
@@ -209,6 +221,7 @@ def _refuse_options(what: str, **options: Any) -> None:
         "sql": "databases and single files",
         "sheet": "Excel workbooks",
         "size": "folders of images",
+        "skip": "CSV files and workbooks",
     }
     for name, value in options.items():
         if value is not None:

@@ -41,6 +41,7 @@ class Source(ABC):
     parsed_from: Sequence[str] = ()  # the files whose text every pass has to parse
     keep: Any = None  # a temporary file that has to live as long as its rows
     notes: Sequence[str] = ()
+    repeated: Sequence[str] = ()  # names that several columns of a file have, which are then numbered
     written: Mapping[str, Any] = {}  # how columns of text write the numbers and dates that they are read as
     point: str = ""  # the decimal sign by which it reads characters as numbers, where it does,
     decimal: str = ""  # the one that its numbers prove,
@@ -75,6 +76,7 @@ class CachedSource(Source):
         self.source = source
         self.where, self.types, self.n_rows, self.typed = source.where, source.types, source.n_rows, source.typed
         self.keep, self.notes, self.written = source.keep, source.notes, source.written
+        self.repeated = source.repeated
         self.point, self.decimal, self.usual_decimal = source.point, source.decimal, source.usual_decimal
         self._readings: dict[str, Reading] = {}
         self._batches: list[Any] | None = None
@@ -263,6 +265,10 @@ def choose_features(source: Source, roles: Mapping[str, str], features: str | It
     taken: dict[str, str] = {}
     for role, name in roles.items():
         check_known([name], source.types, f"the {role}", source.where)
+        if name in source.repeated:
+            raise SchemaError(
+                f"{source.where} has two columns named {name!r}, and that is the {role}: rename one of them."
+            )
         if name in taken:
             raise SchemaError(f"Column {name!r} cannot be both the {taken[name]} and the {role}: name another column.")
         taken[name] = role
