@@ -78,7 +78,14 @@ def _write_report(comparison: Any, path: Any, models: Any) -> None:
     write_report(comparison, path, models)
 
 
+def _plot_ranking(comparison: Any, ax: Any) -> Any:
+    from assay.report.overview import ranking_axes
+
+    return ranking_axes(comparison, ax).figure
+
+
 _select.write_report = _write_report  # what `Comparison.report` calls
+_select.plot_ranking = _plot_ranking  # what `Comparison.plot` calls
 
 
 def __getattr__(name: str) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from html import escape
 from types import MappingProxyType, MethodType
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
@@ -57,6 +58,12 @@ def representation(model: Any) -> str:
     usual = defaults(type(model))
     changed = [f"{k}={v!r}" for k, v in get_params(model).items() if not _same(v, usual[k])]
     return f"{type(model).__name__}({', '.join(changed)})"
+
+
+def notebook_html(model: Any) -> str:
+    """A model in a notebook: the call that makes it and, once it is fitted, its certificate."""
+    claims = model.certificate_._repr_html_() if is_fitted(model) else "<p>Not fitted yet.</p>"
+    return f"<p><code>{escape(repr(model))}</code></p>{claims}"
 
 
 def is_fitted(model: Any) -> bool:

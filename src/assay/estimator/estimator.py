@@ -21,7 +21,7 @@ from assay.engines import Block, Engine, FilledRows, Part, Rows, engine_for, tar
 from assay.engines.engine import one_thread_blas
 from assay.engines.rows import cut
 from assay.errors import DataError, not_fitted
-from assay.estimator.base import declare, get_params, is_fitted, representation, set_params, sklearn_tags
+from assay.estimator.base import declare, get_params, is_fitted, notebook_html, representation, set_params, sklearn_tags
 from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Layout, Tensor
 from assay.estimator.params import Param, check_params, param
@@ -63,6 +63,7 @@ class Estimator:
     get_params = get_params
     set_params = set_params
     __repr__ = representation
+    _repr_html_ = notebook_html
     __sklearn_is_fitted__ = is_fitted
     __sklearn_tags__ = sklearn_tags
 

@@ -24,10 +24,20 @@ FEW_TICKS = 8
 Interval = tuple[Any, Any]
 
 
+class NotebookFigure(Figure):
+    """A figure that notebooks show by themselves, whatever matplotlib's backend: as the SVG that reports have."""
+
+    def _repr_html_(self) -> str:
+        from assay.plots.svg_text import svg
+
+        named = " ".join(ax.get_xlabel() for ax in self.axes).strip() or "figure"
+        return svg(self, title=named, description=named)
+
+
 def axes(ax: Axes | None, width: float = WIDTH, height: float = HEIGHT) -> Axes:
     """The caller's axes, or new ones in a figure outside pyplot: nothing to close, nothing shown by itself."""
     if ax is None:
-        ax = Figure(figsize=(width, height), layout="constrained").subplots()
+        ax = NotebookFigure(figsize=(width, height), layout="constrained").subplots()
     elif not isinstance(ax, Axes):
         raise ParameterError(f"ax must be matplotlib Axes, got {type(ax).__name__}: give ax=None for a new figure.")
     dress(ax)
@@ -37,7 +47,7 @@ def axes(ax: Axes | None, width: float = WIDTH, height: float = HEIGHT) -> Axes:
 def stacked(ax: Any, heights: tuple[float, ...], width: float = WIDTH, height: float = HEIGHT) -> list[Axes]:
     """Axes one above another that share x, or the caller's (an array of as many, or one for the first alone)."""
     if ax is None:
-        figure = Figure(figsize=(width, height), layout="constrained")
+        figure = NotebookFigure(figsize=(width, height), layout="constrained")
         made = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights, squeeze=False)[:, 0]
     else:
         made = np.atleast_1d(np.asarray(ax, dtype=object))

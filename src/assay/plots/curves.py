@@ -66,7 +66,9 @@ def learning_curve(
     ax = axes(ax)
     both(ax, sizes, train, test, train_interval, test_interval)
     if best is not None:
-        ax.axhline(best, color=INK, linewidth=1.2, linestyle=(0, (1, 2)), label=f"best possible ≈ {best:.3g}")
+        ax.axhline(
+            best, color=INK, linewidth=1.2, linestyle=(0, (1, 2)), label=f"best possible ≥ {best:.3g} (estimate)"
+        )
     if len(sizes) > 1 and sizes.min() > 0 and sizes.max() / sizes.min() >= 30:
         logarithmic(ax, sizes)
     labels(ax, "training rows", measure)

@@ -108,7 +108,9 @@ def ranking(
         raise DataError(f"chosen={chosen!r} is none of the names. {nearest(str(chosen), names)}")
     ax = dots(ax, names, values, lows, highs, measure)
     if best is not None:
-        ax.axvline(best, color=INK, linewidth=1.2, linestyle=(0, (1, 2)), label=f"best possible ≈ {best:.3g}")
+        ax.axvline(
+            best, color=INK, linewidth=1.2, linestyle=(0, (1, 2)), label=f"best possible ≥ {best:.3g} (estimate)"
+        )
     if chosen is not None:
         k = names.index(str(chosen))
         ax.plot(

@@ -143,25 +143,33 @@ def _picture(found: Comparison) -> Html:
     return figure(
         "Ranking in a picture",
         f"With 95 % intervals ({exactness(risks[0])}): {said}.",
-        lambda: plots.ranking(
-            [e.name for e in done],
-            [r.value for r in risks],
-            [r.low for r in risks],
-            [r.high for r in risks],
-            found.recommended,
-            measure=f"{LOSSES.get(found.loss, found.loss)} {measured_on(found)}",
-            best=least_error(found, found.loss),
-        ),
+        lambda: ranking_axes(found),
         caption=f"With 95 % intervals ({exactness(risks[0])}).",
     )
 
 
+def ranking_axes(found: Comparison, ax: Any = None) -> Any:
+    """Axes with the risk of every finished model."""
+    risks = {e.name: e.risk for e in found.done if e.risk is not None}
+    return plots.ranking(
+        list(risks),
+        [r.value for r in risks.values()],
+        [r.low for r in risks.values()],
+        [r.high for r in risks.values()],
+        found.recommended,
+        measure=f"{LOSSES.get(found.loss, found.loss)} {measured_on(found)}",
+        best=least_error(found, found.loss),
+        ax=ax,
+    )
+
+
 def least_error(found: Comparison, loss: str) -> float | None:
-    """The lower end of the bracket, for pictures of the error; None where some model is below it, so that it cannot be right."""
+    """The lower end of the bracket with the chance in its rows, for pictures of the error; None where some model is below it, so that it
+    cannot be right."""
     errors = [s.value for e in found.done for s in e.scores if s.name == "error"]
-    if found.bracket is None or loss != "zero-one" or min(errors, default=0.0) < found.bracket.low:
+    if found.bracket is None or loss != "zero-one" or min(errors, default=0.0) < found.bracket.least:
         return None
-    return found.bracket.low
+    return found.bracket.least
 
 
 def _left_out(found: Comparison) -> Html | None:

@@ -50,6 +50,7 @@ from assay.selection.splits import Resampling, Split
 from assay.selection.table_claims import cross_validated_claim, encoding_claim
 from assay.selection.table_model import TableModel
 from assay.selection.trial import Trial, prepare, run_trial, search_and_fit
+from assay.tables.new_frame import library_of
 from assay.tables.schema.schema import infer
 from assay.tables.sources.source import cached, release_cache
 
@@ -138,6 +139,7 @@ def compare(
     found = Comparison(
         data=table,
         where=source.where,
+        library=library_of(data),
         task=asked.task,
         loss=asked.loss,
         resampling=plan,

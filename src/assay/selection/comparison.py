@@ -123,6 +123,7 @@ class Comparison:
     bracket: BayesBracket | None = None
     verdict: list[str] = field(default_factory=list)  # sentences, the most important first
     refits: dict[str, TableModel] = field(default_factory=dict)  # models fitted again on all rows
+    library: str | None = None  # of the frame that was compared: tables are handed out in it
 
     @property
     def schema(self) -> Schema:
@@ -218,8 +219,35 @@ class Comparison:
         """
         selection.write_report(self, path, models)
 
+    def predict(self, data: Any) -> Array:
+        """The answers of the recommended model for the rows of a table."""
+        return self.model.predict(data)
+
+    @property
+    def table(self) -> Any:
+        """The ranking as a frame of the library that the data came in, else of pandas, polars or Arrow, whichever is there.
+
+        One row a model: `model`, `recommended`, `state`, `risk` (of the comparison's loss) from `low` to `high`, `train_risk`, `p` of the
+        test against the best, every score by its name, `complexity`, `seconds`, `settings`, `message`. `to_frame` chooses the library.
+        """
+        return self.to_frame()
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """`table` as a frame of a library: "pandas", "polars", "pyarrow", or another that narwhals makes."""
+        from assay.selection.ranking_table import ranking_columns
+        from assay.tables.new_frame import new_frame
+
+        return new_frame(ranking_columns(self), library or self.library)
+
+    def plot(self, ax: Any = None) -> Any:
+        """A figure of the ranking: risks with their 95 % intervals, the recommended model marked. Needs matplotlib (`assay[plot]`).
+
+        Drawn into `ax` where that is given. A notebook shows it; `found.plot().savefig("ranking.png")` keeps it.
+        """
+        return selection.plot_ranking(self, ax)
+
     def ranking(self) -> list[dict[str, Any]]:
-        """One dict a model, the best first; a frame library makes a table of it."""
+        """One dict a model, the best first, with a key for each hyper-parameter that was searched; `table` is a frame of them."""
         return [
             {
                 "model": e.name,
@@ -245,7 +273,7 @@ class Comparison:
         return as_text(self)
 
     def _repr_html_(self) -> str:
-        from assay.selection.text import as_html
+        from assay.selection.notebook import as_html
 
         return as_html(self)
 

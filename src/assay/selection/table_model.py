@@ -17,6 +17,7 @@ from assay.certify.certificate import Verdicts
 from assay.certify.coverage import Covers
 from assay.engines import Engine, MaskedRows, Rows, engine_for, some_rows
 from assay.errors import DataError, ModelFileError
+from assay.estimator.base import notebook_html
 from assay.estimator.estimator import Estimator
 from assay.estimator.record import claim_data
 from assay.numerics import Array
@@ -80,6 +81,8 @@ class TableModel:
 
     def __repr__(self) -> str:
         return f"TableModel({self.model_!r}, {self.n_features_in_} columns → {self.target or 'target'})"
+
+    _repr_html_ = notebook_html
 
     # --- answering ----------------------------------------------------------------------------------------------------
 

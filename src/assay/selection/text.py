@@ -1,8 +1,7 @@
-"""A comparison as text that fits 80 columns, and as HTML for notebooks."""
+"""A comparison as text that fits 80 columns."""
 
 from __future__ import annotations
 
-from html import escape
 from textwrap import wrap
 
 from assay.assess.paired import SAME
@@ -108,26 +107,3 @@ def left_out_lines(found: Comparison) -> list[str]:
         return []
     text = "; ".join(f"{name} ({why})" for name, why in found.left_out)
     return ["", *wrap(f"not tried: {text}", WIDTH)]
-
-
-def as_html(found: Comparison) -> str:
-    """The ranking as a table, with the verdict above it."""
-    rate = found.loss == "zero-one"
-    rows = []
-    for entry in found.entries:
-        if entry.done:
-            assert entry.risk is not None
-            assert entry.train_risk is not None
-            cells = [
-                number(entry.risk.value, rate),
-                interval(entry.risk, rate),
-                number(entry.train_risk.value, rate),
-                against(entry),
-            ]
-        else:
-            cells = [f"{entry.state}: {entry.message}", "", "", ""]
-        name = f"<b>{escape(entry.name)}</b>" if entry.name == found.recommended else escape(entry.name)
-        rows.append(f"<tr><td>{name}</td>" + "".join(f"<td>{escape(c)}</td>" for c in cells) + "</tr>")
-    head = "<tr><th>model</th><th>risk</th><th>95 % interval</th><th>training</th><th>against best</th></tr>"
-    verdict = "".join(f"<p>{escape(s)}</p>" for s in found.verdict)
-    return f"{verdict}<table>{head}{''.join(rows)}</table>"
