@@ -50,7 +50,7 @@ FRAME = make_frame()
 def wanted(name: str) -> EncodingSpec:
     cls = model_class(name)
     facts = TableTraits(len(FRAME), 2, False, False, False)
-    return EncodingSpec.of(cls, cls.search_space("classifier", facts) or SearchSpace())
+    return EncodingSpec.of(cls, cls.search_space("classifier", facts) or SearchSpace(), "classifier")
 
 
 def fitted(

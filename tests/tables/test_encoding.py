@@ -50,10 +50,11 @@ def encoded(encoding: Encoding, data: Any) -> np.ndarray:
 
 
 def columns(encoding: Encoding, data: Any) -> dict[str, np.ndarray]:
-    """The encoded columns by name, but those of words."""
+    """The encoded columns by name, but those of texts and strings."""
     X = encoded(encoding, data)
     assert X.shape[1] == len(encoding.outputs)
-    return {o.name: X[:, j] for j, o in enumerate(encoding.outputs) if o.role != "words"}
+    textual = {c.name for c in encoding.groups.texts}
+    return {o.name: X[:, j] for j, o in enumerate(encoding.outputs) if o.source not in textual}
 
 
 # --- what is expected, by other means ---------------------------------------------------------------------------------

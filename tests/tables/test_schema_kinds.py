@@ -41,7 +41,12 @@ KINDS = {
         "number": "age fnlwgt education_num capital_gain capital_loss hours_per_week",
         "category": "workclass education marital_status occupation relationship race sex native_country",
     },
-    "titanic.csv": {"number": "Pclass Age SibSp Parch Fare", "category": "Sex Embarked", "text": "Name Ticket Cabin"},
+    "titanic.csv": {
+        "number": "Pclass Age SibSp Parch Fare",
+        "category": "Sex Embarked",
+        "text": "Name",
+        "string": "Ticket Cabin",
+    },
     "penguins.csv": {
         "number": "bill_length_mm bill_depth_mm flipper_length_mm body_mass_g",
         "category": "island sex",
@@ -138,11 +143,11 @@ COLUMNS = {
     "paid": (np.random.default_rng(1).permutation(10 * N)[:N], "number"),
     "shop_id": ([i % 7 for i in range(N)], "number"),  # it repeats: a shop, not a row
     "token": ([f"{i * 7919:x}" for i in range(N)], "id"),
-    "typing error": ([*(f"{i / 7:.3f}" for i in range(N - 1)), "1.2.3"], "text"),
+    "typing error": ([*(f"{i / 7:.3f}" for i in range(N - 1)), "1.2.3"], "string"),
     "all numbers": ([f"{i * 7919:07}" for i in range(N)], "id"),
     "few": ([f"c{i % 20}" for i in range(N)], "category"),
-    "some": ([f"c{i % 40}" for i in range(N)], "text"),
-    "two words": ([f"Ann {i}" for i in range(N)], "text"),
+    "some": ([f"c{i % 40}" for i in range(N)], "string"),
+    "two words": ([f"Ann {i}" for i in range(N)], "string"),
     "sentences": ([f"this is sentence {i}" for i in range(N)], "text"),
     "long": (["x" * 60 + str(i) for i in range(N)], "text"),
     "all missing": (pa.nulls(N), "constant"),

@@ -205,7 +205,7 @@ def certified(found: Any) -> None:
     model = found.model
     whole = found.resampling.kind != "holdout" or found.recommended in found.refits
     which = found.data.everything if whole else found.splits[0].train
-    model.model_.certify(found.data.encoded(model.encoding_, which))
+    model.model_.certify(found.data.encoded(model.encoding_, which, of_fit=True))
 
 
 def _params(pairs: tuple[str, ...]) -> dict[str, dict[str, Any]]:

@@ -51,7 +51,14 @@ def schema_text(model: Any) -> list[tuple[str, str]]:
     counted = {
         c.name: f"{c.name}: {len(c.levels or ())} categories" if c.kind == "category" else c.name for c in columns
     }
-    plural = {"number": "numbers", "category": "categories", "date": "dates", "boolean": "true/false", "text": "texts"}
+    plural = {
+        "number": "numbers",
+        "category": "categories",
+        "date": "dates",
+        "boolean": "true/false",
+        "text": "texts",
+        "string": "strings",
+    }
     inside = [c for c in columns if c.name in used]
     lines = [("columns", _grouped([plural[c.kind] for c in inside], [counted[c.name] for c in inside]))]
     outside = [c for c in columns if c.name not in used]

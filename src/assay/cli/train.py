@@ -147,12 +147,13 @@ def _named(asked: str | None, schema: Any, shell: Shell) -> str:
 
 def default_model(schema: Schema) -> tuple[str, str]:
     """(name, why). Logistic regression takes a text word by word, as thousands of sparse columns."""
+    from assay.tables.schema.kinds import TEXTUAL
     from assay.tables.schema.schema import task_of
 
     task, why = task_of(schema)
     if task == "regression":
         return "linear-regression", why
-    texts = [column.name for column in schema.used if column.kind == "text"]
+    texts = [column.name for column in schema.used if column.kind in TEXTUAL]
     if not texts:
         return "naive-bayes", why
     more = f" and {len(texts) - 1} more" if len(texts) > 1 else ""

@@ -13,6 +13,7 @@ from assay.numerics import Array, Floats
 from assay.selection.details import Details
 from assay.selection.raw_rows import RawRows
 from assay.selection.table_model import TableModel
+from assay.tables.schema.kinds import TEXTUAL
 
 ENOUGH = 50  # rows without a gap, or half of all: then the others are left out of a picture rather than filled
 
@@ -26,7 +27,7 @@ class RawModel:
 
     def __init__(self, model: TableModel) -> None:
         self.model_, self._encoding = model.model_, model.encoding_
-        plain = [c for c in model.schema_.used if c.kind != "text"]
+        plain = [c for c in model.schema_.used if c.kind not in TEXTUAL]
         self._least = np.array([0.0 if c.low is not None and c.low >= 0 else -np.inf for c in plain])
         self._whole = np.array([c.whole for c in plain])
         if hasattr(self.model_, "classes_"):

@@ -16,6 +16,7 @@ from assay.families import REGISTRY, model_class
 from assay.selection.hopeless import wrong_kind
 from assay.tables.encoding import EncodingSpec
 from assay.tables.encoding.components import due_components
+from assay.tables.schema.kinds import TEXTUAL
 from assay.tables.schema.schema import Column, Schema
 
 ALIASES = {
@@ -70,15 +71,15 @@ def features_of(schema: Schema, n_classes: int, spread: float = 1.0) -> TableTra
         only_categories=all(c.kind in ("category", "boolean") for c in used),
         never_negative=not any(c.kind == "date" or (c.kind == "number" and (c.low is None or c.low < 0)) for c in used),
         columns=sum(_numbers_of(c, schema.n_rows) for c in used),
-        text=any(c.kind == "text" for c in used),
+        text=any(c.kind in TEXTUAL for c in used),
         spread=spread,
     )
 
 
 def _numbers_of(column: Column, rows: int) -> int:
     """How many dense numbers a column becomes, about."""
-    if column.kind == "text":
-        return due_components(rows)
+    if column.kind in TEXTUAL:
+        return due_components(rows) + 2 * (column.kind == "string")
     return min(len(column.levels or ()), 64) if column.kind == "category" else 1
 
 
@@ -138,7 +139,7 @@ def candidates(
         elif search_space.unfit is not None:
             left_out.append((name, search_space.unfit))
         else:
-            encoding_spec = EncodingSpec.of(cls, search_space, categories)
+            encoding_spec = EncodingSpec.of(cls, search_space, kind, categories)
             on_request = {"probability": True} if probabilities and "probability" in cls.params else {}
             found.append(Candidate(name, cls, search_space, encoding_spec, {**on_request, **own.get(name, {})}))
     if not found:

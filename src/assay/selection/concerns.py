@@ -16,6 +16,7 @@ from assay.assess.worry import Worry, evenly
 from assay.engines import Rows
 from assay.numerics import Array
 from assay.selection.comparison import Comparison, Entry
+from assay.tables.schema.kinds import TEXTUAL
 
 MOST_COMPARED = 50_000  # rows of each side on which leaks and drift are searched for
 
@@ -104,7 +105,7 @@ def _of_models(found: Comparison) -> list[Worry]:
 def columns_of(rows: Rows, found: Comparison) -> Mapping[str, Array]:
     """The columns of some rows in memory by name, as numbers and codes."""
     X: Any = rows.in_memory().X
-    plain = [c.name for c in found.schema.used if c.kind != "text"]
+    plain = [c.name for c in found.schema.used if c.kind not in TEXTUAL]
     dates = {c.name for c in found.schema.used if c.kind == "date"}  # moments of their own are natural
     if found.data.rows.sparse:
         X = X.columns(np.arange(len(plain))).toarray()
@@ -116,7 +117,7 @@ def _texts(rows: Rows, found: Comparison) -> Mapping[str, Array]:
     if not found.data.rows.sparse:
         return {}
     X: Any = rows.in_memory().X
-    plain = sum(c.kind != "text" for c in found.schema.used)
+    plain = sum(c.kind not in TEXTUAL for c in found.schema.used)
     words = X.columns(np.arange(plain, X.n_columns))
     marks = np.random.default_rng(0).random(words.n_columns)
     return {"texts": np.bincount(words.row_numbers(), weights=words.data * marks[words.indices], minlength=len(words))}

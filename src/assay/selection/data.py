@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,11 +16,18 @@ import numpy as np
 from assay.engines import MaskedRows, Rows, engine_for, pick_rows, some_rows, targets_of
 from assay.inputs.labels import Labels
 from assay.numerics import Array, Floats
-from assay.tables.encoding import Encoding
-from assay.tables.encoding.columns import ColumnGroups, EncodingStatistics, TextComponents, statistics_of
+from assay.tables.encoding import Encoding, EncodingSpec
+from assay.tables.encoding.columns import (
+    ColumnGroups,
+    EncodingStatistics,
+    StringValues,
+    TextComponents,
+    statistics_of,
+)
 from assay.tables.encoding.components import components_of
+from assay.tables.encoding.strings import Target, strings_of
 from assay.tables.schema.schema import Schema
-from assay.tables.table_rows import encode
+from assay.tables.table_rows import encode, encode_some
 
 Found = TypeVar("Found")
 
@@ -99,10 +106,24 @@ class TableData:
         """The numbers of all rows that count: a row of weight 0 is as good as absent."""
         return np.arange(len(self)) if self.w is None else np.flatnonzero(self.w > 0)
 
-    def statistics(self, which: Array, components: bool = False) -> EncodingStatistics:
-        """What an encoding has to know of some rows, with the `components` of texts where it needs them; found once for all models."""
-        found = self.once(which, "statistics", self._statistics)
-        return found._replace(texts=self.once(which, "components", self._components)) if components else found
+    def statistics(self, which: Array) -> EncodingStatistics:
+        """What any encoding has to know of some rows; found once for all models."""
+        return self.once(which, "statistics", self._statistics)
+
+    def encoding(self, which: Array, encoding_spec: EncodingSpec) -> Encoding:
+        """The encoding learnt from some rows; each of its parts is found once for all models that need it."""
+        found = self.statistics(which)
+        if encoding_spec.components:
+            found = found._replace(texts=self.once(which, "components", self._components))
+        strings = self.once(which, ("strings", encoding_spec.target), partial(self._strings, encoding_spec.target))
+        return Encoding(self.schema, encoding_spec, found._replace(strings=strings))
+
+    def _strings(self, target: Target, which: Array) -> tuple[StringValues, ...]:
+        groups = ColumnGroups.of(self.schema)
+        if not groups.strings:
+            return ()
+        raw = self.pick(which)
+        return strings_of(engine_for(raw), groups, target, raw)
 
     def _statistics(self, which: Array) -> EncodingStatistics:
         raw = self.pick(which)
@@ -131,11 +152,11 @@ class TableData:
             return pick_rows(self.rows, which)
         return some_rows(self.rows, MaskedRows(self._mask(which)))
 
-    def encoded(self, encoding: Encoding, which: Array) -> Rows:
-        """Some rows by their numbers, encoded."""
-        if not self.rows.resident and not self._all(which):  # encoded as they are read, then picked
-            return some_rows(encode(self.rows, encoding), MaskedRows(self._mask(which)))
-        picked: Rows = encode(self.pick(which), encoding)
+    def encoded(self, encoding: Encoding, which: Array, of_fit: bool = False) -> Rows:
+        """Some rows by their numbers, encoded; `of_fit`: they are those that the encoding was learnt from."""
+        if not self.rows.resident and not self._all(which):
+            return encode_some(self.rows, encoding, self._mask(which), of_fit)
+        picked: Rows = encode(self.pick(which), encoding, of_fit)
         return picked
 
     def _all(self, which: Array) -> bool:

@@ -376,7 +376,7 @@ def fit_again(comparison: Comparison, model: TableModel, *, rounds: int = ROUNDS
         encoding = Encoding.learn(engine_for(raw), small.schema, model.encoding_.encoding_spec, raw)
         fresh = type(model.model_)(**model.model_.get_params())
         with one_thread_blas():
-            fresh.fit(small.encoded(encoding, which))  # type: ignore[attr-defined]
+            fresh.fit(small.encoded(encoding, which, of_fit=True))  # type: ignore[attr-defined]
         return _Refitted(TableModel(fresh, encoding), small)
 
     classes = comparison.data.classes is not None

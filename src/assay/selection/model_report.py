@@ -128,7 +128,9 @@ def _measured(model: TableModel, table: TableRows, found: TableData) -> tuple[Ta
 def _are_those_of_the_fit(model: TableModel, found: TableData, rows: Array) -> bool:
     """Whether rows are those of the fit, by their fingerprint."""
     try:
-        mark = fingerprint_of(found.encoded(model.encoding_, rows), getattr(model.model_, "classes_", None))
+        mark = fingerprint_of(
+            found.encoded(model.encoding_, rows, of_fit=True), getattr(model.model_, "classes_", None)
+        )
     except UNUSABLE:
         return False
     return mark == model.model_.provenance_.get("fingerprint")

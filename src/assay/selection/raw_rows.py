@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,6 +15,7 @@ from assay.numerics import Array
 from assay.selection.data import Answers, TableData
 from assay.selection.table_model import TableModel
 from assay.tables.encoding.words import BUCKETS
+from assay.tables.schema.kinds import TEXTUAL
 from assay.tables.schema.schema import Column
 from assay.tables.schema.text import moment, number
 
@@ -47,18 +49,29 @@ class RawRows:
     @cached_property
     def plain(self) -> list[Column]:
         """The columns of which X has one each: all but text."""
-        return [c for c in self.data.schema.used if c.kind != "text"]
+        return [c for c in self.data.schema.used if c.kind not in TEXTUAL]
 
     @cached_property
     def texts(self) -> list[Column]:
-        return [c for c in self.data.schema.used if c.kind == "text"]
+        return [c for c in self.data.schema.used if c.kind in TEXTUAL]
+
+    @cached_property
+    def _keys(self) -> dict[str, int]:
+        """Of each column of strings, the column of X that holds its keys."""
+        strings = [c.name for c in self.texts if c.kind == "string"]
+        return {name: len(self.plain) + k for k, name in enumerate(strings)}
+
+    def _terms(self) -> Iterator[tuple[Column, int]]:
+        """Each column of text, and the first of the columns of X that count its words or letters."""
+        for k, column in enumerate(self.texts):
+            yield column, len(self.plain) + len(self._keys) + k * BUCKETS
 
     def places(self) -> dict[str, list[int]]:
         """Of each column of the table, the columns of X that hold it."""
         found = {c.name: [j] for j, c in enumerate(self.plain)}
-        for k, column in enumerate(self.texts):
-            start = len(self.plain) + k * BUCKETS
-            found[column.name] = list(range(start, start + BUCKETS))
+        for column, start in self._terms():
+            key = [self._keys[column.name]] if column.name in self._keys else []
+            found[column.name] = [*key, *range(start, start + BUCKETS)]
         return found
 
     @cached_property
@@ -73,8 +86,7 @@ class RawRows:
         said = {c.name: spoken(c, float(v)) for c, v in zip(self.plain, self.values[i])}
         if self.texts:
             places = self.X[np.array([i])].indices
-            for k, column in enumerate(self.texts):
-                start = len(self.plain) + k * BUCKETS
+            for column, start in self._terms():
                 said[column.name] = f"{int(((places >= start) & (places < start + BUCKETS)).sum())} words"
         return {c.name: said[c.name] for c in self.data.schema.used}
 

@@ -27,6 +27,7 @@ from assay.selection.measured_fit import MEASURED, check_measured_fit
 from assay.selection.nested import parts_of
 from assay.selection.plan import OF_CLASSES, OF_NUMBERS
 from assay.selection.splits import Resampling, Split, make_splits
+from assay.selection.string_check import wrong_strings
 from assay.selection.trial import Trial, fit_one, learnt, quietly, search_settings
 from assay.tables.encoding import Encoding
 from assay.tables.encoding.columns import MISSING
@@ -63,16 +64,13 @@ def table_verdicts(
 def encoding_claim(encoding: Encoding) -> Claim:
     """The statistics of the encoding are those of the rows of the fit."""
     s = encoding.statistics
-    texts = (
-        "; the components of texts are orthonormal and hold at least 99 % of what as many directions can hold of these rows"
-        if s.texts
-        else ""
-    )
+    texts = "; the components of texts are orthonormal and hold 99 % of what as many directions can" if s.texts else ""
+    strings = "; so are the counts and sums of targets of strings, part by part" if s.strings else ""
     return Claim(
         name="encoding",
         statement=(
             f"means, deviations and category counts of the encoding are those of the {s.n} rows of the fit: nothing of the rows "
-            f"held out went into it; within {TOLERANCE:.0e} of a deviation{texts}; the schema is that of the whole table"
+            f"held out went into it; within {TOLERANCE:.0e} of a deviation{texts}{strings}; the schema is that of the whole table"
         ),
         holds=True,
         check="encoding",
@@ -97,7 +95,7 @@ def _check_encoding(model: TableModel, claim: Claim, raw: Rows, source: Source, 
         return False, f"the rows are {n}, the encoding was learnt from {s.n}; or values are missing elsewhere"
     if not all(np.array_equal(a, b) for a, b in zip(levels, s.levels)) or not np.array_equal(documents, s.documents):
         return False, "the categories or words are not as frequent as the encoding says"
-    wrong = wrong_components(model.encoding_, raw)
+    wrong = wrong_components(model.encoding_, raw) or wrong_strings(model.encoding_, raw)
     if wrong is not None:
         return False, wrong
     mean = total / np.maximum(count, 1)

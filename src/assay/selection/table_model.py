@@ -30,7 +30,7 @@ from assay.tables.schema.compatible import check_columns, check_same
 from assay.tables.schema.schema import Schema
 from assay.tables.schema.written import read_like
 from assay.tables.sources.source import check_known
-from assay.tables.table_rows import EncodedRows, TableRows, encode
+from assay.tables.table_rows import EncodedRows, TableRows, encode, encode_some
 
 
 class TableModel:
@@ -222,15 +222,14 @@ def fit_table(
 def sides(opened: Rows, encoding: Encoding, mask: Array | None) -> tuple[Rows, Rows | None]:
     """The encoded rows of a fit and those held out (where the mask is true); rows of weight 0 are in neither."""
     train, held_out = rows_of_fit(opened, mask)
-    return _encoded(opened, encoding, train), None if held_out is None else _encoded(opened, encoding, held_out)
+    fit = _encoded(opened, encoding, train, of_fit=True)
+    return fit, None if held_out is None else _encoded(opened, encoding, held_out, of_fit=False)
 
 
-def _encoded(opened: Rows, encoding: Encoding, mask: Array | None) -> Rows:
+def _encoded(opened: Rows, encoding: Encoding, mask: Array | None, of_fit: bool) -> Rows:
     if mask is None:
-        return encode(opened, encoding)  # type: ignore[no-any-return]
-    if not opened.resident:  # encoded as they are read, then picked
-        return some_rows(encode(opened, encoding), MaskedRows(mask))
-    return encode(some_rows(opened, MaskedRows(mask)), encoding)  # type: ignore[no-any-return]
+        return encode(opened, encoding, of_fit)  # type: ignore[no-any-return]
+    return encode_some(opened, encoding, mask, of_fit)
 
 
 def training_rows(opened: Rows, mask: Array | None) -> Rows:

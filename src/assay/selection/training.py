@@ -55,7 +55,7 @@ def encoding_spec_for(
     """How a model needs such a table encoded; `scaling` other than "auto" overrides whether numbers are scaled."""
     kind = model.kind_of(model.get_params())
     search_space = model.search_space(kind, features_of(schema, 2 if kind == "classifier" else 0)) or SearchSpace()
-    encoding_spec = EncodingSpec.of(type(model), search_space, categories)
+    encoding_spec = EncodingSpec.of(type(model), search_space, kind, categories)
     return encoding_spec if scaling == "auto" else encoding_spec._replace(scaled=scaling == "on")
 
 

@@ -26,8 +26,12 @@ from assay.selection.data import Answers, TableData, row_losses
 from assay.selection.nested import by_parts, outside
 from assay.selection.racing import RACED, Race
 from assay.selection.splits import Resampling, Split, make_splits
-from assay.tables.encoding import Encoding
+from assay.tables.encoding import Encoding, EncodingSpec
 
+EVERYTHING = {  # what any model may need of an encoding's statistics
+    "classification": EncodingSpec(target="classes"),
+    "regression": EncodingSpec(target="number"),
+}
 FEW, MANY = (
     5000,
     20_000,
@@ -115,9 +119,8 @@ def search_and_fit(
 
 def learnt(candidate: Candidate, data: TableData, which: Array) -> tuple[Encoding, Rows]:
     """The encoding learnt from some rows, and these rows encoded."""
-    encoding_spec = candidate.encoding_spec
-    encoding = Encoding(data.schema, encoding_spec, data.statistics(which, encoding_spec.components))
-    return encoding, data.encoded(encoding, which)
+    encoding = data.encoding(which, candidate.encoding_spec)
+    return encoding, data.encoded(encoding, which, of_fit=True)
 
 
 def fit_one(candidate: Candidate, rows: Rows, setting: Mapping[str, Any]) -> Estimator:
@@ -192,9 +195,9 @@ def _fit_and_test(
 
 def prepare(data: TableData, train: Array, seed: int) -> None:
     """Find ahead what every model needs of these training rows: inner splits, and statistics for the encodings."""
-    data.statistics(train, components=True)
+    data.encoding(train, EVERYTHING[data.task])
     for split in _inner_splits_once(data, train, seed):
-        data.statistics(split.train, components=True)
+        data.encoding(split.train, EVERYTHING[data.task])
 
 
 def _inner_splits_once(data: TableData, train: Array, seed: int) -> list[Split]:

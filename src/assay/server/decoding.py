@@ -22,7 +22,14 @@ from assay.numerics import Array
 
 NAN = float("nan")
 PLAIN: dict[str, Any] = {"number": float | None, "boolean": bool | None, "category": str | None}
-DATATYPES = {"number": "FP64", "boolean": "BOOL", "category": "BYTES", "date": "BYTES", "text": "BYTES"}
+DATATYPES = {
+    "number": "FP64",
+    "boolean": "BOOL",
+    "category": "BYTES",
+    "date": "BYTES",
+    "text": "BYTES",
+    "string": "BYTES",
+}
 MOST_UNNAMED = 1 << 16  # columns without names, of which a small file may claim any number
 PIECE = 1 << 16  # bytes read at once: other threads have their turn between two pieces
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"([ \t\r\n]*+:)?|[{}\[\]]', re.DOTALL)

@@ -17,6 +17,7 @@ from assay.pictures.rows import PictureRows, some_of
 from assay.report.raw_model import without_gaps
 from assay.selection.data import TableData
 from assay.studio.requests import Data, Points, TableLocation
+from assay.tables.schema.kinds import TEXTUAL
 from assay.tables.schema.schema import Schema, infer, task_of
 from assay.tables.sources.recognise import table_source
 from assay.tables.sources.source import Source
@@ -145,9 +146,9 @@ def _dataset(
 ) -> PlottedDataset:
     kinds = {name: kind for name, kind in kinds.items() if name in source.types}
     schema = infer(source, target=target, features=data.only, kinds=kinds)
-    texts = [c.name for c in schema.used if c.kind == "text"]
+    texts = [c.name for c in schema.used if c.kind in TEXTUAL]
     if texts and data.only is None:  # a picture has no axis for words
-        names = [c.name for c in schema.columns if c.kind != "text"]
+        names = [c.name for c in schema.columns if c.kind not in TEXTUAL]
         schema = infer(source, target=target, features=names)
     elif texts:
         raise DataError(f"Column {texts[0]!r} holds text, which a picture has no axis for: leave it out.")

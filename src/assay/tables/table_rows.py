@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as compute
 import pyarrow.types as types
 
-from assay.engines import Block, Part, Rows, block_rows
-from assay.engines.rows import SPARSE_BLOCK
+from assay.engines import Block, MaskedRows, Part, Rows, block_rows, some_rows
+from assay.engines.rows import SPARSE_BLOCK, rechunk
 from assay.errors import DataError, SchemaError
 from assay.numerics import Array
 from assay.tables.arrow_columns import (
@@ -33,11 +33,19 @@ from assay.tables.arrow_columns import (
     without_nan,
 )
 from assay.tables.encoding.encoding import Encoding
-from assay.tables.encoding.words import BUCKETS, hstack, word_counts
+from assay.tables.encoding.words import BUCKETS, hstack, term_counts
+from assay.tables.schema.kinds import TEXTUAL
 from assay.tables.schema.schema import Column, Schema
+from assay.tables.schema.tallies import text_hashes
 from assay.tables.sources.source import Decoding, Reading, Source, SourceRows, check_known
 
-READINGS: dict[str, Reading] = {"number": "number", "boolean": "number", "category": "text", "text": "text"}
+READINGS: dict[str, Reading] = {
+    "number": "number",
+    "boolean": "number",
+    "category": "text",
+    "text": "text",
+    "string": "text",
+}
 GATHERED = 1 << 14  # rows that are turned into numbers at a time on their way into memory: few are there twice
 BATCH = 1 << 16
 
@@ -56,9 +64,9 @@ class TableRows(SourceRows):
     ) -> None:
         super().__init__(source, target, weight, text_target, shared)
         self.schema = schema
-        plain, texts = (tuple(c for c in schema.used if (c.kind == "text") == wanted) for wanted in (False, True))
+        plain, texts = (tuple(c for c in schema.used if (c.kind in TEXTUAL) == wanted) for wanted in (False, True))
         self.sparse = bool(texts)
-        self.n_columns = len(plain) + BUCKETS * len(texts)
+        self.n_columns = len(plain) + sum(c.kind == "string" for c in texts) + BUCKETS * len(texts)
         single = bool(plain) and all(types.is_float32(source.types.get(c.name)) for c in plain)
         self.decoding = SchemaDecoding(target, weight, text_target, plain, texts, single)
 
@@ -108,11 +116,23 @@ class SchemaDecoding(Decoding):
 
     def matrix(self, table: Any, start: int) -> Any:
         columns = [decoded(table[c.name], c, start) for c in self.plain]
+        texts = [as_text(without_nan(table[c.name])) for c in self.texts]
+        columns += [string_keys(text) for text, c in zip(texts, self.texts) if c.kind == "string"]
         together = side_by_side if self.by_column else interleave
-        X = together(columns, table.num_rows, np.float32 if self.single else np.float64)
+        X = together(columns, table.num_rows, np.float32 if self.single and not self.texts else np.float64)
         if not self.texts:
             return X
-        return hstack(X, [word_counts(as_text(without_nan(table[c.name]))) for c in self.texts])
+        return hstack(X, [term_counts(text, c.kind) for text, c in zip(texts, self.texts)])
+
+
+def string_keys(text: Any) -> Array:
+    """A number of 52 bits for each string, by its letters; NaN where there is none."""
+    keys = np.full(len(text), np.nan)
+    present = np.flatnonzero(np.asarray(compute.is_valid(text)))
+    keys[present] = ((text_hashes(text.drop_null().combine_chunks()) >> np.uint64(12)) + np.uint64(1)).astype(
+        np.float64
+    )
+    return keys
 
 
 def decoded(column: Any, what: Column, start: int) -> Array:
@@ -131,8 +151,8 @@ def decoded(column: Any, what: Column, start: int) -> Array:
 class EncodedRows(Rows):
     """The rows of a table, encoded block by block as they are read."""
 
-    def __init__(self, table: TableRows, encoding: Encoding) -> None:
-        self.table, self.encoding = table, encoding
+    def __init__(self, table: TableRows, encoding: Encoding, of_fit: bool = False) -> None:
+        self.table, self.encoding, self.of_fit = table, encoding, of_fit
         self.home, self.n_rows = table.home, table.n_rows
         self.sparse, self.n_columns = encoding.sparse, len(encoding.outputs)
         self.names, self.categories = encoding.names, encoding.categories
@@ -142,18 +162,18 @@ class EncodedRows(Rows):
         step = SPARSE_BLOCK if self.sparse else block_rows(self.n_columns)
         decoding = replace(self.table.decoding, by_column=not self.table.sparse)
         for part in self.table.parts(decoding, step):
-            yield EncodedPart(part, self.encoding)
+            yield EncodedPart(part, self.encoding, self.of_fit)
         self.n_rows = self.table.n_rows
 
     def targets(self) -> Iterator[Part]:
         return self.table.targets()
 
     def anywhere(self) -> Rows:
-        return EncodedRows(self.table.anywhere(), self.encoding)
+        return EncodedRows(self.table.anywhere(), self.encoding, self.of_fit)
 
     def labelled_like(self, classes: Array) -> EncodedRows:
         """The same rows with targets of the kind that a fitted model's classes have."""
-        return EncodedRows(self.table.labelled_like(classes), self.encoding)
+        return EncodedRows(self.table.labelled_like(classes), self.encoding, self.of_fit)
 
 
 @dataclass(frozen=True)
@@ -162,6 +182,7 @@ class EncodedPart:
 
     part: Part
     encoding: Encoding
+    of_fit: bool = False
 
     @property
     def readable_anywhere(self) -> bool:
@@ -169,12 +190,41 @@ class EncodedPart:
 
     def load(self) -> Block:
         block = self.part.load()
-        return block._replace(X=self.encoding(block.X)).load()
+        return block._replace(X=self.encoding(block.X, block.start if self.of_fit else None)).load()
 
 
-def encode(table: Rows, encoding: Encoding) -> Any:
-    """Rows of a table, wherever they lie, encoded."""
-    return encoding.rows(table) if table.local else EncodedRows(table, encoding)  # type: ignore[arg-type]
+class EncodedSome(Rows):
+    """Some rows of a table that stays where it lies, encoded as they are read: the rows of a fit, each by its number among them."""
+
+    def __init__(self, rows: Rows, encoding: Encoding) -> None:
+        self.some, self.encoding, self.home = rows, encoding, rows.home
+        self.sparse, self.n_columns = encoding.sparse, len(encoding.outputs)
+        self.names, self.categories = encoding.names, encoding.categories
+        self.has_target, self.has_weight = rows.has_target, rows.has_weight
+
+    def blocks(self) -> Iterator[Part]:
+        step = SPARSE_BLOCK if self.sparse else block_rows(self.n_columns)
+        blocks = (EncodedPart(part, self.encoding, of_fit=True).load() for part in self.some.blocks())
+        return rechunk((tuple(block[:3]) for block in blocks), step)
+
+    def targets(self) -> Iterator[Part]:
+        return self.some.targets()
+
+
+def encode(table: Rows, encoding: Encoding, of_fit: bool = False) -> Any:
+    """Rows of a table, wherever they lie, encoded; `of_fit`: they are the rows of the fit, all of them and in their order."""
+    if table.local:
+        return encoding.rows(table, of_fit)
+    return EncodedRows(table, encoding, of_fit) if isinstance(table, TableRows) else EncodedSome(table, encoding)
+
+
+def encode_some(table: Rows, encoding: Encoding, mask: Array, of_fit: bool = False) -> Rows:
+    """The rows of a table where a mask is true, encoded; `of_fit`: they are the rows of the fit."""
+    numbered = of_fit and bool(encoding.groups.strings)  # then a row is encoded by its number among those picked
+    if not table.resident and not numbered:  # encoded as they are read, then picked
+        return some_rows(encode(table, encoding), MaskedRows(mask))
+    picked: Rows = encode(some_rows(table, MaskedRows(mask)), encoding, of_fit)
+    return picked
 
 
 def group_codes(source: Source, name: str) -> tuple[Array, list[str]]:

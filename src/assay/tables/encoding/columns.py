@@ -1,7 +1,8 @@
 """The columns of a table's blocks by what they are (numbers with the parts of dates, categories, words), and their statistics.
 
 A block holds, in the order of the schema: numbers, true/false as 0 and 1, dates as seconds, categories as codes; NaN where a value is
-missing, −1 for a category that the schema does not list. Words follow as counts in further columns.
+missing, −1 for a category that the schema does not list. A key follows for each string, equal where the strings are; then the words
+of texts and the letters of strings, as counts in further columns.
 
 What an encoding has to know of the rows it is made for is one fold of counts, means and scatters:
 
@@ -22,6 +23,7 @@ from assay.engines.engine import merge_in_order
 from assay.errors import DataError
 from assay.numerics import Array, Floats
 from assay.tables.encoding.words import BUCKETS
+from assay.tables.schema.kinds import TEXTUAL
 from assay.tables.schema.schema import Column, Schema
 
 DATE_PARTS = ("days", "month", "weekday")
@@ -50,7 +52,7 @@ class ColumnGroups:
 
     def places(self, *kinds: str) -> list[int]:
         """Places among the columns that are not text: those of a block's first columns."""
-        plain = [c for c in self.used if c.kind != "text"]
+        plain = [c for c in self.used if c.kind not in TEXTUAL]
         return [j for j, c in enumerate(plain) if c.kind in kinds]
 
     def _of(self, *kinds: str) -> list[Column]:
@@ -62,7 +64,12 @@ class ColumnGroups:
 
     @property
     def texts(self) -> list[Column]:
-        return self._of("text")
+        """What becomes counts of words or letters."""
+        return self._of(*TEXTUAL)
+
+    @property
+    def strings(self) -> list[Column]:
+        return self._of("string")
 
     def number_names(self) -> list[tuple[str, str]]:
         """(name, source column) of the expanded numbers."""
@@ -76,18 +83,24 @@ class ColumnGroups:
 
     def expand(self, X: Any) -> ExpandedColumns:
         """Take a block apart."""
-        words = None
+        words, keys = None, np.full((len(X), self._many[1]), np.nan)
         if isinstance(X, SparseMatrix):
-            width = X.n_columns - BUCKETS * len(self.texts)
+            texts, strings = self._many
+            width = X.n_columns - BUCKETS * texts
             words = X.columns(np.arange(width, X.n_columns))
             X = X.columns(np.arange(width)).toarray()
+            X, keys = X[:, : width - strings], X[:, width - strings :]
         numbers = self._numbers(X)
         if not self._coded:
-            return ExpandedColumns(numbers, np.empty((len(X), 0), dtype=np.int64), words)
+            return ExpandedColumns(numbers, np.empty((len(X), 0), dtype=np.int64), words, keys)
         codes = X[:, self._coded]
         with np.errstate(invalid="ignore"):
             codes = np.where(np.isnan(codes), MISSING, codes).astype(np.int64)
-        return ExpandedColumns(numbers, codes, words)
+        return ExpandedColumns(numbers, codes, words, keys)
+
+    @cached_property
+    def _many(self) -> tuple[int, int]:
+        return len(self.texts), len(self.strings)
 
     @cached_property  # these are asked for with every block, and a service answers blocks of one row
     def _coded(self) -> list[int]:
@@ -108,11 +121,12 @@ class ColumnGroups:
 
 
 class ExpandedColumns(NamedTuple):
-    """numbers (m, a) with NaN where missing; codes (m, c) with MISSING and OTHER; counts of words or None."""
+    """numbers (m, a) with NaN where missing; codes (m, c) with MISSING and OTHER; counts of words or None; keys (m, s) of strings."""
 
     numbers: Floats
     codes: Array
     words: SparseMatrix | None
+    keys: Floats
 
 
 def date_part_names(with_time: bool) -> tuple[str, ...]:
@@ -149,6 +163,20 @@ class TextComponents(NamedTuple):
     spread: float  # the root of the sum of their variances
 
 
+class StringValues(NamedTuple):
+    """Of a column of strings the u values that occur more than once, their rows and sums of targets in each of the five parts."""
+
+    keys: Floats  # (u,): rising
+    counts: Array  # (u, parts)
+    sums: Floats  # (u, parts, c): of the c columns that targets become
+    parts: Array  # (parts,): rows
+    totals: Floats  # (parts, c)
+    labels: tuple[str, ...]  # (c,): the classes; "" of a number
+    missing: int  # rows without a string
+    mean: Floats  # (1 + c,): of the columns that the rows of the fit become
+    scale: Floats
+
+
 class EncodingStatistics(NamedTuple):
     """n rows; of a numbers: how many, mean, M2; of the categories: how often each occurs."""
 
@@ -159,6 +187,7 @@ class EncodingStatistics(NamedTuple):
     levels: tuple[Array, ...]  # per category column: (levels + 2,) with OTHER and MISSING last
     documents: Array  # (buckets,): rows with such a word
     texts: tuple[TextComponents, ...] = ()  # a column of text each, where a model takes dense columns
+    strings: tuple[StringValues, ...] = ()
 
     @property
     def deviation(self) -> Floats:

@@ -7,9 +7,10 @@ category   a column a category (the 64 most frequent; the rest share "other"), o
            value is a category of its own where the fit had some; an unseen one counts as "other", or as none
 text       words hashed into 32 768 columns (called by those words), tf·idf, each row of length 1; words in one row alone are left out;
            for models that take dense columns, projected on at most 30 directions (`components.py`)
+string     stretches of 3 and 4 letters likewise; how frequent the value is, and the mean target of rows with it (`strings.py`)
 id, constant, ignored: left out
 
-As plain data an encoding goes into a model file; nothing of such a file is believed before it is checked.
+As plain data an encoding goes into a model file (`stored.py`).
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ import numpy as np
 from assay.engines import ArrayRows, Engine, Part, Rows, SparseRows
 from assay.engines.csr import SparseMatrix
 from assay.engines.threads import default_engine
-from assay.errors import DataError, ModelFileError
 from assay.estimator.estimator import Estimator
 from assay.estimator.search_space import Categories, SearchSpace
 from assay.numerics import Array, Floats
@@ -32,17 +32,21 @@ from assay.tables.encoding.columns import (
     ColumnGroups,
     EncodingStatistics,
     ExpandedColumns,
-    TextComponents,
+    StringValues,
     statistics_of,
 )
 from assay.tables.encoding.components import (
     FEWEST_ROWS,
     component_names,
-    components_from_data,
     components_of,
-    components_to_data,
     projected,
     weighed,
+)
+from assay.tables.encoding.strings import (
+    Target,
+    string_columns,
+    string_names,
+    strings_of,
 )
 from assay.tables.encoding.words import (
     BUCKETS,
@@ -58,8 +62,6 @@ MOST_CATEGORIES = 64
 WIDE = 512  # dense columns above which a model that takes sparse rows gets them
 TILE = 1 << 14
 PIECE = 1 << 14  # rows that a thread encodes at a time
-VERSION, WITH_COMPONENTS = "assay.encoding/1", "assay.encoding/2"
-MOST_ROWS = 1 << 53
 
 
 class EncodingSpec(NamedTuple):
@@ -69,15 +71,18 @@ class EncodingSpec(NamedTuple):
     scaled: bool = False
     missing: bool = False  # it takes missing numbers itself
     sparse: bool = False  # it takes sparse rows
+    target: Target = ""  # what it learns, where strings may be encoded by it
 
     @classmethod
     def of(
-        cls, model: type[Estimator], search_space: SearchSpace, categories: Categories | None = None
+        cls, model: type[Estimator], search_space: SearchSpace, kind: str, categories: Categories | None = None
     ) -> EncodingSpec:
-        """The needs of a model; `categories` overrides how categories are encoded, where the model does not take them itself."""
+        """The needs of a model, a "classifier" or a "regressor"; `categories` overrides how categories are encoded, where the model does
+        not take them itself."""
         how = search_space.categories if categories is None or search_space.categories == "native" else categories
         sparse = model.takes_sparse and not model.fills_sparse and not search_space.dense
-        return cls(how, search_space.scaled, model.takes_missing, sparse)
+        target: Target = "classes" if kind == "classifier" else "number"
+        return cls(how, search_space.scaled, model.takes_missing, sparse, target)
 
     @property
     def components(self) -> bool:
@@ -90,7 +95,7 @@ class Output(NamedTuple):
 
     name: str
     source: str
-    role: Literal["number", "indicator", "category", "words", "component"]
+    role: Literal["number", "indicator", "category", "words", "component", "value"]
 
 
 class OneHotLevels(NamedTuple):
@@ -131,7 +136,8 @@ class Encoding:
         statistics = statistics_of(engine, groups, rows)
         if encoding_spec.components:
             statistics = statistics._replace(texts=components_of(engine, groups, statistics, rows))
-        return cls(schema, encoding_spec, statistics)
+        strings = strings_of(engine, groups, encoding_spec.target, rows)
+        return cls(schema, encoding_spec, statistics._replace(strings=strings))
 
     @cached_property
     def groups(self) -> ColumnGroups:
@@ -181,6 +187,10 @@ class Encoding:
             names = [f"{column.name}={levels[k]}" for k in one_hot.kept]
             names += [f"{column.name} (other)"] * one_hot.other + [f"{column.name} is missing"] * one_hot.missing
             out += [Output(name, column.name, "category") for name in names]
+        for column, values in zip(self.groups.strings, self.statistics.strings):
+            out += [Output(name, column.name, "value") for name in string_names(column.name, values)]
+            if self._sometimes_missing(values):
+                out.append(Output(f"{column.name} is missing", column.name, "indicator"))
         for t, column in enumerate(self.groups.texts):
             mine = self._known_words[self._known_words // BUCKETS == t] % BUCKETS
             if self._projects:
@@ -225,26 +235,42 @@ class Encoding:
             return False
         return bool(self.groups.texts) or (len(self.outputs) > WIDE and bool(self.groups.categories))
 
-    def __call__(self, X: Any) -> Any:
-        """The encoded numbers of a block: an array, or a `SparseMatrix` where `sparse`."""
+    def __call__(self, X: Any, first: int | None = None) -> Any:
+        """The encoded numbers of a block: an array, or a `SparseMatrix` where `sparse`.
+
+        `first`: they are rows of the fit, and so many come before them; None: they are others.
+        """
         if self.sparse:
-            return self._sparse(self.groups.expand(X))
+            return self._sparse(self.groups.expand(X), first)
         dtype = np.float64 if isinstance(X, SparseMatrix) else X.dtype
         out = np.empty((len(X), len(self.outputs)), dtype=dtype)
-        self.into(X, out)
+        self.into(X, out, first)
         return out
 
-    def into(self, X: Any, out: Floats) -> None:
+    def into(self, X: Any, out: Floats, first: int | None = None) -> None:
         """The encoded numbers of a block, written into an array."""
         found = self.groups.expand(X)
         for a in range(0, len(out), TILE):  # a tile stays in the cache while all columns fill it
-            self._dense(
-                ExpandedColumns(found.numbers[a : a + TILE], found.codes[a : a + TILE], None), out[a : a + TILE]
-            )
+            b = a + TILE
+            self._dense(ExpandedColumns(found.numbers[a:b], found.codes[a:b], None, found.keys[a:b]), out[a:b])
         if self.groups.texts:
             words = self._without_words(len(out)) if found.words is None else found.words
-            dense = self._dense_words(weighed(words, self.statistics.documents, self.statistics.n, self._texts))
+            known = weighed(words, self.statistics.documents, self.statistics.n, self._texts)
+            dense = np.concatenate([self._values(found.keys, first), self._dense_words(known)], axis=1)
             out[:, len(self.outputs) - dense.shape[1] :] = dense
+
+    def _values(self, keys: Floats, first: int | None) -> Floats:
+        """How frequent the values of strings are, the means of the target there, and whether there is none."""
+        pieces = [np.empty((len(keys), 0))]
+        for key, values in zip(keys.T, self.statistics.strings):
+            Z = string_columns(key, values, first)
+            if self.encoding_spec.scaled:
+                Z = (Z if self.sparse else Z - values.mean) / values.scale
+            pieces += [Z, np.isnan(key)[:, None]] if self._sometimes_missing(values) else [Z]
+        return np.concatenate(pieces, axis=1)
+
+    def _sometimes_missing(self, values: StringValues) -> bool:
+        return 0 < values.missing < self.statistics.n
 
     def _dense_words(self, known: SparseMatrix) -> Floats:
         if self._projects:
@@ -260,11 +286,11 @@ class Encoding:
     def _texts(self) -> int:
         return len(self.groups.texts)
 
-    def rows(self, rows: Rows) -> ArrayRows | SparseRows:
-        """Rows of the table in memory, encoded."""
+    def rows(self, rows: Rows, of_fit: bool = False) -> ArrayRows | SparseRows:
+        """Rows of the table in memory, encoded; `of_fit`: they are the rows of the fit, all of them."""
         if rows.sparse or self.sparse:
             whole: Any = rows.in_memory()
-            X = self(whole.X)
+            X = self(whole.X, 0 if of_fit else None)
             if isinstance(X, SparseMatrix):
                 return SparseRows(X, whole.y, whole.w, names=self.names)
             return ArrayRows(X, whole.y, whole.w, names=self.names, categories=self.categories)
@@ -318,13 +344,15 @@ class Encoding:
         mean = np.where(self._centred, self.statistics.mean, 0.0)
         return (mean * (not self.sparse), np.where(self._centred, self.statistics.deviation, 1.0))
 
-    def _sparse(self, found: ExpandedColumns) -> SparseMatrix:
+    def _sparse(self, found: ExpandedColumns, first: int | None) -> SparseMatrix:
         N = self._imputed(found.numbers)
         dense = np.column_stack([N, *(np.isnan(found.numbers[:, j]) for j in self._indicators)])
         pieces = []
         for codes, one_hot, column in zip(found.codes.T, self._one_hot, self.groups.categories):
             place = one_hot.places(len(column.levels or ()))[codes]
             pieces.append(one_hot_sparse(place, one_hot.width))
+        if self.statistics.strings:
+            pieces.append(hstack(self._values(found.keys, first), []))
         if found.words is not None:
             known = weighed(found.words, self.statistics.documents, self.statistics.n, self._texts)
             pieces.append(known.columns(self._known_words))
@@ -343,110 +371,3 @@ def _with_unique_names(outputs: list[Output]) -> tuple[Output, ...]:
         taken.add(name)
         found.append(output._replace(name=name) if k > 1 else output)
     return tuple(found)
-
-
-def to_data(encoding: Encoding) -> dict[str, Any]:
-    """{"schema": the version, "table": the schema, "wants": …, "statistics": …}; the oldest version that says all."""
-    s = encoding.statistics
-    words = np.flatnonzero(s.documents)
-    texts = {"texts": [components_to_data(text) for text in s.texts]} if s.texts else {}
-    return {
-        "schema": WITH_COMPONENTS if texts else VERSION,
-        "table": encoding.schema.to_data(),
-        "wants": encoding.encoding_spec._asdict(),
-        "statistics": {
-            "n": s.n,
-            "present": s.present.tolist(),
-            "mean": s.mean.tolist(),
-            "m2": s.m2.tolist(),
-            "levels": [counts.tolist() for counts in s.levels],
-            "words": [words.tolist(), s.documents[words].tolist()],
-            **texts,
-        },
-    }
-
-
-def from_data(data: Any) -> Encoding:
-    """The encoding of `to_data`; raises `ModelFileError` unless everything in it fits together."""
-    try:
-        if data["schema"] not in (VERSION, WITH_COMPONENTS):
-            raise ModelFileError(
-                f"The model file's encoding is {data['schema']!r}; this version reads {VERSION!r} and {WITH_COMPONENTS!r}."
-            )
-        schema = Schema.from_data(data["table"])
-        _has(data, "schema", "table", "wants", "statistics")
-        encoding_spec = _encoding_spec(data["wants"])
-        groups, found = ColumnGroups.of(schema), dict(data["statistics"])
-        texts = _components(found.pop("texts"), groups, encoding_spec) if data["schema"] == WITH_COMPONENTS else ()
-        return Encoding(schema, encoding_spec, _statistics(found, groups)._replace(texts=texts))
-    except (ArithmeticError, AttributeError, DataError, LookupError, MemoryError, TypeError, ValueError) as error:
-        if isinstance(error, ModelFileError):
-            raise
-        raise ModelFileError(f"The model file's encoding cannot be used: {error}") from None
-
-
-def _has(data: Any, *keys: str) -> None:
-    if not isinstance(data, dict) or set(data) != set(keys):
-        raise ValueError(f"it has not the entries {', '.join(keys)}")
-
-
-def _encoding_spec(data: Any) -> EncodingSpec:
-    _has(data, *EncodingSpec._fields)
-    encoding_spec = EncodingSpec(**data)
-    if encoding_spec.categories not in ("one-hot", "reference", "native", "codes"):
-        raise ValueError(f"categories as {encoding_spec.categories!r}")
-    if not all(isinstance(flag, bool) for flag in encoding_spec[1:]):
-        raise ValueError("needs that are neither true nor false")
-    return encoding_spec
-
-
-def _statistics(data: Any, groups: ColumnGroups) -> EncodingStatistics:
-    _has(data, "n", "present", "mean", "m2", "levels", "words")
-    n, a = data["n"], len(groups.number_names())
-    if type(n) is not int or not 1 <= n <= MOST_ROWS:
-        raise ValueError(f"statistics of {n!r} rows")
-    count = _whole(data["present"], a, n)
-    mean, m2 = (_finite(data[key], a) for key in ("mean", "m2"))
-    expected = [len(c.levels or ()) + 2 for c in groups.categories]
-    if not isinstance(data["levels"], list) or len(data["levels"]) != len(expected) or (m2 < 0).any():
-        raise ValueError("its statistics do not fit its columns")
-    levels = tuple(_whole(counts, width, n) for counts, width in zip(data["levels"], expected))
-    if any(int(counts.sum()) != n for counts in levels):  # every row has one category, another one, or none
-        raise ValueError(f"category counts that do not add up to {n} rows")
-    return EncodingStatistics(n, count, mean, m2, levels, _documents(data["words"], BUCKETS * len(groups.texts), n))
-
-
-def _components(texts: Any, groups: ColumnGroups, encoding_spec: EncodingSpec) -> tuple[TextComponents, ...]:
-    if not isinstance(texts, list) or not encoding_spec.components or len(texts) != len(groups.texts):
-        raise ValueError("components that do not fit its columns of text")
-    return tuple(components_from_data(text) for text in texts)
-
-
-def _documents(words: Any, width: int, n: int) -> Array:
-    """Of each hashed word the rows that have it, from the places and counts of those that occur."""
-    if not isinstance(words, list) or len(words) != 2 or not isinstance(words[0], list):
-        raise ValueError("words without their counts")
-    places, counts = (_whole(values, len(words[0]), most) for values, most in zip(words, (width - 1, n)))
-    if (np.diff(places) <= 0).any() or (counts == 0).any():
-        raise ValueError("words out of order, or that never occur")
-    documents = np.zeros(width, dtype=np.int64)
-    documents[places] = counts
-    return documents
-
-
-def _whole(values: Any, length: int, most: int) -> Array:
-    """Counts from 0 to `most`."""
-    if not isinstance(values, list) or len(values) != length or not all(type(v) is int for v in values):
-        raise ValueError("counts that are no counts")
-    if any(not 0 <= v <= most for v in values):
-        raise ValueError(f"counts that are not between 0 and {most}")
-    return np.array(values, dtype=np.int64)
-
-
-def _finite(values: Any, length: int) -> Array:
-    if not isinstance(values, list) or len(values) != length or not all(type(v) in (int, float) for v in values):
-        raise ValueError("statistics that are no numbers")
-    array = np.array(values, dtype=np.float64)
-    if not np.isfinite(array).all():
-        raise ValueError("statistics that are not finite")
-    return array

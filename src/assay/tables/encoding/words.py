@@ -1,4 +1,4 @@
-"""Text and categories as sparse columns: words counted in hashed buckets and weighed, one column a category, all side by side.
+"""Text and categories as sparse columns: words (of strings stretches of letters) counted in hashed buckets and weighed, one column a category, all side by side.
 
     count(row, bucket) = number of the row's words whose hash falls into the bucket
     tf·idf = count · (1 + log((1 + n)/(1 + documents with the word))),  then each row's words to length 1
@@ -24,15 +24,17 @@ BUCKETS = 1 << 15
 NARROW = 256  # columns of words for models that take dense rows only
 NOT_A_WORD = r"[^\pL\pN_]+"
 MOST_SHOWN = 3  # words in the name of a bucket
+GRAMS = (3, 4)
+LONGEST = 256  # letters of a string that are looked at
 
 
-def word_counts(column: Any) -> SparseMatrix:
-    """(m, BUCKETS): words are stretches of two or more letters, digits and underscores, in lower case; missing text has none.
+def term_counts(column: Any, kind: str) -> SparseMatrix:
+    """(m, BUCKETS): words of texts, stretches of letters of strings; what is missing has none.
 
-    >>> word_counts(pa.chunked_array([["Free prize, free!", None]])).data.tolist()
+    >>> term_counts(pa.chunked_array([["Free prize, free!", None]]), "text").data.tolist()
     [1.0, 2.0]
     """
-    rows, words = words_in(column)
+    rows, words = terms_in(column, kind)
     encoded = words.dictionary_encode()
     hashes = np.array([bucket_of(w) for w in encoded.dictionary.to_pylist()], dtype=np.int64)
     code = np.asarray(encoded.indices, dtype=np.int64)
@@ -46,8 +48,37 @@ def bucket_of(word: str) -> int:
     return zlib.crc32(word.encode()) % BUCKETS
 
 
-def words_in(column: Any) -> tuple[Array, Any]:
-    """(row of each word, the words) of a column of text."""
+def terms_in(column: Any, kind: str) -> tuple[Array, Any]:
+    """(row of each term, the terms) of a column of the kind "text" or "string"."""
+    return _letters_in(column) if kind == "string" else _words_in(column)
+
+
+def _letters_in(column: Any) -> tuple[Array, Any]:
+    """Stretches of 3 and 4 letters; every different string is taken apart once."""
+    encoded = column.cast(pa.large_string()).combine_chunks().dictionary_encode()
+    pieces = [n_grams(value) for value in encoded.dictionary.to_pylist()]
+    codes = np.asarray(compute.fill_null(encoded.indices, -1), dtype=np.int64)
+    present = np.flatnonzero(codes >= 0)
+    lengths = np.array([len(piece) for piece in pieces], dtype=np.int64)
+    first = pointers_of(lengths)
+    many = lengths[codes[present]]
+    at = np.arange(many.sum()) + np.repeat(first[codes[present]] - pointers_of(many)[:-1], many)
+    terms = pa.array([gram for piece in pieces for gram in piece], pa.large_string())
+    return np.repeat(present, many), terms.take(pa.array(at))
+
+
+def n_grams(value: str) -> list[str]:
+    """Stretches of 3 and 4 letters within the words of a string, whose ends are marked.
+
+    >>> n_grams("PC 17")
+    ['_pc', 'pc_', '_pc_', '_17', '17_', '_17_']
+    """
+    words = [f"_{word}_" for word in value[:LONGEST].lower().split()]
+    return [word[i : i + n] for word in words for n in GRAMS for i in range(len(word) - n + 1)]
+
+
+def _words_in(column: Any) -> tuple[Array, Any]:
+    """Words are stretches of two or more letters, digits and underscores, in lower case."""
     text = compute.utf8_lower(compute.fill_null(column.cast(pa.large_string()), ""))
     lists = compute.split_pattern_regex(text, NOT_A_WORD)
     if isinstance(lists, pa.ChunkedArray):

@@ -19,7 +19,7 @@ import pyarrow.types as types
 from assay.errors import SchemaError, nearest
 from assay.numerics import Array
 from assay.tables.arrow_columns import Family, NotOfKind, as_kind, as_text, family_of, without_nan
-from assay.tables.schema.kinds import MOST_LEVELS
+from assay.tables.schema.kinds import MOST_LEVELS, TEXTUAL
 from assay.tables.schema.schema import Column, Schema
 from assay.tables.schema.survey import rows_at_once
 from assay.tables.schema.text import values_text
@@ -41,6 +41,7 @@ FITTED_ON = {
     "date": "dates",
     "category": "categories",
     "text": "text",
+    "string": "text",
 }
 READABLE: dict[str, tuple[Family, ...]] = {  # text is read value by value
     "number": ("number", "boolean", "nothing", "text", "dictionary"),
@@ -48,6 +49,7 @@ READABLE: dict[str, tuple[Family, ...]] = {  # text is read value by value
     "date": ("date", "nothing", "text", "dictionary"),
     "category": ("text", "dictionary", "nothing"),
     "text": ("text", "dictionary", "nothing"),
+    "string": ("text", "dictionary", "nothing"),
 }
 NAMED = 3
 MOST_UNSEEN = 10_000
@@ -86,7 +88,7 @@ def check_columns(schema: Schema, source: Source) -> dict[str, Reading]:
 def _reading(column: Column, source: Source) -> Reading:
     dtype = source.types[column.name]
     family = family_of(dtype)
-    if column.kind in ("category", "text"):
+    if column.kind in ("category", *TEXTUAL):
         if not source.typed or types.is_integer(dtype) or str(dtype) == column.type or family in READABLE[column.kind]:
             return "text"
     elif family in READABLE[column.kind]:
@@ -153,7 +155,7 @@ class ColumnDrift:
 
     def add(self, values: Any, start: int) -> None:
         """The values of some more rows, of which the first has the number `start`."""
-        if self.column.kind in ("category", "text"):
+        if self.column.kind in ("category", *TEXTUAL):
             self._add_texts(values)
             return
         x = self._numbers(values, start)

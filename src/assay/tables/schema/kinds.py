@@ -4,10 +4,11 @@
 - truth values: **boolean**; dates and timestamps: **date**; a dictionary (categories of a frame): **category**;
 - numbers: **number**, but **id** where they count the rows (0, 1, 2, … or 1, 2, 3, … in order, from 20 rows on), and
   where they are whole, all different and the column is called like an id (id, uuid, …_id, …Id);
-- text of several words (3 on average) or of 50 characters, mostly different: **text**;
+- text of several words (3 on average) or of 50 characters (but no addresses), mostly different: **text**;
 - text with at most 1000 different values, and either at most 20 of them or 5 rows to each on average: **category**;
 - text that is nearly all numbers (90 %) but not quite is never an id: a typing error may have made it text;
-- text without spaces that differs in nearly every row (95 %): **id**; all other text: **text**;
+- text without spaces that differs in nearly every row (95 %): **id**, unless its parts recur (addresses, codes made of parts);
+- all other text: **string** (names, codes, addresses), which is learnt from by its letters and by its values;
 - lists, records, bytes, times of day and spans of time: **ignored**.
 
 A CSV file's dates, truth values and numbers have types when its reader recognised them, and are text otherwise: text is
@@ -23,10 +24,11 @@ from typing import Literal, get_args
 
 from assay.tables.arrow_columns import Family
 
-Kind = Literal["number", "category", "boolean", "date", "text", "id", "constant", "ignored"]
+Kind = Literal["number", "category", "boolean", "date", "text", "string", "id", "constant", "ignored"]
 Task = Literal["classification", "regression"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-USED: tuple[Kind, ...] = ("number", "category", "boolean", "date", "text")
+USED: tuple[Kind, ...] = ("number", "category", "boolean", "date", "text", "string")
+TEXTUAL: tuple[Kind, ...] = ("text", "string")  # what becomes counts of words or letters
 CHOOSABLE: tuple[Kind, ...] = (*USED, "id", "ignored")  # a constant is found, not chosen
 MOST_CLASSES = 20
 ROWS_A_CLASS = 5
@@ -37,6 +39,7 @@ NEARLY_ALL = 0.95
 NEARLY_NUMBERS = 0.9
 SEVERAL_WORDS = 3
 LONG_TEXT = 50
+MOSTLY = 0.9
 FEWEST_COUNTED = 20
 MOST_WORDS = 2000  # of all texts of a table together that hashed columns are called by
 LONGEST_WORD = 40
@@ -47,7 +50,8 @@ TREATMENT: dict[Kind, str] = {
     "category": "a column for each frequent category, or as the model takes it",
     "boolean": "used as 0 and 1",
     "date": "split into days since 1970, month, weekday and hour",
-    "text": "its words counted in hashed columns",
+    "text": "its words weighed, sparse or as at most 30 components, as the model takes them",
+    "string": "its letters weighed likewise, how frequent its value is, and the mean target of the other rows with it",
     "id": "left out, for it names rows",
     "constant": "left out, for it tells no rows apart",
     "ignored": "left out",
@@ -75,6 +79,9 @@ class Facts:
     numbers: int = 0  # texts that are numbers, counted where nearly all of them are
     others: int = 0  # texts among them that are none, and the first of these
     first_other: str = ""
+    addresses: float = 0.0  # shares of the texts looked at that are addresses of the web or of mail
+    codes: float = 0.0  # … that have digits in them
+    parted: bool = False  # most are made of parts that recur in others, though not in nearly all
     with_time: bool = False
     counts: dict[str, int] | None = None  # None: not counted, or too many to count
 
@@ -133,19 +140,26 @@ def _of_number(facts: Facts) -> tuple[Kind, str]:
 
 
 def _of_text(facts: Facts) -> tuple[Kind, str]:
-    wordy = facts.words >= SEVERAL_WORDS or facts.length >= LONG_TEXT
+    wordy = facts.words >= SEVERAL_WORDS or (facts.length >= LONG_TEXT and facts.addresses < MOSTLY)
     if wordy and 2 * facts.distinct > facts.present:
         return "text", f"texts of {facts.words:.0f} words on average"
     few = facts.distinct <= min(MOST_LEVELS, max(FEW_TEXTS, facts.present / ROWS_A_LEVEL))
     if facts.others and facts.numbers >= NEARLY_NUMBERS * facts.present:
         values = "1 value" if facts.others == 1 else f"{facts.others} values"
-        return "category" if few else "text", f"{BUT_FOR} {values} such as {facts.first_other[:20]!r}"
+        return "category" if few else "string", f"{BUT_FOR} {values} such as {facts.first_other[:20]!r}"
     if few:
         return "category", f"{facts.distinct} different texts"
-    if _nearly_all_differ(facts) and facts.words < 2:
+    if _nearly_all_differ(facts) and facts.words < 2 and not facts.parted:
         which = "all" if facts.all_differ else "nearly all"
         return "id", f"{which} {facts.present} values differ: an id"
-    return "text", f"{amount(facts)} different texts in {facts.present} rows"
+    return "string", f"{amount(facts)} different {_called(facts)} in {facts.present} rows"
+
+
+def _called(facts: Facts) -> str:
+    """What strings are, in a word."""
+    if facts.addresses >= MOSTLY:
+        return "addresses"
+    return "codes" if facts.codes >= MOSTLY else "names" if facts.codes <= 1 - MOSTLY else "strings"
 
 
 def _nearly_all_differ(facts: Facts) -> bool:
@@ -155,7 +169,7 @@ def _nearly_all_differ(facts: Facts) -> bool:
 def decide_target(facts: Facts) -> tuple[Kind, str]:
     """(kind, why) of the target: the same, but that a target is never an id, and text always has classes."""
     kind, why = decide(facts)
-    if kind in ("id", "text"):
+    if kind in ("id", *TEXTUAL):
         if facts.family == "number":
             return "number", "whole numbers" if facts.whole else "numbers"
         return "category", f"{amount(facts)} different texts"

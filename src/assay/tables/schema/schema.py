@@ -13,7 +13,17 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import DataError, ModelFileError, ParameterError, SchemaError, nearest
-from assay.tables.schema.kinds import KINDS, MOST_LEVELS, MOST_WORDS, USED, Kind, Task, are_classes, is_plain_word
+from assay.tables.schema.kinds import (
+    KINDS,
+    MOST_LEVELS,
+    MOST_WORDS,
+    TEXTUAL,
+    USED,
+    Kind,
+    Task,
+    are_classes,
+    is_plain_word,
+)
 from assay.tables.written.writing import Writing, writing_from_data
 
 if TYPE_CHECKING:
@@ -41,7 +51,9 @@ class Column:
     whole: bool = False  # numbers that are all whole
     with_time: bool = False  # dates that have a time of day
     counts: Mapping[str, int] | None = None  # rows a category or truth value; of a number only if it is a class target
-    words: tuple[str, ...] | None = None  # of texts: the most frequent words, by which their hashed columns are called
+    words: tuple[str, ...] | None = (
+        None  # of texts the most frequent words, of strings stretches of letters: by these their hashed columns are called
+    )
 
 
 @dataclass(frozen=True)
@@ -221,7 +233,7 @@ def _counts(counts: Any, levels: tuple[str, ...] | None, n_rows: int, name: str)
 def _words(words: Any, kind: str, name: str) -> tuple[str, ...] | None:
     if words is None:
         return None
-    _is(kind == "text", f"the column {name!r} has words, but is no text")
+    _is(kind in TEXTUAL, f"the column {name!r} has words, but is no text")
     _is(isinstance(words, list) and len(words) <= MOST_WORDS, f"the words of {name!r} are no list, or too many")
     _is(all(isinstance(w, str) and is_plain_word(w) for w in words), f"a word of {name!r} is none")
     _is(len(set(words)) == len(words), f"the words of {name!r} repeat")

@@ -16,12 +16,13 @@ import pyarrow as pa
 
 from assay.errors import ParameterError, SchemaError, nearest
 from assay.tables.arrow_columns import Family, as_text, family_of, without_nan
-from assay.tables.encoding.words import words_in
+from assay.tables.encoding.words import terms_in
 from assay.tables.schema.kinds import (
     CHOOSABLE,
     KINDS,
     MOST_LEVELS,
     MOST_WORDS,
+    TEXTUAL,
     USED,
     Facts,
     Kind,
@@ -42,9 +43,9 @@ WORD_BATCH = 1 << 12
 DISTINCT_WORDS = 1 << 17  # counted, of all columns together
 OF_TARGETS: tuple[Kind, ...] = ("number", "category", "boolean")
 POSSIBLE: dict[Family, tuple[Kind, ...]] = {
-    "number": ("number", "category", "boolean", "text", "id"),
-    "boolean": ("boolean", "number", "category", "text", "id"),
-    "date": ("date", "category", "text", "id"),
+    "number": ("number", "category", "boolean", "text", "string", "id"),
+    "boolean": ("boolean", "number", "category", "text", "string", "id"),
+    "date": ("date", "category", "text", "string", "id"),
     "dictionary": CHOOSABLE,
     "text": CHOOSABLE,
     "nothing": CHOOSABLE,
@@ -127,7 +128,7 @@ def _checked_kinds(source: Source, names: list[str], kinds: dict[str, str]) -> d
 def _reading(source: Source, name: str, kind: Kind | None) -> Reading:
     """How the file is asked for a column: a number that shall be a category is read as text, so that "01" stays "01"."""
     family = family_of(source.types[name])
-    if kind in ("category", "text"):
+    if kind in ("category", *TEXTUAL):
         return "text"
     if kind == "number" or family in ("number", "boolean", "nothing"):
         return "number"
@@ -138,7 +139,7 @@ def _tally(name: str, source: Source, kind: Kind | None, cap: int, target: bool)
     dtype = source.types[name]
     family = family_of(dtype)
     textual = family in ("text", "dictionary")
-    if kind in ("category", "text") or (textual and kind in (None, "id")):
+    if kind in ("category", *TEXTUAL) or (textual and kind in (None, "id")):
         return TextTally(name, dtype, cap, all_levels=kind == "category" or (target and kind is None))
     if family == "nothing" and source.typed:
         return EmptyTally(name, dtype, cap)
@@ -211,8 +212,8 @@ def _kept_counter(column: Column, why: str) -> Column:
 
 
 def with_words(source: Source, columns: Sequence[Column]) -> list[Column]:
-    """The columns, those of texts with their most frequent words; of equally frequent ones the first in the alphabet."""
-    texts = [column.name for column in columns if column.kind == "text"]
+    """The columns, those of texts with their most frequent words (strings: letters); of equal ones the first in the alphabet."""
+    texts = {column.name: column.kind for column in columns if column.kind in TEXTUAL}
     if not texts:
         return list(columns)
     counts = {name: Counter[str]() for name in texts}
@@ -220,8 +221,9 @@ def with_words(source: Source, columns: Sequence[Column]) -> list[Column]:
         if start >= WORD_ROWS:
             break
         table = pa.Table.from_batches(batches)
-        for name in texts:
-            _count(counts[name], as_text(without_nan(table[name])), DISTINCT_WORDS // len(texts))
+        for name, kind in texts.items():
+            found = terms_in(as_text(without_nan(table[name])), kind)[1]
+            _count(counts[name], found, DISTINCT_WORDS // len(texts))
     most = MOST_WORDS // len(texts)
     return [
         replace(column, words=_frequent(counts[column.name], most)) if column.name in counts else column
@@ -229,8 +231,8 @@ def with_words(source: Source, columns: Sequence[Column]) -> list[Column]:
     ]
 
 
-def _count(counts: Counter[str], text: pa.ChunkedArray, most: int) -> None:
-    found = words_in(text)[1].value_counts()
+def _count(counts: Counter[str], terms: Any, most: int) -> None:
+    found = terms.value_counts()
     for word, times in zip(found.field("values").to_pylist(), found.field("counts").to_pylist()):
         if word in counts or len(counts) < most:
             counts[word] += times

@@ -29,6 +29,11 @@ from assay.tables.schema.kinds import MOST_CLASSES, MOST_LEVELS, NEARLY_NUMBERS,
 DAY = 86400
 SAMPLE = 200  # texts of a batch whose words are counted
 NUMBER = r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$"
+ADDRESS = re.compile(r"(?i)(https?|ftp)://|www\.|[\w.+-]+@[\w-]+(\.[\w-]+)+$")
+DIGIT = re.compile(r"\d")
+PART = re.compile(r"(?=[^\W_]*[^\W\d_])[^\W_]{2,}")  # a stretch of letters and digits with a letter in it
+LONGEST_PARTED, FEWEST_PARTED, MOST_PARTS = 200, 20, 1 << 14
+RARE = 0.02
 SMALLEST_KEPT = 1 << 14
 ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio
 OTHER_ODD = np.uint64(0xBF58476D1CE4E5B9)
@@ -202,6 +207,8 @@ class TextTally(Tally):
         self._counts: Counter[str] | None = Counter()
         self._sampled = self._words = self._length = 0
         self._numbers, self._others, self._first_other = 0, 0, ""
+        self._addresses = self._codes = self._whole_parts = 0
+        self._parts: Counter[str] = Counter()
 
     def _add(self, column: Any, start: int) -> None:
         present = without_nan(column).drop_null()
@@ -211,9 +218,25 @@ class TextTally(Tally):
         self._sampled += len(sample)
         self._words += sum(len(text.split()) for text in sample)
         self._length += sum(map(len, sample))
+        self._look_inside(sample)
         if sum(map(_is_number, sample)) >= NEARLY_NUMBERS * len(sample) > 0:
             self._count_others(texts)
         self.distinct.add(text_hashes(texts if self._counts is None else self._counted(texts)))
+
+    def _look_inside(self, sample: list[str]) -> None:
+        self._addresses += sum(ADDRESS.match(text) is not None for text in sample)
+        self._codes += sum(DIGIT.search(text) is not None for text in sample)
+        if len(self._parts) < MOST_PARTS:
+            found = [set(PART.findall(text[:LONGEST_PARTED].lower())) for text in sample]
+            self._whole_parts += len(found)
+            self._parts.update(part for parts in found for part in parts)
+
+    @property
+    def _parted(self) -> bool:
+        """Whether texts are mostly made of parts that recur: each has on average at least half a part in 2 % to 90 % of all."""
+        n = self._whole_parts
+        recurring = sum(times for times in self._parts.values() if max(2, RARE * n) <= times <= NEARLY_NUMBERS * n)
+        return n >= FEWEST_PARTED and 2 * recurring >= n
 
     def _count_others(self, texts: Any) -> None:
         """What else there is among texts that are numbers."""
@@ -242,7 +265,8 @@ class TextTally(Tally):
         sampled = max(self._sampled, 1)
         counts = None if self._counts is None else dict(self._counts)
         known = {"words": self._words / sampled, "length": self._length / sampled, "counts": counts}
-        return {**known, "numbers": self._numbers, "others": self._others, "first_other": self._first_other}
+        inside = {"addresses": self._addresses / sampled, "codes": self._codes / sampled, "parted": self._parted}
+        return {**known, **inside, "numbers": self._numbers, "others": self._others, "first_other": self._first_other}
 
 
 def _is_number(text: str) -> bool:

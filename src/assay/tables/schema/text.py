@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 WIDTH = 80
 MOST_SHOWN = 100
 LONGEST_NAME = 22
-PLURAL = {"number": "numbers", "category": "categories", "boolean": "booleans", "date": "dates", "text": "texts"}
+PLURAL = {
+    "number": "numbers",
+    "category": "categories",
+    "boolean": "booleans",
+    "date": "dates",
+    "text": "texts",
+    "string": "strings",
+}
 HEAD = ("column", "kind", "missing", "distinct", "values")
 
 
