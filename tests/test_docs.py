@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ["docs/architecture.md", "docs/service.md", "docs/studio.md", "CONTRIBUTING.md", "README.md", "SECURITY.md"]
+PAGES = [
+    "docs/architecture.md",
+    "docs/events.md",
+    "docs/service.md",
+    "docs/studio.md",
+    "CONTRIBUTING.md",
+    "README.md",
+    "SECURITY.md",
+]
 PATHS = re.compile(r"`((?:[\w-]+/)*[\w-]+(?:\.(?:py|md)|/))`")
 FILES = [
     "/" + path.relative_to(ROOT).as_posix()

@@ -9,11 +9,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
+from assay.cli.json_events import EventLines
 from assay.cli.options import (
     MEMORY,
     SECONDS,
@@ -59,6 +61,9 @@ UNFINISHED = ("timeout", "out of time", "interrupted")
 @click.option("--memory", type=MEMORY, metavar="SIZE", help="For each model, such as 2G.")
 @click.option("--budget", type=SECONDS, metavar="TIME", help="For everything; the less promising drop out early.")
 @click.option("--refit/--no-refit", default=True, show_default=True, help="Fit the saved model again on all rows after it was measured on those held out.")  # fmt: skip
+@click.option(
+    "--json-lines", is_flag=True, help="Print a JSON object a line as things happen: plan, folds, models, verdict."
+)
 @kinds_option
 @computing
 @opening
@@ -74,6 +79,7 @@ def command(
     params: tuple[str, ...],
     holdout: float,
     refit: bool,
+    json_lines: bool,
     columns: dict[str, Any],
     opening: dict[str, Any],
     shell: Shell,
@@ -91,6 +97,9 @@ def command(
     from assay.selection.compare import compare
 
     columns["target"] = chosen_target(data, columns["target"])
+    if json_lines and out == "-":
+        raise click.UsageError("Lines of JSON and a model file cannot both go to standard output: give --out a name.")
+    shell = replace(shell, as_json=shell.as_json or json_lines, json_lines=json_lines)
     if out is not None:
         check_writable(out)
     if report is not None:
@@ -194,7 +203,8 @@ def _print_json(found: Any, written: dict[str, str | None], shell: Shell) -> Non
 
     data = found.to_data()
     data.pop("schema")
-    shell.result(plain({**data, **written}), "")
+    event = {"event": "verdict", "at": found.provenance.get("seconds")} if shell.json_lines else {}
+    shell.result(plain({**event, **data, **written}), "")
 
 
 def certified(found: Any) -> None:
@@ -228,7 +238,12 @@ def _params(pairs: tuple[str, ...]) -> dict[str, dict[str, Any]]:
 
 @contextmanager
 def watching(shell: Shell) -> Iterator[OnEvent]:
-    """Within, events of a comparison are shown on standard error: a live table on a terminal, else a line a finished model."""
+    """Within, events of a comparison are shown on standard error: a live table on a terminal, else a line a finished model; and as lines of
+    JSON on standard output where these were asked for."""
+    if shell.json_lines:
+        with watching(replace(shell, json_lines=False)) as shown:
+            yield _both(shown, EventLines())
+        return
     if shell.quiet or not sys.stderr.isatty():
         with shell.warnings_noted():
             yield Lines(shell)
@@ -239,6 +254,14 @@ def watching(shell: Shell) -> Iterator[OnEvent]:
     board = LiveTable()
     with shell.warnings_noted(), Live(board, console=Console(stderr=True), refresh_per_second=8, transient=True):
         yield board
+
+
+def _both(first: OnEvent, second: OnEvent) -> OnEvent:
+    def on_event(key: str, event: Any) -> None:
+        first(key, event)
+        second(key, event)
+
+    return on_event
 
 
 class Lines:

@@ -25,6 +25,7 @@ class Shell:
     verb: str
     as_json: bool
     quiet: bool
+    json_lines: bool = False  # the result is the last of several lines of JSON
 
     def note(self, message: str) -> None:
         """Something worth knowing that is no result."""

@@ -233,6 +233,7 @@ class CandidateWork:
         for number, split in enumerate(self.splits):
             emit(("split", number, len(self.splits)))
             trials.append(run_trial(candidate, self.table, split, self.asked.loss, self.asked.seed, throttled))
+            emit(("fold", number + 1, len(self.splits), trials[-1].test_risk, trials[-1].train_risk))
         emit(("split", len(self.splits), len(self.splits)))
         model, search = self._final(candidate, trials, throttled)
         for trial in trials:  # only plain numbers travel back
