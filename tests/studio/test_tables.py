@@ -51,3 +51,15 @@ def test_a_file_that_is_no_model_is_refused_without_the_studio_s_own_name_for_it
     assert status == 400
     assert found["error"].startswith("The file is no model file")
     assert "studio" not in found["error"]
+
+
+def test_arff_svmlight_and_office_tables_are_shown_as_what_they_mean(client: Client) -> None:
+    arff = "@relation t\n@attribute a numeric\n@attribute b numeric\n@attribute kind {x,y}\n@data\n"
+    table = sent(client, arff + "".join(f"{i}.5,{i % 7},{'xy'[i % 3 == 0]}\n" for i in range(40)))
+    assert [c["kind"] for c in table["columns"]] == ["number", "number", "category"]
+    data = {"table": table["id"], "target": "kind", "columns": ["a", "b"]}
+    assert len(client.post(f"/api/tables/{table['id']}/points", data)["x"]) == 40
+    svm = sent(client, "".join(f"{i % 2} 1:{i}.5 2:{i % 7 + 1}\n" for i in range(40)))
+    assert (svm["target"], [c["name"] for c in svm["columns"]]) == ("target", ["target", "x1", "x2"])
+    office = sent(client, "Umsatz\n\nStadt;Betrag\n" + "".join(f"{'AB'[i % 2]};{i}.250,5\n" for i in range(1, 40)))
+    assert [c["kind"] for c in office["columns"]] == ["category", "number"]

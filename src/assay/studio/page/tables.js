@@ -29,7 +29,7 @@ export class Tables {
       id: "table-file",
       class: "unseen",
       "data-role": "table-file",
-      accept: ".csv,.tsv,.txt,.parquet,.arrow,.feather,.json,.jsonl,.ndjson,.xlsx,.gz,.arff",
+      accept: ".csv,.tsv,.txt,.parquet,.arrow,.feather,.json,.jsonl,.ndjson,.xlsx,.gz,.arff,.svm,.libsvm,.svmlight",
       onchange: () => this.#upload(file.files?.[0]),
     });
     const drop = el(

@@ -25,6 +25,7 @@ LOOKED_AT = 1 << 12
 def read_like(schema: Schema, source: Source) -> Source:
     """The source with its columns read as the schema's were."""
     plain = source.plain if isinstance(source, WrittenSource) else source
+    plain = plain.widened(c.name for c in schema.used)
     kinds = {c.name: c.kind for c in (*schema.used, *([schema.target] if schema.target else []))}
     wanted = {name for name, kind in kinds.items() if kind in ("number", "date")} | set(schema.written)
     found = {n: how for n in plain.types if n in wanted and (how := _writing(schema.written.get(n), n, plain, source))}

@@ -15,13 +15,16 @@ import numpy as np
 from assay.engines import Rows
 from assay.errors import DataError, DataTypeError, ParameterError
 from assay.numerics import Array
+from assay.tables.sources.arff import ArffFile, is_arff
 from assay.tables.sources.arrow_ipc import FILE_MAGIC, STREAM_MAGIC
 from assay.tables.sources.source import Source, SourceRows
+from assay.tables.sources.svmlight import SvmlightFile, is_svmlight
 from assay.tables.sources.text import head_of
 from assay.tables.written.source import with_writings
 from assay.tables.written.writing import WritingOptions
 
-Form = Literal["parquet", "arrow", "excel", "json", "text"]
+Form = Literal["parquet", "arrow", "excel", "json", "ARFF", "svmlight", "text"]
+SVMLIGHT_NAMES = {".svm", ".libsvm", ".svmlight"}
 PARQUET_NAMES = (".parquet", ".pq", ".parq")
 PARQUET_MAGIC = b"PAR1"
 OLD_FEATHER = b"FEA1"
@@ -148,6 +151,12 @@ def _open(
                 f"{len(paths)} workbooks cannot be read as one table: give one, or save them as CSV or Parquet."
             )
         return ExcelSheet(paths[0], sheet, where, skip)
+    if form in ("ARFF", "svmlight"):
+        if len(paths) > 1:
+            raise DataError(
+                f"{len(paths)} {form} files cannot be read as one table: give one, or save them as CSV or Parquet."
+            )
+        return ArffFile(paths[0], where) if form == "ARFF" else SvmlightFile(paths[0], where)
     if form == "json":
         from assay.tables.sources.json_lines import JsonLines
 
@@ -184,6 +193,10 @@ def form_of(path: Path) -> Form:
         )
     if head.startswith(EXCEL_MAGIC):
         return "excel"
+    if is_arff(head):
+        return "ARFF"
+    if not SVMLIGHT_NAMES.isdisjoint(path.suffixes) or is_svmlight(head):
+        return "svmlight"
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     return "json" if re.match(rb'\{\s*("|\})|\[\s*(\{|\])', start) or start in (b"{", b"[") else "text"
 

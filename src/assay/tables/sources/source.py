@@ -42,6 +42,7 @@ class Source(ABC):
     keep: Any = None  # a temporary file that has to live as long as its rows
     notes: Sequence[str] = ()
     repeated: Sequence[str] = ()  # names that several columns of a file have, which are then numbered
+    offered: Sequence[str] = ()  # columns that are there for a role alone
     written: Mapping[str, Any] = {}  # how columns of text write the numbers and dates that they are read as
     point: str = ""  # the decimal sign by which it reads characters as numbers, where it does,
     decimal: str = ""  # the one that its numbers prove,
@@ -61,6 +62,10 @@ class Source(ABC):
                 break
         return pa.Table.from_batches(found)
 
+    def widened(self, names: Iterable[str]) -> Source:
+        """The source with columns of these names too, where its form says what they hold though it does not list them."""
+        return self
+
     def ranges(self, decoding: Decoding, step: int) -> Iterator[Part]:
         """The rows in parts of `step` rows that any process can read which sees the files, where the source is `readable_anywhere`."""
         raise NotImplementedError
@@ -76,7 +81,7 @@ class CachedSource(Source):
         self.source = source
         self.where, self.types, self.n_rows, self.typed = source.where, source.types, source.n_rows, source.typed
         self.keep, self.notes, self.written = source.keep, source.notes, source.written
-        self.repeated = source.repeated
+        self.repeated, self.offered = source.repeated, source.offered
         self.point, self.decimal, self.usual_decimal = source.point, source.decimal, source.usual_decimal
         self._readings: dict[str, Reading] = {}
         self._batches: list[Any] | None = None
@@ -273,7 +278,8 @@ def choose_features(source: Source, roles: Mapping[str, str], features: str | It
             raise SchemaError(f"Column {name!r} cannot be both the {taken[name]} and the {role}: name another column.")
         taken[name] = role
     if features is None:
-        return tuple(n for n in source.types if n not in taken and not INDEX_OF_PANDAS.fullmatch(n))
+        unasked = {*taken, *source.offered}
+        return tuple(n for n in source.types if n not in unasked and not INDEX_OF_PANDAS.fullmatch(n))
     names = (features,) if isinstance(features, str) else tuple(features)
     check_known(names, source.types, "a feature", source.where)
     refuse_repeats(list(names), "features")

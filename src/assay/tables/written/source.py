@@ -22,7 +22,7 @@ class WrittenSource(Source):
         self.readable_anywhere, self.parsed_from = plain.readable_anywhere, plain.parsed_from
         self.point, self.decimal, self.usual_decimal = plain.point, plain.decimal, plain.usual_decimal
         self.types = {n: writings[n].type if n in writings else dtype for n, dtype in plain.types.items()}
-        self.repeated = plain.repeated
+        self.repeated, self.offered = plain.repeated, plain.offered
         self.written = {**plain.written, **writings}
         self.notes = [*plain.notes, *(notes or [])]
 
