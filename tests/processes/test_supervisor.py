@@ -161,6 +161,9 @@ def test_after_the_deadline_nothing_begins_and_nothing_goes_on():
     jobs = [Job("quick", lambda emit: 1), Job("slow", lambda emit: time.sleep(60)), Job("never", lambda emit: 2)]
     outcomes = list(run_jobs(jobs, workers=1, deadline=time.monotonic() + 0.5))
     assert {o.key: o.state for o in outcomes} == {"quick": "done", "slow": "out of time", "never": "out of time"}
+    messages = {o.key: o.message for o in outcomes}
+    assert "not begun" in messages["never"]
+    assert "not begun" not in messages["slow"]
     here = list(run_jobs(jobs, workers=0, deadline=time.monotonic()))
     assert {o.state for o in here} == {"out of time"}
 

@@ -41,6 +41,14 @@ def test_models_learnt_by_one_fold_are_quick_however_many_settings_they_have(tab
     assert set(ordered[2:]) == {"perceptron", "erm"}
 
 
+def test_side_by_side_those_of_one_fold_begin_and_the_longest_follow(table):
+    names = ["naive-bayes", "decision-tree", "perceptron", "knn", "baseline", "random-forest", "lda"]
+    found, _ = candidates(table.schema, 2, only=names)
+    ordered = [e.name for e in compare.in_order(found, at_leisure=True)]
+    assert ordered == ["baseline", "lda", "naive-bayes", "knn", "random-forest", "perceptron", "decision-tree"]
+    assert {e.name for e in compare.in_order(found, at_leisure=False)[:3]} == {"baseline", "lda", "naive-bayes"}
+
+
 def test_encoded_rows_of_an_inner_split_are_gone_before_the_next_are_made(table, monkeypatch):
     made: list[weakref.ref] = []
     there = []

@@ -278,7 +278,8 @@ class Lines:
             self.ended += 1
             risk = "" if event[4] is None else f", risk {event[4]:.4g}"
             why = f" ({event[2]})" if event[2] else ""
-            self.shell.note(f"[{self.ended}/{self.total}] {key}: {event[1]}{why} in {event[3]:.1f} s{risk}")
+            took = f" in {event[3]:.1f} s" if event[3] else ""  # one that was not begun took none
+            self.shell.note(f"[{self.ended}/{self.total}] {key}: {event[1]}{why}{took}{risk}")
 
 
 class LiveTable:

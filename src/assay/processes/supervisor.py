@@ -32,6 +32,7 @@ TICK = 0.05  # seconds between two measurements of a process
 SELDOM = 0.5  # seconds between two counts of a process that may take any memory: one takes 10 ms
 SLIGHT = 1 << 20  # bytes that it may grow by unmeasured
 TIME_IS_UP = ("out of time", "The time for the whole run was up.")
+NOT_BEGUN = "It was not begun, for the time for the whole run was up."
 
 OnEvent = Callable[[str, Any], None]
 OnSignal = Callable[[int, Any], None]
@@ -259,8 +260,9 @@ class Supervisor:
             return
         for child in self.running:
             child.stop(*verdict)
+        why = verdict[1] if self.stopped_by else NOT_BEGUN
         while self.waiting:
-            yield Outcome(self.waiting.popleft().key, verdict[0], None, verdict[1])
+            yield Outcome(self.waiting.popleft().key, verdict[0], None, why)
 
     def _begin(self, workers: int) -> Iterator[Outcome]:
         while self.waiting and len(self.running) < workers:

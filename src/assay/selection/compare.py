@@ -200,9 +200,7 @@ def run_all(taking_part: list[Candidate], work: CandidateWork, limits: Limits, e
         _load_once()
         _prepare(work)
         give_back()
-    # side by side the longest first, so that none is left alone at the end; else the quickest, so that an early end leaves some
-    longest_first = side_by_side > 1 and limits.deadline is None
-    ordered = sorted(taking_part, key=_length, reverse=longest_first)
+    ordered = in_order(taking_part, side_by_side > 1 and limits.deadline is None)
     jobs = [Job(e.name, partial(work, e), threads) for e in ordered]
     found: dict[str, Outcome] = {}
     for outcome in run_jobs(
@@ -284,9 +282,19 @@ class Throttle:
             self.emit(event)
 
 
-def _length(candidate: Candidate) -> tuple[bool, int]:
+def in_order(taking_part: list[Candidate], at_leisure: bool) -> list[Candidate]:
+    """The quickest first, so that an early end leaves some. At leisure, and side by side, those of one fold, which are there at once,
+    and then the longest first, so that none is left alone at the end."""
+    quickest = sorted(taking_part, key=_length)
+    if not at_leisure:
+        return quickest
+    at_once = [e for e in quickest if issubclass(e.model, OneFold)]
+    return [*at_once, *(e for e in reversed(quickest) if e not in at_once)]
+
+
+def _length(candidate: Candidate) -> tuple[bool, float]:
     """How long a model may take, for comparing: what is learnt by one fold is quick however many settings there are."""
-    return not issubclass(candidate.model, OneFold), len(candidate.settings())
+    return not issubclass(candidate.model, OneFold), len(candidate.settings()) * candidate.search_space.cost
 
 
 def _load_once() -> None:

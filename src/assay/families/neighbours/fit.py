@@ -108,7 +108,8 @@ class NeighboursModel(Estimator):
             unfit = "so many rows would be compared with each other for too long"
         left_out = {} if features.rows < MANY_ROWS else {"validation_rows": 5000}
         search = tuple({"n_neighbors": "auto", "weights": weights, **left_out} for weights in ("uniform", "distance"))
-        return SearchSpace(search=search, scaled=True, unfit=unfit, rough={} if left_out else {"validation_rows": 2000})
+        rough = {} if left_out else {"validation_rows": 2000}
+        return SearchSpace(search=search, scaled=True, unfit=unfit, rough=rough, cost=8.0)
 
     def complexity(self) -> float:
         """n/k: the regions of about k rows each that have an answer of their own."""

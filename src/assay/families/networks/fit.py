@@ -193,7 +193,7 @@ class NetworkModel(Estimator):
             ((100, 50), 1e-4),
         )
         search = tuple({"hidden_layer_sizes": sizes, "alpha": alpha, **usual} for sizes, alpha in tried)
-        return SearchSpace(search=search, rough={"max_iter": 30})
+        return SearchSpace(search=search, rough={"max_iter": 30}, cost=5.0)
 
     # --- learning ---------------------------------------------------------------------------------------------------
 

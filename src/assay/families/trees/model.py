@@ -305,6 +305,7 @@ class DecisionTree(TreeModel):
             return None
         return SearchSpace(
             search=tuple({"max_leaf_nodes": k} for k in LEAVES),
+            cost=0.2,  # they share one tree
             categories="native",
         )
 
@@ -408,6 +409,7 @@ class Forest(TreeModel):
             search=settings,
             categories="native",
             rough={"n_estimators": 25, "oob_score": False},  # settings are compared by small forests
+            cost=8.0,
         )
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, *, afresh: bool = True, classes: Any = None) -> Any:

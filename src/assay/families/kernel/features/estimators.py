@@ -358,10 +358,10 @@ def _settings(rows: int) -> list[tuple[int, float]]:
 def classifier_search_space(features: TableTraits) -> SearchSpace:
     """C from strong penalties to weak ones."""
     search = tuple({"n_components": m, "C": 10.0**power} for m, power in _settings(features.rows))
-    return SearchSpace(search=search, scaled=True, rough={"tol": 1e-2}, unfit=unfit(features))
+    return SearchSpace(search=search, scaled=True, rough={"tol": 1e-2}, unfit=unfit(features), cost=4.0)
 
 
 def regressor_search_space(features: TableTraits) -> SearchSpace:
     """alpha from strong penalties to weak ones."""
     search = tuple({"n_components": m, "alpha": 10.0**-power} for m, power in _settings(features.rows))
-    return SearchSpace(search=search, scaled=True, unfit=unfit(features))
+    return SearchSpace(search=search, scaled=True, unfit=unfit(features), cost=4.0)

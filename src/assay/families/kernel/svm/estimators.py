@@ -143,7 +143,7 @@ class SVC(KernelMachine, Classifier):
             return None
         search = tuple({"C": C} for C in (0.1, 1.0, 10.0, 100.0))
         unfit = paired(features.classes) or cls._unfit(features)
-        return SearchSpace(search=search, scaled=True, rough={"tol": 1e-2}, unfit=unfit)
+        return SearchSpace(search=search, scaled=True, rough={"tol": 1e-2}, unfit=unfit, cost=3.0)
 
     # --- learning ---------------------------------------------------------------------------------------------------
 
@@ -395,7 +395,7 @@ class SVR(KernelMachine, Regressor):
             return None
         unit = features.spread if features.spread > 0 else 1.0
         search = tuple({"C": C * unit, "epsilon": 0.1 * unit} for C in (0.1, 1.0, 10.0, 100.0))
-        return SearchSpace(search=search, scaled=True, rough={"tol": 1e-2}, unfit=cls._unfit(features))
+        return SearchSpace(search=search, scaled=True, rough={"tol": 1e-2}, unfit=cls._unfit(features), cost=3.0)
 
     def _tasks(self, kernel: Kernel, given: MachineRows) -> list[DualTask]:
         self.upper_ = np.array([float(self.C)])
