@@ -110,6 +110,20 @@ def test_on_few_rows_each_setting_goes_the_whole_way(monkeypatch, table):
     assert len(set(settings_fitted(monkeypatch, table, 300))) == 1
 
 
+def test_a_model_may_compare_settings_on_some_of_the_rows(monkeypatch, table):
+    sizes = []
+    honest = Guess.fit_each
+    monkeypatch.setattr(
+        Guess, "fit_each", lambda self, X, settings: (sizes.append(X.n_rows), honest(self, X, settings))[1]
+    )
+    monkeypatch.setattr(Guess, "enough_rows", 50)
+    register(monkeypatch, Guess)
+    ((one,), _) = candidates(table.schema, 2, only=["guess"])
+    search = search_settings(one, table, np.arange(400), "zero-one", 0)
+    assert sizes == [50] * 5
+    assert search.errors[0] == pytest.approx(0.5 / np.sqrt(400), rel=0.1)  # all are tested
+
+
 def test_beyond_many_rows_a_quarter_of_them_is_tested_on_once(monkeypatch, table):
     monkeypatch.setattr(trial, "MANY", 400)
     (split,) = inner_splits(table, np.arange(1000), 0)

@@ -71,6 +71,9 @@ class Estimator:
     takes_categories: ClassVar[bool] = False
     ends_by_itself: ClassVar[bool] = True  # a fit that stops at its limit of iterations is something to worry about
 
+    enough_rows: ClassVar[int | None] = (
+        None  # on so many a search compares settings, where all would take too long; None: on all
+    )
     slow_rows: ClassVar[int | None] = None  # so many rows take long enough to answer to be a task of their own
 
     n_jobs: int | None = attribute()

@@ -102,9 +102,9 @@ def run_trial(
     )
 
 
-def drawn_evenly(rows: Array, most: int) -> Array:
-    """At most so many of some rows."""
-    return rows if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).astype(np.int64)]
+def drawn_evenly(rows: Array, most: int | None) -> Array:
+    """At most so many of some rows; None: all."""
+    return rows if most is None or len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).astype(np.int64)]
 
 
 def search_and_fit(
@@ -183,7 +183,7 @@ def _fit_and_test(
     candidate: Candidate, data: TableData, loss: str, settings: Settings, progress: Progress, split: Split
 ) -> Floats:
     """The encoded rows are gone before those of the next split are made."""
-    encoding, rows = learnt(candidate, data, split.train)
+    encoding, rows = learnt(candidate, data, drawn_evenly(split.train, candidate.model.enough_rows))
     test = data.encoded(encoding, split.test)
     found = []
     rough = {**candidate.search_space.rough, **candidate.fixed}

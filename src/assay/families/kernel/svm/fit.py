@@ -81,6 +81,7 @@ class KernelMachine(Estimator):
     """A function of the kernel with few rows: f(x) = Σ β_i K(x_i, x) + b, by the dual of a support vector machine."""
 
     slow_rows: ClassVar[int | None] = 1024
+    enough_rows: ClassVar[int | None] = 10_000  # a fit takes a time that grows with their square
     step_word = "working set"
 
     C: float = attribute()
