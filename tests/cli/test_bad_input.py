@@ -76,7 +76,7 @@ def test_a_bad_table_ends_with_3_and_leaves_the_old_model_alone(cli, what):
         (["predict", "coins.assay", "oak"], "Did you mean 'oaks'"),
         (["train", "headles.csv"], "Did you mean 'headless.csv'"),
         (["train", "coins", "--weight", "coin"], "both the target and the weight"),
-        (["train", "folder", "--target", "y"], "is a directory without Parquet files"),
+        (["train", "folder", "--target", "y"], "is a directory without tables"),
         (["train", "coins", "--target", "coine"], "no column 'coine' (the target). Did you mean 'coin'"),
         (["train", "coins", "--features", "size"], "no column 'size' (a feature). Did you mean 'size_mm'"),
         (["train", "coins", "--weight", "w"], "no column 'w' (the weight)"),

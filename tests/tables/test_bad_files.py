@@ -61,8 +61,9 @@ def test_missing_files_and_folders_are_named(tmp_path):
     (tmp_path / "coins.csv").write_text(GOOD)
     with pytest.raises(DataError, match=r"no file .*coin\.csv.*Did you mean .*coins\.csv"):
         assay.rows(tmp_path / "coin.csv")
-    with pytest.raises(DataError, match=r"is a directory without Parquet files"):
-        assay.rows(tmp_path)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match=r"is a directory without tables"):
+        assay.rows(tmp_path / "empty")
     with pytest.raises(DataError, match=r"No file matches"):
         assay.rows(str(tmp_path / "*.parquet"))
     with pytest.raises(DataTypeError, match=r"path of a file or a frame, not ndarray"):

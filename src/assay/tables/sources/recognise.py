@@ -17,6 +17,8 @@ from assay.errors import DataError, DataTypeError, ParameterError
 from assay.numerics import Array
 from assay.tables.sources.arff import ArffFile, is_arff
 from assay.tables.sources.arrow_ipc import FILE_MAGIC, STREAM_MAGIC
+from assay.tables.sources.folders import PARQUET, PARQUET_NAMES, form_by_name, tables_inside
+from assay.tables.sources.images import ImageFolder, image_files
 from assay.tables.sources.source import Source, SourceRows
 from assay.tables.sources.svmlight import SvmlightFile, is_svmlight
 from assay.tables.sources.text import head_of
@@ -24,8 +26,6 @@ from assay.tables.written.source import with_writings
 from assay.tables.written.writing import WritingOptions
 
 Form = Literal["parquet", "arrow", "excel", "json", "ARFF", "svmlight", "text"]
-SVMLIGHT_NAMES = {".svm", ".libsvm", ".svmlight"}
-PARQUET_NAMES = (".parquet", ".pq", ".parq")
 PARQUET_MAGIC = b"PAR1"
 OLD_FEATHER = b"FEA1"
 EXCEL_MAGIC = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")  # .xlsx is a zip file; .xls
@@ -104,11 +104,13 @@ def _source_of(
 
         return FrameSource(data, where)
     if isinstance(data, str | os.PathLike):
+        _refuse_address(data)
         found = _database(data, delimiter, table, sql)
         if found is not None:
             return found
-        if Path(data).is_dir() and not parquet_inside(Path(data)):
-            return _images(Path(data), size, where, table=table, sql=sql, sheet=sheet)
+        if Path(data).is_dir() and image_files(Path(data)) and tables_inside(Path(data)).form != PARQUET:
+            _refuse_options("a folder of images", table=table, sql=sql, sheet=sheet, skip=skip)
+            return ImageFolder(Path(data), size, where)
     paths = paths_of(data)
     form = form_of(paths[0])
     _refuse_options(
@@ -121,7 +123,26 @@ def _source_of(
             raise DataError(
                 f"{str(paths[0])!r} is {form}, but {str(path)!r} is {other}: files read as one table are of one kind."
             )
-    return _open(form, paths, delimiter, sheet, where, said, skip)
+    source = _open(form, paths, delimiter, sheet, where, said, skip)
+    if isinstance(data, str | os.PathLike) and Path(data).is_dir():
+        source.notes = [*tables_inside(Path(data)).notes(Path(data)), *source.notes]
+    return source
+
+
+def _refuse_address(data: str | os.PathLike[str]) -> None:
+    """Raise for an address on the web or in a store: tables are read where they lie on this machine, or in a database."""
+    from assay.tables.sources.databases import is_database, masked
+
+    address = re.match(r"(?i)([a-z][a-z0-9+.-]*)://", str(data))
+    if address is None or is_database(data) or Path(data).exists():
+        return
+    get = {"s3": "aws s3 cp", "gs": "gcloud storage cp", "http": "curl -LO", "https": "curl -LO"}.get(
+        address[1].lower()
+    )
+    how = f", for instance with {get} {masked(str(data))}" if get else ""
+    raise DataError(
+        f"{masked(str(data))!r} is an address, and only files of this machine are read: download it first{how}."
+    )
 
 
 def _open(
@@ -195,7 +216,7 @@ def form_of(path: Path) -> Form:
         return "excel"
     if is_arff(head):
         return "ARFF"
-    if not SVMLIGHT_NAMES.isdisjoint(path.suffixes) or is_svmlight(head):
+    if form_by_name(path) == "svmlight" or is_svmlight(head):
         return "svmlight"
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     return "json" if re.match(rb'\{\s*("|\})|\[\s*(\{|\])', start) or start in (b"{", b"[") else "text"
@@ -217,17 +238,6 @@ def _database(data: str | os.PathLike[str], delimiter: str | None, table: str | 
     return None if sql is None else open_sql(sql, data, delimiter=delimiter)
 
 
-def _images(folder: Path, size: tuple[int, int] | None, where: str | None, **others: Any) -> Source:
-    from assay.tables.sources.images import ImageFolder, image_files
-
-    if not image_files(folder):
-        raise DataError(
-            f"{str(folder)!r} is a directory without Parquet files and without subfolders of images: give the path of a file."
-        )
-    _refuse_options("a folder of images", **others)
-    return ImageFolder(folder, size, where)
-
-
 def _refuse_options(what: str, **options: Any) -> None:
     meant = {
         "table": "databases",
@@ -242,7 +252,7 @@ def _refuse_options(what: str, **options: Any) -> None:
 
 
 def paths_of(data: Any) -> list[Path]:
-    """The files that a path, a pattern, a folder of Parquet files or a list of them stands for."""
+    """The files that a path, a pattern, a folder of tables or a list of them stands for."""
     if isinstance(data, str | os.PathLike):
         return _expand(Path(data))
     if isinstance(data, Iterable) and not isinstance(data, Rows) and not hasattr(data, "__array__"):
@@ -250,24 +260,22 @@ def paths_of(data: Any) -> list[Path]:
         if not items:
             raise DataError("The list of files is empty.")
         if all(isinstance(item, str | os.PathLike) for item in items):
+            for item in items:
+                _refuse_address(item)
             return [path for item in items for path in _expand(Path(item))]
     raise DataTypeError(
         f"assay.rows takes the path of a file or a frame, not {type(data).__name__}: arrays are given to fit(X, y) as they are."
     )
 
 
-def parquet_inside(folder: Path) -> list[Path]:
-    """The Parquet files of a folder and its subfolders, but hidden ones and those that begin with _ (as writers' marks do)."""
-    found = (p for p in folder.rglob("*") if p.suffix.lower() in PARQUET_NAMES and p.is_file())
-    return sorted(p for p in found if not any(part[0] in "._" for part in p.relative_to(folder).parts))
-
-
 def _expand(path: Path) -> list[Path]:
     if path.is_dir():
-        inside = parquet_inside(path)
-        if not inside:
-            raise DataError(f"{str(path)!r} is a directory without Parquet files: give the path of a file.")
-        return inside
+        inside = tables_inside(path)
+        if not inside.read:
+            raise DataError(
+                f"{str(path)!r} is a directory without tables (Parquet, CSV, …) and without subfolders of images: give the path of a file."
+            )
+        return inside.read
     if path.exists():
         return [path]
     if any(c in str(path) for c in "*?["):
