@@ -89,9 +89,9 @@ footer{margin-top:3rem;padding-bottom:2rem;color:var(--soft);font-size:.92rem}
 dl{grid-template-columns:minmax(0,1fr);gap:0}dd{margin-bottom:.4rem}th,td{padding:.3rem .5rem}figure{padding:.4rem .25rem}figcaption{padding:0 .3rem}
 tbody th{position:sticky;left:0;background:var(--paper);max-width:40vw}tr:has(.mark) th{background:var(--tint)}}
 @media print{:root{color-scheme:light;--paper:#fff;--ink:#000;--soft:#444;--line:#bbb;--card:#fff;--link:#000;--good:#000;--bad:#000;
---mild:#000;--tint:#f1f1f1}@page{margin:1.5cm}html{font-size:9.5pt}nav,.top{display:none}header,main,footer{max-width:none;padding:0}
+--mild:#000;--tint:#f1f1f1}@page{margin:1.5cm}html{font-size:9pt}body{line-height:1.4}nav,.top{display:none}header,main,footer{max-width:none;padding:0}
 .verdict{margin:.5rem 0;padding:.5rem .8rem}h2{margin:1rem 0 .4rem;padding-top:.4rem}h3{margin:.8rem 0 .3rem}
-p,ul,dl{margin:.3rem 0;max-width:none}.worry{margin:.5rem 0}th,td{padding:.12rem .4rem}.w{min-width:0}.s{display:none}.figures .n{white-space:normal}.scroll{overflow:visible;margin:.4rem 0}
+p,ul,dl{margin:.3rem 0;max-width:none}.worry{margin:.4rem 0}#ranking td,#ranking th{padding:.02rem .4rem}th,td{padding:.12rem .4rem}.w{min-width:0}.s{display:none}.figures .n{white-space:normal}.scroll{overflow:visible;margin:.4rem 0}
 details:not([open]),summary>.soft{display:none}summary{list-style:none}details.model{break-before:page;border:0}#risks{break-before:page}
 h2,h3,h4,summary{break-after:avoid}tr,figure,.worry,.verdict{break-inside:avoid}.figures{grid-template-columns:minmax(0,1fr) minmax(0,1fr);gap:.6rem;margin:.4rem 0}
 .figures.one>figure,.figures>figure:last-child:nth-child(odd){grid-template-columns:minmax(0,1fr) minmax(0,1.15fr);gap:.6rem}
