@@ -17,7 +17,7 @@ import click
 from click.shell_completion import CompletionItem
 
 Suggest = Callable[[click.Context, str], list[CompletionItem]]
-OPENING = ("delimiter", "table", "sheet")
+OPENING = ("delimiter", "table", "sheet", "skip")
 
 
 @cache

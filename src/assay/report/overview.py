@@ -164,10 +164,10 @@ def ranking_axes(found: Comparison, ax: Any = None) -> Any:
 
 
 def least_error(found: Comparison, loss: str) -> float | None:
-    """The lower end of the bracket with the chance in its rows, for pictures of the error; None where some model is below it, so that it
-    cannot be right."""
+    """The lower end of the bracket with the chance in its rows, for pictures of the error; None where some model is below the bracket, so
+    that it says nothing."""
     errors = [s.value for e in found.done for s in e.scores if s.name == "error"]
-    if found.bracket is None or loss != "zero-one" or min(errors, default=0.0) < found.bracket.least:
+    if found.bracket is None or loss != "zero-one" or min(errors, default=0.0) < found.bracket.low:
         return None
     return found.bracket.least
 
