@@ -174,11 +174,8 @@ def worst_section(details: Details) -> Html | None:
     worst = details.worst
     if not worst:
         return section("Errors to look at", paragraphs("No tested row was answered wrongly."), level=3)
-    texts = {c.name for c in details.sample.texts}  # of text only the number of words is known: it comes last
     important = [i.name for i in details.importance]
-    order = sorted(
-        worst[0].values, key=lambda c: (c in texts, important.index(c) if c in important else len(important))
-    )
+    order = sorted(worst[0].values, key=lambda c: important.index(c) if c in important else len(important))
     columns = order[:8]
     with_p = worst[0].probability is not None
     head = ("row", "true", "answered", *(("probability of the truth",) if with_p else ()), "loss", *columns)

@@ -117,8 +117,11 @@ def _texts(rows: Rows, found: Comparison) -> Mapping[str, Array]:
     if not found.data.rows.sparse:
         return {}
     X: Any = rows.in_memory().X
-    plain = sum(c.kind not in TEXTUAL for c in found.schema.used)
-    words = X.columns(np.arange(plain, X.n_columns))
+    used = found.schema.used
+    before = sum(c.kind not in TEXTUAL for c in used) + sum(
+        c.kind == "string" for c in used
+    )  # numbers, and keys of strings
+    words = X.columns(np.arange(before, X.n_columns))
     marks = np.random.default_rng(0).random(words.n_columns)
     return {"texts": np.bincount(words.row_numbers(), weights=words.data * marks[words.indices], minlength=len(words))}
 

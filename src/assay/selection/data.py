@@ -27,6 +27,7 @@ from assay.tables.encoding.columns import (
 from assay.tables.encoding.components import components_of
 from assay.tables.encoding.strings import Target, strings_of
 from assay.tables.schema.schema import Schema
+from assay.tables.sources.source import Source
 from assay.tables.table_rows import encode, encode_some
 
 Found = TypeVar("Found")
@@ -48,6 +49,7 @@ class TableData:
     parts: Array | None = (
         None  # (n,): the part of each row whose rows share a search (nested.py); None: each training side has its own
     )
+    source: Source | None = field(default=None, repr=False, compare=False)  # where texts can be read again, to be shown
     memory: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)  # what several models need alike
 
     @classmethod

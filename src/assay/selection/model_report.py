@@ -8,6 +8,7 @@ all rows, and it is said whether these are the rows of the fit or another table.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ def comparison_of(model: TableModel, data: Any, loss: str | None = None) -> Comp
     table = model.table(data, labelled=True)
     classes = getattr(model.model_, "classes_", None)
     found = TableData.of(model.schema_, engine_for(table).open(table), classes is not None, classes)
+    found = replace(found, source=table.source)
     split, judged_on = _split(model, table, found)
     name = check_loss(loss, classes is not None)
     measured = _measured(model, table, found) if judged_on == OF_FIT else None

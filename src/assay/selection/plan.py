@@ -152,7 +152,7 @@ def with_marks(table: TableData, source: Source) -> TableData:
     """The table with the groups and times of its rows, where its schema names columns of them."""
     group, time = (table.schema.roles.get(role) for role in ("group", "time"))
     groups = None if group is None else group_codes(source, group)[0]
-    return replace(table, groups=groups, times=None if time is None else moments(source, time))
+    return replace(table, groups=groups, times=None if time is None else moments(source, time), source=source)
 
 
 def given_splits(pairs: Any, n: int) -> list[Split]:

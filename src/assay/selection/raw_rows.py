@@ -11,6 +11,7 @@ import numpy as np
 
 from assay.engines import ArrayRows, SparseRows
 from assay.engines.csr import SparseMatrix
+from assay.errors import AssayError
 from assay.numerics import Array
 from assay.selection.data import Answers, TableData
 from assay.selection.table_model import TableModel
@@ -18,8 +19,10 @@ from assay.tables.encoding.words import BUCKETS
 from assay.tables.schema.kinds import TEXTUAL
 from assay.tables.schema.schema import Column
 from assay.tables.schema.text import moment, number
+from assay.tables.table_rows import texts_at
 
 LONGEST = 60  # letters of a value that is shown
+LONGEST_TEXT = 160
 
 
 @dataclass(frozen=True)
@@ -82,13 +85,38 @@ class RawRows:
         return np.asarray(self.X)
 
     def in_words(self, i: int) -> dict[str, str]:
-        """The values of the i-th row as a person would write them; of text, how many different words it has."""
+        """The values of the i-th row as a person would write them; of text that cannot be read again, how many different words it has."""
         said = {c.name: spoken(c, float(v)) for c, v in zip(self.plain, self.values[i])}
-        if self.texts:
+        if self.texts and self._written is not None:
+            said |= {name: quoted(texts[i]) for name, texts in self._written.items()}
+        elif self.texts:
             places = self.X[np.array([i])].indices
             for column, start in self._terms():
                 said[column.name] = f"{int(((places >= start) & (places < start + BUCKETS)).sum())} words"
         return {c.name: said[c.name] for c in self.data.schema.used}
+
+    @cached_property
+    def _written(self) -> dict[str, list[str | None]] | None:
+        """The texts as they stand in the table; None where the table is not there any more, or is another one."""
+        if self.data.source is None:
+            return None
+        try:
+            found = texts_at(self.data.source, [c.name for c in self.texts], self.numbers)
+        except (AssayError, OSError, ArithmeticError, LookupError, TypeError, ValueError):
+            return None
+        return found if all(len(texts) == len(self) for texts in found.values()) else None
+
+
+def quoted(text: str | None) -> str:
+    """A text as it is shown: its beginning, on one line.
+
+    >>> quoted("Dear  sir,\\nyours"), quoted(None)
+    ('Dear sir, yours', 'missing')
+    """
+    if text is None:
+        return "missing"
+    line = " ".join(text[: 4 * LONGEST_TEXT].split())
+    return line if len(line) <= LONGEST_TEXT else line[: LONGEST_TEXT - 1] + "…"
 
 
 def spoken(column: Column, value: float) -> str:

@@ -5,7 +5,7 @@ Numbers, 0/1, seconds and codes come as one matrix, words as counts beside it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -37,7 +37,7 @@ from assay.tables.encoding.words import BUCKETS, hstack, term_counts
 from assay.tables.schema.kinds import TEXTUAL
 from assay.tables.schema.schema import Column, Schema
 from assay.tables.schema.tallies import text_hashes
-from assay.tables.sources.source import Decoding, Reading, Source, SourceRows, check_known
+from assay.tables.sources.source import Decoding, Reading, Source, SourceRows, check_known, cut
 
 READINGS: dict[str, Reading] = {
     "number": "number",
@@ -225,6 +225,19 @@ def encode_some(table: Rows, encoding: Encoding, mask: Array, of_fit: bool = Fal
         return some_rows(encode(table, encoding), MaskedRows(mask))
     picked: Rows = encode(some_rows(table, MaskedRows(mask)), encoding, of_fit)
     return picked
+
+
+def texts_at(source: Source, names: Sequence[str], numbers: Array) -> dict[str, list[str | None]]:
+    """The texts of some rows (rising numbers) of a table, column by column; None where there is none."""
+    found: dict[str, list[str | None]] = {name: [] for name in names}
+    for start, batches in cut(source.batches(dict.fromkeys(names, "text"), BATCH), BATCH):
+        table = pa.Table.from_batches(batches)
+        here = pa.array(numbers[(numbers >= start) & (numbers < start + table.num_rows)] - start)
+        for name in names:
+            found[name] += as_text(without_nan(table[name])).take(here).to_pylist()
+        if start + table.num_rows > numbers[-1]:
+            break
+    return found
 
 
 def group_codes(source: Source, name: str) -> tuple[Array, list[str]]:
