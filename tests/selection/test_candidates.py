@@ -9,7 +9,7 @@ from odd_models import Guess, register
 
 from assay.errors import ParameterError
 from assay.families import REGISTRY, models
-from assay.selection.candidates import ALIASES, candidates, features_of, gives_probabilities, registered
+from assay.selection.candidates import ALIASES, candidates, features_of, registered
 from assay.tables.schema.schema import infer
 from assay.tables.sources.recognise import table_source
 
@@ -78,13 +78,6 @@ def test_what_the_user_fixes_is_not_searched():
 def test_names_that_are_none_are_refused(options, message):
     with pytest.raises(ParameterError, match=message):
         candidates(NUMBERS, 2, **options)
-
-
-def test_a_loss_of_probabilities_takes_only_those_who_have_them():
-    taking_part, left_out = candidates(NUMBERS, 2, probabilities=True)
-    assert all(gives_probabilities(e.model) for e in taking_part)
-    assert {"perceptron", "linear-svc"} <= {name for name, why in left_out if "no probabilities" in why}
-    assert {"lda", "logistic-regression", "baseline"} <= {e.name for e in taking_part}
 
 
 def test_settings_go_from_the_simplest_on_and_are_possible_for_their_class():

@@ -48,7 +48,7 @@ def verdict(claim: Claim, fitted: TableModel | None = None) -> tuple[bool, str]:
 def made(witness: dict, **changes) -> Claim:
     """The claim whose every word and number follows from a changed witness."""
     w = {**witness, **changes}
-    searched = Searched(w["searched"], w["chosen"], w["rough"], w["fixed"], w["by"])
+    searched = Searched(w["searched"], w["chosen"], w["rough"], w["fixed"], w["by"], ties=w["ties"])
     plan = Resampling(w["resampling"], folds=w["folds"], repeats=w["repeats"], seed=w["seed"])
     return claim_of(w["loss"], [float(s) for s in w["sums"]], [int(r) for r in w["rows"]], searched, plan)
 

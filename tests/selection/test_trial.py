@@ -1,4 +1,4 @@
-"""One model on one split: the search sees the training rows alone, and takes the setting of least risk, of equals the simplest."""
+"""One model on one split: the search sees the training rows alone, and takes the setting of least risk, of equals that of least log loss."""
 
 from __future__ import annotations
 
@@ -44,14 +44,16 @@ def test_a_trial_is_a_search_a_fit_and_answers():
     assert trial.search is None
     assert trial.test_risk == np.mean(model.predict(X[90:]) != y[90:])
     assert trial.train_risk == np.mean(model.predict(X[:90]) != y[:90])
-    assert np.allclose(trial.answers.P, model.predict_proba(X[90:]), atol=1e-6)
+    codes, scores = model.label_scores(X[90:])
+    assert np.allclose(trial.answers.P, trial.calibration.proba(scores, codes), atol=1e-6)
+    assert trial.calibration.rows == 90
     assert (trial.train_rows, trial.columns) == (90, 3)
 
 
-def test_the_search_takes_the_setting_of_least_risk_and_of_equals_the_simplest():
+def test_the_search_takes_the_setting_of_least_risk_and_of_equals_the_simplest_where_log_losses_do_not_count():
     data = opened(frame())
     one = candidate(data, "linear-svc")
-    search = search_settings(one, data, np.arange(100), "zero-one", 0)
+    search = search_settings(one, data, np.arange(100), "zero-one", 0, ties=False)
     assert search.settings == one.settings()
     assert search.chosen == search.best
     assert search.risks[search.chosen] == search.risks.min()

@@ -44,7 +44,7 @@ def command(model: str, data: str, target: str | None, opening: dict[str, Any], 
     rows = labelled_rows(fitted, data, target, opening, shell)
     if record.encoding is None:
         rows = rows.fitted_to(None if record.names is None else tuple(record.names), _levels(record))
-    inner = fitted if record.encoding is None else fitted.model_
+    inner = fitted if record.encoding is None else fitted.learner
     with shell.busy("evaluating"):
         found = unseen(fitted, rows)
         measured, text = (_classes if record.classes is not None else _numbers)(inner, found.rows)

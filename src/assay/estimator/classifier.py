@@ -35,6 +35,12 @@ class Classifier(Estimator):
 
     _kind = "classifier"
     scores_are_log_joint: ClassVar[bool] = False
+    rough_calibrates: ClassVar[bool] = (
+        True  # whether the rough fits of a search are as sure of their answers as whole ones
+    )
+    is_calibrated: ClassVar[bool] = (
+        False  # its probabilities are shares of the rows of the fit, and there is nothing to mend
+    )
 
     classes_: Array = attribute("the labels, in ascending order; of shape (n_classes,)")
 
@@ -108,6 +114,44 @@ class Classifier(Estimator):
         codes = np.searchsorted(self.classes_, self._predict_block(block))
         return np.column_stack([codes, self._proba_block(block)])
 
+    # --- a score for each class, of every classifier --------------------------------------------------------------------
+
+    def label_scores(self, X: Any) -> tuple[Array, Floats]:
+        """(codes of the labels (n,), scores (n, K)): the greater a score, the likelier the class. They are log p(k | x) where the model has
+        probabilities, else decision values: what a calibration makes probabilities of. Labels are those of `predict`, ties included.
+        """
+        return coded(self._answer(X, self._scored_block))
+
+    def label_scores_blocks(self, X: Any) -> Iterator[tuple[Array, Floats]]:
+        """`label_scores` block by block, for rows of any size that are read once."""
+        return (coded(both) for both in self._answers(X, self._scored_block))
+
+    def left_out_scores(self) -> Floats | None:
+        """(n, K): the scores that the rows of the fit got from parts of it that had not seen them, NaN where none had not; None: there are none."""
+        return None
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether `label_scores` are log p(k | x)."""
+        return self._why_no_probabilities() is None
+
+    def _scored_block(self, block: Block) -> Array:
+        """(m, 1 + K): codes and scores; what both are made of is computed once where it is the same."""
+        cls = type(self)
+        if cls._predict_block is Classifier._predict_block and cls._log_proba_block is Classifier._log_proba_block:
+            Z = self._checked_scores(block)
+            return np.column_stack([Z.argmax(axis=1), log_softmax(Z) if self.has_probabilities else Z])
+        codes = np.searchsorted(self.classes_, self._predict_block(block))
+        return np.column_stack([codes, self._class_scores(block)])
+
+    def _class_scores(self, block: Block) -> Floats:
+        if self.has_probabilities:
+            return self._log_proba_block(block)
+        return of_each_class(self._decision_block(block))
+
+    def _decision_block(self, block: Block) -> Array:
+        raise NotImplementedError
+
     @with_probabilities
     def predict_proba(self, X: Any) -> Array:
         """p(k | x) for each row and class; the columns are in the order of `classes_`."""
@@ -129,3 +173,13 @@ class Classifier(Estimator):
         return (
             (self.classes_[both[:, 0].astype(np.int64)], both[:, 1:]) for both in self._answers(X, self._both_block)
         )
+
+
+def coded(both: Array) -> tuple[Array, Floats]:
+    """Codes and scores from the columns of one array."""
+    return both[:, 0].astype(np.int64), both[:, 1:]
+
+
+def of_each_class(F: Array) -> Floats:
+    """Decision values (n, K); those of two classes, (n,), are the difference of their scores."""
+    return np.column_stack([-F / 2, F / 2]) if F.ndim == 1 else F

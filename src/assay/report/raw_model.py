@@ -26,7 +26,7 @@ class RawModel:
     """
 
     def __init__(self, model: TableModel) -> None:
-        self.model_, self._encoding = model.model_, model.encoding_
+        self.model_, self._encoding = model.learner, model.encoding_
         plain = [c for c in model.schema_.used if c.kind not in TEXTUAL]
         self._least = np.array([0.0 if c.low is not None and c.low >= 0 else -np.inf for c in plain])
         self._whole = np.array([c.whole for c in plain])
@@ -45,7 +45,7 @@ class RawModel:
         """Answers and, where the model has them, probabilities: what they share is computed once."""
         if not hasattr(self.model_, "predict_proba"):
             return self.predict(X), None
-        pieces = self._holding(lambda rows: list(self.model_.predict_both_blocks(rows)), X)  # type: ignore[attr-defined]
+        pieces = self._holding(lambda rows: list(self.model_.predict_both_blocks(rows)), X)
         return np.concatenate([a for a, _ in pieces]), np.concatenate([p for _, p in pieces])
 
     def _asking(self, method: str) -> Any:

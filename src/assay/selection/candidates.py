@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from assay.errors import ParameterError
-from assay.estimator.classifier import Classifier
 from assay.estimator.estimator import Estimator
 from assay.estimator.params import check_names, check_params
 from assay.estimator.search_space import Categories, SearchSpace, TableTraits
@@ -50,6 +49,10 @@ class Candidate:
         """What tells it from every other candidate."""
         return repr((self.name, self.settings(), dict(self.search_space.rough), dict(self.fixed), self.encoding_spec))
 
+    def alone(self, setting: Mapping[str, Any]) -> Candidate:
+        """It with one setting, and nothing rough about its fits."""
+        return replace(self, search_space=replace(self.search_space, search=(setting,), rough={}))
+
     def settings(self) -> list[Mapping[str, Any]]:
         """What the search goes through, simplest first."""
         if not self.fixed:
@@ -88,11 +91,6 @@ def registered(name: str) -> str:
     return ALIASES.get(name.lower(), name)
 
 
-def gives_probabilities(cls: type[Estimator]) -> bool:
-    """Whether models of the class have probabilities, at least with some settings."""
-    return issubclass(cls, Classifier) and cls.may_give_probabilities()
-
-
 def _other_kind(cls: type[Estimator], schema: Schema) -> str:
     """Why a model of the other kind than the target cannot take part, and what could."""
     target = schema.target
@@ -111,9 +109,8 @@ def candidates(
     without: Sequence[str] = (),
     fixed: Mapping[str, Mapping[str, Any]] | None = None,
     categories: Categories | None = None,
-    probabilities: bool = False,
 ) -> tuple[list[Candidate], list[tuple[str, str]]]:
-    """(those who take part, [(name, why not)]). `n_classes` 0: the target is a number; `probabilities`: the loss needs them."""
+    """(those who take part, [(name, why not)]). `n_classes` 0: the target is a number."""
     kind = "classifier" if n_classes else "regressor"
     features = features_of(schema, n_classes, spread)
     wanted = list(REGISTRY) if only is None else [registered(name) for name in only]
@@ -132,16 +129,13 @@ def candidates(
         if search_space is None:
             if only is not None:
                 left_out.append((name, _other_kind(cls, schema)))
-        elif probabilities and not gives_probabilities(cls):
-            left_out.append((name, "it gives no probabilities, which the loss needs"))
         elif name in set_aside:
             left_out.append((name, "set aside"))
         elif search_space.unfit is not None:
             left_out.append((name, search_space.unfit))
         else:
             encoding_spec = EncodingSpec.of(cls, search_space, kind, categories)
-            on_request = {"probability": True} if probabilities and "probability" in cls.params else {}
-            found.append(Candidate(name, cls, search_space, encoding_spec, {**on_request, **own.get(name, {})}))
+            found.append(Candidate(name, cls, search_space, encoding_spec, own.get(name, {})))
     if not found:
         reasons = "; ".join(f"{name}: {why}" for name, why in left_out)
         raise ParameterError(f"No model is left to compare. {reasons}")

@@ -27,6 +27,7 @@ from assay.estimator.one_fold import OneFold
 from assay.estimator.search_space import Categories
 from assay.processes.child import Emit
 from assay.processes.supervisor import Job, Outcome, run_jobs
+from assay.selection.calibration_claim import LearntFrom, calibration_claim
 from assay.selection.candidates import Candidate, candidates
 from assay.selection.comparison import Comparison, Entry
 from assay.selection.data import TableData, row_losses
@@ -49,7 +50,7 @@ from assay.selection.refit import hand_over
 from assay.selection.splits import Resampling, Split
 from assay.selection.table_claims import cross_validated_claim, encoding_claim
 from assay.selection.table_model import TableModel
-from assay.selection.trial import Trial, prepare, run_trial, search_and_fit
+from assay.selection.trial import Trial, calibration_of, prepare, run_trial, search_and_fit
 from assay.tables.new_frame import library_of
 from assay.tables.schema.schema import infer
 from assay.tables.sources.source import cached, release_cache
@@ -127,7 +128,6 @@ def compare(
         without=without,
         fixed=params,
         categories=categories,
-        probabilities=asked.loss in ("log", "brier"),
     )
 
     emit("", ("plan", [e.name for e in taking_part], asked, len(table)))
@@ -246,13 +246,21 @@ class CandidateWork:
             trial = trials[0]
             assert trial.model is not None
             assert trial.encoding is not None
-            model = TableModel(trial.model, trial.encoding, (encoding_claim(trial.encoding),))
+            learnt_from = LearntFrom.of(candidate, asked, self.table, asked.held_out)
+            claims = encoding_claim(trial.encoding), *calibration_claim(trial.calibration, learnt_from)
+            model = TableModel(trial.model, trial.encoding, claims, trial.calibration)
             model.add_claims(*self._held_out(trial), split=asked.held_out, **facts)
             return model, trial.search
         fit = search_and_fit(candidate, self.table, self.table.everything, asked.loss, asked.seed, emit)
-        search, _, encoding, _, fitted = fit
-        claim = cross_validated_claim(self.table, self.splits, trials, asked.resampling, candidate, asked.loss)
-        model = TableModel(fitted, encoding, (encoding_claim(encoding), *claim))
+        search, _, encoding, rows, fitted = fit
+        everything = self.table.everything
+        calibration = calibration_of(candidate, self.table, everything, asked.loss, asked.seed, search, fitted, rows)
+        claims = (
+            encoding_claim(encoding),
+            *calibration_claim(calibration, LearntFrom.of(candidate, asked, self.table)),
+            *cross_validated_claim(self.table, self.splits, trials, asked.resampling, candidate, asked.loss),
+        )
+        model = TableModel(fitted, encoding, claims, calibration)
         model.add_claims(**facts)
         return model, search
 

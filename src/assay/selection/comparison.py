@@ -60,6 +60,16 @@ class Entry:
     def done(self) -> bool:
         return self.state == "done" and self.risk is not None
 
+    @property
+    def log_loss(self) -> Score | None:
+        """−mean log p(y | x) of its calibrated probabilities; None: of numbers."""
+        return next((s for s in self.scores if s.name == "log loss"), None)
+
+    @property
+    def brier(self) -> Score | None:
+        """Its Brier score; None: of numbers."""
+        return next((s for s in self.scores if s.name == "Brier score"), None)
+
     def to_data(self) -> dict[str, Any]:
         """Plain values for JSON."""
         test = None if self.against_best is None else self.against_best.to_data()
@@ -256,6 +266,8 @@ class Comparison:
                 "low": None if e.risk is None else e.risk.low,
                 "high": None if e.risk is None else e.risk.high,
                 "train_risk": None if e.train_risk is None else e.train_risk.value,
+                "log_loss": None if e.log_loss is None else e.log_loss.value,
+                "brier": None if e.brier is None else e.brier.value,
                 "p": None if e.against_best is None else e.against_best.p,
                 "complexity": e.complexity,
                 "seconds": e.seconds,

@@ -14,8 +14,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from assay.engines import MaskedRows, Rows, engine_for, pick_rows, some_rows, targets_of
+from assay.engines.split import held_out_mask
 from assay.inputs.labels import Labels
 from assay.numerics import Array, Floats
+from assay.selection.calibration import MOST_ROWS, CalibratedModel, agreed
 from assay.tables.encoding import Encoding, EncodingSpec
 from assay.tables.encoding.columns import (
     ColumnGroups,
@@ -69,6 +71,12 @@ class TableData:
     @cached_property
     def classes(self) -> Array | None:
         return None if self.labels is None else self.labels.classes
+
+    @cached_property
+    def scored(self) -> Array:
+        """(n,): the rows of which scores are kept to calibrate by; of many rows some, by a hash of their number."""
+        many = len(self) > MOST_ROWS
+        return held_out_mask(0, len(self), MOST_ROWS / len(self), 0) if many else np.ones(len(self), dtype=bool)
 
     @cached_property
     def codes(self) -> Array:
@@ -184,14 +192,14 @@ class Answers:
         """Ask a fitted model everything. Labels that it gives are among the `classes`, though it may know fewer of them."""
         if classes is None:
             return cls(np.asarray(model.predict(rows), dtype=np.float64))
+        if isinstance(model, CalibratedModel):
+            labels, P = model.predict_both(rows)
+            values = np.searchsorted(classes, labels)
+            wide = _widened(P, model.classes_, classes, model.calibration.unseen)
+            return cls(values, agreed(wide, values))  # single precision may make equals of unequal ones
         values = np.searchsorted(classes, model.predict(rows))
         if hasattr(model, "predict_proba"):
-            P = np.asarray(model.predict_proba(rows), dtype=np.float32)
-            if P.shape[1] < len(classes):
-                wide = np.zeros((len(P), len(classes)), dtype=np.float32)
-                wide[:, np.searchsorted(classes, model.classes_)] = P
-                P = wide
-            return cls(values, P)
+            return cls(values, _widened(model.predict_proba(rows), model.classes_, classes, 0.0))
         if not hasattr(model, "decision_function") or len(model.classes_) < len(classes):  # no score for a class unseen
             return cls(values)
         return cls(values, None, model.decision_function(rows))
@@ -210,6 +218,15 @@ class Answers:
         return Answers(np.concatenate([self.values, other.values]), P, scores)
 
 
+def _widened(P: Floats, known: Array, classes: Array, unseen: float) -> Floats:
+    """Probabilities of the `known` classes as those of all `classes`, in single precision; each one that the model never saw gets `unseen`."""
+    if len(known) == len(classes):
+        return P.astype(np.float32)
+    wide = np.full((len(P), len(classes)), unseen, dtype=np.float32)
+    wide[:, np.searchsorted(classes, known)] = P * (1.0 - unseen * (len(classes) - len(known)))
+    return wide
+
+
 def row_losses(loss: str, data: TableData, which: Array, answers: Answers) -> Floats:
     """(m,): what the answer for each of these rows costs; NaN where the loss needs probabilities and the model has none."""
     y = data.codes[which]
@@ -221,7 +238,11 @@ def row_losses(loss: str, data: TableData, which: Array, answers: Answers) -> Fl
         return np.asarray(np.abs(answers.values - y), dtype=np.float64)
     if answers.P is None:
         return np.full(len(y), np.nan)
-    P = answers.P.astype(np.float64)
+    return probability_losses(loss, answers.P.astype(np.float64), y)
+
+
+def probability_losses(loss: str, P: Floats, y: Array) -> Floats:
+    """(m,): the log or Brier loss of each row of P (m, K), which is used up; y are the codes of the true classes."""
     if loss == "log":
         return -np.log(np.maximum(P[np.arange(len(y)), y], LEAST))
     P[np.arange(len(y)), y] -= 1.0

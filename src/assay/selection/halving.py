@@ -23,7 +23,7 @@ from assay.numerics import Array, Floats
 from assay.processes.child import Emit
 from assay.processes.supervisor import Job, run_jobs
 from assay.selection.candidates import Candidate
-from assay.selection.data import Answers, row_losses
+from assay.selection.inner_answers import AnswersOfSettings
 from assay.selection.plan import Limits
 from assay.selection.splits import Resampling, Split, make_splits
 from assay.selection.trial import learnt, quietly
@@ -141,11 +141,11 @@ class HalvingRound:
         data, loss, split = self.work.table, self.work.asked.loss, self.split
         with quietly():
             encoding, rows = learnt(self.candidate, data, split.train)
-            test = data.encoded(encoding, split.test)
+            found = AnswersOfSettings(data, split.test, lambda which: data.encoded(encoding, which), loss)
             rough = {**self.candidate.search_space.rough, **self.candidate.fixed}
-            models = self.candidate.model(**rough).fit_each(rows, self.settings)
-            answers = [Answers.for_loss(model, test, data.classes, loss) for model in models]
-        losses = np.array([row_losses(loss, data, split.test, each) for each in answers])
+            for model in self.candidate.model(**rough).fit_each(rows, self.settings):
+                found.ask(model)
+        losses = found.found().charged(loss, data, split.train)[0]
         return losses.mean(axis=1), losses.std(axis=1, ddof=1) / np.sqrt(losses.shape[1])
 
 

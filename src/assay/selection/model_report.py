@@ -77,10 +77,10 @@ def _odd(note: str) -> Worry:
 
 
 def _entry(model: TableModel, found: TableData, split: Split, loss: str) -> Entry:
-    answers = Answers.of(model.model_, found.encoded(model.encoding_, split.test), found.classes)
+    answers = Answers.of(model.learner, found.encoded(model.encoding_, split.test), found.classes)
     train_risk = float("nan")
     if len(split.train):
-        train = Answers.for_loss(model.model_, found.encoded(model.encoding_, split.train), found.classes, loss)
+        train = Answers.for_loss(model.learner, found.encoded(model.encoding_, split.train), found.classes, loss)
         train_risk = float(row_losses(loss, found, split.train, train).mean())
     usual = defaults(type(model.model_))
     changed = {k: v for k, v in model.model_.fitted_params_.items() if k != "n_jobs" and v != usual[k]}
@@ -124,7 +124,9 @@ def _measured(model: TableModel, table: TableRows, found: TableData) -> tuple[Ta
         fitted, encoding = fitted_like(model, found, split.train)
     except UNUSABLE:  # a file may state anything
         return None
-    return TableModel(fitted, encoding), split
+    classes: list[Any] = [getattr(each, "classes_", None) for each in (fitted, model.model_)]
+    calibration = model.calibration_ if np.array_equal(*classes) else None  # it was learnt with this fit
+    return TableModel(fitted, encoding, (), calibration), split
 
 
 def _are_those_of_the_fit(model: TableModel, found: TableData, rows: Array) -> bool:

@@ -141,4 +141,4 @@ def spoken(column: Column, value: float) -> str:
 def answers(model: TableModel, X: Any, data: TableData, loss: str) -> Answers:
     """What a model answers for raw rows, as far as the loss looks at it."""
     rows = SparseRows(X) if isinstance(X, SparseMatrix) else ArrayRows(X)
-    return Answers.for_loss(model.model_, model.encoding_.rows(rows), data.classes, loss)
+    return Answers.for_loss(model.learner, model.encoding_.rows(rows), data.classes, loss)

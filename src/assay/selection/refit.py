@@ -13,6 +13,7 @@ from assay.certify.certificate import UNUSABLE
 from assay.errors import ParameterError
 from assay.processes.child import Emit
 from assay.processes.supervisor import Job, OnEvent, Outcome, run_jobs
+from assay.selection.calibration_claim import CALIBRATION
 from assay.selection.measured_fit import fitted_like, measured_claim
 from assay.selection.plan import Limits
 from assay.selection.splits import Split
@@ -113,7 +114,11 @@ class Refit:
         assert self.entry.answers is not None
         claims = measured_claim(measured, self.table, self.split, self.entry.answers)
         fitted, encoding = fitted_like(measured, self.table, self.table.everything)
-        model = TableModel(fitted, encoding, (encoding_claim(encoding), *claims))
+        claims += [claim for claim in measured.certificate_ if claim.check == CALIBRATION]
+        calibration = measured.calibration_
+        if calibration is not None:
+            calibration = calibration.over(measured.model_.classes_, fitted.classes_)  # type: ignore[attr-defined]
+        model = TableModel(fitted, encoding, (encoding_claim(encoding), *claims), calibration)
         stated = measured.model_.provenance_
         model.add_claims(**{fact: stated[fact] for fact in FACTS if fact in stated})
         return model

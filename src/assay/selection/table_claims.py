@@ -18,8 +18,8 @@ from assay.certify.claim import Verdict, differs_in
 from assay.certify.intervals import clopper_pearson, normal_interval
 from assay.engines import Rows
 from assay.estimator.params import defaults
-from assay.estimator.search_space import SearchSpace
 from assay.numerics import Array
+from assay.selection.calibration_claim import CALIBRATION, candidate_like, check_calibration
 from assay.selection.candidates import Candidate
 from assay.selection.component_check import wrong_components
 from assay.selection.data import Answers, TableData, row_losses
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from assay.selection.table_model import TableModel
 
 REMADE = ("k-fold", "repeated")  # resamplings that can be made again from the rows and a seed alone
-TABLE_CHECKS = ("encoding", "cross_validated", MEASURED)
+TABLE_CHECKS = ("encoding", "cross_validated", MEASURED, CALIBRATION)
 TOLERANCE = 1e-9
 DESCRIBED = ("kind", "missing", "distinct", "about", "levels", "counts", "low", "high", "whole", "with_time", "words")
 
@@ -58,6 +58,8 @@ def table_verdicts(
         verdicts.append(Verdict(claim.name, holds, reason, kind=claim.kind))
     if not any(claim.check == "encoding" for claim in claims):
         verdicts.append(Verdict("encoding", False, "the claim is missing", kind="proof"))
+    if model.calibration_ is not None and not any(claim.check == CALIBRATION for claim in claims):
+        verdicts.append(Verdict("calibrated probabilities", False, "the claim is missing", kind="estimate"))
     return verdicts
 
 
@@ -177,7 +179,7 @@ def cross_validated_claim(
         return []
     among, chosen = [dict(s) for s in candidate.settings()], [dict(t.setting) for t in trials]
     rough, fixed = dict(candidate.search_space.rough), dict(candidate.fixed)
-    searched = Searched(among, chosen, rough, fixed, loss, table.parts is not None)
+    searched = Searched(among, chosen, rough, fixed, loss, table.parts is not None, ties=True)
     return [claim_of(kind, sums, [len(s.test) for s in splits], searched, plan)]
 
 
@@ -191,6 +193,7 @@ class Searched(NamedTuple):
     fixed: dict[str, Any]
     loss: str
     shared: bool = False
+    ties: bool = False
 
 
 def claim_of(kind: str, sums: list[float], rows: list[int], searched: Searched, plan: Resampling) -> Claim:
@@ -228,6 +231,7 @@ def claim_of(kind: str, sums: list[float], rows: list[int], searched: Searched, 
             "fixed": searched.fixed,
             "by": searched.loss,
             **({"shared": True} if searched.shared else {}),
+            **({"ties": True} if searched.ties else {}),
             "resampling": plan.kind,
             "folds": plan.folds,
             "repeats": plan.repeats,
@@ -248,9 +252,9 @@ def _check_cross_validated(model: TableModel, claim: Claim, raw: Rows, *_: Any) 
     if w["by"] not in (OF_NUMBERS if w["loss"] == "squared" else OF_CLASSES):
         return False, f"no search goes by a loss {w['by']!r}"
     plan = Resampling(w["resampling"], folds=int(w["folds"]), repeats=int(w["repeats"]), seed=int(w["seed"]))
-    shared = bool(w.get("shared", False))
+    shared, ties = bool(w.get("shared", False)), bool(w.get("ties", False))
     searched = Searched(
-        list(w["searched"]), list(w["chosen"]), dict(w["rough"]), dict(w["fixed"]), str(w["by"]), shared
+        list(w["searched"]), list(w["chosen"]), dict(w["rough"]), dict(w["fixed"]), str(w["by"]), shared, ties
     )
     due = claim_of(w["loss"], [float(s) for s in w["sums"]], [int(r) for r in w["rows"]], searched, plan)
     part = differs_in(claim, due)
@@ -263,7 +267,7 @@ def _check_cross_validated(model: TableModel, claim: Claim, raw: Rows, *_: Any) 
     if len(splits) != len(searched.chosen) or [len(s.test) for s in splits] != [int(r) for r in w["rows"]]:
         return False, "the folds of these rows are not those of the claim"
     table = replace(table, parts=parts_of(plan, splits, table) if shared else None)
-    candidate = _candidate(model, searched)
+    candidate = candidate_like(model, searched.among, searched.rough, searched.fixed)
     if [dict(s) for s in candidate.settings()] != searched.among:  # what is fixed is not searched
         return False, "the settings searched and those fixed contradict each other"
     setting = _chosen(candidate, table, table.everything, plan.seed, searched)
@@ -277,17 +281,10 @@ def _check_cross_validated(model: TableModel, claim: Claim, raw: Rows, *_: Any) 
     return True, f"all {len(splits)} folds searched and fitted again: {due.statement.split(',')[0]} again"
 
 
-def _candidate(model: TableModel, searched: Searched) -> Candidate:
-    """The model as it took part in the comparison."""
-    encoding_spec, inner = model.encoding_.encoding_spec, model.model_
-    search_space = SearchSpace(tuple(searched.among), encoding_spec.categories, encoding_spec.scaled, searched.rough)
-    return Candidate(inner.name, type(inner), search_space, encoding_spec, searched.fixed)
-
-
 def _chosen(candidate: Candidate, table: TableData, train: Array, seed: int, searched: Searched) -> dict[str, Any]:
     """The setting that a search on these rows chooses."""
     with quietly():
-        search = search_settings(candidate, table, train, searched.loss, seed)
+        search = search_settings(candidate, table, train, searched.loss, seed, ties=searched.ties)
     at = 0 if search is None else search.chosen
     return dict(searched.among[at])
 
@@ -315,4 +312,9 @@ def _wrong_fold(
     return None
 
 
-_CHECKS = {"encoding": _check_encoding, "cross_validated": _check_cross_validated, MEASURED: check_measured_fit}
+_CHECKS: dict[str, Any] = {
+    "encoding": _check_encoding,
+    "cross_validated": _check_cross_validated,
+    MEASURED: check_measured_fit,
+    CALIBRATION: check_calibration,
+}

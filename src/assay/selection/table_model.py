@@ -21,6 +21,8 @@ from assay.estimator.base import notebook_html
 from assay.estimator.estimator import Estimator
 from assay.estimator.record import claim_data
 from assay.numerics import Array
+from assay.selection.calibration import Calibration, with_calibration
+from assay.selection.calibration_claim import CALIBRATION
 from assay.selection.held_out_rows import held_out_rows, rows_of_fit
 from assay.selection.named_data import named_source
 from assay.selection.table_claims import TABLE_CHECKS, encoding_claim, table_verdicts
@@ -32,15 +34,24 @@ from assay.tables.schema.written import read_like
 from assay.tables.sources.source import check_known
 from assay.tables.table_rows import EncodedRows, TableRows, encode, encode_some
 
+ANSWERS = ("predict_proba", "predict_log_proba", "decision_function", "predict_proba_blocks", "predict_both_blocks")
+
 
 class TableModel:
     """A fitted model that takes tables.
 
-    `model_` is the model itself, whose columns are those of `encoding_.names`; `schema_` is what the table of the fit held.
+    `model_` is the model itself, whose columns are those of `encoding_.names`; `schema_` is what the table of the fit held;
+    `calibration_` is what its probabilities are made by (`model_` alone answers with its own, where it has any).
     """
 
-    def __init__(self, model: Estimator, encoding: Encoding, claims: tuple[Claim, ...] = ()) -> None:
-        self.model_, self.encoding_ = model, encoding
+    def __init__(
+        self,
+        model: Estimator,
+        encoding: Encoding,
+        claims: tuple[Claim, ...] = (),
+        calibration: Calibration | None = None,
+    ) -> None:
+        self.model_, self.encoding_, self.calibration_ = model, encoding, calibration
         self._claims = claims
 
     # --- what it is ---------------------------------------------------------------------------------------------------
@@ -48,6 +59,11 @@ class TableModel:
     @property
     def name(self) -> str:
         return self.model_.name
+
+    @property
+    def learner(self) -> Any:
+        """The model for encoded rows, with calibrated probabilities."""
+        return with_calibration(self.model_, self.calibration_)
 
     @property
     def schema_(self) -> Schema:
@@ -69,14 +85,11 @@ class TableModel:
 
     def __getattr__(self, name: str) -> Any:
         """What was learnt (`classes_`, `coef_`, …) and what the model can do beyond `predict` are the model's."""
-        if name.startswith("__") or name in ("model_", "encoding_"):
+        if name.startswith("__") or name in ("model_", "encoding_", "calibration_"):
             raise AttributeError(name)
-        if name in ("predict_proba", "predict_log_proba", "decision_function"):
-            method = getattr(self.model_, name)
+        if name in ANSWERS:
+            method = getattr(self.learner, name)
             return lambda data: method(self.rows(data))
-        if name in ("predict_proba_blocks", "predict_both_blocks"):
-            blocks = getattr(self.model_, name)
-            return lambda data: blocks(self.rows(data))
         return getattr(self.model_, name)
 
     def __repr__(self) -> str:
@@ -138,11 +151,15 @@ class TableModel:
         return replace(inner, claims=claims, verifier=self._verify, covering=self._covered_by)
 
     def _covered_by(self, claims: tuple[Claim, ...]) -> Covers:
-        """What the claims cover of the model, and of its encoding."""
-        covers = self.model_.certificate_.covers
-        if any(claim.check == "encoding" and claim.holds for claim in claims):
-            return covers._replace(proof=(*covers.proof, "encoding"))
-        return covers._replace(nothing=(*covers.nothing, "encoding"))
+        """What the claims cover of the model, of its encoding and of its calibration."""
+        covers, made = self.model_.certificate_.covers, {claim.check for claim in claims if claim.holds}
+        parts = (
+            [("encoding", "proof")] if self.calibration_ is None else [("encoding", "proof"), (CALIBRATION, "estimate")]
+        )
+        for name, kind in parts:
+            kind = kind if name in made else "nothing"
+            covers = covers._replace(**{kind: (*getattr(covers, kind), name)})  # type: ignore[arg-type]
+        return covers
 
     def _verify(self, data: Any, y: Any = None, sample_weight: Any = None) -> Verdicts:
         table = self.table(data, y, sample_weight, labelled=True)
@@ -171,14 +188,17 @@ class TableModel:
         """The model and its encoding as plain data."""
         record = self.model_.to_record()
         claims = [*record.claims, *(claim_data(c) for c in self._claims)]
-        return replace(record, claims=claims, encoding=to_data(self.encoding_))
+        calibration = {} if self.calibration_ is None else {CALIBRATION: self.calibration_.to_data()}
+        return replace(record, claims=claims, encoding={**to_data(self.encoding_), **calibration})
 
     @classmethod
     def from_record(cls, record: Record) -> Self:
         """From plain data that has not been trusted yet."""
         from assay.families import model_of_record
 
-        encoding = from_data(record.encoding)
+        stored = dict(record.encoding or {})
+        calibration = stored.pop(CALIBRATION, None)
+        encoding = from_data(stored)
         own = tuple(Claim(**c) for c in record.claims if c["check"] in TABLE_CHECKS)
         inner = replace(record, claims=[c for c in record.claims if c["check"] not in TABLE_CHECKS], encoding=None)
         model = model_of_record(inner)
@@ -189,11 +209,20 @@ class TableModel:
         split = record.provenance.get("split") or {}
         if not all(isinstance(split.get(role, ""), str) for role in ("group", "time")):
             raise ModelFileError("The model file's split names columns that are no names.")
-        return cls(model, encoding, own)
+        return cls(model, encoding, own, _calibration(calibration, model))
 
     def save(self, path: Any) -> None:
         """Write model and encoding to one file (by custom `*.assay`): data only, no code."""
         store.write(self.to_record(), path)
+
+
+def _calibration(data: Any, model: Estimator) -> Calibration | None:
+    """What a file says of it, held to the model's classes."""
+    if data is None:
+        return None
+    if not hasattr(model, "label_scores") or not hasattr(model, "classes_"):
+        raise ModelFileError("The model file has a calibration, but its model has no classes.")
+    return Calibration.from_data(data, len(model.classes_))
 
 
 def fit_table(

@@ -1,8 +1,8 @@
 """One model on one split of a table: search its settings on the training rows alone, fit the chosen one, answer the test rows.
 
 The search is nested: settings are judged on inner splits of the training rows, so the test rows decide nothing. The setting of
-least risk is taken, of equal ones the simplest. (One standard error's leave, as between models, would cost accuracy here: on
-few rows it is wide.)
+least risk is taken, of those that cannot be told apart the one of least log loss (inner_answers.py). (One standard error's leave, as between
+models, would cost accuracy here: on few rows it is wide.) The same inner answers calibrate the chosen setting's probabilities.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from assay.errors import ConvergenceWarning, DataConversionWarning
 from assay.estimator.estimator import Estimator
 from assay.numerics import Array, Floats
 from assay.processes.child import Emit
+from assay.selection.calibration import Calibration, with_calibration
 from assay.selection.candidates import Candidate
 from assay.selection.data import Answers, TableData, row_losses
+from assay.selection.inner_answers import AnswersOfSettings, InnerAnswers, of_one_model
 from assay.selection.nested import by_parts, outside
 from assay.selection.racing import RACED, Race
 from assay.selection.splits import Resampling, Split, make_splits
@@ -37,19 +39,22 @@ FEW, MANY = (
     20_000,
 )  # training rows up to which five inner folds are taken, and three; beyond, a quarter is tested on once
 ENOUGH = 5000  # training rows that tell the risk on these: a model that answers slowly would take longer to do so than to learn
+ENOUGH_LEFT_OUT = 100  # rows to calibrate by, where each fit that leaves some out is made for this alone
 
 Settings = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
 class SettingsSearch:
-    """What the search found: of each setting its mean inner risk and standard error; `chosen` is the one of least risk."""
+    """What the search found: of each setting its mean inner risk and standard error; `best` is the one of least risk, `chosen` of those that
+    cannot be told from it the one of least log loss, and `calibration` that of the chosen one (None: of numbers)."""
 
     settings: list[Mapping[str, Any]]
     risks: Floats
     errors: Floats
     chosen: int
     best: int
+    calibration: Calibration | None = None
 
 
 @dataclass
@@ -66,6 +71,7 @@ class Trial:
     columns: int  # of the encoded rows
     converged: bool = True
     notes: list[str] = field(default_factory=list)
+    calibration: Calibration | None = None  # of its probabilities, learnt from the training rows alone
     model: Estimator | None = None
     encoding: Encoding | None = None
 
@@ -81,11 +87,13 @@ def run_trial(
     """Search, fit and answer on one split."""
     with quietly() as notes:
         search, setting, encoding, rows, model = search_and_fit(candidate, data, split.train, loss, seed, emit)
+        calibration = calibration_of(candidate, data, split.train, loss, seed, search, model, rows)
+        learner = with_calibration(model, calibration)
         seen = drawn_evenly(split.train, ENOUGH)
         rows = rows if seen is split.train else data.encoded(encoding, seen)  # a large table is then not there twice
-        train = Answers.for_loss(model, rows, data.classes, loss)
+        train = Answers.for_loss(learner, rows, data.classes, loss)
         del rows
-        answers = Answers.of(model, data.encoded(encoding, split.test), data.classes)
+        answers = Answers.of(learner, data.encoded(encoding, split.test), data.classes)
     return Trial(
         setting=setting,
         search=search,
@@ -97,6 +105,7 @@ def run_trial(
         columns=len(encoding.outputs),
         converged=bool(getattr(model, "converged_", True)) or not model.ends_by_itself,
         notes=notes,
+        calibration=calibration,
         model=model,
         encoding=encoding,
     )
@@ -135,23 +144,31 @@ def search_settings(
     loss: str,
     seed: int,
     emit: Emit = lambda event: None,
+    ties: bool = True,
 ) -> SettingsSearch | None:
-    """Judge each setting on inner splits of the training rows; None where there is nothing to choose."""
+    """Judge each setting on inner splits of the training rows; None where there is nothing to choose.
+
+    `ties`: settings that cannot be told apart are by their log loss (searches of files from before took the simplest).
+    """
     settings = candidate.settings()
-    if len(settings) < 2:
-        return None
-    inner = _inner_splits_once(data, train, seed)
+    inner = _inner_splits_once(data, train, seed) if len(settings) > 1 else []
     if not inner:
         return None
     race = Race(len(settings), whole=data.parts is not None or len(train) <= RACED)
+    parts = []
     for number, split in enumerate(inner):
         progress = Progress(emit, number * len(settings), len(inner) * len(settings))
-        race.add(_losses_of_each(candidate, data, split, loss, [settings[k] for k in race.left], progress))
+        part = _answers_of_each(candidate, data, split, loss, [settings[k] for k in race.left], progress)
+        parts.append((list(race.left), part))
+        race.add(part.losses if race.whole else part.charged(loss, data, train)[0])
         if race.over:
             break
-    if np.isnan(race.risks).all():  # the loss needs probabilities, and there are none
-        return None
-    return SettingsSearch(settings, race.risks, race.errors, race.best, race.best)
+    found = InnerAnswers.joined([part.of([there.index(k) for k in race.left]) for there, part in parts])
+    choice = found.choose(loss, data, train, ties)
+    risks, errors = race.risks, race.errors  # of those that left, by what was seen of them
+    risks[race.left], errors[race.left] = choice.risks, choice.errors
+    chosen, best = race.left[choice.chosen], race.left[choice.best]
+    return SettingsSearch(settings, risks, errors, chosen, best, choice.calibration)
 
 
 @dataclass
@@ -167,30 +184,87 @@ class Progress:
         self.emit(("fits", self.done, self.total))
 
 
-def _losses_of_each(
+def _answers_of_each(
     candidate: Candidate, data: TableData, split: Split, loss: str, settings: Settings, progress: Progress
-) -> Floats:
-    """(settings, m): what each setting costs on the test rows of an inner split; where searches share a fit, it is made once."""
+) -> InnerAnswers:
+    """What each setting answers for the test rows of an inner split; where searches share a fit, it is made once."""
     fit = partial(_fit_and_test, candidate, data, loss, settings, progress)
     if data.parts is None:
         return fit(split)
     wide = Split(split.train, outside(data.parts, split.train))
-    found = data.once(split.train, ("losses", candidate.key, loss), lambda _: fit(wide))
-    return found[:, np.searchsorted(wide.test, split.test)]
+    found = data.once(split.train, ("answers", candidate.key, loss), lambda _: fit(wide))
+    return found.at(split.test)
 
 
 def _fit_and_test(
     candidate: Candidate, data: TableData, loss: str, settings: Settings, progress: Progress, split: Split
-) -> Floats:
+) -> InnerAnswers:
     """The encoded rows are gone before those of the next split are made."""
     encoding, rows = learnt(candidate, data, drawn_evenly(split.train, candidate.model.enough_rows))
-    test = data.encoded(encoding, split.test)
-    found = []
+    found = AnswersOfSettings(data, split.test, lambda which: data.encoded(encoding, which), loss)
     rough = {**candidate.search_space.rough, **candidate.fixed}
     for model in candidate.model(**rough).fit_each(rows, settings):
-        found.append(row_losses(loss, data, split.test, Answers.for_loss(model, test, data.classes, loss)))
+        found.ask(model)
         progress()
-    return np.array(found)
+    return found.found()
+
+
+def calibration_of(
+    candidate: Candidate,
+    data: TableData,
+    train: Array,
+    loss: str,
+    seed: int,
+    search: SettingsSearch | None,
+    model: Any,
+    rows: Rows,
+) -> Calibration | None:
+    """How the scores of a model fitted to the training rows (encoded: `rows`) become probabilities; None: of numbers.
+
+    Learnt from what the model itself says of rows that parts of it had not seen, where it keeps that (trees of a forest); else from the
+    inner answers of the search; where there was nothing to search, or its fits were too rough to tell, from those of inner fits made for this alone.
+    """
+    if data.classes is None:
+        return None
+    if model.is_calibrated:
+        return of_one_model(data, train, model.label_scores(rows)[1], model).as_they_are(data, train)
+    own = _left_out(model, data, train)
+    if own is None and search is not None and model.rough_calibrates:
+        return search.calibration
+    if own is None:
+        own = _asked_for_this(candidate, data, train, loss, seed, search)
+    if own is None:  # too few rows to leave any out
+        own = of_one_model(data, train, model.label_scores(rows)[1], model)
+    return own.calibrations(data, train, [0])[0]
+
+
+def _asked_for_this(
+    candidate: Candidate, data: TableData, train: Array, loss: str, seed: int, search: SettingsSearch | None
+) -> InnerAnswers | None:
+    """What inner fits of the setting that was chosen answer, where the search does not tell: as many as leave out enough rows."""
+    inner = _inner_splits_once(data, train, seed)
+    left_out = np.cumsum([len(split.test) for split in inner])
+    inner = (
+        inner[: 1 + int(np.searchsorted(left_out, ENOUGH_LEFT_OUT))]
+        if search is not None or len(train) > FEW
+        else inner
+    )
+    if not inner:
+        return None
+    whole = candidate if search is None else candidate.alone(search.settings[search.chosen])
+    silent = Progress(lambda event: None, 0, len(inner))
+    return InnerAnswers.joined(
+        [_answers_of_each(whole, data, split, loss, whole.settings(), silent) for split in inner]
+    )
+
+
+def _left_out(model: Any, data: TableData, train: Array) -> InnerAnswers | None:
+    """The scores of rows that parts of the model had not seen; not where rows hang together, or were drawn more than once."""
+    scores = model.left_out_scores()
+    if scores is None or data.groups is not None or data.times is not None or (np.diff(train) <= 0).any():
+        return None
+    there = ~np.isnan(scores).any(axis=1)
+    return of_one_model(data, train[there], scores[there], model) if there.any() else None
 
 
 def prepare(data: TableData, train: Array, seed: int) -> None:

@@ -31,7 +31,7 @@ class ServedModel:
             self.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         self.model = load(path)
         self.encoding = getattr(self.model, "encoding_", None)
-        self.learner = self.model if self.encoding is None else self.model.model_
+        self.learner = self.model if self.encoding is None else self.model.learner
         self.columns = expected_columns(self.model, max(MOST_UNNAMED, path.stat().st_size))
         self.read_json = RowDecoder(self.columns)
         self.outputs = possible_outputs(self.learner)

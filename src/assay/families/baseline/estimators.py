@@ -122,6 +122,7 @@ class Baseline(_Constant, Classifier):
 
     name = "baseline"
     scores_are_log_joint = True
+    is_calibrated = True
     statistics = ClassCounts
     coverage = Coverage(proof={"constant_class": "class_prior_"}, nothing="state.class_count")
     layout: ClassVar[Layout] = {

@@ -37,7 +37,7 @@ from assay.families.neighbours.plain import HAMMING
 from assay.inputs import as_rows, refuse_non_finite
 from assay.inputs.labels import Labels, class_multipliers
 from assay.inputs.refusals import refuse_absent, refuse_unlisted
-from assay.numerics import Array, Floats
+from assay.numerics import Array, Floats, safe_log
 from assay.statistics.targets import TargetSurvey
 from assay.store import Record
 
@@ -197,6 +197,11 @@ class KNeighborsClassifier(NeighboursModel, Classifier):
         """The neighbours are searched once: the greatest share is the label's."""
         shares = self._proba_block(block)
         return np.column_stack([shares.argmax(axis=1), shares])
+
+    def _scored_block(self, block: Block) -> Array:
+        both = self._both_block(block)
+        both[:, 1:] = safe_log(both[:, 1:])
+        return both
 
 
 class KNeighborsRegressor(NeighboursModel, Regressor):

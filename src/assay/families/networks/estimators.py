@@ -64,6 +64,7 @@ class MLPClassifier(NetworkModel, Classifier):
     """
 
     name = "mlp"
+    rough_calibrates = False  # a net that has trained for longer is surer, not better
     loss: str = param("what a row costs; only 'log' has probabilities", default="log", check=Choice(("log", "hinge", "squared")))  # fmt: skip
     dropout: float = DROPOUT
     dtype: str = DTYPE

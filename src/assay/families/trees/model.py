@@ -34,7 +34,7 @@ from assay.families.trees.predict import TreePredictor
 from assay.families.trees.survey import Categories, category_levels
 from assay.inputs import refuse_non_finite
 from assay.inputs.labels import Labels
-from assay.numerics import Array, Floats
+from assay.numerics import Array, Floats, safe_log
 from assay.store import Record
 
 if TYPE_CHECKING:
@@ -176,6 +176,12 @@ class TreeModel(Estimator):
             totals[:, 0] / len(self.nodes_) if self._kind == "regressor" else self.classes_[totals.argmax(axis=1)]
         )
         return answers
+
+    def _scored_block(self, block: Block) -> Array:
+        """Codes of the labels and log shares, which the trees are asked for once."""
+        self._refuse_infinite(block)
+        totals = self._scores(block.X)
+        return np.column_stack([totals.argmax(axis=1), safe_log(totals / len(self.nodes_))])
 
     def _nodes_block(self, block: Block) -> Array:
         """(m, T): the leaves, as nodes of all trees."""
@@ -392,6 +398,11 @@ class Forest(TreeModel):
     ccp_alpha: float = attribute()
     quantiles: bool = attribute(default=False)
     random_splits: bool = attribute(default=False)
+
+    def left_out_scores(self) -> Floats | None:
+        """The log shares of the trees that did not see a row."""
+        shares: Floats | None = getattr(self, "oob_decision_function_", None)
+        return None if shares is None else safe_log(shares)
 
     @property
     def depends_on_order(self) -> bool:

@@ -12,7 +12,7 @@ from assay.certify import Claim
 from assay.certify.certificate import fingerprint_of
 from assay.engines import Block, Engine, Rows
 from assay.errors import ConvergenceWarning, ModelFileError, ParameterError, as_seen_by_sklearn, warn
-from assay.estimator.classifier import Classifier
+from assay.estimator.classifier import Classifier, of_each_class
 from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, param
@@ -310,6 +310,12 @@ class KernelPerceptron(Classifier):
     def _decision_block(self, block: Block) -> Array:
         Z = self._checked_scores(block)
         return Z[:, 0] if Z.shape[1] == 1 else Z
+
+    def _scored_block(self, block: Block) -> Array:
+        Z = self._checked_scores(block)
+        if Z.shape[1] == 1:
+            return np.column_stack([Z[:, 0] >= 0, of_each_class(Z[:, 0])])
+        return np.column_stack([Z.argmax(axis=1), Z])
 
     def _predict_block(self, block: Block) -> Array:
         if len(self.dual_coef_) == 1:  # signs are had sooner than values

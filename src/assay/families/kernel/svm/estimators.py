@@ -10,7 +10,7 @@ import numpy as np
 from assay.certify import Claim
 from assay.engines import Block, Engine, Rows
 from assay.errors import DataError, ModelFileError, ParameterError
-from assay.estimator.classifier import Classifier
+from assay.estimator.classifier import Classifier, of_each_class
 from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Range, param
@@ -65,7 +65,7 @@ from assay.families.kernel.svm.solve import (
     votes,
 )
 from assay.inputs.labels import Labels, class_multipliers, plain_labels
-from assay.numerics import Array, Floats
+from assay.numerics import Array, Floats, safe_log
 from assay.store import Record
 
 
@@ -304,6 +304,19 @@ class SVC(KernelMachine, Classifier):
     def _both_block(self, block: Block) -> Array:
         F = self._decision(block)
         return np.column_stack([self._codes(F), self._shares(F)])
+
+    def _scored_block(self, block: Block) -> Array:
+        F = self._decision(block)
+        return np.column_stack(
+            [self._codes(F), safe_log(self._shares(F)) if self.has_probabilities else self._scores_of(F)]
+        )
+
+    def _scores_of(self, F: Floats) -> Floats:
+        """(n, K): one score a class from the decision values of all problems."""
+        K = len(self.classes_)
+        if K == 2:
+            return of_each_class(F[:, 0])
+        return vote_scores(F, K) if self._one_vs_one() else F
 
     def _why_no_probabilities(self) -> str | None:
         fitted = getattr(self, "_fitted_with", self.get_params())
