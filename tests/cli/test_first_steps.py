@@ -35,11 +35,16 @@ def test_probabilities_of_a_loss_that_has_them(cli):
 
 
 @pytest.mark.parametrize("words", [("erm", "--loss", "hinge"), ("svm",)])
-def test_models_without_probabilities_say_so(cli, words):
+def test_models_without_probabilities_get_calibrated_ones_unless_asked_not_to(cli, words):
     assert cli("train", "coins", "--model", *words).code == 0
+    lines = cli("predict", "model.assay", "coins", "--proba").out.splitlines()
+    for line in lines[1:50]:
+        label, *p = line.split(",")
+        assert label == ["10c", "25c", "50c", "5c"][int(np.argmax(np.array(p, dtype=float)))]
+    assert cli("train", "coins", "--no-calibrate", "--model", *words).code == 0
     outcome = cli("predict", "model.assay", "coins", "--proba")
     assert outcome.code == 2
-    assert "gives no probabilities" in outcome.err
+    assert "gives no probabilities (fitted again" in outcome.err
 
 
 def test_the_package_runs_as_a_module():

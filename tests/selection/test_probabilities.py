@@ -11,12 +11,13 @@ import pytest
 import assay
 from assay.families import REGISTRY, model_class
 from assay.selection.calibration import CalibratedModel
-from assay.selection.calibration_claim import CALIBRATION
+from assay.selection.calibration_claim import CALIBRATION, HELD_OUT, LEFT_OUT
 from assay.selection.candidates import candidates
 from assay.selection.data import Answers, probability_losses
 from assay.selection.plan import open_table
 from assay.selection.splits import Split
 from assay.selection.table_model import TableModel
+from assay.selection.training import train
 from assay.selection.trial import run_trial
 from assay.tables.schema.schema import infer
 from assay.tables.sources.recognise import table_source
@@ -192,3 +193,41 @@ def test_answers_are_the_same_whether_the_loss_looks_at_probabilities_or_not(dat
     rows = data.encoded(trial.encoding, np.arange(80, ROWS))
     plain = Answers.for_loss(CalibratedModel(trial.model, trial.calibration), rows, data.classes, "zero-one")
     assert np.array_equal(plain.values, trial.answers.values)
+
+
+@pytest.mark.parametrize(
+    ("name", "holdout", "rows"),
+    [
+        ("linear-svc", 0.0, LEFT_OUT),
+        ("mlp", 0.25, LEFT_OUT),
+        ("random-forest", 0.0, LEFT_OUT),
+        ("perceptron", 0.9, HELD_OUT),
+    ],
+)
+def test_a_model_trained_alone_is_calibrated_by_rows_it_never_saw(name, holdout, rows, tmp_path):
+    frame = table(2)
+    model = train(frame, "y", model_class(name)(), holdout=holdout)
+    (claim,) = [c for c in model.certificate_ if c.check == CALIBRATION]
+    assert claim.witness["rows"] == rows
+    assert (model.classes_[model.predict_proba(frame).argmax(axis=1)] == model.predict(frame)).all()
+    model.save(tmp_path / "m.assay")
+    again = assay.load(tmp_path / "m.assay")
+    assert again.certificate_.verify(frame).holds
+    assert train(frame, "y", model_class(name)(), holdout=holdout, calibrate=False).calibration_ is None
+
+
+def test_a_model_fitted_again_on_all_rows_keeps_the_calibration_of_the_measured_fit(tmp_path):
+    found = assay.compare(table(3), "y", models=["kernel-perceptron", "baseline"], resampling="holdout", workers=0)
+    measured, model = found["kernel-perceptron"].model, found.refit("kernel-perceptron")
+    assert model is not measured
+    assert model.calibration_.to_data() == measured.calibration_.to_data()
+    model.save(tmp_path / "m.assay")
+    assert assay.load(tmp_path / "m.assay").certificate_.verify(table(3)).holds
+
+
+def test_a_calibration_can_be_that_of_a_fit_which_knows_more_classes(compared):
+    few = compared["knn"].model.calibration_
+    more = few.over(np.array([0, 2]), np.array([0, 1, 2]))
+    assert more.prior.sum() == pytest.approx(1.0)
+    assert more.prior[1] == few.unseen
+    assert more.offset[[0, 2]].tolist() == few.offset.tolist()

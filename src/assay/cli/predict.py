@@ -115,6 +115,13 @@ def answers(model: Any, rows: Any, proba: bool) -> tuple[list[str], Iterator[lis
     if not proba:
         return ["prediction"], ([block] for block in model.predict_blocks(rows))
     if not hasattr(model, "predict_both_blocks"):
-        raise click.UsageError(f"{model.name} gives no probabilities: leave out --proba.")
+        raise click.UsageError(f"{model.name} gives no probabilities{_way_on(model)}: leave out --proba.")
     names = ["prediction", *(f"p({label})" for label in model.classes_.tolist())]
     return names, ([labels, *P.T] for labels, P in model.predict_both_blocks(rows))
+
+
+def _way_on(model: Any) -> str:
+    """How a classifier comes by probabilities: fitted to a table by train or compare, it has calibrated ones."""
+    if not hasattr(model, "classes_"):
+        return ""
+    return " (fitted again by assay train or assay compare, without --no-calibrate, it will)"

@@ -70,6 +70,7 @@ class WithModelOptions(click.Command):
     type=click.Choice(["one-hot", "reference", "codes"]),
     help="How categories become numbers (default: as the model needs them).",
 )
+@click.option("--no-calibrate", is_flag=True, help="Probabilities as the model gives them, where it gives any.")
 @kinds_option
 @computing
 @opening
@@ -83,6 +84,7 @@ def command(
     seed: int,
     scaling: Any,
     categories: Any,
+    no_calibrate: bool,
     columns: dict[str, Any],
     opening: dict[str, Any],
     shell: Shell,
@@ -91,7 +93,8 @@ def command(
     """Fit a model to DATA and save it with its certificate.
 
     Columns are encoded as the model needs them (assay schema DATA shows what they are taken for). A share of the rows is held
-    out; the error on them is measured, with an interval, and goes into the certificate. Without --model the target decides:
+    out; the error on them is measured, with an interval, and goes into the certificate; the probabilities of classes are calibrated by
+    them, of every classifier (labels stay as they are). Without --model the target decides:
     text, two whole numbers, or at most 20 with five rows or more to each on average mean classes (naive-bayes, or
     logistic-regression where a column holds text), other numbers a regression (linear-regression).
     `assay train --model NAME --help` shows that model's own options. Exit code 4 where the fit could not establish a claim that it should prove, 5 where
@@ -119,7 +122,9 @@ def command(
     with shell.busy(f"fitting {name}") as say, _split_explained(holdout), _ended_by_interrupt(model):
         if hasattr(model, "on_progress"):
             model.on_progress = say
-        fitted, measured = fit_and_measure(model, encoding_spec, source, schema, _present(split), facts)
+        fitted, measured = fit_and_measure(
+            model, encoding_spec, source, schema, _present(split), facts, calibrate=not no_calibrate
+        )
     save(fitted, out)
     _report(shell, fitted, {"model": name, "data": masked(data), "target": columns["target"], "out": out, **measured})
     ended = fitted.model_.provenance_.get("ended")

@@ -21,11 +21,11 @@ from assay.selection.calibration import Calibration
 from assay.selection.candidates import Candidate
 from assay.selection.data import TableData
 from assay.selection.inner_answers import of_one_model
-from assay.selection.measured_fit import sides_of
+from assay.selection.measured_fit import setting_of, sides_of
 from assay.selection.nested import parts_of
 from assay.selection.plan import OF_CLASSES, Question, moments_of, splits_of, with_marks
 from assay.selection.splits import Resampling
-from assay.selection.trial import calibration_of, quietly, search_and_fit
+from assay.selection.trial import ENOUGH_LEFT_OUT, calibration_of, quietly, search_and_fit
 from assay.tables.sources.source import Source
 
 if TYPE_CHECKING:
@@ -85,6 +85,26 @@ def calibration_claim(calibration: Calibration | None, learnt_from: LearntFrom) 
     ]
 
 
+def calibrate_fit(model: TableModel, table: TableData, source: Source, split: Mapping[str, Any] | None) -> None:
+    """Calibrate a model that was fitted by itself: by the rows held out of it, where they are enough, else by rows left out of inner fits.
+
+    Labels do not depend on it, so the error on the rows held out is as it was; nothing is said of their log loss as that of new rows.
+    """
+    train, held_out = _sides(table, split, source)
+    seed = 0 if split is None else int(split["seed"])
+    fixed, plan = setting_of(model.model_), Resampling("k-fold", seed=seed)
+    stated = LearntFrom(
+        LEFT_OUT, None if split is None else dict(split), [fixed], {}, fixed, "zero-one", plan.to_data(), False
+    )
+    if len(held_out) >= ENOUGH_LEFT_OUT:
+        stated = stated._replace(rows=HELD_OUT)
+        found = _of_held_out(model, table, train, held_out)
+    else:
+        found = _again(model, stated, table, train, source)
+    model.calibration_ = found
+    model.add_claims(*calibration_claim(found, stated))
+
+
 def check_calibration(model: TableModel, claim: Claim, _: Rows, source: Source, opened: Rows) -> tuple[bool, str]:
     """Learn it again from the rows, and compare."""
     stated = LearntFrom(**claim.witness)
@@ -112,15 +132,11 @@ def _sides(table: TableData, split: Mapping[str, Any] | None, source: Source) ->
     return (table.everything, table.everything[:0]) if split is None else sides_of(table, split, source)
 
 
-def of_held_out(model: Any, encoded: Rows, table: TableData, train: Array, held_out: Array) -> Calibration:
-    """The calibration by rows that the model never saw (encoded)."""
-    scores = model.label_scores(encoded)[1]
-    return of_one_model(table, held_out, scores, model).calibrations(table, train, [0])[0]
-
-
 def _of_held_out(model: TableModel, table: TableData, train: Array, held_out: Array) -> Calibration:
+    """By rows that the model never saw."""
     some = held_out[table.scored[held_out]]
-    return of_held_out(model.model_, table.encoded(model.encoding_, some), table, train, some)
+    scores = model.model_.label_scores(table.encoded(model.encoding_, some))[1]  # type: ignore[attr-defined]
+    return of_one_model(table, some, scores, model.model_).calibrations(table, train, [0])[0]
 
 
 def _again(model: TableModel, stated: LearntFrom, table: TableData, train: Array, source: Source) -> Calibration:
@@ -136,11 +152,16 @@ def _again(model: TableModel, stated: LearntFrom, table: TableData, train: Array
         found = search_and_fit(candidate, table, train, stated.by, plan.seed, lambda event: None)
         search, setting, _, rows, fitted = found
         due = {**defaults(type(fitted)), **stated.fixed, **setting}
-        if any(v != due[k] for k, v in model.model_.fitted_params_.items() if k != "n_jobs"):
+        if any(_listed(v) != _listed(due[k]) for k, v in model.model_.fitted_params_.items() if k != "n_jobs"):
             raise ValueError("the search does not lead to the settings of the model")
         again = calibration_of(candidate, table, train, stated.by, plan.seed, search, fitted, rows)
     assert again is not None
     return again.over(fitted.classes_, model.model_.classes_)  # type: ignore[attr-defined]
+
+
+def _listed(value: Any) -> Any:
+    """A value as files have it, which know lists alone."""
+    return list(value) if isinstance(value, tuple) else value
 
 
 def candidate_like(model: TableModel, among: list[Any], rough: dict[str, Any], fixed: dict[str, Any]) -> Candidate:

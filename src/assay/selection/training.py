@@ -11,7 +11,9 @@ from assay.certify.held_out import held_out_error, held_out_loss
 from assay.engines import Rows, engine_for
 from assay.estimator.estimator import Estimator
 from assay.estimator.search_space import Categories, SearchSpace
+from assay.selection.calibration_claim import calibrate_fit
 from assay.selection.candidates import features_of
+from assay.selection.data import TableData
 from assay.selection.held_out_rows import held_out_rows
 from assay.selection.hopeless import check_model
 from assay.selection.named_data import named_source
@@ -35,18 +37,19 @@ def train(
     kinds: Mapping[str, str] | None = None,
     scaling: Scaling = "auto",
     categories: Categories | None = None,
+    calibrate: bool = True,
     **opening: Any,
 ) -> TableModel:
     """Fit a model to a table as `assay train` does, and return it with its certificate.
 
     `data` is anything that holds a table. A share `holdout` of the rows is held out (0: none); the error on them goes into the certificate.
+    `calibrate`: the probabilities of classes are made so that they say what they mean, of whatever classifier.
     """
     source = named_source(data, **opening)
     schema = infer(source, target=target, features=features, kinds=kinds)
     encoding_spec = encoding_spec_for(model, schema, scaling, categories)
-    return fit_and_measure(
-        model, encoding_spec, source, schema, {"fraction": holdout, "seed": seed}, {"target": target}
-    )[0]
+    split, facts = {"fraction": holdout, "seed": seed}, {"target": target}
+    return fit_and_measure(model, encoding_spec, source, schema, split, facts, calibrate)[0]
 
 
 def encoding_spec_for(
@@ -66,6 +69,7 @@ def fit_and_measure(
     schema: Schema,
     split: Mapping[str, Any],
     facts: Mapping[str, Any],
+    calibrate: bool = True,
 ) -> tuple[TableModel, dict[str, Any]]:
     """The fitted model of a table, and what was measured; `split` has "fraction" and "seed", `facts` "target" and perhaps "weight"."""
     assert schema.target is not None
@@ -78,6 +82,8 @@ def fit_and_measure(
     fitted = fit_table(model, schema, encoding_spec, opened, mask, engine)
     fit_rows, held_out = sides(opened, fitted.encoding_, mask)
     model.certify(fit_rows)
+    if calibrate and hasattr(model, "classes_"):
+        calibrate_fit(fitted, TableData.of(schema, opened, True), source, dict(split) if split["fraction"] else None)
     if held_out is None:
         fitted.add_claims(**facts)
         return fitted, {"rows": schema.n_rows, "held_out": None}
