@@ -3,7 +3,7 @@ and the table."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from assay import plots
@@ -30,6 +30,7 @@ from assay.selection.text import against
 from assay.tables.schema.text import missing_share, summary, values_text
 
 BESIDE = ("RMSE", "R²")
+OF_PROBABILITIES = ("log loss", "Brier score")
 TONES = {"high": "bad", "medium": "mild", "low": "soft"}
 SEVERITY = {
     "high": "the numbers may be wrong",
@@ -79,8 +80,9 @@ def ranking_section(found: Comparison) -> Html | None:
         return section("Ranking", paragraphs("No model took part."), id_="ranking")
     risk = LOSSES.get(found.loss, found.loss)
     beside = BESIDE if found.task == "regression" else ()
-    head = ("model", *beside, risk, "95 % interval", "training", "against the best", "settings", "time")
-    k = len(beside)
+    further = () if beside else tuple(name for name in OF_PROBABILITIES if name != risk)
+    head = ("model", *beside, risk, "95 % interval", *further, "training", "against the best", "settings", "time")
+    k = len(beside) + len(further)
     caption = f"Models ranked: {risk} {measured_on(found)}; the recommended one is marked."
     words = (
         "Recommended is the best model, or the simplest of those within one standard error of the paired difference to it that cost at most "
@@ -111,9 +113,10 @@ def _ranked(entry: Entry, found: Comparison) -> list[Any]:
     name = el("a", entry.name, href=f"#{anchor(entry.name)}")
     return [
         join(name, " ", el("span", "recommended", class_="pill good mark")) if chosen else name,
-        *_beside(entry, found),
+        *(_others(entry, BESIDE) if found.task == "regression" else ()),
         el("strong", amount(entry.risk, entry.risk.value, found.loss)),
         interval(entry.risk, found.loss),
+        *(() if found.task == "regression" else _others(entry, [n for n in OF_PROBABILITIES if n != entry.risk.name])),
         "–" if entry.train_risk is None else amount(entry.train_risk, entry.train_risk.value, found.loss),
         join(
             against(entry),
@@ -126,12 +129,11 @@ def _ranked(entry: Entry, found: Comparison) -> list[Any]:
     ]
 
 
-def _beside(entry: Entry, found: Comparison) -> list[str]:
-    """Of numbers: the error in the target's own unit, and the share of the variance explained."""
-    if found.task != "regression":
-        return []
+def _others(entry: Entry, names: Sequence[str]) -> list[str]:
+    """Further scores. Of numbers: the error in the target's own unit, and the share of the variance explained; of classes: how good the
+    probabilities are."""
     known = {s.name: s for s in entry.scores}
-    return [amount(known[name], known[name].value) if name in known else "–" for name in BESIDE]
+    return [amount(known[name], known[name].value) if name in known else "–" for name in names]
 
 
 def _picture(found: Comparison) -> Html:
