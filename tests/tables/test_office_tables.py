@@ -309,3 +309,21 @@ def test_stream_threads_and_dask_read_office_text_alike(tmp_path):
     rows = TableRows(written, infer(written, target="y"), "y")
     here, anywhere = ([part.load() for part in r.blocks()] for r in (rows, rows.anywhere()))
     assert all(a.X.tobytes() == b.X.tobytes() for a, b in zip(here, anywhere, strict=True))
+
+
+def test_codes_are_told_by_a_leading_zero_or_by_their_name_and_length(tmp_path):
+    found = source(tmp_path, "zip,n,phone,code\n90210,90210,5551234,007\n10001,10001,555123,8\n")
+    assert [str(t) for t in found.types.values()] == ["string", "int64", "int64", "string"]
+    assert values(found, "code") == ["007", "8"]
+    assert [note.split(":")[0] for note in found.notes] == [
+        "Column 'zip' holds codes such as '90210'",
+        "Column 'code' holds codes such as '007'",
+    ]
+
+
+def test_a_query_on_a_file_sees_what_the_office_means(tmp_path):
+    text = "plz;betrag\n01050;1.250,50\n01051;980,00\n20095;12,25\n"
+    found = source(tmp_path, text, sql="select plz, betrag from data where betrag > 100")
+    assert values(found, "plz") == ["01050", "01051"]
+    assert values(found, "betrag") == [1250.5, 980]
+    assert found.written["betrag"].decimal == ","

@@ -98,11 +98,15 @@ def open_duckdb(address: Address) -> Source:
             return _spooled(found, f"SELECT * FROM {table.identifier}", where)
 
 
-def open_query(sql: str, path: str | None, form: str | None, delimiter: str | None = None) -> Source:
-    """A query over a file, which it calls `data`, or over the files that it names itself."""
+def open_query(
+    sql: str, path: str | None, form: str | None, delimiter: str | None = None, table: Any = None
+) -> SpooledQuery:
+    """A query over a file, which it calls `data` (or over its Arrow table), or over the files that it names itself."""
     where = "The query" if path is None else f"The query on {path!r}"
     with connection(":memory:", "DuckDB") as found:
-        if path is not None:
+        if table is not None:
+            found.register("data", table)
+        elif path is not None:
             with explained(f"{path!r} cannot be read"):
                 options = {"delimiter": delimiter} if delimiter else {}
                 getattr(found, READERS[form or "csv"])(path, **options).create_view("data")

@@ -4,7 +4,7 @@ The rules, for a column's values in the first megabytes (quotes around a value c
 - missing: an empty cell, a blank, ?, NA, N/A, #N/A, n/a, NaN, nan, null, NULL, None, <NA> and their kin, in every column;
   in a column that holds numbers otherwise also -, --, . and *;
 - numbers: 12, -1.5, 2e3, inf; with a decimal comma (1,5) where more columns prove a comma than a point (`tables/written`);
-- codes: whole numbers of which one begins with a zero (01050) stay text, with a note;
+- codes: whole numbers of which one begins with a zero (01050) stay text, with a note; so do those of one length that are called zip or phone;
 - truth values: true and false in any case. Yes and no are text, that is a category of two values;
 - dates: ISO 8601 (2026-01-31, 2026-01-31 10:00:00, with T or a zone); any other spelling of a date is text here;
 - text: everything else, also a column of which a single value is no number. What text writes numbers or dates in another way
@@ -32,6 +32,10 @@ MISSING = (
 )
 MISSING_AMONG_NUMBERS = ("-", "--", ".", "*")
 NUMBER = r"^\s*-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+CALLED_CODE = re.compile(
+    r"(?i)zip([ _-]?codes?)?|plz|postleitzahl|post(al)?[ _-]?code|code[ _-]?postal|npa|(tele)?phone([ _-]?(number|no))?|telefon(nummer)?|tel|fax|mobile"
+)
+SHORTEST_CODE = 4
 FEW_ROWS = 1 << 12
 LOOKED_AT = 1 << 14  # values of a column that show what a point or a comma means
 
@@ -124,23 +128,32 @@ def _comma_columns(by_point: Any, by_comma: Any) -> dict[str, Writing]:
 
 
 def _codes(parse: Parse, text: bytes, delimiter: str, found: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """(text as the type of columns of whole numbers of which one begins with a zero, a note on each)."""
+    """(text as the type of columns of whole numbers that are codes: one begins with a zero, or the name says so; a note on each)."""
     whole = [name for name, dtype in found.items() if types.is_integer(dtype)]
     before = (delimiter.encode(), b"\n", b'"')
-    if not whole or not any(re.search(re.escape(sign) + rb"0[0-9]", text) for sign in before):
-        return {}, []
-    shown = parse(options(dict.fromkeys(whole, pa.string()), whole))
+    zeros = bool(whole) and any(re.search(re.escape(sign) + rb"0[0-9]", text) for sign in before)
+    looked_at = whole if zeros else [name for name in whole if CALLED_CODE.fullmatch(name)]
+    shown = parse(options(dict.fromkeys(looked_at, pa.string()), looked_at)) if looked_at else {}
     codes, notes = {}, []
-    for name in whole:
-        zero = compute.match_substring_regex(shown[name], r"^\s*0\d+\s*$")
-        first = compute.index(zero, True).as_py()
-        if first >= 0:
+    for name in looked_at:
+        if (code := _code(name, shown[name])) is not None:
             codes[name] = pa.string()
             notes.append(
-                f"Column {name!r} holds codes that begin with a zero, such as {shown[name][first].as_py().strip()!r}: it is read as text. "
-                f"If they are numbers, say so: kinds={{{name!r}: 'number'}} (--kind {name}=number)."
+                f"Column {name!r} holds codes such as {code!r}: it is read as text. If they are numbers, say so: "
+                f"kinds={{{name!r}: 'number'}} (--kind {name}=number)."
             )
     return codes, notes
+
+
+def _code(name: str, column: Any) -> str | None:
+    """A value that shows that whole numbers are codes: its leading zero, or its length where all are as long and the column is called so."""
+    column = compute.utf8_trim_whitespace(column.drop_null())
+    zero = compute.index(compute.match_substring_regex(column, r"^0\d+$"), True).as_py()
+    if zero >= 0:
+        return str(column[zero].as_py())
+    lengths = compute.unique(compute.utf8_length(column)).to_pylist()
+    alike = CALLED_CODE.fullmatch(name) is not None and len(lengths) == 1 and lengths[0] >= SHORTEST_CODE
+    return str(column[0].as_py()) if alike else None
 
 
 def options(

@@ -19,7 +19,7 @@ from assay.tables.sources.arff import ArffFile, is_arff
 from assay.tables.sources.arrow_ipc import FILE_MAGIC, STREAM_MAGIC
 from assay.tables.sources.folders import PARQUET, PARQUET_NAMES, form_by_name, tables_inside
 from assay.tables.sources.images import ImageFolder, image_files
-from assay.tables.sources.source import Source, SourceRows
+from assay.tables.sources.source import MOST_CACHED, Source, SourceRows
 from assay.tables.sources.svmlight import SvmlightFile, is_svmlight
 from assay.tables.sources.text import head_of
 from assay.tables.written.source import with_writings
@@ -105,7 +105,7 @@ def _source_of(
         return FrameSource(data, where)
     if isinstance(data, str | os.PathLike):
         _refuse_address(data)
-        found = _database(data, delimiter, table, sql)
+        found = _database(data, delimiter, table, sql, said, skip)
         if found is not None:
             return found
         if Path(data).is_dir() and image_files(Path(data)) and tables_inside(Path(data)).form != PARQUET:
@@ -230,12 +230,35 @@ def _is_frame(data: Any) -> bool:
     return is_frame(data)
 
 
-def _database(data: str | os.PathLike[str], delimiter: str | None, table: str | None, sql: str | None) -> Source | None:
+def _database(
+    data: str | os.PathLike[str],
+    delimiter: str | None,
+    table: str | None,
+    sql: str | None,
+    said: WritingOptions,
+    skip: int | None,
+) -> Source | None:
     from assay.tables.sources.databases import is_database, open_database, open_sql
 
     if is_database(data):
         return open_database(data, table=table, sql=sql)
-    return None if sql is None else open_sql(sql, data, delimiter=delimiter)
+    if sql is None:
+        return None
+    path = Path(data)
+    if path.is_file() and path.stat().st_size <= MOST_CACHED and form_of(path) == "text":
+        return _query_of_text(sql, path, delimiter, said, skip)
+    return open_sql(sql, data, delimiter=delimiter)
+
+
+def _query_of_text(sql: str, path: Path, delimiter: str | None, said: WritingOptions, skip: int | None) -> Source:
+    """A query over a CSV file as it is read here: DuckDB itself takes 01050 for a number and 1.234,50 for text."""
+    from assay.tables.sources.duckdb_tables import open_query
+
+    file = with_writings(_open("text", [path], delimiter, None, None, said, skip), said)
+    found = open_query(sql, str(path), None, table=_read(file, list(file.types)))
+    found.notes = file.notes
+    found.written = {n: how for n, how in file.written.items() if found.types.get(n) == how.type}
+    return found
 
 
 def _refuse_options(what: str, **options: Any) -> None:

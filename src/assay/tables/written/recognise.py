@@ -114,7 +114,8 @@ def _settled(evidence: list[ColumnEvidence], source: Source, options: WritingOpt
         notes += _odd_note(each.name, writing, each.odd(writing))
     if written:
         some = [f"{name} {writing}" for name, writing in list(written.items())[:NAMED]]
-        more = f" and {len(written) - NAMED} more columns" if len(written) > NAMED else ""
+        others = len(written) - NAMED
+        more = f" and {others} more column{'s' * (others > 1)}" if others > 0 else ""
         notes.insert(0, f"Read as they are written: {'; '.join(some)}{more}.")
     return written, notes
 
