@@ -245,7 +245,7 @@ def remade(model: Any, known: HonestFile) -> bool:
 def child(folder: str, seed: int, first: int, last: int) -> None:
     """Run cases first … last − 1 and print a line for each."""
     names = json.loads((Path(folder) / "names.json").read_text())
-    lines, sys.stdout = sys.stdout, io.StringIO()
+    lines, sys.stdout = _apart(sys.stdout), io.StringIO()
     signal.signal(signal.SIGALRM, _ring)
     warnings.simplefilter("ignore")
     for name in names:
@@ -257,6 +257,13 @@ def child(folder: str, seed: int, first: int, last: int) -> None:
         print(json.dumps({"begin": number}), file=lines, flush=True)
         name, said, what = guarded(folder, names, seed, number)
         print(json.dumps({"end": number, "name": name, "said": said, "what": what}), file=lines, flush=True)
+
+
+def _apart(stdout: Any) -> Any:
+    """The pipe to the parent for our lines alone: LAPACK writes its complaints about numbers that are none to file 1."""
+    lines = os.fdopen(os.dup(stdout.fileno()), "w")
+    os.dup2(2, stdout.fileno())
+    return lines
 
 
 def guarded(folder: str, names: list[str], seed: int, number: int) -> tuple[str, list[str], str]:
@@ -315,9 +322,12 @@ def outcomes(seed: int, first: int, cases: int, folder: str) -> Iterator[FileOut
 
 def _of_one_child(seed: int, first: int, last: int, folder: str) -> Any:
     command = [sys.executable, str(HERE), "--child", folder, str(seed), str(first), str(last)]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "OMP_NUM_THREADS": "1"}
-    ) as process:
+    with (
+        tempfile.TemporaryFile() as errors,
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=errors, env={**os.environ, "OMP_NUM_THREADS": "1"}
+        ) as process,
+    ):
         assert process.stdout is not None
         begun = None
         for line in _lines(process):
@@ -327,13 +337,13 @@ def _of_one_child(seed: int, first: int, last: int, folder: str) -> Any:
                 yield FileOutcome(line["end"], line["name"], line["said"], line["what"])
                 begun, first = None, line["end"] + 1
         process.wait()
-        assert process.stderr is not None
         if begun is not None:
             names = json.loads((Path(folder) / "names.json").read_text())
             yield FileOutcome(begun, *drawn(folder, names, seed, begun), f"the process ended with {process.returncode}")
             return begun + 1
         if first < last:
-            raise AssertionError(process.stderr.read().decode()[-2000:])
+            errors.seek(0)
+            raise AssertionError(errors.read().decode()[-2000:])
         return first
 
 

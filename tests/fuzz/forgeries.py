@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from fuzz.case import Case
+from fuzz.optima import against_optima
 
 from assay.errors import AssayError
 from assay.estimator.layout import Tensor
@@ -42,23 +43,29 @@ def altered(case: Case, model: Any) -> Iterator[tuple[str, str]]:
     before = _finest(model, X)
     size = np.abs(before).max(initial=0.0 if case.classifies else np.abs(table.y).max())
     for name, array in _learnt(model):
-        if name not in proved or (
-            case.name in ("svc", "svr") and name == "intercept_"
-        ):  # of which several may be optimal
+        if name not in proved:
             continue
         other = forgery(model, name, another(array))
         if other is None or not _differs(_finest(other, X), before, size):
             continue
-        if other.certificate_.verify(table.rows, table.y, table.w).holds:
+        if other.certificate_.verify(table.rows, table.y, table.w).holds and not _as_good(case, other):
             yield (
                 f"another {name} that answers otherwise is verified",
                 f"{array.flat[0]!r} is {another(array).flat[0]!r}",
             )
 
 
-def _has_a_hinge(case: Case) -> bool:
-    """Whether several intercepts may be optimal."""
-    return case.name in ("svc", "svr") or case.params.get("loss") in ("hinge", "perceptron")
+#: claims that an objective is nearly the least, which other numbers may reach as well: several intercepts of a hinge, weights whose
+#: penalty is nothing against the losses
+OF_OBJECTIVES = {"duality_gap", "kernel_svm_gap", "kernel_svr_gap", "hard_margin"}
+
+
+def _as_good(case: Case, other: Any) -> bool:
+    """Whether the claim is one of an objective, and an independent optimum has nothing against it."""
+    if not OF_OBJECTIVES & {claim.check for claim in other.certificate_}:
+        return False
+    with np.errstate(all="ignore"):
+        return not any(True for _ in against_optima(case, other))
 
 
 def _learnt(model: Any) -> Iterator[tuple[str, np.ndarray]]:

@@ -6,6 +6,7 @@ A point with a lower objective than the claim allows for refutes it, however it 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,9 +37,23 @@ class Posed(NamedTuple):
     def value(self, w: np.ndarray, b: np.ndarray) -> LONG:
         """The objective of weights (K, d) and intercepts (K,), in 80 bits."""
         w, b = np.atleast_2d(w).astype(LONG), np.atleast_1d(b).astype(LONG)
-        z = self.X.astype(LONG) @ w.T + b
+        p = self.X[0]  # scores are counted from a row: far from zero 80 bits are not enough
+        z = (self.X.astype(LONG) - p) @ w.T + np.array([_at(p, *each) for each in zip(w, b)])
         penalty = self.l1 * np.abs(w).sum() + self.l2 / LONG(2) * (w**2).sum() + self.bias / LONG(2) * (b**2).sum()
         return (self.c * losses(self.loss, z, self.t, self.delta)[0]).sum() + penalty
+
+
+def _at(x: np.ndarray, w: np.ndarray, b: LONG) -> LONG:
+    """x·w + b, rounded once."""
+    exact = sum((Fraction(float(u)) * _whole(v) for u, v in zip(x, w)), _whole(b))
+    high = float(exact)
+    return LONG(high) + LONG(float(exact - Fraction(high)))
+
+
+def _whole(number: LONG) -> Fraction:
+    """A number of 80 bits as a fraction."""
+    high = float(number)
+    return Fraction(high) + Fraction(float(number - LONG(high)))
 
 
 def losses(name: str, z: np.ndarray, t: np.ndarray, delta: float) -> tuple[np.ndarray, np.ndarray]:

@@ -294,8 +294,15 @@ def _add_to(a: Floats, b: Floats) -> Floats:
 # --- products of a block with weights about the centre, in plain NumPy: for what is computed once a fit ---------------
 
 
+FAR = 1e4  # a centre so many times further from zero than rows are from it: products are taken of the differences
+SOME = 64  # rows that say whether it is
+
+
 def rows_times(X: Array | SparseMatrix, w: Floats, centre: Floats) -> Floats:
     """(x − p)·w + b for each row; w (d + 1,) holds b last."""
+    near = _from_far_centre(X, centre)
+    if near is not None:
+        return np.asarray(near @ w[:-1] + w[-1])
     shift = float(w[-1] - (centre * w[:-1]).sum())
     if isinstance(X, SparseMatrix):
         z: Floats = np.bincount(X.row_numbers(), X.data * w[:-1][X.indices], minlength=len(X))
@@ -306,8 +313,25 @@ def rows_times(X: Array | SparseMatrix, w: Floats, centre: Floats) -> Floats:
 def rows_back(X: Array | SparseMatrix, r: Floats, centre: Floats) -> Floats:
     """Σ_i r_i (x_i − p, 1), (d + 1,)."""
     total = float(r.sum())
+    near = _from_far_centre(X, centre)
+    if near is not None:
+        return np.append(r @ near, total)
     if isinstance(X, SparseMatrix):
         g: Floats = np.bincount(X.indices, X.data * r[X.row_numbers()], minlength=X.shape[1])
     else:
         g = r @ X
     return np.append(g - total * centre, total)
+
+
+def _from_far_centre(X: Array | SparseMatrix, centre: Floats) -> Floats | None:
+    """x − p where p is so far from zero that x·w − p·w would lose the digits of both; else None."""
+    if not centre.any():
+        return None
+    spread = np.abs(_dense(X[:SOME]) - centre).max(axis=0, initial=0.0)
+    if not np.any(np.abs(centre) > FAR * np.where(spread > 0, spread, 1.0)):
+        return None
+    return _dense(X) - centre
+
+
+def _dense(X: Array | SparseMatrix) -> Floats:
+    return np.asarray(X.toarray() if isinstance(X, SparseMatrix) else X, dtype=np.float64)

@@ -25,7 +25,7 @@ from assay.numerics import Array, Floats
 
 FIT_INTERCEPT = param("fit b as well; otherwise b = 0", default=True)
 COPY_X = param("accepted for scikit-learn's sake; X is never changed", default=True)
-TOL = param("solver='gd' stops where the normal equations are off by at most this, relative to their scale", default=1e-6, check=Range(low=0))  # fmt: skip
+TOL = param("solver='gd' stops where the normal equations are off by at most this, relative to their scale", default=1e-6, check=Range(low=0, high=1))  # fmt: skip
 SOLVER = param("normal equations, or gradient descent as in the lecture notes", default="normal", check=Choice(("normal", "gd")))  # fmt: skip
 ETA = param("learning speed of solver='gd'; 'auto': as large as is safe", default="auto", check=Range(low=0, open_low=True, words=("auto",)))  # fmt: skip
 MAX_ITER = param("most iterations of solver='gd'", default=10_000, check=Range(int, low=1))

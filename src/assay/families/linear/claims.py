@@ -15,6 +15,7 @@ from assay.risk.custom_surrogate import CustomSurrogate
 from assay.solvers.custom_problem import BOX
 
 SHIFT = 1e-6  # what rounding may leave of a sum over the classes, as a share of its terms
+ROUNDS = 4  # of subtracting a common shift: what one leaves of a shift far larger than the weights is its rounding
 LOOSEST = 1e-1  # a gap beyond this says little, whatever the user allowed
 CLAIM_BOX = 1e3  # how far, in units of a column's scale, an unpenalised minimum is looked for
 
@@ -36,8 +37,12 @@ COVERAGE = Coverage(
 def unshifted(objective: Objective, W: Floats) -> Floats:
     """Softmax weights (K, d + 1) whose free columns add up to zero over the classes: what all classes share changes no probability."""
     free = _free_columns(objective, W.shape[1])
-    shift = np.where(free & ~_adds_up(W), W.mean(axis=0), 0.0)
-    return W - shift if shift.any() else W
+    for _ in range(ROUNDS):
+        shift = np.where(free & ~_adds_up(W), W.mean(axis=0), 0.0)
+        if not shift.any():
+            break
+        W = W - shift
+    return W
 
 
 def _free_columns(objective: Objective, columns: int) -> Any:
@@ -166,7 +171,7 @@ def likelihood_claim(objective: Objective, model: Any, margin: float) -> Claim:
         name="no maximum likelihood",
         statement="every row lies on the right side of these weights, so that the likelihood grows for ever along them: its "
         "maximum does not exist",
-        holds=True,
+        holds=margin > 0,
         check="separating_weights",
         value=margin,
         witness=witness_of(objective, model),
@@ -230,14 +235,14 @@ def custom_claim(objective: Objective, model: Any) -> Claim:
 
 
 def no_mistake_claim(objective: Objective, model: Any) -> Claim:
-    """Zero is the least that the perceptron's loss can be."""
-    value = float(model.objective_.sum())
+    """Zero is the least that the perceptron's loss can be; weights of zero have that too, and mistakes all the same (gap 1)."""
+    value, clean = float(model.objective_.sum()), not model.gap_.any()
     return Claim(
         name="no mistakes",
         statement="no row of the fit lies on its wrong side, so that the perceptron loss is zero, the least there is"
-        if value == 0
-        else f"rows lie on their wrong side: the sum of perceptron losses is {value:.6g}",
-        holds=bool(value == 0),
+        if clean
+        else f"rows lie on their wrong side or on the plane: the sum of perceptron losses is {value:.6g}",
+        holds=bool(value == 0 and clean),
         check="zero_perceptron_loss",
         value=value,
         bound=0.0,

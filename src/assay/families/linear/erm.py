@@ -35,7 +35,7 @@ from assay.families.linear.claims import (
 )
 from assay.families.linear.fit import LAYOUT, LinearClassifier, LinearTask, linear_scores
 from assay.families.linear.paths import OVER_LAM, Path, regularisation_path
-from assay.families.linear.problem import Objective, PosedProblem, about_zero
+from assay.families.linear.problem import Objective, PosedProblem
 from assay.families.linear.statistics import RowStatistics, TargetMaker
 from assay.numerics import Array, Floats, log_softmax
 from assay.risk.custom_surrogate import CustomSurrogate
@@ -114,7 +114,7 @@ class ERM(LinearClassifier):
     l1_ratio: float = param("ρ, the share of ‖w‖₁ in penalty='elasticnet'; the rest is ‖w‖²", default=0.5, check=Range(low=0, high=1))  # fmt: skip
     delta: float = param("of loss='huber': the error beyond which the loss grows no faster than a straight line", default=1.35, check=Range(low=0, open_low=True, high=np.inf, open_high=True))  # fmt: skip
     fit_intercept: bool = param("fit b as well; otherwise b = 0", default=True)
-    tol: float = param("relative duality gap at which the fit is done", default=1e-6, check=Range(low=0))
+    tol: float = param("relative duality gap at which the fit is done", default=1e-6, check=Range(low=0, high=1))
     max_iter: int = param("most iterations of the solver; a fit that ends there warns", default=1000, check=Range(int, low=1))  # fmt: skip
     eta: float | str = param("learning speed of 'gd' and 'subgradient'; 'auto': safe", default="auto", check=Range(low=0, open_low=True, words=("auto",)))  # fmt: skip
     init: Any = param("first weights (b, w_1, …, w_d); softmax: a row a class", default=None, check=Free("numbers", words=(None,)))  # fmt: skip
@@ -231,9 +231,8 @@ class ERM(LinearClassifier):
 
     def _settle(self, task: LinearTask, posed: PosedProblem, at: Iterate) -> Iterate:
         if task.objective.unpenalised and at.least > 0 and self.loss in ("log", "squared_hinge"):
-            at = beyond_all_bounds(posed, at)
-        step = None if at.step is None else about_zero(at.step, posed.problem.centre)
-        return at._replace(step=step)
+            return beyond_all_bounds(posed, at)
+        return at
 
     def _finish(self, task: LinearTask, solver: str, answers: list[Iterate], w: Floats) -> None:
         steps = [at.step for at in answers if at.step is not None]

@@ -28,6 +28,7 @@ from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.steps import Step, some_of
 from assay.families.linear.claims import COVERAGE, gap_claim, unshifted
 from assay.families.linear.problem import Objective, PosedProblem, about_zero, gram_about, pose
+from assay.families.linear.rounding import as_saved
 from assay.families.linear.statistics import (
     RowStatistics,
     TargetedRows,
@@ -141,8 +142,8 @@ class LinearClassifier(Classifier):
             posed = task.posed(positive)
             begin = (None, None) if start is None else start.of(posed, task.objective)
             at = self._settle(task, posed, last(posed.iterates(task.objective, solver, *begin)))
-            answers.append(at)
-            weights.append(about_zero(at.w, posed.problem.centre))
+            weights.append(_about_zero(task.objective, posed, at))
+            answers.append(as_saved(posed, at, weights[-1]))
         self._finish(task, solver, answers, np.concatenate([np.atleast_2d(w) for w in weights]))
         if self._warm_start_from is not None:
             self._warm_start_from.remember(self, task, solver, weights, answers)
@@ -194,8 +195,6 @@ class LinearClassifier(Classifier):
 
     def _finish(self, task: LinearTask, solver: str, answers: list[Iterate], w: Floats) -> None:
         """Set what was learnt."""
-        if task.objective.loss is None and task.objective.init is None and task.objective.l1 == 0:
-            w = unshifted(task.objective, w)
         self.coef_, self.intercept_ = np.ascontiguousarray(w[:, :-1]), np.ascontiguousarray(w[:, -1])
         self.multipliers_ = task.prepared.targets.multipliers
         self.weight_ = task.statistics.n
@@ -303,6 +302,12 @@ class LinearClassifier(Classifier):
     def _scores(self, X: Array) -> Floats:
         Z = linear_scores(X, self.coef_, self.intercept_)
         return np.concatenate([np.zeros_like(Z), Z], axis=1) if Z.shape[1] == 1 else Z
+
+
+def _about_zero(objective: Objective, posed: PosedProblem, at: Iterate) -> Floats:
+    """The weights as the model has them."""
+    w = about_zero(at.w, posed.problem.centre)
+    return unshifted(objective, w) if objective.loss is None and objective.init is None and objective.l1 == 0 else w
 
 
 def linear_scores(X: Array | SparseMatrix, coef: Floats, intercept: Floats) -> Floats:

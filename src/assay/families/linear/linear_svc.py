@@ -74,7 +74,7 @@ class LinearSVC(LinearClassifier):
     penalty: str = param("what keeps the weights small: ½‖w‖², or ‖w‖₁, which sets many of them to zero", default="l2", kw_only=False, check=Choice(("l2", "l1")))  # fmt: skip
     loss: str = param("what a row inside the margin costs: its distance from the margin, or the square of it", default="squared_hinge", kw_only=False, check=Choice(("squared_hinge", "hinge")))  # fmt: skip
     C: float = param("cost of a row; inf: the hard margin", default=1.0, check=Range(low=0, open_low=True))
-    tol: float = param("relative duality gap at which the fit is done", default=1e-6, check=Range(low=0))
+    tol: float = param("relative duality gap at which the fit is done", default=1e-6, check=Range(low=0, high=1))
     solver: str = param("how the minimum is found; 'pgd' is projected gradient descent as in the lecture notes (C=inf)", default="auto", check=Choice((*SOLVERS, "pgd")))  # fmt: skip
     dual: bool | str = param("accepted for scikit-learn's sake; the solver chooses", default="auto", check=Flag(words=("auto",)))  # fmt: skip
     multi_class: str = param("more than two classes: each against the rest", default="ovr", check=Choice(("ovr",)))

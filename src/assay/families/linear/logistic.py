@@ -38,6 +38,7 @@ from assay.families.linear.likelihood import (
 )
 from assay.families.linear.paths import path_over_C
 from assay.families.linear.problem import Objective, PosedProblem, about_centre, about_zero
+from assay.families.linear.rounding import is_moved
 from assay.inputs.labels import plain_labels
 from assay.numerics import Floats
 from assay.risk.surrogates import LOG
@@ -100,7 +101,7 @@ class LogisticRegression(LinearClassifier):
     penalty: str | None = param("'auto': by C and l1_ratio; the other words are scikit-learn's of old", default="auto", kw_only=False, check=Choice(("auto", "l2", "l1", "elasticnet"), words=(None,)))  # fmt: skip
     C: float = param("one over the strength of the penalty; inf: no penalty", default=1.0, check=Range(low=0, open_low=True))  # fmt: skip
     l1_ratio: float | None = param("share of ‖w‖₁ in the penalty; the rest is ½‖w‖²", default=0.0, check=Range(low=0, high=1, words=(None,)))  # fmt: skip
-    tol: float = param("relative duality gap at which the fit is done", default=1e-6, check=Range(low=0))
+    tol: float = param("relative duality gap at which the fit is done", default=1e-6, check=Range(low=0, high=1))
     fit_intercept: bool = param("fit b as well; otherwise b = 0", default=True)
     solver: str = param("how the minimum is found; 'gd' is gradient descent as in the notes", default="auto", check=Choice((*OURS, *THEIRS)))  # fmt: skip
     max_iter: int = param("most iterations of the solver; a fit that ends there warns", default=1000, check=Range(int, low=1))  # fmt: skip
@@ -169,6 +170,10 @@ class LogisticRegression(LinearClassifier):
 
     def _without_penalty(self, task: LinearTask, posed: PosedProblem, problem: Problem, at: Iterate) -> Iterate:
         """Two classes: the likelihood's maximum with its witness, or why there is none."""
+        if is_moved(
+            problem, at, saved := about_zero(at.w, problem.centre)
+        ):  # all that follows is of the weights as they are saved
+            at = at._replace(w=about_centre(saved, problem.centre), step=None)
         evaluation = None if posed.gram is None else problem.evaluate(at.w, hessian=True)
         if evaluation is not None and not at.least > 0:
             at = with_step(problem, evaluation, at)
@@ -214,6 +219,8 @@ class LogisticRegression(LinearClassifier):
         return at._replace(w=w, objective=evaluation.loss, gap=np.inf, least=self.margin_)
 
     def _finish(self, task: LinearTask, solver: str, answers: list[Iterate], w: Floats) -> None:
+        if self.separable_:
+            self.margin_ = answers[0].least
         super()._finish(task, solver, answers, w)
         if self.converged_ and hasattr(self, "direction_"):
             self._warn(task.objective)

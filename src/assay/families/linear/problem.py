@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,14 @@ from assay.risk.surrogates import REGRESSION, Surrogate
 from assay.solvers.custom_problem import CustomProblem
 from assay.solvers.needs import SolverArgs, loss_name, solve
 from assay.solvers.problem import WIDE_SPARSE, Evaluation, Iterate, Problem, Reach
+from assay.solvers.separation.exact import value_at
 from assay.solvers.softmax_problem import ClassReach, SoftmaxProblem
 
 ROWS_A_WEIGHT = 400  # so many rows for each weight make a Hessian good enough for Newton's steps
 MOST_SAMPLED = 16
+EPS = float(np.finfo(np.float64).eps)
+CLEAR = 1e-9  # means of classes tell more than their rounding where that is at most this share of a column's scale
+LARGE = 1e3  # terms of a score beyond this may leave it with few digits
 
 
 @dataclass(frozen=True)
@@ -81,18 +86,29 @@ class Objective:
         return about_centre(np.concatenate([given[..., 1:], given[..., :1]], axis=-1), centre)
 
 
-def about_centre(w: Floats, centre: Floats) -> Floats:
-    """Weights (…, d + 1) about zero as weights about the centre: b grows by p·w."""
-    out = w.copy()
-    out[..., -1] += w[..., :-1] @ centre
-    return out
+def about_centre(w: Floats, centre: Floats, target: float = 0.0) -> Floats:
+    """Weights (…, d + 1) about zero as weights about the centre: b grows by p·w, less the target that scores are counted from."""
+    return _moved(w, centre, target)
 
 
 def about_zero(w: Floats, centre: Floats) -> Floats:
-    """The inverse of `about_centre`."""
+    """The inverse of `about_centre`, but for the rounding of b."""
+    return _moved(w, -centre)
+
+
+def _moved(w: Floats, by: Floats, less: float = 0.0) -> Floats:
+    """b grows by w·by − less; where terms are large the sum is taken without rounding, for little may be left of it."""
     out = w.copy()
-    out[..., -1] -= w[..., :-1] @ centre
+    out[..., -1] += w[..., :-1] @ by - less
+    if np.isfinite(out).all() and terms_of_scores(w, by) > LARGE:
+        for vector, moved in zip(w.reshape(-1, w.shape[-1]), out.reshape(-1, w.shape[-1])):
+            moved[-1] = float(value_at(by, vector[:-1], float(vector[-1])) - Fraction(less))
     return out
+
+
+def terms_of_scores(w: Floats, centre: Floats) -> float:
+    """The size of what a score near the centre is the sum of, for weights (…, d + 1) about zero: |p|·|w| + |b|."""
+    return float((np.abs(w[..., :-1]) @ np.abs(centre) + np.abs(w[..., -1])).max(initial=0.0))
 
 
 @dataclass(frozen=True)
@@ -158,7 +174,9 @@ def pose(
     problem = make(
         engine, rows, objective.loss, penalty, centre, scale, reaches, encode, objective.fit_intercept, sample
     )
-    return PosedProblem(problem, gram, _first_evaluation(problem, statistics, gram, positive))
+    clear = np.all(EPS * np.abs(mean) <= CLEAR * np.sqrt(column_variance(statistics, mean)))
+    first = _first_evaluation(problem, statistics, gram, positive) if clear else None
+    return PosedProblem(problem, gram, first)
 
 
 def _reach(statistics: RowStatistics, loss: Surrogate, centre: Floats, positive: int | None) -> Reach:

@@ -225,6 +225,8 @@ def check_exact(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
         raise ValueError("the witness does not list the neighbours of each query")
     if len(X) < min(4, len(table.X)) or stated.shape[1] < min(k, 32, len(table.X) - 1 + whole):
         raise ValueError("too few queries or neighbours are listed to show anything")
+    if witness.get("balanced") and not _balances(table, witness):
+        return Verdict(claim.name, False, "the factors of the classes do not balance these rows", kind=claim.kind)
     Z, Q = mapped(table.X, witness), mapped(X, witness)
     worst = off = 0.0
     for i, out in enumerate(_rows_asked(table, X, witness)):
@@ -239,6 +241,14 @@ def check_exact(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
         off = max(off, float((np.abs(answer - answers[i]) / max(1e-300, float(np.abs(answer).max()))).max()))
     reason = f"{len(X)} queries against {len(table.X)} rows: distances differ by {worst:.2g}, answers by {off:.2g} at most (relative)"
     return Verdict(claim.name, worst <= tolerance and off <= tolerance, reason, float(len(X)), claim.kind)
+
+
+def _balances(table: CountedRows, witness: dict[str, Any]) -> bool:
+    """Whether all classes that have rows weigh the same, and as much together as without the factors."""
+    factor = np.asarray(witness["class_factor"], dtype=np.float64)
+    count = np.bincount(table.y.astype(np.int64), weights=table.w, minlength=len(factor))
+    each = count.sum() / max(1, int((count > 0).sum()))
+    return bool(np.allclose((factor * count)[count > 0], each, rtol=1e-9, atol=0.0))
 
 
 @check("neighbours_whitened")

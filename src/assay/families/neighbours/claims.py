@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,8 @@ from assay.engines.split import row_keys
 from assay.families.neighbours.leave_one_out import least_bayes_error, queries
 from assay.families.neighbours.metrics import described
 from assay.families.neighbours.neighbourhood import Neighbourhood
-from assay.inputs.labels import plain_labels
+from assay.families.neighbours.plain import HAMMING
+from assay.inputs.labels import class_multipliers, plain_labels
 from assay.numerics import Array, Floats
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ ALL_LEARNT = 10_000  # rows up to which what a learned metric reached is claimed
 USELESS = 1e-2  # a bound on how far rows are from whitened that says nothing
 CONFIDENCE = 0.95
 SEED = 0x6B6E6E
+VANISHES = 1e-280  # sums of powers of differences below this have lost digits, or all of them
+VANISHED = "; not so: some rows are so near, beside the greatest distance, that powers of their differences vanish. Take other units, or a smaller p"
 
 
 COVERAGE = Coverage(
@@ -71,15 +75,16 @@ def claims_of(model: NeighboursModel) -> tuple[Claim, ...]:
         **({} if model.map_ is None else {"map": model.map_, "centre": model.centre_}),
         **_answering(model),
     }
-    made = [_kept_rows(model, engine, rows), _exact(model, hood, rows, how)]
+    exact = _exact(model, hood, rows, how)
+    made = [_kept_rows(model, engine, rows), exact]
     if model.metric == "mahalanobis" and not model.metric_params:
         made.append(_whitened(model))
     if model.metric == "learned" and _is_pairwise_checkable(model):
         made.append(_learned(model))
     if model.leave_one_out_ is not None and _is_checkable(model):
-        made.append(_choice(model, how))
+        made.append(replace(_choice(model, how), holds=exact.holds))
     if _classifies(model) and hood.size > 1:
-        made.append(_bracket(model, hood, rows, how))
+        made.append(replace(_bracket(model, hood, rows, how), holds=exact.holds))
     return tuple(made)
 
 
@@ -96,10 +101,14 @@ def _classifies(model: Any) -> bool:
 
 
 def _answering(model: Any) -> dict[str, Any]:
-    """What a checker needs besides distances to answer."""
+    """What a checker needs besides distances to answer: the factors of the classes as class_weight gives them, or to be compared with the rows."""
     if not _classifies(model):
         return {}
-    return {"classes": plain_labels(model.classes_), "class_factor": model.class_factor_}
+    classes = {"classes": plain_labels(model.classes_)}
+    if isinstance(model.class_weight, str):
+        return {**classes, "class_factor": model.class_factor_, "balanced": True}
+    given = class_multipliers(model.class_weight, model.classes_, np.ones(len(model.classes_)))
+    return {**classes, "class_factor": given}
 
 
 # --- kept rows -------------------------------------------------------------------------------------------------------
@@ -166,14 +175,17 @@ def _exact(model: Any, hood: Neighbourhood, rows: Rows, how: dict[str, Any]) -> 
     whole = model.n_neighbors_ > hood.total - 1  # with any row left out too few votes were left
     without, how_asked = (None, "asked as they are") if whole else (own, "each left out in turn")
     few = min(model.n_neighbors_, LISTED, hood.size if whole else hood.size - 1)
-    far = hood.geometry.distances(hood.nearest(Z, few, without)[0], hood.columns)
+    r, near = hood.nearest(Z, few, without)
+    far = hood.geometry.distances(r, hood.columns)
+    told = _all_told_apart(hood, rows, Z, r, near)
     answers = model._leave_one_out(hood, Z, without)
     weight = np.ones(len(own)) if model.weights_ is None else model.weights_[own]
     return Claim(
         name="exact neighbours",
         statement=f"{len(own)} rows drawn from the fit, {how_asked}, have by {described(model.metric, model.p)} just these "
-        f"{few} nearest {'rows' if whole else 'others'}, and get just these answers from {model.n_neighbors_} neighbours; comparing with every row gives the same",
-        holds=True,
+        f"{few} nearest {'rows' if whole else 'others'}, and get just these answers from {model.n_neighbors_} neighbours; comparing with every row gives the same"
+        + ("" if told else VANISHED),
+        holds=told,
         check="neighbours_exact",
         value=float(len(own)),
         witness={
@@ -187,6 +199,18 @@ def _exact(model: Any, hood: Neighbourhood, rows: Rows, how: dict[str, Any]) -> 
             **({"whole": True} if whole else {}),
         },
     )
+
+
+def _all_told_apart(hood: Neighbourhood, rows: Rows, Z: Floats, r: Floats, near: Array) -> bool:
+    """Whether the nearest rows (n, k) at reduced distances r are as far as they seem: powers of differences that are small beside the greatest vanish."""
+    if hood.geometry.norm in (1.0, math.inf, HAMMING) or hood.geometry.unit or not (r < VANISHES).any():
+        return True
+    if ((r > 0) & (r < VANISHES)).any():
+        return False
+    at, which = np.nonzero(r == 0)
+    place = np.unique(near[at, which])
+    own = np.concatenate([hood.geometry.rows(np.asarray(X, dtype=np.float64)) for _, X in queries(rows, place)])
+    return bool(np.array_equal(own[np.searchsorted(place, near[at, which])], Z[at]))
 
 
 def _whitened(model: Any) -> Claim:

@@ -105,7 +105,7 @@ class NetworkModel(Estimator):
     max_iter: int = param("most epochs (solver='lbfgs': steps)", default=200, check=Range(int, low=1))
     shuffle: bool = param("visit the rows of each block in a new order in each epoch", default=True)
     random_state: int | None = param("seed of first weights, orders and dropout; None: 0", default=None, check=Range(int, low=0, words=(None,)))  # fmt: skip
-    tol: float = param("a loss that falls by less for n_iter_no_change epochs ends the fit (lbfgs: the greatest slope)", default=1e-4, check=Range(low=0))  # fmt: skip
+    tol: float = param("a loss that falls by less for n_iter_no_change epochs ends the fit (lbfgs: the greatest slope)", default=1e-4, check=Range(low=0, high=np.inf, open_high=True))  # fmt: skip
     verbose: bool = param("say a line a second on standard error: epoch, loss, time left", default=False)
     warm_start: bool = param("begin at the weights of the fit before", default=False)
     momentum: float = param("of solver='sgd': share of the last step that is kept", default=0.9, check=Range(low=0, high=1))  # fmt: skip

@@ -365,7 +365,7 @@ def _bound(plan: StatedRun, unit: Floats, R: float, gamma: float, many: bool) ->
     if not plan.start.any():
         return square / gamma**2
     eps, a = plan.eta, float((plan.start * unit).sum())
-    if not np.all(plan.factor == 1) or plan.order == "batch":
+    if not np.all(plan.factor[plan.factor > 0] == 1) or plan.order == "batch":  # rows of no weight make no steps
         raise ValueError("no bound is known for steps that differ and weights that do not start at zero")
     A, B, C = (gamma * eps) ** 2, square * eps**2 - 2 * gamma * eps * a, a * a - float((plan.start**2).sum())
     return (B + math.sqrt(B * B - 4 * A * min(C, 0.0))) / (2 * A)

@@ -13,6 +13,7 @@ from assay.certify.claim import Claim, Verdict
 from assay.certify.registry import check
 from assay.certify.rows import CheckedRows, Floats
 from assay.families.discriminant.check.densities import (
+    EDGES,
     EPS,
     TOLERANCE,
     Recomputed,
@@ -51,23 +52,28 @@ def _floor(w: dict[str, Any], d: int) -> float:
 def _rank_problem(w: dict[str, Any], found: Recomputed) -> str | None:
     d, ranks = found.mean.shape[1], np.asarray(w["rank"])
     for g, mean in groups(w, found):
-        unit = units(found.covariance[g], mean, found.spread)
-        problem = rank_problem(g, found.covariance[g] / unit[:, None] / unit, _floor(w, d), ranks)
-        if problem is not None:
-            return problem
+        tried = [units(found.covariance[g], mean, found.spread, edge) for edge in EDGES]
+        problems = [rank_problem(g, found.covariance[g] / u[:, None] / u, _floor(w, d), ranks) for u in tried]
+        if None not in problems:
+            return problems[0]
     return "no class is singular: there was nothing to cure" if np.all(ranks[found.n > 0] >= d) else None
 
 
 def _ridge_problem(w: dict[str, Any], found: Recomputed) -> str | None:
     """All classes must have the ridge that lifts the least eigenvalue of the common correlations to twice the floor, and no other."""
-    n, d = found.n, found.mean.shape[1]
+    n = found.n
     common = np.einsum("k,kij->ij", n / n.sum(), found.covariance)
-    unit = units(common, np.abs(found.mean).max(axis=0), found.spread)
-    least = max(0.0, float(np.linalg.eigvalsh(common / unit[:, None] / unit)[0]))
+    tried = [units(common, np.abs(found.mean).max(axis=0), found.spread, edge) for edge in EDGES]
+    good = any(_lifts(w, common, unit, n) for unit in tried)
+    return None if good else "what was added is not the least ridge that cures the common covariance"
+
+
+def _lifts(w: dict[str, Any], common: Floats, unit: Floats, n: Floats) -> bool:
+    """Whether just what is due was added, in these units of the columns."""
+    d, least = len(common), max(0.0, float(np.linalg.eigvalsh(common / unit[:, None] / unit)[0]))
     added = np.asarray(w["added"]) / unit / unit
     due, rounding = max(0.0, 2 * _floor(w, d) - least), 1e-2 * _floor(w, d) + 64 * d * EPS
-    good = np.all(added >= 0) and np.all(np.abs(added[n > 0] - due) <= rounding)
-    return None if good else "what was added is not the least ridge that cures the common covariance"
+    return bool(np.all(added >= 0) and np.all(np.abs(added[n > 0] - due) <= rounding))
 
 
 def _share_problem(w: dict[str, Any], found: Recomputed, rows: CheckedRows) -> str | None:

@@ -93,7 +93,7 @@ class KernelFeaturesClassifier(KernelFeaturesModel, Classifier):
     n_components: int = N_COMPONENTS
     loss: str = param("what a row costs by its score; only 'logistic' has probabilities", default="logistic", check=Choice(("logistic", "hinge", "squared_hinge")))  # fmt: skip
     C: float = param("cost of a row; one over the strength of the penalty", default=1.0, check=Range(low=0, open_low=True, high=math.inf, open_high=True))  # fmt: skip
-    tol: float = param("relative duality gap at which the fit is done", default=1e-6, check=Range(low=0))
+    tol: float = param("relative duality gap at which the fit is done", default=1e-6, check=Range(low=0, high=1))
     random_state: int = SEED
     class_weight: Any = CLASS_WEIGHT
     n_jobs: int | None = N_JOBS

@@ -249,7 +249,8 @@ def error_of(learnt: KernelMap, sample: Floats) -> MapError:
     """Compare map and kernel on all pairs of the sample."""
     F = learnt.features(sample)
     with np.errstate(over="ignore", invalid="ignore"):
-        off = learnt.kernel.block(sample, sample) - F @ F.T
+        kernel = centred(learnt.kernel, sample) if learnt.kernel.centre is None else learnt.kernel
+        off = kernel.block(sample, sample) - F @ F.T
         rms = float(np.sqrt(np.mean(off * off)))
     if not np.isfinite(rms):
         raise DataError(

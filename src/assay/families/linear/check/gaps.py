@@ -8,14 +8,14 @@ the slopes need not add up to zero exactly: no minimum has an intercept beyond a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from assay.certify.claim import Claim, Verdict
 from assay.certify.registry import check
-from assay.certify.rows import Array, CheckedRows, CsrBlock, Floats, back, codes_of, sizes, times
+from assay.certify.rows import Array, CheckedRows, Floats, back, sizes, times
+from assay.families.linear.check.moments import RowMoments, blocks, numbered_blocks, shape_of
 from assay.families.linear.check.terms import (
     Strengths,
     farthest_target,
@@ -44,70 +44,6 @@ class Case(NamedTuple):
     width: float
     rows: Array | None = None
     values: Array | None = None
-
-
-class RowMoments(NamedTuple):
-    """Weights (K,) and means (K, d) of the classes (regression: one), the mean and mean square of the columns about it."""
-
-    weight: Floats
-    means: Floats
-    centre: Floats
-    scale: Floats
-    target: float
-
-
-def blocks(claim: Claim, rows: CheckedRows) -> Iterator[tuple[Any, Array, Array]]:
-    """(X, codes or numbers, weights) of each block."""
-    return (block[:3] for block in numbered_blocks(claim, rows))
-
-
-def numbered_blocks(claim: Claim, rows: CheckedRows) -> Iterator[tuple[Any, Array, Array, int]]:
-    """The same with the number of the first row."""
-    w = claim.witness
-    factor = np.asarray(w["class_factor"], dtype=np.float64)
-    if not (np.isfinite(factor).all() and np.all(factor > 0)):
-        raise ValueError("the weights of the classes are not possible")
-    for block in rows.blocks():
-        if block.y is None:
-            raise ValueError("the rows have no target")
-        weight = np.ones(len(block.y)) if block.w is None else block.w
-        X = block.X if isinstance(block.X, CsrBlock) else block.X.astype(np.float64, copy=False)
-        if w["classes"] is None:
-            yield X, np.asarray(block.y, dtype=np.float64), weight, block.start
-            continue
-        codes = codes_of(block.y, w["classes"])
-        yield X, codes, weight * factor[codes], block.start
-
-
-def shape_of(claim: Claim, rows: CheckedRows, centred: bool) -> RowMoments:
-    """Two passes: the means, then the spread about them."""
-    K = 1 if claim.witness["classes"] is None else len(claim.witness["classes"])
-    d = rows.n_columns
-    weight, sums, target, squares = np.zeros(K), np.zeros((K, d)), 0.0, np.zeros(d)
-    for X, codes, c in blocks(claim, rows):
-        classes = np.zeros(len(codes), dtype=int) if claim.witness["classes"] is None else codes
-        weight += np.bincount(classes, c, minlength=K)
-        sums += back(X, np.where(classes[:, None] == np.arange(K), c[:, None], 0.0)).T
-        target += float(c @ codes) if claim.witness["classes"] is None else 0.0
-    n = float(weight.sum())
-    if not n > 0:
-        raise ValueError("there are no rows of positive weight")
-    if claim.witness["balanced"]:
-        raw = weight / np.asarray(claim.witness["class_factor"], dtype=np.float64)
-        if not np.allclose(weight, raw.sum() / K, rtol=1e-9):
-            raise ValueError("the weights of the classes do not balance these rows")
-    centre = sums.sum(axis=0) / n if centred else np.zeros(d)
-    for X, _, c in blocks(claim, rows):
-        if isinstance(X, CsrBlock):
-            squares += back(X.with_data(X.data**2), c) - 2 * centre * back(X, c) + c.sum() * centre**2
-        else:
-            squares += c @ (X - centre) ** 2
-    means = np.divide(sums, weight[:, None], out=np.zeros_like(sums), where=weight[:, None] > 0) - centre
-    scale = np.sqrt(np.maximum(squares, 0.0) / n)
-    noise = (
-        16 * (np.sqrt(EPS) if rows.sparse else EPS) * np.abs(centre)
-    )  # so far rounding spreads a column that never varies
-    return RowMoments(weight, means, centre, np.where(scale > noise, scale, 1.0), target / n)
 
 
 def cases(claim: Claim, d: int) -> list[Case]:
@@ -166,13 +102,15 @@ class LossSums(NamedTuple):
     gradient: Floats
 
 
-def sums_of(claim: Claim, rows: CheckedRows, case: Case, centre: Floats) -> LossSums:
+def sums_of(claim: Claim, rows: CheckedRows, case: Case, shape: RowMoments) -> LossSums:
+    """About the centre p of the rows."""
     name = claim.witness["loss"]
     loss = conjugate = 0.0
-    gradient = np.zeros_like(case.w)
-    for X, codes, c, start in numbered_blocks(claim, rows):
-        t = codes if case.positive is None else np.where(codes == case.positive, 1.0, -1.0)
-        z = times(X, case.w[..., :-1].T) + case.w[..., -1]
+    aim = _aim(claim, shape)
+    gradient, w = np.zeros_like(case.w), shape.weights(case.w, aim)
+    for X, codes, c, start in numbered_blocks(claim, rows, shape.origin):
+        t = _target(case, codes, aim)
+        z = times(X, w[..., :-1].T) + w[..., -1]
         if case.rows is None or case.values is None:
             value, u, star = softmax_terms(z, t) if name == "softmax" else _terms(name, z, t, case.width)
             cu = (c * u.T).T
@@ -188,8 +126,19 @@ def sums_of(claim: Claim, rows: CheckedRows, case: Case, centre: Floats) -> Loss
         loss += float(c @ value)
         gradient[..., -1] += cu.sum(axis=0)
         gradient[..., :-1] += back(X, cu).T
-    gradient[..., :-1] -= np.multiply.outer(gradient[..., -1], centre)
+    gradient[..., :-1] -= np.multiply.outer(gradient[..., -1], shape.centre - shape.origin)
     return LossSums(loss, conjugate, gradient)
+
+
+def _aim(claim: Claim, shape: RowMoments) -> float:
+    """What scores and targets are counted from: the mean target, where an error is their difference and b is free."""
+    return shape.target if claim.witness["loss"] in ("squared", "huber") and free_intercept(claim) else 0.0
+
+
+def _target(case: Case, codes: Array, aim: float = 0.0) -> Any:
+    if case.positive is None:
+        return codes - aim if aim else codes
+    return np.where(codes == case.positive, 1.0, -1.0)
 
 
 def _terms(name: str, z: Floats, t: Array, width: float) -> tuple[Floats, Floats, Floats]:
@@ -226,7 +175,9 @@ def _intercept_cost(
     if name == "softmax":
         return _softmax_cost(case, shape, s, value, gap, left)
     if case.positive is None:
-        off = abs(shape.target) + farthest_target(name, value / float(shape.weight.sum()), case.width)
+        off = abs(shape.target - _aim(claim, shape)) + farthest_target(
+            name, value / float(shape.weight.sum()), case.width
+        )
         mean = shape.means[0]
         return intercept_cost(abs(float(left)), gap, value, lambda fall: off + mean_score(s, value, fall, mean, w))
     inside = np.arange(len(shape.weight)) == case.positive
@@ -254,7 +205,7 @@ def check_duality_gap(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
         return Verdict(claim.name, False, "weights without a penalty have no such bound", kind=claim.kind)
     worst, totals = 0.0, []
     for case in cases(claim, rows.n_columns):
-        s = sums_of(claim, rows, case, shape.centre)
+        s = sums_of(claim, rows, case, shape)
         value = s.loss + penalty.value(case.w)
         rho = penalty.into_domain(s.gradient)
         g = s.gradient.copy()
@@ -300,18 +251,19 @@ def check_boxed_duality_gap(claim: Claim, rows: CheckedRows, predict: Any) -> Ve
     steps = np.atleast_2d(np.asarray(w["step"], dtype=np.float64))
     for case, v in zip(cases(claim, rows.n_columns), steps, strict=True):
         value, star, g = 0.0, 0.0, np.zeros_like(case.w)
-        for X, codes, c in blocks(claim, rows):
-            t = codes if case.positive is None else np.where(codes == case.positive, 1.0, -1.0)
-            z, dz = (times(X, a[:-1]) + a[-1] for a in (case.w, v))
+        aim = _aim(claim, shape)
+        at, step = shape.weights(case.w, aim), shape.weights(v)
+        for X, codes, c in blocks(claim, rows, shape.origin):
+            t = _target(case, codes, aim)
+            z, dz = (times(X, a[:-1]) + a[-1] for a in (at, step))
             u = loss.slope(z, t, case.width) + loss.curvature(z, t, case.width) * dz
             u = loss.into_domain(u, t, case.width)
             value += float(c @ loss.value(z, t, case.width))
             star += float(c @ loss.conjugate(u, t, case.width))
             g[-1] += float(c @ u)
             g[:-1] += back(X, c * u)
-        g[:-1] -= g[-1] * shape.centre
-        at = case.w.copy()
-        at[-1] += shape.centre @ case.w[:-1]
+        g[:-1] -= g[-1] * (shape.centre - shape.origin)
+        at[-1] += (shape.centre - shape.origin) @ case.w[:-1]
         if not fitted:
             g[-1] = 0.0
         bound = -star + float(at @ g) - box * float(np.abs(g) @ np.append(1.0 / shape.scale, 1.0))
@@ -324,10 +276,6 @@ def check_boxed_duality_gap(claim: Claim, rows: CheckedRows, predict: Any) -> Ve
 
 STEP = 1e-5  # of the differences
 NEAR, FAINT = 1e-4, 1e-6  # how far a slope may be off: of itself, and of the greatest slope around
-
-
-def _target(case: Case, codes: Array) -> Floats:
-    return np.asarray(codes if case.positive is None else np.where(codes == case.positive, 1.0, -1.0), dtype=np.float64)
 
 
 @check("custom_loss")
@@ -344,11 +292,11 @@ def check_custom_loss(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     penalty = strengths_of(claim, float(shape.weight.sum()))
     worst = total = 0.0
     for case in cases(claim, rows.n_columns):
-        value, g = _sums(claim, rows, case, loss, shape.centre)
+        at = shape.weights(case.w)
+        value, g = _sums(claim, rows, case._replace(w=at), loss, shape)
         if not fitted:
             g[-1] = 0.0
-        at = case.w.copy()
-        at[-1] += shape.centre @ case.w[:-1]
+        at[-1] += (shape.centre - shape.origin) @ case.w[:-1]
         rho, free = penalty.into_domain(g), penalty.free(rows.n_columns)
         reach = box * float(np.abs(g) @ (np.append(1.0 / shape.scale, 1.0) * free))
         bound = rho * (value - float(at @ (g * ~free)) - reach) - penalty.conjugate(rho * g)
@@ -358,11 +306,11 @@ def check_custom_loss(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     return Verdict(claim.name, bool(worst <= SLACK * tolerance + 1e-12), reason, worst, claim.kind)
 
 
-def _sums(claim: Claim, rows: CheckedRows, case: Case, loss: Any, centre: Floats) -> tuple[float, Floats]:
-    """Σcℓ and Σ c u (x − p, 1); raises where slope and value of a row disagree."""
+def _sums(claim: Claim, rows: CheckedRows, case: Case, loss: Any, shape: RowMoments) -> tuple[float, Floats]:
+    """Σcℓ and Σ c u (x − p, 1), for weights about the rows' origin; raises where slope and value of a row disagree."""
     value, g = 0.0, np.zeros_like(case.w)
-    for X, codes, c in blocks(claim, rows):
-        t, z = _target(case, codes), times(X, case.w[:-1]) + case.w[-1]
+    for X, codes, c in blocks(claim, rows, shape.origin):
+        t, z = _target(case, codes).astype(np.float64), times(X, case.w[:-1]) + case.w[-1]
         each, u = (np.asarray(of(z, t), dtype=np.float64) for of in (loss.value, loss.slope))
         if not np.all(each >= 0):
             raise ValueError("the loss of a row is negative or no number")
@@ -370,7 +318,7 @@ def _sums(claim: Claim, rows: CheckedRows, case: Case, loss: Any, centre: Floats
         value += float(c @ each)
         g[-1] += float(c @ u)
         g[:-1] += back(X, c * u)
-    g[:-1] -= g[-1] * centre
+    g[:-1] -= g[-1] * (shape.centre - shape.origin)
     return value, g
 
 
@@ -390,11 +338,12 @@ def _refuse_slope(value: Any, each: Floats, u: Floats, z: Floats, t: Floats) -> 
 @check("zero_perceptron_loss")
 def check_zero_perceptron_loss(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Every row must be on its side (sgn 0 = 1) but for what rounding can hide."""
-    mistakes, worst = 0.0, 0.0
+    mistakes, worst, shape = 0.0, 0.0, shape_of(claim, rows, free_intercept(claim))
     for case in cases(claim, rows.n_columns):
-        for X, codes, c in blocks(claim, rows):
-            t, z = _target(case, codes), times(X, case.w[:-1]) + case.w[-1]
-            room = (rows.n_columns + 4) * EPS * (times(sizes(X), np.abs(case.w[:-1])) + abs(case.w[-1]))
+        w = shape.weights(case.w)
+        for X, codes, c in blocks(claim, rows, shape.origin):
+            t, z = _target(case, codes), times(X, w[:-1]) + w[-1]
+            room = (rows.n_columns + 4) * EPS * (times(sizes(X), np.abs(w[:-1])) + abs(w[-1]))
             short = np.maximum(0.0, -t * z)
             flat = (z == 0) & (t < 0) & (room == 0)  # weights of zero put every row of t = −1 on the wrong side
             mistakes += float(c @ ((short > room) | flat))

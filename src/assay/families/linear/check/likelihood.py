@@ -10,7 +10,8 @@ import numpy as np
 from assay.certify.claim import Claim, Verdict
 from assay.certify.registry import check
 from assay.certify.rows import CheckedRows, CsrBlock, Floats, back, sizes, times
-from assay.families.linear.check.gaps import LOOSEST, blocks, cases, same_objective, shape_of, sums_of
+from assay.families.linear.check.gaps import LOOSEST, cases, free_intercept, same_objective, sums_of
+from assay.families.linear.check.moments import RowMoments, blocks, shape_of
 from assay.families.linear.check.terms import loss_terms
 
 EPS = float(np.finfo(np.float64).eps)
@@ -20,12 +21,12 @@ def _dense(X: Any) -> Floats:
     return X.toarray().astype(np.float64) if isinstance(X, CsrBlock) else np.asarray(X)
 
 
-def _gram(claim: Claim, rows: CheckedRows, centre: Floats, curvature: Any) -> Floats:
-    """Σ c q (x − p, 1)(x − p, 1)ᵀ with q = curvature(X, codes)."""
-    d = rows.n_columns
+def _gram(claim: Claim, rows: CheckedRows, shape: RowMoments, curvature: Any) -> Floats:
+    """Σ c q (x − p, 1)(x − p, 1)ᵀ with q = curvature(X, codes), X counted from the origin and p the centre."""
+    d, lean = rows.n_columns, shape.centre - shape.origin
     G = np.zeros((d + 1, d + 1))
-    for X, codes, c in blocks(claim, rows):
-        A = np.column_stack([_dense(X) - centre, np.ones(len(codes))])
+    for X, codes, c in blocks(claim, rows, shape.origin):
+        A = np.column_stack([_dense(X) - lean, np.ones(len(codes))])
         G += (A * (c * curvature(X, codes))[:, None]).T @ A
     return G
 
@@ -39,13 +40,13 @@ def check_small_slope(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     shape = shape_of(claim, rows, fitted)
     K = 1 if w["classes"] is None else len(w["classes"])
     kappa = 1.0 / K if w["loss"] == "softmax" else {"log": 0.25, "squared hinge": 2.0}.get(w["loss"], 1.0)
-    G = kappa * _gram(claim, rows, shape.centre, lambda X, codes: np.ones(len(codes)))
+    G = kappa * _gram(claim, rows, shape, lambda X, codes: np.ones(len(codes)))
     if not fitted:
         G[-1, :] = G[:, -1] = 0.0
     unit = np.append(1.0 / shape.scale, 1.0) / np.sqrt(float(shape.weight.sum()))
     inverse, value, totals = np.linalg.pinv(G * unit * unit[:, None], 1e-12), 0.0, []
     for case in cases(claim, rows.n_columns):
-        s = sums_of(claim, rows, case, shape.centre)
+        s = sums_of(claim, rows, case, shape)
         g = np.atleast_2d(s.gradient) * unit
         if not fitted:
             g[:, -1] = 0.0
@@ -65,9 +66,10 @@ def check_separating_weights(claim: Claim, rows: CheckedRows, predict: Any) -> V
     """Every row of positive weight must lie on its side by more than rounding can hide."""
     w = claim.witness
     (case,) = cases(claim, rows.n_columns)
-    W = np.atleast_2d(case.w)
+    shape = shape_of(claim, rows, free_intercept(claim))
+    W = shape.weights(np.atleast_2d(case.w))
     worst = least = np.inf
-    for X, codes, c in blocks(claim, rows):
+    for X, codes, c in blocks(claim, rows, shape.origin):
         z = times(X, W[:, :-1].T) + W[:, -1]
         size = times(sizes(X), np.abs(W[:, :-1]).T) + np.abs(W[:, -1])
         if z.shape[1] == 1:
@@ -101,13 +103,13 @@ def check_inverse_hessian(claim: Claim, rows: CheckedRows, predict: Any) -> Verd
     if C.shape != (d + 1, d + 1) or loss.curvature is None or not np.isfinite(C).all():
         return Verdict(claim.name, False, f"a covariance of shape {C.shape} does not fit", kind=claim.kind)
     shape = shape_of(claim, rows, bool(w["fit_intercept"]))
-    bend = loss.curvature
+    bend, at = loss.curvature, shape.weights(case.w)
 
     def curvature(X: Any, codes: Any) -> Floats:
-        z = times(X, case.w[:-1]) + case.w[-1]
+        z = times(X, at[:-1]) + at[-1]
         return bend(z, np.where(codes == case.positive, 1.0, -1.0), case.width)
 
-    H = _gram(claim, rows, shape.centre, curvature)
+    H = _gram(claim, rows, shape, curvature)
     S, V = H[:d, :d], C[:d, :d]
     along, alone = np.zeros(d), 0.0
     if w["fit_intercept"]:

@@ -1,0 +1,128 @@
+"""What is left of a fit when its weights are written down: the objective at just those.
+
+A solver counts rows from a centre p, and the model has b = b_p − p·w. Where p is far from zero compared with how far apart the rows
+are, b has so large a value that its last digit moves scores. What the model then states is measured at the weights that it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from assay.engines import Block
+from assay.families.linear.likelihood import least_class_margin
+from assay.families.linear.problem import PosedProblem, about_centre, about_zero, terms_of_scores
+from assay.numerics import Floats
+from assay.risk.custom_surrogate import CustomSurrogate
+from assay.solvers.newton import boxed_gap
+from assay.solvers.problem import Iterate, MarginRows, Problem, relative_gap, rows_back, rows_times
+from assay.solvers.softmax_problem import SoftmaxProblem
+
+EPS = float(np.finfo(np.float64).eps)
+SAME = 1e-11  # a relative change of the objective that nobody will notice
+DIFFERENCES = ("squared", "huber")  # losses of z − t
+ROUNDINGS = 16  # what adding up a score may be off by, in roundings of its largest term
+
+
+def as_saved(posed: PosedProblem, at: Iterate, w: Floats) -> Iterate:
+    """The answer with objective, gap and least margin at the weights w about zero, and its step about zero too."""
+    problem = posed.problem
+    if not is_moved(problem, at, w):
+        pass
+    elif isinstance(problem, SoftmaxProblem):
+        at = _softmax(problem, at, about_centre(w, problem.centre))
+    else:
+        target = problem.reach.target if _shifts(problem) else 0.0
+        there = about_centre(w, problem.centre)
+        at = at if at.step is None else at._replace(step=at.step + (at.w - there))  # it ends where it did
+        at = _margins(_counted_from(problem, target), at, about_centre(w, problem.centre, target) if target else there)
+    return at if at.step is None else at._replace(step=about_zero(at.step, problem.centre))
+
+
+def is_moved(problem: Problem | SoftmaxProblem, at: Iterate, w: Floats) -> bool:
+    """Whether the rounding of b may change the objective noticeably: per unit of weight it is F, and a score moves by `step`."""
+    if not (problem.intercept and np.isfinite(w).all()):
+        return False
+    step = EPS * terms_of_scores(w, problem.centre)
+    if at.objective == 0 or np.isinf(at.gap):
+        return step > SAME or not at.least > ROUNDINGS * step
+    share = at.objective / float(sum(problem.reach.weights))
+    corner = isinstance(problem, Problem) and problem.loss.curvature is None
+    return bool(step > SAME * min(1.0, share if corner else np.sqrt(share)))
+
+
+def _shifts(problem: Problem) -> bool:
+    """Whether scores and targets may be counted from the mean target: an error is their difference, and b is free."""
+    return problem.loss.name in DIFFERENCES and problem.intercept and bool(problem.penalty.free[-1])
+
+
+def _counted_from(problem: Problem, target: float) -> Problem:
+    """The same problem with every target less this one."""
+    if target == 0:
+        return problem
+    prepare = partial(_less, problem.prepare, target)
+    return replace(problem, prepare=prepare, reach=problem.reach._replace(target=0.0))
+
+
+def _less(prepare: Callable[[Block], Block] | None, target: float, block: Block) -> Block:
+    block = block if prepare is None else prepare(block)
+    assert block.y is not None
+    return block._replace(y=block.y - target)
+
+
+def _softmax(problem: SoftmaxProblem, at: Iterate, w: Floats) -> Iterate:
+    evaluation = problem.evaluate(w)
+    least = least_class_margin(problem, w) if np.isinf(at.gap) else at.least
+    gap = at.gap if problem.penalty.free[:-1].any() else problem.gap(evaluation, w)
+    return at._replace(objective=problem.objective(evaluation, w), gap=gap, least=least)
+
+
+def _margins(problem: Problem, at: Iterate, w: Floats) -> Iterate:
+    if at.support is not None:
+        return _by_multipliers(problem, at, at.support, w)
+    if at.width > 0:
+        problem = replace(problem, loss=replace(problem.loss, width=at.width))
+    evaluation = problem.evaluate(w)
+    value = problem.objective(evaluation, w)
+    if problem.loss.name == "perceptron":
+        gap = 0.0 if at.gap == value == 0.0 else 1.0
+    elif not problem.penalty.free[:-1].any() or isinstance(problem.loss, CustomSurrogate):
+        gap = problem.gap(evaluation, w)
+    else:
+        gap = at.gap if at.step is None or np.isinf(at.gap) else boxed_gap(problem, w, at.step)
+    return at._replace(objective=value, gap=gap, least=evaluation.least)
+
+
+class MultiplierSums(NamedTuple):
+    """Σcℓ, Σα and Σ α t (x − p, 1)."""
+
+    loss: float
+    alpha: float
+    pull: Floats
+
+
+def _by_multipliers(problem: Problem, at: Iterate, support: MarginRows, w: Floats) -> Iterate:
+    """Of a hinge: rows without a multiplier of their own have their whole weight inside the margin, and none beyond."""
+    sums = problem.fold(partial(_absorb, support, w, problem.centre), _merge)
+    pull = sums.pull if problem.intercept else np.append(sums.pull[:-1], 0.0)
+    value = sums.loss + problem.penalty.value(w)
+    return at._replace(objective=value, gap=relative_gap(value, problem.bound(w, value, sums.alpha, -pull)))
+
+
+def _absorb(support: MarginRows, w: Floats, centre: Floats, block: Block) -> MultiplierSums:
+    assert block.y is not None
+    c = np.ones(len(block.y)) if block.w is None else block.w
+    short = 1.0 - block.y * rows_times(block.X, w, centre)
+    alpha = np.where(short > 0, c, 0.0)
+    here = (support.rows >= block.start) & (support.rows < block.start + len(c))
+    alpha[support.rows[here] - block.start] = support.values[here]
+    pull = rows_back(block.X, alpha * block.y, centre)
+    return MultiplierSums(float(c @ np.maximum(short, 0.0)), float(alpha.sum()), pull)
+
+
+def _merge(a: MultiplierSums, b: MultiplierSums) -> MultiplierSums:
+    return MultiplierSums(a.loss + b.loss, a.alpha + b.alpha, a.pull + b.pull)

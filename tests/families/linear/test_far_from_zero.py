@@ -1,0 +1,132 @@
+"""Rows far from zero: what is stated is so of the numbers that the model has, rounded as they are, and verify says the same as the fit."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import assay
+from assay.families.linear.problem import about_centre, about_zero
+from assay.solvers.problem import rows_back, rows_times
+
+INF = float("inf")
+FAR = [1e9, 1e12, 9.4e15]
+
+
+def rows(offset, n=24, d=2, K=2, apart=100):
+    rng = np.random.default_rng(7)
+    y = np.arange(n) % K
+    return offset + np.rint(rng.standard_normal((n, d)) * 64 + apart * y[:, None]), y
+
+
+def fitted(model, X, y, w=None):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(X, y, w)
+
+
+def agrees(model, X, y, w=None):
+    """Whether certificate and verification say the same of every claim."""
+    verdicts = model.certificate_.verify(X, y, w)
+    return [claim.holds for claim in model.certificate_] == [verdict.holds for verdict in verdicts]
+
+
+MODELS = {
+    "log": lambda: assay.LogisticRegression(),
+    "squared hinge": lambda: assay.LinearSVC(),
+    "hinge": lambda: assay.LinearSVC(loss="hinge"),
+    "l1": lambda: assay.ERM("log", "l1", lam=1e-3),
+    "no penalty": lambda: assay.LogisticRegression(C=INF),
+    "hard margin": lambda: assay.LinearSVC(C=INF),
+}
+
+
+@pytest.mark.parametrize("offset", FAR)
+@pytest.mark.parametrize("name", MODELS)
+def test_fit_and_verify_agree(name, offset):
+    X, y = rows(offset, apart=400 if name == "hard margin" else 100)
+    model = fitted(MODELS[name](), X, y)
+    assert agrees(model, X, y), f"{model.certificate_}\n{model.certificate_.verify(X, y)}"
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_moderate_distance_costs_no_claim(sparse):
+    from scipy.sparse import csr_matrix
+
+    X, y = rows(1e9, K=3)
+    X = csr_matrix(X) if sparse else X
+    model = fitted(assay.LogisticRegression(), X, y)
+    assert model.certificate_.holds
+    assert model.certificate_.verify(X, y).holds
+
+
+def test_the_objective_is_that_of_the_saved_weights():
+    X = np.array([[9468256112229672.0], [9468256112226926.0]])
+    model = fitted(assay.ERM(), X, np.array([1, 0]))
+    z = (X[:, 0] - X[0, 0]) * float(model.coef_[0, 0]) + _at(X[0, 0], model)
+    losses = np.logaddexp(0, -np.array([1.0, -1.0]) * z)
+    assert model.objective_[0] == pytest.approx(losses.sum() + 0.02 * float(model.coef_[0, 0]) ** 2, rel=1e-9)
+
+
+def _at(x, model):
+    from fractions import Fraction
+
+    return float(Fraction(x) * Fraction(float(model.coef_[0, 0])) + Fraction(float(model.intercept_[0])))
+
+
+def test_targets_far_from_zero_are_verified():
+    X, _ = rows(0.0)
+    t = 1e9 + X[:, 0] / 64
+    for loss in ("squared", "huber"):
+        model = fitted(assay.ERM(loss), X / 64, t)
+        assert agrees(model, X / 64, t), str(model.certificate_.verify(X / 64, t))
+
+
+def test_what_the_survey_cannot_tell_apart_is_looked_at():
+    X = 1.86479105811354e17 + 32.0 * np.array([[0], [0], [1], [0], [1], [0]])
+    y = np.array([0, 1, 0, 1, 0, 1])
+    model = fitted(assay.LinearSVC(), X, y)
+    assert model.coef_[0, 0] != 0
+    assert agrees(model, X, y)
+
+
+def test_separating_weights_state_the_margin_that_they_have():
+    X = np.array([[824.9432560877917], [824.943256056177], [824.9432558991808]])
+    model = fitted(assay.LogisticRegression(penalty=None), X, np.array([1, 0, 0]))
+    assert model.certificate_.verify(X, np.array([1, 0, 0])).holds
+
+
+def test_weights_of_zero_are_not_without_mistakes():
+    X, y = np.full((2, 1), 6e4), np.array(["a", "b"])
+    model = fitted(assay.ERM("perceptron", None), X, y)
+    assert not model.coef_.any()
+    assert not model.certificate_.holds
+    assert agrees(model, X, y)
+
+
+def test_a_shift_far_larger_than_the_weights_leaves_none_of_itself():
+    X, y = np.full((3, 1), 6e22), np.array([1, 2, 0])
+    w = np.array([2.0, 1.0, 1.0])
+    from scipy.sparse import csr_matrix
+
+    model = fitted(assay.LogisticRegression(max_iter=6), csr_matrix(X), y, w)
+    assert agrees(model, csr_matrix(X), y, w)
+
+
+def test_intercepts_are_moved_without_rounding_but_their_own():
+    w, centre = np.array([[1.0, -1.0, 0.25]]), np.array([1e16, 1e16 + 2])
+    moved = about_zero(w, centre)
+    assert moved[0, 2] == 2.25
+    assert about_centre(moved, centre)[0, 2] == 0.25
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_products_of_rows_far_from_zero_are_those_of_differences(sparse):
+    from assay.engines.csr import SparseMatrix
+
+    X = np.array([[1e12 + 1], [1e12 - 1]])
+    rows_ = SparseMatrix(X.ravel(), np.zeros(2, np.int64), np.arange(3), 1) if sparse else X
+    assert rows_times(rows_, np.array([0.1, 0.5]), np.array([1e12])).tolist() == [0.6, 0.4]
+    assert rows_back(rows_, np.array([0.1, 0.2]), np.array([1e12])).tolist() == pytest.approx([-0.1, 0.3], rel=1e-15)
