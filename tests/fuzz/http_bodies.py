@@ -8,7 +8,6 @@ numbers that are none, packed once, twice, in a thousand members or wrongly, und
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import http.client
 import io
@@ -17,7 +16,6 @@ import random
 import socket
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,6 +30,7 @@ import pyarrow.parquet as parquet
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from tests.fuzz.by_minutes import run_cases, run_minutes
 from tests.server.running import Running, serving
 
 LIMIT = 60.0  # seconds for an answer: far more than it takes
@@ -187,7 +186,11 @@ class HostileCaller:
     """Sends hostile bodies to one service."""
 
     running: Running
-    counts: Counter[int] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def is_over(self) -> bool:
+        """Whether the service has ended."""
+        return self.running.process.poll() is not None
 
     def case(self, rng: random.Random) -> list[str]:
         """Send one body; what is wrong about the answer."""
@@ -218,7 +221,7 @@ class HostileCaller:
             if length is None:
                 yield f"no answer: {error!r}"
             return
-        self.counts[status] += 1
+        self.counts[str(status)] += 1
         if status not in EXPECTED:
             yield f"status {status}: {text[:300]!r}"
         if b"Traceback" in text or b"unexpected " in text:
@@ -270,28 +273,8 @@ def caller() -> Iterator[HostileCaller]:
 
 def run(seed: int, cases: int) -> list[str]:
     """So many bodies; what was found wrong."""
-    rng = random.Random(seed)
-    with caller() as asks:
-        return [finding for _ in range(cases) for finding in asks.case(rng)]
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--minutes", type=float, default=1.0)
-    asked = parser.parse_args()
-    rng, until, found, n = random.Random(asked.seed), time.monotonic() + 60 * asked.minutes, 0, 0
-    with caller() as asks:
-        while time.monotonic() < until:
-            n += 1
-            for finding in asks.case(rng):
-                found += 1
-                print(f"seed {asked.seed}, case {n}: {finding}", flush=True)
-            if asks.running.process.poll() is not None:
-                break
-        print(f"seed {asked.seed}: {n} bodies, {found} findings; {dict(sorted(asks.counts.items()))}")
-    return 1 if found else 0
+    return run_cases(caller, seed, cases)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_minutes(caller, __doc__, "bodies"))

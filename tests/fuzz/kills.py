@@ -9,7 +9,6 @@ not counted, nor is it ours to mend.
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import signal
@@ -18,9 +17,14 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.fuzz.by_minutes import run_cases, run_minutes
 
 LIMIT = 120.0  # seconds in which a process must have ended
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
@@ -89,6 +93,10 @@ class KillingGround:
                 self.whole[verb] = (self.folder / verb.out).read_bytes()
         else:
             self.seconds[verb] = 1.5
+
+    def is_over(self) -> bool:
+        """Never: every case has a process of its own."""
+        return False
 
     def case(self, rng: random.Random, verb: KilledVerb | None = None, number: int | None = None) -> list[str]:
         """Kill one run; what is wrong about it."""
@@ -170,30 +178,17 @@ def _interrupted_fit(verb: KilledVerb, code: int | None) -> bool:
     return verb.words[0] == "compare" or ("mlp" in verb.words and code == 130)
 
 
+@contextmanager
+def laid() -> Iterator[KillingGround]:
+    """A folder with rows and models to be killed over."""
+    with tempfile.TemporaryDirectory(prefix="assay-kills-") as folder:
+        yield KillingGround(Path(folder))
+
+
 def run(seed: int, cases: int) -> list[str]:
     """So many kills; what was found wrong."""
-    rng = random.Random(seed)
-    with tempfile.TemporaryDirectory(prefix="assay-kills-") as folder:
-        ground = KillingGround(Path(folder))
-        return [finding for _ in range(cases) for finding in ground.case(rng)]
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--minutes", type=float, default=1.0)
-    asked = parser.parse_args()
-    rng, until, found, n = random.Random(asked.seed), time.monotonic() + 60 * asked.minutes, 0, 0
-    with tempfile.TemporaryDirectory(prefix="assay-kills-") as folder:
-        ground = KillingGround(Path(folder))
-        while time.monotonic() < until:
-            n += 1
-            for finding in ground.case(rng):
-                found += 1
-                print(f"seed {asked.seed}, case {n}: {finding}", flush=True)
-        print(f"seed {asked.seed}: {n} kills, {found} findings; {dict(sorted(ground.counts.items()))}")
-    return 1 if found else 0
+    return run_cases(laid, seed, cases)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_minutes(laid, __doc__, "kills"))

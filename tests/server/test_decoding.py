@@ -153,3 +153,8 @@ def test_a_small_request_needs_no_compiler(models: Path) -> None:
         )
         assert found.returncode == 0, found.stderr
         assert "prediction" in found.stdout
+
+
+def test_columns_of_one_name_are_left_to_the_slow_way():
+    """A file may say so: the struct of a row cannot have two fields of one name."""
+    assert not RowDecoder((ExpectedColumn("a", "number"), ExpectedColumn("a", "number"))).possible

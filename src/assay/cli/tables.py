@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -62,11 +61,12 @@ def open_source(data: str, opening: Mapping[str, Any], shell: Shell) -> Source:
 
 def load_model(path: str) -> Any:
     """The model of a file, or of standard input."""
+    from assay.abandoned import temporary_file
     from assay.selection.loading import load
 
     if path != "-":
         return load(path)
-    with tempfile.NamedTemporaryFile(prefix="assay-stdin-") as file:
+    with temporary_file("stdin") as file:
         file.write(sys.stdin.buffer.read())
         file.flush()
         return load(file.name)

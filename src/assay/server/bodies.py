@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any
 
+from assay.abandoned import temporary_file
 from assay.http.replies import Refusal
 from assay.server.replies import RETRY
 
@@ -92,7 +93,7 @@ _files: set[str] = set()  # where bodies are
 
 
 def _temporary_file() -> IO[bytes]:
-    file = tempfile.NamedTemporaryFile(prefix="assay-body-")  # noqa: SIM115 - `_close` ends it
+    file = temporary_file("body")
     _files.add(file.name)
     return file
 

@@ -127,7 +127,8 @@ class RowDecoder:
 
     def __init__(self, columns: Sequence[ExpectedColumn]) -> None:
         self._columns = columns
-        self.possible = all(c.kind in PLAIN and plain_name(c.name) for c in columns)
+        alone = len({c.name for c in columns}) == len(columns)
+        self.possible = alone and all(c.kind in PLAIN and plain_name(c.name) for c in columns)
         if not self.possible:
             return
         names = {f"c{j}": c.name for j, c in enumerate(columns)}

@@ -93,6 +93,7 @@ def serve(
     parent: Any = None,
 ) -> None:
     """Serve in this process. Of several `worker` processes each ends when the pipe to its `parent` does."""
+    from assay.abandoned import tidy
     from assay.server.access_log import AccessLog
     from assay.server.app import Service
     from assay.server.catalogue import Catalogue
@@ -128,6 +129,7 @@ def serve(
 
     before, over = {number: signal.getsignal(number) for number in signals}, True
     try:
+        tidy()
         catalogue = Catalogue(path, log.emit)
         for name in catalogue.names():
             catalogue.find(name).warm()

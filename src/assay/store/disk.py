@@ -7,10 +7,11 @@ import re
 import secrets
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from assay.abandoned import locked, remove_abandoned
 from assay.errors import ModelFileError, WriteError
 
 LARGEST_FILE = 16 << 30
@@ -45,7 +46,7 @@ def file_beside(target: Path) -> Iterator[tuple[BinaryIO, Path]]:
 
     It is locked for as long as it is there. What a killed process has left is not, and is removed before.
     """
-    _remove_abandoned(target.parent)
+    remove_abandoned(target.parent, OURS)
     mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
     file, beside = _locked_file(target.parent)
     try:
@@ -62,44 +63,14 @@ def file_beside(target: Path) -> Iterator[tuple[BinaryIO, Path]]:
 
 
 def _locked_file(folder: Path) -> tuple[BinaryIO, Path]:
-    """A new file that this process has locked. Another that is saving too may have found it before the lock and removed it: then one more."""
-    while True:
-        beside = folder / f".assay-{secrets.token_hex(8)}"
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-        _locks(handle, wait=True)
-        if os.fstat(handle).st_nlink:
-            return os.fdopen(handle, "wb"), beside
-        os.close(handle)
+    """A new file that this process has locked."""
+    made: list[Path] = []
 
+    def make() -> int:
+        made.append(folder / f".assay-{secrets.token_hex(8)}")
+        return os.open(made[-1], os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
 
-def _remove_abandoned(folder: Path) -> None:
-    """Remove the files of ours whose process is no more: nobody has them locked. Whatever cannot be looked at stays."""
-    with suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            if OURS.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
-                _remove_if_unlocked(entry.path)
-
-
-def _remove_if_unlocked(path: str) -> None:
-    with suppress(OSError):
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-        try:
-            own = not hasattr(os, "geteuid") or os.fstat(handle).st_uid == os.geteuid()
-            if own and _locks(handle, wait=False):
-                os.unlink(path)
-        finally:
-            os.close(handle)
-
-
-def _locks(handle: int, wait: bool) -> bool:
-    """Lock an open file against other processes; False where another has it, or the system has no such locks. It ends with the process."""
-    try:
-        import fcntl
-
-        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except (ImportError, OSError):
-        return False
-    return True
+    return os.fdopen(locked(make), "wb"), made[-1]
 
 
 def _read_pipe(file: BinaryIO) -> bytes:

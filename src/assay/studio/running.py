@@ -6,11 +6,11 @@ import asyncio
 import secrets
 import signal
 import socket
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from assay.abandoned import temporary_folder
 from assay.errors import AssayError, DataError
 from assay.http.replies import Refusal
 from assay.http.running import OwnedServer, listening
@@ -26,7 +26,7 @@ def run(port: int, start: TableLocation | None, ready: Callable[[str], None]) ->
     """Serve until a signal, whose name is returned; `ready` is told the address once the page can be opened. `port` 0: any that is free."""
     pool = Pool()  # its processes load while the server does
     try:
-        with tempfile.TemporaryDirectory(prefix="assay-studio-") as folder, _listening(port) as listener:
+        with temporary_folder("studio") as folder, _listening(port) as listener:
             studio = Studio(SessionFiles(folder), secrets.token_urlsafe(32), pool, listener.getsockname()[1])
             return asyncio.run(_serve(studio, listener, start, ready))
     finally:

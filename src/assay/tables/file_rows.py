@@ -7,7 +7,6 @@ text alone, or those that a fitted model knows.
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +16,7 @@ import numpy as np
 import pyarrow.compute as compute
 import pyarrow.types as types
 
+from assay.abandoned import temporary_file
 from assay.engines import Part, Rows, block_rows
 from assay.errors import DataError, ParameterError, SchemaError
 from assay.inputs import Levels
@@ -201,7 +201,7 @@ def _check_delimiter(delimiter: str) -> None:
 
 def _spool_stdin() -> Any:
     """Standard input as a temporary file: fitting reads the rows more than once."""
-    file = tempfile.NamedTemporaryFile(prefix="assay-stdin-")  # noqa: SIM115 - it outlives this function
+    file = temporary_file("stdin")
     while chunk := sys.stdin.buffer.read(1 << 20):
         file.write(chunk)
     file.flush()

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as compute
 import pyarrow.parquet as parquet
 
+from assay.abandoned import release, temporary_path
 from assay.errors import DataError, WriteError
 from assay.tables.arrow_columns import is_number, is_text
 from assay.tables.sources.parquet import ParquetFiles
@@ -96,8 +97,7 @@ def _writing(where: str, path: str) -> Iterator[None]:
 def write(where: str, schema: Any, batches: Iterable[Any]) -> str:
     """The path of a new temporary file with the batches; nothing is left of it after an error or an interrupt."""
     with _writing(where, tempfile.gettempdir() + "/"):
-        handle, path = tempfile.mkstemp(prefix="assay-rows-", suffix=".parquet")
-    os.close(handle)
+        path = temporary_path("rows", ".parquet")
     text = [field.name for field in schema if is_text(field.type)]
     writer = None
     try:
@@ -134,3 +134,4 @@ def _groups(batches: Iterable[Any], schema: Any) -> Iterator[Any]:
 def _remove(path: str, owner: int) -> None:
     if os.getpid() == owner:  # a forked process ends without taking the file from its parent
         Path(path).unlink(missing_ok=True)
+        release(path)

@@ -1,0 +1,68 @@
+"""What a killed process left in the temporary folder is removed at the next start; what a living one uses is not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+
+import pytest
+
+from assay import abandoned
+
+HOLD = """
+import sys
+from assay.abandoned import temporary_file, temporary_folder, temporary_path
+path, file, folder = temporary_path("rows", ".parquet"), temporary_file("body"), temporary_folder("studio")
+print(path, file.name, folder.__enter__(), sep="\\n", flush=True)
+sys.stdin.read()
+"""
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="files are locked by flock")
+
+
+@pytest.fixture
+def held(tmp_path, monkeypatch):
+    """A process that has one of each, and their paths."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True
+    ) as process:
+        yield process, [process.stdout.readline().strip() for _ in range(3)]
+        process.kill()
+
+
+def test_what_is_used_stays_and_what_is_left_goes(held, tmp_path):
+    process, paths = held
+    abandoned.remove_abandoned(tmp_path, abandoned.FILES, abandoned.FOLDERS)
+    assert all(os.path.exists(path) for path in paths)
+    process.kill()
+    process.wait()
+    assert all(os.path.exists(path) for path in paths)
+    abandoned.remove_abandoned(tmp_path, abandoned.FILES, abandoned.FOLDERS)
+    assert not any(os.path.exists(path) for path in paths)
+
+
+def test_only_files_of_our_names_are_looked_at(tmp_path):
+    for name in ("assay-rows-12345678.csv", "assay-notes-12345678", "assay-studio-1", "rows"):
+        (tmp_path / name).touch()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "assay-studio-abcdefgh").symlink_to(tmp_path / "elsewhere")
+    abandoned.remove_abandoned(tmp_path, abandoned.FILES, abandoned.FOLDERS)
+    assert len(list(tmp_path.iterdir())) == 6
+
+
+def test_what_is_released_is_free(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    path = abandoned.temporary_path("rows")
+    abandoned.remove_abandoned(tmp_path, abandoned.FILES, abandoned.FOLDERS)
+    assert os.path.exists(path)
+    abandoned.release(path)
+    abandoned.remove_abandoned(tmp_path, abandoned.FILES, abandoned.FOLDERS)
+    assert not os.path.exists(path)
+    with abandoned.temporary_folder("studio") as folder:
+        abandoned.remove_abandoned(tmp_path, abandoned.FILES, abandoned.FOLDERS)
+        assert os.path.isdir(folder)
+    assert not os.path.exists(folder)
