@@ -104,11 +104,12 @@ def _answering(model: Any) -> dict[str, Any]:
     """What a checker needs besides distances to answer: the factors of the classes as class_weight gives them, or to be compared with the rows."""
     if not _classifies(model):
         return {}
-    classes = {"classes": plain_labels(model.classes_)}
+    factor, more = model.class_factor_, {}
     if isinstance(model.class_weight, str):
-        return {**classes, "class_factor": model.class_factor_, "balanced": True}
-    given = class_multipliers(model.class_weight, model.classes_, np.ones(len(model.classes_)))
-    return {**classes, "class_factor": given}
+        more = {"balanced": True}
+    elif model.class_weight is not None:
+        factor = class_multipliers(model.class_weight, model.classes_, np.ones(len(factor)))
+    return {"classes": plain_labels(model.classes_), "class_factor": factor, **more}
 
 
 # --- kept rows -------------------------------------------------------------------------------------------------------
