@@ -60,3 +60,14 @@ def test_other_factors_of_the_classes_are_refused(class_weight):
     model.class_factor_ = model.class_factor_ * np.array([1.5, 1.0, 1.0])
     model._claims = model._own_claims()
     assert not type(model).from_record(model.to_record()).certificate_.verify(X, y).holds
+
+
+def test_weights_that_only_separate_are_not_said_to_be_the_only_ones():
+    """Any others that separate the rows would do: a forger's too (seed 2102338)."""
+    X, y = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([0, 0, 1, 1])
+    for model in (assay.LogisticRegression(C=float("inf")), assay.ERM("perceptron", None)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            covers = model.fit(X, y).certificate_.covers
+        assert model.certificate_.holds
+        assert "coef_" in covers.nothing

@@ -22,7 +22,7 @@ CLAIM_BOX = 1e3  # how far, in units of a column's scale, an unpenalised minimum
 
 COVERAGE = Coverage(
     proof={
-        "duality_gap boxed_duality_gap small_slope separating_weights hard_margin custom_loss zero_perceptron_loss": "coef_ intercept_",
+        "duality_gap boxed_duality_gap small_slope hard_margin custom_loss": "coef_ intercept_",
         "duality_gap boxed_duality_gap": "objective_",
         "separability_weak": "direction_",
         "separating_weights": "margin_",
