@@ -80,11 +80,11 @@ def test_one_fit_on_rows_held_out_keeps_its_exact_intervals(found):
     assert exact == {"precision", "recall", "F1", "bin", "group"}
 
 
-def test_models_without_probabilities_have_no_calibration_and_no_thresholds(found):
+def test_models_without_probabilities_of_their_own_have_calibration_and_thresholds_too(found):
     d = details(found, "linear-svc")
     assert d.roc is not None
-    assert d.reliability is None
-    assert d.thresholds is None
+    assert d.reliability is not None
+    assert d.thresholds is not None
 
 
 def test_a_constant_model_has_no_curves_and_no_column_matters_to_it(found):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from assay.engines.split import held_out_mask
+from assay.selection.calibration import MOST_ROWS
 from assay.selection.candidates import candidates
 from assay.selection.data import TableData
 from assay.selection.inner_answers import InnerAnswers, not_told_apart
@@ -72,3 +76,10 @@ def test_the_inner_risk_of_a_loss_of_probabilities_is_that_of_calibrated_ones(da
     search = search_settings(one, data, np.arange(150), "log", 0)
     assert search.calibration.after == pytest.approx(search.risks[search.chosen])
     assert search.risks[search.chosen] < np.log(2)
+
+
+def test_of_many_rows_some_are_scored_on_either_side_of_a_split(data):
+    many = replace(data, y=np.tile(data.y, 200))  # nothing but their number counts
+    held_out = held_out_mask(0, len(many), 0.25, 0)
+    assert 0.9 * MOST_ROWS < many.scored.sum() < 1.1 * MOST_ROWS
+    assert many.scored[held_out].mean() == pytest.approx(many.scored[~held_out].mean(), rel=0.1)

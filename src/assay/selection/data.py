@@ -32,6 +32,7 @@ from assay.tables.schema.schema import Schema
 from assay.tables.sources.source import Source
 from assay.tables.table_rows import encode, encode_some
 
+SCORED = 0x5C02ED  # a seed of its own: rows that are scored have nothing to do with those that a split holds out
 Found = TypeVar("Found")
 
 LEAST = float(np.finfo(np.float64).eps)  # the least probability that the log loss takes, as in assess.scores
@@ -76,7 +77,7 @@ class TableData:
     def scored(self) -> Array:
         """(n,): the rows of which scores are kept to calibrate by; of many rows some, by a hash of their number."""
         many = len(self) > MOST_ROWS
-        return held_out_mask(0, len(self), MOST_ROWS / len(self), 0) if many else np.ones(len(self), dtype=bool)
+        return held_out_mask(0, len(self), MOST_ROWS / len(self), SCORED) if many else np.ones(len(self), dtype=bool)
 
     @cached_property
     def codes(self) -> Array:
