@@ -112,6 +112,7 @@ def verdict(model: TableModel, claim: Claim) -> tuple[bool, str]:
 LIES = {
     "an error less": (lambda w: {"value": (round(w["value"] * w["tested"]) - 1) / w["tested"]}, "costs"),
     "rows that were not tested": (lambda w: {"tested": w["tested"] + 1}, "holds out"),
+    "rows that were not there": (lambda w: {"rows": w["rows"] + 1}, "holds out"),
     "rows that were not learnt from": (lambda w: {"learnt": w["learnt"] + 1}, "holds out"),
     "another seed": (lambda w: {"split": {**w["split"], "seed": 7}}, ""),
     "another share": (lambda w: {"split": {**w["split"], "fraction": 0.26}}, ""),

@@ -127,7 +127,7 @@ def command(
     _hand_over(found, out, report, unfolded, shell)
     if found.interrupted:
         return 143 if any("SIGTERM" in entry.message for entry in found.entries) else 130
-    late = any(entry.state == "out of time" for entry in found.entries)
+    late = any(entry.state == "out of time" or entry.learnt_from is not None for entry in found.entries)
     if found.recommended is None:  # nothing, or nothing that looks at the columns
         return 5 if late or any(entry.state == "timeout" for entry in found.entries) else 1
     return 5 if late else 0
@@ -140,10 +140,16 @@ def _note_surprises(found: Any, task: str | None, shell: Shell) -> None:
     schema = found.data.schema
     if task is None and found.task == "classification" and schema.target.kind == "number":
         shell.note(f"task: classification ({task_of(schema)[1]}; --task regression for a number)")
-    late = [f"{entry.name} ({entry.message or entry.state})" for entry in found.entries if entry.state in UNFINISHED]
-    late += [f"{name} ({why})" for name, why in found.left_out if why.startswith("dropped")]
+    late: dict[str, list[str]] = {}
+    for entry in found.entries:
+        if entry.state in UNFINISHED:
+            late.setdefault(entry.message or entry.state, []).append(entry.name)
+    for name, why in found.left_out:
+        if why.startswith("dropped"):
+            late.setdefault(why, []).append(name)
     if late:
-        shell.note(f"not finished: {', '.join(late)}")
+        named = [f"{', '.join(names)} ({why})" for why, names in late.items()]
+        shell.note(f"not finished: {'; '.join(named)}")
 
 
 def _reported(names: str | None, report: str | None) -> str | list[str] | None:
@@ -213,6 +219,8 @@ def certified(found: Any) -> None:
 
     assert isinstance(found, Comparison)
     model = found.model
+    if found[found.recommended or ""].learnt_from is not None:  # there was not even time for all rows
+        return
     whole = found.resampling.kind != "holdout" or found.recommended in found.refits
     which = found.data.everything if whole else found.splits[0].train
     model.model_.certify(found.data.encoded(model.encoding_, which, of_fit=True))

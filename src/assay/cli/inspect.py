@@ -43,7 +43,9 @@ def command(model: str, shell: Shell) -> None:
 def _text(record: Any, arrays: dict[str, Any], columns: list[tuple[str, str]], certificate: str) -> str:
     shapes = [f"{name} {tuple(array['shape'])}" for name, array in arrays.items() if 0 not in array["shape"]]
     split = record.provenance.get("split")
-    held_out = _measured(record) if split is None else f"share {split['fraction']:g}, seed {split['seed']}"
+    held_out = (
+        _measured(record) if split is None else f"share {split['fraction']:g}, seed {split['seed']}{_sample(split)}"
+    )
     lines = [
         f"model:       {record.model}",
         f"parameters:  {', '.join(f'{k}={v!r}' for k, v in record.params.items()) or 'none'}",
@@ -70,3 +72,7 @@ def _measured(record: Any) -> str:
         return "nothing"
     w = claim["witness"]
     return f"nothing: measured on {w.get('tested')} rows that a fit on the other {w.get('learnt')} never saw, then fitted again on all"
+
+
+def _sample(split: Any) -> str:
+    return f"; of the others {split['sample']} rows were learnt from" if "sample" in split else ""

@@ -211,6 +211,9 @@ def refits_section(details: Details) -> Html | None:
     if found is None and not any(len(split.train) for split in details.comparison.splits):
         words = "Learning curve, bias and variance need rows of the fit beside rows it never saw, and this table does not have both."
         return section("Would more rows help?", paragraphs(words), level=3)
+    if found is None and details.comparison.time_is_up:
+        words = "Learning curve, bias and variance need many fits: the time was up before they were made."
+        return section("Would more rows help?", paragraphs(words), level=3)
     if found is None:
         named = " and ".join(dict.fromkeys(n for n in (details.comparison.recommended, details.comparison.best) if n))
         words = f"Learning curve, bias and variance need many fits: they were made for {named} alone."

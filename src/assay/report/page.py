@@ -216,8 +216,12 @@ def _content_of(outcome: Outcome) -> Html | None:
 
 
 def _content(comparison: Comparison, name: str, _: object = None) -> Html | None:
-    """The dear parts (learning curve, bias and variance) are made for the recommended and the best model."""
-    dear = name in (comparison.recommended, comparison.best) and any(len(s.train) for s in comparison.splits)
+    """The dear parts (learning curve, bias and variance) are made for the recommended and the best model, where there is time for them."""
+    dear = (
+        not comparison.time_is_up
+        and name in (comparison.recommended, comparison.best)
+        and any(len(s.train) for s in comparison.splits)
+    )
     return part(lambda: model_content(details(comparison, name, dear=dear)))
 
 

@@ -31,6 +31,7 @@ from assay.selection.calibration_claim import LearntFrom, calibration_claim
 from assay.selection.candidates import Candidate, candidates
 from assay.selection.comparison import Comparison, Entry
 from assay.selection.data import TableData, row_losses
+from assay.selection.few_rows import begin_with_few, learnt_from, of_part
 from assay.selection.halving import worth_the_time
 from assay.selection.judge import judged
 from assay.selection.named_data import named_source, usual_target
@@ -53,10 +54,11 @@ from assay.selection.table_model import TableModel
 from assay.selection.trial import Trial, calibration_of, prepare, run_trial, search_and_fit
 from assay.tables.new_frame import library_of
 from assay.tables.schema.schema import infer
-from assay.tables.sources.source import cached, release_cache
+from assay.tables.sources.source import Source, cached, release_cache
 
 BETWEEN_EVENTS = 0.1  # seconds
 MOST_PREPARED = 2_000_000  # rows of all splits together up to which inner splits are kept for all models
+FOR_MODELS = 0.9  # share of a budget that they may take: the rest is for the verdict, and for fitting the one that is handed over
 LARGE_TABLE = 64e6  # bytes: a copy for each model at a time would be too many
 
 OnEvent = Callable[[str, Any], None]
@@ -131,10 +133,12 @@ def compare(
     )
 
     emit("", ("plan", [e.name for e in taking_part], asked, len(table)))
-    if budget is not None:
-        taking_part, dropped = worth_the_time(taking_part, work, limits, emit)
+    if budget is None:
+        outcomes = run_all(taking_part, work, limits, emit)
+    else:
+        early = replace(limits, deadline=began + FOR_MODELS * float(budget))
+        outcomes, dropped = _within(taking_part, work, source, early, emit)
         left_out = [*left_out, *dropped]
-    outcomes = run_all(taking_part, work, limits, emit)
 
     found = Comparison(
         data=table,
@@ -145,7 +149,7 @@ def compare(
         resampling=plan,
         splits=work.splits,
         tested=np.concatenate([s.test for s in work.splits]),
-        entries=[entry_of(outcome) for outcome in outcomes],
+        entries=[entry_of(outcome, work) for outcome in outcomes],
         left_out=left_out,
         question=asked.recorded(
             source.where,
@@ -160,9 +164,26 @@ def compare(
         ),
         provenance={"notes": list(source.notes)},
         interrupted=any(o.state == "interrupted" for o in outcomes),
+        deadline=limits.deadline,
     )
     judged(found, began)
+    found.verdict[1:1] = of_part(found)
     return hand_over(found, limits, emit) if refit else found
+
+
+def _within(
+    taking_part: list[Candidate], work: CandidateWork, source: Source, limits: Limits, emit: OnEvent
+) -> tuple[list[Outcome], list[tuple[str, str]]]:
+    """The outcomes under a budget, and who dropped out: few rows first where rows are many, then those worth the time on all."""
+    few = begin_with_few(taking_part, work, source, limits, emit, run_all)
+    rest, dropped = (few.rest, []) if few.short else worth_the_time(few.rest, work, limits, emit)
+    full = run_all(rest, work, limits, emit) if rest else []
+    gone = {name for name, _ in dropped}
+    outcomes = few.filled([each for each in taking_part if each.name not in gone], full)
+    for outcome in outcomes:
+        if outcome.key not in {each.key for each in full}:
+            emit(outcome.key, ("ended", outcome.state, outcome.message, outcome.seconds, _risk(outcome)))
+    return outcomes, dropped
 
 
 def _target(target: Any, y: Any) -> tuple[str, Any]:
@@ -193,7 +214,7 @@ class Listener:
 def run_all(taking_part: list[Candidate], work: CandidateWork, limits: Limits, emit: OnEvent) -> list[Outcome]:
     """The outcomes in the order of the candidates."""
     side_by_side = limits.side_by_side(work.table, len(taking_part))
-    if side_by_side > 1 and 8.0 * len(work.table) * len(work.table.schema.used) > LARGE_TABLE:
+    if side_by_side > 1 and 8.0 * work.rows * len(work.table.schema.used) > LARGE_TABLE:
         side_by_side = 1
     threads = None if side_by_side == 0 else max(1, worker_count() // side_by_side)
     if side_by_side:
@@ -223,6 +244,11 @@ class CandidateWork:
     table: TableData
     splits: list[Split]
     asked: Question
+
+    @property
+    def rows(self) -> int:
+        """How many rows the work is about: not all of the table where few are learnt from."""
+        return len(self.table) if self.asked.sample is None else sum(map(len, self.splits[0]))
 
     def __call__(self, candidate: Candidate, emit: Emit) -> tuple[list[Trial], Any, Any]:
         """The trials on all splits, the record of the model to hand over, and its search."""
@@ -339,11 +365,13 @@ def _risk(outcome: Outcome) -> float | None:
     return float(np.mean([t.test_risk for t in trials]))
 
 
-def entry_of(outcome: Outcome) -> Entry:
+def entry_of(outcome: Outcome, work: CandidateWork) -> Entry:
     entry = Entry(outcome.key, outcome.state, outcome.message, outcome.seconds, outcome.peak_bytes)
     if outcome.state == "done":
         try:
             _fill(entry, outcome)
+            if len(work.splits) == 1 and learnt_from(outcome) < len(work.splits[0].train):
+                entry.learnt_from = learnt_from(outcome)
         except UNUSABLE as error:
             entry.state, entry.message = "failed", f"What it learnt cannot be used: {error}"
     return entry

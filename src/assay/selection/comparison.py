@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,6 +53,7 @@ class Entry:
     answers: Answers | None = None  # of the rows `Comparison.tested`
     trials: list[Trial] = field(default_factory=list)  # one a split, without their models
     model: TableModel | None = None
+    learnt_from: int | None = None  # rows, where the time allowed for no more than a part of them
 
     def __repr__(self) -> str:
         return f"<{self.name}: {self.state if self.risk is None else self.risk}>"
@@ -88,6 +90,7 @@ class Entry:
             "complexity": self.complexity,
             "encoded_columns": self.columns,
             "converged": self.converged,
+            "learnt_from": self.learnt_from,
             "notes": list(self.notes),
             "against_best": test,
             "within_one_standard_error": self.within,
@@ -134,6 +137,12 @@ class Comparison:
     verdict: list[str] = field(default_factory=list)  # sentences, the most important first
     refits: dict[str, TableModel] = field(default_factory=dict)  # models fitted again on all rows
     library: str | None = None  # of the frame that was compared: tables are handed out in it
+    deadline: float | None = None  # of time.monotonic: what is not done by then and can be left out is
+
+    @property
+    def time_is_up(self) -> bool:
+        """Whether a budget of time was given and is spent."""
+        return self.deadline is not None and monotonic() >= self.deadline
 
     @property
     def schema(self) -> Schema:

@@ -1,6 +1,7 @@
 """Which rows of a table a stated split holds out: by row number, by the values of a group column, or the latest ones.
 
-A split is {"fraction", "seed"}, with "group": COLUMN (rows of one group lie on one side) or "time": COLUMN (the latest rows).
+A split is {"fraction", "seed"}, with "group": COLUMN (rows of one group lie on one side) or "time": COLUMN (the latest rows), and with
+"sample": N where so many of the other rows were learnt from.
 It can be made again at any time from the table alone, which is how `verify` finds the rows that a fit never saw.
 """
 
@@ -21,7 +22,23 @@ from assay.tables.table_rows import group_codes, moments
 
 
 def held_out_rows(source: Source, table: Rows, split: Mapping[str, Any]) -> Array:
-    """(n,): true for the rows held out."""
+    """(n,): true for the rows held out; with a sample 1 for these, 0 for those to learn from, and 2 for those that are in neither part."""
+    sample = split.get("sample")
+    mask = _held_out(source, table, split)
+    return mask if sample is None else sampled(mask, int(sample), int(split["seed"]))
+
+
+def sampled(mask: Array, sample: int, seed: int) -> Array:
+    """Of the rows that are not held out so many to learn from, by a hash of their numbers; the others get a 2."""
+    sides: Array = mask.astype(np.int8)
+    rows = np.flatnonzero(~mask)
+    if sample < len(rows):
+        keys = keys_of(rows.astype(np.uint64), (seed + 4) % (1 << 64))
+        sides[rows[np.argpartition(keys, sample)[sample:]]] = 2
+    return sides
+
+
+def _held_out(source: Source, table: Rows, split: Mapping[str, Any]) -> Array:
     fraction, seed = float(split["fraction"]), int(split["seed"])
     if split.get("time") is not None and split.get("group") is not None:
         raise ParameterError("Rows are held out by group or by time, not by both: leave one of them out.")
@@ -36,9 +53,11 @@ def held_out_rows(source: Source, table: Rows, split: Mapping[str, Any]) -> Arra
 def rows_of_fit(table: Rows, held_out: Array | None) -> tuple[Array | None, Array | None]:
     """Masks of the rows of a fit and of those held out; None: all, and none. Rows of weight 0 are in neither, as good as absent."""
     w = targets_of(table)[1] if table.has_weight else None
-    if w is None or (w > 0).all():
-        return (None, None) if held_out is None else (~held_out, held_out)
-    return (w > 0, None) if held_out is None else (~held_out & (w > 0), held_out & (w > 0))
+    counts = None if w is None or (w > 0).all() else w > 0
+    if held_out is None:
+        return counts, None
+    learnt, tested = held_out == 0, held_out == 1
+    return (learnt, tested) if counts is None else (learnt & counts, tested & counts)
 
 
 def count_rows(table: Rows) -> int:

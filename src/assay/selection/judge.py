@@ -44,23 +44,27 @@ from assay.selection.sentences import sentences_of
 from assay.tables.encoding import Encoding, EncodingSpec
 
 NEIGHBOURS = 4000
+NOT_LOOKED_FOR = "The time was up before it was looked for what to worry about, and for the best possible error: a greater budget allows for it."
 NAMES = {"zero-one": "error", "log": "log loss", "brier": "Brier score", "squared": "MSE", "absolute": "MAE"}
 
 
 def judged(found: Comparison, began: float) -> Comparison:
-    """The comparison with everything that follows from its answers."""
+    """The comparison with everything that follows from its answers; past its deadline without what looks at rows again."""
     for entry in found.entries:
         if entry.state == "done":
             _judge_one(entry, found)
     found.entries.sort(key=_place)
     if found.done:
         _rank(found)
+    late = found.time_is_up
+    if found.done and not late:
         found.bracket = _bracket(found)
+    late = late or found.time_is_up
     try:
-        found.worries = by_severity([*found.worries, *concerns(found)])
+        found.worries = by_severity([*found.worries, *(() if late else concerns(found))])
     except UNUSABLE as error:  # a verdict without worries is better than none
         found.provenance.setdefault("notes", []).append(f"What to worry about could not be looked for: {error}")
-    found.verdict = sentences_of(found)
+    found.verdict = sentences_of(found) + ([NOT_LOOKED_FOR] if late and found.done else [])
     found.provenance |= {
         "assay": __version__,
         "python": platform.python_version(),

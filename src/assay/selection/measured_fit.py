@@ -28,29 +28,34 @@ from assay.tables.encoding import Encoding
 from assay.tables.sources.source import Source
 
 if TYPE_CHECKING:
+    from assay.selection.comparison import Entry
     from assay.selection.table_model import TableModel
 
 MEASURED = "measured_fit"  # the name of the check
-SPLIT = {"fraction", "seed", "group", "time"}  # what a split may say
+SPLIT = {"fraction", "seed", "group", "time", "sample"}  # what a split may say
 
 
 class MeasuredFit(NamedTuple):
-    """The mean loss of a fit on rows held out, its standard error, how many rows it was tested on and learnt from, the split and the settings."""
+    """The mean loss of a fit on rows held out, its standard error, how many rows it was tested on and learnt from, how many the
+    model that is handed over learnt from, the split and the settings."""
 
     loss: str
     value: float
     standard_error: float
     tested: int
     learnt: int
+    rows: int
     split: dict[str, Any]
     setting: dict[str, Any]
 
     @classmethod
-    def of(cls, losses: Floats, learnt: int, loss: str, split: Mapping[str, Any], setting: Mapping[str, Any]) -> Any:
-        """From the losses of the rows tested."""
+    def of(
+        cls, loss: str, losses: Floats, counts: tuple[int, int], split: Mapping[str, Any], setting: Mapping[str, Any]
+    ) -> Any:
+        """From the losses of the rows tested; `counts` are the rows of the measured fit and of the one handed over."""
         n = len(losses)
         error = float(losses.std(ddof=1) / np.sqrt(n)) if n > 1 else 0.0
-        return cls(loss, float(losses.mean()), error, n, learnt, dict(split), dict(setting))
+        return cls(loss, float(losses.mean()), error, n, *counts, dict(split), dict(setting))
 
     def claim(self) -> Claim:
         """What is said of it in the certificate of the model fitted again."""
@@ -64,9 +69,9 @@ class MeasuredFit(NamedTuple):
         return Claim(
             name=f"held-out {'error' if self.loss == 'zero-one' else 'squared error'} of the measured fit",
             statement=(
-                f"{what} ({_said(self.split)}), answered by a fit of the same settings on the other {self.learnt}; the true one of that fit in "
+                f"{what} ({_said(self.split)}), answered by a fit of the same settings on {self.learnt} others; the true one of that fit in "
                 f"[{low:.6g}, {high:.6g}] with 95% confidence ({how}; rows independent and alike); this model itself is fitted on all "
-                f"{self.tested + self.learnt} rows"
+                f"{self.rows} rows"
             ),
             holds=True,
             check=MEASURED,
@@ -105,14 +110,15 @@ def fitted_like(model: TableModel, table: TableData, which: Array) -> tuple[Esti
         return fit_one(candidate, rows, {}), encoding
 
 
-def measured_claim(model: TableModel, table: TableData, split: Split, answers: Answers) -> list[Claim]:
+def measured_claim(model: TableModel, table: TableData, tested: Array, entry: Entry) -> list[Claim]:
     """The claim about a fit on one side of a split, by its answers for the other; none where a single row was answered."""
     loss = usual_loss(table.classes is not None)
-    if len(split.test) < 2:
+    if len(tested) < 2 or entry.answers is None:
         return []
-    losses = row_losses(loss, table, split.test, answers)
+    losses = row_losses(loss, table, tested, entry.answers)
     stated = model.model_.provenance_["split"]
-    return [MeasuredFit.of(losses, len(split.train), loss, stated, setting_of(model.model_)).claim()]
+    counts = entry.trials[0].train_rows, len(table.everything)
+    return [MeasuredFit.of(loss, losses, counts, stated, setting_of(model.model_)).claim()]
 
 
 def check_measured_fit(model: TableModel, claim: Claim, raw: Rows, source: Source, opened: Rows) -> tuple[bool, str]:
@@ -123,7 +129,7 @@ def check_measured_fit(model: TableModel, claim: Claim, raw: Rows, source: Sourc
         return False, wrong
     table = TableData.of(model.schema_, opened, hasattr(model.model_, "classes_"))
     split = sides_of(table, stated.split, source)
-    if (len(split.test), len(split.train)) != (stated.tested, stated.learnt):
+    if (len(split.test), len(split.train), len(table.everything)) != (stated.tested, stated.learnt, stated.rows):
         return (
             False,
             f"the split holds out {len(split.test)} rows and leaves {len(split.train)}, which is not what is stated",
@@ -131,7 +137,7 @@ def check_measured_fit(model: TableModel, claim: Claim, raw: Rows, source: Sourc
     fitted, encoding = fitted_like(model, table, split.train)
     answers = Answers.for_loss(fitted, table.encoded(encoding, split.test), table.classes, stated.loss)
     losses = row_losses(stated.loss, table, split.test, answers)
-    found = MeasuredFit.of(losses, len(split.train), stated.loss, stated.split, stated.setting)
+    found = MeasuredFit.of(stated.loss, losses, (stated.learnt, stated.rows), stated.split, stated.setting)
     for there, due in ((found.value, stated.value), (found.standard_error, stated.standard_error)):
         if not np.isclose(there, due, rtol=1e-6, atol=1e-12):
             return False, f"the fit made again costs {there:g}, not {due:g}"
@@ -142,7 +148,7 @@ def sides_of(table: TableData, stated: Mapping[str, Any], source: Source) -> Spl
     """The two sides of a split that is stated; rows of weight 0 are on neither."""
     counted = table.everything
     mask = held_out_rows(source, table.rows, stated)[counted]
-    return Split(counted[~mask], counted[mask])
+    return Split(counted[mask == 0], counted[mask == 1])
 
 
 def _cannot_be(stated: MeasuredFit, model: TableModel) -> str | None:
@@ -156,6 +162,7 @@ def _cannot_be(stated: MeasuredFit, model: TableModel) -> str | None:
     split = stated.split
     fraction, seed, names = split["fraction"], split["seed"], [split.get("group", ""), split.get("time", "")]
     good = isinstance(fraction, float) and 0 < fraction < 1 and isinstance(seed, int) and 0 <= seed < 1 << 64
+    good = good and isinstance(split.get("sample", 1), int) and split.get("sample", 1) > 0
     if not good or not set(split) <= SPLIT or not all(isinstance(name, str) for name in names):
         return "the split stated is none that can be made"
     return None

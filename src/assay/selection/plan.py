@@ -43,6 +43,7 @@ class Question:
     weight: str | None = None
     group: str | None = None
     time: str | None = None
+    sample: int | None = None  # as many of the rows that are not held out are learnt from; None: all
 
     @property
     def seed(self) -> int:
@@ -52,7 +53,7 @@ class Question:
     def held_out(self) -> dict[str, Any]:
         """The held-out part as a model file states it."""
         facts: dict[str, Any] = {"fraction": float(self.resampling.share), "seed": int(self.seed)}
-        return facts | {role: name for role in ("group", "time") if (name := getattr(self, role)) is not None}
+        return facts | {role: name for role in ("group", "time", "sample") if (name := getattr(self, role)) is not None}
 
     def recorded(self, where: str, /, **others: Any) -> dict[str, Any]:
         """Everything that was asked and is not empty, as arguments: enough to ask again."""

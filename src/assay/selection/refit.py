@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from assay.certify.certificate import UNUSABLE
 from assay.errors import ParameterError
+from assay.numerics import Array
 from assay.processes.child import Emit
 from assay.processes.supervisor import Job, OnEvent, Outcome, run_jobs
 from assay.selection.calibration_claim import CALIBRATION
 from assay.selection.measured_fit import fitted_like, measured_claim
 from assay.selection.plan import Limits
-from assay.selection.splits import Split
 from assay.selection.table_claims import encoding_claim
 from assay.selection.table_model import TableModel
 
@@ -34,7 +34,7 @@ def refit(found: Comparison, name: str) -> TableModel:
         raise ParameterError(f"{name} was not finished ({entry.state}), so that there is nothing to fit again.")
     if not needed(found):
         return entry.model
-    return Refit(entry, found.data, found.splits[0]).model()
+    return Refit(entry, found.data, found.tested).model()
 
 
 def needed(found: Comparison) -> bool:
@@ -51,8 +51,10 @@ def hand_over(found: Comparison, limits: Limits, emit: OnEvent) -> Comparison:
     if found.recommended is None or not needed(found):
         return found
     entry = found[found.recommended]
+    if entry.learnt_from is not None:  # there was no time for all rows
+        return found
     emit(entry.name, ("refit", len(found.data.everything)))
-    outcome = _outcome(Refit(entry, found.data, found.splits[0]), found, limits)
+    outcome = _outcome(Refit(entry, found.data, found.tested), found, limits)
     try:
         if outcome.state == "done":
             found.refits[entry.name] = TableModel.from_record(outcome.value)
@@ -102,7 +104,7 @@ class Refit:
 
     entry: Entry
     table: TableData
-    split: Split
+    tested: Array  # the rows that the measured fit answered
 
     def __call__(self, emit: Emit) -> Any:
         return self.model().to_record()
@@ -111,8 +113,7 @@ class Refit:
         """The settings of the measured fit on all rows, with what that fit showed."""
         measured = self.entry.model
         assert measured is not None
-        assert self.entry.answers is not None
-        claims = measured_claim(measured, self.table, self.split, self.entry.answers)
+        claims = measured_claim(measured, self.table, self.tested, self.entry)
         fitted, encoding = fitted_like(measured, self.table, self.table.everything)
         claims += [claim for claim in measured.certificate_ if claim.check == CALIBRATION]
         calibration = measured.calibration_

@@ -209,6 +209,8 @@ class TableModel:
         split = record.provenance.get("split") or {}
         if not all(isinstance(split.get(role, ""), str) for role in ("group", "time")):
             raise ModelFileError("The model file's split names columns that are no names.")
+        if type(split.get("sample", 1)) is not int or split.get("sample", 1) < 1:
+            raise ModelFileError("The model file's split learns from a number of rows that is none.")
         return cls(model, encoding, own, _calibration(calibration, model))
 
     def save(self, path: Any) -> None:

@@ -1,0 +1,168 @@
+"""Under a budget of time, on many rows: every model on few of them first, so that something is finished whatever happens.
+
+A model that is then not finished on all rows is shown as it did with few: searched and fitted on a part of the training rows, drawn by a hash of
+(seed, row number), and measured on the same held-out rows as the others. How long it took tells how many rows the time will allow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from assay.processes.supervisor import Outcome
+from assay.selection.candidates import Candidate
+from assay.selection.held_out_rows import held_out_rows
+from assay.selection.plan import Limits
+from assay.selection.splits import Split
+from assay.tables.sources.source import Source
+
+if TYPE_CHECKING:
+    from assay.selection.compare import CandidateWork, OnEvent
+    from assay.selection.comparison import Comparison
+
+FIRST = 4_000  # rows that every model is tried on
+MANY = 40_000  # rows to learn from, from which on few are tried first
+FOR_FEW = 0.5  # share of the time that they may take
+LEAST = 3.0  # seconds that they get, however much of the budget went into reading
+STARTING = 0.3  # seconds of a fit that do not grow with the rows
+SAFELY = 0.6  # share of the time that is planned for
+
+Run = Callable[[list[Candidate], "CandidateWork", Limits, "OnEvent"], list[Outcome]]
+
+
+class FewRows(NamedTuple):
+    """How each model ended on few rows, the candidates that may be tried on all, and whether the time is too short for all of them."""
+
+    outcomes: dict[str, Outcome]
+    rest: list[Candidate]
+    short: bool
+
+    def filled(self, taking_part: list[Candidate], full: list[Outcome]) -> list[Outcome]:
+        """The outcome of each candidate: on all rows where that was finished, else on few."""
+        found = {outcome.key: outcome for outcome in full}
+        return [_better(found.get(each.name), self.outcomes.get(each.name)) for each in taking_part]
+
+
+def _better(full: Outcome | None, few: Outcome | None) -> Outcome:
+    if full is None or (few is not None and few.state == "done" and full.state in ("out of time", "timeout", "memory")):
+        assert few is not None
+        return few
+    return full
+
+
+def begin_with_few(
+    taking_part: list[Candidate], work: CandidateWork, source: Source, limits: Limits, emit: OnEvent, run: Run
+) -> FewRows:
+    """Try all models on few rows, and on as many as the time allows where it does not allow for all."""
+    n = len(work.splits[0].train)
+    if work.asked.resampling.kind != "holdout" or n < MANY or not work.table.in_memory:
+        return FewRows({}, taking_part, False)
+    assert limits.deadline is not None
+    until = monotonic() + max(LEAST, FOR_FEW * (limits.deadline - monotonic()))
+    found = _tried(taking_part, work, source, FIRST, replace(limits, deadline=until), emit, run)
+    waiting = [
+        each
+        for each in taking_part
+        if found and found[each.name].state == "out of time" and not found[each.name].seconds
+    ]
+    if waiting:  # each gets its turn before any learns from more
+        found |= _tried(waiting, work, source, FIRST, limits, emit, run)
+    done = [each for each in taking_part if found and found[each.name].state == "done"]
+    if not done or not _too_long(found, n, limits.deadline - monotonic()):
+        return FewRows(found, taking_part, False)
+    more = affordable([found[each.name] for each in done], SAFELY * (limits.deadline - monotonic()))
+    if 2 * FIRST < more < n:
+        found |= _done(_tried(done, work, source, more, limits, emit, run))
+    return FewRows(found, _in_time(done, found, n, limits.deadline - monotonic()), True)
+
+
+def _too_long(found: dict[str, Outcome], rows: int, left: float) -> bool:
+    """Whether the time is too short for all models on so many rows."""
+    if any(outcome.state == "out of time" for outcome in found.values()):
+        return True
+    return sum(_needed(outcome, rows) for outcome in _done(found).values()) > left
+
+
+def _in_time(done: list[Candidate], found: dict[str, Outcome], rows: int, left: float) -> list[Candidate]:
+    """The quickest, as many as will be finished on so many rows, one after another."""
+    quickest = sorted(done, key=lambda each: _needed(found[each.name], rows))
+    spent = np.cumsum([_needed(found[each.name], rows) for each in quickest])
+    return [each for each, seconds in zip(quickest, spent) if seconds < SAFELY * left]
+
+
+def _tried(
+    taking_part: list[Candidate],
+    work: CandidateWork,
+    source: Source,
+    rows: int,
+    limits: Limits,
+    emit: OnEvent,
+    run: Run,
+) -> dict[str, Outcome]:
+    """How each model ends on so many of the rows to learn from; nothing where these hold a single class."""
+    part = on_part(work, source, rows)
+    if not work.table.learnable(part.splits[0].train):
+        return {}
+    emit("", ("few", rows, [each.name for each in taking_part]))
+    return {outcome.key: outcome for outcome in run(taking_part, part, limits, lambda key, event: None)}
+
+
+def on_part(work: CandidateWork, source: Source, rows: int) -> CandidateWork:
+    """The same work with so many of the rows to learn from, and all those held out."""
+    asked = replace(work.asked, sample=rows)
+    sides = held_out_rows(source, work.table.rows, asked.held_out)
+    train = work.splits[0].train
+    return replace(work, asked=asked, splits=[Split(train[sides[train] == 0], work.splits[0].test)])
+
+
+def _done(found: dict[str, Outcome]) -> dict[str, Outcome]:
+    return {name: outcome for name, outcome in found.items() if outcome.state == "done"}
+
+
+def _needed(outcome: Outcome, rows: int) -> float:
+    """Seconds that a model which was finished on few rows will about need for so many."""
+    return STARTING + _growing(outcome) * rows / learnt_from(outcome)
+
+
+def _growing(outcome: Outcome) -> float:
+    return max(outcome.seconds - STARTING, 0.05 * outcome.seconds)
+
+
+def affordable(outcomes: list[Outcome], seconds: float) -> int:
+    """As many rows as all these models may be tried on within so many seconds, to two digits."""
+    growing = sum(_growing(outcome) / learnt_from(outcome) for outcome in outcomes)
+    rows = max(0.0, seconds - STARTING * len(outcomes)) / max(growing, 1e-9)
+    unit = 10.0 ** max(0.0, np.floor(np.log10(max(rows, 1.0))) - 1)
+    return int(min(rows // unit * unit, 1e15))
+
+
+def learnt_from(outcome: Outcome) -> int:
+    """How many rows a finished model learnt from."""
+    trials: list[Any] = outcome.value[0]
+    return int(trials[0].train_rows)
+
+
+def of_part(found: Comparison) -> list[str]:
+    """The sentence about models that learnt from a part of the rows alone."""
+    part = [entry for entry in found.done if entry.learnt_from is not None]
+    if not part:
+        return []
+    rows = len(found.splits[0].train)
+    counts = {entry.learnt_from or 0: [e.name for e in part if e.learnt_from == entry.learnt_from] for entry in part}
+    named = "; ".join(
+        f"{', '.join(names)} {said(learnt, rows)}" for learnt, names in sorted(counts.items(), reverse=True)
+    )
+    return [f"The time did not allow for all rows: {named}. A greater budget lets them learn from more."]
+
+
+def said(learnt: int, rows: int) -> str:
+    """How many rows a model learnt from.
+
+    >>> said(50_000, 750_123)
+    'learnt from 50 000 of 750 123 rows'
+    """
+    return f"learnt from {learnt:,} of {rows:,} rows".replace(",", " ")

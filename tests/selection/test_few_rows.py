@@ -1,0 +1,126 @@
+"""Under a budget that is too short for all rows, models are shown as they did with few, and it is said with how many."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import assay
+from assay import compare
+from assay.errors import ModelFileError
+from assay.processes.supervisor import Outcome
+from assay.selection import few_rows
+from assay.selection.few_rows import FewRows, affordable
+from assay.selection.held_out_rows import sampled
+from assay.selection.table_model import TableModel
+
+MODELS = ["lda", "gaussian-nb", "baseline"]
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    y = rng.permutation(np.arange(2400) % 2)
+    X = rng.normal(size=(2400, 3))
+    X[:, 0] += 2.5 * y
+    return pd.DataFrame(X, columns=list("abc")).assign(y=y, w=np.arange(2400) % 3 / 2)
+
+
+@pytest.fixture
+def short_of_time(monkeypatch):
+    """Few rows are quick, and all of them would take for ever."""
+    monkeypatch.setattr(few_rows, "MANY", 1000)
+    monkeypatch.setattr(few_rows, "FIRST", 200)
+    monkeypatch.setattr(few_rows, "_needed", lambda outcome, rows: 1e9)
+    monkeypatch.setattr(few_rows, "affordable", lambda outcomes, seconds: 500)
+
+
+@pytest.fixture
+def found(table, short_of_time):
+    return compare(table, "y", features=list("abc"), models=MODELS, budget=600.0, workers=0)
+
+
+def test_every_model_is_finished_on_as_many_rows_as_the_time_allows(found):
+    assert [entry.state for entry in found.entries] == ["done"] * 3
+    assert {entry.learnt_from for entry in found.entries} == {500}
+    assert {entry.risk.n for entry in found.entries} == {len(found.splits[0].test)}  # all rows held out
+    n = len(found.splits[0].train)
+    assert f"learnt from 500 of {n:,} rows".replace(",", " ") in found.verdict[1]
+
+
+def test_the_file_says_so_and_its_claims_hold(found, table, tmp_path):
+    found.model.save(tmp_path / "m.assay")
+    loaded = assay.load(tmp_path / "m.assay")
+    assert loaded.model_.provenance_["split"]["sample"] == 500
+    assert loaded.encoding_.statistics.n == 500
+    verdicts = loaded.certificate_.verify(table)
+    assert verdicts.holds, str(verdicts)
+    assert not verdicts.notes  # the rows are those of the fit
+    assert "held-out error" in [v.claim for v in verdicts]
+
+
+def test_on_demand_it_is_fitted_again_on_all_rows(found, table):
+    again = found.refit()
+    assert again.encoding_.statistics.n == len(table)
+    (claim,) = [c for c in again.certificate_ if c.check == "measured_fit"]
+    assert claim.witness["learnt"] == 500
+    assert again.certificate_.verify(table).holds
+
+
+def test_rows_of_no_weight_are_in_no_part(table, short_of_time):
+    asked = {"weight": "w", "resampling": "holdout", "models": ["gaussian-nb"]}
+    made = compare(table, "y", features=list("abc"), budget=600.0, workers=0, **asked)
+    assert made.entries[0].learnt_from < 500
+    assert made.model.certificate_.verify(table).holds
+
+
+def test_where_there_is_time_all_rows_are_learnt_from(table, monkeypatch):
+    monkeypatch.setattr(few_rows, "MANY", 1000)
+    monkeypatch.setattr(few_rows, "_needed", lambda outcome, rows: 0.0)
+    made = compare(table, "y", features=list("abc"), models=["gaussian-nb"], budget=600.0, workers=0)
+    assert [entry.learnt_from for entry in made.entries] == [None]
+    assert made.entries[0].trials[0].train_rows == len(made.splits[0].train)
+
+
+class Named:
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+def test_what_was_not_finished_on_all_rows_is_shown_as_it_did_with_few():
+    few = FewRows(
+        {"a": Outcome("a", "done", 1), "b": Outcome("b", "out of time"), "c": Outcome("c", "done", 1)}, [], True
+    )
+    full = [Outcome("a", "out of time"), Outcome("c", "done", 2)]
+    ended = {o.key: (o.state, o.value) for o in few.filled([Named("a"), Named("b"), Named("c")], full)}
+    assert ended == {"a": ("done", 1), "b": ("out of time", None), "c": ("done", 2)}
+
+
+class Learnt:
+    train_rows = 4000
+
+
+def test_twice_the_time_affords_about_twice_the_rows():
+    outcomes = [Outcome(name, "done", ([Learnt()],), seconds=1.3) for name in "ab"]
+    once, twice = (affordable(outcomes, seconds) for seconds in (20.6, 40.6))
+    assert once == 40_000
+    assert twice == 80_000
+    assert affordable(outcomes, 0.0) == 0
+
+
+def test_a_sample_leaves_the_rows_held_out_as_they_are():
+    mask = np.arange(100) % 4 == 0
+    sides = sampled(mask, 30, 7)
+    assert np.array_equal(sides == 1, mask)
+    assert (sides == 0).sum() == 30
+    assert np.array_equal(sampled(mask, 30, 7), sides)
+    assert np.array_equal(sampled(mask, 200, 7) == 0, ~mask)
+
+
+def test_a_file_that_learns_from_no_number_of_rows_is_refused(found):
+    record = found.model.to_record()
+    for wrong in (0, -5, 2.5, "many", True):
+        record.provenance["split"] = {**record.provenance["split"], "sample": wrong}
+        with pytest.raises(ModelFileError):
+            TableModel.from_record(record)
