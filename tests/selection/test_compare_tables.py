@@ -79,7 +79,7 @@ def test_more_columns_than_rows():
     X = rng.normal(size=(60, 500)) + 1.5 * y[:, None] * (np.arange(500) < 10)
     found = compare(X, y=y, models=["baseline", "gaussian-nb", "lda", "linear-svc", "ridge", "perceptron"], folds=3)
     assert [e.state for e in found.entries if e.name != "ridge"] == ["done"] * 5
-    assert ("ridge", "it is no classifier") in found.left_out
+    assert any(name == "ridge" and "predicts numbers" in why for name, why in found.left_out)
 
 
 def test_a_category_in_one_fold_alone_and_a_class_of_few_rows():

@@ -83,3 +83,5 @@ def test_of_many_rows_some_are_scored_on_either_side_of_a_split(data):
     held_out = held_out_mask(0, len(many), 0.25, 0)
     assert 0.9 * MOST_ROWS < many.scored.sum() < 1.1 * MOST_ROWS
     assert many.scored[held_out].mean() == pytest.approx(many.scored[~held_out].mean(), rel=0.1)
+    few = np.flatnonzero(~many.scored)[:40]
+    assert many.to_score(few).all()

@@ -134,7 +134,7 @@ def _sides(table: TableData, split: Mapping[str, Any] | None, source: Source) ->
 
 def _of_held_out(model: TableModel, table: TableData, train: Array, held_out: Array) -> Calibration:
     """By rows that the model never saw."""
-    some = held_out[table.scored[held_out]]
+    some = held_out[table.to_score(held_out)]
     scores = model.model_.label_scores(table.encoded(model.encoding_, some))[1]  # type: ignore[attr-defined]
     return of_one_model(table, some, scores, model.model_).calibrations(table, train, [0])[0]
 

@@ -32,6 +32,7 @@ from assay.tables.schema.schema import Schema
 from assay.tables.sources.source import Source
 from assay.tables.table_rows import encode, encode_some
 
+FEW_SCORED = 100
 SCORED = 0x5C02ED  # a seed of its own: rows that are scored have nothing to do with those that a split holds out
 Found = TypeVar("Found")
 
@@ -78,6 +79,11 @@ class TableData:
         """(n,): the rows of which scores are kept to calibrate by; of many rows some, by a hash of their number."""
         many = len(self) > MOST_ROWS
         return held_out_mask(0, len(self), MOST_ROWS / len(self), SCORED) if many else np.ones(len(self), dtype=bool)
+
+    def to_score(self, rows: Array) -> Array:
+        """(m,): which of some rows are scored; of few rows of a long table all."""
+        marks: Array = self.scored[rows]
+        return marks if marks.sum() >= min(len(rows), FEW_SCORED) else np.arange(len(rows)) < FEW_SCORED
 
     @cached_property
     def codes(self) -> Array:

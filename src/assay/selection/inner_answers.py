@@ -116,7 +116,7 @@ class AnswersOfSettings:
 
     def __init__(self, data: TableData, tested: Array, encoded: Any, loss: str) -> None:
         self.data, self.tested, self.loss = data, tested, loss
-        self.scored = tested[data.scored[tested]] if data.classes is not None else tested[:0]
+        self.scored = tested[data.to_score(tested)] if data.classes is not None else tested[:0]
         self.rows: Rows = encoded(tested)
         whole = len(self.scored) in (0, len(tested))
         self.some: Rows = self.rows if whole else encoded(self.scored).in_memory()
@@ -142,7 +142,7 @@ class AnswersOfSettings:
 def of_one_model(data: TableData, rows: Array, scores: Floats, model: Any) -> InnerAnswers:
     """The scores of one model for some rows, of which those are kept that calibrate."""
     assert data.classes is not None
-    kept = data.scored[rows]
+    kept = data.to_score(rows)
     wide = _of_all_classes(scores[kept], model.classes_, data.classes)
     return InnerAnswers(rows[:0], np.empty((1, 0)), rows[kept], [wide], [model.has_probabilities])
 
