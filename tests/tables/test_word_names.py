@@ -156,3 +156,11 @@ def test_equal_rows_give_equal_files_however_they_are_read(tmp_path):
         there = compare(tmp_path / "t.csv", folds=3, workers=0, **options).model
     assert file_bytes(here.to_record()) == file_bytes(there.to_record())
     assert BUCKETS == 1 << 15  # a file's columns are those buckets for ever
+
+
+def test_to_name_the_buckets_of_another_fit_no_word_is_hashed_again(monkeypatch):
+    listed = ("good", "film", "plot")
+    places = np.array(sorted(bucket_of(word) for word in listed))
+    first = bucket_names("review", listed, places)
+    monkeypatch.setattr("assay.tables.encoding.words.bucket_of", None)
+    assert bucket_names("review", listed, places[:2]) == first[:2]

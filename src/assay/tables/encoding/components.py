@@ -13,6 +13,7 @@ from __future__ import annotations
 import base64
 import itertools
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from assay.engines.csr import SparseMatrix, stack
 from assay.engines.engine import one_thread_blas
 from assay.numerics import Array, Floats
 from assay.tables.encoding.columns import ColumnGroups, EncodingStatistics, TextComponents
-from assay.tables.encoding.words import BUCKETS, bucket_of, tf_idf
+from assay.tables.encoding.words import BUCKETS, tf_idf, words_of_buckets
 
 MOST_COMPONENTS = 30
 ROWS_A_COMPONENT = 20  # fewer rows than this to a component, and the last ones are noise
@@ -136,17 +137,21 @@ def projected(known: SparseMatrix, texts: tuple[TextComponents, ...], scaled: bo
 
 def component_names(column: str, words: tuple[str, ...], text: TextComponents) -> list[str]:
     """What the components are called: by the words that weigh most in each."""
-    inside: dict[int, str] = {}
-    for word in words:
-        inside.setdefault(bucket_of(word), word)
+    inside = _word_of_each_bucket(words)
     named = np.array([inside.get(b, "") for b in text.buckets.tolist()], dtype=object)
     known = np.flatnonzero(named != "")
+    order = np.argsort(-np.abs(text.V[known]), axis=0, kind="stable")[:MOST_NAMED]
     found = []
     for k in range(text.V.shape[1]):
-        most = known[np.argsort(-np.abs(text.V[known, k]), kind="stable")[:MOST_NAMED]]
-        said = ", ".join(f'"{word}"' for word in named[most])
+        said = ", ".join(f'"{word}"' for word in named[known[order[:, k]]])
         found.append(f"{column} ~ {k + 1}: {said}" if said else f"{column} ~ {k + 1}")
     return found
+
+
+@lru_cache(maxsize=64)
+def _word_of_each_bucket(words: tuple[str, ...]) -> dict[int, str]:
+    """Found once for all fits: each learns an encoding of its own, with the same words."""
+    return {bucket: inside[0] for bucket, inside in words_of_buckets(words).items()}
 
 
 def components_to_data(text: TextComponents) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -97,13 +98,26 @@ def bucket_names(column: str, words: Iterable[str], known: Array, narrow: int | 
     >>> bucket_names("review", ["good", "film"], np.array([bucket_of("film"), 9]))
     ['review: "film"', 'review#9']
     """
-    there, inside = set(known.tolist()), dict[int, list[str]]()
+    if narrow is None:
+        named = _names_of_buckets(column, tuple(words))
+        return [named.get(k) or f"{column}#{k}" for k in known.tolist()]
+    there = set(known.tolist())
+    inside = words_of_buckets((word for word in words if bucket_of(word) in there), narrow)
+    return [f"{column}: {_listed(inside[k])}" if k in inside else f"{column}#{k}" for k in range(narrow)]
+
+
+@lru_cache(maxsize=64)
+def _names_of_buckets(column: str, words: tuple[str, ...]) -> dict[int, str]:
+    """Found once for all fits: each learns an encoding of its own, with the same words."""
+    return {bucket: f"{column}: {_listed(inside)}" for bucket, inside in words_of_buckets(words).items()}
+
+
+def words_of_buckets(words: Iterable[str], buckets: int = BUCKETS) -> dict[int, list[str]]:
+    """The words in each bucket, in their order."""
+    inside: dict[int, list[str]] = {}
     for word in words:
-        bucket = bucket_of(word)
-        if bucket in there:
-            inside.setdefault(bucket % (narrow or BUCKETS), []).append(word)
-    places = known.tolist() if narrow is None else range(narrow)
-    return [f"{column}: {_listed(inside[k])}" if k in inside else f"{column}#{k}" for k in places]
+        inside.setdefault(bucket_of(word) % buckets, []).append(word)
+    return inside
 
 
 def _listed(words: list[str]) -> str:
