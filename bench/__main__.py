@@ -33,6 +33,7 @@ WORKLOADS = [
     "studio",
     "compare",
     "tables",
+    "coverage",
 ]
 ROUNDS = 15
 RESULTS = Path(__file__).with_name("results")

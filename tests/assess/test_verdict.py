@@ -7,7 +7,7 @@ import numpy as np
 from assay.assess import bias_variance, compare_with_best
 from assay.assess.bayes_error import BayesBracket
 from assay.assess.score import Score, proportion
-from assay.assess.verdict import best_possible, percent, ranking, span, train_and_test, where_it_errs
+from assay.assess.verdict import amount, best_possible, percent, ranking, shown, span, train_and_test, where_it_errs
 
 
 def bracket(low, high):
@@ -32,16 +32,19 @@ def test_little_is_left_to_gain_only_where_the_whole_bracket_says_so():
 
 def test_overfitting_is_said_in_plain_words():
     heart = train_and_test(proportion("error", 12, 1000), proportion("error", 98, 1000))
-    assert heart == "Training 1.2 %, held out 9.8 %: it has learnt the rows by heart (overfitting)."
+    assert heart == "Training 1.2 %, held out 9.8 %: it knows the rows of its fit by heart; what counts is the second."
     assert train_and_test(proportion("error", 90, 1000), proportion("error", 98, 1000)).endswith(
         "no sign of overfitting."
     )
     some = train_and_test(proportion("error", 1500, 20000), proportion("error", 1960, 20000))
-    assert some.endswith("some overfitting.")
+    assert some.endswith("somewhat better; what counts is the second.")
     odd = train_and_test(proportion("error", 300, 1000), proportion("error", 100, 1000))
     assert odd.endswith("are the two parts alike?")
     r2 = [Score("R²", v, v - 0.02, v + 0.02, "approximate", "high", 100) for v in (0.99, 0.4)]
-    assert train_and_test(*r2) == "Training 0.99, held out 0.4: it has learnt the rows by heart (overfitting)."
+    assert (
+        train_and_test(*r2)
+        == "Training 0.9900, held out 0.4000: it knows the rows of its fit by heart; what counts is the second."
+    )
 
 
 def test_a_ranking_says_what_cannot_be_told_apart():
@@ -50,11 +53,11 @@ def test_a_ranking_says_what_cannot_be_told_apart():
     columns = {f"m{share}": np.where(rng.random(400) < share / 100, 1 - y, y) for share in (10, 11, 40)}
     best, tests = compare_with_best(columns, y=y)
     wrong = int((columns[best] != y).sum())
-    sentence = ranking(best, proportion("error", wrong, 400), tests)
-    assert sentence.startswith(f"{best} does best: error ")
-    assert "cannot tell it apart from m1" in sentence
+    sentence = ranking(proportion("error", wrong, 400), tests)
+    assert sentence.startswith("it does best, with error ")
+    assert "cannot tell it apart from: m1" in sentence
     assert "m40" not in sentence
-    only = ranking(best, proportion("error", wrong, 400), {"m40": tests["m40"]})
+    only = ranking(proportion("error", wrong, 400), {"m40": tests["m40"]})
     assert only.endswith("It is better than the other.")
 
 
@@ -69,6 +72,19 @@ def test_stiff_and_nervous_fits_are_told_apart():
     X, y = np.zeros((30, 1)), np.random.default_rng(1).normal(size=30)
     assert "would not help" in where_it_errs(bias_variance(Mean, X, y, X, y, rounds=10))
     assert "would help" in where_it_errs(bias_variance(Mean, X, y, X, np.full(30, y.mean()), rounds=200))
+
+
+def test_numbers_are_said_in_the_targets_unit_and_without_exponents():
+    mse = Score("MSE", 2.51e9, 1.6e9, 3.6e9, "approximate", "low", 500)
+    assert shown(mse) == "50 100 (40 000 to 60 000)"
+    assert [amount(v, 3) for v in (0.0, 4.2, 10.0, 999.6, 1234.5, 0.00123)] == [
+        "0",
+        "4.20",
+        "10.0",
+        "1 000",
+        "1 234",
+        "0.00123",
+    ]
 
 
 def test_shares_have_a_decimal_and_small_ones_two_digits_that_matter():

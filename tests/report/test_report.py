@@ -90,7 +90,7 @@ def sound(found: Comparison, text: str = "") -> Page:
     assert links <= set(ids)
     for entry in found.entries:
         assert (anchor(entry.name) in ids) == entry.done
-        assert entry.name in page.text
+        assert entry.title in page.text
     for svg in re.findall(r"<svg.*?</svg>", text, re.S):
         root = ElementTree.fromstring(svg)
         assert root[0].tag.endswith("title")
@@ -439,6 +439,6 @@ def test_rankings_of_numbers_lead_with_rmse_and_r2_and_a_failure_spans_its_row()
     found = compare(table, "price", resampling="holdout", models=["linear-regression", "baseline"])
     found.entries.append(Entry("knn", "failed", "out of memory"))
     page = sound(found)
-    assert "model RMSE R² squared error 95 % interval" in page.text
+    assert "model RMSE 95 % interval MAE R²" in page.text
     spans = [a["colspan"] for tag, a in page.elements if tag == "td" and "colspan" in a]
     assert spans == ["8"]

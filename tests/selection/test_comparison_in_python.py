@@ -62,7 +62,7 @@ def test_it_draws_its_ranking_into_a_figure_that_notebooks_show(found):
     assert isinstance(figure, Figure)
     assert "<svg" in figure._repr_html_()
     names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    assert names == [e.name for e in found.done]
+    assert names == [e.title for e in found.done]
     mine = Figure().subplots()
     assert found.plot(ax=mine) is mine.figure
 
@@ -92,7 +92,9 @@ def test_a_notebook_shows_the_ranking_with_a_bar_for_each_finished_model(found):
     assert len(page.rows) == len(lost.entries) + 1
     assert page.tags.count("svg") == len(found.done)
     assert "script" not in page.tags
-    assert f"→ {found.recommended}" in " ".join(page.rows[1 + [e.name for e in found.entries].index(found.recommended)])
+    assert f"→ {found[found.recommended].called}" in " ".join(
+        page.rows[1 + [e.name for e in found.entries].index(found.recommended)]
+    )
 
 
 def test_a_notebook_shows_a_model_with_its_certificate(found):

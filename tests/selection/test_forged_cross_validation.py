@@ -50,7 +50,18 @@ def made(witness: dict, **changes) -> Claim:
     w = {**witness, **changes}
     searched = Searched(w["searched"], w["chosen"], w["rough"], w["fixed"], w["by"], ties=w["ties"])
     plan = Resampling(w["resampling"], folds=w["folds"], repeats=w["repeats"], seed=w["seed"])
-    return claim_of(w["loss"], [float(s) for s in w["sums"]], [int(r) for r in w["rows"]], searched, plan)
+    return claim_of(
+        w["loss"], [float(s) for s in w["sums"]], [int(r) for r in w["rows"]], searched, plan, "overlap" in w
+    )
+
+
+def test_a_claim_of_an_older_file_holds_by_the_interval_of_its_time():
+    new = claim_in(model())
+    old = made({k: v for k, v in new.witness.items() if k != "overlap"})
+    assert "were the 95% interval if the folds' fits were one" in old.statement
+    assert old.bound < new.bound
+    assert verdict(old)[0]
+    assert not verdict(replace(new, bound=old.bound))[0]
 
 
 def test_the_honest_claim_is_made_of_its_witness_and_holds():

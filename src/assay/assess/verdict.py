@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 from assay.assess.bayes_error import BayesBracket
 from assay.assess.bias_variance import BiasVariance
@@ -26,15 +28,40 @@ def percent(share: float) -> str:
     return f"{p:.0f} %" if p in (0.0, 100.0) else f"{p:.2g} %" if abs(p) < 1 else f"{p:.1f} %"
 
 
+def amount(value: float, digits: int = 4) -> str:
+    """A number without an exponent wherever people write it without one; thousands apart.
+
+    >>> amount(21.7934), amount(50119.3), amount(0.00123456), amount(2.5e12)
+    ('21.79', '50 119', '0.001235', '2.500e+12')
+    """
+    size = abs(float(f"{value:.{digits}g}"))  # 999.6 has four digits once it is rounded
+    if 10.0**digits <= size < 1e10:
+        return f"{value:,.0f}".replace(",", " ")
+    return f"{value:#.{digits}g}".rstrip(".") if size >= 1e-4 else f"{value:.{digits}g}"
+
+
+def in_unit(score: Score) -> Score:
+    """A mean of squares as its root, which is in the target's own unit, with the roots of the ends; other scores as they are.
+
+    >>> str(in_unit(Score("MSE", 9.0, 4.0, 16.0, "approximate", "low", 50)))
+    'RMSE 3 [2, 4] about'
+    """
+    if score.name != "MSE":
+        return score
+    value, low, high = (math.sqrt(max(0.0, end)) for end in (score.value, score.low, score.high))
+    return replace(score, name="RMSE", value=value, low=low, high=high)
+
+
 def shown(score: Score) -> str:
-    """The value with its interval; shares in per cent.
+    """The value with its interval; shares in per cent, means of squares as their roots.
 
     >>> shown(Score("error", 0.05, 0.01, 0.12, "exact", "low", 80))
     '5.0 % (1.0 % to 12.0 %)'
     """
     if score.name in RATES and score.low >= 0 and score.high <= 1:
         return f"{percent(score.value)} ({percent(score.low)} to {percent(score.high)})"
-    return f"{score.value:.4g} ({score.low:.4g} to {score.high:.4g})"
+    score = in_unit(score)
+    return f"{amount(score.value)} ({amount(score.low)} to {amount(score.high)})"
 
 
 def best_possible(bracket: BayesBracket, error: Score) -> str:
@@ -76,34 +103,35 @@ def span(low: float, high: float) -> str:
 
 
 def train_and_test(train: Score, test: Score) -> str:
-    """Training and held-out risk side by side; overfitting is named where the intervals do not meet.
+    """Training and held-out risk side by side; where the intervals do not meet, which of the two counts.
 
     >>> from assay.assess.score import proportion
     >>> train_and_test(proportion("error", 12, 1000), proportion("error", 98, 1000))
-    'Training 1.2 %, held out 9.8 %: it has learnt the rows by heart (overfitting).'
+    'Training 1.2 %, held out 9.8 %: it knows the rows of its fit by heart; what counts is the second.'
     """
     rate = test.name in RATES
-    a, b = (percent(s.value) if rate else f"{s.value:.4g}" for s in (train, test))
+    a, b = (percent(s.value) if rate else amount(in_unit(s).value) for s in (train, test))
     both = f"Training {a}, held out {b}"
     if train.high < test.low if test.better == "low" else train.low > test.high:
         gap = abs(test.value - train.value)
         heart = gap > 0.5 * abs(test.value if test.better == "low" else train.value)
-        return f"{both}: it has learnt the rows by heart (overfitting)." if heart else f"{both}: some overfitting."
+        known = "it knows the rows of its fit by heart" if heart else "it knows the rows of its fit somewhat better"
+        return f"{both}: {known}; what counts is the second."
     if test.high < train.low if test.better == "low" else test.low > train.high:
         return f"{both}: better on held-out rows than chance allows; are the two parts alike?"
     return f"{both}: no sign of overfitting."
 
 
-def ranking(best: str, risk: Score, tests: Mapping[str, PairedTest]) -> str:
-    """The best model, and which others cannot be told apart from it."""
+def ranking(risk: Score, tests: Mapping[str, PairedTest]) -> str:
+    """How the best model does, and which others cannot be told apart from it."""
     equal = [name for name, test in tests.items() if test.verdict == SAME]
-    sentence = f"{best} does best: {risk.name} {shown(risk)}."
+    sentence = f"it does best, with {in_unit(risk).name} {shown(risk)}."
     if not tests:
         return sentence
     if not equal:
         return f"{sentence} It is better than {'the other' if len(tests) == 1 else f'all {len(tests)} others'}."
-    listed = ", ".join(equal[:6]) + (f" and {len(equal) - 6} more" if len(equal) > 6 else "")
-    return f"{sentence} The rows cannot tell it apart from {listed}."
+    listed = "; ".join(equal[:3]) + (f"; and {len(equal) - 3} more" if len(equal) > 3 else "")
+    return f"{sentence} The rows cannot tell it apart from: {listed}."
 
 
 def more_rows(curve: LearningCurve) -> str:

@@ -13,8 +13,9 @@ class Interval(NamedTuple):
     high: float
 
 
-def clopper_pearson(errors: int, n: int, confidence: float = 0.95) -> Interval:
+def clopper_pearson(errors: float, n: float, confidence: float = 0.95) -> Interval:
     """The exact interval for a binomial rate: each end is where the tail beyond the count has probability (1 − confidence)/2.
+    Counts need not be whole, where n is what a number of rows is worth.
 
     >>> low, high = clopper_pearson(0, 100)
     >>> round(low, 4), round(high, 4)

@@ -68,6 +68,7 @@ class Estimator:
     __sklearn_tags__ = sklearn_tags
 
     name: ClassVar[str]  # the name on the command line and in model files
+    title: ClassVar[str] = ""  # the name among people
     takes_categories: ClassVar[bool] = False
     ends_by_itself: ClassVar[bool] = True  # a fit that stops at its limit of iterations is something to worry about
 
@@ -84,6 +85,11 @@ class Estimator:
     classes_: Array = attribute()
 
     # --- taking part in a comparison --------------------------------------------------------------------------------
+
+    @classmethod
+    def titled(cls, params: Mapping[str, Any]) -> str:
+        """The name among people of a model with these hyper-parameters; most classes have one for good."""
+        return cls.title or cls.__name__
 
     @classmethod
     def search_space(cls, kind: str, features: TableTraits) -> SearchSpace | None:

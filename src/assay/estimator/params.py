@@ -33,6 +33,7 @@ class Param:
     words: tuple[Any, ...] = ()
     default: Any = None
     kw_only: bool = True
+    says: Any = None  # how people say a value: {value: word}, or a text with {} (estimator/titles.py)
 
     def accepts(self, value: Any) -> bool:
         raise NotImplementedError
@@ -149,16 +150,16 @@ class Free(Param):
             return text
 
 
-def param(doc: str, *, default: Any, kw_only: bool = True, check: Param | None = None) -> Any:
+def param(doc: str, *, default: Any, kw_only: bool = True, check: Param | None = None, says: Any = None) -> Any:
     """A hyper-parameter, as a class declares it: what it means, its default, and what it may be (`check`; True or False needs none).
 
-    `kw_only=False`: it may be given by position. Type checkers read `default` and `kw_only` (`typing.dataclass_transform`).
+    `says`: how a verdict says its value (estimator/titles.py). `kw_only=False`: it may be given by position. Type checkers read `default` and `kw_only` (`typing.dataclass_transform`).
     """
     if check is None:
         if not isinstance(default, bool):
             raise TypeError(f"A hyper-parameter whose default is {default!r} needs a check, such as Range(low=0).")
         check = Flag()
-    return replace(check, doc=doc, default=default, kw_only=kw_only)
+    return replace(check, doc=doc, default=default, kw_only=kw_only, says=says)
 
 
 N_JOBS = param(

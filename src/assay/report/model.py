@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from assay import plots
-from assay.assess.verdict import more_rows, train_and_test, where_it_errs
+from assay.assess.verdict import in_unit, more_rows, train_and_test, where_it_errs
 from assay.engines import ArrayRows, Rows
 from assay.errors import DataError
 from assay.estimator.params import defaults
@@ -60,7 +60,7 @@ def model_fold(found: Comparison, entry: Entry, content: Html | None, *, open_: 
     top = el("p", el("a", "Back to the top", href="#top"), class_="top")
     inside = el("div", content, top, id_=anchor(entry.name))
     heading = join(
-        el("h2", entry.name, *_marks(found, entry.name)), " ", el("span", _risk(entry, found), class_="soft")
+        el("h2", entry.title, *_marks(found, entry.name)), " ", el("span", _risk(entry, found), class_="soft")
     )
     return folded(heading, inside, open_=open_, class_="model")
 
@@ -83,8 +83,9 @@ def _marks(found: Comparison, name: str) -> list[Html]:
 
 def _risk(entry: Entry, found: Comparison) -> str:
     assert entry.risk is not None
-    named = LOSSES.get(found.loss, found.loss)
-    return f"{named} {amount(entry.risk, entry.risk.value, found.loss)} ({interval(entry.risk, found.loss)})"
+    risk = in_unit(entry.risk)
+    named = LOSSES.get(found.loss, found.loss) if risk is entry.risk else risk.name
+    return f"{named} {amount(risk, risk.value, found.loss)} ({interval(risk, found.loss)})"
 
 
 def _summary(details: Details) -> Html:

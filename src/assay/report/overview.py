@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from assay import plots
-from assay.assess.verdict import best_possible, percent, span
+from assay.assess import Score
+from assay.assess.verdict import best_possible, in_unit, percent, span
 from assay.report.answers import scores_table
 from assay.report.markup import Html, anchor, el, figure, folded, items, join, paragraphs, section, side_by_side, table
 from assay.report.wording import (
@@ -16,7 +17,6 @@ from assay.report.wording import (
     amount,
     exactness,
     interval,
-    measured_on,
     of_fit,
     pill,
     plain,
@@ -26,11 +26,12 @@ from assay.report.wording import (
 )
 from assay.selection.comparison import Comparison, Entry
 from assay.selection.recommendation import LITTLE
-from assay.selection.text import against
+from assay.selection.sentences import measured_on
+from assay.selection.text import BESIDE, against
 from assay.tables.schema.text import missing_share, summary, values_text
 
-BESIDE = ("RMSE", "R²")
 OF_PROBABILITIES = ("log loss", "Brier score")
+UNITS = {**LOSSES, "squared": "RMSE", "absolute": "MAE"}  # of what is shown: a mean of squares as its root
 TONES = {"high": "bad", "medium": "mild", "low": "soft"}
 SEVERITY = {
     "high": "the numbers may be wrong",
@@ -78,11 +79,10 @@ def ranking_section(found: Comparison) -> Html | None:
     rows = [_ranked(entry, found) for entry in found.entries]
     if not rows:
         return section("Ranking", paragraphs("No model took part."), id_="ranking")
-    risk = LOSSES.get(found.loss, found.loss)
-    beside = BESIDE if found.task == "regression" else ()
-    further = () if beside else tuple(name for name in OF_PROBABILITIES if name != risk)
-    head = ("model", *beside, risk, "95 % interval", *further, "training", "against the best", "settings", "time")
-    k = len(beside) + len(further)
+    risk = UNITS.get(found.loss, found.loss)
+    beside = _beside(found)
+    head = ("model", risk, "95 % interval", *beside, "training", "against the best", "settings", "time")
+    k = len(beside)
     caption = f"Models ranked: {risk} {measured_on(found)}; the recommended one is marked."
     words = (
         "Recommended is the best model, or the simplest of those within one standard error of the paired difference to it that cost at most "
@@ -92,7 +92,7 @@ def ranking_section(found: Comparison) -> Html | None:
     return section(
         "Ranking",
         table(  # nine columns leave no room for a wide one
-            caption, head, rows, numbers=(*range(1, k + 4), k + 6), wide=() if beside else (k + 5,), screen=(k + 5,)
+            caption, head, rows, numbers=(*range(1, k + 4), k + 6), wide=() if k > 1 else (k + 5,), screen=(k + 5,)
         ),
         paragraphs(words),
         id_="ranking",
@@ -108,16 +108,15 @@ def picture_section(found: Comparison) -> Html | None:
 def _ranked(entry: Entry, found: Comparison) -> list[Any]:
     if not entry.done or entry.risk is None:
         took = f" (after {span_of_time(entry.seconds)})" if entry.seconds >= 0.01 else ""
-        return [entry.name, join(pill(entry.state, "bad"), f" {entry.message}{took}")]
+        return [entry.title, join(pill(entry.state, "bad"), f" {entry.message}{took}")]
     chosen = entry.name == found.recommended
-    name = el("a", entry.name, href=f"#{anchor(entry.name)}")
+    name = el("a", entry.title, href=f"#{anchor(entry.name)}")
     return [
         join(name, " ", el("span", "recommended", class_="pill good mark")) if chosen else name,
-        *(_others(entry, BESIDE) if found.task == "regression" else ()),
-        el("strong", amount(entry.risk, entry.risk.value, found.loss)),
-        interval(entry.risk, found.loss),
-        *(() if found.task == "regression" else _others(entry, [n for n in OF_PROBABILITIES if n != entry.risk.name])),
-        "–" if entry.train_risk is None else amount(entry.train_risk, entry.train_risk.value, found.loss),
+        el("strong", in_words(entry.risk, found.loss)),
+        interval(in_unit(entry.risk), found.loss),
+        *_others(entry, _beside(found)),
+        "–" if entry.train_risk is None else in_words(entry.train_risk, found.loss),
         join(
             against(entry),
             el("span", " (within one standard error)", class_="soft")
@@ -129,18 +128,29 @@ def _ranked(entry: Entry, found: Comparison) -> list[Any]:
     ]
 
 
+def in_words(risk: Score, loss: str) -> str:
+    """A risk as people say it: in per cent, or in the target's own unit."""
+    said = in_unit(risk)
+    return amount(said, said.value, loss)
+
+
+def _beside(found: Comparison) -> list[str]:
+    """Which scores people look at beside the risk: of numbers MAE and R²; of classes how good the probabilities are."""
+    names = BESIDE.get(found.loss, ()) if found.task == "regression" else OF_PROBABILITIES
+    return [name for name in names if name != LOSSES.get(found.loss)]
+
+
 def _others(entry: Entry, names: Sequence[str]) -> list[str]:
-    """Further scores. Of numbers: the error in the target's own unit, and the share of the variance explained; of classes: how good the
-    probabilities are."""
+    """Further scores of a model."""
     known = {s.name: s for s in entry.scores}
     return [amount(known[name], known[name].value) if name in known else "–" for name in names]
 
 
 def _picture(found: Comparison) -> Html:
     done = [e for e in found.done if e.risk is not None]
-    risks = [e.risk for e in done if e.risk is not None]
+    risks = [in_unit(e.risk) for e in done if e.risk is not None]
     said = "; ".join(
-        f"{e.name} {amount(r, r.value, found.loss)} ({interval(r, found.loss)})" for e, r in zip(done, risks)
+        f"{e.title} {amount(r, r.value, found.loss)} ({interval(r, found.loss)})" for e, r in zip(done, risks)
     )
     return figure(
         "Ranking in a picture",
@@ -152,14 +162,14 @@ def _picture(found: Comparison) -> Html:
 
 def ranking_axes(found: Comparison, ax: Any = None) -> Any:
     """Axes with the risk of every finished model."""
-    risks = {e.name: e.risk for e in found.done if e.risk is not None}
+    risks = {e.title: in_unit(e.risk) for e in found.done if e.risk is not None}
     return plots.ranking(
         list(risks),
         [r.value for r in risks.values()],
         [r.low for r in risks.values()],
         [r.high for r in risks.values()],
-        found.recommended,
-        measure=f"{LOSSES.get(found.loss, found.loss)} {measured_on(found)}",
+        None if found.recommended is None else found[found.recommended].title,
+        measure=f"{UNITS.get(found.loss, found.loss)} {measured_on(found)}",
         best=least_error(found, found.loss),
         ax=ax,
     )

@@ -178,7 +178,7 @@ def _contents(comparison: Comparison) -> Html:
     absent |= set() if comparison.left_out or (comparison.done and alone(comparison) is None) else {"risks"}
     parts = [part for part in parts if part[0] not in absent]
     links = [el("a", word, href=f"#{place}") for place, word in (*parts, ("reproduce", "How to reproduce"))]
-    models = [el("a", entry.name, href=f"#{anchor(entry.name)}") for entry in comparison.done]
+    models = [el("a", entry.title, href=f"#{anchor(entry.name)}") for entry in comparison.done]
     return el("nav", items(links), items(models), aria_label="Contents")
 
 

@@ -14,15 +14,10 @@ from assay.assess import Score
 from assay.assess.verdict import percent
 from assay.report.markup import Html, el, join
 from assay.selection.comparison import Comparison, Entry
+from assay.selection.sentences import TESTED
 
 QUOTED = re.compile(r"'([^']+)'")
 SHARES = frozenset(("error", "balanced error", "zero-one", "train", "test", "share true", "precision", "recall", "F1"))
-TESTED = {
-    "rows of the fit": "rows that the model was fitted on",
-    "another table": "rows of another table than that of the fit",
-    "held-out rows": "rows that the fit never saw",
-    "measured fit": "rows that the measured fit never saw (the model itself is then fitted on all rows)",
-}
 LOSSES = {
     "zero-one": "error",
     "log": "log loss",
@@ -62,27 +57,6 @@ def of_fit(found: Comparison) -> bool:
 def tested_rows(found: Comparison) -> str:
     """What the rows are that the numbers come from: `judged_on` says so where a model that was saved is judged."""
     return TESTED.get(found.question.get("judged_on", ""), "rows that the fits never saw")
-
-
-def measured_on(found: Comparison) -> str:
-    """By which answers a risk was measured, short enough for an axis: 'on 300 held-out rows', 'by 10-fold cross-validation'."""
-    plan, group = found.resampling, found.question.get("group")
-    if found.question.get("judged_on") in ("rows of the fit", "another table"):
-        return f"on {TESTED[found.question['judged_on']]}"
-    kept = ", groups kept whole" if group else ""
-    if plan.kind == "holdout":
-        rows = f"{plain(len(found.tested))} held-out rows"
-        return f"on the {rows}, the latest" if found.question.get("time") else f"on {rows}{kept}"
-    if plan.kind == "leave-one-out":
-        return f"by leaving out one {'group' if group else 'row'} at a time"
-    if plan.kind == "bootstrap":
-        return f"on rows left out of {len(found.splits)} bootstrap samples{kept}"
-    if plan.kind == "time":
-        return f"on later rows than learnt from, in {len(found.splits)} steps"
-    if plan.kind == "given":
-        return f"on the test rows of {len(found.splits)} given splits"
-    times = f"{plan.repeats} times " if plan.repeats > 1 else ""
-    return f"by {times}{plan.folds}-fold cross-validation{kept}"
 
 
 def place(where: str) -> str:

@@ -14,6 +14,8 @@ import numpy as np
 from assay import selection
 from assay.assess import BayesBracket, PairedTest, Score, Worry
 from assay.errors import ParameterError, nearest
+from assay.estimator.titles import amounts_of, title_of
+from assay.families import REGISTRY, model_class
 from assay.numerics import Array, Floats
 from assay.selection.data import Answers
 from assay.selection.splits import Resampling, Split
@@ -21,6 +23,7 @@ from assay.selection.splits import Resampling, Split
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from assay.estimator.estimator import Estimator
     from assay.selection.data import TableData
     from assay.selection.table_model import TableModel
     from assay.selection.trial import SettingsSearch, Trial
@@ -55,6 +58,31 @@ class Entry:
     model: TableModel | None = None
     learnt_from: int | None = None  # rows, where the time allowed for no more than a part of them
 
+    @property
+    def title(self) -> str:
+        """The model among people: "Logistic regression, L1"."""
+        cls = self._class
+        return self.name if cls is None else title_of(cls, self.setting)
+
+    @property
+    def called(self) -> str:
+        """The model with its settings: "Logistic regression, L1 (C=0.1)"."""
+        cls = self._class
+        if cls is None:
+            return self.name
+        model = None if self.model is None else self.model.model_
+        learnt = {k: getattr(model, f"{k}_", v) for k, v in self.setting.items() if v == "auto"}
+        tried = [] if self.search is None else self.search.settings
+        searched = [k for k, v in self.setting.items() if len(tried) < 2 or any(s.get(k) != v for s in tried)]
+        amounts = amounts_of(cls, {**self.setting, **learnt}, searched)
+        return f"{self.title} ({', '.join(amounts)})" if amounts else self.title
+
+    @property
+    def _class(self) -> type[Estimator] | None:
+        if self.model is not None:
+            return type(self.model.model_)
+        return model_class(self.name) if self.name in REGISTRY else None
+
     def __repr__(self) -> str:
         return f"<{self.name}: {self.state if self.risk is None else self.risk}>"
 
@@ -77,6 +105,8 @@ class Entry:
         test = None if self.against_best is None else self.against_best.to_data()
         return {
             "model": self.name,
+            "title": self.title,
+            "called": self.called,
             "state": self.state,
             "message": self.message,
             "seconds": round(self.seconds, 4),
@@ -270,6 +300,7 @@ class Comparison:
         return [
             {
                 "model": e.name,
+                "title": e.called,
                 "state": e.state,
                 "risk": None if e.risk is None else e.risk.value,
                 "low": None if e.risk is None else e.risk.low,

@@ -75,11 +75,11 @@ def _between_sides(found: Comparison, codes: Array, classes: bool) -> list[Worry
 
 def _of_models(found: Comparison) -> list[Worry]:
     worries: list[Worry] = []
-    if found.recommended is not None:
+    if found.recommended is not None and len(found.entries) == 1:  # of several, what counts was measured and won
         entry = found[found.recommended]
         if entry.train_risk is not None and entry.risk is not None:
             worries += overfitting(entry.train_risk, entry.risk)
-    separable = [e.name for e in found.done if _separates(e)]
+    separable = [e.title for e in found.done if _separates(e)]
     if separable:
         worries.append(
             Worry(
@@ -89,7 +89,7 @@ def _of_models(found: Comparison) -> list[Worry]:
                 "Believe held-out rows only; without a penalty no likelihood has a maximum.",
             )
         )
-    stopped = [e.name for e in found.done if not e.converged]
+    stopped = [e.title for e in found.done if not e.converged]
     if stopped:
         worries.append(
             Worry(

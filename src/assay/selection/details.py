@@ -45,6 +45,7 @@ from assay.risk import Loss
 from assay.risk.losses import LABEL
 from assay.selection.comparison import Comparison, Entry
 from assay.selection.data import TableData, row_losses
+from assay.selection.judge import worth
 from assay.selection.raw_rows import RawRows, answers
 from assay.selection.table_model import TableModel
 from assay.tables.encoding import Encoding
@@ -122,7 +123,7 @@ class Details:
         """A score over all answers, with the interval that the distinct rows allow."""
         if not self.several:
             return score
-        return of_distinct_rows(replace(score, kind="approximate"), len(np.unique(self.comparison.tested)))
+        return of_distinct_rows(replace(score, kind="approximate"), worth(self.comparison))
 
     @cached_property
     def sample(self) -> RawRows:

@@ -27,7 +27,7 @@ from assay.assess import (
     mean_interval,
     regression_scores,
 )
-from assay.assess.distinct_rows import of_distinct_rows
+from assay.assess.distinct_rows import effective_rows, of_distinct_rows
 from assay.assess.score import proportion, score
 from assay.assess.worries import by_severity
 from assay.certify.certificate import UNUSABLE
@@ -45,6 +45,7 @@ from assay.tables.encoding import Encoding, EncodingSpec
 
 NEIGHBOURS = 4000
 NOT_LOOKED_FOR = "The time was up before it was looked for what to worry about, and for the best possible error: a greater budget allows for it."
+MOST_WORRIES = 5  # more are read by nobody, and hide the worst
 NAMES = {"zero-one": "error", "log": "log loss", "brier": "Brier score", "squared": "MSE", "absolute": "MAE"}
 
 
@@ -61,7 +62,7 @@ def judged(found: Comparison, began: float) -> Comparison:
         found.bracket = _bracket(found)
     late = late or found.time_is_up
     try:
-        found.worries = by_severity([*found.worries, *(() if late else concerns(found))])
+        found.worries = by_severity([*found.worries, *(() if late else concerns(found))])[:MOST_WORRIES]
     except UNUSABLE as error:  # a verdict without worries is better than none
         found.provenance.setdefault("notes", []).append(f"What to worry about could not be looked for: {error}")
     found.verdict = sentences_of(found) + ([NOT_LOOKED_FOR] if late and found.done else [])
@@ -112,12 +113,22 @@ def _score(entry: Entry, found: Comparison) -> None:
         entry.scores.sort(key=lambda s: s.name != NAMES[found.loss])
     if len(found.splits) > 1 or found.data.groups is not None or found.data.times is not None:
         # answers of several fits, or rows that hang together: intervals are those of independent rows and one fit
-        rows = len(np.unique(found.tested))
+        rows = worth(found)
         entry.scores = [of_distinct_rows(replace(s, kind="approximate"), rows) for s in entry.scores]
     if found.resampling.kind == "bootstrap":
         entry.scores += _bootstrapped(entry, found)
     entry.risk = entry.scores[0]
     entry.train_risk = _train_risk(entry, found)
+
+
+def worth(found: Comparison) -> float:
+    """How many independent rows of one test the answers are worth."""
+    rows = len(np.unique(found.tested))
+    return rows if len(found.splits) == 1 else effective_rows(rows, _training_rows(found))
+
+
+def _training_rows(found: Comparison) -> float:
+    return float(np.mean([len(np.unique(s.train)) for s in found.splits]))
 
 
 def _bootstrapped(entry: Entry, found: Comparison) -> list[Score]:
@@ -177,7 +188,7 @@ def _tell_apart(found: Comparison, losses: dict[str, Floats]) -> None:
     """The paired test of every model against the best."""
     done = found.done
     if len(found.splits) > 1 and all(e.fold_risks is not None for e in done):
-        n_train = float(np.mean([len(np.unique(s.train)) for s in found.splits]))
+        n_train = _training_rows(found)
         rows = {name: _of_rows(each, found.tested) for name, each in losses.items()}
         _, tests = compare_with_best(rows, best=found.best, n_train=n_train)
     elif found.loss == "zero-one":
@@ -204,7 +215,7 @@ def _standard_error(values: Floats, found: Comparison) -> float:
     """Of the mean of a value a row; of several fits with the correction of the paired test."""
     if len(values) < 2:
         return 0.0
-    shared = 0.0 if len(found.splits) == 1 else 1.0 / float(np.mean([len(np.unique(s.train)) for s in found.splits]))
+    shared = 0.0 if len(found.splits) == 1 else 1.0 / _training_rows(found)
     return float(values.std(ddof=1) * np.sqrt(1.0 / len(values) + shared))
 
 

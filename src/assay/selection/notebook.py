@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from assay.assess.verdict import shown
+from assay.assess.verdict import in_unit, shown
 from assay.selection.comparison import Comparison, Entry
 from assay.selection.text import against, heading
 
@@ -40,7 +40,7 @@ def _ranking(found: Comparison) -> str:
 
 
 def _ranked(entry: Entry, found: Comparison) -> str:
-    name = escape(entry.name)
+    name = escape(entry.called)
     if entry.risk is None or not entry.done:
         why = escape(f"{entry.state}: {entry.message}" if entry.message else entry.state)
         return f'<tr><td style="{LEFT}">{name}</td><td colspan="4" style="text-align:left;{SOFT}">{why}</td></tr>'
@@ -63,7 +63,7 @@ def _bar(entry: Entry, found: Comparison) -> str:
 
 
 def _measure(found: Comparison) -> str:
-    return escape(next((e.risk.name for e in found.done if e.risk is not None), "risk"))
+    return escape(next((in_unit(e.risk).name for e in found.done if e.risk is not None), "risk"))
 
 
 def _row(cells: Iterable[str], tag: str) -> str:

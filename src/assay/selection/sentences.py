@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from assay.assess.paired import SAME
-from assay.assess.verdict import best_possible, ranking, shown, train_and_test
+from assay.assess.verdict import best_possible, in_unit, ranking, shown, train_and_test
 from assay.selection.comparison import Comparison, Entry
 from assay.selection.recommendation import LITTLE
+
+TESTED = {
+    "rows of the fit": "rows that the model was fitted on",
+    "another table": "rows of another table than that of the fit",
+    "held-out rows": "rows that the fit never saw",
+    "measured fit": "rows that the measured fit never saw (the model itself is then fitted on all rows)",
+}
 
 
 def sentences_of(found: Comparison) -> list[str]:
@@ -24,9 +31,12 @@ def sentences_of(found: Comparison) -> list[str]:
         sentences.append(_unfinished(found).strip())
     if found.bracket is not None and found.loss == "zero-one":
         sentences.append(best_possible(found.bracket, chosen.risk))
-    r2 = next((s for s in chosen.scores if s.name == "R²"), None)
-    if r2 is not None:
-        sentences.append(f"It explains {max(0.0, r2.value):.0%} of the target's variance (R² {shown(r2)}).")
+    known = {score.name: score for score in chosen.scores}
+    if "R²" in known:
+        share = (
+            f"It explains {max(0.0, known['R²'].value) * 100:.0f} % of the target's variance (R² {shown(known['R²'])})"
+        )
+        sentences.append(f"{share} and is off by {shown(known['MAE'])} on average (MAE).")
     if chosen.train_risk is not None:
         sentences.append(train_and_test(chosen.train_risk, chosen.risk))
     sentences += _against_baseline(found, chosen)
@@ -47,16 +57,22 @@ def _first(found: Comparison, best: Entry, chosen: Entry) -> str:
             "another table": " on this table",
         }
         where = on.get(str(found.question.get("judged_on")), "")
-        return f"{called(chosen)}: {chosen.risk.name} {shown(chosen.risk)}{where}."
+        return f"{chosen.called}: {_risk(chosen)}{where}."
     if chosen is best:
-        tests = {e.name: e.against_best for e in found.done if e.against_best is not None}
-        return f"Take {called(chosen)}: {ranking(best.name, best.risk, tests)}{_simpler(found, best)}"
+        tests = {e.title: e.against_best for e in found.done if e.against_best is not None}
+        return f"Take {chosen.called}: {ranking(best.risk, tests)}{_simpler(found, best)}"
     if chosen.risk.value == best.risk.value:
-        return f"Take {called(chosen)}: {chosen.risk.name} {shown(chosen.risk)}, as good as any, and the simplest such model."
-    told = f"Take {called(chosen)}: its {chosen.risk.name} of {shown(chosen.risk)} cannot be told from"
+        return f"Take {chosen.called}: {_risk(chosen)}, as good as any, and the simplest such model."
+    told = f"Take {chosen.called}: {_risk(chosen)}"
     if chosen.name.startswith("baseline"):
-        return f"{told} that of the best ({called(best)}, {shown(best.risk)})."
-    return f"{told} the best, costs at most {LITTLE:.0%} more, and it is simpler. The best is {called(best)}, {shown(best.risk)}."
+        return f"{told}. The best, {best.called}, has {shown(best.risk)}: no more than one standard error better."
+    return f"{told}. It is simpler than the best ({best.called}, {shown(best.risk)}) and costs at most {LITTLE * 100:.0f} % more."
+
+
+def _risk(entry: Entry) -> str:
+    """The risk by its name, with its interval."""
+    assert entry.risk is not None
+    return f"{in_unit(entry.risk).name} {shown(entry.risk)}"
 
 
 def _simpler(found: Comparison, best: Entry) -> str:
@@ -64,12 +80,12 @@ def _simpler(found: Comparison, best: Entry) -> str:
     other = found[found.simplest or best.name]
     if other is best or other.risk is None:
         return ""
-    return f" The simplest within one standard error of it is {called(other)}: {other.risk.name} {shown(other.risk)}."
+    return f" The simplest within one standard error of it: {other.called}, {_risk(other)}."
 
 
 def _unfinished(found: Comparison) -> str:
     """Which models have no risk, and why."""
-    lost = [f"{e.name} ({e.state})" for e in found.entries if not e.done]
+    lost = [f"{e.title} ({e.state})" for e in found.entries if not e.done]
     return f" Not finished: {', '.join(lost)}." if lost else ""
 
 
@@ -87,10 +103,11 @@ def _against_baseline(found: Comparison, chosen: Entry) -> list[str]:
         return []
     same = base.against_best is None or base.against_best.verdict == SAME
     if base is not chosen:
-        gain = 1 - chosen.risk.value / base.risk.value if base.risk.value > 0 else 0.0
+        left, all_of_it = in_unit(chosen.risk).value, in_unit(base.risk).value
+        gain = 1 - left / all_of_it if all_of_it > 0 else 0.0
         doubt = ", though the rows cannot tell even that from the best" if same else ""
         return [
-            f"Always giving the same answer has {base.risk.name} {shown(base.risk)}: the model takes away {gain:.0%} of that{doubt}."
+            f"Always giving the same answer has {_risk(base)}: the model takes away {gain * 100:.0f} % of that{doubt}."
         ]
     if len(found.entries) == 1:
         return []
@@ -101,11 +118,22 @@ def _against_baseline(found: Comparison, chosen: Entry) -> list[str]:
     return ["Always giving the same answer is nearly as good: the columns say little about the target."]
 
 
-def called(entry: Entry) -> str:
-    """A model with the settings that the search chose.
-
-    >>> called(Entry("linear-svc", "done", setting={"C": 10.0}))
-    'linear-svc (C=10)'
-    """
-    words = [f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in entry.setting.items()]
-    return f"{entry.name} ({', '.join(words)})" if words else entry.name
+def measured_on(found: Comparison) -> str:
+    """By which answers a risk was measured, short enough for an axis: 'on 300 held-out rows', 'by 10-fold cross-validation'."""
+    plan, group = found.resampling, found.question.get("group")
+    if found.question.get("judged_on") in ("rows of the fit", "another table"):
+        return f"on {TESTED[found.question['judged_on']]}"
+    kept = ", groups kept whole" if group else ""
+    if plan.kind == "holdout":
+        rows = f"{len(found.tested):,} held-out rows".replace(",", " ")
+        return f"on the {rows}, the latest" if found.question.get("time") else f"on {rows}{kept}"
+    if plan.kind == "leave-one-out":
+        return f"by leaving out one {'group' if group else 'row'} at a time"
+    if plan.kind == "bootstrap":
+        return f"on rows left out of {len(found.splits)} bootstrap samples{kept}"
+    if plan.kind == "time":
+        return f"on later rows than learnt from, in {len(found.splits)} steps"
+    if plan.kind == "given":
+        return f"on the test rows of {len(found.splits)} given splits"
+    times = f"{plan.repeats} times " if plan.repeats > 1 else ""
+    return f"by {times}{plan.folds}-fold cross-validation{kept}"

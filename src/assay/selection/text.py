@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from textwrap import wrap
 
 from assay.assess.paired import SAME
 from assay.assess.score import Score
-from assay.assess.verdict import percent
+from assay.assess.verdict import RATES, amount, in_unit, percent
 from assay.selection.comparison import Comparison, Entry
+from assay.selection.sentences import measured_on
 
 WIDTH = 80
+BESIDE = {
+    "zero-one": ("log loss",),
+    "log": ("error",),
+    "brier": ("error",),
+    "squared": ("MAE", "R²"),
+    "absolute": ("RMSE", "R²"),
+}
+WITHOUT_UNIT = ("log loss", "Brier score", "R²")
+SHORT = {"Brier score": "Brier"}
 
 
 def as_text(found: Comparison) -> str:
@@ -26,70 +37,102 @@ def as_text(found: Comparison) -> str:
 
 
 def heading(found: Comparison) -> str:
-    """The table, the target and how it was taken, and how rows were set aside."""
+    """The table, the target and how it was taken, and how risks were measured."""
     target = found.schema.target
-    taken = "number" if found.data.classes is None else f"{len(found.data.classes)} classes"
-    several = f"{len(found.splits)} splits ({found.resampling.kind})"
-    tested = f"{len(found.tested)} held out" if len(found.splits) == 1 else several
-    return f"{found.where}: {len(found.data)} rows, {len(found.schema.used)} columns → {target.name if target else '?'} ({taken}); {tested}"
+    taken = "a number" if found.data.classes is None else f"{len(found.data.classes)} classes"
+    said = f"{found.where}: {len(found.data)} rows, {len(found.schema.used)} columns → {target.name if target else '?'} ({taken})"
+    return f"{said}, measured {measured_on(found)}"
 
 
-def number(value: float, rate: bool) -> str:
-    """A risk in the table: a share in per cent, else three digits.
+def number(score: Score) -> str:
+    """A score in the table: a share in per cent, else three digits; a mean of squares as its root.
 
-    >>> number(0.14439, True), number(5.08e9, False)
-    ('14.4 %', '5.08e+09')
+    >>> number(Score("error", 0.14439, 0.1, 0.2, "exact", "low", 80)), number(Score("MSE", 2.51e9, 1e9, 4e9, "approximate", "low", 80))
+    ('14.4 %', '50 100')
     """
-    return percent(value) if rate else f"{value:.3g}"
+    if score.name in WITHOUT_UNIT:
+        return f"{score.value:.3f}"
+    return percent(score.value) if score.name in RATES else amount(in_unit(score).value, 3)
 
 
-def interval(score: Score, rate: bool) -> str:
-    """[low, high], shares in per cent.
+def interval(score: Score) -> str:
+    """low–high, shares in per cent.
 
-    >>> interval(Score("error", 0.05, 0.01, 0.12, "exact", "low", 80), True)
+    >>> interval(Score("error", 0.05, 0.01, 0.12, "exact", "low", 80))
     '1.0–12.0 %'
     """
-    if not rate:
-        return f"{score.low:.3g}–{score.high:.3g}"
-    return f"{number(score.low, rate).removesuffix(' %')}–{number(score.high, rate)}"
+    if score.name in RATES:
+        return f"{percent(score.low).removesuffix(' %')}–{percent(score.high)}"
+    score = in_unit(score)
+    return f"{amount(score.low, 3)}–{amount(score.high, 3)}"
 
 
 def ranking_lines(found: Comparison) -> list[str]:
-    """One line a model, the best first."""
-    rate = found.loss == "zero-one"
-    risk = "error" if rate else {"log": "log loss", "brier": "Brier", "squared": "MSE", "absolute": "MAE"}[found.loss]
-    cells = [("model", risk, "95 % interval", "training", "vs the best", "time")]
-    for entry in found.done:
-        assert entry.risk is not None
-        assert entry.train_risk is not None
-        shown = number(entry.risk.value, rate), interval(entry.risk, rate), number(entry.train_risk.value, rate)
-        cells.append((entry.name, *shown, against(entry), f"{entry.seconds:.1f} s"))
-    widths = [max(len(row[j]) for row in cells) for j in range(len(cells[0]))]
-    lines = []
-    for row in cells:
-        mark = "→" if row[0] == found.recommended else " "
-        aligned = [
-            row[0].ljust(widths[0]),
-            *(c.rjust(w) for c, w in zip(row[1:4], widths[1:4])),
-            row[4].ljust(widths[4]),
-        ]
-        lines.append(f"{mark} {'  '.join([*aligned, row[5].rjust(widths[5])])}"[:WIDTH].rstrip())
+    """One line a model, the best first; then the names that are typed."""
+    beside = BESIDE.get(found.loss, ())
+    done = found.done
+    head = ("model", *_head(found, beside), "vs best", "time")
+    cells = [_cells(entry, beside) for entry in done]
+    widths = [max(len(row[j]) for row in [head[1:], *cells]) for j in range(len(head) - 1)]
+    room = WIDTH - 2 - sum(widths) - 2 * len(widths)
+    names = [_fitting(entry, room) for entry in done]
+    wide = max(map(len, ["model", *names]))
+    lines = [_line(" ", head[0].ljust(wide), head[1:], widths)]
+    for entry, name, row in zip(done, names, cells):
+        lines.append(_line("→" if entry.name == found.recommended else " ", name.ljust(wide), row, widths))
     for entry in found.entries:
         if not entry.done:
-            head = f"  {entry.name.ljust(widths[0])}  "
+            start = f"  {_fitting(entry, room).ljust(wide)}  "
             text = f"{entry.state}: {entry.message}" if entry.message else entry.state
-            lines += wrap(text, WIDTH, initial_indent=head, subsequent_indent=" " * (len(head) + 2), max_lines=3)
-    return lines
+            lines += wrap(text, WIDTH, initial_indent=start, subsequent_indent=" " * (len(start) + 2), max_lines=3)
+    typed = ", ".join(entry.name for entry in found.entries)
+    return (
+        lines
+        if len(found.entries) < 2
+        else [
+            *lines,
+            *wrap(
+                f"as typed (--models): {typed}",
+                WIDTH,
+                initial_indent="  ",
+                subsequent_indent="    ",
+                break_on_hyphens=False,
+            ),
+        ]
+    )
+
+
+def _head(found: Comparison, beside: tuple[str, ...]) -> tuple[str, ...]:
+    risk = next((in_unit(e.risk).name for e in found.done if e.risk is not None), "error")
+    return (SHORT.get(risk, risk), "95 % range", *beside)
+
+
+def _cells(entry: Entry, beside: tuple[str, ...]) -> tuple[str, ...]:
+    assert entry.risk is not None
+    known = {score.name: score for score in entry.scores}
+    others = [number(known[name]) if name in known else "–" for name in beside]
+    return (number(entry.risk), interval(entry.risk), *others, against(entry), f"{entry.seconds:.1f} s")
+
+
+def _fitting(entry: Entry, room: int) -> str:
+    """As much of the name as there is room for: with its settings, without them, the beginning."""
+    first = f"{entry.called.split(', ')[0]})" if "(" in entry.called.split(", ")[0] else entry.title
+    names = (entry.called, first, entry.title, entry.title.split(",")[0])
+    fitting = [name for name in names if len(name) <= room]
+    return fitting[0] if fitting else f"{entry.title[: max(1, room - 1)]}…"
+
+
+def _line(mark: str, name: str, row: Sequence[str], widths: list[int]) -> str:
+    aligned = [cell.ljust(w) if j == len(row) - 2 else cell.rjust(w) for j, (cell, w) in enumerate(zip(row, widths))]
+    return f"{mark} {'  '.join([name, *aligned])}".rstrip()
 
 
 def against(entry: Entry) -> str:
-    """How a model stands to the best, in two words."""
+    """How a model stands to the best, in a word: 'unsure' is what the rows cannot tell."""
     test = entry.against_best
     if test is None:
         return "best"
-    if test.verdict == SAME:
-        return "cannot tell"
-    return f"worse p={test.p:.1g}" if test.p >= 1e-4 else "worse p<1e-4"
+    return "unsure" if test.verdict == SAME else "worse"
 
 
 def worry_lines(found: Comparison) -> list[str]:

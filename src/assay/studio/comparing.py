@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from assay.errors import AssayError, MissingExtraError
+from assay.estimator.titles import title_of
+from assay.families import model_class
 from assay.selection.compare import compare as compare_models
 from assay.selection.comparison import plain
 from assay.studio.code import features_of, kinds_of, points_file, where_of
@@ -83,13 +85,14 @@ class ComparisonBoard:
 
 def _row(name: str, state: str, note: str, share: float = 0.0) -> Message:
     numbers = dict.fromkeys(("risk", "low", "high", "seconds"))
-    return {"name": name, "state": state, "share": share, **numbers, "note": note}
+    title = title_of(model_class(name), {})
+    return {"name": name, "title": title, "state": state, "share": share, **numbers, "note": note}
 
 
 def _final(row: Message) -> Message:
     known = {key: plain(row[key]) for key in ("risk", "low", "high", "seconds")}
     note = ", ".join(f"{k.removeprefix('param_')} {v}" for k, v in row.items() if k.startswith("param_"))
-    return {"kind": "row", **_row(row["model"], row["state"], note, 1.0), **known}
+    return {"kind": "row", **_row(row["model"], row["state"], note, 1.0), "title": row["title"].split(" (")[0], **known}
 
 
 def _report(found: Any, files: SessionFiles) -> tuple[str | None, str]:

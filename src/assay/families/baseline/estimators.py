@@ -120,6 +120,7 @@ class Baseline(_Constant, Classifier):
     (['ham'], [[0.667, 0.333]])
     """
 
+    title = "Baseline"
     name = "baseline"
     scores_are_log_joint = True
     is_calibrated = True
@@ -197,6 +198,7 @@ class BaselineRegressor(_Constant, Regressor):
     array([3.])
     """
 
+    title = "Baseline"
     name = "baseline-regressor"
     statistics = TargetMoments
     coverage = Coverage(proof={"constant_number": "mean_ sigma2_"}, nothing="state.n state.mean state.m2")

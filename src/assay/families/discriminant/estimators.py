@@ -71,6 +71,7 @@ class QuadraticDiscriminantAnalysis(NormalClassifier):
     (['a'], [[-2.0, -1.3333333333333333], [2.0, 1.3333333333333333]])
     """
 
+    title = "Quadratic discriminant"
     name = "qda"
     solver: str = param("accepted for scikit-learn's sake; the answer is the same", default="svd", check=Choice(("svd", "eigen")))  # fmt: skip
     shrinkage: float | str | None = SHRINKAGE
@@ -145,6 +146,7 @@ class LinearDiscriminantAnalysis(NormalClassifier):
     ([1], [[0.0, 0.0], [0.0, 0.0]])
     """
 
+    title = "Linear discriminant"
     name = "lda"
     solver: str = param(
         "how given priors count in the common covariance: 'svd' weighs classes by their rows, the others by their priors",

@@ -22,6 +22,14 @@ from assay.errors import DataError, ParameterError
 from assay.numerics import Array, Floats
 
 KERNELS = ("linear", "affine", "poly", "rbf", "laplacian", "sigmoid", "precomputed")
+KERNEL_WORDS = {
+    "rbf": "RBF",
+    "poly": "polynomial",
+    "laplacian": "Laplacian",
+    "sigmoid": "sigmoid",
+    "linear": "linear kernel",
+    "affine": "affine kernel",
+}
 AT_A_TIME = 1 << 22  # numbers of one step of the Laplacian kernel
 
 Own = Callable[[Floats, Floats], Any]

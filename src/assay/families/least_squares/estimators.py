@@ -63,6 +63,7 @@ class LinearRegression(LeastSquares):
     DBH = 1.2854 + 0.1278 age, sigma^2 = 7.1136
     """
 
+    title = "Linear regression"
     name = "linear-regression"
     fit_intercept: bool = FIT_INTERCEPT
     copy_X: bool = COPY_X
@@ -227,6 +228,7 @@ class Ridge(LeastSquares):
     array([1.])
     """
 
+    title = "Ridge regression"
     name = "ridge"
     alpha: float = param("strength of the penalty on the length of the weights", default=1.0, kw_only=False, check=Range(low=0, open_high=True))  # fmt: skip
     fit_intercept: bool = FIT_INTERCEPT

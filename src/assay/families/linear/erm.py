@@ -33,7 +33,7 @@ from assay.families.linear.claims import (
     likelihood_claim,
     no_mistake_claim,
 )
-from assay.families.linear.fit import LAYOUT, LinearClassifier, LinearTask, linear_scores
+from assay.families.linear.fit import LAYOUT, PENALTY_WORDS, LinearClassifier, LinearTask, linear_scores
 from assay.families.linear.paths import OVER_LAM, Path, regularisation_path
 from assay.families.linear.problem import Objective, PosedProblem
 from assay.families.linear.statistics import RowStatistics, TargetMaker
@@ -44,6 +44,15 @@ from assay.solvers.custom_problem import refuse_unsendable
 from assay.solvers.problem import Iterate
 from assay.store import Record
 
+TITLES = {
+    "log": "Logistic regression",
+    "softmax": "Softmax regression",
+    "hinge": "Hinge loss",
+    "squared_hinge": "Squared hinge loss",
+    "perceptron": "Perceptron loss",
+    "squared": "Least squares",
+    "huber": "Huber regression",
+}
 LOSSES = ("log", "softmax", "hinge", "squared_hinge", "perceptron", "squared", "huber")
 SOLVERS = ("auto", "newton", "lbfgs", "proximal-newton", "proximal-gradient", "smoothing", "dual-coordinate", "gd", "subgradient")  # fmt: skip
 NUMBERS = ("squared", "huber")
@@ -107,10 +116,11 @@ class ERM(LinearClassifier):
         "what keeps the weights small: ‖w‖², ‖w‖₁ (which sets many to zero), both, or nothing",
         default="l2",
         kw_only=False,
+        says=PENALTY_WORDS,
         check=Choice(("l2", "l1", "elasticnet"), words=(None,)),
     )
     solver: str = param("how the minimum is found; 'gd' and 'subgradient' are the lecture notes'", default="auto", kw_only=False, check=Choice(SOLVERS))  # fmt: skip
-    lam: float = param("λ, the strength of the penalty against the mean loss", default=1e-2, check=Range(low=0, high=np.inf, open_high=True))  # fmt: skip
+    lam: float = param("λ, the strength of the penalty against the mean loss", default=1e-2, says="lambda={}", check=Range(low=0, high=np.inf, open_high=True))  # fmt: skip
     l1_ratio: float = param("ρ, the share of ‖w‖₁ in penalty='elasticnet'; the rest is ‖w‖²", default=0.5, check=Range(low=0, high=1))  # fmt: skip
     delta: float = param("of loss='huber': the error beyond which the loss grows no faster than a straight line", default=1.35, check=Range(low=0, open_low=True, high=np.inf, open_high=True))  # fmt: skip
     fit_intercept: bool = param("fit b as well; otherwise b = 0", default=True)
@@ -128,6 +138,11 @@ class ERM(LinearClassifier):
         loss = params.get("loss", "log")
         numbers = loss.kind == REGRESSION if isinstance(loss, CustomSurrogate) else loss in NUMBERS
         return "regressor" if numbers else "classifier"
+
+    @classmethod
+    def titled(cls, params: Mapping[str, Any]) -> str:
+        """A loss has its own name among people."""
+        return TITLES.get(str(params["loss"]), "Empirical risk")
 
     @classmethod
     def search_space(cls, kind: str, features: TableTraits) -> SearchSpace | None:

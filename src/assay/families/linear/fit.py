@@ -50,6 +50,7 @@ MOST_EIGENVALUES = 512  # columns beyond which eigenvalues cost too much of a fi
 SOFTMAX_CURVATURE = 0.5
 TILE = 1 << 16  # numbers that are made float64 at a time
 
+PENALTY_WORDS = {"l1": "L1", "elasticnet": "elastic net"}  # the square of the weights goes without saying
 LAYOUT: Layout = {
     "coef_": Tensor(("m", "d"), doc="the weights w of the columns: one row for two classes or a number, else one a class"),
     "intercept_": Tensor(("m",), doc="the constant b of each row of `coef_`"),

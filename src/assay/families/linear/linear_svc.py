@@ -20,7 +20,7 @@ from assay.estimator.layout import Fact, Layout
 from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Flag, Range, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, some_of
-from assay.families.linear.fit import LAYOUT, LinearClassifier
+from assay.families.linear.fit import LAYOUT, PENALTY_WORDS, LinearClassifier
 from assay.families.linear.hard_margin import hard_margin_claims, hard_steps, projected_steps, solve_hard
 from assay.families.linear.paths import path_over_C
 from assay.families.linear.problem import Objective
@@ -66,12 +66,13 @@ class LinearSVC(LinearClassifier):
     array([0, 1])
     """
 
+    title = "Linear support vector machine"
     name = "linear-svc"
     layout: ClassVar[Layout] = {
         **LAYOUT,
         "rows_": Fact(int, low=0, optional=True, doc="of C=inf: the number of rows of the fit"),
     }
-    penalty: str = param("what keeps the weights small: ½‖w‖², or ‖w‖₁, which sets many of them to zero", default="l2", kw_only=False, check=Choice(("l2", "l1")))  # fmt: skip
+    penalty: str = param("what keeps the weights small: ½‖w‖², or ‖w‖₁, which sets many of them to zero", default="l2", says=PENALTY_WORDS, kw_only=False, check=Choice(("l2", "l1")))  # fmt: skip
     loss: str = param("what a row inside the margin costs: its distance from the margin, or the square of it", default="squared_hinge", kw_only=False, check=Choice(("squared_hinge", "hinge")))  # fmt: skip
     C: float = param("cost of a row; inf: the hard margin", default=1.0, check=Range(low=0, open_low=True))
     tol: float = param("relative duality gap at which the fit is done", default=1e-6, check=Range(low=0, high=1))

@@ -26,7 +26,7 @@ from assay.families.linear.claims import (
     likelihood_claim,
     weak_claim,
 )
-from assay.families.linear.fit import LAYOUT, LinearClassifier, LinearTask
+from assay.families.linear.fit import LAYOUT, PENALTY_WORDS, LinearClassifier, LinearTask
 from assay.families.linear.likelihood import (
     coefficient_table,
     covariance_about_zero,
@@ -87,6 +87,7 @@ class LogisticRegression(LinearClassifier):
     array([[0.5, 0.5]])
     """
 
+    title = "Logistic regression"
     name = "logistic-regression"
     scores_are_log_joint = True
     layout: ClassVar[Layout] = {
@@ -98,7 +99,7 @@ class LogisticRegression(LinearClassifier):
         "step_": Tensor(("m", "e"), optional=True, doc="without penalty: Newton's next step (w, b), which proves how near the optimum is"),
         "covariance_": Tensor(("e", "e"), optional=True, doc="of two classes without penalty: the estimated covariance of the weights (w_1, …, w_d, b)"),
     }  # fmt: skip
-    penalty: str | None = param("'auto': by C and l1_ratio; the other words are scikit-learn's of old", default="auto", kw_only=False, check=Choice(("auto", "l2", "l1", "elasticnet"), words=(None,)))  # fmt: skip
+    penalty: str | None = param("'auto': by C and l1_ratio; the other words are scikit-learn's of old", default="auto", says=PENALTY_WORDS, kw_only=False, check=Choice(("auto", "l2", "l1", "elasticnet"), words=(None,)))  # fmt: skip
     C: float = param("one over the strength of the penalty; inf: no penalty", default=1.0, check=Range(low=0, open_low=True))  # fmt: skip
     l1_ratio: float | None = param("share of ‖w‖₁ in the penalty; the rest is ½‖w‖²", default=0.0, check=Range(low=0, high=1, words=(None,)))  # fmt: skip
     tol: float = param("relative duality gap at which the fit is done", default=1e-6, check=Range(low=0, high=1))

@@ -88,6 +88,7 @@ class NaiveBayes(NaiveBayesModel):
     ['b', 'a']
     """
 
+    title = "Naive Bayes"
     name = "naive-bayes"
     takes_categories = True
     columns: Any = param(
@@ -167,6 +168,7 @@ class GaussianNB(NaiveBayesModel):
     array([0])
     """
 
+    title = "Gaussian naive Bayes"
     name = "gaussian-nb"
     priors: Any = PRIORS
     var_smoothing: float = VAR_SMOOTHING
@@ -211,6 +213,7 @@ class BernoulliNB(NaiveBayesModel):
     array([1])
     """
 
+    title = "Bernoulli naive Bayes"
     name = "bernoulli-nb"
     discrete = True
     alpha: Any = ALPHA_EACH
@@ -266,6 +269,7 @@ class MultinomialNB(NaiveBayesModel):
     array([0])
     """
 
+    title = "Multinomial naive Bayes"
     name = "multinomial-nb"
     discrete = True
     positive_only = True
@@ -323,6 +327,7 @@ class CategoricalNB(NaiveBayesModel):
     array([1])
     """
 
+    title = "Categorical naive Bayes"
     name = "categorical-nb"
     takes_sparse = False
     discrete = True

@@ -72,8 +72,9 @@ class KNeighborsClassifier(NeighboursModel, Classifier):
     (['low', 'high'], [[1, 2]])
     """
 
+    title = "Nearest neighbours"
     name = "knn"
-    n_neighbors: int | str = param("how many neighbours answer; 'auto': by leave-one-out", default=5, kw_only=False, check=Range(int, low=1, words=("auto",)))  # fmt: skip
+    n_neighbors: int | str = param("how many neighbours answer; 'auto': by leave-one-out", default=5, says="k={}", kw_only=False, check=Range(int, low=1, words=("auto",)))  # fmt: skip
     weights: str = WEIGHTS
     algorithm: str = ALGORITHM
     leaf_size: int = LEAF_SIZE
@@ -228,13 +229,14 @@ class KNeighborsRegressor(NeighboursModel, Regressor):
     array([0.5, 5. ])
     """
 
+    title = "Nearest neighbours"
     name = "knn-regressor"
     layout: ClassVar[Layout] = {
         **NeighboursModel.layout,
         "y_": Tensor(("n",), doc="the targets of the rows of the fit"),
     }
 
-    n_neighbors: int | str = param("how many neighbours answer; 'auto': by leave-one-out", default=5, kw_only=False, check=Range(int, low=1, words=("auto",)))  # fmt: skip
+    n_neighbors: int | str = param("how many neighbours answer; 'auto': by leave-one-out", default=5, says="k={}", kw_only=False, check=Range(int, low=1, words=("auto",)))  # fmt: skip
     weights: str = WEIGHTS
     algorithm: str = ALGORITHM
     leaf_size: int = LEAF_SIZE

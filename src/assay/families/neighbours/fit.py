@@ -50,7 +50,7 @@ FEW_COLUMNS = 6  # in so few columns a tree finds neighbours among any number of
 
 ALGORITHM = param("how neighbours are found; all find the same, 'auto' measures which is faster", default="auto", check=Choice(("auto", "kd_tree", "brute")))  # fmt: skip
 LEAF_SIZE = param("accepted for scikit-learn's sake: leaves hold 16 rows at most", default=30, check=Range(int, low=1))
-WEIGHTS = param("every neighbour counts alike, or in inverse proportion to its distance", default="uniform", check=Choice(("uniform", "distance")))  # fmt: skip
+WEIGHTS = param("every neighbour counts alike, or in inverse proportion to its distance", default="uniform", says={"distance": "weighted"}, check=Choice(("uniform", "distance")))  # fmt: skip
 RULE = param("of n_neighbors='auto': the least leave-one-out error, or the most neighbours within one standard error of it", default="best", check=Choice(("best", "one-se")))  # fmt: skip
 VALIDATION_ROWS = param("of n_neighbors='auto': rows that are left out in turn, drawn evenly; None: all", default=None, check=Range(int, low=2, words=(None,)))  # fmt: skip
 GEOMETRY_LAYOUT: Layout = {

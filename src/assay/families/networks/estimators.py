@@ -63,6 +63,7 @@ class MLPClassifier(NetworkModel, Classifier):
     (['same', 'same', 'other', 'other'], [(2, 8), (8, 1)])
     """
 
+    title = "Neural network"
     name = "mlp"
     rough_calibrates = False  # a net that has trained for longer is surer, not better
     loss: str = param("what a row costs; only 'log' has probabilities", default="log", check=Choice(("log", "hinge", "squared")))  # fmt: skip
@@ -190,6 +191,7 @@ class MLPRegressor(NetworkModel, Regressor):
     array([10., 20.])
     """
 
+    title = "Neural network"
     name = "mlp-regressor"
     loss: str = param("what a row costs: ½ (f(x) − y)²", default="squared_error", check=Choice(("squared_error",)))
     dropout: float = DROPOUT

@@ -93,6 +93,7 @@ class NetworkModel(Estimator):
         "units of each hidden layer; none: a linear model",
         default=(100,),
         kw_only=False,
+        says="{} units",
         check=LayerSizes("a list of whole numbers ≥ 1, one a layer, such as (20, 10)", check=are_sizes),
     )
     activation: str = param("the function φ that a hidden unit applies to its weighted sum", default="relu", kw_only=False, check=Choice(ACTIVATIONS))  # fmt: skip

@@ -115,6 +115,7 @@ class Perceptron(Classifier):
     (array([1.]), array([[ 2., -2.]]), 3)
     """
 
+    title = "Perceptron"
     name = "perceptron"
     takes_sparse = True
     ends_by_itself = False  # rows that nothing separates never end it
@@ -124,7 +125,7 @@ class Perceptron(Classifier):
     max_iter: int = param("most passes over the rows (order='first-mistake': most searches)", default=1000, check=Range(int, low=1))  # fmt: skip
     tol: float | None = param("stop once a pass has at most this share of mistakes; None: at none", default=None, check=Range(low=0, high=1, words=(None,)))  # fmt: skip
     fit_intercept: bool = param("fit b as well; otherwise b = 0 and x̃ = x", default=True)
-    variant: str = param("which of the weights under way give the answer", default="last", check=Choice(("last", "averaged", "voted")))  # fmt: skip
+    variant: str = param("which of the weights under way give the answer", default="last", says={"averaged": "averaged", "voted": "voted"}, check=Choice(("last", "averaged", "voted")))  # fmt: skip
     shuffle: bool = param("order='cyclic': visit the rows of a block in a new random order in each pass", default=False)
     max_voters: int = param("most weight vectors that variant='voted' may keep", default=10_000, check=Range(int, low=1))  # fmt: skip
     random_state: int | None = param("seed of draws and shuffles; None: 0", default=0, check=Range(int, low=0, words=(None,)))  # fmt: skip

@@ -105,6 +105,7 @@ class RectangleClassifier(Classifier):
     (array([[0.4, 0.5]]), array([[0.6, 0.8]]), ['tasty', 'not'])
     """
 
+    title = "Rectangles"
     name = "rectangle"
     scores_are_log_joint = True
     step_word = "change"
@@ -114,7 +115,9 @@ class RectangleClassifier(Classifier):
         kw_only=False,
         check=Choice(("auto", "tightest", "exact", "search")),
     )
-    n_rectangles: int = param("most rectangles of a class, found one after another", default=1, check=Range(int, low=1))
+    n_rectangles: int = param(
+        "most rectangles of a class, found one after another", default=1, says="{} a class", check=Range(int, low=1)
+    )
     pos_label: Any = param("of two classes the one that lies in rectangles; None: the greater", default=None, check=Label())  # fmt: skip
     n_init: int = param("starts of a search: the tightest rectangle and random ones", default=4, check=Range(int, low=1))  # fmt: skip
     random_state: int | None = param("seed of the random starts; None: 0", default=0, check=Range(int, low=0, words=(None,)))  # fmt: skip

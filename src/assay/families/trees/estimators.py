@@ -118,6 +118,7 @@ class DecisionTreeClassifier(DecisionTree, Classifier):
     ['a', 'b']
     """
 
+    title = "Decision tree"
     name = "decision-tree"
     layout: ClassVar[Layout] = {**OF_CLASSES, **OF_TREES}
     criterion: str = CRITERION_OF_CLASSES
@@ -160,6 +161,7 @@ class DecisionTreeRegressor(DecisionTree, Regressor):
     [2.0, 9.0]
     """
 
+    title = "Regression tree"
     name = "tree-regressor"
     layout: ClassVar[Layout] = {**OF_NUMBERS, **OF_TREES}
     criterion: str = CRITERION_OF_NUMBERS
@@ -202,6 +204,7 @@ class RandomForestClassifier(Forest, Classifier):
     [0, 1]
     """
 
+    title = "Random forest"
     name = "random-forest"
     layout: ClassVar[Layout] = {**OF_CLASSES, **OF_FORESTS}
     n_estimators: int | str = N_ESTIMATORS
@@ -252,6 +255,7 @@ class ExtraTreesClassifier(Forest, Classifier):
     [0, 1]
     """
 
+    title = "Extra trees"
     name = "extra-trees"
     random_splits = True
     layout: ClassVar[Layout] = {**OF_CLASSES, **OF_FORESTS}
@@ -303,6 +307,7 @@ class RandomForestRegressor(Forest, Regressor):
     True
     """
 
+    title = "Random forest"
     name = "forest-regressor"
     layout: ClassVar[Layout] = {**OF_NUMBERS, **OF_FORESTS, **OF_QUANTILES}
     n_estimators: int | str = N_ESTIMATORS
@@ -354,6 +359,7 @@ class ExtraTreesRegressor(Forest, Regressor):
     True
     """
 
+    title = "Extra trees"
     name = "extra-regressor"
     random_splits = True
     layout: ClassVar[Layout] = {**OF_NUMBERS, **OF_FORESTS, **OF_QUANTILES}

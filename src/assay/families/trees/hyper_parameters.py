@@ -46,10 +46,10 @@ CRITERION_OF_CLASSES = param("impurity u; 'entropy' is that of the lecture notes
 CRITERION_OF_NUMBERS = param("the error that a split makes small: squared, absolute, or the Poisson deviance", default="squared_error", check=Choice(("squared_error", "absolute_error", "poisson")))  # fmt: skip
 MAX_DEPTH = param("most splits on the way to a leaf; None: no limit", default=None, check=Range(int, low=1, words=(None,)))  # fmt: skip
 MIN_SAMPLES_SPLIT = param("least rows of a node that is split; smaller nodes become leaves", default=2, check=Free("a whole number ≥ 2, or a share in (0, 1]", check=_count_or_share(2)))  # fmt: skip
-MIN_SAMPLES_LEAF = param("least rows of a leaf: splits that would leave fewer on a side are not made", default=1, check=Free("a whole number ≥ 1, or a share in (0, 1]", check=_count_or_share(1)))  # fmt: skip
+MIN_SAMPLES_LEAF = param("least rows of a leaf: splits that would leave fewer on a side are not made", default=1, says="leaves of {}+ rows", check=Free("a whole number ≥ 1, or a share in (0, 1]", check=_count_or_share(1)))  # fmt: skip
 MIN_WEIGHT_FRACTION_LEAF = param("least share of the weight of all rows in a leaf", default=0.0, check=Range(low=0, high=0.5))  # fmt: skip
 MAX_FEATURES = param("columns that are tried at a node; None: all", default="sqrt", check=Free("a whole number ≥ 1, or a share in (0, 1]", words=("sqrt", "log2", None), check=_count_or_share(1)))  # fmt: skip
-MAX_LEAF_NODES = param("most leaves: the splits that gain most are kept", default=None, check=Range(int, low=2, words=(None,)))  # fmt: skip
+MAX_LEAF_NODES = param("most leaves: the splits that gain most are kept", default=None, says="{} leaves", check=Range(int, low=2, words=(None,)))  # fmt: skip
 MIN_IMPURITY_DECREASE = param("least gain of a split, times the node's share of the weight", default=0.0, check=Range(low=0))  # fmt: skip
 BINS = param(
     "'exact': all thresholds are tried; a number: those between so many quantile bins; 'auto': exact up to 65 024 rows",
@@ -72,7 +72,7 @@ PRUNING_ALPHA = param("prune splits that gain less than this for each leaf; 'cv'
 FOLDS = param("parts into which ccp_alpha='cv' cuts the rows, to leave out each in turn", default=5, check=Range(int, low=2))  # fmt: skip
 SPLITTER = param("the best threshold of each column, or a random one", default="best", check=Choice(("best", "random")))
 BOOTSTRAP = param("draw each tree's rows with replacement; otherwise without", default=True)
-N_ESTIMATORS = param("the number of trees; 'auto': until the out-of-bag error no longer falls", default=100, kw_only=False, check=Range(int, low=1, high=100_000, words=("auto",)))  # fmt: skip
+N_ESTIMATORS = param("the number of trees; 'auto': until the out-of-bag error no longer falls", default=100, says="{} trees", kw_only=False, check=Range(int, low=1, high=100_000, words=("auto",)))  # fmt: skip
 VOTING = param("mean of the leaves' shares, or the share of trees as in the lecture notes", default="soft", check=Choice(("soft", "majority")))  # fmt: skip
 QUANTILES = param("keep which rows are in which leaf, for predict_quantiles", default=False)
 MAX_SAMPLES = param(

@@ -176,7 +176,7 @@ function tableRow(row, most, loss) {
   return el(
     "tr",
     { "data-model": row.name, "data-state": row.state ?? "" },
-    el("th", { scope: "row" }, row.name),
+    el("th", { scope: "row", title: row.name }, row.title ?? row.name),
     el("td", { class: "number" }, rank(row) ? "" : riskWords(row.risk, loss)),
     el("td", { class: "bar-cell" }, rank(row) === 0 ? rangeBar(row, most) : row.state === "running" ? progressBar(row) : null),
     el("td", { class: "number fine" }, known ? `${riskWords(row.low, loss)} to ${riskWords(row.high, loss)}` : ""),

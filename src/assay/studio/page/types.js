@@ -159,6 +159,7 @@
  * @typedef {object} CompareRow
  * @property {"row"} kind
  * @property {string} name
+ * @property {string} [title] the name among people
  * @property {string} [state] waiting, running, done, left out, or how it ended
  * @property {number} [share] of its work that is done
  * @property {number | null} risk

@@ -51,6 +51,7 @@ READABLE: dict[str, tuple[Family, ...]] = {  # text is read value by value
     "text": ("text", "dictionary", "nothing"),
     "string": ("text", "dictionary", "nothing"),
 }
+OUTSIDE = 0.05  # share of values beyond the range of the fit that goes without saying: new rows always have a few
 NAMED = 3
 MOST_UNSEEN = 10_000
 
@@ -195,7 +196,7 @@ class ColumnDrift:
                 f"column {name} has {len(self._unseen)} {kinds} the fit never saw, in {self._unseen.total()} of {rows} rows: "
                 f"{some}{more}"
             )
-        if self._outside:
+        if self._outside > max(1, OUTSIDE * self._present):
             share = _percent(self._outside / self._present)
             found.append(f"column {name}: {share} of the values lie outside what the fit saw ({_briefly(self.column)})")
         return found

@@ -81,6 +81,7 @@ class KernelFeaturesClassifier(KernelFeaturesModel, Classifier):
     array([0, 0, 1, 1])
     """
 
+    title = "Kernel features"
     name = "kernel-features"
     scores_are_log_joint = True
     step_word = "iteration"
@@ -159,6 +160,7 @@ class KernelFeaturesRegressor(KernelFeaturesModel, Regressor):
     array([0., 1., 0., 1.])
     """
 
+    title = "Kernel features"
     name = "features-regressor"
     step_word = "block"
     layout: ClassVar[Layout] = layout_with(Ridge)

@@ -19,7 +19,7 @@ from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, pa
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, checked, shown_of, some_of
 from assay.families.kernel.expansion import Expansion
-from assay.families.kernel.functions import KERNELS, Kernel
+from assay.families.kernel.functions import KERNEL_WORDS, KERNELS, Kernel
 from assay.families.kernel.perceptron.claims import COVERAGE, claims_of, evaluate
 from assay.families.kernel.perceptron.fit import StartedRun, rule_of, start_run
 from assay.families.perceptron.evaluation import class_factors, mean_weights
@@ -101,11 +101,12 @@ class KernelPerceptron(Classifier):
     (array([1, 0]), array([[-1.,  1.,  1., -1.]]), 4)
     """
 
+    title = "Kernel perceptron"
     name = "kernel-perceptron"
     step_word = "visit"
     ends_by_itself = False  # rows that nothing separates never end it
     depends_on_order = True
-    kernel: Any = param("the kernel function; 'affine' makes it the perceptron", default="rbf", check=Free("a function f(X, Z) of two arrays of rows", words=KERNELS, check=callable))  # fmt: skip
+    kernel: Any = param("the kernel function; 'affine' makes it the perceptron", default="rbf", says=KERNEL_WORDS, check=Free("a function f(X, Z) of two arrays of rows", words=KERNELS, check=callable))  # fmt: skip
     gamma: float | str = param(
         "γ of rbf, laplacian, poly and sigmoid; 'scale': 1/(columns · variance), 'auto': 1/columns, 'median': by the median distance",
         default="scale",

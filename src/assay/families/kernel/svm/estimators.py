@@ -102,6 +102,7 @@ class SVC(KernelMachine, Classifier):
     (['a', 'b'], [2, 2])
     """
 
+    title = "Support vector machine"
     name = "svc"
     C: float = param("the most that one row may weigh; inf: no row may be inside the margin", default=1.0, check=Range(low=0, open_low=True))  # fmt: skip
     kernel: Any = KERNEL
@@ -382,6 +383,7 @@ class SVR(KernelMachine, Regressor):
     (array([2.8]), array([0, 2]))
     """
 
+    title = "Support vector regression"
     name = "svr"
     kernel: Any = KERNEL
     degree: float = DEGREE

@@ -19,7 +19,7 @@ from assay.estimator.params import Choice, Free, Range, param
 from assay.estimator.progress import INTERRUPTED, Stopping
 from assay.estimator.search_space import TableTraits
 from assay.estimator.steps import Step, some_of
-from assay.families.kernel.functions import KERNELS, Kernel, far_centre, needs_differences, resolve
+from assay.families.kernel.functions import KERNEL_WORDS, KERNELS, Kernel, far_centre, needs_differences, resolve
 from assay.families.kernel.svm.progress import SolverProgress
 from assay.families.kernel.svm.solve import (
     NO_LIMIT,
@@ -41,7 +41,7 @@ from assay.store import Record
 GAMMA_KERNELS = ("poly", "rbf", "laplacian", "sigmoid")
 LINEAR_KERNELS = ("linear", "affine")
 
-KERNEL = param("the kernel K(x, z), the product of two rows in feature space", default="rbf", check=Free("a function f(X, Z) of yours", words=KERNELS, check=callable))  # fmt: skip
+KERNEL = param("the kernel K(x, z), the product of two rows in feature space", default="rbf", says=KERNEL_WORDS, check=Free("a function f(X, Z) of yours", words=KERNELS, check=callable))  # fmt: skip
 DEGREE = param("the power of kernel='poly'", default=3, check=Range(low=0, open_high=True))
 GAMMA = param(
     "how fast the kernel falls: 'scale' is 1 / (columns · variance), 'auto' 1 / columns, 'median' by the median distance",
