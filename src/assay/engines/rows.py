@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from assay.engines.csr import SparseMatrix, stack
+from assay.engines.memory import check_room
 from assay.errors import DataError
 from assay.numerics import Array
 
@@ -129,6 +130,7 @@ class Rows(ABC):
 
         reader = engine(self.home if self.home == "stream" else "threads")
         if self.n_rows is not None and not self.sparse:
+            check_room(self.n_rows, 8.0 * self.n_columns)
             return self._gathered(reader)
         loaded = list(reader.map(load, self.blocks()))
         if not loaded:

@@ -16,6 +16,7 @@ from assay.assess.worry import Worry, evenly
 from assay.engines import Rows
 from assay.numerics import Array
 from assay.selection.comparison import Comparison, Entry
+from assay.selection.splits import each_once
 from assay.tables.schema.kinds import TEXTUAL
 
 MOST_COMPARED = 50_000  # rows of each side on which leaks and drift are searched for
@@ -58,7 +59,7 @@ def concerns(found: Comparison) -> list[Worry]:
 def _between_sides(found: Comparison, codes: Array, classes: bool) -> list[Worry]:
     """Leaks and drift between training and test rows, of the first split where there are several."""
     split = found.splits[0]
-    train, test = (_some(side) for side in (np.unique(split.train), split.test))
+    train, test = (_some(side) for side in (each_once(split.train), split.test))
     if not len(train) or not len(test):
         return []
     columns = [columns_of(found.data.pick(side), found) for side in (train, test)]

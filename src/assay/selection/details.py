@@ -47,6 +47,7 @@ from assay.selection.comparison import Comparison, Entry
 from assay.selection.data import TableData, row_losses
 from assay.selection.judge import worth
 from assay.selection.raw_rows import RawRows, answers
+from assay.selection.splits import each_once
 from assay.selection.table_model import TableModel
 from assay.tables.encoding import Encoding
 
@@ -128,7 +129,7 @@ class Details:
     @cached_property
     def sample(self) -> RawRows:
         """At most 2000 of the tested rows, evenly spaced."""
-        rows = np.unique(self.comparison.tested)
+        rows = each_once(self.comparison.tested)
         return RawRows.of(self.comparison.data, rows[evenly(len(rows), SHUFFLED_ROWS)])
 
     @property
@@ -396,8 +397,8 @@ def refit_sides(comparison: Comparison, seed: int = 0) -> tuple[Array, Array]:
     rng = np.random.default_rng(seed)
     splits = comparison.splits
     chosen = splits[-1] if comparison.resampling.kind == "time" else splits[0]
-    train, test = np.unique(chosen.train), np.unique(chosen.test)
-    everything = np.unique(comparison.tested)
+    train, test = each_once(chosen.train), each_once(chosen.test)
+    everything = each_once(comparison.tested)
     if len(splits) > 1 and comparison.resampling.kind != "time" and len(test) < TEST_SHARE * len(everything):
         parts: list[Array] = []
         for k in rng.permutation(len(splits)):

@@ -25,7 +25,7 @@ from assay.processes.supervisor import Job, run_jobs
 from assay.selection.candidates import Candidate
 from assay.selection.inner_answers import AnswersOfSettings
 from assay.selection.plan import Limits
-from assay.selection.splits import Resampling, Split, make_splits
+from assay.selection.splits import Resampling, Split, each_once, make_splits
 from assay.selection.trial import learnt, quietly
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class HalvingRound:
 
 def common_rows(splits: list[Split]) -> Array:
     """The rows from which every split learns, each once: none of them is tested by any."""
-    rows = np.unique(splits[0].train)
+    rows = each_once(splits[0].train)
     for split in splits[1:]:
         if not len(rows):
             break
@@ -161,7 +161,7 @@ def common_rows(splits: list[Split]) -> Array:
 
 def some_of(train: Array, share: float, seed: int, groups: Array | None = None, times: Array | None = None) -> Split:
     """A share of some rows, chosen by hash, about two thirds of it to fit on: groups stay whole, and the latest rows are tested."""
-    rows = np.unique(train)
+    rows = each_once(train)
     group = None if groups is None else groups[rows]
     part = make_splits(Resampling("holdout", share=share, seed=_seed(seed, 2)), len(rows), groups=group)[0].test
     rows = rows[part]

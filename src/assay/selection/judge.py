@@ -41,6 +41,7 @@ from assay.selection.concerns import concerns
 from assay.selection.data import Answers, row_losses
 from assay.selection.recommendation import recommend
 from assay.selection.sentences import sentences_of
+from assay.selection.splits import each_once
 from assay.tables.encoding import Encoding, EncodingSpec
 
 NEIGHBOURS = 4000
@@ -123,12 +124,12 @@ def _score(entry: Entry, found: Comparison) -> None:
 
 def worth(found: Comparison) -> float:
     """How many independent rows of one test the answers are worth."""
-    rows = len(np.unique(found.tested))
+    rows = len(each_once(found.tested))
     return rows if len(found.splits) == 1 else effective_rows(rows, _training_rows(found))
 
 
 def _training_rows(found: Comparison) -> float:
-    return float(np.mean([len(np.unique(s.train)) for s in found.splits]))
+    return float(np.mean([len(each_once(s.train)) for s in found.splits]))
 
 
 def _bootstrapped(entry: Entry, found: Comparison) -> list[Score]:

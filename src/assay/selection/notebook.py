@@ -52,10 +52,11 @@ def _ranked(entry: Entry, found: Comparison) -> str:
 def _bar(entry: Entry, found: Comparison) -> str:
     """The risk as a bar from zero, its interval as a line upon it; the longest interval of all fills the width."""
     assert entry.risk is not None
-    most = max((e.risk.high for e in found.done if e.risk is not None), default=0.0)
-    if not 0 < most < float("inf") or entry.risk.low < 0:
+    risk = in_unit(entry.risk)
+    most = max((in_unit(e.risk).high for e in found.done if e.risk is not None), default=0.0)
+    if not 0 < most < float("inf") or risk.low < 0:
         return ""
-    value, low, high = (f"{WIDE * min(1.0, x / most):.1f}" for x in (entry.risk.value, entry.risk.low, entry.risk.high))
+    value, low, high = (f"{WIDE * min(1.0, x / most):.1f}" for x in (risk.value, risk.low, risk.high))
     colour = RED if entry.name == found.recommended else BLUE
     bar = f'<rect width="{value}" height="{HIGH}" fill="{colour}" fill-opacity=".45"/>'
     line = f'<path d="M{low} {HIGH / 2:g}H{high}" stroke="currentColor" stroke-width="2"/>'

@@ -6,13 +6,13 @@ fewer         ten folds; in each, models are searched on the other nine by inner
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from assay.engines import Engine, engine_for
+from assay.engines.memory import memory_limit
 from assay.engines.threads import worker_count
 from assay.errors import DataError, ParameterError, nearest
 from assay.numerics import Array
@@ -20,13 +20,16 @@ from assay.selection.data import TableData
 from assay.selection.held_out_rows import held_out_rows
 from assay.selection.hopeless import check_rare, check_target
 from assay.selection.splits import Resampling, Split, make_splits
+from assay.tables.encoding.columns import DATE_PARTS
+from assay.tables.encoding.components import MOST_COMPONENTS
+from assay.tables.encoding.encoding import MOST_CATEGORIES
 from assay.tables.schema.schema import Schema, task_of
 from assay.tables.sources.source import Source
 from assay.tables.table_rows import TableRows, group_codes, moments
 
 OF_CLASSES = ("zero-one", "log", "brier")
 OF_NUMBERS = ("squared", "absolute")
-SHARE_OF_MEMORY = 0.25  # tables that would take more of the machine's memory are read as a stream
+SHARE_OF_MEMORY = 0.5  # tables that would take more of it, raw and encoded, are read as a stream
 MANY = 2000  # rows from which a part is held out for good
 FOLDS = 10
 REPEATS = {"repeated": 5, "bootstrap": 25}
@@ -137,16 +140,19 @@ def _engine_for(rows: TableRows, schema: Schema) -> Engine:
 
     if in_force() is not None:
         return engine_for(rows)
-    size = 8.0 * schema.n_rows * len(schema.used)
-    return engine("threads" if size <= SHARE_OF_MEMORY * _machine_memory() else "stream")
+    return engine("threads" if size_of(schema) <= SHARE_OF_MEMORY * memory_limit() else "stream")
 
 
-def _machine_memory() -> float:
-    """Bytes of memory of this machine."""
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, OSError, ValueError):
-        return 8e9
+def size_of(schema: Schema) -> float:
+    """Bytes of a table in memory beside the same rows encoded, by the widest encoding: a column for each category."""
+    wide = {
+        "category": MOST_CATEGORIES,
+        "date": len(DATE_PARTS) + 1,
+        "text": MOST_COMPONENTS,
+        "string": MOST_COMPONENTS,
+    }
+    encoded = sum(min(wide.get(c.kind, 1), len(c.levels or ()) or MOST_CATEGORIES) for c in schema.used)
+    return 8.0 * schema.n_rows * (len(schema.used) + encoded)
 
 
 def with_marks(table: TableData, source: Source) -> TableData:

@@ -14,6 +14,7 @@ from assay.engines.csr import SparseMatrix
 from assay.errors import AssayError
 from assay.numerics import Array
 from assay.selection.data import Answers, TableData
+from assay.selection.splits import each_once
 from assay.selection.table_model import TableModel
 from assay.tables.encoding.words import BUCKETS
 from assay.tables.schema.kinds import TEXTUAL
@@ -36,7 +37,7 @@ class RawRows:
     @classmethod
     def of(cls, data: TableData, which: Array) -> RawRows:
         """These rows of the table, each once, in the table's order."""
-        numbers = np.unique(which)
+        numbers = each_once(which)
         rows = data.pick(numbers).in_memory()
         return cls(numbers, rows.X, data)
 

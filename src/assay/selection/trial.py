@@ -27,7 +27,7 @@ from assay.selection.data import Answers, TableData, row_losses
 from assay.selection.inner_answers import AnswersOfSettings, InnerAnswers, of_one_model
 from assay.selection.nested import by_parts, outside
 from assay.selection.racing import RACED, Race
-from assay.selection.splits import Resampling, Split, make_splits
+from assay.selection.splits import Resampling, Split, each_once, make_splits
 from assay.tables.encoding import Encoding, EncodingSpec
 
 EVERYTHING = {  # what any model may need of an encoding's statistics
@@ -283,7 +283,7 @@ def inner_splits(data: TableData, train: Array, seed: int) -> list[Split]:
 
     Fewer folds where groups, moments or rows of a class are few; none where they are too few to split by.
     """
-    rows = np.unique(train)
+    rows = each_once(train)
     if data.parts is not None:
         return [split for split in by_parts(data.parts, rows) if data.learnable(split.train)]
     folds = min(5 if len(rows) <= FEW else 3, len(rows))
