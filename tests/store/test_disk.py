@@ -16,7 +16,7 @@ import pytest
 
 import assay
 from assay.errors import ModelFileError
-from assay.store import write_atomically
+from assay.store import disk, write_atomically
 from assay.store.container import LARGEST_HEADER
 from assay.store.disk import read_whole
 
@@ -229,3 +229,15 @@ def test_savers_at_the_same_time_leave_each_other_alone(tmp_path):
     ]
     assert [process.wait(60) for process in running] == [0] * 4
     assert sorted(p.name for p in tmp_path.iterdir()) == ["0.assay", "1.assay"]
+
+
+def test_an_interrupt_just_after_the_file_is_there_leaves_none(tmp_path, monkeypatch):
+    """Between making it and having it in hand: a signal may come at any moment."""
+
+    def interrupted(handle, mode):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(disk.os, "fdopen", interrupted)
+    with pytest.raises(KeyboardInterrupt), disk.file_beside(tmp_path / "m.assay"):
+        pass
+    assert list(tmp_path.iterdir()) == []

@@ -93,6 +93,19 @@ class Stopping:
         self.interrupted = True
 
 
+@contextmanager
+def interrupts_raised() -> Iterator[None]:
+    """Within, Ctrl-C is raised whatever is fitted: half a fit on the way to something else is worth nothing."""
+    if not _ours_to_handle():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, lambda number, frame: signal.default_int_handler(number, frame))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _ours_to_handle() -> bool:
     """Signals reach the main thread alone, and a handler of somebody else's stays in place."""
     main = threading.current_thread() is threading.main_thread()

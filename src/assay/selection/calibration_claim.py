@@ -23,7 +23,7 @@ from assay.selection.data import TableData
 from assay.selection.inner_answers import of_one_model
 from assay.selection.measured_fit import setting_of, sides_of
 from assay.selection.nested import parts_of
-from assay.selection.plan import OF_CLASSES, Question, moments_of, splits_of, with_marks
+from assay.selection.plan import OF_CLASSES, Question, at_hand, moments_of, splits_of, with_marks
 from assay.selection.splits import Resampling
 from assay.selection.trial import ENOUGH_LEFT_OUT, calibration_of, quietly, search_and_fit
 from assay.tables.sources.source import Source
@@ -114,7 +114,7 @@ def check_calibration(model: TableModel, claim: Claim, _: Rows, source: Source, 
     part = differs_in(claim, due)
     if part is not None:
         return False, f"the {part} is not the one that follows from the model"
-    table = TableData.of(model.schema_, opened, True)
+    table = TableData.of(model.schema_, at_hand(opened, model.schema_), True)
     train, held_out = _sides(table, stated.split, source)
     again = (
         _of_held_out(model, table, train, held_out)

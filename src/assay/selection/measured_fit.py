@@ -22,6 +22,7 @@ from assay.numerics import Array, Floats
 from assay.selection.candidates import Candidate
 from assay.selection.data import Answers, TableData, row_losses
 from assay.selection.held_out_rows import held_out_rows
+from assay.selection.plan import at_hand
 from assay.selection.splits import Split
 from assay.selection.trial import fit_one, learnt, quietly
 from assay.tables.encoding import Encoding
@@ -127,7 +128,7 @@ def check_measured_fit(model: TableModel, claim: Claim, raw: Rows, source: Sourc
     wrong = _cannot_be(stated, model) or _differs(claim, stated)
     if wrong is not None:
         return False, wrong
-    table = TableData.of(model.schema_, opened, hasattr(model.model_, "classes_"))
+    table = TableData.of(model.schema_, at_hand(opened, model.schema_), hasattr(model.model_, "classes_"))
     split = sides_of(table, stated.split, source)
     if (len(split.test), len(split.train), len(table.everything)) != (stated.tested, stated.learnt, stated.rows):
         return (

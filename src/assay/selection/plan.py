@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.engines import Engine, engine_for
+from assay.engines import Engine, Rows, engine_for
 from assay.engines.memory import memory_limit
 from assay.engines.threads import worker_count
 from assay.errors import DataError, ParameterError, nearest
@@ -141,6 +141,15 @@ def _engine_for(rows: TableRows, schema: Schema) -> Engine:
     if in_force() is not None:
         return engine_for(rows)
     return engine("threads" if size_of(schema) <= SHARE_OF_MEMORY * memory_limit() else "stream")
+
+
+def at_hand(rows: Rows, schema: Schema) -> Rows:
+    """Rows of a table as a comparison has them: in memory where they fit there. A search made again goes the same way, to the last digit."""
+    from assay.engines.engine import in_force
+
+    if rows.resident or in_force() is not None or size_of(schema) > SHARE_OF_MEMORY * memory_limit():
+        return rows
+    return rows.in_memory()
 
 
 def size_of(schema: Schema) -> float:

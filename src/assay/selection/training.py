@@ -10,6 +10,7 @@ from assay.certify.claim import Claim
 from assay.certify.held_out import held_out_error, held_out_loss
 from assay.engines import Rows, engine_for
 from assay.estimator.estimator import Estimator
+from assay.estimator.progress import INTERRUPTED, interrupts_raised
 from assay.estimator.search_space import Categories, SearchSpace
 from assay.selection.calibration_claim import calibrate_fit
 from assay.selection.candidates import features_of
@@ -17,6 +18,7 @@ from assay.selection.data import TableData
 from assay.selection.held_out_rows import held_out_rows
 from assay.selection.hopeless import check_model
 from assay.selection.named_data import named_source
+from assay.selection.plan import at_hand
 from assay.selection.table_model import TableModel, fit_table, sides
 from assay.tables.encoding import EncodingSpec
 from assay.tables.schema.schema import Schema, infer
@@ -83,7 +85,7 @@ def fit_and_measure(
     fit_rows, held_out = sides(opened, fitted.encoding_, mask)
     model.certify(fit_rows)
     if calibrate and hasattr(model, "classes_"):
-        calibrate_fit(fitted, TableData.of(schema, opened, True), source, dict(split) if split["fraction"] else None)
+        _calibrate(fitted, opened, source, dict(split) if split["fraction"] else None)
     if held_out is None:
         fitted.add_claims(**facts)
         return fitted, {"rows": schema.n_rows, "held_out": None}
@@ -92,6 +94,18 @@ def fit_and_measure(
     low, high = claim.witness["interval"].tolist()
     measured = {"claim": claim.name, "value": claim.value, "interval": [low, high], "confidence": 0.95, "rows": n}
     return fitted, {"rows": schema.n_rows, "held_out": {**measured, **split}}
+
+
+def _calibrate(fitted: TableModel, opened: Rows, source: Source, split: dict[str, Any] | None) -> None:
+    """Calibrate a fitted model. Ctrl-C leaves one that can be ended without, and it says so: the fit itself is done."""
+    table = TableData.of(fitted.schema_, at_hand(opened, fitted.schema_), True)
+    try:
+        with interrupts_raised():
+            calibrate_fit(fitted, table, source, split)
+    except KeyboardInterrupt:
+        if not hasattr(fitted.model_, "max_seconds"):
+            raise
+        fitted.add_claims(ended=INTERRUPTED)
 
 
 def held_out_claim(model: Estimator, rows: Rows, fraction: float, seed: int) -> tuple[Claim, int]:

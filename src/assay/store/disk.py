@@ -48,29 +48,29 @@ def file_beside(target: Path) -> Iterator[tuple[BinaryIO, Path]]:
     """
     remove_abandoned(target.parent, OURS)
     mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
-    file, beside = _locked_file(target.parent)
+    made: list[Path] = []
     try:
-        with file:
-            yield file, beside
+        with _locked_file(target.parent, made) as file:
+            yield file, made[-1]
             file.flush()
             os.fsync(file.fileno())
             if mode is not None:
-                os.chmod(beside, mode)
-            os.replace(beside, target)
+                os.chmod(made[-1], mode)
+            os.replace(made[-1], target)
     except BaseException:
-        beside.unlink(missing_ok=True)
+        for beside in made:
+            beside.unlink(missing_ok=True)
         raise
 
 
-def _locked_file(folder: Path) -> tuple[BinaryIO, Path]:
-    """A new file that this process has locked."""
-    made: list[Path] = []
+def _locked_file(folder: Path, made: list[Path]) -> BinaryIO:
+    """A new file that this process has locked; its path is told in `made` before it is there, so that no interrupt leaves it behind."""
 
     def make() -> int:
         made.append(folder / f".assay-{secrets.token_hex(8)}")
         return os.open(made[-1], os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
 
-    return os.fdopen(locked(make), "wb"), made[-1]
+    return os.fdopen(locked(make), "wb")
 
 
 def _read_pipe(file: BinaryIO) -> bytes:
