@@ -59,7 +59,7 @@ def kind_of(name: str, dtype: Any) -> Literal["number", "text"]:
     if types.is_temporal(dtype):
         hint = "Derive numbers from it (days since a date, month, hour)"
     elif types.is_binary(dtype) or types.is_large_binary(dtype):
-        hint = "If it is text that is not UTF-8, convert the file: iconv -f latin1 -t utf-8 old.csv > new.csv. Else store it as text"
+        hint = "If it is text that is not UTF-8, convert the file: iconv -f cp1252 -t utf-8 old.csv > new.csv. Else store it as text"
     else:
         hint = "Flatten it into columns of numbers or text"
     raise DataError(

@@ -60,7 +60,7 @@ SNIFFED = FEW_BYTES = 1 << 16
 LAST_BYTES = 1 << 12
 LONG = 256 << 20  # bytes from which the compiled parser pays for its loading
 DELIMITERS = ",;\t|"
-UTF8_HINT = "Convert the file to UTF-8: iconv -f latin1 -t utf-8 old.csv > new.csv."
+UTF8_HINT = "Convert the file to UTF-8: iconv -f cp1252 -t utf-8 old.csv > new.csv."
 TYPE_NAMES = {"double": "a number", "int64": "a whole number", "bool": "true or false", "date32[day]": "a date"}
 
 
