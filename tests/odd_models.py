@@ -20,7 +20,7 @@ from assay.numerics import Array, Floats
 class Guess(Baseline):
     """Labels drawn by lot from the row's numbers and a salt; the search looks for the luckiest of 40 salts."""
 
-    name = "guess"
+    name = title = "guess"
     salt: int = param("which lot is drawn", default=0, check=Range(int, low=0))
 
     @classmethod
@@ -46,14 +46,14 @@ class _Odd(Baseline):
 
 
 class Hangs(_Odd):
-    name = "hangs"
+    name = title = "hangs"
 
     def misbehave(self) -> None:
         time.sleep(600)
 
 
 class Crashes(_Odd):
-    name = "crashes"
+    name = title = "crashes"
 
     def misbehave(self) -> None:
         faulthandler.disable()  # the log of the tests shall show no crash but those that nobody wanted
@@ -61,14 +61,14 @@ class Crashes(_Odd):
 
 
 class Raises(_Odd):
-    name = "raises"
+    name = title = "raises"
 
     def misbehave(self) -> None:
         raise RuntimeError("out of luck")
 
 
 class Eats(_Odd):
-    name = "eats"
+    name = title = "eats"
 
     def misbehave(self) -> None:
         held = [np.ones(1 << 20) for _ in range(100) if time.sleep(0.01) is None]  # 8 MB each
@@ -76,7 +76,7 @@ class Eats(_Odd):
 
 
 class Slow(_Odd):
-    name = "slow"
+    name = title = "slow"
 
     def misbehave(self) -> None:
         time.sleep(0.7)

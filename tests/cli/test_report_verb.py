@@ -76,7 +76,7 @@ def test_a_report_that_is_not_finished_costs_neither_the_verdict_nor_the_model(
         found = json.loads(outcome.out)
         assert (found["recommended"], found["out"], found["report"]) == ("lda", "m.assay", None)
     else:
-        assert "Take lda" in outcome.out
+        assert "Take Linear discriminant" in outcome.out
         assert "saved: m.assay" in outcome.out
     assert not Path("r.html").exists()
     assert cli("inspect", "m.assay").code == 0

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from assay import compare
-from assay.report.wording import measured_on
 from assay.selection.model_report import comparison_of
+from assay.selection.sentences import measured_on
 
 pytest.importorskip("matplotlib")
 

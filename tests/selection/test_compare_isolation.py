@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="test models rea
 def table() -> pd.DataFrame:
     rng = np.random.default_rng(0)
     y = rng.permutation(np.arange(90) % 2)
-    return pd.DataFrame({"a": rng.normal(size=90) + y, "b": rng.normal(size=90), "y": y})
+    return pd.DataFrame({"a": rng.normal(size=90) + 2 * y, "b": rng.normal(size=90), "y": y})
 
 
 def test_a_model_that_hangs_is_timed_out_and_the_others_are_finished(monkeypatch, table, children_left):

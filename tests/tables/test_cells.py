@@ -84,7 +84,7 @@ def test_the_table_is_the_one_that_arrow_reads_or_none(tmp_path_factory, rows, e
     source = source_of(path, delimiter=",")
     columns = {"n": "as it is", "c": "text", "x": "number"}
     dtypes = {name: source._type(name, reading) for name, reading in columns.items()}
-    parser = PlainParser(source.names, dtypes, ",", source._point, source._missing_numbers)
+    parser = PlainParser(source.names, dtypes, ",", source.point, source._missing_numbers)
     found = parser.parse(text.encode().partition(end.encode())[2])
     try:
         expected = pa.Table.from_batches(list(source.batches(columns, 100)))

@@ -53,6 +53,10 @@ def _halving(_: str, share: float, models: list[str]) -> Events:
     return {"round": {"share": share, "models": models}}
 
 
+def _few(_: str, rows: int, models: list[str]) -> Events:
+    return {"few-rows": {"rows": rows, "models": models}}
+
+
 def _split(_: str, number: int, of: int) -> Events:
     return {}
 
@@ -82,6 +86,7 @@ def _warning(key: str, message: str) -> Events:
 EVENTS: dict[str, Callable[..., Events]] = {
     "plan": _plan,
     "halving": _halving,
+    "few": _few,
     "split": _split,
     "fits": _fits,
     "fold": _fold,

@@ -91,11 +91,7 @@ def calibrate_fit(model: TableModel, table: TableData, source: Source, split: Ma
     Labels do not depend on it, so the error on the rows held out is as it was; nothing is said of their log loss as that of new rows.
     """
     train, held_out = _sides(table, split, source)
-    seed = 0 if split is None else int(split["seed"])
-    fixed, plan = setting_of(model.model_), Resampling("k-fold", seed=seed)
-    stated = LearntFrom(
-        LEFT_OUT, None if split is None else dict(split), [fixed], {}, fixed, "zero-one", plan.to_data(), False
-    )
+    stated = _of_one_fit(model, split)
     if len(held_out) >= ENOUGH_LEFT_OUT:
         stated = stated._replace(rows=HELD_OUT)
         found = _of_held_out(model, table, train, held_out)
@@ -105,11 +101,21 @@ def calibrate_fit(model: TableModel, table: TableData, source: Source, split: Ma
     model.add_claims(*calibration_claim(found, stated))
 
 
+def _of_one_fit(model: TableModel, split: Mapping[str, Any] | None) -> LearntFrom:
+    """What decides the calibration of a model that was fitted by itself: nothing was searched."""
+    seed = 0 if split is None else int(split["seed"])
+    fixed, plan = setting_of(model.model_), Resampling("k-fold", seed=seed)
+    held_out = None if split is None else dict(split)
+    return LearntFrom(LEFT_OUT, held_out, [fixed], {}, fixed, "zero-one", plan.to_data(), False)
+
+
 def check_calibration(model: TableModel, claim: Claim, _: Rows, source: Source, opened: Rows) -> tuple[bool, str]:
     """Learn it again from the rows, and compare."""
     stated = LearntFrom(**claim.witness)
     if model.calibration_ is None or stated.by not in OF_CLASSES or stated.rows not in (HELD_OUT, LEFT_OUT):
         return False, "such a claim cannot be made of this model"
+    if stated.rows == HELD_OUT and repr(stated) != repr(_of_one_fit(model, stated.split)._replace(rows=HELD_OUT)):
+        return False, "what it was learnt from is not what follows from a fit by itself"
     (due,) = calibration_claim(model.calibration_, stated)
     part = differs_in(claim, due)
     if part is not None:

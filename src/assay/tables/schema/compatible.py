@@ -196,7 +196,7 @@ class ColumnDrift:
                 f"column {name} has {len(self._unseen)} {kinds} the fit never saw, in {self._unseen.total()} of {rows} rows: "
                 f"{some}{more}"
             )
-        if self._outside > max(1, OUTSIDE * self._present):
+        if self._outside > OUTSIDE * self._present:
             share = _percent(self._outside / self._present)
             found.append(f"column {name}: {share} of the values lie outside what the fit saw ({_briefly(self.column)})")
         return found

@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as compute
 import pyarrow.csv as arrow_csv
@@ -61,6 +62,11 @@ class Parse(Protocol):
     def __call__(self, how: Any, whole: bool = True) -> Any: ...
 
 
+def _numbers(count: int) -> pa.Int64Array:
+    """0, 1, 2, … as Arrow has them; `pa.array` would load pandas to see whether it is given some of it."""
+    return pa.Array.from_buffers(pa.int64(), count, [None, pa.py_buffer(np.arange(count, dtype=np.int64))])
+
+
 def guess(parse: Parse, text: bytes, delimiter: str, said: WritingOptions) -> ColumnGuess:
     """The guess for a sample `text`; `parse(convert options)` gives its table. `said` is what the user says of its numbers."""
     table = parse(options(decimal_point=said.point or "."))
@@ -80,7 +86,7 @@ def guess(parse: Parse, text: bytes, delimiter: str, said: WritingOptions) -> Co
     codes, more = _codes(parse, text, delimiter, found)
     found |= codes
     texts = table.select([name for name in _of(table, types.is_string) if types.is_string(found[name])])
-    first = texts.slice(0, FEW_ROWS).take(pa.array(range(min(FEW_ROWS, len(texts)))))  # a copy: the rest is let go
+    first = texts.slice(0, FEW_ROWS).take(_numbers(min(FEW_ROWS, len(texts))))  # a copy: the rest is let go
     return ColumnGuess(found, point, proved, tuple(sorted(spellings)), written, [*notes, *more], first)
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.compute as compute
 import pyarrow.types as types
 
+from assay.tables.arrow_columns import text_array
 from assay.tables.sources.source import Source
 from assay.tables.written.dates import FORMS, ORDERS
 from assay.tables.written.evidence import STYLES, UNSURE_NUMBER, ColumnEvidence, DateCounts, elected, number_evidence
@@ -96,7 +96,7 @@ def _orders(options: WritingOptions) -> tuple[str, ...]:
 def _said(column: Any) -> Any:
     """The texts of a column that say something, trimmed, in one piece."""
     text = trimmed(column).drop_null()
-    return text.filter(compute.invert(compute.is_in(text, value_set=pa.array(UNSAID, pa.large_string()))))
+    return text.filter(compute.invert(compute.is_in(text, value_set=text_array(UNSAID))))
 
 
 def _settled(evidence: list[ColumnEvidence], source: Source, options: WritingOptions) -> Found:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as compute
 
 from assay.numerics import Array
-from assay.tables.arrow_columns import as_numbers
+from assay.tables.arrow_columns import as_numbers, text_array
 from assay.tables.written.numbers import ZERO
 from assay.tables.written.writing import MOST_ODD, UNSAID, trimmed
 
@@ -39,7 +39,7 @@ class ShapeCounts:
         if self.overflow:
             return
         text = trimmed(column).drop_null()
-        said = text.filter(compute.invert(compute.is_in(text, value_set=pa.array(UNSAID, pa.large_string()))))
+        said = text.filter(compute.invert(compute.is_in(text, value_set=text_array(UNSAID))))
         self.unsaid += len(text) - len(said)
         different = said.value_counts()
         texts, times = different.field("values"), as_numbers(pa.chunked_array([different.field("counts")]))

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as compute
 
 from assay.errors import ModelFileError, ParameterError
-from assay.tables.arrow_columns import NotOfKind, as_text
+from assay.tables.arrow_columns import NotOfKind, as_text, text_array
 from assay.tables.written.dates import FORMS, ORDERS, read_dates
 from assay.tables.written.numbers import DECIMALS, THOUSANDS, number_pattern, read_numbers
 
@@ -57,7 +57,7 @@ class Writing:
 
     def shown(self, text: str) -> str:
         """A text as it is read."""
-        value = self.readable(pa.array([text], pa.large_string()))[0].as_py()
+        value = self.readable(text_array([text]))[0].as_py()
         if value is None:
             return "missing"
         if self.kind == "number":
@@ -78,7 +78,7 @@ class Writing:
         if found.null_count == text.null_count:
             return found
         lost = compute.and_(compute.is_valid(text), compute.is_null(found))
-        known = pa.array([*self.missing, *UNSAID], pa.large_string())
+        known = text_array([*self.missing, *UNSAID])
         unknown = compute.and_(lost, compute.invert(compute.is_in(text, value_set=known)))
         first = compute.index(unknown, True).as_py()
         if first >= 0:
