@@ -5,6 +5,7 @@ An estimate, not a proof: the log loss is that of the rows that the calibration 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -109,12 +110,17 @@ def _of_one_fit(model: TableModel, split: Mapping[str, Any] | None) -> LearntFro
     return LearntFrom(LEFT_OUT, held_out, [fixed], {}, fixed, "zero-one", plan.to_data(), False)
 
 
+def _plain(stated: LearntFrom) -> str:
+    """As text, in which lists and the order of entries are as in any file."""
+    return json.dumps(stated._asdict(), sort_keys=True, default=repr)
+
+
 def check_calibration(model: TableModel, claim: Claim, _: Rows, source: Source, opened: Rows) -> tuple[bool, str]:
     """Learn it again from the rows, and compare."""
     stated = LearntFrom(**claim.witness)
     if model.calibration_ is None or stated.by not in OF_CLASSES or stated.rows not in (HELD_OUT, LEFT_OUT):
         return False, "such a claim cannot be made of this model"
-    if stated.rows == HELD_OUT and repr(stated) != repr(_of_one_fit(model, stated.split)._replace(rows=HELD_OUT)):
+    if stated.rows == HELD_OUT and _plain(stated) != _plain(_of_one_fit(model, stated.split)._replace(rows=HELD_OUT)):
         return False, "what it was learnt from is not what follows from a fit by itself"
     (due,) = calibration_claim(model.calibration_, stated)
     part = differs_in(claim, due)
