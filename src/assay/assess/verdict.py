@@ -52,6 +52,15 @@ def in_unit(score: Score) -> Score:
     return replace(score, name="RMSE", value=value, low=low, high=high)
 
 
+def grouped(number: int) -> str:
+    """A whole number in groups of three digits.
+
+    >>> grouped(20000)
+    '20 000'
+    """
+    return f"{number:,}".replace(",", " ")
+
+
 def shown(score: Score) -> str:
     """The value with its interval; shares in per cent, means of squares as their roots.
 

@@ -187,11 +187,12 @@ def _crash(exitcode: int | None) -> tuple[str, str]:
     return "failed", f"Its process ended with code {exitcode} before the fit was done."
 
 
-@dataclass(
-    repr=False
-)  # Python's `signal` asks for the text of a handler that is a method of it: all jobs, with all their arrays
+@dataclass(repr=False)
 class Supervisor:
-    """All jobs of one run: those that wait, those at work, and what stops them."""
+    """All jobs of one run: those that wait, those at work, and what stops them.
+
+    Without a text of its own: Python's `signal` asks for that of a handler that is a method, and all jobs have large arrays.
+    """
 
     jobs: Sequence[Job]
     timeout: float | None

@@ -50,9 +50,7 @@ class TableData:
     labels: Labels | None = None  # None: the target is a number
     groups: Array | None = None  # (n,): the group of each row; rows of one group stay on one side of every split
     times: Array | None = None  # (n,): when each row was; tests are later than what is learnt from
-    parts: Array | None = (
-        None  # (n,): the part of each row whose rows share a search (nested.py); None: each training side has its own
-    )
+    parts: Array | None = None  # (n,): rows of one part share a search (nested.py); None: each side has its own
     source: Source | None = field(default=None, repr=False, compare=False)  # where texts can be read again, to be shown
     memory: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)  # what several models need alike
 

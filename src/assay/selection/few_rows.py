@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from assay.assess.verdict import grouped
 from assay.processes.supervisor import Outcome
 from assay.selection.candidates import Candidate
 from assay.selection.held_out_rows import held_out_rows
@@ -165,4 +166,4 @@ def said(learnt: int, rows: int) -> str:
     >>> said(50_000, 750_123)
     'learnt from 50 000 of 750 123 rows'
     """
-    return f"learnt from {learnt:,} of {rows:,} rows".replace(",", " ")
+    return f"learnt from {grouped(learnt)} of {grouped(rows)} rows"

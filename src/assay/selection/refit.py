@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from assay.assess.verdict import grouped
 from assay.certify.certificate import UNUSABLE
 from assay.errors import ParameterError
 from assay.numerics import Array
@@ -81,21 +82,12 @@ def _outcome(work: Refit, found: Comparison, limits: Limits) -> Outcome:
 
 def _sentence(found: Comparison, outcome: Outcome) -> str:
     tested, rows = len(found.tested), len(found.data.everything)
-    measured = f"It was measured on {_grouped(tested)} rows that the measured fit never saw"
+    measured = f"It was measured on {grouped(tested)} rows that the measured fit never saw"
     if outcome.state == "done":
-        return f"{measured}; then fitted again on all {_grouped(rows)}, which is the model handed over."
+        return f"{measured}; then fitted again on all {grouped(rows)}, which is the model handed over."
     why = {"out of time": "no time was left", "interrupted": "it was interrupted"}.get(outcome.state, outcome.message)
-    kept = f"the model handed over is the measured fit, of {_grouped(rows - tested)} rows"
+    kept = f"the model handed over is the measured fit, of {grouped(rows - tested)} rows"
     return f"{measured}. It was not fitted again on all rows ({why.rstrip('.')}): {kept}."
-
-
-def _grouped(number: int) -> str:
-    """A whole number in groups of three digits.
-
-    >>> _grouped(20000)
-    '20 000'
-    """
-    return f"{number:,}".replace(",", " ")
 
 
 @dataclass(frozen=True)

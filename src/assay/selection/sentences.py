@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.assess.paired import SAME
-from assay.assess.verdict import best_possible, in_unit, ranking, shown, train_and_test
+from assay.assess.verdict import best_possible, grouped, in_unit, ranking, shown, train_and_test
 from assay.selection.comparison import Comparison, Entry
 from assay.selection.recommendation import LITTLE
 
@@ -125,7 +125,7 @@ def measured_on(found: Comparison) -> str:
         return f"on {TESTED[found.question['judged_on']]}"
     kept = ", groups kept whole" if group else ""
     if plan.kind == "holdout":
-        rows = f"{len(found.tested):,} held-out rows".replace(",", " ")
+        rows = f"{grouped(len(found.tested))} held-out rows"
         return f"on the {rows}, the latest" if found.question.get("time") else f"on {rows}{kept}"
     if plan.kind == "leave-one-out":
         return f"by leaving out one {'group' if group else 'row'} at a time"

@@ -34,10 +34,7 @@ EVERYTHING = {  # what any model may need of an encoding's statistics
     "classification": EncodingSpec(target="classes"),
     "regression": EncodingSpec(target="number"),
 }
-FEW, MANY = (
-    5000,
-    20_000,
-)  # training rows up to which five inner folds are taken, and three; beyond, a quarter is tested on once
+FEW, MANY = 5000, 20_000  # training rows up to which five inner folds are taken, and three; beyond, a quarter once
 ENOUGH = 5000  # training rows that tell the risk on these: a model that answers slowly would take longer to do so than to learn
 ENOUGH_LEFT_OUT = 100  # rows to calibrate by, where each fit that leaves some out is made for this alone
 
