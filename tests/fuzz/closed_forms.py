@@ -29,6 +29,18 @@ def shares_of(y: np.ndarray, w: np.ndarray, classes: np.ndarray) -> np.ndarray:
     return np.array([float(sum(exact(w[y == label]), Fraction(0)) / total) for label in classes])
 
 
+def class_factor(case: Case, model: Any) -> list[float] | None:
+    """By what the rows of each class count, from `class_weight`: "balanced" classes weigh the same, and all together as before."""
+    given = getattr(model, "class_weight", None)
+    if given is None or not case.classifies:
+        return None
+    if isinstance(given, dict):
+        return [float(given.get(label.item(), 1.0)) for label in model.classes_]
+    w = np.ones(len(case.table.y)) if case.table.w is None else case.table.w
+    shares = shares_of(case.table.y[w > 0], w[w > 0], model.classes_)
+    return [1.0 / (share * (shares > 0).sum()) if share else 1.0 for share in shares]
+
+
 def baseline_shares(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Problem]:
     """The baseline's probabilities are the shares of the classes."""
     _, y, w = live_rows(case)

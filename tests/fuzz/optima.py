@@ -7,9 +7,14 @@ from typing import Any
 
 from fuzz.case import Case
 from fuzz.closed_forms import baseline_shares, counts, discriminant_means, priors, weighted_means
+from fuzz.feature_maps import approximation, on_features
+from fuzz.forest_votes import forest_leaves, out_of_bag
 from fuzz.kernel_optima import hard_margin, svc, svr
+from fuzz.kernel_runs import kernel_counts, kernel_replay, kernel_scores
 from fuzz.least_squares_optima import least_squares
 from fuzz.linear_optima import duality_gap
+from fuzz.network_tangents import network
+from fuzz.perceptron_runs import errors, replay
 from fuzz.recomputed import least_error, neighbours, root_split, tightest, tree
 from fuzz.sides import hulls, planes
 
@@ -33,6 +38,16 @@ ORACLES: dict[str, Callable[[Case, Any, dict[str, Any]], Iterator[Problem]]] = {
     "tree_leaves": tree,
     "rectangle_tightest": tightest,
     "rectangle_least_error": least_error,
+    "network_loss": network,
+    "forest_leaves": forest_leaves,
+    "out_of_bag": out_of_bag,
+    "perceptron_replay": replay,
+    "perceptron_errors": errors,
+    "kernel_perceptron_replay": kernel_replay,
+    "kernel_perceptron_counts": kernel_counts,
+    "kernel_perceptron_values": kernel_scores,
+    "kernel_features": on_features,
+    "kernel_approximation": approximation,
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from fuzz.case import Case
-from fuzz.closed_forms import SAME, live_rows, shares_of
+from fuzz.closed_forms import SAME, class_factor, live_rows, shares_of
 from fuzz.exact import dot, exact
 
 Problem = tuple[str, str]
@@ -19,7 +19,7 @@ LONG = np.longdouble
 
 def tree(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Problem]:
     """Each leaf answers with what its rows have, and no threshold at the root gains more than the one taken."""
-    factor = _class_factor(case, model)
+    factor = class_factor(case, model)
     _, y, w = live_rows(case, factor, getattr(model, "classes_", None))
     if (factor is not None and (np.asarray(factor) <= 0).any()) or model.monotonic_cst is not None:
         return
@@ -37,7 +37,7 @@ def root_split(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Probl
     criterion = model.criterion
     if not claims["tree_best_splits"].holds or set(case.params) - asked or criterion not in ("gini", "squared_error"):
         return
-    X, y, w = live_rows(case, _class_factor(case, model), getattr(model, "classes_", None))
+    X, y, w = live_rows(case, class_factor(case, model), getattr(model, "classes_", None))
     if isinstance(model.bins, int) or np.isnan(X).any() or not len(model.gain_):
         return
     T = (
@@ -66,16 +66,6 @@ def _greatest_gain(column: np.ndarray, T: np.ndarray, w: np.ndarray) -> Any:
         for left in [column <= cut]
     ]
     return max(gains, default=LONG(0)) - _purity(T, w) if gains else LONG(0)
-
-
-def _class_factor(case: Case, model: Any) -> Any:
-    given = getattr(model, "class_weight", None)
-    if given is None or not case.classifies:
-        return None
-    if isinstance(given, dict):
-        return [float(given.get(label.item(), 1.0)) for label in model.classes_]
-    w = np.ones(len(case.table.y)) if case.table.w is None else case.table.w
-    return [1.0 / (share or 1.0) for share in shares_of(case.table.y[w > 0], w[w > 0], model.classes_)]
 
 
 def _leaf(model: Any, answers: np.ndarray, y: np.ndarray, w: np.ndarray) -> Iterator[Problem]:
