@@ -150,7 +150,8 @@ def kernel_scores(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Pr
     machine = Machine(case, model)
     S = machine.K @ machine.coefficients(model, model.dual_coef_).T
     off = LONG(1e-9) * (np.abs(machine.K) @ np.abs(machine.coefficients(model, model.dual_coef_)).T).max()
-    yield from _values(model, claims["kernel_perceptron_values"], machine, S, off, case)
+    if "kernel_perceptron_values" in claims:
+        yield from _values(model, claims["kernel_perceptron_values"], machine, S, off, case)
     yield from _errors(claims["kernel_perceptron_errors"], machine, _ahead(S, machine.codes), off)
     if "kernel_perceptron_bound" in claims:
         yield from _bound(model, claims["kernel_perceptron_bound"], machine)

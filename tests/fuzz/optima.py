@@ -45,7 +45,7 @@ ORACLES: dict[str, Callable[[Case, Any, dict[str, Any]], Iterator[Problem]]] = {
     "perceptron_errors": errors,
     "kernel_perceptron_replay": kernel_replay,
     "kernel_perceptron_counts": kernel_counts,
-    "kernel_perceptron_values": kernel_scores,
+    "kernel_perceptron_errors": kernel_scores,
     "kernel_features": on_features,
     "kernel_approximation": approximation,
 }

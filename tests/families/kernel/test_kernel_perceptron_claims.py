@@ -220,3 +220,27 @@ def test_a_file_whose_parts_do_not_belong_together_is_refused():
 def test_a_class_without_weight_leaves_no_support_rows():
     model = assay.KernelPerceptron(class_weight={0: 0.0}).fit([[2.0], [-0.1]], [1, 0])
     assert model.certificate_.verify([[2.0], [-0.1]], [1, 0]).holds
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+def test_rows_nearer_to_each_other_than_products_can_tell_are_told_apart(kernel):
+    """gamma='median' follows rows that differ in their last digits, of which squares of the rows themselves leave nothing."""
+    X = 449.0 + np.array([[-4.0], [0.0], [1e-12], [7e-13], [9e-13]])
+    y = np.array([1, -1, -1, 1, -1])
+    model = fitted(X, y, kernel=kernel, gamma="median", max_iter=30)
+    far = np.abs(X.astype(np.longdouble) - X[model.support_, 0]) ** (2 if kernel == "rbf" else 1)
+    due = np.exp(-np.longdouble(model.gamma_) * far) @ model.dual_coef_[0]
+    assert model.decision_function(X) == pytest.approx(due.astype(float), abs=1e-9 * np.abs(model.dual_coef_).sum())
+    assert model.certificate_["decision values"].witness["values"][:, 0] == pytest.approx(due.astype(float), abs=1e-6)
+    assert model.certificate_.verify(X, y).holds
+
+
+def test_decision_values_that_rounding_hides_are_not_stated():
+    """Two coefficients of opposite sign leave the last digits of products alone."""
+    X, y = np.array([[0.0], [1.0]]), [0, 1]
+    near, far = (fitted(X + away, y, kernel="linear", max_iter=1) for away in (1.0, 1e15))
+    assert near.dual_coef_.tolist() == far.dual_coef_.tolist() == [[-1.0, 1.0]]
+    assert "decision values" in {claim.name for claim in near.certificate_}
+    assert "decision values" not in {claim.name for claim in far.certificate_}
+    forged = dataclasses.replace(far.certificate_, claims=(claims_module._values(far, claims_module._witness(far)),))
+    assert not forged.verify(X + 1e15, y).holds

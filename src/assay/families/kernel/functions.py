@@ -46,8 +46,8 @@ ROWS_AT_A_TIME = 2048  # rows of a matrix compared with their columns at a time
 @dataclass(frozen=True)
 class Kernel:
     """A kernel function with its numbers. `centre` (d,): rows are counted from there, which rbf and laplacian do not notice but their digits do;
-    nor do machines with a linear kernel whose coefficients add up to zero, but for their intercept. `by_differences`: rbf takes distances column
-    by column, as sums of products of these rows would lose the digits in which they differ."""
+    nor do machines with a linear kernel whose coefficients add up to zero, but for their intercept. `by_differences`: rbf and laplacian take
+    distances column by column, as products of these rows would lose the digits in which they differ."""
 
     name: str
     gamma: float = 1.0
@@ -194,12 +194,14 @@ def far_centre(X: Floats, w: Floats | None = None) -> Floats | None:
 
 
 def needs_differences(kernel: Kernel, X: Floats) -> bool:
-    """Whether distances of these rows by products, |x|² + |z|² − 2 x·z about the centre, are too coarse for the kernel."""
-    if kernel.name != "rbf":
+    """Whether distances of these rows by products, |x|² + |z|² − 2 x·z about the centre, or of rows that γ was multiplied into, are too coarse
+    for the kernel."""
+    if not kernel.normed:
         return False
     with np.errstate(over="ignore"):
         off = X if kernel.centre is None else X - kernel.centre
-        wide = 2.0 * kernel.gamma * float(np.einsum("ij,ij->i", off, off).max(initial=0.0))
+        reach = 2.0 * np.einsum("ij,ij->i", off, off) if kernel.name == "rbf" else np.abs(off).sum(axis=1)
+        wide = kernel.gamma * float(reach.max(initial=0.0))
     return not (X.shape[1] + 8) * EPS * wide <= COARSE
 
 

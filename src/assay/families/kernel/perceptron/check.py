@@ -13,9 +13,12 @@ import numpy as np
 from assay.certify.claim import Claim, Verdict
 from assay.certify.registry import check
 from assay.certify.rows import Array, CheckedRows, Floats
+from assay.families.kernel.check import kernel_values
 
 EPS = float(np.finfo(np.float64).eps)
-AT_A_TIME = 1 << 21  # values of the kernel, or numbers of differences, that are held at a time
+AT_A_TIME = 1 << 21  # values of the kernel that are held at a time
+COARSE = 4e-11  # of a value: what products of rows instead of differences may put it off by
+HIDDEN = 0.1  # of the greatest decision value: where rounding may hide more, values show nothing
 
 
 class ReplayRows(NamedTuple):
@@ -71,28 +74,9 @@ class StatedMachine(NamedTuple):
 
     def kernel(self, X: Floats) -> Floats:
         """K(x_i, z_j)."""
-        t, name = self.witness, self.witness["kernel"]
-        gamma, degree, coef0 = float(t["gamma"]), float(t["degree"]), float(t["coef0"])
-        if name == "precomputed":
-            return X[:, self.support]
-        if name == "own":
-            return np.asarray(t["function"](X, self.Z), dtype=np.float64)
-        if name == "laplacian":
-            step = max(1, AT_A_TIME // max(1, self.Z.size))
-            parts = [np.abs(X[i : i + step, None] - self.Z).sum(axis=2) for i in range(0, len(X), step)]
-            return np.exp(-gamma * np.concatenate(parts))
-        if name == "rbf":
-            middle = self.Z.mean(axis=0) if len(self.Z) else 0.0
-            A, B = X - middle, self.Z - middle
-            far = (A**2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2 * A @ B.T
-            near: Floats = np.exp(-gamma * np.maximum(far, 0.0))
-            return near
-        P: Floats = X @ self.Z.T
-        if name == "poly":
-            return np.power(gamma * P + coef0, degree)
-        if name == "sigmoid":
-            return np.tanh(gamma * P + coef0)
-        return P + {"linear": 0.0, "affine": 1.0}[name]
+        t = self.witness
+        named = {**t, "own": t["function"]} if t["kernel"] == "own" else t
+        return kernel_values(named, X, self.support if t["kernel"] == "precomputed" else self.Z)
 
     def scores(self, X: Array) -> Floats:
         """(n, m), some rows at a time."""
@@ -121,12 +105,12 @@ class StatedMachine(NamedTuple):
         u, off = (A.shape[1] + 8) * EPS, 8 * EPS * top
         if name in ("rbf", "laplacian"):
             A = A - (self.Z.mean(axis=0) if len(self.Z) else 0.0)
-        if name == "laplacian":
-            off += 4 * u * gamma * np.abs(A).sum(axis=1).max()
+            reach = np.abs(A).sum(axis=1).max() if name == "laplacian" else (A**2).sum(axis=1).max()
+            off += min(4 * u * gamma * reach, COARSE) + u
         elif name not in ("precomputed", "own"):
             size = (A**2).sum(axis=1).max()
             base = gamma * size + abs(float(self.witness["coef0"]))
-            grown = {"rbf": 4 * gamma * size, "poly": 2 * (degree + 1) * base**degree, "sigmoid": base}
+            grown = {"poly": 2 * (degree + 1) * base**degree, "sigmoid": base}
             off += u * grown.get(name, size + 1.0)
         return float(np.abs(self.coef).sum() * (off + (len(self.support) + 8) * EPS * top))
 
@@ -164,6 +148,13 @@ def _counted(claim: Claim, table: ReplayRows) -> tuple[StatedMachine, Floats, Fl
     return machine, whole, steps
 
 
+def _that_count(claim: Claim, table: ReplayRows) -> Array:
+    """The rows of positive weight; of a given matrix the others are made nothing, as its columns are the rows."""
+    there = table.weights > 0
+    given = claim.witness["kernel"] == "precomputed"
+    return np.where(there[:, None], table.X, 0.0) if given else table.X[there]
+
+
 @check("kernel_perceptron_counts")
 def check_counts(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Look up the rows with a coefficient; each coefficient is a whole number of steps, and they add up to the mistakes."""
@@ -189,8 +180,10 @@ def check_values(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
         or claim.value != len(asked)
     ):
         raise ValueError("no rows are asked, or other values than theirs are stated")
-    S = machine.scores(table.X[asked])
-    size = machine.rounding(table.X) + 1e-9 * float(np.abs(S).max())
+    S, rounding = machine.scores(table.X[asked]), machine.rounding(_that_count(claim, table))
+    if not rounding <= HIDDEN * float(np.abs(S).max()):
+        return Verdict(claim.name, False, "rounding hides the decision values", kind=claim.kind)
+    size = rounding + 1e-9 * float(np.abs(S).max())
     off = float(np.abs(S - values).max())
     two = S.shape[1] == 1
     codes = (S[:, 0] >= 0).astype(int) if two else S.argmax(axis=1)
@@ -215,7 +208,7 @@ def check_bound(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     there = table.weights > 0
     S = machine.scores(table.X)
     _, ahead = _judge(S[there], table.codes[there])
-    X = np.where(there[:, None], table.X, 0.0) if t["kernel"] == "precomputed" else table.X[there]
+    X = _that_count(claim, table)
     square, off = machine.square(X), machine.rounding(X)
     norm = math.sqrt(max(0.0, float((machine.coef * S[machine.support].T).sum())))
     least, R, gamma = float(ahead.min()) - off, math.sqrt(square), float(t["margin"])

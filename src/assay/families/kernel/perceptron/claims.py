@@ -33,6 +33,7 @@ from assay.numerics import Array, Floats
 if TYPE_CHECKING:
     from assay.families.kernel.perceptron.estimators import KernelPerceptron
 
+HIDDEN = 1e-2  # of the greatest decision value: where rounding may hide more, none is stated
 ASKED = 32  # rows whose decision values the certificate states
 MOST_ROWS = 300  # non-negative least squares takes their third power
 NO_PRODUCTS = ("sigmoid", "own", "precomputed")  # need not be a product in any feature space
@@ -59,7 +60,8 @@ def claims_of(m: KernelPerceptron) -> tuple[Claim, ...]:
         return ()
     witness = _witness(m)
     claims = [_replay(m, witness)] if _replayable(m) else []
-    claims += [_counts(m, witness), _values(m, witness)]
+    claims.append(_counts(m, witness))
+    claims += [_values(m, witness)] if _shows(m) else []
     bound = _bound(m)
     if bound is not None:
         claims.append(_mistakes(m, witness, *bound))
@@ -143,6 +145,11 @@ def _counts(m: KernelPerceptron, witness: dict[str, Any]) -> Claim:
             "dropped": int(m.dropped_),
         },
     )
+
+
+def _shows(m: Any) -> bool:
+    """Whether decision values are more than rounding."""
+    return bool(8 * m.rounding_ <= HIDDEN * float(np.abs(m.asked_values_).max()))
 
 
 def _values(m: Any, witness: dict[str, Any]) -> Claim:
@@ -258,7 +265,7 @@ def _errors(m: Any, witness: dict[str, Any]) -> Claim:
 
 def mistake_bound(model: KernelPerceptron, run: KernelPerceptronRun, X: Floats) -> float | None:
     """R²/γ²; None where nothing is known to separate the rows, or steps are not all equal."""
-    kernel, steps = model._kernel(), run.targets.steps
+    kernel, steps = run.values.kernel, run.targets.steps
     if len(X) > MOST_ROWS or run.targets.K > 2 or model.budget is not None or kernel.name in NO_PRODUCTS:
         return None
     if not np.all(steps == steps[0]):

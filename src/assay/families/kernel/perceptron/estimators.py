@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,7 +20,7 @@ from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, pa
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, checked, shown_of, some_of
 from assay.families.kernel.expansion import Expansion
-from assay.families.kernel.functions import KERNEL_WORDS, KERNELS, Kernel
+from assay.families.kernel.functions import KERNEL_WORDS, KERNELS, Kernel, needs_differences
 from assay.families.kernel.perceptron.claims import COVERAGE, claims_of, evaluate
 from assay.families.kernel.perceptron.fit import StartedRun, rule_of, start_run
 from assay.families.perceptron.evaluation import class_factors, mean_weights
@@ -283,7 +284,8 @@ class KernelPerceptron(Classifier):
         if callable(with_["kernel"]):
             return Kernel("own", own=with_["kernel"])
         centre = getattr(self, "centre_", None)
-        return Kernel(with_["kernel"], self.gamma_, float(with_["degree"]), float(with_["coef0"]), centre=centre)
+        kernel = Kernel(with_["kernel"], self.gamma_, float(with_["degree"]), float(with_["coef0"]), centre=centre)
+        return replace(kernel, by_differences=needs_differences(kernel, self.support_vectors_))
 
     _f: Expansion = attribute()
 

@@ -8,6 +8,7 @@ all mistakes before it, and nearly all work is done many rows at a time.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from assay.engines import Rows, block_rows
 from assay.engines.threads import Threads
 from assay.errors import DataError, ParameterError
-from assay.families.kernel.functions import Kernel, check_own_kernel, check_precomputed, resolve
+from assay.families.kernel.functions import Kernel, check_own_kernel, check_precomputed, needs_differences, resolve
 from assay.families.kernel.perceptron.values import KernelValues
 from assay.families.perceptron.fit import PerceptronRule, visits
 from assay.inputs import refuse_non_finite
@@ -94,7 +95,7 @@ def _kernel_for(model: KernelPerceptron, X: Floats, w: Floats | None) -> Kernel:
     kernel = resolve(model.kernel, model.gamma, model.degree, model.coef0, X, w)
     if kernel.own is not None:
         check_own_kernel(kernel, X)
-    return kernel
+    return replace(kernel, by_differences=needs_differences(kernel, X))
 
 
 def _check_going_on(model: KernelPerceptron) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.engines.threads import Threads
 from assay.errors import DataError
-from assay.families.kernel.functions import Kernel
+from assay.families.kernel.functions import COARSE, Kernel
 from assay.numerics import Array, Floats
 
 if TYPE_CHECKING:
@@ -110,10 +110,11 @@ class KernelValues:
             return 8 * EPS * self.largest_square(rows)
         u: float = (X.shape[1] + 8) * EPS
         if k.name == "laplacian":
-            return 4 * u * k.gamma * float(np.abs(self._centred(rows)).sum(axis=1).max(initial=0.0)) + 8 * EPS
-        top = float(self._squares(rows).max(initial=0.0))
-        if k.name == "rbf":
-            return 4 * u * k.gamma * top + 8 * EPS
+            top = float(np.abs(self._centred(rows)).sum(axis=1).max(initial=0.0))
+        else:
+            top = float(self._squares(rows).max(initial=0.0))
+        if k.normed:  # beyond that, distances are taken column by column
+            return min(4 * u * k.gamma * top, 4 * COARSE) + u + 8 * EPS
         if k.name in ("linear", "affine"):
             return u * (top + 1.0)
         base = k.gamma * top + abs(k.coef0)
