@@ -3,6 +3,7 @@
 FROM python:3.13-slim AS build
 COPY . /src
 RUN python -m venv /opt/assay && /opt/assay/bin/pip install --no-cache-dir -c /src/constraints.txt "/src[serve]"
+RUN /opt/assay/bin/assay warm
 
 FROM python:3.13-slim
 RUN useradd --create-home --uid 10001 assay

@@ -1,0 +1,55 @@
+"""Loops are compiled ahead by one list of small fits, which leaves nothing to be compiled to whoever fits after it."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+from other_processes import printed
+
+from assay.estimator.params import Choice
+from assay.families import REGISTRY, model_class
+from assay.warming import PRECISIONS, jobs, settings_of, targets_of
+
+COUNTING = """
+import numpy as np
+from numba.core import event
+from assay import GaussianNB
+from assay.warming import jobs, run
+X, y = np.arange(240, dtype=np.float32).reshape(-1, 3) ** 2, np.arange(80) % 2
+X.flags.writeable = False
+with event.install_recorder("numba:compile") as compiled:
+    {work}
+print(len(compiled.buffer))
+"""
+
+
+def test_every_model_is_there_with_each_kind_of_target_and_number_and_once_as_a_table():
+    keys = [job.key for job in jobs()]
+    fits = [
+        f"{name}, {target}, {precision}" for name in REGISTRY for target in targets_of(name) for precision in PRECISIONS
+    ]
+    assert sorted(keys) == sorted([*fits, *(f"{name}, a table" for name in REGISTRY)])
+    assert targets_of("svc") == ("two classes", "many classes")
+    assert targets_of("ridge") == ("numbers",)
+    assert targets_of("erm") == ("two classes", "many classes", "numbers")  # by its loss
+
+
+def test_jobs_can_be_sent_to_other_processes():
+    assert [job.key for job in pickle.loads(pickle.dumps(jobs()))] == [job.key for job in jobs()]
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_every_word_of_every_choice_is_tried(name):
+    settings = settings_of(name)
+    assert settings[0] == {}
+    for key, param in model_class(name).params.items():
+        if isinstance(param, Choice):
+            assert {s[key] for s in settings if key in s} == {*param.options, *param.words} - {param.default}
+
+
+def test_what_was_warmed_compiles_nothing_in_the_next_process():
+    work = "[run(job) for job in jobs(['gaussian-nb']) if 'float32' in job.key]"
+    printed(COUNTING.format(work=work))
+    assert printed(COUNTING.format(work=work)) == "0\n"
+    assert printed(COUNTING.format(work="GaussianNB().fit(X, y).predict_proba(X)")) == "0\n"
