@@ -35,9 +35,8 @@ PRECISIONS = ("float64", "float32")
 FEW, COLUMNS = 60, 3
 ROWS = 200  # of a table
 MANY = 3000  # rows from which on every model that leaves few to NumPy has come to its loops
-VERY_MANY = {
-    name: 70_000 for name in REGISTRY if "tree" in name or "forest" in name or name == "extra-regressor"
-}  # columns are binned
+VERY_MANY = 70_000  # rows from which on
+BINNING = "assay.families.trees.estimators"  # bins its columns
 STEPS = 3  # of a fit that are looked at
 SPOKEN = ("verbose",)  # hyper-parameters that only make it talk
 
@@ -98,9 +97,12 @@ def fit_all_ways(name: str, target: str, precision: str) -> None:
         _watch(cls(**first), X, y)
     for params, (X, y, w) in product(others, list(_usual(target, precision, FEW))):
         _learn(cls(**params), X, y, w)
-    for n in filter(None, (MANY, VERY_MANY.get(name))):
-        for X, y, w in _usual(target, precision, n):
-            _learn(cls(**first), X, y, w)
+    for X, y, w in _usual(target, precision, MANY):
+        _learn(cls(**first), X, y, w)
+    if cls.__module__ == BINNING:
+        few = {"n_estimators": 4} if "n_estimators" in cls.params else {"max_depth": 8}
+        for X, y, w in _usual(target, precision, VERY_MANY):
+            _learn(cls(**first, **few), X, y, w)
 
 
 def settings_of(name: str) -> list[dict[str, Any]]:
