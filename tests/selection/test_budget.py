@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+from budget_tables import two_classes
 from odd_models import Hangs, Slow, register
 
 from assay import compare
@@ -16,12 +17,8 @@ from assay.selection.splits import Resampling, Split, make_splits
 
 @pytest.fixture(scope="module")
 def table() -> pd.DataFrame:
-    rng = np.random.default_rng(0)
-    y = rng.permutation(np.arange(2400) % 2)
-    X = rng.normal(size=(2400, 3))
-    X[:, 0] += 2.5 * y
-    X[:, 1] *= 1 + 3 * y  # QDA and naive Bayes see this
-    return pd.DataFrame(X, columns=list("abc")).assign(y=y)
+    found = two_classes()
+    return found.assign(b=found.b * (1 + 3 * found.y))  # QDA and naive Bayes see this
 
 
 def test_a_share_of_the_rows_is_two_thirds_to_fit_and_one_to_test():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from budget_tables import ROWS, two_classes
 
 import assay
 from assay import compare
@@ -20,11 +21,7 @@ MODELS = ["lda", "gaussian-nb", "baseline"]
 
 @pytest.fixture(scope="module")
 def table() -> pd.DataFrame:
-    rng = np.random.default_rng(0)
-    y = rng.permutation(np.arange(2400) % 2)
-    X = rng.normal(size=(2400, 3))
-    X[:, 0] += 2.5 * y
-    return pd.DataFrame(X, columns=list("abc")).assign(y=y, w=np.arange(2400) % 3 / 2)
+    return two_classes().assign(w=np.arange(ROWS) % 3 / 2)
 
 
 @pytest.fixture

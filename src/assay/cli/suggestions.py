@@ -16,6 +16,8 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from assay.errors import AssayError
+
 Suggest = Callable[[click.Context, str], list[CompletionItem]]
 OPENING = ("delimiter", "table", "sheet", "skip")
 
@@ -103,7 +105,7 @@ def _columns(ctx: click.Context) -> list[str]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return list(open_rows(data, opening=opening).source.types)
-    except Exception:
+    except (AssayError, OSError):  # no table, or none that may be read
         return []
 
 

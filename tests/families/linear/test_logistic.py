@@ -1,20 +1,19 @@
-"""Logistic and softmax regression: optimality, agreement with peers, published figures, and what has no maximum."""
+"""Logistic and softmax regression: optimality, agreement with peers, and what has no maximum."""
 
 from __future__ import annotations
 
-import csv
 import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse
+from logistic_fits import INF, fit, verified
 from scipy.special import expit, ndtr
 from sklearn.linear_model import LogisticRegression as Peer
 
 import assay
 from assay.errors import ConvergenceWarning, DataError, ParameterError, SeparableWarning
 
-INF = float("inf")
 rng = np.random.default_rng(0)
 N, D = 300, 6
 X = rng.normal(size=(N, D)) + 0.5 * rng.normal(size=(N, 1))
@@ -23,16 +22,6 @@ Y = (X @ TRUE + rng.logistic(size=N) > 0.3).astype(int)
 Y3 = np.digitize(X @ TRUE + rng.logistic(size=N), [-1, 1])
 W = rng.uniform(0.1, 2, N)
 APART = (X @ TRUE > 0).astype(int)
-
-
-def fit(X, y, sample_weight=None, **params):
-    return assay.LogisticRegression(**params).fit(X, y, sample_weight)
-
-
-def verified(model, *rows):
-    verdicts = model.certificate_.verify(*rows)
-    assert verdicts.holds, str(verdicts)
-    return model
 
 
 def objective(model, X, y, C=1.0, l1_ratio=0.0, c=1.0):
@@ -173,61 +162,6 @@ def test_standard_errors_are_those_of_the_inverse_hessian(fit_intercept):
 def test_standard_errors_need_a_fit_without_penalty():
     with pytest.raises(ParameterError, match=r"C=float\('inf'\)"):
         fit(X, Y).std_errors_  # noqa: B018
-
-
-def table(path):
-    with path.open() as file:
-        rows = list(csv.DictReader(file))
-    return rows, [row["target"] for row in rows]
-
-
-def numbers(rows, names, **codes):
-    return np.array([[codes[n].index(r[n]) if n in codes else float(r[n]) for n in names] for r in rows])
-
-
-def test_the_south_african_heart_disease_table_is_reproduced(data_dir):
-    """ESL Table 4.2."""
-    rows, y = table(data_dir / "saheart.csv")
-    names = ["sbp", "tobacco", "ldl", "famhist", "obesity", "alcohol", "age"]
-    data = numbers(rows, names, famhist=["Absent", "Present"])
-    model = verified(fit(data, y, C=INF), data, y)
-    assert f"{model.intercept_[0]:.3f}" == "-4.130"
-    assert [f"{w:.3f}" for w in model.coef_[0]] == ["0.006", "0.080", "0.185", "0.939", "-0.035", "0.001", "0.043"]
-    assert [f"{e:.3f}" for e in model.std_errors_[0]] == ["0.006", "0.026", "0.057", "0.225", "0.029", "0.004", "0.010"]
-    assert f"{model.intercept_std_error_:.3f}" == "0.964"
-
-
-def test_the_credit_card_default_table_is_reproduced(data_dir):
-    """ISLR Table 4.3."""
-    rows, y = table(data_dir / "islr_default.csv")
-    data = numbers(rows, ["student", "balance", "income"], student=["No", "Yes"])
-    data[:, 2] /= 1000
-    model = verified(fit(data, y, C=INF), data, y)
-    assert f"{model.intercept_[0]:.4f}" == "-10.8690"
-    student, balance, income = model.coef_[0]
-    assert (f"{student:.4f}", f"{balance:.5f}", f"{income:.4f}") == ("-0.6468", "0.00574", "0.0030")
-    assert (f"{model.intercept_std_error_:.4f}", f"{model.std_errors_[0, 0]:.4f}") == ("0.4923", "0.2363")
-
-
-def test_softmax_regression_on_vowels_makes_the_published_errors(data_dir):
-    """ESL Table 4.1: .223 on the training rows, .513 on the test rows."""
-    rows, y = table(data_dir / "vowel.csv")
-    data, y = numbers(rows, [f"x.{j}" for j in range(1, 11)]), np.array(y)
-    model = fit(data[:528], y[:528], C=INF, tol=1e-8, max_iter=5000)
-    errors = [np.mean(model.predict(data[a]) != y[a]) for a in (slice(0, 528), slice(528, 990))]
-    assert [f"{e:.3f}" for e in errors] == ["0.223", "0.513"]
-
-
-def test_logistic_regression_on_spam_makes_the_published_errors(data_dir):
-    """ESL 9.1.2: 7.62 %."""
-    rows, y = table(data_dir / "spambase.csv")
-    data, y = numbers(rows, [n for n in rows[0] if n != "target"]), np.array(y)
-    with (data_dir / "spambase.split.csv").open() as file:
-        test = np.array([row["is_test"] == "1" for row in csv.DictReader(file)])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = fit(data[~test], y[~test], C=INF)
-    assert f"{100 * np.mean(model.predict(data[test]) != y[test]):.2f}" == "7.62"
 
 
 # --- no maximum ----------------------------------------------------------------------------------------------------------
@@ -444,65 +378,3 @@ def test_solvers_that_cannot_are_refused_by_name():
         fit(X, Y, l1_ratio=0.5, solver="newton")
     with pytest.raises(ParameterError, match="newton"):
         fit(X, Y3, solver="newton")
-
-
-# --- sparse rows and engines -------------------------------------------------------------------------------------------
-
-
-def sparse_rows(d, n=400):
-    r = np.random.default_rng(d)
-    data = np.where(r.random((n, d)) < 20 / d, r.random((n, d)), 0.0)
-    score = data @ r.normal(size=d)
-    return (
-        data,
-        (score + 0.3 * r.normal(size=n) > np.median(score)).astype(int),
-        np.digitize(score, np.quantile(score, [0.3, 0.7])),
-    )
-
-
-@pytest.mark.parametrize("d", [40, 1000])
-@pytest.mark.parametrize("params", [{}, {"fit_intercept": False}, {"l1_ratio": 0.5}], ids=str)
-@pytest.mark.parametrize("classes", [2, 3])
-def test_sparse_rows_are_dense_rows(d, params, classes):
-    data, y, y3 = sparse_rows(d)
-    y = y if classes == 2 else y3
-    S = scipy.sparse.csr_matrix(data)
-    a, b = (fit(rows, y, tol=1e-12, **params) for rows in (data, S))
-    np.testing.assert_allclose(b.coef_, a.coef_, atol=1e-5)  # what a gap of 1e-12 leaves open
-    np.testing.assert_allclose(b.predict_proba(S), a.predict_proba(data), atol=1e-5)
-
-
-def test_sparse_rows_of_few_columns_are_dense_rows_to_the_last_digits():
-    data, _, _ = sparse_rows(40)
-    y = (data[:, 0] + np.random.default_rng(0).random(400) > 0.8).astype(int)
-    a, b = (fit(rows, y, C=INF) for rows in (data, scipy.sparse.csr_matrix(data)))
-    np.testing.assert_allclose(b.coef_, a.coef_, rtol=1e-8, atol=1e-8)
-    np.testing.assert_allclose(b.std_errors_, a.std_errors_, rtol=1e-8)
-
-
-@pytest.mark.parametrize("d", [40, 1000])
-@pytest.mark.parametrize("C", [1.0, INF])
-def test_fits_of_sparse_rows_verify(d, C):
-    data, y, y3 = sparse_rows(d)
-    S = scipy.sparse.csr_matrix(data)
-    for target in (y, y3):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SeparableWarning)
-            verified(fit(S, target, C=C), S, target)
-
-
-def test_the_same_model_comes_of_every_engine():
-    from cases import file_bytes
-    from small_blocks import small_blocks
-
-    r = np.random.default_rng(4)
-    data = np.where(r.random((20_000, 8)) < 0.5, r.normal(size=(20_000, 8)), 0.0)
-    score = data @ r.normal(size=8) + r.logistic(size=20_000)
-    y, y3 = (score > 0).astype(int), np.digitize(score, [-1, 1])
-    for rows in (data, scipy.sparse.csr_matrix(data)):
-        for target, params in ((y, {}), (y3, {}), (y, {"C": INF}), (y, {"l1_ratio": 0.5})):
-            files = set()
-            for name, workers in (("threads", 1), ("threads", 2), ("threads", 5), ("stream", 1)):
-                with small_blocks(), assay.engine(name, workers=workers):
-                    files.add(file_bytes(verified(fit(rows, target, **params), rows, target)))
-            assert len(files) == 1

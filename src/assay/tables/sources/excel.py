@@ -20,15 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as compute
 
 from assay.errors import DataError
+from assay.tables.sources import headers
 from assay.tables.sources.frames import FrameSource
-from assay.tables.sources.headers import (
-    LOOKED_AT,
-    header_place,
-    numbered_names,
-    repeats_note,
-    skipped_note,
-    totals_note,
-)
 from assay.tables.sources.workbook import OLD_HINT, Workbook
 
 OLD_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -47,7 +40,7 @@ class ExcelSheet(FrameSource):
         titles, header, columns = _read(workbook, sheet, skip)
         places = sorted({*header, *columns.pieces})
         given = {j: _written(header[j]) if j in header else f"column {j + 1}" for j in places}
-        numbered, self.repeated = numbered_names(list(given.values()))
+        numbered, self.repeated = headers.numbered_names(list(given.values()))
         names = dict(zip(places, numbered))
         if not names:
             raise DataError(f"{self.where} has an empty sheet. {_others(workbook)}")
@@ -55,8 +48,8 @@ class ExcelSheet(FrameSource):
             raise DataError(f"{self.where} has a header but no rows.")
         super().__init__(pa.table({name: columns.column(j) for j, name in names.items()}), self.where)
         errors = workbook.errors
-        self.notes = [*skipped_note(self.where, titles), *repeats_note(self.where, self.repeated)]
-        self.notes += totals_note(self.where, columns.last)
+        self.notes = [*headers.skipped_note(self.where, titles), *headers.repeats_note(self.where, self.repeated)]
+        self.notes += headers.totals_note(self.where, columns.last)
         self.notes += [f"{errors} cells of {self.where} hold errors such as #N/A: they are missing."] if errors else []
         if sheet is None and len(workbook.sheets) > 1:
             used, *others = workbook.sheets
@@ -84,8 +77,8 @@ def _read(workbook: Workbook, sheet: str | None, skip: int | None) -> tuple[list
     rows = ((number, values) for number, values in workbook.rows(sheet) if values)
     if skip is not None:
         rows = ((number, values) for number, values in rows if number > skip)
-    first = list(islice(rows, LOOKED_AT))
-    place = 0 if skip is not None else header_place(_padded([values for _, values in first]))
+    first = list(islice(rows, headers.LOOKED_AT))
+    place = 0 if skip is not None else headers.header_place(_padded([values for _, values in first]))
     number, header = first[place] if first else (0, {})
     columns = SheetColumns(workbook.where, number + 1)
     for at, values in chain(first[place + 1 :], rows):
