@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from budget_tables import two_classes
 from odd_models import Hangs, Slow, register
+from passing_time import PassingTime
 
 from assay import compare
 from assay.selection.halving import SHARES, common_rows, some_of
@@ -120,7 +121,13 @@ def test_few_rows_are_compared_without_rounds(table):
 
 def test_a_budget_is_kept(monkeypatch, table):
     register(monkeypatch, Slow)
-    found = compare(table, "y", models=["slow", "baseline", "lda"], folds=40, budget=3.0, workers=2)
+    options = {
+        "folds": 40,
+        "budget": 600.0,
+        "workers": 2,
+        "on_event": PassingTime(monkeypatch, "baseline", "lda").heard,
+    }
+    found = compare(table, "y", models=["slow", "baseline", "lda"], **options)
     assert found["slow"].state == "out of time"
     assert found["lda"].state == "done"
 

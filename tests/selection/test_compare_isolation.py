@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from odd_models import Crashes, Eats, Guess, Hangs, Raises, Slow, register
+from passing_time import PassingTime
 
 import assay
 from assay import compare
@@ -27,9 +28,11 @@ def table() -> pd.DataFrame:
 
 def test_a_model_that_hangs_is_timed_out_and_the_others_are_finished(monkeypatch, table, children_left):
     register(monkeypatch, Hangs)
-    found = compare(table, "y", models=["hangs", "baseline", "lda"], folds=3, timeout=2.0, workers=2)
+    clock = PassingTime(monkeypatch, "baseline", "lda")
+    options = {"folds": 3, "timeout": 600.0, "workers": 2, "on_event": clock.heard}
+    found = compare(table, "y", models=["hangs", "baseline", "lda"], **options)
     assert found["hangs"].state == "timeout"
-    assert "2 s" in found["hangs"].message
+    assert "600 s" in found["hangs"].message
     assert {e.name for e in found.done} == {"baseline", "lda"}
     assert found.recommended == "lda"
     assert "timeout" in str(found)
@@ -80,7 +83,8 @@ def test_where_no_model_is_finished_the_comparison_says_so(monkeypatch, table):
 def test_where_nothing_but_the_baseline_is_finished_nothing_is_recommended(monkeypatch, table):
     """That the columns say nothing would be a verdict on models that never answered."""
     register(monkeypatch, Hangs)
-    found = compare(table, "y", models=["hangs", "baseline"], folds=3, timeout=1.0, workers=2)
+    options = {"folds": 3, "timeout": 600.0, "workers": 2, "on_event": PassingTime(monkeypatch, "baseline").heard}
+    found = compare(table, "y", models=["hangs", "baseline"], **options)
     assert found["baseline"].done
     assert found.recommended is None
     (verdict,) = found.verdict
@@ -103,7 +107,9 @@ def test_models_that_fail_in_any_way_change_no_number_of_the_others(monkeypatch,
     register(monkeypatch, Hangs, Crashes, Raises)
     others = ("baseline", "lda", "linear-svc")
     alone = compare(table, "y", models=others, folds=3, workers=2)
-    beside = compare(table, "y", models=["hangs", "crashes", "raises", *others], folds=3, timeout=2.5, workers=2)
+    clock = PassingTime(monkeypatch, "crashes", "raises", *others)
+    options = {"folds": 3, "timeout": 600.0, "workers": 2, "on_event": clock.heard}
+    beside = compare(table, "y", models=["hangs", "crashes", "raises", *others], **options)
     states = {e.name: e.state for e in beside.entries if not e.done}
     assert states == {"hangs": "timeout", "crashes": "failed", "raises": "failed"}
     assert numbers(beside, *others) == numbers(alone, *others)
@@ -144,7 +150,8 @@ def test_a_model_that_registers_itself_takes_part_and_nothing_else_need_know_it(
 
 def test_a_budget_turns_the_rest_away_and_keeps_what_is_finished(monkeypatch, table, children_left):
     register(monkeypatch, Hangs, Slow)
-    found = compare(table, "y", models=["baseline", "lda", "hangs", "slow"], folds=3, budget=4.0, workers=1)
+    options = {"folds": 3, "budget": 600.0, "workers": 1, "on_event": PassingTime(monkeypatch, "baseline", "lda").heard}
+    found = compare(table, "y", models=["baseline", "lda", "hangs", "slow"], **options)
     states = {e.name: e.state for e in found.entries}
     assert states == {"baseline": "done", "lda": "done", "hangs": "out of time", "slow": "out of time"}
     assert found.recommended == "lda"
