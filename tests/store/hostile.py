@@ -6,6 +6,7 @@ import contextlib
 import copy
 import hashlib
 import json
+import os
 import tempfile
 import warnings
 from functools import lru_cache
@@ -109,7 +110,10 @@ def with_arrays(data, change):
     return put_together(doc, change(arrays))
 
 
-FOLDER = tempfile.TemporaryDirectory()  # of this process: each file takes the place of the one before
+MEMORY = "/dev/shm"  # a disk takes longer to write a file than we to refuse it
+FOLDER = tempfile.TemporaryDirectory(
+    dir=MEMORY if os.path.isdir(MEMORY) else None
+)  # of this process: one file after another
 
 
 def from_bytes(data):
@@ -167,14 +171,12 @@ def paths(value, here=()):
 
 
 def altered(doc, path, value):
-    doc = copy.deepcopy(doc)
+    """The document with another value at a place, or what a function makes of the old one; what lies beside the way there is shared."""
     if not path:
-        return value
-    inside = doc
-    for key in path[:-1]:
-        inside = inside[key]
-    inside[path[-1]] = value
-    return doc
+        return value(doc) if callable(value) else value
+    changed = copy.copy(doc)
+    changed[path[0]] = altered(doc[path[0]], path[1:], value)
+    return changed
 
 
 json_values = st.recursive(

@@ -41,6 +41,7 @@ def test_every_field_of_the_document_with_every_hostile_value(case):
     doc = document(data)
     places = list(paths(doc))
     assert len(places) > 25
+    assert outcome(data) == "loaded"  # what is compiled at the first answer does not count
     start, count, loaded = time.process_time(), 0, 0
     for path in places:
         for value in hostile_values(path, ONCE.index(case)):
