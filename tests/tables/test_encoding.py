@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, diags_array
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -163,9 +163,9 @@ def test_messages_become_hashed_words_weighed_as_scikit_learn_weighs_them(data_d
     fit = data.iloc[:900]
     encoding = learnt(fit, EncodingSpec(sparse=True), infer(table_source(data), target="target"))
     (text,) = (c.name for c in encoding.schema.used if c.kind == "text")
-    kept = np.flatnonzero((_counts(fit[text]) > 0).sum(axis=0) >= 2)
+    kept = np.flatnonzero(_in_two_texts(_counts(fit[text])))
     assert encoding.names == tuple(bucket_names(text, encoding.schema[text].words, kept))
-    due = _weighed_words(fit[text], data[text])[:, kept]
+    due = _weighed_words(fit[text], data[text])[:, kept].toarray()
     found = encoded(encoding, data)
     np.testing.assert_allclose(found, due, atol=1e-12)
     length = np.linalg.norm(found, axis=1)
@@ -179,7 +179,8 @@ def test_dense_columns_of_messages_are_the_leading_singular_directions_of_scipy(
     fit = data.iloc[:900]
     encoding = learnt(fit, EncodingSpec(scaled=scaled), infer(table_source(data), target="target"))
     (text,) = (c.name for c in encoding.schema.used if c.kind == "text")
-    A, asked = _weighed_words(fit[text], fit[text]), _weighed_words(fit[text], data[text])
+    used = np.flatnonzero(_in_two_texts(_counts(fit[text])))  # singular directions are zero in columns of zeros
+    A, asked = (_weighed_words(fit[text], texts)[:, used].toarray() for texts in (fit[text], data[text]))
     found = encoded(encoding, data)
     assert found.shape[1] == 30
     V = np.linalg.svd(A, full_matrices=False)[2][:30].T
@@ -192,20 +193,23 @@ def test_dense_columns_of_messages_are_the_leading_singular_directions_of_scipy(
         assert (found[:900] ** 2).sum() > 0.99 * ((A @ V) ** 2).sum()
 
 
-def _counts(texts: pd.Series) -> np.ndarray:
+def _counts(texts: pd.Series) -> csr_matrix:
     words = CountVectorizer(token_pattern=r"(?u)[^\W]{2,}")
     X = words.fit_transform(texts.fillna(""))
     hashed = np.array([zlib.crc32(w.encode()) % BUCKETS for w in words.get_feature_names_out()])
     fold = csr_matrix((np.ones(len(hashed)), (np.arange(len(hashed)), hashed)), (len(hashed), BUCKETS))
-    return (X @ fold).toarray()
+    return csr_matrix(X @ fold)
 
 
-def _weighed_words(fit: pd.Series, data: pd.Series) -> np.ndarray:
+def _in_two_texts(counts: csr_matrix) -> np.ndarray:
+    return np.asarray((counts > 0).sum(axis=0)).ravel() >= 2
+
+
+def _weighed_words(fit: pd.Series, data: pd.Series) -> csr_matrix:
     learnt_from, asked = _counts(fit), _counts(data)
-    weights = TfidfTransformer(norm=None).fit(learnt_from)
-    asked[:, (learnt_from > 0).sum(axis=0) < 2] = 0
-    X = weights.transform(asked).toarray()
-    return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-300)
+    X = TfidfTransformer(norm=None).fit(learnt_from).transform(asked) @ diags_array(_in_two_texts(learnt_from) * 1.0)
+    length = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
+    return csr_matrix(diags_array(1 / np.maximum(length, 1e-300)) @ X)
 
 
 # --- any table --------------------------------------------------------------------------------------------------------
