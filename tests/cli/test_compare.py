@@ -135,7 +135,7 @@ ALL = ["--without", "erm"]
 SOME = ["--models", "baseline,naive-bayes,logistic-regression,decision-tree"]
 
 
-@pytest.mark.parametrize(("name", "models"), [("iris", ALL), ("penguins", SOME), ("longley", ALL), ("german", SOME)])
+@pytest.mark.parametrize(("name", "models"), [("iris", SOME), ("penguins", SOME), ("longley", ALL), ("german", SOME)])
 def test_text_fits_eighty_columns_for_real_tables(cli, data_dir, name, models):
     outcome = cli("compare", data_dir / f"{name}.csv", "--target", "target", "--folds", 3, *models, "--quiet")
     assert outcome.code == 0, outcome.err
