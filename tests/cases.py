@@ -91,7 +91,7 @@ def _frozen(*arrays: np.ndarray) -> tuple[Any, ...]:
 @dataclass(frozen=True, eq=False)
 class Case:
     """A model with its parameters, a maker of data (n, d, seed) → (X, y), the tolerance of the laws up to rounding, and the most rows that
-    a law may ask for, of models that compare all pairs of rows."""
+    a law may ask for, of models that compare all pairs of rows or take long for another reason."""
 
     name: str
     params: dict[str, Any] = field(default_factory=dict)
@@ -130,6 +130,8 @@ class Case:
         return make(min(n, self.most), d, seed)
 
 
+TWO_BLOCKS = 140_000  # rows: more than the largest block, of models that take seconds for each of them
+
 #: what a registry model needs besides its name; a model that is not here runs with its defaults on plain numbers
 NEEDS: dict[str, list[dict[str, Any]]] = {
     "baseline": [{"data": uneven}],
@@ -165,8 +167,11 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
     "forest-regressor": [{"params": {"n_estimators": 3, "max_depth": 6}}],
     "extra-trees": [{"params": {"n_estimators": 3, "max_depth": 6}}],
     "extra-regressor": [{"params": {"n_estimators": 3, "max_depth": 6}}],
-    "knn": [{}, {"params": {"n_neighbors": "auto", "weights": "distance", "metric": "chebyshev"}}],
-    "knn-regressor": [{}, {"params": {"n_neighbors": "auto", "rule": "one-se", "metric": "manhattan"}}],
+    "knn": [{}, {"params": {"n_neighbors": "auto", "weights": "distance", "metric": "chebyshev"}, "most": TWO_BLOCKS}],
+    "knn-regressor": [
+        {},
+        {"params": {"n_neighbors": "auto", "rule": "one-se", "metric": "manhattan"}, "most": TWO_BLOCKS},
+    ],
     "svc": [
         {"params": {"tol": 1e-9}, "tolerance": 1e-3, "most": 3000},
         {"params": {"kernel": "laplacian", "multi_class": "ovr", "tol": 1e-8}, "tolerance": 1e-3, "most": 1000},
@@ -174,8 +179,13 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
     ],
     "svr": [{"params": {"C": 2.0, "tol": 1e-9}, "tolerance": 1e-3, "most": 3000}],
     "kernel-features": [
-        {"params": {"n_components": 20}},
-        {"params": {"loss": "hinge", "features": "fourier", "n_components": 15}, "tolerance": 1e-6, "data": pairs},
+        {"params": {"n_components": 20}, "most": TWO_BLOCKS},
+        {
+            "params": {"loss": "hinge", "features": "fourier", "n_components": 15},
+            "tolerance": 1e-6,
+            "data": pairs,
+            "most": TWO_BLOCKS,
+        },
     ],
     "features-regressor": [
         {},
