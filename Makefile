@@ -32,6 +32,8 @@ imports: $(VENV)/.dev
 page:
 	@tools/check-page
 
+# the tests start hundreds of processes: without bytecode on disk each would compile all modules again
+tests: export PYTHONDONTWRITEBYTECODE :=
 tests: $(VENV)/.dev
 	@tools/postgres
 	@tools/chromium
