@@ -35,6 +35,11 @@ def pytest_collection_finish(session):
     gc.freeze()
 
 
+def pytest_unconfigure(config):
+    """What was frozen is let go at the end: libraries that count their objects would tell of a leak."""
+    gc.unfreeze()
+
+
 def pytest_collection_modifyitems(items):
     """Sections that are written into docstrings move their examples: failures tell the lines of the file all the same."""
     for test in (item.dtest for item in items if isinstance(item, pytest.DoctestItem)):
