@@ -8,7 +8,9 @@ from __future__ import annotations
 import sys
 
 _called = getattr(sys, "argv", None) or [""]
-if _called[0].rpartition("/")[2] == "assay" or (_called[0] == "-m" and {"assay", "assay.cli"} & {*sys.orig_argv}):
+_is_command = _called[0].replace("\\", "/").rpartition("/")[2] in ("assay", "assay.exe")
+_is_module = _called[0] == "-m" and not {"assay", "assay.cli"}.isdisjoint(sys.orig_argv)
+if (_is_command or _is_module) and "--multiprocessing-fork" not in sys.orig_argv:  # which a spawned child has
     from assay import _signals
 
     _signals.at_start()  # the command, not a program that imports the library: Ctrl-C is answered from here on

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -33,8 +32,6 @@ def command(data: str | None, target: str | None, port: int, browser: bool, shel
         raise MissingExtraError(f"The studio needs a server: {install('studio')}.") from missing
     from assay.studio.running import run
 
-    if not hasattr(os, "fork"):
-        raise click.UsageError("The studio forks its processes, which this system cannot: it runs on Linux and macOS.")
     place = None if data is None else _place(data, target)
     if place is None and target is not None:
         raise click.UsageError("--target names a column of a table: give DATA too.")

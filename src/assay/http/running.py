@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import signal
 import socket
-from collections.abc import Callable
-from contextlib import nullcontext
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from multiprocessing.connection import Connection, wait
 from typing import Any
 
 import uvicorn
@@ -57,3 +61,54 @@ class OwnedServer(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._ready()
+
+
+@contextmanager
+def on_signals(numbers: tuple[int, ...], stop: Callable[[str], None]) -> Iterator[None]:
+    """Within, these signals call `stop` with their name in the running loop, unless they are ignored here; afterwards all is as before."""
+    loop = asyncio.get_running_loop()
+    before = {number: signal.getsignal(number) for number in numbers}
+    taken = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
+    for number in taken:
+        _on_signal(loop, number, stop)
+    try:
+        yield
+    finally:
+        for number in taken:
+            with suppress(NotImplementedError):
+                loop.remove_signal_handler(number)
+            signal.signal(number, before[number])
+
+
+def _on_signal(loop: asyncio.AbstractEventLoop, number: int, stop: Callable[[str], None]) -> None:
+    name = signal.Signals(number).name
+    try:
+        loop.add_signal_handler(number, stop, name)
+    except NotImplementedError:  # Windows: by Python's own handler, from which the loop is woken
+        signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop, name))
+
+
+@contextmanager
+def on_end_of(connection: Connection | None, stop: Callable[[], None]) -> Iterator[None]:
+    """Within, `stop` is called in the running loop once the other end of the connection is closed."""
+    if connection is None:
+        yield
+        return
+    loop = asyncio.get_running_loop()
+
+    def ended() -> None:
+        with suppress(NotImplementedError):
+            loop.remove_reader(connection.fileno())
+        stop()
+
+    try:
+        loop.add_reader(connection.fileno(), ended)
+    except NotImplementedError:  # Windows: a thread waits
+        threading.Thread(target=_wait_for_end, args=(connection, loop, ended), daemon=True).start()
+    yield
+
+
+def _wait_for_end(connection: Connection, loop: asyncio.AbstractEventLoop, ended: Callable[[], None]) -> None:
+    wait([connection])
+    with suppress(RuntimeError):  # the loop has ended before
+        loop.call_soon_threadsafe(ended)

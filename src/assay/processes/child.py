@@ -1,26 +1,30 @@
-"""The child's side: a process that does what it is given, emits events, says how it ended, and never outlives its parent (Linux).
+"""The child's side: a process that does what it is given, emits events, says how it ended, and never outlives its parent.
 
 Forking beside threads is safe as long as these hold no lock: the engines' pools are idle while jobs are at work, and what they
-keep is made anew in the child (`os.register_at_fork` in engines/).
+keep is made anew in the child (`os.register_at_fork` in engines/). Where it is not safe (macOS, whose own libraries have threads) or not there
+(Windows), processes are spawned: they start Python anew and are sent what they work on. Both give the same results.
 """
 
 from __future__ import annotations
 
 import gc
+import io
 import multiprocessing
 import os
+import pickle
 import signal
 import sys
 import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
-from multiprocessing.connection import Connection
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from multiprocessing.connection import Connection, wait
+from types import FunctionType, ModuleType
 from typing import Any
 
-from assay.errors import AssayError
+from assay.errors import AssayError, ParameterError
 from assay.processes.messages import Event, Finish, send
 
 Emit = Callable[[Any], None]  # takes an event: how far the work is
@@ -76,24 +80,98 @@ def attempt(work: Callable[[Any], Any], emit: Any) -> Finish:
     return Finish(state, message, time.monotonic() - began, value, trace)
 
 
-def start(life: Callable[..., None], *args: Any, own_group: bool = False) -> Any:
-    """A process that lives this life and ends; forked where the system can, so that it sees what its parent has in memory without a copy.
-    With a process group of its own it can be ended together with all that it starts itself."""
-    method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
+def start_method() -> str:
+    """How processes are started: "fork", so that a child sees what its parent has in memory without a copy, where that can be done; else
+    "spawn". `ASSAY_START_METHOD` overrules it."""
+    asked = os.environ.get("ASSAY_START_METHOD", "")
+    forks = hasattr(os, "fork")
+    if asked not in ("", "spawn", *(["fork"] if forks else [])):
+        known = "fork or spawn" if forks else "spawn, for this system cannot fork"
+        raise ParameterError(f"ASSAY_START_METHOD={asked!r} is not possible: set it to {known}, or unset it.")
+    return asked or ("fork" if forks and sys.platform != "darwin" else "spawn")
+
+
+def start(life: Callable[..., None], *args: Any, own_group: bool = False, script: bool = False) -> Any:
+    """A process that lives this life and ends. With a process group of its own it can be ended together with all that it starts itself.
+
+    Where it is spawned the arguments should be few and small: what is large is sent to it afterwards. `script`: it will need something of
+    the user's script itself, and so has to run that, too."""
+    method = start_method()
     context: Any = multiprocessing.get_context(method)
     process = context.Process(target=_live, args=(os.getpid(), own_group, life, args), daemon=not own_group)
-    with warnings.catch_warnings():  # Python warns of any thread beside a fork; see above
-        warnings.simplefilter("ignore", DeprecationWarning)
+    with warnings.catch_warnings(), nullcontext() if method == "fork" else _spawning(script):
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python warns of any thread beside a fork; see above
         process.start()
-    if own_group:
+    if own_group and hasattr(os, "setpgid"):
         with suppress(OSError):
             os.setpgid(process.pid, process.pid)
     return process
 
 
+@contextmanager
+def _spawning(script: bool) -> Iterator[None]:
+    with interrupts_held(), nullcontext() if script else _main_hidden():
+        yield
+
+
+@contextmanager
+def interrupts_held() -> Iterator[None]:
+    """Within, Ctrl-C waits; a process that is spawned does not get it before it can ignore it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # which would let them through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def ignore_interrupts() -> None:
+    """In a child: the terminal sends Ctrl-C to all, and the parent decides."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+
+
+_hiding = threading.Lock()
+
+
+@contextmanager
+def _main_hidden() -> Iterator[None]:
+    """Within, a process that is spawned does not run the user's script again, which would start everything once more where the script
+    does not guard itself by `if __name__ == "__main__"`."""
+    with _hiding:
+        script = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            yield
+        finally:
+            sys.modules["__main__"] = script
+
+
+def is_of_script(value: Any) -> bool:
+    """Whether a value is made of something of the user's script itself, such as a function that is defined there."""
+    finder = _ScriptFinder(io.BytesIO(), protocol=5, buffer_callback=lambda array: None)
+    with suppress(Exception):  # what cannot be sent at all is told where it is tried
+        finder.dump(value)
+    return finder.found
+
+
+class _ScriptFinder(pickle.Pickler):
+    found = False
+
+    def persistent_id(self, value: Any) -> None:
+        if isinstance(value, type | FunctionType) and value.__module__ == "__main__":
+            self.found = True
+
+
 def _live(parent: int, own_group: bool, life: Callable[..., None], args: tuple[Any, ...]) -> None:
     _settle_in(parent)
-    if own_group:
+    if own_group and hasattr(os, "setpgid"):
         with suppress(OSError):
             os.setpgid(0, 0)
     try:
@@ -107,7 +185,7 @@ def _live(parent: int, own_group: bool, life: Callable[..., None], args: tuple[A
 
 
 def _settle_in(parent: int) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the parent decides
+    ignore_interrupts()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.set_wakeup_fd(-1)  # else a signal here would wake the parent's event loop
     gc.freeze()  # what the parent made stays: to search it for garbage takes time, and makes copies of its pages
@@ -120,3 +198,13 @@ def _settle_in(parent: int) -> None:
             libc.mallopt(M_MMAP_THRESHOLD, LARGE_ARRAY)
         if os.getppid() != parent:  # it died before the line above
             os._exit(1)
+    else:
+        threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """By means of every system: what it waits for ends with the parent."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)

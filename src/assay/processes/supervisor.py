@@ -20,18 +20,23 @@ from functools import partial
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
+from pickle import PicklingError
 from typing import Any
 
-from assay.engines.threads import thread_limit
+from assay.engines.engine import Engine, in_force
+from assay.engines.threads import thread_limit, worker_count
 from assay.errors import ParameterError, warn
-from assay.processes.child import Emit, Emitter, attempt, start
-from assay.processes.messages import Event, Finish, receive
+from assay.processes.child import Emit, Emitter, attempt, is_of_script, start, start_method
+from assay.processes.messages import Event, Finish, receive, send
 
 GRACE = 1.0  # seconds from SIGTERM to SIGKILL
 TICK = 0.05  # seconds between two measurements of a process
 SELDOM = 0.5  # seconds between two counts of a process that may take any memory: one takes 10 ms
 SLIGHT = 1 << 20  # bytes that it may grow by unmeasured
 TIME_IS_UP = ("out of time", "The time for the whole run was up.")
+NOT_SENT = (
+    "It cannot be sent to a process of its own ({}): define what it is made of in a module, or ask for workers=0."
+)
 NOT_BEGUN = "It was not begun, for the time for the whole run was up."
 
 OnEvent = Callable[[str, Any], None]
@@ -102,7 +107,9 @@ class JobProcess:
         self.key, self.began = job.key, time.monotonic()
         self.connection, far_end = Pipe()
         try:
-            self.process = start(_do, job, far_end)
+            self.process = (
+                _forked(job, far_end) if start_method() == "fork" else _spawned(job, far_end, self.connection)
+            )
         except BaseException:
             self.connection.close()
             raise
@@ -171,6 +178,51 @@ class JobProcess:
             self.process.join()
 
 
+@dataclass(frozen=True)
+class Surroundings:
+    """What work is done under, for a child that does not inherit it: the engine in force, threads at most, and which warnings are told."""
+
+    engine: tuple[type[Engine], int | None] | None
+    threads: int
+    filters: list[Any]
+
+    @classmethod
+    def here(cls) -> Surroundings:
+        chosen = in_force()
+        engine = None if chosen is None else (type(chosen), chosen.workers)
+        return cls(engine, worker_count(), list(warnings.filters))
+
+    @contextmanager
+    def around(self) -> Iterator[None]:
+        warnings.filters[:] = self.filters  # type: ignore[index]
+        with self.engine[0](self.engine[1]) if self.engine else nullcontext(), thread_limit(self.threads):  # type: ignore[call-arg]
+            yield
+
+
+def _forked(job: Job, home: Connection) -> Any:
+    """A child that has everything from its parent."""
+    return start(_do, job, home)
+
+
+def _spawned(job: Job, home: Connection, child: Connection) -> Any:
+    """A child that is sent everything."""
+    process = start(_do_what_is_sent, home, script=is_of_script(job))
+    try:
+        home.close()  # or nobody would notice that it has ended before all was sent
+        send(child, (job, Surroundings.here()))
+    except BaseException:
+        process.kill()
+        process.join()
+        raise
+    return process
+
+
+def _do_what_is_sent(home: Connection) -> None:
+    job, surroundings = receive(home)
+    with surroundings.around():
+        _do(job, home)
+
+
 def _do(job: Job, home: Connection) -> None:
     """The life of a child that does one job."""
     emitter = Emitter(home)
@@ -179,7 +231,7 @@ def _do(job: Job, home: Connection) -> None:
 
 def _crash(exitcode: int | None) -> tuple[str, str]:
     """The state and message for a child that ended without a word."""
-    if exitcode == -signal.SIGKILL:
+    if exitcode == -getattr(signal, "SIGKILL", 9):  # which Windows does not know
         return "memory", "Its process was killed from outside, most likely because the machine ran out of memory."
     if exitcode is not None and exitcode < 0:
         name = next((known.name for known in signal.Signals if known == -exitcode), f"signal {-exitcode}")
@@ -270,13 +322,10 @@ class Supervisor:
             job = self.waiting.popleft()
             try:
                 self.running.append(JobProcess(job))
-            except (
-                OSError,
-                AssertionError,
-                AttributeError,
-                TypeError,
-            ) as error:  # none to be had; not picklable (spawn)
+            except (OSError, AssertionError) as error:  # none to be had
                 yield Outcome(job.key, "failed", None, f"No process could be started for it ({error}).")
+            except (PicklingError, AttributeError, TypeError) as error:  # of a process that is spawned
+                yield Outcome(job.key, "failed", None, NOT_SENT.format(error))
 
 
 @contextmanager

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from assay.errors import AssayError, MissingExtraError, install
 
 if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
     from assay.http.running import OwnedServer
     from assay.server.access_log import AccessLog
     from assay.server.app import ServerSettings, Service
@@ -90,10 +92,11 @@ def serve(
     ready: Callable[[list[str]], None],
     signals: tuple[signal.Signals, ...],
     worker: int | None = None,
-    parent: Any = None,
+    parent: Connection | None = None,
 ) -> None:
-    """Serve in this process. Of several `worker` processes each ends when the pipe to its `parent` does."""
+    """Serve in this process. Of several `worker` processes each ends when the connection to its `parent` does."""
     from assay.abandoned import tidy
+    from assay.http.running import on_end_of, on_signals
     from assay.server.access_log import AccessLog
     from assay.server.app import Service
     from assay.server.catalogue import Catalogue
@@ -105,29 +108,17 @@ def serve(
         service = Service(catalogue, settings, log, loop, worker)
         server = _server(service, lambda: ready(catalogue.names()))
 
-        def stop() -> None:
+        def stop(_signal: str = "") -> None:
             server.force_exit = server.should_exit
             for connection in list(service.connections) if server.force_exit else ():
                 connection.transport.abort()
             service.stopping = server.should_exit = True
 
-        def orphaned() -> None:
-            loop.remove_reader(parent)
-            stop()
-
         loop.set_exception_handler(lambda _, what: log.emit("error", error=str(what.get("exception", what["message"]))))
-        for number in signals:
-            loop.add_signal_handler(number, stop)
-        if parent is not None:
-            loop.add_reader(parent, orphaned)
-        try:
+        with on_signals(signals, stop), on_end_of(parent, stop):
             return await _until_stopped(service, server, listeners)
-        finally:
-            for number, handler in before.items():
-                loop.remove_signal_handler(number)
-                signal.signal(number, handler)
 
-    before, over = {number: signal.getsignal(number) for number in signals}, True
+    over = True
     try:
         tidy()
         catalogue = Catalogue(path, log.emit)

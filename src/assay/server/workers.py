@@ -7,10 +7,9 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
-from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from typing import Any
 import msgspec
 
 from assay.errors import AssayError
+from assay.processes.child import ignore_interrupts, interrupts_held
 from assay.server.app import ServerSettings
 from assay.server.run import serve
 
@@ -51,7 +51,7 @@ class ServerWorker:
         self.number = number
         self.pipe, theirs = _spawn.Pipe()
         self.process = _spawn.Process(target=_work, args=(number, path, settings, listeners, theirs), daemon=True)
-        with _without_interrupts():
+        with interrupts_held():
             self.process.start()
         theirs.close()
 
@@ -124,27 +124,11 @@ class ServerWorkers:
             worker.end()
 
 
-@contextmanager
-def _without_interrupts() -> Iterator[None]:
-    """Within, Ctrl-C waits; a process that is started does not get it before it can ignore it."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    resource_tracker.ensure_running()  # which would let them through again
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 def _work(
     number: int, path: Path, settings: ServerSettings, listeners: list[socket.socket], parent: Connection
 ) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the terminal: the supervisor passes it on
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+    ignore_interrupts()
     try:
-        serve(path, settings, listeners, parent.send, (signal.SIGTERM,), number, parent.fileno())
+        serve(path, settings, listeners, parent.send, (signal.SIGTERM,), number, parent)
     except AssayError as error:
         parent.send(error)

@@ -6,20 +6,13 @@ A worker is kept for the next request: a small fit takes 10 ms in one that has f
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import suppress
-from multiprocessing import Pipe
-from multiprocessing.connection import Connection
-from multiprocessing.reduction import send_handle
-from typing import Any
 
 from assay.http.replies import Refusal
-from assay.processes.messages import Event, Finish, receive, send
+from assay.processes.messages import Event, Finish, send
 from assay.studio.requests import StudioTask
+from assay.studio.worker_processes import Worker, worker_source
 
 MOST_WORKERS = 6
 GRACE = 0.25  # seconds within which a worker may stop by itself
@@ -27,62 +20,13 @@ SUPERSEDED = "A newer request of this panel has taken its place."
 ENDED = "The studio has ended: start it again with assay studio."
 CRASHED = "The process at work has ended before its time: try again."
 NO_FORKSERVER = "The studio's processes have ended: start it again."
-AHEAD = 16  # messages that wait for a slow reader before the worker has to
-
-
-class Worker:
-    """A process that is at work for one request at a time, until it is `idle`. `pid` and `loaded` are what it says of itself first."""
-
-    def __init__(self, connection: Connection) -> None:
-        self.connection, self.open, self.pid, self.loaded = connection, True, 0, 0
-        self.idle = True
-        self._queue: asyncio.Queue[Any] = asyncio.Queue()
-        self._loop = asyncio.get_running_loop()
-        self._loop.add_reader(connection.fileno(), self._read)
-
-    def _read(self) -> None:
-        try:
-            self._queue.put_nowait(receive(self.connection))
-        except (EOFError, OSError):
-            self.close()
-        if self.open and self._queue.qsize() >= AHEAD:
-            self._loop.remove_reader(self.connection.fileno())
-
-    async def next(self) -> Event | Finish | None:
-        """The next message; None once there are no more."""
-        found: Event | Finish | None = await self._queue.get()
-        self.idle = isinstance(found, Finish)
-        if self.open:
-            self._loop.add_reader(self.connection.fileno(), self._read)
-        return found
-
-    def close(self) -> None:
-        if self.open:
-            self.open = False
-            self._loop.remove_reader(self.connection.fileno())
-            self.connection.close()
-            self._queue.put_nowait(None)
-
-    def kill(self) -> None:
-        """End it at once, with whatever it has started."""
-        self.close()
-        if self.pid:
-            with suppress(OSError):
-                os.killpg(self.pid, signal.SIGKILL)
 
 
 class Pool:
-    """Workers, forked when they are needed."""
+    """Workers, started when they are needed."""
 
     def __init__(self) -> None:
-        self._forkserver, theirs = Pipe()
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "assay.studio.forkserver", str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,
-            )
+        self._source = worker_source()
         self._free: list[Worker] = []
         self._all: set[Worker] = set()
         self._panels: dict[
@@ -94,14 +38,11 @@ class Pool:
     def begin(self) -> None:
         """Once the server's loop runs."""
         self._places = asyncio.Semaphore(MOST_WORKERS)
-        asyncio.get_running_loop().add_reader(self._forkserver.fileno(), self._listen)
+        self._source.begin(self._have_loaded)
 
-    def _listen(self) -> None:
+    def _have_loaded(self, loaded: int) -> None:
         """More is loaded from now on: workers that have less are not used again."""
-        try:
-            self._loaded = self._forkserver.recv()
-        except (EOFError, OSError):
-            asyncio.get_running_loop().remove_reader(self._forkserver.fileno())
+        self._loaded = loaded
         while self._free:
             self._drop(self._free.pop())
 
@@ -114,12 +55,7 @@ class Pool:
     def close(self) -> None:
         """End all processes."""
         self.stop()
-        self._forkserver.close()
-        try:
-            self._process.wait(2)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        self._source.close()
 
     async def run(self, task: StudioTask, body: bytes, panel: str = "", turn: int = 0) -> AsyncGenerator[bytes, None]:
         """What a worker tells, line by line. A newer request of the same panel ends this one; so does closing the iterator.
@@ -184,12 +120,12 @@ class Pool:
             self._drop(worker)
         if self._ending:
             raise self._gone()
-        ours, theirs = Pipe()
-        worker = Worker(ours)
+        try:
+            worker = self._source.new_worker()
+        except OSError:
+            raise self._gone(NO_FORKSERVER) from None
         self._all.add(worker)
         try:
-            with theirs:
-                send_handle(self._forkserver, theirs.fileno(), self._process.pid)
             hello = await worker.next()
             if not isinstance(hello, Event):
                 raise EOFError

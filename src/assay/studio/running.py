@@ -6,14 +6,12 @@ import asyncio
 import secrets
 import signal
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable
 
 from assay.abandoned import temporary_folder
 from assay.errors import AssayError, DataError
 from assay.http.replies import Refusal
-from assay.http.running import OwnedServer, listening
+from assay.http.running import OwnedServer, listening, on_signals
 from assay.studio.pool import Pool
 from assay.studio.requests import TableLocation
 from assay.studio.serving import Studio
@@ -58,29 +56,13 @@ async def _serve(
     studio.begin()
     server = OwnedServer(studio, started, log_level="warning", timeout_graceful_shutdown=1)
     try:
-        with _signals(stop):
+        with on_signals((signal.SIGINT, signal.SIGTERM), stop):
             if start is not None:
                 await _open(studio, start)
             await server.serve(sockets=[listener])
     finally:
         studio.pool.stop()  # while the loop still runs
     return stopped[0] if stopped else None
-
-
-@contextmanager
-def _signals(stop: Callable[[str], Any]) -> Iterator[None]:
-    """Within, Ctrl-C and SIGTERM end the server in good order, unless they are ignored here."""
-    loop = asyncio.get_running_loop()
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    taken = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
-    for number in taken:
-        loop.add_signal_handler(number, stop, signal.Signals(number).name)
-    try:
-        yield
-    finally:
-        for number in taken:
-            loop.remove_signal_handler(number)
-            signal.signal(number, before[number])
 
 
 async def _open(studio: Studio, start: TableLocation) -> None:

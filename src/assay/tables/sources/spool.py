@@ -133,5 +133,5 @@ def _groups(batches: Iterable[Any], schema: Any) -> Iterator[Any]:
 
 def _remove(path: str, owner: int) -> None:
     if os.getpid() == owner:  # a forked process ends without taking the file from its parent
+        release(path)  # first: elsewhere than on POSIX what is open cannot be removed
         Path(path).unlink(missing_ok=True)
-        release(path)
