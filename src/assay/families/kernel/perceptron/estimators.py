@@ -278,14 +278,15 @@ class KernelPerceptron(Classifier):
 
     # --- answering --------------------------------------------------------------------------------------------------
 
-    def _kernel(self) -> Kernel:
-        """The kernel function of the fit."""
+    def _kernel(self, vectors: Floats | None = None) -> Kernel:
+        """The kernel function of the fit, or of a step of it with these support vectors."""
         with_ = self._fitted_with
         if callable(with_["kernel"]):
             return Kernel("own", own=with_["kernel"])
         centre = getattr(self, "centre_", None)
         kernel = Kernel(with_["kernel"], self.gamma_, float(with_["degree"]), float(with_["coef0"]), centre=centre)
-        return replace(kernel, by_differences=needs_differences(kernel, self.support_vectors_))
+        vectors = self.support_vectors_ if vectors is None else vectors
+        return replace(kernel, by_differences=needs_differences(kernel, vectors))
 
     _f: Expansion = attribute()
 
@@ -294,7 +295,7 @@ class KernelPerceptron(Classifier):
         self._f = self._function(self.support_vectors_, self.support_, self.dual_coef_)
 
     def _function(self, vectors: Floats, support: Array, coef: Floats) -> Expansion:
-        kernel = self._kernel()
+        kernel = self._kernel(vectors)
         rows = support if kernel.name == "precomputed" else vectors
         return Expansion(kernel, rows, coef, np.zeros(len(coef)))
 
