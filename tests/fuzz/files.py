@@ -40,7 +40,8 @@ from fuzz.files_honest import read_honest, write_honest
 from store.hostile import put_together, taken_apart
 
 ROOM = 400 << 20  # bytes that a child may take beyond what it has when everything is loaded
-SLOW = 20  # seconds after which a case counts as hanging
+SLOW = 20  # seconds of computing after which a case counts as hanging,
+HANGS = 600  # and seconds on the clock, however busy the machine
 HANGS = 60  # seconds after which the child is ended: a compiled loop cannot be interrupted
 WIDE = 1 << 12  # columns up to which rows are made to fit what a file claims
 CLOSE = 1e-4  # answers that differ by less, relatively, are the same
@@ -246,7 +247,8 @@ def child(folder: str, seed: int, first: int, last: int) -> None:
     """Run cases first … last − 1 and print a line for each."""
     names = json.loads((Path(folder) / "names.json").read_text())
     lines, sys.stdout = _apart(sys.stdout), io.StringIO()
-    signal.signal(signal.SIGALRM, _ring)
+    for rings in (signal.SIGPROF, signal.SIGALRM):
+        signal.signal(rings, _ring)
     warnings.simplefilter("ignore")
     for name in names:
         honest(folder, name)
@@ -268,7 +270,7 @@ def _apart(stdout: Any) -> Any:
 
 def guarded(folder: str, names: list[str], seed: int, number: int) -> tuple[str, list[str], str]:
     """The outcome of a case, whatever it raises."""
-    signal.alarm(SLOW)
+    _set_alarms(SLOW, HANGS)
     try:
         return run_case(folder, names, seed, number)
     except (Exception, TooLong) as error:
@@ -276,7 +278,12 @@ def guarded(folder: str, names: list[str], seed: int, number: int) -> tuple[str,
         what = f"{type(error).__name__}: {str(error)[:200]} ({Path(where.filename).name}:{where.lineno})"
         return (*drawn(folder, names, seed, number), what)
     finally:
-        signal.alarm(0)
+        _set_alarms(0, 0)
+
+
+def _set_alarms(computing: float, waiting: int) -> None:
+    signal.setitimer(signal.ITIMER_PROF, computing)
+    signal.alarm(waiting)
 
 
 def drawn(folder: str, names: list[str], seed: int, number: int) -> tuple[str, list[str]]:
@@ -287,7 +294,7 @@ def drawn(folder: str, names: list[str], seed: int, number: int) -> tuple[str, l
 
 
 def _ring(signum: int, frame: object) -> None:
-    raise TooLong(f"longer than {SLOW} s")
+    raise TooLong(f"longer than {SLOW} s of computing" if signum == signal.SIGPROF else f"longer than {HANGS} s")
 
 
 def _limit() -> None:
