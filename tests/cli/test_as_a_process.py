@@ -103,16 +103,19 @@ def test_where_nobody_reads_on_a_command_ends_quietly_and_what_it_writes_elsewhe
     assert unread(tmp_path, "predict", "m.assay", "coins", "--quiet") == (141, b"")  # answers without end for nobody
 
 
+def two_classes(path: Path, rows: int, times: int = 1) -> Path:
+    """A table of ten columns of noise, all its rows written so many times."""
+    frame = pd.DataFrame(
+        np.random.default_rng(0).normal(size=(rows, 10)).round(3), columns=[f"x{j}" for j in range(10)]
+    )
+    header, body = frame.assign(y=np.arange(rows) % 2).to_csv(index=False).split("\n", 1)
+    path.write_text(header + "\n" + body * times)
+    return path
+
+
 @pytest.fixture(scope="module")
 def long_table(tmp_path_factory) -> Path:
-    path = tmp_path_factory.mktemp("long") / "long.csv"
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.normal(size=(100_000, 10)).round(3), columns=[f"x{j}" for j in range(10)])
-    frame["y"] = np.arange(100_000) % 2
-    text = frame.to_csv(index=False)
-    header, body = text.split("\n", 1)
-    path.write_text(header + "\n" + body * 12)
-    return path
+    return two_classes(tmp_path_factory.mktemp("long") / "long.csv", 100_000, 12)
 
 
 @pytest.fixture
@@ -147,8 +150,9 @@ def test_interrupted_training_leaves_the_old_model(tmp_path, long_table):
     interrupted(["train", str(long_table), "--target", "y"], tmp_path, lambda running: running.stderr.readline())
 
 
-def test_training_that_can_end_early_keeps_what_it_has_when_interrupted(tmp_path, long_table):
-    words = ["train", str(long_table), "--target", "y", "--model", "mlp", "--tol", "0", "--max-iter", "100000"]
+def test_training_that_can_end_early_keeps_what_it_has_when_interrupted(tmp_path):
+    table = str(two_classes(tmp_path / "t.csv", 20_000))
+    words = ["train", table, "--target", "y", "--model", "mlp", "--tol", "0", "--max-iter", "100000"]
     running = subprocess.Popen([*COMMAND, *words], cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
     for line in running.stderr:
         if b"epoch" in line:
@@ -160,8 +164,9 @@ def test_training_that_can_end_early_keeps_what_it_has_when_interrupted(tmp_path
     assert assay.load(tmp_path / "model.assay").n_iter_ >= 1
 
 
-def test_training_that_runs_out_of_its_seconds_says_so_by_its_exit_code(tmp_path, long_table):
-    words = ["train", str(long_table), "--target", "y", "--model", "mlp", "--tol", "0", "--max-seconds", "0.2"]
+def test_training_that_runs_out_of_its_seconds_says_so_by_its_exit_code(tmp_path):
+    words = ["train", str(two_classes(tmp_path / "t.csv", 20_000)), "--target", "y", "--model", "mlp", "--tol", "0"]
+    words += ["--max-iter", "100000", "--max-seconds", "0.2"]
     ran = subprocess.run([*COMMAND, *words], cwd=tmp_path, capture_output=True, timeout=120)
     assert ran.returncode == 5
     assert (tmp_path / "model.assay").exists()
