@@ -1,4 +1,4 @@
-"""JSON that goes wrong in ways of its own: numbers that are none, or too long, a million names. The right 4xx in words, soon."""
+"""JSON that goes wrong in ways of its own: numbers that are none, or too long, far too many names. The right 4xx in words, soon."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def test_columns_that_are_left_alone_may_hold_anything(server: Running) -> None:
     assert server.ask(LINEAR, [{**as_text, "more": 1}, {**as_text, "more": {"a": ["x"]}}]).json() == wanted
 
 
-NAMES = [f"c{i}" for i in range(1_000_000)]
-MILLIONS = {
+NAMES = [f"c{i}" for i in range(200_000)]  # twenty times what is taken
+MANY_NAMES = {
     "rows": ("application/json", lambda: json.dumps([dict.fromkeys(NAMES, 1)])),
     "rows besides those it knows": ("application/json", lambda: json.dumps([{**ROW, "age": "41", **dict.fromkeys(NAMES, 1)}])),
     "rows of other names each": ("application/json", lambda: json.dumps([{name: 1} for name in NAMES])),
@@ -76,9 +76,9 @@ MILLIONS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("form", MILLIONS)
-def test_a_million_names_are_refused_in_words_before_they_are_read(served: ServedModel, form: str) -> None:
-    kind, text = MILLIONS[form]
+@pytest.mark.parametrize("form", MANY_NAMES)
+def test_far_too_many_names_are_refused_in_words_before_they_are_read(served: ServedModel, form: str) -> None:
+    kind, text = MANY_NAMES[form]
     body = Body(1 << 30)
     body.add(text().encode())
     with pytest.raises((DataError, Refusal), match="more than 10004 columns") as refused:
@@ -93,7 +93,7 @@ def test_the_names_of_the_first_row_are_counted_without_reading_it() -> None:
         assert count in (0, 1) if body != row and body != [row, {"g": 1}] else count == 4
 
 
-def test_a_million_names_are_answered_by_the_service(server: Running) -> None:
+def test_far_too_many_names_are_answered_by_the_service(server: Running) -> None:
     body = json.dumps([dict.fromkeys(NAMES, 1)]).encode()
     reply = server.client.post(LINEAR, content=body, headers=JSON)
     assert reply.status_code == 400
