@@ -244,3 +244,12 @@ def test_decision_values_that_rounding_hides_are_not_stated():
     assert "decision values" not in {claim.name for claim in far.certificate_}
     forged = dataclasses.replace(far.certificate_, claims=(claims_module._values(far, claims_module._witness(far)),))
     assert not forged.verify(X + 1e15, y).holds
+
+
+def test_values_of_next_to_nothing_are_no_ties():
+    """tanh of 1e-28 is 1e-28: a visit whose outcome it decides hangs on rounding, and the run is not said to be repeatable."""
+    X, y = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 1e14], [0.0, 1e14]]), np.array([0, 1, 2, 2])
+    for budget in (None, 2):
+        model = fitted(X, y, kernel="sigmoid", gamma=1e-28, budget=budget, max_iter=30)
+        assert "replay" not in {claim.name for claim in model.certificate_}
+        assert model.certificate_.verify(X, y).holds
