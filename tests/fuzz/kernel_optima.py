@@ -50,7 +50,8 @@ def _powers(X: np.ndarray, gamma: float, degree: int, coef0: float) -> np.ndarra
     rows, g, c = exact(X), Fraction(gamma), Fraction(coef0)
     K = [[(g * dot(a, b) + c) ** degree for b in rows] for a in rows]
     means = [sum(row, Fraction(0)) / len(K) for row in K]
-    return np.array([[_long(K[i][j] - means[i] - means[j]) for j in range(len(K))] for i in range(len(K))])
+    whole = sum(means, Fraction(0)) / len(K)
+    return np.array([[_long(K[i][j] - means[i] - means[j] + whole) for j in range(len(K))] for i in range(len(K))])
 
 
 def _long(value: Fraction) -> LONG:

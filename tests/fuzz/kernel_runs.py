@@ -100,8 +100,8 @@ class Machine:
             return
         place = forgotten(seed, self.mistakes, budget)
         gone, self.kept[place] = self.kept[place], i
-        for k in range(self.m):
-            self._move(k, gone, -self.beta[k, gone])
+        self.beta[:, gone] = 0
+        self.S = self.K @ self.beta.T
 
 
 def _ahead(S: np.ndarray, codes: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@ are the values themselves, and Z are numbers of columns.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ WIDE = 64  # columns from which distances are taken from products, where that lo
 LOST = 1e-10  # of a kernel value: what rounding of a product may cost
 SAMPLE = 400  # rows on which a given kernel is tried
 NEGATIVE = 1e-8  # of the trace: an eigenvalue below minus that is no rounding
+FAR = 16.0  # times the mean square of their differences: from there on polynomials of rows are taken about their mean
+MOST_DEGREE = 16  # of such a polynomial
+MOST_EXACT = 1 << 16  # numbers of support rows and problems whose intercepts are moved without rounding
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -65,20 +69,76 @@ def _of_product(witness: dict[str, Any], P: Floats, shift: float | None = None) 
 
 
 def bounded_sums(
-    witness: dict[str, Any], X: Array, Z: Array, coef: Floats, dtype: Any = np.float64
+    witness: dict[str, Any],
+    X: Array,
+    Z: Array,
+    coef: Floats,
+    dtype: Any = np.float64,
+    centre: Floats | None = None,
 ) -> tuple[Floats, Floats]:
-    """Σ_j coef_pj K(x_i, z_j), and what rounding may have done to each at most: (n, p) both."""
+    """Σ_j coef_pj K(x_i, z_j), and what rounding may have done to each at most: (n, p) both. `centre`: of a polynomial less its values with the
+    centre, from which the rows are counted."""
     sums, off = np.empty((len(X), len(coef)), dtype=dtype), np.empty((len(X), len(coef)))
     step = max(1, AT_A_TIME // max(1, len(Z)))
     coef = coef.astype(dtype, copy=False)
     for i in range(0, len(X), step):
         part = slice(i, i + step)
-        K = kernel_values(witness, X[part], Z, dtype)
-        sums[part], off[part] = K @ coef.T, _off(witness, K, X[part], Z, np.abs(coef).astype(np.float64), dtype)
+        K = kernel_values(witness, X[part], Z, dtype) if centre is None else _about_centre(witness, X[part], Z, centre)
+        size = np.abs(coef).astype(np.float64)
+        sums[part], off[part] = K @ coef.T, _off(witness, K, X[part], Z, size, dtype, centre)
     return sums, off
 
 
-def _off(witness: dict[str, Any], K: Floats, X: Array, Z: Array, size: Floats, dtype: Any) -> Floats:
+def far_power(witness: dict[str, Any], Z: Floats) -> Floats | None:
+    """The mean of support rows, where a polynomial of them is nearly the same for all and rounding would leave little of what tells them apart."""
+    if witness["kernel"] != "poly" or not len(Z) or float(witness["degree"]) not in range(MOST_DEGREE + 1):
+        return None
+    centre = np.clip((Z / len(Z)).sum(axis=0), Z.min(axis=0), Z.max(axis=0))
+    with np.errstate(over="ignore", invalid="ignore"):
+        apart = float(((Z - centre) ** 2).sum(axis=1).mean())
+        constant = float(centre @ centre) + abs(float(witness["coef0"])) / _gamma(witness)
+    return centre if FAR * apart < constant < math.inf else None
+
+
+def _about_centre(witness: dict[str, Any], X: Floats, Z: Floats, centre: Floats) -> Floats:
+    """(A + s)^p − (A + a)^p − (A + b)^p + A^p by powers of A: s = a + b + g, and the first two terms without what cancels in them."""
+    gamma, c = _gamma(witness), centre.astype(X.dtype)
+    A, a, b = gamma * (c @ c) + float(witness["coef0"]), gamma * (X @ c)[:, None], gamma * (Z @ c)[None, :]
+    return _in_powers(int(witness["degree"]), A, a, b, gamma * (X @ Z.T), -1.0)
+
+
+def _in_powers(p: int, A: Any, a: Floats, b: Floats, g: Floats, sign: float) -> Floats:
+    """Σ_q (p over q) A^(p − q) ((a + b + g)^q ± a^q ± b^q); with the sign + what the terms are at most, all of them positive."""
+    s = a + b + g
+    total = p * A ** (p - 1) * g if p else np.zeros_like(g)
+    for q in range(2, p + 1):
+        term = 2.0 * a * b + g * (2.0 * (a + b) + g) if q == 2 else s**q + sign * (a**q + b**q)
+        total = total + math.comb(p, q) * A ** (p - q) * term
+    return total
+
+
+def centre_values(witness: dict[str, Any], Z: Floats, centre: Floats) -> Floats:
+    """K(z, c) − K(c, c) of rows counted from the centre."""
+    gamma, p, c = _gamma(witness), int(witness["degree"]), centre.astype(Z.dtype)
+    A, b = gamma * (c @ c) + float(witness["coef0"]), gamma * (Z @ c)
+    return np.asarray(sum((math.comb(p, q) * A ** (p - q) * b**q for q in range(1, p + 1)), np.zeros_like(b)))
+
+
+def moved_exactly(witness: dict[str, Any], Z: Floats, beta: Floats, centre: Floats) -> Floats | None:
+    """Σ_j β_pj (K(z_j, c) − K(c, c)) by the formula in rational numbers, in extended precision at the end; None of many rows."""
+    if Z.size * len(beta) > MOST_EXACT:
+        return None
+    gamma, coef0, p = Fraction(_gamma(witness)), Fraction(float(witness["coef0"])), int(witness["degree"])
+    c = [Fraction(v) for v in centre.tolist()]
+    at = [gamma * sum(Fraction(v) * u for v, u in zip(row, c)) + coef0 for row in [*Z.tolist(), centre.tolist()]]
+    values = [v**p - at[-1] ** p for v in at[:-1]]
+    sums = [sum((Fraction(b) * v for b, v in zip(row, values)), Fraction(0)) for row in beta.tolist()]
+    return np.array([np.longdouble(float(v)) + np.longdouble(float(v - Fraction(float(v)))) for v in sums])
+
+
+def _off(
+    witness: dict[str, Any], K: Floats, X: Array, Z: Array, size: Floats, dtype: Any, centre: Floats | None = None
+) -> Floats:
     """Σ_j |coef_pj| times what K(x_i, z_j) and its place in the sum are off by: products by their d columns, √m for a sum of m terms
     (whose roundings are as often up as down), distances by their columns; t exp(−t) is at most 1."""
     name, eps, summed = witness["kernel"], float(np.finfo(dtype).eps), 4.0 * (1.0 + math.sqrt(len(Z)))
@@ -91,14 +151,20 @@ def _off(witness: dict[str, Any], K: Floats, X: Array, Z: Array, size: Floats, d
         return np.broadcast_to((eps * (summed + d + 4) + lost) * size.sum(axis=1), (len(X), len(size)))
     length, other = (np.sqrt((np.asarray(A, dtype=np.float64) ** 2).sum(axis=1)) for A in (X, Z))
     degree = max(1.0, float(witness["degree"])) if name == "poly" else 1.0
+    if centre is not None:
+        gamma, far = _gamma(witness), math.sqrt(float(centre @ centre))
+        A, a, b = gamma * far * far + abs(float(witness["coef0"])), gamma * far * length, gamma * far * other
+        most = _in_powers(int(degree), A, a[:, None], b[None, :], gamma * np.outer(length, other), 1.0)
+        about: Floats = eps * ((d + 4) * (degree + 1.0) + summed) * (most @ size.T)
+        return about
     largest = _of_product(witness, np.outer(length, other), abs(float(witness["coef0"])))
     total: Floats = eps * ((d + 2) * degree + summed) * (largest @ size.T)
     return total
 
 
-def kernel_sums(witness: dict[str, Any], X: Array, Z: Array, coef: Floats) -> Floats:
+def kernel_sums(witness: dict[str, Any], X: Array, Z: Array, coef: Floats, centre: Floats | None = None) -> Floats:
     """Σ_j coef_pj K(x_i, z_j): (n, p), some rows at a time."""
-    return bounded_sums(witness, X, Z, coef)[0]
+    return bounded_sums(witness, X, Z, coef, np.float64, centre)[0]
 
 
 def is_positive(witness: dict[str, Any]) -> bool | None:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from assay.errors import DataError, ParameterError
+from assay.families.kernel.powers import powers_about, squares_about
 from assay.numerics import Array, Floats
 
 KERNELS = ("linear", "affine", "poly", "rbf", "laplacian", "sigmoid", "precomputed")
@@ -46,7 +47,7 @@ ROWS_AT_A_TIME = 2048  # rows of a matrix compared with their columns at a time
 @dataclass(frozen=True)
 class Kernel:
     """A kernel function with its numbers. `centre` (d,): rows are counted from there, which rbf and laplacian do not notice but their digits do;
-    nor do machines with a linear kernel whose coefficients add up to zero, but for their intercept. `by_differences`: rbf and laplacian take
+    nor do machines with a linear or polynomial kernel whose coefficients add up to zero, but for their intercept. `by_differences`: rbf and laplacian take
     distances column by column, as products of these rows would lose the digits in which they differ."""
 
     name: str
@@ -88,7 +89,7 @@ class Kernel:
             far = np.einsum("ij,ij->i", X, X)[:, None] + np.einsum("ij,ij->i", Z, Z)[None, :] - 2.0 * (X @ Z.T)
             near: Floats = np.exp(-self.gamma * np.maximum(far, 0.0))
             return near
-        return self._of_product(X @ Z.T)
+        return self._of_rows(X, Z)
 
     def extended(self, X: Floats, Z: Floats) -> Floats:
         """`block` of rows in extended precision, distances by differences."""
@@ -96,7 +97,16 @@ class Kernel:
             values: Floats = np.exp(-self.gamma * _distances(X, Z, np.square if self.name == "rbf" else np.abs))
             return values
         X, Z = (X, Z) if self.centre is None else (X - self.centre, Z - self.centre)
-        return self._of_product(X @ Z.T)
+        return self._of_rows(X, Z)
+
+    def _of_rows(self, X: Floats, Z: Floats) -> Floats:
+        """Of rows as they are counted, from zero or from the centre."""
+        return powers_about(self, X, Z) if self.is_about_centre else self._of_product(X @ Z.T)
+
+    @property
+    def is_about_centre(self) -> bool:
+        """Whether values are those of a polynomial less its values with the centre."""
+        return self.name == "poly" and self.centre is not None
 
     def _of_product(self, P: Floats) -> Floats:
         if self.name == "affine":
@@ -131,7 +141,8 @@ class Kernel:
                 found: Floats = np.concatenate([np.empty(0), *some])
             else:
                 X = X if self.centre is None else X - self.centre
-                found = self._of_product(np.einsum("ij,ij->i", X, X))
+                squares = np.einsum("ij,ij->i", X, X)
+                found = squares_about(self, X) if self.is_about_centre else self._of_product(squares)
         if not np.isfinite(found).all():
             self._refuse(found)
         return found
@@ -183,14 +194,14 @@ def has_formula(kernel: Kernel) -> bool:
     return kernel.own is None and kernel.name != "precomputed"
 
 
-def far_centre(X: Floats, w: Floats | None = None) -> Floats | None:
-    """The mean of rows that are much farther from zero than from each other, so that their products would differ in their last digits alone;
-    None where they are not."""
+def far_centre(X: Floats, w: Floats | None = None, far: float = FAR, constant: float = 0.0) -> Floats | None:
+    """The mean of rows that are much farther from zero than from each other, so that their products (plus a constant) would differ in their
+    last digits alone; None where they are not."""
     scale = math.ldexp(1.0, math.frexp(float(np.abs(X).max(initial=0.0)))[1])
     Z = X / scale
     mean = np.clip(np.average(Z, axis=0, weights=w), Z.min(axis=0), Z.max(axis=0)) if len(Z) else np.zeros(0)
     apart = float(np.average(((Z - mean) ** 2).sum(axis=1), weights=w)) if len(Z) else math.inf
-    return mean * scale if float(mean @ mean) > FAR * FAR * apart else None
+    return mean * scale if float(mean @ mean) + constant / scale / scale > far * far * apart else None
 
 
 def needs_differences(kernel: Kernel, X: Floats) -> bool:

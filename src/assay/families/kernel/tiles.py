@@ -33,7 +33,7 @@ LEAST32, MOST32 = 1e-15, 1e15  # numbers whose squares float32 has
 def has_tiles(kernel: Kernel) -> bool:
     """Whether the compiled loops know the function."""
     if kernel.name == "poly":
-        return kernel.degree == int(kernel.degree) and kernel.degree <= MOST_DEGREE
+        return kernel.degree == int(kernel.degree) and kernel.degree <= MOST_DEGREE and kernel.centre is None
     return has_formula(kernel) and not kernel.by_differences
 
 

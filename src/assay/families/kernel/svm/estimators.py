@@ -329,11 +329,12 @@ class SVC(KernelMachine, Classifier):
         self._check_linear()
         return self._linear_weights().astype(np.float64)
 
-    def _weights(self, Z: Floats) -> Floats:
+    def _weights(self, Z: Array, coef: Array | None = None) -> Array:
         ends = np.concatenate([[0], np.cumsum(self.n_support_)])
+        coef = self.dual_coef_ if coef is None else coef
         if len(self.n_support_) == 2 or not self._one_vs_one():
-            return self.dual_coef_ @ Z
-        parts = [self.dual_coef_[:, a:b] @ Z[a:b] for a, b in pairwise(ends)]
+            return coef @ Z
+        parts = [coef[:, a:b] @ Z[a:b] for a, b in pairwise(ends)]
         return np.stack([parts[i][j - 1] + parts[j][i] for i, j in pairs_of(len(parts))])
 
     # --- file -------------------------------------------------------------------------------------------------------
@@ -456,8 +457,8 @@ class SVR(KernelMachine, Regressor):
         self._check_linear()
         return self._linear_weights().astype(np.float64)
 
-    def _weights(self, Z: Floats) -> Floats:
-        return self.dual_coef_ @ Z
+    def _weights(self, Z: Array, coef: Array | None = None) -> Array:
+        return (self.dual_coef_ if coef is None else coef) @ Z
 
     def _predict_block(self, block: Block) -> Array:
         return self._decision(block)[:, 0]

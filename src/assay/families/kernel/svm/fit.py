@@ -20,6 +20,7 @@ from assay.estimator.progress import INTERRUPTED, Stopping
 from assay.estimator.search_space import TableTraits
 from assay.estimator.steps import Step, some_of
 from assay.families.kernel.functions import KERNEL_WORDS, KERNELS, Kernel, far_centre, needs_differences, resolve
+from assay.families.kernel.powers import FAR_POWERS, centre_values, exact, exact_centre_values, in_long, is_power
 from assay.families.kernel.svm.progress import SolverProgress
 from assay.families.kernel.svm.solve import (
     NO_LIMIT,
@@ -280,8 +281,8 @@ class KernelMachine(Estimator):
             mean: Floats = self.support_vectors_.mean(axis=0)
         return mean if np.isfinite(mean).all() else None
 
-    def _weights(self, Z: Floats) -> Floats:
-        """Σ_i β_i z_i of each problem (P, d), z_i the support rows or what is made of them."""
+    def _weights(self, Z: Array, coef: Array | None = None) -> Array:
+        """Σ_i β_i z_i of each problem (P, d), z_i the support rows or what is made of them; coef: in place of β as floats."""
         raise NotImplementedError
 
     def _linear_weights(self) -> Floats:
@@ -293,10 +294,18 @@ class KernelMachine(Estimator):
         )
 
     def _moved(self, centre: Floats | None) -> Floats:
-        """By how much intercepts of rows that a linear kernel counts from the centre are above those of rows counted from zero: w·c."""
-        if centre is None or self._fitted_with["kernel"] not in LINEAR_KERNELS:
+        """By how much intercepts of rows that a linear or polynomial kernel counts from the centre are above those of rows counted from zero:
+        w·c, or w·φ(c)."""
+        if centre is None or self._fitted_with["kernel"] in ("rbf", "laplacian"):
             return np.zeros(1)
-        return self._linear_weights() @ centre
+        if self._fitted_with["kernel"] in LINEAR_KERNELS:
+            return self._linear_weights() @ centre
+        kernel = replace(self._kernel(), centre=centre)
+        values = exact_centre_values(kernel, self.support_vectors_)
+        if values is None:
+            off = self.support_vectors_.astype(np.longdouble) - centre
+            return self._weights(centre_values(kernel, off)[:, None])[:, 0]
+        return in_long(self._weights(values[:, None], exact(self.dual_coef_))[:, 0])
 
     def _support_rows(self) -> Array:
         """The rows that answer; of a precomputed kernel their numbers."""
@@ -376,6 +385,8 @@ def _careful(kernel: Kernel, X: Floats, w: Floats | None = None) -> Kernel:
     """The kernel in the form that loses no digits on such rows: products about their mean, distances by differences."""
     if kernel.name in LINEAR_KERNELS:
         return replace(kernel, centre=far_centre(X, w))
+    if is_power(kernel):
+        return replace(kernel, centre=far_centre(X, w, FAR_POWERS, abs(kernel.coef0) / kernel.gamma))
     return replace(kernel, by_differences=needs_differences(kernel, X))
 
 
@@ -391,6 +402,11 @@ def _warn_unfinished(model: Any, stopping: Stopping) -> None:
         why, what = f"ran out of its max_seconds={model.max_seconds:g}", "Raise max_seconds, or allow a larger tol."
     else:
         why, what = "can no longer improve", "Allow a larger tol, or standardise the columns."
+        if model.kernel == "poly":
+            what = (
+                "Standardise the columns (take its mean from each, divide by its deviation): powers of numbers far from zero agree in nearly all "
+                "digits. Or lower the degree, or allow a larger tol."
+            )
     warn(
         f"{type(model).__name__}: the fit {why} at a relative gap of {model.gap_.max():.3g} (tol={model.tol:g}){many}; the best found is "
         f"kept. {what}",

@@ -16,6 +16,7 @@ import math
 import numpy as np
 
 from assay.families.kernel.functions import EPS, Kernel, has_formula
+from assay.families.kernel.powers import MOST_EXACT, centre_values, largest_powers
 from assay.families.kernel.svm.dual import DualProblem, Measures
 from assay.numerics import Floats
 
@@ -23,6 +24,7 @@ NEGLIGIBLE = 1e-10  # of the objective: rounding up to that is not told
 OF_TOLERANCE = 0.005  # nor is rounding up to such a share of the tolerance
 MOST_PAIRS = 1 << 23  # numbers of pairs of rows that are taken in extended precision
 EXTENDED = float(np.finfo(np.longdouble).eps)
+TRIED = 8  # multipliers that may take up what is left of a balance
 OF_A_SUM = 8.0  # times √m: roundings of a sum of m terms
 
 
@@ -55,6 +57,9 @@ def value_errors(problem: DualProblem, beta: Floats, eps: float = EPS) -> Floats
         return eps * apart
     length = np.sqrt(np.einsum("ij,ij->i", off, off))
     degree = kernel.degree if kernel.name == "poly" else 1.0
+    if kernel.is_about_centre:
+        about: Floats = eps * (2.0 * (d + 6) * (degree + 1.0) + summed) * _about_centre(kernel, length, support, size)
+        return about
     total: Floats = eps * ((d + 4) * max(1.0, degree) + summed) * _of_lengths(kernel, degree, length, support, size)
     return total
 
@@ -65,6 +70,15 @@ def _exponents(kernel: Kernel, off: Floats) -> Floats:
         return np.zeros(len(off))
     wide: Floats = np.abs(off).sum(axis=1) if kernel.name == "laplacian" else 2.0 * np.einsum("ij,ij->i", off, off)
     return kernel.gamma * wide
+
+
+def _about_centre(kernel: Kernel, length: Floats, support: Floats, size: Floats) -> Floats:
+    """Σ_j |β_j| times the terms of K about the centre, pair by pair, or of many with the x_j that is farthest."""
+    other = length[support]
+    if len(length) * len(other) > MOST_PAIRS >> 2:
+        other, size = other.max(initial=0.0, keepdims=True), size.sum(keepdims=True)
+    pairs: Floats = largest_powers(kernel, length, other) @ size
+    return pairs
 
 
 def _of_lengths(kernel: Kernel, degree: float, length: Floats, support: Floats, size: Floats) -> Floats:
@@ -83,6 +97,18 @@ def _of_lengths(kernel: Kernel, degree: float, length: Floats, support: Floats, 
         if part:
             total += part * length**q * float(size @ (slope * other) ** q)
     return total
+
+
+def balanced(problem: DualProblem, alpha: Floats) -> Floats:
+    """α with Σ s α = 0 to the last digit, where one multiplier can take up what rounding left: kernels about a centre are those about zero then."""
+    beta = problem.coefficients(alpha)
+    left = math.fsum(beta)
+    for k in np.flatnonzero(alpha > 0)[np.argsort(alpha[alpha > 0], kind="stable")][:TRIED] if left else ():
+        other = alpha.copy()
+        other[k] -= problem.sign[k] * left
+        if 0 < other[k] <= problem.upper[k] and math.fsum(problem.coefficients(other)) == 0.0:
+            return other
+    return alpha
 
 
 def with_rounding(
@@ -124,6 +150,18 @@ def _of_intercept(problem: DualProblem, beta: Floats, b: float) -> float:
     if problem.kernel.normed or centre is None:
         return 0.0
     off, size, summed = problem.X[support] - centre, np.abs(beta[support]), OF_A_SUM * (1.0 + math.sqrt(len(support)))
+    if problem.kernel.is_about_centre:
+        return _of_power_intercept(problem, beta, b)
     far = float(np.abs(beta[support] @ off) @ np.abs(centre))
     terms = float(size @ np.abs(off) @ np.abs(centre))
     return float(EPS * (problem.X.shape[1] + 8) * (far + abs(b)) + EXTENDED * summed * terms)
+
+
+def _of_power_intercept(problem: DualProblem, beta: Floats, b: float) -> float:
+    """The same of a polynomial: b − w·φ(c) is stored in float64, and coefficients that do not quite add up to zero notice the centre."""
+    kernel, support = problem.kernel, np.flatnonzero(beta)
+    moved = centre_values(kernel, problem.X - kernel.centre)
+    terms = float(np.abs(beta[support]) @ np.abs(moved[support])) * float(problem.X[support].size > MOST_EXACT)
+    summed = OF_A_SUM * (1.0 + math.sqrt(len(support))) + 2.0 * (problem.X.shape[1] + 6) * (kernel.degree + 1.0)
+    left = abs(math.fsum(beta)) * float(np.abs(moved).max(initial=0.0))
+    return float(2.0 * EPS * (abs(float(beta @ moved)) + abs(b)) + EXTENDED * summed * terms + left)

@@ -24,7 +24,7 @@ from assay.families.kernel.expansion import Expansion
 from assay.families.kernel.functions import Kernel, check_own_kernel, check_precomputed
 from assay.families.kernel.svm.dual import DualProblem, DualState, Measures, best_intercept, classes_problem, measure
 from assay.families.kernel.svm.progress import SolverProgress
-from assay.families.kernel.svm.rounding import EXTENDED, extended_values, with_rounding
+from assay.families.kernel.svm.rounding import EXTENDED, balanced, extended_values, with_rounding
 from assay.inputs.labels import Labels
 from assay.numerics import Array, Floats
 from assay.statistics.targets import merge_surveys, some, survey_block
@@ -119,6 +119,7 @@ class BestState:
 
 def measured_anew(problem: DualProblem, alpha: Floats, tol: float) -> Solved:
     """How far α is from the optimum, by kernel values of all rows; in extended precision where rounding shows."""
+    alpha = balanced(problem, alpha) if problem.kernel.is_about_centre else alpha
     beta = problem.coefficients(alpha)
     support = np.flatnonzero(beta)
     rows = support if problem.kernel.name == "precomputed" else problem.X[support]

@@ -19,6 +19,7 @@ SAME = 1e-6  # relative: what stated values may be off by, and a tenth of the to
 SLACK = 1.01  # the bound is summed in another order than the solver's
 STATED = 0.05  # of the tolerance: what the stated gap may be off by
 ROUNDING = 1e-10
+LEAST = 1e-300  # a square of w, where rounding left none
 
 
 def same(claim: Claim) -> float:
@@ -77,7 +78,7 @@ def check_margin(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
         return Verdict(claim.name, False, "this kernel is no product of any feature space", kind=claim.kind)
     sums = once(sums_of, claim, rows)
     sums.dual()
-    length, tolerance = np.sqrt(np.maximum(sums.square(), 0.0)), float(claim.witness["tolerance"])
+    length, tolerance = np.sqrt(np.maximum(sums.square(), LEAST)), float(claim.witness["tolerance"])
     reached = np.minimum(sums.least, 1.0) if sums.hard else np.ones(len(length))
     p = int(np.argmin(reached / length))
     found = float(reached[p] / length[p])
@@ -90,6 +91,7 @@ def check_margin(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
         claim.value and not sums.hard and not doubt < 1.0
     ):  # next to nothing of the objective is w: its square is compared
         near = abs(1.0 / claim.value**2 - float(sums.square()[p])) <= 2.0 * (same(claim) * objective + off)
+        found = claim.value if near else found
     told = near and 0 < tolerance <= LOOSEST
     reason = f"every row is at least {found:.9g} from the hyperplane" if sums.hard else f"the margin is {found:.9g}"
     return Verdict(claim.name, bool(told and claim.holds), reason, found, claim.kind)

@@ -35,8 +35,8 @@ def check_probabilities(claim: Claim, rows: CheckedRows, predict: Any) -> Verdic
     code, moved = support.code, np.zeros(len(b))
     for c in range(K):
         problems, _, beta = problems_of(scheme, K, c, coef, code)
-        X, Z, moved[problems], _ = about(w["kernel"], table.X, support.Z, beta, np.float64)
-    parts = [kernel_sums(w, X, Z[code == c], coef[:, code == c]) for c in range(K)]
+        X, Z, centre, moved[problems], _ = about(w, table.X, support.Z, beta, np.float64)
+    parts = [kernel_sums(w, X, Z[code == c], coef[:, code == c], centre) for c in range(K)]
     b = b + moved
     if scheme == "ovo":
         f = _between(parts, b)

@@ -20,7 +20,7 @@ Regression with a tube: P = ½‖w‖² + Σ U max(0, |y − f − b| − ε), f
 
     D = −½ βᵀKβ + Σ y β − ε Σ|β|        |β_i| ≤ U_i = upper · weight,  Σ β = 0
 
-Linear kernels are taken about the mean of the support rows, which Σ β = 0 does not notice, with b + w·c for b. What rounding may have done to the
+Linear kernels, and polynomials of rows far from zero, are taken about the mean of the support rows, which Σ β = 0 does not notice, with b + w·φ(c) for b. What rounding may have done to the
 values of rows is bounded, and counts against the claim; where it is more than next to nothing and rows are few, all is done again in extended precision.
 """
 
@@ -33,7 +33,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.certify.rows import Array, CheckedRows, CountedRows, Floats, counted_rows
-from assay.families.kernel.check import NEGATIVE, bounded_sums, is_positive, negative_share
+from assay.families.kernel.check import (
+    NEGATIVE,
+    bounded_sums,
+    centre_values,
+    far_power,
+    is_positive,
+    moved_exactly,
+    negative_share,
+)
 
 FEASIBLE = 1e-9  # relative: what rounding may do to bounds and balance
 NEGLIGIBLE = 1e-10  # of P: rounding up to that is not told
@@ -206,17 +214,47 @@ def _closely(add_up: Callable[..., MachineSums], witness: dict[str, Any], table:
     return sums if given or pairs > MOST_PAIRS or not sums.rounding().any() else add_up(witness, table, np.longdouble)
 
 
-def about(kernel: str, X: Floats, Z: Floats, beta: Floats, dtype: Any) -> tuple[Floats, Floats, Floats, Floats]:
-    """Rows and support rows as the kernel takes them, by how much the intercepts of problems with coefficients β (p, m) are greater there,
-    and what rounding may do to them (p,)."""
-    if kernel not in ("linear", "affine") or not len(Z):
-        return X, Z, np.zeros(len(beta)), np.zeros(len(beta))
+class CentredRows(NamedTuple):
+    """Rows and support rows as the kernel takes them; the centre of a polynomial (None: they are counted from zero); by how much the intercepts of
+    problems are greater there, and what rounding may do to them (p,)."""
+
+    X: Floats
+    Z: Floats
+    centre: Floats | None
+    moved: Floats
+    off: Floats
+
+
+def about(witness: dict[str, Any], X: Floats, Z: Floats, beta: Floats, dtype: Any) -> CentredRows:
+    """The rows as they are best counted, for problems with coefficients β (p, m)."""
+    far = far_power(witness, Z)
+    if far is not None:
+        return _about_power(witness, X, Z, beta, far, dtype)
+    if witness["kernel"] not in ("linear", "affine") or not len(Z):
+        return CentredRows(X, Z, None, np.zeros(len(beta)), np.zeros(len(beta)))
     centre = np.clip((Z / len(Z)).sum(axis=0), Z.min(axis=0), Z.max(axis=0))
     X, Z, centre = X.astype(dtype) - centre, Z.astype(dtype) - centre, centre.astype(dtype)
     weights, eps = beta.astype(dtype) @ Z, float(np.finfo(dtype).eps)
     terms = np.abs(beta) @ np.abs(Z) @ np.abs(centre)
     off = eps * ((Z.shape[1] + 4) * (np.abs(weights) @ np.abs(centre)) + 4.0 * (1.0 + math.sqrt(len(Z))) * terms)
-    return X, Z, weights @ centre, off.astype(np.float64)
+    return CentredRows(X, Z, None, weights @ centre, off.astype(np.float64))
+
+
+def _about_power(
+    witness: dict[str, Any], X: Floats, Z: Floats, beta: Floats, centre: Floats, dtype: Any
+) -> CentredRows:
+    """A polynomial less its values with the centre: coefficients that do not quite add up to zero notice what is left of it."""
+    support, eps = Z, float(np.finfo(dtype).eps)
+    X, Z = X.astype(dtype) - centre, Z.astype(dtype) - centre
+    values = centre_values(witness, Z, centre)
+    rounds = (Z.shape[1] + 4) * (float(witness["degree"]) + 1.0) + 4.0 * (1.0 + math.sqrt(len(Z)))
+    balance = np.array([abs(math.fsum(row)) for row in beta])  # without rounding of its own
+    left = balance * np.abs(centre_values(witness, X, centre)).max(initial=0.0)
+    exactly = moved_exactly(witness, support, beta, centre)
+    if exactly is not None:
+        return CentredRows(X, Z, centre, exactly.astype(dtype), left + eps * np.abs(exactly).astype(np.float64))
+    off = eps * rounds * (np.abs(beta) @ np.abs(values)) + left
+    return CentredRows(X, Z, centre, beta.astype(dtype) @ values, off.astype(np.float64))
 
 
 def sums_of(witness: dict[str, Any], rows: CheckedRows) -> MachineSums:
@@ -277,8 +315,9 @@ def _add_class(
     c, upper, numbers, t, beta = part
     mine = np.flatnonzero(table.y == c)
     U = np.full(len(mine), np.inf) if np.isinf(upper) else upper * table.w[mine]
-    X, Z, moved, of_b = about(witness["kernel"], table.X[mine], support.Z, beta, dtype)
-    parts, doubts = bounded_sums(witness, X, Z, np.concatenate([np.maximum(beta, 0.0), np.minimum(beta, 0.0)]), dtype)
+    X, Z, centre, moved, of_b = about(witness, table.X[mine], support.Z, beta, dtype)
+    sides = np.concatenate([np.maximum(beta, 0.0), np.minimum(beta, 0.0)])
+    parts, doubts = bounded_sums(witness, X, Z, sides, dtype, centre)
     own, eps = np.flatnonzero(support.code == c), float(np.finfo(dtype).eps)
     place = np.searchsorted(mine, support.at[own])
     for k, p in enumerate(numbers.tolist()):
@@ -332,8 +371,9 @@ def _number_sums(witness: dict[str, Any], table: CountedRows, dtype: Any) -> Mac
     refuse_indefinite(witness, table)
     sums = MachineSums.none(1, float(witness["tolerance"]), False, len(table.X), dtype)
     U = upper[0] * table.w
-    X, Z, moved, of_b = about(witness["kernel"], table.X, support.Z, beta, dtype)
-    parts, doubts = bounded_sums(witness, X, Z, np.concatenate([np.maximum(beta, 0.0), np.minimum(beta, 0.0)]), dtype)
+    X, Z, centre, moved, of_b = about(witness, table.X, support.Z, beta, dtype)
+    sides = np.concatenate([np.maximum(beta, 0.0), np.minimum(beta, 0.0)])
+    parts, doubts = bounded_sums(witness, X, Z, sides, dtype, centre)
     f, eps, y = parts.sum(axis=1), float(np.finfo(dtype).eps), table.y
     doubt = doubts.sum(axis=1) + of_b[0] + eps * (np.abs(y) + abs(b[0] + moved[0]) + epsilon).astype(np.float64)
     full = np.zeros(len(y))
