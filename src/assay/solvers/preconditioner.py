@@ -180,7 +180,7 @@ def _roots(problem: SoftmaxProblem, products: Floats) -> Floats:
 
 def class_scatter(problem: Problem | SoftmaxProblem, W: Floats | None = None) -> Floats:
     """Σ c p_k(1 − p_k) x̃x̃ᵀ (K, d + 1, d + 1) at W, or Σ c x̃x̃ᵀ (1, d + 1, d + 1): of some rows, for all."""
-    absorb = partial(absorb_scatter, W, problem.centre, row_stride(problem.rows.n_rows, len(problem.centre)))
+    absorb = partial(absorb_scatter, W, problem.centre, row_stride(problem.n_rows, len(problem.centre)))
     weight, products = problem.fold(absorb, merge_scatter)
     total = float(np.sum(problem.reach.weights))
     return products * (total / weight) if weight > 0 else products
@@ -193,7 +193,7 @@ def rounding_of(problem: Problem | SoftmaxProblem, weight: float) -> Floats:
 
 def _worth(problem: SoftmaxProblem) -> bool:
     """Whether K products of all columns cost less than the sweeps that they save."""
-    d, n, K = len(problem.centre), problem.rows.n_rows, problem.n_classes
+    d, n, K = len(problem.centre), problem.n_rows, problem.n_classes
     stride = row_stride(n, d)
     sweeps = (d + 1) / (4.0 * stride)
     work = np.inf if n is None else 0.5 * K * (n / stride) * (d + 1) ** 2

@@ -98,6 +98,11 @@ class Problem:
     sample: int = 1  # every how many rows one enters the Hessian of a Newton step
 
     @property
+    def n_rows(self) -> int | None:
+        """How many rows there are, where they know it."""
+        return self.rows.n_rows
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """The shape of w."""
         return self.scale.shape

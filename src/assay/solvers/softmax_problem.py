@@ -51,6 +51,12 @@ class SoftmaxProblem:
     reach: ClassReach
     prepare: Callable[[Block], Block] | None = None  # makes codes and weights of a block whose y are still labels
     intercept: bool = True  # otherwise the intercepts stay where they are: their slopes are taken for zero
+    counted: int | None = None  # how many rows there are, by who has counted them: a stream does not know
+
+    @property
+    def n_rows(self) -> int | None:
+        """How many rows there are, the same however they are read; None: nobody has counted them."""
+        return self.rows.n_rows if self.counted is None else self.counted
 
     @property
     def n_classes(self) -> int:

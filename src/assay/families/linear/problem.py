@@ -166,7 +166,8 @@ def pose(
     gram = gram_about(statistics, centre)
     if objective.loss is None:
         reach = ClassReach(statistics.weight, statistics.classes.mean - centre)
-        softmax = SoftmaxProblem(engine, rows, penalty, centre, scale, reach, encode, objective.fit_intercept)
+        given = (centre, scale, reach, encode, objective.fit_intercept, statistics.rows)
+        softmax = SoftmaxProblem(engine, rows, penalty, *given)
         return PosedProblem(softmax, gram, None)
     make = CustomProblem if isinstance(objective.loss, CustomSurrogate) else Problem
     reaches = _reach(statistics, objective.loss, centre, positive)
