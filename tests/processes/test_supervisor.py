@@ -53,7 +53,9 @@ def test_to_run_a_job_nobody_writes_out_what_it_holds():
 
 def test_a_job_that_sleeps_is_timed_out_while_the_others_finish(children_left):
     jobs = [Job("slow", lambda emit: time.sleep(60)), *(Job(str(i), lambda emit: "quick") for i in range(4))]
-    outcomes = list(run_jobs(jobs, workers=2, timeout=5))
+    outcomes = list(
+        run_jobs(jobs, workers=2, timeout=5, keep=True)
+    )  # the four share a process, and the slow one has its own
     assert [o.state for o in outcomes] == ["done"] * 4 + ["timeout"]
     assert "5 s" in outcomes[-1].message
     assert 5 <= outcomes[-1].seconds < 40
@@ -287,6 +289,43 @@ def test_a_fork_while_the_pool_is_at_work_leaves_the_child_able_to_work():
     value = run([Job("a", product)], timeout=20)["a"].value
     assert value == product(None)
     results.close()
+
+
+def test_a_process_that_is_kept_does_one_job_after_another(children_left):
+    jobs = [Job(str(i), lambda emit: os.getpid()) for i in range(5)]
+    assert len({outcome.value for outcome in run(jobs, 1).values()}) == 5
+    kept = run(jobs, 2, keep=True)
+    assert {outcome.state for outcome in kept.values()} == {"done"}
+    assert len({outcome.value for outcome in kept.values()}) <= 2
+    assert not children_left()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is measured through /proc")
+def test_of_a_process_that_is_kept_each_job_counts_what_came_with_it():
+    held = []
+    jobs = [Job("large", lambda emit: held.append(np.ones(20 << 17))), Job("small", lambda emit: len(held))]
+    outcomes = run(jobs, 1, keep=True)
+    assert outcomes["small"].value == 1  # the same process
+    assert outcomes["large"].peak_bytes > 20e6
+    assert (outcomes["small"].peak_bytes or 0) < 10e6
+
+
+def test_where_memory_has_a_cap_no_process_is_kept():
+    outcomes = run([Job(str(i), lambda emit: os.getpid()) for i in range(3)], 1, keep=True, memory=1 << 30)
+    assert len({outcome.value for outcome in outcomes.values()}) == 3
+
+
+def test_a_kept_process_that_crashes_takes_its_own_job_alone(children_left):
+    jobs = [
+        Job("first", lambda emit: os.getpid()),
+        Job("crash", lambda emit: os._exit(3)),
+        Job("fails", lambda emit: 1 / 0),
+        Job("last", lambda emit: os.getpid()),
+    ]
+    outcomes = run(jobs, 1, keep=True)
+    assert [outcomes[job.key].state for job in jobs] == ["done", "failed", "failed", "done"]
+    assert outcomes["first"].value != outcomes["last"].value
+    assert not children_left()
 
 
 def test_impossible_arguments_are_refused():

@@ -87,3 +87,53 @@ def test_memory_is_given_back_without_harm():
     held = np.ones(1 << 20)
     give_back()
     assert held.sum() == 1 << 20
+
+
+@pytest.fixture(scope="module")
+def few_rows():
+    rng = np.random.default_rng(1)
+    y = rng.permutation(np.arange(60) % 2)
+    return pd.DataFrame({"a": rng.normal(size=60) + 2 * y, "b": rng.normal(size=60), "y": y})
+
+
+def test_models_that_share_a_process_answer_as_each_in_its_own(few_rows):
+    asked = {"models": ["lda", "decision-tree", "perceptron"], "folds": 5}
+    shared, apart = (compare.compare(few_rows, "y", workers=1, memory=memory, **asked) for memory in (None, 8 << 30))
+    for one, other in zip(shared.entries, apart.entries):
+        assert one.state == other.state == "done", one.message
+        np.testing.assert_array_equal(one.answers.P, other.answers.P)
+        assert one.setting == other.setting
+
+
+def test_what_the_searches_of_a_model_shared_is_gone_when_it_is_done(few_rows, monkeypatch):
+    tables = []
+    honest = compare.forget_answers
+    monkeypatch.setattr(compare, "forget_answers", lambda *args: (tables.append(args[1]), honest(*args)))
+    compare.compare(few_rows, "y", models=["decision-tree", "perceptron"], folds=5, workers=0)
+    assert len(tables) == 2
+    assert not [key for key in tables[0].memory if "answers" in key[0]]
+
+
+@pytest.mark.parametrize("name", ["decision-tree", "lda", "linear-svc", "random-forest", "mlp"])
+@pytest.mark.parametrize("resampling", ["k-fold", "holdout"])
+def test_claims_are_made_for_the_model_that_is_handed_over_alone(few_rows, monkeypatch, name, resampling):
+    from assay.families import model_class
+
+    cls, made = model_class(name), []
+    honest = cls._make_claims
+    monkeypatch.setattr(cls, "_make_claims", lambda self: (made.append(1), honest(self))[1])
+    params = {"mlp": {"max_iter": 3}, "random-forest": {"n_estimators": 3}}
+    asked = {"models": [name], "params": {name: params.get(name, {})}, "refit": False, "workers": 0}
+    found = compare.compare(few_rows, "y", resampling=resampling, folds=5, **asked)
+    assert len(made) == 1
+    assert len(found[name].model.model_.certificate_.claims) > 0
+
+
+def test_folds_and_searches_measure_nothing_for_claims_that_nobody_asks_for(few_rows, monkeypatch):
+    from assay.families.networks import fit
+
+    measured = []
+    honest = fit.measure
+    monkeypatch.setattr(fit, "measure", lambda *args: (measured.append(1), honest(*args))[1])
+    compare.compare(few_rows, "y", models=["mlp"], params={"mlp": {"max_iter": 3}}, folds=5, workers=0)
+    assert len(measured) == 1

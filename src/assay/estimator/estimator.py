@@ -28,6 +28,7 @@ from assay.estimator.params import Param, check_params, param
 from assay.estimator.record import model_of, record_of
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, model_at
+from assay.estimator.unclaimed import claims_are_wanted
 from assay.inputs import KnownLevels, NumberColumns, as_column, as_rows, check_features
 from assay.inputs.refusals import refuse_extreme
 from assay.numerics import Array
@@ -344,6 +345,10 @@ class Estimator:
     @_claims.setter
     def _claims(self, claims: tuple[Claim, ...]) -> None:
         self._claims_made = claims
+
+    def _state_claims(self) -> None:
+        """Make the claims of a fit; of one that nobody asks for them they are made when somebody does."""
+        self._claims_made = self._make_claims() if claims_are_wanted() else None
 
     def _make_claims(self) -> tuple[Claim, ...]:
         """The claims that follow from what was learnt, where they can be made anew at any time."""

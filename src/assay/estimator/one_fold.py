@@ -89,7 +89,7 @@ class OneFold(Estimator):
         self._finish_on(state, engine, rows)
         self._state = state
         self._provenance = {"fingerprint": state.mark.hex()}
-        self._claims = self._make_claims()
+        self._state_claims()
 
     # --- many settings of one fold --------------------------------------------------------------------------------------
 

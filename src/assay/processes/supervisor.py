@@ -14,7 +14,7 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import Pipe
@@ -80,6 +80,7 @@ def run_jobs(
     timeout: float | None = None,
     memory: int | None = None,
     deadline: float | None = None,
+    keep: bool = False,
     on_event: OnEvent = lambda key, event: None,
 ) -> Iterator[Outcome]:
     """The outcome of every job, as they finish; at most `workers` run at a time.
@@ -89,6 +90,8 @@ def run_jobs(
     iterator ends normally; a second Ctrl-C does what it always does. Limits are watched while the iterator is being asked.
     `workers=0` runs the jobs here, one after another: an error is an outcome as well, but nothing is stopped from outside,
     neither for time nor for memory.
+    `keep`: a process that has done a job takes the next one, where it was forked and memory has no cap: small jobs would take longer to load
+    what they need than to do their work. One that is stopped or crashes is lost to its own job alone, and the next one has a new process.
     """
     if workers < 0:
         raise ParameterError(f"{workers} workers are not possible: give 0 (in this process) or more.")
@@ -96,29 +99,41 @@ def run_jobs(
         raise ParameterError("Two jobs have the same key: give each its own, the outcomes go by it.")
     if memory is not None and workers and private_bytes() is None:
         warn("The memory cap is not watched: this system does not tell how much memory a process uses.", UserWarning)
-    supervisor = Supervisor(jobs, timeout, memory, deadline, on_event)
+    keep = keep and memory is None and start_method() == "fork"
+    supervisor = Supervisor(jobs, timeout, memory, deadline, on_event, keep)
     return supervisor.outcomes(workers) if workers else supervisor.outcomes_here()
 
 
 class JobProcess:
-    """A child at work on a job: what it has sent, what it uses, and how it is stopped."""
+    """A child at work on a job: what it has sent, what it uses, and how it is stopped. Afterwards it may take one of the `others`."""
 
-    def __init__(self, job: Job) -> None:
-        self.key, self.began = job.key, time.monotonic()
+    def __init__(self, job: Job, others: Sequence[Job] = ()) -> None:
+        self._begins(job)
         self.connection, far_end = Pipe()
         try:
             self.process = (
-                _forked(job, far_end) if start_method() == "fork" else _spawned(job, far_end, self.connection)
+                start(_do, job, others, far_end)
+                if start_method() == "fork"
+                else _spawned(job, far_end, self.connection)
             )
         except BaseException:
             self.connection.close()
             raise
         finally:
             far_end.close()
-        self.memory = MemoryGauge(self.process.pid)
+        self.memory, self.before = MemoryGauge(self.process.pid), 0
+
+    def _begins(self, job: Job) -> None:
+        self.key, self.began = job.key, time.monotonic()
         self.finish: Finish | None = None
         self.verdict: tuple[str, str] | None = None  # the state and message that it is being stopped for
         self.kill_at = float("inf")
+
+    def take(self, job: Job) -> None:
+        """Give it another job."""
+        self._begins(job)
+        with suppress(OSError):  # it is gone already, which is seen as soon as it is asked
+            send(self.connection, job.key)
 
     def receive(self, on_event: OnEvent) -> None:
         """Take what the child has sent so far."""
@@ -159,18 +174,30 @@ class JobProcess:
     def ended(self) -> bool:
         return self.finish is not None or self.process.exitcode is not None
 
-    def outcome(self, on_event: OnEvent) -> Outcome:
-        """Let the child go and say how it ended."""
+    @property
+    def can_go_on(self) -> bool:
+        """Whether it has done its job and nothing is to stop it."""
+        done = self.finish is not None and self.finish.state != "memory"
+        return done and self.verdict is None and self.process.exitcode is None
+
+    def outcome(self, on_event: OnEvent, keep: bool = False) -> Outcome:
+        """Say how the job ended, and let the child go unless it is kept for another one and can go on."""
         self.receive(on_event)  # a dead child's connection may hold what it wrote last
-        self.leave(GRACE)
+        if not (keep and self.can_go_on):
+            self.leave(GRACE)
         if self.finish is not None:
-            state, message, seconds, value, _, peak = self.finish
-            return Outcome(self.key, state, value, message, seconds, max(self.memory.peak, peak) or None)
+            state, message, seconds, value, _, held = self.finish
+            peak = max(self.memory.peak, held) - self.before
+            self.memory, self.before = MemoryGauge(self.process.pid, held), held
+            return Outcome(self.key, state, value, message, seconds, max(peak, 0) or None)
         state, message = self.verdict or _crash(self.process.exitcode)
-        return Outcome(self.key, state, None, message, time.monotonic() - self.began, self.memory.peak or None)
+        peak = self.memory.peak - self.before
+        return Outcome(self.key, state, None, message, time.monotonic() - self.began, max(peak, 0) or None)
 
     def leave(self, grace: float) -> None:
         """Close the connection and wait until the child is gone, killed if need be: no zombie stays."""
+        with suppress(OSError):  # closing alone is not seen by it as long as a younger child has this end, too
+            send(self.connection, None)
         self.connection.close()
         self.process.join(grace)
         if self.process.exitcode is None:
@@ -199,11 +226,6 @@ class Surroundings:
             yield
 
 
-def _forked(job: Job, home: Connection) -> Any:
-    """A child that has everything from its parent."""
-    return start(_do, job, home)
-
-
 def _spawned(job: Job, home: Connection, child: Connection) -> Any:
     """A child that is sent everything."""
     process = start(_do_what_is_sent, home, script=is_of_script(job))
@@ -220,11 +242,18 @@ def _spawned(job: Job, home: Connection, child: Connection) -> Any:
 def _do_what_is_sent(home: Connection) -> None:
     job, surroundings = receive(home)
     with surroundings.around():
-        _do(job, home)
+        _do(job, (), home)
 
 
-def _do(job: Job, home: Connection) -> None:
-    """The life of a child that does one job."""
+def _do(job: Job, others: Sequence[Job], home: Connection) -> None:
+    """The life of a child: a job and, where there are others, those of them that it is given, until there is none."""
+    _do_one(job, home)
+    known = {other.key: other for other in others}
+    while known and (key := receive(home)) is not None:
+        _do_one(known[key], home)
+
+
+def _do_one(job: Job, home: Connection) -> None:
     emitter = Emitter(home)
     emitter.finish(attempt(job, emitter)._replace(peak_bytes=private_bytes() or 0))
 
@@ -251,10 +280,11 @@ class Supervisor:
     memory: int | None
     deadline: float | None
     on_event: OnEvent
+    keep: bool = False
     stopped_by: str = ""
 
     def __post_init__(self) -> None:
-        self.waiting, self.running = deque(self.jobs), list[JobProcess]()
+        self.waiting, self.running, self.spare = deque(self.jobs), list[JobProcess](), list[JobProcess]()
 
     def outcomes(self, workers: int) -> Iterator[Outcome]:
         """Each job in a process of its own."""
@@ -268,13 +298,15 @@ class Supervisor:
                         child.receive(self.on_event)
                         child.enforce(self.timeout, self.memory)
                     for child in [child for child in self.running if child.ended]:
-                        outcome = child.outcome(self.on_event)
+                        outcome = child.outcome(self.on_event, self.keep and bool(self.waiting))
                         self.running.remove(child)
+                        if not child.connection.closed:
+                            self.spare.append(child)
                         yield outcome
             finally:  # all have ended, unless the caller stopped asking or an error came up
-                for child in self.running:
+                for child in (*self.running, *self.spare):
                     child.process.kill()
-                for child in self.running:
+                for child in (*self.running, *self.spare):
                     child.leave(0.0)
 
     def outcomes_here(self) -> Iterator[Outcome]:
@@ -321,11 +353,20 @@ class Supervisor:
         while self.waiting and len(self.running) < workers:
             job = self.waiting.popleft()
             try:
-                self.running.append(JobProcess(job))
+                self.running.append(self._at_work_on(job))
             except (OSError, AssertionError) as error:  # none to be had
                 yield Outcome(job.key, "failed", None, f"No process could be started for it ({error}).")
             except (PicklingError, AttributeError, TypeError) as error:  # of a process that is spawned
                 yield Outcome(job.key, "failed", None, NOT_SENT.format(error))
+
+    def _at_work_on(self, job: Job) -> JobProcess:
+        """A child that has begun with a job: one that is kept, else a new one."""
+        alive = [child for child in self.spare if child.process.exitcode is None]
+        self.spare = alive[1:]
+        if not alive:
+            return JobProcess(job, tuple(self.waiting) if self.keep else ())
+        alive[0].take(job)
+        return alive[0]
 
 
 @contextmanager
@@ -364,8 +405,8 @@ class MemoryGauge:
     """The memory of one process, and the most that was measured. The exact count walks its pages, so it is made seldom where it is slow, and
     not again before the cheap upper bound (resident less mapped files) has grown, but at once where that is above the cap."""
 
-    def __init__(self, pid: int) -> None:
-        self.pid, self.peak = pid, 0
+    def __init__(self, pid: int, peak: int = 0) -> None:
+        self.pid, self.peak = pid, peak
         self._began, self._next_count, self._bound = time.monotonic(), 0.0, 0
 
     def used(self, cap: int | None) -> int:

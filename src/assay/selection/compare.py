@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
@@ -25,6 +26,7 @@ from assay.engines.threads import worker_count
 from assay.errors import ParameterError
 from assay.estimator.one_fold import OneFold
 from assay.estimator.search_space import Categories
+from assay.estimator.unclaimed import unclaimed
 from assay.processes.child import Emit
 from assay.processes.supervisor import Job, Outcome, run_jobs
 from assay.selection.calibration_claim import LearntFrom, calibration_claim
@@ -51,7 +53,7 @@ from assay.selection.refit import hand_over
 from assay.selection.splits import Resampling, Split
 from assay.selection.table_claims import cross_validated_claim, encoding_claim
 from assay.selection.table_model import TableModel
-from assay.selection.trial import Trial, calibration_of, prepare, run_trial, search_and_fit
+from assay.selection.trial import Trial, calibration_of, forget_answers, prepare, run_trial, search_and_fit
 from assay.tables.new_frame import library_of
 from assay.tables.schema.schema import infer
 from assay.tables.sources.source import Source, cached, release_cache
@@ -60,6 +62,7 @@ BETWEEN_EVENTS = 0.1  # seconds
 MOST_PREPARED = 2_000_000  # rows of all splits together up to which inner splits are kept for all models
 FOR_MODELS = 0.9  # share of a budget that they may take: the rest is for the verdict, and for fitting the one that is handed over
 LARGE_TABLE = 64e6  # bytes: a copy for each model at a time would be too many
+SMALL_TABLE = 2e6  # bytes up to which models share processes, one after another: each for itself would load loops longer than it fits
 
 OnEvent = Callable[[str, Any], None]
 
@@ -214,7 +217,8 @@ class Listener:
 def run_all(taking_part: list[Candidate], work: CandidateWork, limits: Limits, emit: OnEvent) -> list[Outcome]:
     """The outcomes in the order of the candidates."""
     side_by_side = limits.side_by_side(work.table, len(taking_part))
-    if side_by_side > 1 and 8.0 * work.rows * len(work.table.schema.used) > LARGE_TABLE:
+    size = 8.0 * work.rows * len(work.table.schema.used)
+    if side_by_side > 1 and size > LARGE_TABLE:
         side_by_side = 1
     threads = None if side_by_side == 0 else max(1, worker_count() // side_by_side)
     if side_by_side:
@@ -230,6 +234,7 @@ def run_all(taking_part: list[Candidate], work: CandidateWork, limits: Limits, e
         timeout=limits.timeout,
         memory=limits.memory,
         deadline=limits.deadline,
+        keep=size <= SMALL_TABLE,
         on_event=emit,
     ):
         found[outcome.key] = outcome
@@ -256,19 +261,26 @@ class CandidateWork:
         throttled = Throttle(emit)
         for number, split in enumerate(self.splits):
             emit(("split", number, len(self.splits)))
-            trials.append(run_trial(candidate, self.table, split, self.asked.loss, self.asked.seed, throttled))
+            with nullcontext() if self._hands_over_a_trial else unclaimed():
+                trials.append(run_trial(candidate, self.table, split, self.asked.loss, self.asked.seed, throttled))
             emit(("fold", number + 1, len(self.splits), trials[-1].test_risk, trials[-1].train_risk))
         emit(("split", len(self.splits), len(self.splits)))
         model, search = self._final(candidate, trials, throttled)
+        forget_answers(candidate, self.table, self.asked.loss)
         for trial in trials:  # only plain numbers travel back
             trial.model = trial.encoding = None
         return trials, model.to_record(), search
+
+    @property
+    def _hands_over_a_trial(self) -> bool:
+        """Whether the model of the split is the one handed over; those of several are there to be measured, and one more is fitted."""
+        return self.asked.resampling.kind == "holdout"
 
     def _final(self, candidate: Candidate, trials: list[Trial], emit: Emit) -> tuple[TableModel, Any]:
         """The model to hand over: that of the held-out split, else one searched and fitted on all rows."""
         asked = self.asked
         facts: dict[str, Any] = {"target": asked.target, **({"weight": asked.weight} if asked.weight else {})}
-        if asked.resampling.kind == "holdout":
+        if self._hands_over_a_trial:
             trial = trials[0]
             assert trial.model is not None
             assert trial.encoding is not None

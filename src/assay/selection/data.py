@@ -159,6 +159,11 @@ class TableData:
         found: Found = self.memory[key]
         return found
 
+    def forget(self, what: Any) -> None:
+        """Let go of what was remembered under a name, of all rows."""
+        for key in [key for key in self.memory if key[0] == what]:
+            del self.memory[key]
+
     def pick(self, which: Array) -> Rows:
         """Some rows by their numbers, not encoded; repeated numbers (of a bootstrap) need a table in memory."""
         if self._all(which):

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.errors import DataError
+from assay.estimator.unclaimed import unclaimed
 from assay.numerics import Array, Floats
 from assay.processes.child import Emit
 from assay.processes.supervisor import Job, run_jobs
@@ -139,7 +140,7 @@ class HalvingRound:
 
     def __call__(self, emit: Emit) -> tuple[Floats, Floats]:
         data, loss, split = self.work.table, self.work.asked.loss, self.split
-        with quietly():
+        with quietly(), unclaimed():
             encoding, rows = learnt(self.candidate, data, split.train)
             found = AnswersOfSettings(data, split.test, lambda which: data.encoded(encoding, which), loss)
             rough = {**self.candidate.search_space.rough, **self.candidate.fixed}

@@ -19,6 +19,7 @@ import numpy as np
 from assay.engines import Rows
 from assay.errors import ConvergenceWarning, DataConversionWarning
 from assay.estimator.estimator import Estimator
+from assay.estimator.unclaimed import unclaimed
 from assay.numerics import Array, Floats
 from assay.processes.child import Emit
 from assay.selection.calibration import Calibration, with_calibration
@@ -189,8 +190,17 @@ def _answers_of_each(
     if data.parts is None:
         return fit(split)
     wide = Split(split.train, outside(data.parts, split.train))
-    found = data.once(split.train, ("answers", candidate.key, loss), lambda _: fit(wide))
+    found = data.once(split.train, _shared(candidate, loss), lambda _: fit(wide))
     return found.at(split.test)
+
+
+def _shared(candidate: Candidate, loss: str) -> tuple[str, str, str]:
+    return "answers", candidate.key, loss
+
+
+def forget_answers(candidate: Candidate, data: TableData, loss: str) -> None:
+    """Let go of what the searches of a model shared: no other model asks for it."""
+    data.forget(_shared(candidate, loss))
 
 
 def _fit_and_test(
@@ -200,9 +210,10 @@ def _fit_and_test(
     encoding, rows = learnt(candidate, data, drawn_evenly(split.train, candidate.model.enough_rows))
     found = AnswersOfSettings(data, split.test, lambda which: data.encoded(encoding, which), loss)
     rough = {**candidate.search_space.rough, **candidate.fixed}
-    for model in candidate.model(**rough).fit_each(rows, settings):
-        found.ask(model)
-        progress()
+    with unclaimed():
+        for model in candidate.model(**rough).fit_each(rows, settings):
+            found.ask(model)
+            progress()
     return found.found()
 
 

@@ -212,7 +212,7 @@ class LinearClassifier(Classifier):
         self._provenance = {"fingerprint": task.statistics.mark.hex()}
         if not self.converged_:
             self._warn(task.objective)
-        self._claims = self._make_claims()
+        self._state_claims()
 
     def _keep_support(self, supports: list[MarginRows | None]) -> None:
         """The multipliers of rows near the margin, which prove the gap of a hinge loss; those of other rows are clear."""

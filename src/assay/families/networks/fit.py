@@ -21,6 +21,7 @@ from assay.estimator.params import Choice, Range, param
 from assay.estimator.progress import Stopping
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, shown_of, some_of
+from assay.estimator.unclaimed import claims_are_wanted
 from assay.families.networks.architecture import (
     ACTIVATIONS,
     FittedNetwork,
@@ -313,7 +314,8 @@ class NetworkModel(Estimator):
         self.memory_, self.batches_, self.loss_, self.measured_, self._net = None, 0, None, None, None
         self._provenance, self._claims_made = {}, None
         if self.whole_:
-            self._measure_fit(engine, rows, task, round(work.weight / task.unit))
+            if claims_are_wanted():
+                self._measure_fit(engine, rows, task, round(work.weight / task.unit))
             ended = {} if self.converged_ or work.stopping.why is None else {"ended": work.stopping.why}
             self._provenance = {"fingerprint": work.found.mark.hex(), **ended}
         else:

@@ -196,7 +196,7 @@ class Perceptron(Classifier):
                     self._keep_separation(engine, rows, labels)
                 warn_unfinished(self)
         self.history_ = "fit" if whole else "pieces" if afresh or self._goes_on() else "mixed"
-        self._claims = self._make_claims()
+        self._state_claims()
 
     _asks = True  # whether a fit that does not end asks why; `certify` always does
 

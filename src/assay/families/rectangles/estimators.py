@@ -215,7 +215,7 @@ class RectangleClassifier(Classifier):
         self.won_, self.lost_, self.won_rows_, self.lost_rows_ = answered.covered
         self.cells_, self.rounded_ = answered.cells, answered.rounded
         self._provenance = {"fingerprint": boxes.mark.hex()}
-        self._claims = self._make_claims()
+        self._state_claims()
 
     def _begin(self, engine: Engine, rows: Rows) -> tuple[WholeWeights, Boxes]:
         """Classes, their boxes, and how rows are weighed."""

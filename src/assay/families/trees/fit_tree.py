@@ -93,7 +93,7 @@ def keep(model: DecisionTree, unpruned: UnprunedTree) -> None:
     model._keep_trees(join_trees([tree_of(grown, values)]), training_data)
     vars(model).update(evidence_of(training_data, grown, values))
     model._provenance = {"fingerprint": training_data.survey.mark.hex()}
-    model._claims = model._make_claims()
+    model._state_claims()
 
 
 def pruning_path(model: DecisionTree, X: Any, y: Any, sample_weight: Any) -> PruningPath:

@@ -75,7 +75,7 @@ def learn(model: Any, engine: Engine, rows: Rows, afresh: bool, classes: Any) ->
     keep_members(model, bag, training_data)
     _keep_out_of_bag(model, bag, len(forest.trees))
     model._provenance = {"fingerprint": training_data.survey.mark.hex()}
-    model._claims = model._make_claims()
+    model._state_claims()
 
 
 def prepare_forest(model: Forest, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> ForestFit:

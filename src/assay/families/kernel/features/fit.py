@@ -177,7 +177,7 @@ class KernelFeaturesModel(Estimator):
         vars(self).update(parts_of(linear))
         self._state = linear._state
         self._provenance = {"fingerprint": learnt.survey.mark.hex()}
-        self._claims = self._make_claims()
+        self._state_claims()
 
     def _take_map(self, learnt: LearntMap) -> None:
         self._map, self.gamma_ = learnt.map, float(learnt.map.kernel.gamma)

@@ -209,7 +209,7 @@ class KernelPerceptron(Classifier):
             self._provenance = {"fingerprint": fingerprint_of(rows, self.classes_)}
             if not self.converged_:
                 self._warn()
-        self._claims = self._make_claims()
+        self._state_claims()
 
     def _keep(self, started: StartedRun) -> None:
         """What was learnt: rows with a coefficient, in the order of their numbers."""
