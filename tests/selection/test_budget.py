@@ -143,3 +143,22 @@ def test_an_interrupt_during_the_rounds_ends_the_comparison(monkeypatch, table):
     monkeypatch.setattr(halving, "run_jobs", interrupted)
     with pytest.raises(KeyboardInterrupt, match="SIGTERM"):
         compare(table, "y", models=["baseline", "lda"], budget=30.0)
+
+
+def test_past_the_deadline_nothing_is_scored_that_the_ranking_can_do_without(monkeypatch, table):
+    from assay.selection.comparison import Comparison
+
+    monkeypatch.setattr(Comparison, "time_is_up", True)
+    found = compare(table[:300], "y", models=["lda", "baseline"], folds=3, workers=0)
+    assert found.best == found.recommended == "lda"
+    assert [score.name for score in found["lda"].scores] == ["error", "balanced error"]
+    assert "lda" in str(found)
+
+
+def test_losses_of_rows_that_were_tested_once_in_their_order_stay_as_they_are():
+    from assay.selection.judge import _of_rows
+
+    losses = np.array([0.5, 0.25, 1.0])
+    assert _of_rows(losses, np.array([2, 5, 9])) is losses
+    assert _of_rows(losses, np.array([5, 2, 9])).tolist() == [0.25, 0.5, 1.0]
+    assert _of_rows(losses, np.array([2, 2, 9])).tolist() == [0.5, 2 / 3]

@@ -109,7 +109,7 @@ class TableData:
 
     def learnable(self, train: Array) -> bool:
         """Whether some rows can teach anything: of one class alone nothing can be learnt."""
-        return self.classes is None or len(np.unique(self.codes[train])) > 1
+        return self.classes is None or bool((self.codes[train[1:]] != self.codes[train[:1]]).any())
 
     def marks_of(self, which: Array) -> tuple[Array | None, Array | None]:
         """Groups and times of some rows, as splits heed them."""

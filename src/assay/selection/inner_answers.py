@@ -105,9 +105,9 @@ class InnerAnswers:
 
     def _targets(self, data: TableData, train: Array) -> tuple[Array, Array, Floats]:
         """The classes that the training rows have, those of the scored rows among them, and their shares."""
-        codes = data.codes[train]
-        present = np.unique(codes)
-        prior = smoothed_prior(np.searchsorted(present, codes), len(present))
+        counts = np.bincount(data.codes[train])
+        present = np.flatnonzero(counts)
+        prior = smoothed_prior(counts[present])
         return present, np.searchsorted(present, data.codes[self.scored]), prior
 
 
