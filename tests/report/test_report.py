@@ -327,6 +327,20 @@ def test_a_page_whose_process_ended_badly_says_so_and_an_interrupt_ends_the_repo
         _content_of(Outcome("lda", "interrupted"))
 
 
+def test_past_the_deadline_of_a_budget_there_are_pages_of_the_recommended_and_the_best_model_alone(trees, monkeypatch):
+    from assay.report import page
+    from assay.selection.comparison import Comparison
+
+    asked = []
+    monkeypatch.setattr(Comparison, "time_is_up", True)
+    monkeypatch.setattr(page, "worker_count", lambda: 1)
+    monkeypatch.setattr(page, "details", lambda found, name, dear: asked.append((name, dear)))
+    text = Page(report_html(trees)).text
+    assert {name for name, _ in asked} == {trees.recommended, trees.best}
+    assert not any(dear for _, dear in asked)
+    assert text.count(page.TIME_WAS_UP) == len(trees.done) - len(asked)
+
+
 def unfolded(page: Page) -> list[bool]:
     """Of each model's page whether it is open."""
     return [

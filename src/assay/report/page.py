@@ -116,6 +116,7 @@ SHELL = {  # how `assay compare` calls what `assay.compare` is given
 }
 LINE = 90  # letters of a command that stays on one line
 NOT_ASKED = ("data", "command")
+TIME_WAS_UP = "The time was up before this page was made: a greater budget allows for it."
 USED_BY = {
     "holdout": ("share",),
     "k-fold": ("folds",),
@@ -201,7 +202,7 @@ def model_pages(comparison: Comparison, shown: set[str]) -> list[Html]:
         contents = {name: _content(comparison, name) for name in names}
     else:
         jobs = [Job(name, partial(_content, comparison, name), 1) for name in names]
-        contents = {outcome.key: _content_of(outcome) for outcome in run_jobs(jobs, workers=workers)}
+        contents = {outcome.key: _content_of(outcome) for outcome in run_jobs(jobs, workers=workers, keep=True)}
     return [join(model_fold(comparison, comparison[name], contents[name], open_=name in shown)) for name in names]
 
 
@@ -216,12 +217,12 @@ def _content_of(outcome: Outcome) -> Html | None:
 
 
 def _content(comparison: Comparison, name: str, _: object = None) -> Html | None:
-    """The dear parts (learning curve, bias and variance) are made for the recommended and the best model, where there is time for them."""
-    dear = (
-        not comparison.time_is_up
-        and name in (comparison.recommended, comparison.best)
-        and any(len(s.train) for s in comparison.splits)
-    )
+    """The dear parts (learning curve, bias and variance) are made for the recommended and the best model, where there is time for them; past
+    the deadline of a budget there are no pages but theirs."""
+    shown = name in (comparison.recommended, comparison.best)
+    if comparison.time_is_up and not shown:
+        return el("p", TIME_WAS_UP, class_="soft")
+    dear = not comparison.time_is_up and shown and any(len(s.train) for s in comparison.splits)
     return part(lambda: model_content(details(comparison, name, dear=dear)))
 
 
