@@ -7,7 +7,7 @@ JOBS ?= 2
 MINUTES ?= 60
 SEED ?= 0
 
-.PHONY: demo test lint types imports page tests fuzz bench clean
+.PHONY: demo test lint types imports page tests other-python fuzz bench clean
 
 demo: $(VENV)/.user
 	@echo '$$ assay compare coins --target coin --out coins.assay --report coins.html'
@@ -16,7 +16,7 @@ demo: $(VENV)/.user
 	@echo '$$ assay verify coins.assay coins'
 	@$(BIN)/assay verify coins.assay coins
 
-test: lint types imports page tests
+test: lint types imports page tests other-python
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -40,6 +40,9 @@ tests: $(VENV)/.dev
 	@tools/axe
 	$(BIN)/python tests/compile_first.py $(JOBS)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+
+other-python: $(VENV)/.dev
+	@tools/other-python $(BIN)/python
 
 fuzz: $(VENV)/.dev
 	$(BIN)/python tests/fuzz --minutes $(MINUTES) --seed $(SEED)
