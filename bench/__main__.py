@@ -1,7 +1,8 @@
 """`python -m bench [WORKLOAD …] [--rounds N]`: run the workloads (all by default) and write bench/results/WORKLOAD.md.
 
 ASSAY_DATA names the folder with the real tables, which `tables` and the first table of `compare` need. ASSAY_BENCH_SCALE=0.01 makes the tables
-of compare, csv_encode and predict_files smaller (4: larger; a CSV of 1 GB); no results are written then.
+of compare, csv_encode and predict_files smaller (4: larger; a CSV of 1 GB); no results are written then. ASSAY_BENCH_MODELS=svc,mlp has cold_start
+take these models alone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Cold start, each in a process of its own: import, help, first fit with empty and warm cache, predict from the shell."""
+"""Cold start, each in a process of its own: import, help, predict from the shell; the first fit and answer of every model, the first comparison.
+
+A model's time goes from the start of Python to its first answers. "clone, cold": from the source, with an empty home and nothing compiled yet, as a new user's
+first fit; "clone, warm": as every later one; "wheel": what is installed from the newest dist/*.whl (`make wheel`), with an empty home. ASSAY_BENCH_MODELS=svc,mlp
+takes these models alone.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +12,72 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import cache, partial
+from importlib.util import find_spec
 from pathlib import Path
 
 import assay
+from assay.families import REGISTRY, model_class
 from bench import agreement
-from bench.data import two_classes
+from bench.data import FOLDER, real_data, two_classes
 from bench.harness import Contender, Race, Target
 
-FIT = "import numpy as np, assay; X = np.arange(60.0).reshape(20, 3) ** 2; assay.GaussianNB().fit(X, np.arange(20) % 2)"
+ROOT = Path(__file__).resolve().parents[2]
+FIT = """
+import numpy as np
+from {module} import {name}
+X = np.random.default_rng(0).poisson(2.0, (200, 5)).astype(float)
+y = X @ np.arange(5.0) if {numbers} else (X[:, 0] > X[:, 1]).astype(int)
+{name}({settings}).fit(X, y).predict(X)
+"""
+SKLEARN = {
+    "baseline": "dummy.DummyClassifier",
+    "baseline-regressor": "dummy.DummyRegressor",
+    "gaussian-nb": "naive_bayes.GaussianNB",
+    "bernoulli-nb": "naive_bayes.BernoulliNB",
+    "multinomial-nb": "naive_bayes.MultinomialNB",
+    "categorical-nb": "naive_bayes.CategoricalNB",
+    "qda": "discriminant_analysis.QuadraticDiscriminantAnalysis",
+    "lda": "discriminant_analysis.LinearDiscriminantAnalysis",
+    "linear-regression": "linear_model.LinearRegression",
+    "ridge": "linear_model.Ridge",
+    "logistic-regression": "linear_model.LogisticRegression",
+    "perceptron": "linear_model.Perceptron",
+    "linear-svc": "svm.LinearSVC",
+    "erm": "linear_model.SGDClassifier",
+    "decision-tree": "tree.DecisionTreeClassifier",
+    "tree-regressor": "tree.DecisionTreeRegressor",
+    "random-forest": "ensemble.RandomForestClassifier",
+    "forest-regressor": "ensemble.RandomForestRegressor",
+    "extra-trees": "ensemble.ExtraTreesClassifier",
+    "extra-regressor": "ensemble.ExtraTreesRegressor",
+    "knn": "neighbors.KNeighborsClassifier",
+    "knn-regressor": "neighbors.KNeighborsRegressor",
+    "svc": "svm.SVC",
+    "svr": "svm.SVR",
+    "mlp": "neural_network.MLPClassifier",
+    "mlp-regressor": "neural_network.MLPRegressor",
+}
+LIGHTGBM = {"random-forest": "LGBMClassifier", "forest-regressor": "LGBMRegressor"}
+DEMO = ["compare", "coins", "--target", "coin", "--out", "coins.assay", "--report", "coins.html"], ["verify", "coins.assay", "coins"]  # fmt: skip
+
+
+def races() -> list[Race]:
+    folder = Path(tempfile.mkdtemp())
+    return [_imports(), _shell(folder), *(_first_fit(name) for name in _models()), *_comparisons(), _demo()]
+
+
+def notes() -> list[str]:
+    wheels = [f"{path.name}: {path.stat().st_size / 1e6:.1f} MB." for path in sorted((ROOT / "dist").glob("*.whl"))]
+    return wheels or ["No wheel was measured: `make wheel` first."]
+
+
+def _models() -> list[str]:
+    asked = os.environ.get("ASSAY_BENCH_MODELS", "")
+    return asked.split(",") if asked else list(REGISTRY)
+
+
+# --- processes ---------------------------------------------------------------------------------------------------------------
 
 
 def _process(arguments: list[str], **environment: str) -> Callable[[], None]:
@@ -28,51 +91,107 @@ def _python(code: str, **environment: str) -> Callable[[], None]:
     return _process([sys.executable, "-c", code], **environment)
 
 
-def _fit_with_empty_cache() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        _python(FIT, NUMBA_CACHE_DIR=folder)()
+def _fresh(*commands: list[str], path: Path | None = None) -> None:
+    """One command after another with an empty home and nothing kept by the compiler, in an empty folder, as in a new container."""
+    with tempfile.TemporaryDirectory() as home:
+        empty = {"HOME": home, "XDG_CACHE_HOME": home, "NUMBA_CACHE_DIR": f"{home}/numba"}
+        environment = {**os.environ, **empty, **({} if path is None else {"PYTHONPATH": str(path)})}
+        if path is not None:
+            del environment["NUMBA_CACHE_DIR"]  # what was installed has its loops with it
+        for command in commands:
+            subprocess.run(command, check=True, cwd=home, env=environment, capture_output=True)
 
 
-def races() -> list[Race]:
-    folder = Path(tempfile.mkdtemp())
-    X, y = two_classes(100, 5)
-    table = folder / "rows.csv"
-    table.write_text("a,b,c,d,e\n" + "\n".join(",".join(map(str, row)) for row in X) + "\n")
+@cache
+def _installed() -> Path | None:
+    """A folder with nothing but what the newest wheel holds; None where there is none."""
+    wheels = sorted((ROOT / "dist").glob("*.whl"), key=lambda path: path.stat().st_mtime)
+    if not wheels:
+        return None
+    target = FOLDER / "wheel"
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--upgrade", "--no-deps", "--target", str(target)]
+    subprocess.run([*install, str(wheels[-1])], check=True)
+    return target
+
+
+# --- races -------------------------------------------------------------------------------------------------------------------
+
+
+def _imports() -> Race:
+    return Race(
+        "import",
+        [
+            Contender("import assay", _python("import assay"), 10),
+            Contender("import numpy", _python("import numpy"), 10),
+            Contender("import sklearn.naive_bayes", _python("import sklearn.naive_bayes"), 5),
+        ],
+        agreement.nothing,
+        [Target("import numpy", at_most=1.3)],
+    )
+
+
+def _shell(folder: Path) -> Race:
     import pandas as pd
 
-    assay.GaussianNB().fit(pd.DataFrame(X, columns=list("abcde")), y).save(folder / "model.assay")
-    shell = str(Path(sys.executable).with_name("assay"))
-    return [
-        Race(
-            "import",
-            [
-                Contender("import assay", _python("import assay"), 10),
-                Contender("import numpy", _python("import numpy"), 10),
-                Contender("import sklearn.naive_bayes", _python("import sklearn.naive_bayes"), 5),
-            ],
-            agreement.nothing,
-            [Target("import numpy", at_most=1.3)],
-        ),
-        Race(
-            "from process start",
-            [
-                Contender("assay --help", _process([shell, "--help"]), 10),
-                Contender("first fit, warm cache", _python(FIT), 5),
-                Contender("first fit, empty cache", _fit_with_empty_cache, 2),
-                Contender(
-                    "assay predict, 100 rows", _process([shell, "predict", str(folder / "model.assay"), str(table)]), 5
-                ),
-                Contender(
-                    "scikit-learn: import and fit",
-                    _python(FIT.replace("assay", "sklearn.naive_bayes")),
-                    5,
-                ),
-            ],
-            agreement.nothing,
-            [
-                Target("assay --help", within=0.4),
-                Target("first fit, warm cache", within=2.5),
-                Target("assay predict, 100 rows", within=1.0),
-            ],
-        ),
-    ]
+    X, y = two_classes(100, 5)
+    table, model = folder / "rows.csv", str(folder / "model.assay")
+    table.write_text("a,b,c,d,e\n" + "\n".join(",".join(map(str, row)) for row in X) + "\n")
+    assay.GaussianNB().fit(pd.DataFrame(X, columns=list("abcde")), y).save(model)
+    return Race(
+        "from process start",
+        [
+            Contender("assay --help", _process([*_command(), "--help"]), 10),
+            Contender("assay predict, 100 rows", _process([*_command(), "predict", model, str(table)]), 5),
+        ],
+        agreement.nothing,
+        [Target("assay --help", within=0.4), Target("assay predict, 100 rows", within=1.0)],
+    )
+
+
+def _command() -> list[str]:
+    return [sys.executable, "-m", "assay"]
+
+
+def _first_fit(name: str) -> Race:
+    code = _code("assay", model_class(name).__name__, name)
+    found = [Contender("clone, warm", _python(code), 5)]
+    if (path := _installed()) is not None:
+        found.append(Contender("wheel, empty home", partial(_fresh, [sys.executable, "-c", code], path=path), 5))
+    found += _peers(name)
+    found.append(Contender("clone, cold", partial(_fresh, [sys.executable, "-c", code]), 1))
+    ours = found[1].name if path is not None else found[0].name
+    return Race(f"first fit and answers: {name}", found, agreement.nothing, [Target(ours, within=1.2)])
+
+
+def _peers(name: str) -> list[Contender]:
+    found = []
+    if name in SKLEARN:
+        module, _, cls = f"sklearn.{SKLEARN[name]}".rpartition(".")
+        found.append(Contender("scikit-learn", _python(_code(module, cls, name)), 5))
+    if name in LIGHTGBM and find_spec("lightgbm") is not None:
+        found.append(Contender("LightGBM", _python(_code("lightgbm", LIGHTGBM[name], name, "verbose=-1")), 5))
+    return found
+
+
+def _code(module: str, cls: str, name: str, settings: str = "") -> str:
+    numbers = model_class(name).kind_of({}) == "regressor"
+    return FIT.format(module=module, name=cls, numbers=numbers, settings=settings)
+
+
+def _comparisons() -> list[Race]:
+    """`assay compare` of the penguins, start to end."""
+    folder = real_data()
+    if folder is None or not (folder / "penguins.csv").exists():
+        return []
+    words = [*_command(), "compare", str(folder / "penguins.csv"), "--target", "target"]
+    found = [Contender("clone, warm", _process(words), 3), Contender("clone, cold", partial(_fresh, words), 1)]
+    if (path := _installed()) is not None:
+        found.insert(1, Contender("wheel, empty home", partial(_fresh, words, path=path), 3))
+    return [Race("assay compare penguins", found, agreement.nothing)]
+
+
+def _demo() -> Race:
+    """What `make demo` does once its environment is there."""
+    commands = [[*_command(), *words] for words in DEMO]
+    found = [Contender("clone, cold", partial(_fresh, *commands), 1)]
+    return Race("make demo", found, agreement.nothing, [Target("clone, cold", within=60.0)])
