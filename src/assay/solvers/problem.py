@@ -335,6 +335,11 @@ def _from_far_centre(X: Array | SparseMatrix, centre: Floats) -> Floats | None:
     spread = np.abs(_dense(X[:SOME]) - centre).max(axis=0, initial=0.0)
     if not np.any(np.abs(centre) > FAR * np.where(spread > 0, spread, 1.0)):
         return None
+    return rows_from(X, centre)
+
+
+def rows_from(X: Array | SparseMatrix, centre: Floats) -> Floats:
+    """x − p."""
     return _dense(X) - centre
 
 

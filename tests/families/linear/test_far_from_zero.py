@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -130,3 +132,43 @@ def test_products_of_rows_far_from_zero_are_those_of_differences(sparse):
     rows_ = SparseMatrix(X.ravel(), np.zeros(2, np.int64), np.arange(3), 1) if sparse else X
     assert rows_times(rows_, np.array([0.1, 0.5]), np.array([1e12])).tolist() == [0.6, 0.4]
     assert rows_back(rows_, np.array([0.1, 0.2]), np.array([1e12])).tolist() == pytest.approx([-0.1, 0.3], rel=1e-15)
+
+
+HUGE = np.array([[1.0452010146988032e16], [9581010106712064.0], [8056757888745472.0], [6750256754589696.0]])
+
+
+def exact_objective(model, X, s):
+    """½‖w‖² / C + Σ max(0, 1 − s (w·x + b)), without rounding."""
+    w, b = Fraction(float(model.coef_[0, 0])), Fraction(float(model.intercept_[0]))
+    losses = [max(Fraction(0), 1 - t * (w * Fraction(float(x)) + b)) for t, x in zip(s, X[:, 0])]
+    return w * w / 2 / Fraction(model.C) + sum(losses)
+
+
+def test_what_rounding_hides_of_a_hinge_is_not_proved():
+    y, model = [0, 0, 1, 1], assay.LinearSVC(loss="hinge", C=0.0014156588791234635)
+    with pytest.warns(UserWarning, match="standardise the columns"):
+        model.fit(HUGE, y)
+    assert exact_objective(model, HUGE, [-1, -1, 1, 1]) > 1e6 * float(model.objective_[0])
+    assert not model.certificate_.holds
+    assert not model.certificate_.verify(HUGE, y).holds
+    forged = replace(model.certificate_["duality gap"], holds=True, value=0.0)
+    assert not replace(model.certificate_, claims=(forged,), own=None).verify(HUGE, y).holds
+
+
+def test_losses_of_softmax_below_the_rounding_of_one_keep_their_digits():
+    X, y = np.array([[-4.5], [-3.5], [0.3], [1.1], [8.0], [9.0]]), [0, 0, 1, 1, 2, 2]
+    model = fitted(assay.LogisticRegression(C=3e9, tol=1e-2), X, y)
+    assert model.objective_[0] < 1e-6 * len(y)
+    assert model.certificate_.holds
+    assert model.certificate_.verify(X, y).holds
+    model = fitted(assay.ERM(loss="softmax", lam=0.0, tol=1e-2), X, y)
+    assert agrees(model, X, y), f"{model.certificate_}\n{model.certificate_.verify(X, y)}"
+
+
+@pytest.mark.parametrize("model", [assay.LinearSVC(), assay.LogisticRegression()], ids=["hinge", "softmax"])
+def test_a_column_of_one_huge_number_costs_no_claim(model):
+    X, y = np.full((47, 2), 7.1e64), np.arange(47) % 4
+    X[:, 1] = np.random.default_rng(1).standard_normal(47)
+    model = fitted(model, X, y)
+    assert model.certificate_.holds
+    assert model.certificate_.verify(X, y).holds, str(model.certificate_.verify(X, y))

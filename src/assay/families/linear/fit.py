@@ -28,7 +28,7 @@ from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.steps import Step, some_of
 from assay.families.linear.claims import COVERAGE, gap_claim, unshifted
 from assay.families.linear.problem import Objective, PosedProblem, about_zero, gram_about, pose
-from assay.families.linear.rounding import as_saved
+from assay.families.linear.rounding import as_saved, with_rounding
 from assay.families.linear.statistics import (
     RowStatistics,
     TargetedRows,
@@ -144,7 +144,8 @@ class LinearClassifier(Classifier):
             begin = (None, None) if start is None else start.of(posed, task.objective)
             at = self._settle(task, posed, last(posed.iterates(task.objective, solver, *begin)))
             weights.append(_about_zero(task.objective, posed, at))
-            answers.append(as_saved(posed, at, weights[-1]))
+            saved = as_saved(posed, at, weights[-1])
+            answers.append(with_rounding(posed, saved, weights[-1], task.objective.tol))
         self._finish(task, solver, answers, np.concatenate([np.atleast_2d(w) for w in weights]))
         if self._warm_start_from is not None:
             self._warm_start_from.remember(self, task, solver, weights, answers)
@@ -226,7 +227,11 @@ class LinearClassifier(Classifier):
         warn(
             f"{type(self).__name__}: solver {self.solver_!r} stopped after {self.n_iter_} iterations at a relative gap of "
             f"{self.gap_.max():.3g} (tol={objective.tol:g}). "
-            + ("Raise max_iter, or " if self.n_iter_ >= objective.max_iter else "No further fall can be seen: ")
+            + (
+                "Raise max_iter, or "
+                if self.n_iter_ >= objective.max_iter
+                else "No further fall can be seen: standardise the columns, or "
+            )
             + ("allow a larger tol." if objective.solver == "auto" else "allow a larger tol or use solver='auto'."),
             as_seen_by_sklearn(ConvergenceWarning),
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,13 +19,17 @@ from assay.families.linear.problem import PosedProblem, about_centre, about_zero
 from assay.numerics import Floats
 from assay.risk.custom_surrogate import CustomSurrogate
 from assay.solvers.newton import boxed_gap
-from assay.solvers.problem import Iterate, MarginRows, Problem, relative_gap, rows_back, rows_times
+from assay.solvers.problem import Iterate, MarginRows, Problem, relative_gap, rows_back, rows_from, rows_times
 from assay.solvers.softmax_problem import SoftmaxProblem
 
 EPS = float(np.finfo(np.float64).eps)
 SAME = 1e-11  # a relative change of the objective that nobody will notice
 DIFFERENCES = ("squared", "huber")  # losses of z − t
 ROUNDINGS = 16  # what adding up a score may be off by, in roundings of its largest term
+HINGES = ("hinge", "squared hinge")  # losses that end at a margin
+FEW = 1e-6  # a mean loss so small has digits too few for its claim where it is added up to the rounding of one
+NEGLIGIBLE = 1e-10  # of the objective: a rounding of the losses below this is not told
+SEEN = 0.005  # nor is one below such a share of the tolerance
 
 
 def as_saved(posed: PosedProblem, at: Iterate, w: Floats) -> Iterate:
@@ -95,6 +99,70 @@ def _margins(problem: Problem, at: Iterate, w: Floats) -> Iterate:
     else:
         gap = at.gap if at.step is None or np.isinf(at.gap) else boxed_gap(problem, w, at.step)
     return at._replace(objective=value, gap=gap, least=evaluation.least)
+
+
+# --- what rounding hides of losses that are nearly zero ---------------------------------------------------------------
+
+
+def with_rounding(posed: PosedProblem, at: Iterate, w: Floats, tol: float) -> Iterate:
+    """The answer with a gap that allows for the rounding of scores, for weights w about zero.
+
+    A row on its margin loses nothing, or what the last digit of its score says. Where the objective is small beside the weight of such
+    rows that digit is more than the whole of it, and no sum of losses can tell how near the least value it is.
+    """
+    problem, seen = posed.problem, max(NEGLIGIBLE, SEEN * tol) * at.objective
+    if not at.gap <= tol:
+        return at
+    if isinstance(problem, SoftmaxProblem):
+        return _softmax_in_full(problem, at, about_centre(w, problem.centre))
+    if problem.loss.name not in HINGES:
+        return at
+    there, n = about_centre(w, problem.centre), float(sum(problem.reach.weights))
+    short, room = np.sqrt(at.objective / n), _room(there, problem.scale[:-1])
+    if n * _lost(problem.loss.name, short, room) <= seen:
+        return at
+    lost = problem.fold(partial(_lost_block, problem.loss.name, there, problem.centre), float.__add__)
+    return at._replace(gap=at.gap + max(0.0, lost - seen) / at.objective) if at.objective > 0 else at
+
+
+def _softmax_in_full(problem: SoftmaxProblem, at: Iterate, w: Floats) -> Iterate:
+    """The same for losses that are each added up to the rounding of one: where they are nearly zero, they are taken anew with all digits."""
+    n, penalty = float(problem.reach.weights.sum()), problem.penalty.value(w)
+    if at.objective > FEW * n:
+        return at
+    value = penalty + problem.fold(partial(_small_losses, w, problem.centre), float.__add__)
+    if penalty > 0 and value > 0:
+        return at._replace(objective=value, gap=1.0 - (at.objective * (1.0 - at.gap) - ROUNDINGS * EPS * n) / value)
+    return at._replace(objective=value, gap=at.gap * at.objective / value if at.objective > 0 else np.inf)
+
+
+def _small_losses(w: Floats, centre: Floats, block: Block) -> float:
+    """Σ c log(1 + Σ_k≠y e^(z_k − z_y))."""
+    assert block.y is not None
+    own, at = block.y.astype(np.int64), np.arange(len(block.y))
+    z = np.stack([rows_times(block.X, each, centre) for each in w], axis=1)
+    z -= z[at, own][:, None]
+    z[at, own] = -np.inf
+    losses = np.logaddexp(0.0, np.logaddexp.reduce(z, axis=1))
+    return float(losses.sum() if block.w is None else block.w @ losses)
+
+
+def _room(w: Floats, sizes: Any) -> Any:
+    """What the rounding of the d + 1 terms of a score may change it by, for rows of these sizes |x − p| (…, d)."""
+    return (len(w) + 3) * EPS * (1.0 + sizes @ np.abs(w[:-1]) + abs(float(w[-1])))
+
+
+def _lost(name: str, short: Any, room: Any) -> Any:
+    """What a row that is `short` of its margin loses more where its score is less by `room`."""
+    return room if name == "hinge" else room * (2 * short + room)
+
+
+def _lost_block(name: str, w: Floats, centre: Floats, block: Block) -> float:
+    assert block.y is not None
+    c = np.ones(len(block.y)) if block.w is None else block.w
+    short = 1.0 - block.y * rows_times(block.X, w, centre)
+    room = _room(w, np.abs(rows_from(block.X, centre)))
+    return float(c @ np.where(short > -room, _lost(name, np.maximum(short, 0.0), room), 0.0))
 
 
 class MultiplierSums(NamedTuple):

@@ -29,6 +29,8 @@ from assay.families.linear.check.terms import (
 EPS = float(np.finfo(np.float64).eps)
 LOOSEST = 1e-1
 SAME = 1e-9  # what the objective may be off by, relatively
+NEGLIGIBLE = 1e-10  # of the objective: twice as much that rounding hides is let pass
+SEEN = 0.01  # and so is such a share of the tolerance
 SLACK = 1.001  # the bound is summed in another order than the solver's
 
 
@@ -214,9 +216,39 @@ def check_duality_gap(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
         bound = -rho * s.conjugate - penalty.conjugate(rho * g)
         if free:
             bound -= _intercept_cost(claim, case, shape, penalty, value, value - bound, rho * g[..., -1])
+        bound -= _hidden(claim, rows, case, shape, value, tolerance)
         worst = float(np.maximum(worst, (value - bound) / value if value > 0 else 0.0))  # NaN stays, and is refused
         totals.append(value)
     return _verdict(claim, worst, totals, tolerance)
+
+
+def _hidden(claim: Claim, rows: CheckedRows, case: Case, shape: RowMoments, value: float, tolerance: float) -> float:
+    """What the rounding of scores may hide of losses that end at a margin, where it is more than a small share of the tolerance.
+
+    A row beyond its margin by more than the rounding of its score loses nothing; any other may lose so much more than was added up.
+    """
+    name, w = claim.witness["loss"], shape.weights(case.w)
+    if name not in ("hinge", "squared hinge"):
+        return 0.0
+    n, seen = float(shape.weight.sum()), max(2 * NEGLIGIBLE, SEEN * tolerance) * value
+    sizes_of_all = shape.scale + np.abs(shape.centre - shape.origin) + 16 * EPS * np.abs(shape.centre)
+    if n * _hides(name, np.sqrt(value / n), _rounding(sizes_of_all, w)) <= seen:
+        return 0.0
+    lost = 0.0
+    for X, codes, c in blocks(claim, rows, shape.origin):
+        short, room = 1.0 - _target(case, codes) * (times(X, w[:-1]) + w[-1]), _rounding(sizes(X), w)
+        lost += float(c @ np.where(short > -room, _hides(name, np.maximum(short, 0.0), room), 0.0))
+    return max(0.0, lost - seen)
+
+
+def _rounding(sizes_: Any, w: Floats) -> Any:
+    """A bound on the rounding of 1 − t z, for a sum of products with |x| = `sizes_` and the intercept."""
+    return (len(w) + 3) * EPS / 2 * (1.0 + times(sizes_, np.abs(w[:-1])) + abs(float(w[-1])))
+
+
+def _hides(name: str, short: Any, room: Any) -> Any:
+    """The most by which a loss changes where `short` does by `room`."""
+    return room if name == "hinge" else room * (2 * short + room)
 
 
 def same_objective(claim: Claim, totals: list[float]) -> bool:

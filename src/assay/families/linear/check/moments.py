@@ -17,6 +17,7 @@ from assay.certify.rows import Array, CheckedRows, CsrBlock, Floats, back, codes
 
 EPS = float(np.finfo(np.float64).eps)
 NARROW = 256  # columns up to which sparse rows are spread out
+FINE = 1e-16  # of the squares of a column: what the rounding of its mean may make of them
 LARGE = 1e3  # terms of a sum beyond this may leave it with few digits
 
 
@@ -73,14 +74,14 @@ def numbered_blocks(
 def _counted_from(X: Any, origin: Floats | None) -> Any:
     if isinstance(X, CsrBlock):
         if X.n_columns > NARROW:
-            return X
+            return X.with_data(X.data.astype(np.float64, copy=False))
         X = X.toarray()
     X = X.astype(np.float64, copy=False)
     return X if origin is None or not origin.any() else X - origin
 
 
 def shape_of(claim: Claim, rows: CheckedRows, centred: bool) -> RowMoments:
-    """Two passes: the means, then the spread about them."""
+    """Two passes: the means, then the spread about them; a third where the rounding of a mean would show in that."""
     K = 1 if claim.witness["classes"] is None else len(claim.witness["classes"])
     d, wide = rows.n_columns, rows.sparse and rows.n_columns > NARROW
     weight, sums, target = np.zeros(K), np.zeros((K, d)), 0.0
@@ -99,6 +100,10 @@ def shape_of(claim: Claim, rows: CheckedRows, centred: bool) -> RowMoments:
     mean = sums.sum(axis=0) / n
     origin, centre = np.zeros(d) if wide else mean, mean if centred else np.zeros(d)
     sums, squares = _about(claim, rows, K, origin, centre)
+    left = sums.sum(axis=0) / n
+    if centred and not wide and np.any(left**2 * n > FINE * squares):  # a column of one number must lie on its centre
+        origin = centre = centre + left
+        sums, squares = _about(claim, rows, K, origin, centre)
     means = np.divide(sums, weight[:, None], out=np.zeros_like(sums), where=weight[:, None] > 0) + (origin - centre)
     scale = np.sqrt(np.maximum(squares, 0.0) / n)
     noise = 16 * (np.sqrt(EPS) if wide else EPS) * np.abs(centre)  # so far rounding spreads a column that never varies
