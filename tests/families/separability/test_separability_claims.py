@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from assay.certify import Certificate
+from assay.families.perceptron.estimators import Perceptron
 from assay.families.separability.separability import separability
 
 
@@ -179,3 +181,24 @@ def test_what_rounding_hides_of_a_margin_is_not_claimed(X, y):
     certificate = separability(X, y).certificate
     verdicts = certificate.verify(X, y)
     assert all(v.holds for v in verdicts), str(verdicts)
+
+
+def test_a_margin_within_rounding_is_stated_without_rounding():
+    """Columns of 7 (1 + k EPS): every row is on its side by less than its score is rounded by."""
+    X = np.array([[1.0, 7.000000000000002], [1.0, 7.0000000000000036], [0.0, 7.0], [0.0, 7.0000000000000036]])
+    y = [-1, 1, -1, -1]
+    with pytest.warns(UserWarning, match="raise max_iter"):
+        certificate = Perceptron(max_iter=5).fit(X, y).certify(X, y)
+    verdicts = certificate.verify(X, y)
+    assert verdicts.holds, str(verdicts)
+    (claim,) = (claim for claim in certificate if claim.check == "separability_hyperplane")
+    assert 0 < claim.value <= least_exactly(X, y, claim.witness) * (1 + 1e-9)
+    assert not verdict(replace(claim, value=2 * claim.value), (X, y)).holds
+
+
+def least_exactly(X, y, plane):
+    w, b = [Fraction(float(v)) for v in plane["coef"]], Fraction(float(plane["intercept"]))
+    rows = ([Fraction(float(v)) for v in x] for x in X)
+    s = [1 if label == plane["positive"] else -1 for label in y]
+    length = np.linalg.norm([*plane["coef"], *([plane["intercept"]] if plane["space"] == "augmented" else [])])
+    return min(float(t * (sum(u * v for u, v in zip(w, x)) + b)) for t, x in zip(s, rows)) / length

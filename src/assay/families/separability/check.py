@@ -63,11 +63,15 @@ def _measure(rows: CheckedRows, positive: Any, w: Floats, b: float) -> MeasuredM
         if len(s) == 0:
             continue
         values = s * (X @ w + b)
-        bound = (len(w) + 3) * (EPS * (np.abs(X) @ np.abs(w) + abs(b)) + LEAST)
-        off = max(off, float(bound.max()))
+        terms = np.count_nonzero(X, axis=1) if rows.sparse else len(w)
+        bound = (terms + 3) * (EPS * (np.abs(X) @ np.abs(w) + abs(b)) + LEAST)
         doubt = np.flatnonzero(~(values > bound))
         doubtful += len(doubt)
-        sure = sure and doubtful <= FEW and all(s[i] * _value_at(X[i], w, b) > 0 for i in doubt)
+        off = max(off, float(bound[values > bound].max(initial=0.0)))
+        if sure and doubtful <= FEW:
+            exactly = [s[i] * _value_at(X[i], w, b) for i in doubt]
+            sure, values[doubt] = all(value > 0 for value in exactly), [float(value) for value in exactly]
+        sure = sure and doubtful <= FEW
         least, most = min(least, float(values.min())), max(most, float(np.abs(values).max()))
         size = float(np.abs(X).max()) or 1.0
         radius = max(radius, size * float(np.sqrt(((X / size) ** 2).sum(axis=1).max())))

@@ -37,6 +37,7 @@ from assay.solvers.separation.working_set import (
     power_of_two,
     proved,
     ranges,
+    sure_margin,
 )
 
 Space = Literal["affine", "augmented", "linear"]
@@ -180,13 +181,14 @@ def _true_lens(columns: ColumnRanges, space: Space, sparse: bool) -> SignedPoint
 def _greatest_margin(search: SeparationSearch, space: Space, tol: float, known: Hyperplane) -> Separation:
     lens = _true_lens(search.columns, space, search.rows.sparse)
     _, plane = cut(search, lens, tol, first=False)
-    if not proved(search, plane):
+    margin = sure_margin(search, plane)
+    if not margin > 0:
         plane = _in_space(known, space)
-        if space == "augmented" and not proved(search, plane):
+        margin = sure_margin(search, plane)
+        if not margin > 0:
             return _undecided(search, space)
     picks, weights = search.support()
     upper = _distance(picks, weights, space)
-    margin = plane.least
     return Separation(
         separable=True,
         space=space,

@@ -159,14 +159,20 @@ def _few_columns(A: Floats) -> Floats:
 
 def proved(search: SeparationSearch, plane: Hyperplane) -> bool:
     """Whether every row that counts lies strictly on its side, whatever the rounding."""
+    return sure_margin(search, plane) > 0
+
+
+def sure_margin(search: SeparationSearch, plane: Hyperplane) -> float:
+    """The least s·(w·x + b), taken without rounding where that might hide its sign; 0 where not every row is surely on its side."""
     if not plane.least > 0:
-        return False
+        return 0.0
     search.passes += 1
     doubt = doubtful(search.engine, search.rows, search.sides, plane.w, plane.b)
     if doubt.total > len(doubt.picks.numbers):
-        return False
+        return 0.0
     X = doubt.picks.X.toarray() if isinstance(doubt.picks.X, SparseMatrix) else doubt.picks.X
-    return all(s * exact.value_at(x, plane.w, plane.b) > 0 for s, x in zip(doubt.picks.sides.tolist(), X))
+    values = [s * exact.value_at(x, plane.w, plane.b) for s, x in zip(doubt.picks.sides.tolist(), X)]
+    return max(0.0, min(float(min(values)), doubt.least)) if values else plane.least
 
 
 def dense(picks: ExtremeRows, all_columns: bool = False) -> Floats:
@@ -306,7 +312,7 @@ def furthest_wrong(engine: Engine, rows: Rows, sides: PositiveClass, w: Floats, 
 
 
 class DoubtfulRows(NamedTuple):
-    """Rows whose sign rounding may hide (at most TO_CHECK of them, and how many in all), and the least s·(w·x + b)."""
+    """Rows whose sign rounding may hide (at most TO_CHECK of them, and how many in all), and the least s·(w·x + b) of the others."""
 
     total: int
     picks: ExtremeRows
@@ -324,7 +330,7 @@ def _doubt(w: Floats, b: float, sides: PositiveClass, block: Block) -> DoubtfulR
     at = np.flatnonzero((s != 0) & ~(values > bound))
     few = at[:TO_CHECK]
     kept = X[few] if isinstance(X, SparseMatrix) else X[few].astype(np.float64)
-    least = float(values[s != 0].min(initial=np.inf))
+    least = float(values[(s != 0) & (values > bound)].min(initial=np.inf))
     return DoubtfulRows(len(at), ExtremeRows(few + block.start, s[few], values[few], kept), least)
 
 
