@@ -82,3 +82,11 @@ def test_no_claim_is_no_proof():
     assert nothing.verify(X, y).holds is False
     assert str(nothing) == "no claims"
     assert nothing._repr_html_() == "<p>no claims</p>"
+
+
+def test_a_claim_that_says_itself_that_it_does_not_hold_is_not_verified():
+    certificate = assay.GaussianNB().fit(X, y).certificate_
+    doubted = dataclasses.replace(certificate.claims[0], holds=False)
+    verdicts = dataclasses.replace(certificate, claims=(doubted, *certificate.claims[1:]), own=None).verify(X, y)
+    assert [v.holds for v in verdicts] == [False, *(True for _ in certificate.claims[1:])]
+    assert "the claim itself says that it does not hold" in str(verdicts)

@@ -180,6 +180,8 @@ class Certificate:
         verdict = check(claim, rows, predict)
         if verdict.holds and verdict.value is not None and not math.isfinite(verdict.value):
             return _refused(claim, f"what was measured is {verdict.value}, beyond all numbers: it proves nothing")
+        if verdict.holds and not claim.holds:
+            return _refused(claim, f"the claim itself says that it does not hold, whatever was found: {verdict.reason}")
         return verdict
 
     def _problem(self, claim: Claim, own: dict[str, Claim]) -> str | None:
