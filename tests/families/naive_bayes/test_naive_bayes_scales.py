@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -100,3 +101,25 @@ def test_whatever_the_scale_a_fit_is_verified_or_refused(seed):
     w = rng.random(12) * 10.0 ** rng.uniform(-90, 90) if seed % 2 else None
     with contextlib.suppress(DataError):
         verified(assay.GaussianNB(), X, np.arange(12) % 3, w)
+
+
+def test_a_variance_is_that_of_the_class_and_the_stated_epsilon():
+    """Columns that differ in their last digits leave room for the rounding of epsilon, and none for another variance of one class."""
+    X = 2.4448424269982538e81 * (1.0 + 2.0**-52 * np.array([[0.0, 0.0], [0.0, 1.0], [0.0, 2.0], [0.0, 1.0]]))
+    model = verified(assay.GaussianNB(), X, Y)
+    claim = model.certificate_["gaussian maximum likelihood"]
+    var = claim.witness["var"].copy()
+    assert var[0, 0] == model.epsilon_
+    var[0, 0] *= 1.1
+    forged = replace(model.certificate_, claims=(replace(claim, witness={**claim.witness, "var": var}),), own=None)
+    assert not forged.verify(X, Y).holds
+
+
+def test_ones_that_weigh_more_than_their_rows_by_rounding_have_probability_one():
+    w = np.array(
+        [1.619696166818664e80, 8.795401762416952e79, 1.568224710653444e80, 3.7770105308816937e80, 9.386766168118808e79]
+    )
+    w = np.concatenate([w, 1.7 * w[::-1], 0.3 * w])
+    X, y = sp.csr_matrix(np.ones((15, 1))), np.arange(15) % 2
+    model = verified(assay.BernoulliNB(), X, y, w)
+    assert assay.BernoulliNB.from_record(model.to_record()).bernoulli_prob_.max() <= 1.0

@@ -54,7 +54,7 @@ def first_entries(X: CsrBlock) -> Floats:
 
 
 LARGEST_TOLERANCE = 1e-6
-LARGEST_SHARE = 0.09  # of a class's variance: what is put down to the rounding of means
+LARGEST_SHARE = 0.09  # of a variance: what is put down to the rounding of means
 LEAST = 2.0**-960  # a sum of squares below it has lost digits to underflow: it counts as zero
 TINY = float(np.finfo(np.float64).tiny)
 
@@ -169,7 +169,7 @@ def _variances(squares: Floats, n: Floats, shift: Floats) -> Floats:
 
 @check("naive_bayes_gaussian")
 def check_gaussian(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
-    """Means and variances by definition; ε from the variance of whole columns."""
+    """Means and variances by definition; ε from the variance of whole columns, which rounding may hide, but to no variance is more added than is stated."""
     w = claim.witness
     n, mean, shift, v = _moments(claim, rows)
     total = np.where(n.sum(axis=0) > 0, n.sum(axis=0), 1.0)
@@ -182,15 +182,15 @@ def check_gaussian(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     theta = np.where(n > 0, mean + shift, whole)
     raw = np.where(n > 0, v, spread)
     off = np.spacing(np.abs(mean).max(axis=0))  # two means, each rounded, are so much nearer or farther
-    rounding = float(w["var_smoothing"]) * _lost(spread, off).max()
-    var, lost = raw + epsilon, np.minimum(_lost(raw, off), LARGEST_SHARE * raw) + rounding
+    rounding = float(w["var_smoothing"]) * float(_lost(spread, off).max())
+    verdict = _verdict(claim, w["epsilon"], epsilon, epsilon, "epsilon", rounding + TINY)
+    if not verdict.holds:
+        return verdict
+    var, lost = raw + float(w["epsilon"]), np.minimum(_lost(raw, off), LARGEST_SHARE * raw)
     cured = var < TINY
     lost = np.where(cured, 1e-9 * _lost(spread, off), lost)
     var = np.where(cured, np.where(spread * 1e-9 >= TINY, spread * 1e-9, 1.0), var)
     verdict = _verdict(claim, w["theta"], theta, np.sqrt(var) + np.abs(theta) * 1e-6, "means")
-    if not verdict.holds:
-        return verdict
-    verdict = _verdict(claim, w["epsilon"], epsilon, epsilon, "epsilon", rounding + TINY)
     return _verdict(claim, w["var"], var, var, "variances", lost + TINY) if verdict.holds else verdict
 
 

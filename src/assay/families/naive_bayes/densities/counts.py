@@ -59,10 +59,10 @@ def refuse(part: ColumnsOfClasses) -> None:
 
 
 def estimate(s: ValueSums, alpha: Array) -> Floats:
-    """p_kj, with α a column; a coin never seen is fair."""
+    """p_kj, with α a column; a coin never seen is fair. Ones and rows are summed apart: of rounding there may be more ones than rows."""
     n = s.n + 2 * alpha
     p: Floats = np.divide(s.total + alpha, n, out=np.full_like(n, 0.5), where=n > 0)
-    return p
+    return np.minimum(p, 1.0)
 
 
 def density(p: Floats, threshold: float | None) -> Linear:
