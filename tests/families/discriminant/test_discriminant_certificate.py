@@ -256,3 +256,20 @@ def test_columns_whose_squares_leave_float64_are_refused_or_certified(model, sca
         return
     assert np.allclose(fitted.predict_proba(X * scale).sum(axis=1), 1)
     assert fitted.certificate_.verify(X * scale, y).holds
+
+
+@pytest.mark.parametrize("model", [LinearDiscriminantAnalysis(), QuadraticDiscriminantAnalysis()], ids=["lda", "qda"])
+def test_columns_that_vary_by_roundings_are_verified_beside_one_that_never_does(model):
+    """One column varies within the classes by a few roundings, another never; what is counted in their units is the same in fit and check."""
+    rng, y = np.random.default_rng(1), np.arange(7) % 2
+    first, steps, never = rng.standard_normal(7), rng.integers(0, 3, 7), np.full(7, 8.171091383430356e10)
+    X, w = np.column_stack([first, 8.17e10 + 2.0**-16 * steps, never]), rng.random(7)
+    verdicts = model.fit(X, y, w).certificate_.verify(X, y, w)
+    assert verdicts.holds, str(verdicts)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_decision_values_of_classes_without_weight_do_not_warn():
+    X, y = np.random.default_rng(0).standard_normal((6, 2)), [0, 1, 2, 0, 1, 2]
+    model = LinearDiscriminantAnalysis(class_weight={0: 0.0, 1: 0.0}).fit(X, y)
+    assert np.isneginf(model.decision_function(X)[:, :2]).all()

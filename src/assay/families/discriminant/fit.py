@@ -324,8 +324,7 @@ class NormalClassifier(OneFold, Classifier):
 
     def _decision_block(self, block: Block) -> Array:
         Z = self._checked_scores(block)
-        odds: Array = Z[:, 1] - Z[:, 0]
-        return odds if Z.shape[1] == 2 else Z
+        return Z[:, 1] - Z[:, 0] if Z.shape[1] == 2 else Z
 
     def boundary(self) -> Boundary:
         """b̃, w, M of the boundary b̃ − wᵀx + xᵀMx = 0 between two classes (lecture notes 000, section 4.2).

@@ -143,15 +143,16 @@ def towards_common(C: Floats, n: Floats, share: float) -> Floats:
     return out
 
 
-#: up to how many roundings of its mean a column may be taken to vary or not: what is so small is as the sums of a fit leave it
-EDGES = (16.0, 8.0, 0.0)
+#: up to how many roundings of its mean a column may be taken to vary or not, in a class and over all rows: what is so small is as the
+#: sums of a fit leave it, and those over all rows are of means, which are rounded themselves
+EDGES = ((16.0, 16.0), (8.0, 8.0), (0.0, 0.0), (0.0, 8.0))
 
 
-def units(C: Floats, mean: Floats, spread: Floats, edge: float = EDGES[0]) -> Floats:
+def units(C: Floats, mean: Floats, spread: Floats, edges: tuple[float, float] = EDGES[0]) -> Floats:
     """Standard deviations; where a column does not vary in the class, over all rows; where it never does, one."""
-    noise = edge * EPS * np.abs(mean)
+    noise, whole = (edge * EPS * np.abs(mean) for edge in edges)
     own = np.sqrt(np.maximum(np.diag(C), 0.0))
-    return np.where(own > noise, own, np.where(spread > noise, spread, 1.0))
+    return np.where(own > noise, own, np.where(spread > whole, spread, 1.0))
 
 
 def groups(witness: dict[str, Any], found: Recomputed) -> list[tuple[int, Floats]]:
@@ -260,7 +261,7 @@ def check_singular(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     floor = max(float(w["tol"]) ** 2, 8 * d * EPS)
     ranks: Array = np.asarray(w["rank"])
     for g, mean in groups(w, found):
-        tried = [units(found.covariance[g], mean, found.spread, edge) for edge in EDGES]
+        tried = [units(found.covariance[g], mean, found.spread, edges) for edges in EDGES]
         reasons = [_singular_problem(g, found.covariance[g], unit, floor, w) for unit in tried]
         if None not in reasons:
             return Verdict(claim.name, False, str(reasons[0]), kind=claim.kind)
