@@ -84,3 +84,11 @@ def test_whitened_rows_far_from_zero():
 def test_roots_that_overflow_are_refused():
     with pytest.raises(ParameterError, match="too small for 2 columns"):
         assay.KNeighborsRegressor(1, p=0.0002).fit([[36.0, 40.0], [29.0, 42.0]], [1.0, 2.0])
+
+
+def test_numbers_of_neighbours_that_differ_by_rounding_are_each_the_least():
+    """Rows that are all alike have the same error for every k, but for the rounding of its sum."""
+    rng = np.random.default_rng(2)
+    y, w = rng.integers(0, 3, 29) + 0.1 * rng.standard_normal(29), rng.random(29) * 1e10
+    for rule in ("best", "one-se"):
+        verified(assay.KNeighborsRegressor("auto", metric="hamming", rule=rule), np.zeros((29, 3)), y, w)

@@ -324,18 +324,28 @@ def check_choice(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
             square[j - 1] += weight[i] * one * one
     loss, square = loss / many, square / many
     off = float(np.abs(loss - stated).max() / max(1e-300, float(loss.max())))
-    least = int(np.flatnonzero(loss <= loss.min() * (1 + tolerance))[-1])
-    allowed = loss[least]
-    if witness["rule"] == "one-se":
-        allowed += math.sqrt(max(0.0, square[least] - loss[least] ** 2) / many)
-    elif witness["rule"] != "best":
-        raise ValueError("there is no such rule")
-    right = k == int(np.flatnonzero(loss <= allowed * (1 + tolerance))[-1]) + 1
+    error = np.sqrt(np.maximum(0.0, square - loss**2) / many)
+    right = _is_best(k, loss, error, str(witness["rule"]), tolerance)
     told = claim.value is not None and claim.value == witness["loss"][k - 1]
     reason = (
         f"{k} neighbours lose {loss[k - 1]:.6g}, the least is {loss.min():.6g}; the stated losses are off by {off:.2g}"
     )
     return Verdict(claim.name, bool(off <= tolerance and right and told), reason, float(loss[k - 1]), claim.kind)
+
+
+def _is_best(k: int, loss: Floats, error: Floats, rule: str, tolerance: float) -> bool:
+    """Whether k has the least loss, or is the greatest number within one standard error of it; of losses that differ by rounding each may be
+    the least one."""
+    least = loss <= loss.min() * (1 + tolerance)
+    if not 1 <= k <= len(loss):
+        return False
+    if rule == "best":
+        return bool(least[k - 1])
+    if rule != "one-se":
+        raise ValueError("there is no such rule")
+    allowed = (loss + error)[least]
+    beyond = loss[k:].min(initial=np.inf)
+    return bool(((loss[k - 1] <= allowed * (1 + tolerance)) & (beyond >= allowed * (1 - tolerance))).any())
 
 
 @check("neighbours_bayes")

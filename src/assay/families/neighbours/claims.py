@@ -54,7 +54,7 @@ COVERAGE = Coverage(
         "neighbours_choice": "n_neighbors_ leave_one_out_",
     },
     nothing="centre_ objective_",
-    but="neighbours are looked for again of a sample of rows where these are many",
+    but="neighbours are looked for again of a sample of rows where these are many; a learned map is tied by what it reaches, which other maps may reach",
 )
 
 
