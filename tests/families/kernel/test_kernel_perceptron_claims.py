@@ -253,3 +253,13 @@ def test_values_of_next_to_nothing_are_no_ties():
         model = fitted(X, y, kernel="sigmoid", gamma=1e-28, budget=budget, max_iter=30)
         assert "replay" not in {claim.name for claim in model.certificate_}
         assert model.certificate_.verify(X, y).holds
+
+
+def test_tiny_values_of_the_sigmoid_are_not_rounded_to_none():
+    X, y = np.array([[3.5e-59], [1.76e-59], [1.7e-59], [1.75e-59]]), [3, 0, 1, 2]
+    with pytest.warns(ConvergenceWarning):
+        model = KernelPerceptron(kernel="sigmoid", gamma=715.0, max_iter=30).fit(X, y, [0.027, 0.051, 0.1, 0.002])
+    assert model.asked_values_.any()
+    np.testing.assert_allclose(model.asked_values_, model.decision_function(X), rtol=1e-9)
+    verdicts = model.certificate_.verify(X, y, [0.027, 0.051, 0.1, 0.002])
+    assert verdicts.holds, str(verdicts)

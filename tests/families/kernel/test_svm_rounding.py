@@ -168,3 +168,12 @@ def test_rows_at_their_bound_have_a_say_in_whether_float32_suffices():
             warnings.simplefilter("ignore", ConvergenceWarning)
             model = assay.SVC(kernel=kernel, C=10.0, max_iter=400).fit(rows, y)
         assert model.certificate_.holds == model.certificate_.verify(rows, y).holds
+
+
+def test_a_far_row_that_hardly_counts_does_not_cost_the_claims():
+    """Rows at zero beside some at 1e38: those have multipliers of 1e-76, and the others are counted from where they are."""
+    far = np.zeros((11, 5), dtype=np.float32)
+    far[[0, 8], 4] = far[[1, 4, 5], 1] = 1e38
+    far[[3, 6, 8], 2] = 1.8e-31
+    y = np.array([1, -1, -1, 1, -1, -1, 1, -1, 1, -1, 1])
+    verified(assay.SVC(kernel="affine", probability=True).fit(far, y), far, y)

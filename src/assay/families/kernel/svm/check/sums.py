@@ -232,7 +232,7 @@ def about(witness: dict[str, Any], X: Floats, Z: Floats, beta: Floats, dtype: An
         return _about_power(witness, X, Z, beta, far, dtype)
     if witness["kernel"] not in ("linear", "affine") or not len(Z):
         return CentredRows(X, Z, None, np.zeros(len(beta)), np.zeros(len(beta)))
-    centre = np.clip((Z / len(Z)).sum(axis=0), Z.min(axis=0), Z.max(axis=0))
+    centre = _centre(Z, np.abs(np.asarray(witness["dual_coef"], dtype=np.float64)).sum(axis=0))
     X, Z, centre = X.astype(dtype) - centre, Z.astype(dtype) - centre, centre.astype(dtype)
     weights, eps = beta.astype(dtype) @ Z, float(np.finfo(dtype).eps)
     terms = np.abs(beta) @ np.abs(Z) @ np.abs(centre)
@@ -255,6 +255,13 @@ def _about_power(
         return CentredRows(X, Z, centre, exactly.astype(dtype), left + eps * np.abs(exactly).astype(np.float64))
     off = eps * rounds * (np.abs(beta) @ np.abs(values)) + left
     return CentredRows(X, Z, centre, beta.astype(dtype) @ values, off.astype(np.float64))
+
+
+def _centre(Z: Floats, size: Floats) -> Floats:
+    """The mean of the support rows, each as heavy as its coefficients: a far one that hardly counts would move all others far away."""
+    share = size / (size.max(initial=0.0) or 1.0)
+    share = share / share.sum() if share.any() else np.full(len(Z), 1.0 / len(Z))
+    return np.clip(share @ Z, Z.min(axis=0), Z.max(axis=0))
 
 
 def sums_of(witness: dict[str, Any], rows: CheckedRows) -> MachineSums:
