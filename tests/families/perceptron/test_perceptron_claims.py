@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from assay.errors import ConvergenceWarning, DataError
 from assay.families.perceptron.check import StatedRun, _bound
@@ -205,3 +206,12 @@ def test_other_rows_and_other_weights_are_refused():
     assert certificate.verify(X, y).holds
     assert not certificate.verify(*noisy(1)).holds
     assert not certificate.verify(X, y, 1.0 + (np.arange(100) % 7 == 0)).holds
+
+
+def test_sparse_rows_of_32_bits_are_measured_in_64():
+    rng = np.random.default_rng(3)
+    X, y = sp.csr_matrix(rng.standard_normal((6, 4)).astype(np.float32)), [0, 1, 2, 0, 1, 2]
+    model = fitted(X, y, max_iter=200)
+    verdicts = model.certificate_.verify(X, y)
+    assert "perceptron_bound" in {claim.check for claim in model.certificate_}
+    assert verdicts.holds, str(verdicts)

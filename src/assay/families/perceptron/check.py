@@ -85,10 +85,17 @@ def _parts(classes: list[Any], factor: Floats, eta: float, rows: CheckedRows) ->
         weights = np.ones(len(codes)) if block.w is None else block.w
         steps = eta * weights * factor[codes]
         keep = steps > 0
-        X = block.X if isinstance(block.X, CsrBlock) else block.X.astype(np.float64, copy=False)
+        X = _in_full(block.X)
         if not keep.all():
             X, codes, weights, steps = X[keep], codes[keep], weights[keep], steps[keep]
         yield CountedBlock(X, codes, weights * factor[codes], steps)
+
+
+def _in_full(X: Any) -> Any:
+    """The rows in 64 bits, in which the fit adds up whatever it is given."""
+    if isinstance(X, CsrBlock):
+        return X.with_data(X.data.astype(np.float64, copy=False))
+    return X.astype(np.float64, copy=False)
 
 
 class CountedBlocks:
