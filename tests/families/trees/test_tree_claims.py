@@ -168,6 +168,16 @@ def test_forged_leaves_are_refused(honest):
     assert refused(forged(certificate, "leaves", tolerance=1.0), GAPS, THREE)
 
 
+def test_numbers_of_leaves_are_as_exact_as_the_statement_says():
+    """A target that is tiny beside the others is rounded to a unit of them, and the claim says so."""
+    y = np.array([1.0452341728188606e106, 1000.0, 2.090468345637721e106])
+    model = DecisionTreeRegressor().fit(np.eye(3), y)
+    claim = model.certificate_["leaves"]
+    assert "to 1e-09 of how far the targets are apart" in claim.statement
+    assert np.abs(model.predict(np.eye(3)) - y).max() <= 1e-9 * np.ptp(y)
+    assert model.certificate_.verify(np.eye(3), y).holds
+
+
 def test_swapped_children_are_refused(honest):
     certificate = honest.certificate_
     w = certificate["leaves"].witness

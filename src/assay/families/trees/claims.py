@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 
 TOLERANCE = 1e-9
+#: numbers are counted in whole units, so that sums are exact: one that is tiny beside the others is rounded to such a unit
+EXACTNESS = f"(to {TOLERANCE:g} of how far the targets are apart, times the heaviest row's weight over theirs)"
 MOST_WORK = 6e7  # rows · columns · classes whose splits a check tries again
 DEAR = 100  # times that, for absolute errors
 ROUNDING = 1e-13
@@ -166,9 +168,9 @@ def witness_of(model: Any) -> dict[str, Any]:
 
 def held_in_leaves(model: Any) -> str:
     """What leaves hold, in words."""
-    what = "weight of each class" if hasattr(model, "classes_") else "weight and mean target"
-    if model.criterion == "absolute_error":
-        what = "weight and median target"
+    what = "weight of each class"
+    if not hasattr(model, "classes_"):
+        what = f"weight and {'median' if model.criterion == 'absolute_error' else 'mean'} target {EXACTNESS}"
     return (
         f"{what} of the rows that reach it{', as far as the trends allow' if model.monotonic_cst is not None else ''}"
     )
