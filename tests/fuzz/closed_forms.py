@@ -104,10 +104,11 @@ def counts(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Problem]:
                 here = (y == label) & ~np.isnan(X[:, j])
                 rows, total = sum(exact(w[here]), Fraction(0)), dot(exact(w[here]), exact(X[here, j]))
                 stated = float(np.asarray(claim.witness[name])[k, place])
-                if rows + m * alpha and abs(Fraction(stated) - (total + alpha) / (rows + m * alpha)) > Fraction(SAME):
+                due = (total + alpha) / (rows + m * alpha) if rows + m * alpha else Fraction(stated)
+                if abs(Fraction(stated) - due) > Fraction(SAME) * due:  # the claim is one of shares
                     yield (
                         f"{check}: another {name}",
-                        f"{stated!r}, exactly {float((total + alpha) / (rows + m * alpha))!r}",
+                        f"{stated!r}, exactly {float(due)!r}",
                     )
 
 

@@ -15,10 +15,11 @@ from fuzz.least_squares_optima import least_squares
 from fuzz.linear_optima import duality_gap
 from fuzz.network_tangents import network
 from fuzz.perceptron_runs import errors, replay
-from fuzz.recomputed import least_error, neighbours, root_split, tightest, tree
+from fuzz.recomputed import least_error, neighbours, root_split, soft_neighbours, tightest, tree
 from fuzz.sides import hulls, planes
 
 Problem = tuple[str, str]
+
 ORACLES: dict[str, Callable[[Case, Any, dict[str, Any]], Iterator[Problem]]] = {
     "normal_equations": least_squares,
     "duality_gap": duality_gap,
@@ -27,6 +28,7 @@ ORACLES: dict[str, Callable[[Case, Any, dict[str, Any]], Iterator[Problem]]] = {
     "separability_hulls": hulls,
     "separability_hyperplane": planes,
     "neighbours_exact": neighbours,
+    "neighbours_learned": soft_neighbours,
     "naive_bayes_gaussian": weighted_means,
     "naive_bayes_bernoulli": counts,
     "naive_bayes_poisson": counts,

@@ -28,7 +28,7 @@ def tree(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Problem]:
     answers = model.predict_proba(live.rows) if case.classifies else model.predict(live.rows)
     for number in np.unique(leaf):
         mine = leaf == number
-        yield from _leaf(model, answers[mine], y[mine], w[mine])
+        yield from _leaf(model, answers[mine], y[mine], w[mine], 0 if case.classifies else np.abs(y).max())
 
 
 def root_split(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Problem]:
@@ -68,16 +68,15 @@ def _greatest_gain(column: np.ndarray, T: np.ndarray, w: np.ndarray) -> Any:
     return max(gains, default=LONG(0)) - _purity(T, w) if gains else LONG(0)
 
 
-def _leaf(model: Any, answers: np.ndarray, y: np.ndarray, w: np.ndarray) -> Iterator[Problem]:
+def _leaf(model: Any, answers: np.ndarray, y: np.ndarray, w: np.ndarray, size: float) -> Iterator[Problem]:
+    """Numbers as near the mean as the claim says: a share of the greatest target (`size`), as sums are of whole units of it."""
     if hasattr(model, "classes_"):
         shares = shares_of(y, w, model.classes_)
         if abs(answers - shares).max() > SAME:
             yield "tree_leaves: a leaf has other shares than its rows", f"{answers[0]} and {shares}"
     elif model.criterion != "absolute_error":
         mean = dot(exact(w), exact(y.astype(float))) / sum(exact(w), Fraction(0))
-        if abs(Fraction(float(answers[0])) - mean) > Fraction(SAME) * max(
-            abs(value) for value in exact(y.astype(float))
-        ):
+        if abs(Fraction(float(answers[0])) - mean) > Fraction(SAME) * Fraction(float(size)):
             yield "tree_leaves: a leaf has another mean than its rows", f"{answers[0]!r} and {float(mean)!r}"
 
 
@@ -100,6 +99,19 @@ def neighbours(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Probl
         if not (np.abs(far - listed) <= LONG(SAME) * far + LONG(1e-320)).all():
             yield "neighbours_exact: other distances than by comparing all", f"{listed} and {far.astype(float)}"
             return
+
+
+def soft_neighbours(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Problem]:
+    """The mean chance that a soft neighbour under the model's map names a left-out row rightly, in 80 bits."""
+    claim = claims["neighbours_learned"]
+    X, y, w = live_rows(case)
+    Z, c = (X.astype(LONG) - X.mean(axis=0)) @ np.asarray(model.map_, dtype=LONG), w.astype(LONG)
+    far = ((Z[:, None, :] - Z[None, :, :]) ** 2).sum(axis=2)
+    np.fill_diagonal(far, np.inf)
+    e = c * np.exp(far.min(axis=1, keepdims=True) - far)
+    chance = float(c @ (np.where(y[:, None] == y, e, 0).sum(axis=1) / e.sum(axis=1)) / c.sum())
+    if claim.holds and abs(chance - claim.value) > SAME:
+        yield "neighbours_learned: another chance is reached", f"{claim.value!r} is {chance!r}"
 
 
 # --- rectangles ------------------------------------------------------------------------------------------------------
