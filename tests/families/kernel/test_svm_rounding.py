@@ -177,3 +177,17 @@ def test_a_far_row_that_hardly_counts_does_not_cost_the_claims():
     far[[3, 6, 8], 2] = 1.8e-31
     y = np.array([1, -1, -1, 1, -1, -1, 1, -1, 1, -1, 1])
     verified(assay.SVC(kernel="affine", probability=True).fit(far, y), far, y)
+
+
+def test_probabilities_of_decision_values_that_rounding_hides_are_not_claimed():
+    """Equal rows of two classes at 7e6: decision values have three digits, and so has the log loss."""
+    near, away = (
+        [-0.3062745796194686, 0.007364312560281627, -7100196.818279749, -42613.605497952456],
+        [0.5, 0.0, -2.1e7, -51204.0],
+    )
+    rows, y = np.array([near, near, near, away]), np.array(["c", "a", "a", "b"])
+    with pytest.warns(ConvergenceWarning):
+        model = assay.SVC(kernel="affine", probability=True, max_iter=40, solver="sqp").fit(rows, y)
+    assert not model.certificate_["probabilities"].holds
+    verdicts = list(model.certificate_.verify(rows, y))
+    assert [claim.holds for claim in model.certificate_] == [verdict.holds for verdict in verdicts]
