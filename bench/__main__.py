@@ -35,6 +35,7 @@ WORKLOADS = [
     "compare",
     "tables",
     "coverage",
+    "with_best",
 ]
 ROUNDS = 15
 RESULTS = Path(__file__).with_name("results")

@@ -12,9 +12,10 @@ from assay.assess.drift import Drift, drift
 from assay.assess.groups import GroupRisk, mean_loss, risk_by_group
 from assay.assess.importance import Importance, permutation_importance
 from assay.assess.learning_curve import LearningCurve, learning_curve
-from assay.assess.paired import PairedTest, compare_pair, compare_with_best, holm, in_words
+from assay.assess.paired import PairedTest, compare_pair, holm, in_words
 from assay.assess.score import Score, bounded_mean, mean_interval
 from assay.assess.scores import ClassScores, classification_scores, per_class, regression_scores
+from assay.assess.with_best import compare_with_best
 from assay.assess.worries import overfitting, table_worries
 from assay.assess.worry import Worry
 

@@ -1,5 +1,4 @@
-"""Whether two models differ, or cannot be told apart, judged on the same rows or the same folds; and the best of many against
-every other, with one error rate for all the comparisons together (Holm).
+"""Whether two models differ, or cannot be told apart, judged on the same rows or the same folds. Of more than two see with_best.py.
 
 McNemar          of the rows that only one got right, b and c: p of a fair coin with b + c throws      exact
 paired t         mean difference of losses over rows ± t·s/√n                                          approximate
@@ -10,8 +9,8 @@ corrected t      mean difference of J folds, variance (1/J + n_test/n_train)·s�
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -44,35 +43,6 @@ class PairedTest:
     def to_data(self) -> Any:
         """Plain values for JSON."""
         return plain(self)
-
-
-def compare_with_best(
-    columns: Mapping[str, Any],
-    *,
-    best: str | None = None,
-    y: Any = None,
-    n_train: float | None = None,
-    n_test: float | None = None,
-    confidence: float = 0.95,
-) -> tuple[str, dict[str, PairedTest]]:
-    """The name of the best column (answers, or losses) and its test against every other, p by Holm for all of them together; `best`: which of
-    equally good ones it is.
-
-    The best is found on the same rows, so any two models might have been compared: the correction is for all m(m − 1)/2 pairs.
-    """
-    if not columns:
-        raise DataError("There is nothing to compare: give at least one model.")
-    risks = {k: np.mean(np.asarray(v) != np.asarray(y)) if y is not None else np.mean(v) for k, v in columns.items()}
-    best = min(risks, key=lambda k: risks[k]) if best is None else best
-    others = [k for k in columns if k != best]
-    given: dict[str, Any] = {"y": y, "n_train": n_train, "n_test": n_test, "confidence": confidence}
-    tests = [compare_pair(columns[best], columns[k], **given) for k in others]
-    adjusted = holm([t.p for t in tests], len(columns) * (len(columns) - 1) // 2)
-    alpha = 1 - confidence
-    return best, {
-        k: replace(t, name=f"{t.name}, Holm", p=float(p), verdict=verdict_of(float(p), t.difference, alpha))
-        for k, t, p in zip(others, tests, adjusted)
-    }
 
 
 def holm(p: Sequence[float] | Array, of: int | None = None) -> Floats:
@@ -143,7 +113,11 @@ def mcnemar(y: Any, first: Any, second: Any, confidence: float = 0.95) -> Paired
     """
     n = same_length(y=y, first=first, second=second)
     wrong_1, wrong_2 = np.asarray(first) != np.asarray(y), np.asarray(second) != np.asarray(y)
-    b, c = int((wrong_1 & ~wrong_2).sum()), int((wrong_2 & ~wrong_1).sum())
+    return mcnemar_of_counts(int((wrong_1 & ~wrong_2).sum()), int((wrong_2 & ~wrong_1).sum()), n, confidence)
+
+
+def mcnemar_of_counts(b: int, c: int, n: int, confidence: float = 0.95) -> PairedTest:
+    """McNemar's test where of n rows b were wrong by the first alone and c by the second alone."""
     p, within = _fair_coin(min(b, c), b + c), _difference(b, c, n, confidence)
     return _test("McNemar, exact", min(b, c), p, (b - c) / n, within, "exact", n, 1 - confidence)
 
@@ -165,45 +139,63 @@ def _difference(b: int, c: int, n: int, confidence: float) -> Interval:
 def paired_t(first: Any, second: Any, confidence: float = 0.95) -> PairedTest:
     """Student's t on the differences of two columns of losses on the same rows."""
     n = same_length(first=first, second=second)
-    d = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
-    return _t_test("paired t", d, 1 / n, confidence)
+    return _t_test(*t_factor(n, None, None), first, second, confidence)
 
 
 def corrected_t(first: Any, second: Any, n_train: float, n_test: float, confidence: float = 0.95) -> PairedTest:
     """The corrected resampled t-test on the risks of the same J folds (of all repetitions together)."""
     J = same_length(first=first, second=second)
-    if not (n_train > 0 and n_test > 0):
-        raise ParameterError(f"n_train={n_train!r} and n_test={n_test!r} are rows a fold: both must be positive.")
-    d = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
-    return _t_test("corrected resampled t", d, 1 / J + n_test / n_train, confidence)
+    return _t_test(*t_factor(J, n_train, n_test), first, second, confidence)
 
 
 def corrected_rows_t(first: Any, second: Any, n_train: float, confidence: float = 0.95) -> PairedTest:
     """The same correction with the variance taken from the rows: s²(1/n + 1/n_train) of the n differences of losses.
 
     A fold's risk has variance s²/n_test, so this is (1/J + n_test/n_train)·s²/n_test with n − 1 degrees of freedom instead of J − 1:
-    ten folds estimate a variance badly, and with Holm's correction on top can hardly tell anything apart.
+    ten folds estimate a variance badly, and with a correction for many models on top can hardly tell anything apart.
     """
     n = same_length(first=first, second=second)
-    if not n_train > 0:
-        raise ParameterError(f"n_train={n_train!r} is the number of rows a fit sees: it must be positive.")
+    return _t_test(*t_factor(n, n_train, None), first, second, confidence)
+
+
+def t_factor(n: int, n_train: float | None, n_test: float | None) -> tuple[str, float]:
+    """The name of the t-test, and what the variance of one of n differences is multiplied by to be that of their mean."""
+    if n_train is None:
+        return "paired t", 1 / n
+    if not (n_train > 0 and (n_test is None or n_test > 0)):
+        raise ParameterError(
+            f"n_train={n_train!r} and n_test={n_test!r} are rows a fit sees and is tested on: both must be positive."
+        )
+    return (
+        ("corrected paired t", 1 / n + 1 / n_train)
+        if n_test is None
+        else ("corrected resampled t", 1 / n + n_test / n_train)
+    )
+
+
+def _t_test(name: str, factor: float, first: Any, second: Any, confidence: float) -> PairedTest:
     d = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
-    return _t_test("corrected paired t", d, 1 / n + 1 / n_train, confidence)
+    return t_test_of(name, *moments(d), len(d), factor, confidence)
 
 
-def _t_test(name: str, d: Floats, factor: float, confidence: float) -> PairedTest:
-    from scipy.special import stdtr
-
+def moments(d: Floats) -> tuple[float, float]:
+    """Mean and spread of differences: where all differ alike, chance has shown no spread yet, and it is taken to be at least that of one
+    difference among them."""
     if len(d) < 2:
         raise DataError("One pair of losses has no spread: give at least two rows or folds.")
     mean = float(d.mean())
-    # where all differ alike, chance has shown no spread yet: it is taken to be at least that of one difference among them
-    spread = max(float(d.std(ddof=1)), abs(mean) / math.sqrt(len(d)))
+    return mean, max(float(d.std(ddof=1)), abs(mean) / math.sqrt(len(d)))
+
+
+def t_test_of(name: str, mean: float, spread: float, n: int, factor: float, confidence: float) -> PairedTest:
+    """Student's t where n differences have this mean and this spread."""
+    from scipy.special import stdtr
+
     error = spread * math.sqrt(factor)
     t = mean / error if error > 0 else (0.0 if mean == 0 else math.copysign(math.inf, mean))
-    p = 2 * float(stdtr(len(d) - 1, -abs(t)))
-    within = around(mean, error, len(d) - 1, confidence)
-    return _test(name, t, p, mean, within, "approximate", len(d), 1 - confidence)
+    p = 2 * float(stdtr(n - 1, -abs(t)))
+    within = around(mean, error, n - 1, confidence)
+    return _test(name, t, p, mean, within, "approximate", n, 1 - confidence)
 
 
 def in_words(test: PairedTest, first: str, second: str) -> str:

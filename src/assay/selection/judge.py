@@ -188,7 +188,7 @@ def _rank(found: Comparison) -> None:
 
 
 def _tell_apart(found: Comparison, losses: dict[str, Floats]) -> None:
-    """The paired test of every model against the best."""
+    """Every model against the best of the others, on the same rows and with one error rate for all."""
     done = found.done
     if len(found.splits) > 1 and all(e.fold_risks is not None for e in done):
         n_train = _training_rows(found)

@@ -42,9 +42,19 @@ def sentences_of(found: Comparison) -> list[str]:
     sentences += _against_baseline(found, chosen)
     if len(found.done) > 2:
         sentences.append(
-            f"The best of {len(found.done)} was picked on these rows, which flatters it a little: each interval is that of its model alone."
+            f"The best of {len(found.done)} was picked on these rows, which flatters it a little: each interval is that of its model alone.{_picked(found)}"
         )
     return sentences
+
+
+def _picked(found: Comparison) -> str:
+    """What being called worse means although the best was picked on the same rows (assess/with_best.py)."""
+    told = any(e.against_best is not None and e.against_best.verdict != SAME for e in found.done)
+    return (
+        " Who is called worse is so with that in mind: with 95 % confidence the really best is none of them."
+        if told
+        else ""
+    )
 
 
 def _first(found: Comparison, best: Entry, chosen: Entry) -> str:
