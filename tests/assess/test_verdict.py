@@ -22,6 +22,14 @@ def test_the_best_possible_is_stated_with_its_uncertainty_and_what_may_be_left_t
     assert "do not seem to overlap" in best_possible(bracket(0.0, 0.0), proportion("error", 0, 200))
 
 
+def test_a_bracket_from_next_to_nothing_is_not_stated():
+    """Between 0 % and the error itself every best possible error lies: "0 % to 62.9 %" said nothing."""
+    wide = BayesBracket(0.12, 0.5, 0.0, 0.63, 6, proportion("1-NN", 20, 40))
+    said = best_possible(wide, proportion("error", 18, 40))
+    assert said.startswith("How far below 45.0 % any model could come cannot be told from these rows")
+    assert "0 %" not in said.replace("45.0 %", "").replace("50.0 %", "")
+
+
 def test_little_is_left_to_gain_only_where_the_whole_bracket_says_so():
     """Adult: 13.7 % with a bracket from 13.1 % was said to have little to gain, and others reach 12.4 %."""
     adult = BayesBracket(0.131, 0.227, 0.122, 0.241, 2, proportion("1-NN", 908, 4000))

@@ -43,7 +43,7 @@ def test_the_verdict_is_on_standard_output_and_progress_on_standard_error(cli):
     assert outcome.out.startswith("'coins': 1200 rows")
     assert "\nTake " in outcome.out
     assert "→ " in outcome.out
-    assert "1200 rows, 3 models: baseline, lda, linear-svc" in outcome.err
+    assert "1200 rows, 3 models: Baseline; Linear discriminant; Linear support vector machine" in outcome.err
     assert "[3/3] " in outcome.err
     assert max(map(len, outcome.out.splitlines())) <= 80
     assert cli("compare", "coins", *FEW, "--quiet").err == ""

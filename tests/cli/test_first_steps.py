@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from rich.console import Console
 
-from assay.cli.compare import LiveTable
+from assay.cli.compare import Lines, LiveTable
 
 ALIASES = [("svm", "linear-svc", ("--C", "10")), ("nb", "naive-bayes", ()), ("logistic", "logistic-regression", ())]
 
@@ -86,8 +89,30 @@ def test_verify_says_first_that_the_rows_are_others(cli, coins_model):
 def test_the_live_table_begins_with_the_reading(cli):
     board = LiveTable()
     assert board._title(None) == "reading the table"
-    board("", ("plan", ["lda"], None, 10))
+    board("", ("plan", ["lda"], SimpleNamespace(loss="zero-one"), 10))
     assert board._title(None).startswith("0 of 1 models")
+
+
+@pytest.mark.parametrize(
+    ("loss", "value", "said"), [("zero-one", 0.0441, "error 4.4 %"), ("squared", 9.0, "RMSE 3.00")]
+)
+def test_progress_speaks_in_the_words_of_the_ranking(loss, value, said):
+    asked, events = SimpleNamespace(loss=loss), []
+    board, lines = LiveTable(), Lines(SimpleNamespace(note=events.append))
+    for show in (board, lines):
+        show("", ("plan", ["svc", "logistic-regression", "erm"], asked, 10))
+        show("svc", ("ended", "done", "", 1.25, value))
+    console = Console(width=100, file=io.StringIO())
+    console.print(board)
+    shown = console.file.getvalue()
+    assert events == [
+        "10 rows, 3 models: Support vector machine, RBF; Logistic regression; Logistic regression (erm)",
+        f"[1/3] Support vector machine, RBF: done in 1.2 s, {said}",
+    ]
+    assert "Support vector machine, RBF" in shown
+    assert f"{said} " in shown
+    assert "best so far" in shown
+    assert not any(word in shown for word in ("risk", "svc", "logistic-regression"))
 
 
 def test_compare_says_that_numbers_were_taken_as_classes(cli):
@@ -103,5 +128,5 @@ def test_models_that_did_not_finish_are_named(cli):
     outcome = cli("compare", "coins", "--models", "mlp,lda", "--folds", 2, "--timeout", "0.001s")
     assert "not finished: " in outcome.err
     line = next(line for line in outcome.err.splitlines() if line.startswith("not finished: "))
-    assert "mlp" in line
+    assert "Neural network" in line
     assert "(It took longer than the 0.001 s" in line

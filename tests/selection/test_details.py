@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from assay.assess.distinct_rows import effective_rows
+from assay.certify.intervals import clopper_pearson
 from assay.errors import DataError
 from assay.selection.compare import compare
 from assay.selection.comparison import Comparison, Entry
@@ -99,6 +101,40 @@ def test_columns_are_shuffled_as_they_stand_in_the_table(found):
     assert {i.name for i in d.importance} == {"height", "noise", "soil", "when", "wet"}
     assert d.importance[0].name == "height"
     assert d.importance[0].increase.low > 0.1
+
+
+def test_intervals_of_parts_are_as_wide_as_answers_of_several_fits_allow(found):
+    """A row asked of fits that share rows is worth less than one of a single test: of classes, bins and groups as of the whole."""
+    d, share = details(found, "lda"), effective_rows(160, 120) / 160
+    for c in d.per_class:
+        assert (c.recall.low, c.recall.high) == pytest.approx(
+            clopper_pearson(c.recall.value * c.n * share, c.n * share)
+        )
+    sizes = [np.sum((b.least <= d.scores) & (d.scores <= b.greatest)) for b in d.reliability.bins]
+    for b, n in zip(d.reliability.bins, sizes):
+        assert b.observed.high == pytest.approx(clopper_pearson(b.observed.value * n * share, n * share).high)
+    for g in (g.risk for groups in d.groups.values() for g in groups):
+        assert g.low == pytest.approx(clopper_pearson(g.value * g.n * share, g.n * share).low)
+
+
+def test_columns_are_shuffled_in_rows_that_the_fit_never_saw():
+    """A tree grown to its end knows every row by its number; on rows it never saw the number is worth nothing."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    frame = pd.DataFrame({"number": rng.permutation(200) + 0.5, "height": rng.normal(1.5 * y, 1.0), "tree": y})
+    given = {"max_depth": None, "min_samples_leaf": 1, "ccp_alpha": 0.0}
+    found = compare(frame, "tree", folds=4, models=["decision-tree"], params={"decision-tree": given}, workers=0)
+    d = details(found, "decision-tree")
+    model, rows = d.unseen
+    assert d.fitted_on_tested_rows
+    assert model.encoding_.statistics.n + len(rows) == 200
+    assert len(rows) == 50  # one of four folds
+    worth = {i.name: i.increase for i in d.importance}
+    assert all(i.increase.n == 50 for i in d.importance)
+    assert worth["height"].low > 0
+    assert worth["number"].low <= 0
+    learnt = compare(frame, "tree", resampling="holdout", models=["lda"], workers=0)
+    assert details(learnt, "lda").unseen[0] is learnt["lda"].model
 
 
 def test_groups_of_a_column_hold_every_tested_row_of_the_sample_once(found):

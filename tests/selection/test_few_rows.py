@@ -44,6 +44,7 @@ def test_every_model_is_finished_on_as_many_rows_as_the_time_allows(found):
     assert {entry.risk.n for entry in found.entries} == {len(found.splits[0].test)}  # all rows held out
     n = len(found.splits[0].train)
     assert f"learnt from 500 of {n:,} rows".replace(",", " ") in found.verdict[1]
+    assert ", ".join(entry.title for entry in found.entries) in found.verdict[1]  # by what people call them
 
 
 def test_the_file_says_so_and_its_claims_hold(found, table, tmp_path):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import html
 import json
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
+import assay
 from assay.errors import ModelFileError
 from assay.tables import rows
 from assay.tables.schema.schema import Schema, infer
@@ -89,6 +91,19 @@ def test_the_table_fits_80_columns_and_names_every_column(data_dir, name):
     lines = str(schema).splitlines()
     assert max(map(len, lines)) <= 80
     assert all(any(line.startswith(c.name[:21]) for line in lines) for c in schema.columns)
+
+
+def test_a_notebook_shows_how_columns_are_read_as_text_does():
+    table = pa.table({"<b>paid</b>": ["1.234,50", "2.000,25", "13,75"] * 10, "n": [1.5, 2.5, 3.5] * 10})
+    schema = assay.schema(table)
+    (how,) = schema.written.values()
+    assert str(how) in str(schema)
+    page = schema._repr_html_()
+    assert (
+        f"<p>Read as they are written:</p><table><tbody><tr><td>&lt;b&gt;paid&lt;/b&gt;</td><td>{html.escape(str(how))}"
+        in page
+    )
+    assert "Read as they are written" not in infer(rows(pa.table({"n": [1.5, 2.5] * 9})).source)._repr_html_()
 
 
 def test_strange_names_and_values_do_not_break_the_table():

@@ -1,4 +1,5 @@
-"""Scores of rows that were tested several times: a row asked again is no new row, so intervals are those of the distinct rows.
+"""Scores of rows that were tested several times, or by several fits: a row asked again is no new row, and rows asked of fits that share
+rows are worth less than as many of one test, so intervals are those of the distinct rows and of what these are worth.
 
 n answers for m < n distinct rows: the deviation of a mean is taken to be √(n/m) times that of n independent rows, which
 is right where the answers for a row agree, and too wide (never too narrow) where they do not.
@@ -75,14 +76,16 @@ def share_of_rows(score: Score, rows: float) -> Score:
     return replace(score, low=min(low, score.value), high=max(high, score.value), kind="approximate", n=round(rows))
 
 
-def class_of_rows(found: ClassScores, true: Array, answered: Array, tested: Array) -> ClassScores:
-    """The scores of a class with the intervals of the distinct rows behind each: (m,) who is of it, who was said to be, and which row it is."""
+def class_of_rows(found: ClassScores, true: Array, answered: Array, tested: Array, worth: float = 1.0) -> ClassScores:
+    """The scores of a class with the intervals of the distinct rows behind each: (m,) who is of it, who was said to be, and which row it is.
+    `worth`: how much of a row of one test each of them is worth (`effective_rows` of all, by their number)."""
     n, said, either = (len(np.unique(tested[which])) for which in (true, answered, true | answered))
-    precision, recall = share_of_rows(found.precision, said), share_of_rows(found.recall, n)
-    return ClassScores(found.label, n, precision, recall, f1_of(share_of_rows(jaccard_of(found.f1), either)))
+    precision, recall = share_of_rows(found.precision, said * worth), share_of_rows(found.recall, n * worth)
+    return ClassScores(found.label, n, precision, recall, f1_of(share_of_rows(jaccard_of(found.f1), either * worth)))
 
 
-def bins_of_rows(bins: Iterable[Bin], p: Floats, tested: Array) -> tuple[Bin, ...]:
-    """Bins of probabilities p (m,) with the intervals of the distinct rows in each; equal ones share a bin, so its ends say who is in it."""
+def bins_of_rows(bins: Iterable[Bin], p: Floats, tested: Array, worth: float = 1.0) -> tuple[Bin, ...]:
+    """Bins of probabilities p (m,) with the intervals of the distinct rows in each; equal ones share a bin, so its ends say who is in it.
+    `worth` as in `class_of_rows`."""
     rows = [(b, tested[(b.least <= p) & (p <= b.greatest)]) for b in bins]
-    return tuple(replace(b, observed=share_of_rows(b.observed, len(np.unique(inside)))) for b, inside in rows)
+    return tuple(replace(b, observed=share_of_rows(b.observed, worth * len(np.unique(inside)))) for b, inside in rows)

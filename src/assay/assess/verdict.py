@@ -15,6 +15,7 @@ from assay.assess.score import Score
 LITTLE_LEFT = (
     0.1  # share of the error within which the best possible must lie for sure before little is said to be left
 )
+NEXT_TO_NOTHING = 0.1  # share of the error below which the lower end of the bracket is as good as 0
 RATES = ("error", "balanced error", "train", "test", "zero-one")
 
 
@@ -77,7 +78,7 @@ def best_possible(bracket: BayesBracket, error: Score) -> str:
     """The error beside the bracket of the best one there is, with the uncertainty of both; how much may be left to gain.
 
     The whole bracket must lie near the error before little is said to be left. A model below the bracket shows that the nearest neighbour
-    has not reached its limit, and says nothing.
+    has not reached its limit, and the bracket says nothing; nor does one that begins next to nothing.
 
     >>> from assay.assess.score import proportion
     >>> e = proportion("1-NN", 60, 1000)
@@ -89,6 +90,11 @@ def best_possible(bracket: BayesBracket, error: Score) -> str:
             f"How far below {percent(error.value)} any model could come cannot be told: the nearest neighbour, from which that is "
             f"estimated, errs on {percent(bracket.high)} itself and would need more rows, or fewer columns."
         )
+    if not tells(bracket, error):
+        return (
+            f"How far below {percent(error.value)} any model could come cannot be told from these rows: by the nearest neighbour, "
+            f"which errs on {percent(bracket.high)}, it may be all the way."
+        )
     most = min(bracket.most, error.high)
     between = (
         f"Best possible is between {percent(bracket.least)} and {percent(most)} (estimate, from nearest neighbours)"
@@ -99,6 +105,11 @@ def best_possible(bracket: BayesBracket, error: Score) -> str:
         return f"{between}: at {percent(error.value)} there is little left to gain."
     gain = 100 * (error.value - bracket.least)
     return f"{between}; at {percent(error.value)} you may have up to {gain:.2g} points to gain."
+
+
+def tells(bracket: BayesBracket, error: Score) -> bool:
+    """Whether the bracket says more of the best possible error than that it lies between nothing and that of the model."""
+    return error.value == 0 or bracket.least >= NEXT_TO_NOTHING * error.value
 
 
 def span(low: float, high: float) -> str:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -140,13 +140,15 @@ def _note_surprises(found: Any, task: str | None, shell: Shell) -> None:
     schema = found.data.schema
     if task is None and found.task == "classification" and schema.target.kind == "number":
         shell.note(f"task: classification ({task_of(schema)[1]}; --task regression for a number)")
+    from assay.selection.text import titles_of
+
     late: dict[str, list[str]] = {}
     for entry in found.entries:
         if entry.state in UNFINISHED:
-            late.setdefault(entry.message or entry.state, []).append(entry.name)
+            late.setdefault(entry.message or entry.state, []).append(entry.title)
     for name, why in found.left_out:
         if why.startswith("dropped"):
-            late.setdefault(why, []).append(name)
+            late.setdefault(why, []).append(titles_of([name])[name])
     if late:
         named = [f"{', '.join(names)} ({why})" for why, names in late.items()]
         shell.note(f"not finished: {'; '.join(named)}")
@@ -277,17 +279,40 @@ class Lines:
 
     def __init__(self, shell: Shell) -> None:
         self.shell, self.total, self.ended = shell, 0, 0
+        self.spoken = InWords()
 
     def __call__(self, key: str, event: Any) -> None:
         if event[0] == "plan":
-            self.total = len(event[1])
-            self.shell.note(f"{event[3]} rows, {self.total} models: {', '.join(event[1])}")
+            self.total, self.spoken = len(event[1]), InWords.of(event[1], event[2].loss)
+            self.shell.note(f"{event[3]} rows, {self.total} models: {'; '.join(self.spoken.titles.values())}")
         elif event[0] == "ended":
             self.ended += 1
-            risk = "" if event[4] is None else f", risk {event[4]:.4g}"
+            risk = "" if event[4] is None else f", {self.spoken.risk(event[4])}"
             why = f" ({event[2]})" if event[2] else ""
             took = f" in {event[3]:.1f} s" if event[3] else ""  # one that was not begun took none
-            self.shell.note(f"[{self.ended}/{self.total}] {key}: {event[1]}{why}{took}{risk}")
+            self.shell.note(f"[{self.ended}/{self.total}] {self.spoken.title(key)}: {event[1]}{why}{took}{risk}")
+
+
+@dataclass(frozen=True)
+class InWords:
+    """How models and risks are called while they run: as in the ranking at the end."""
+
+    titles: Mapping[str, str] = field(default_factory=dict)
+    loss: str = "zero-one"
+
+    @classmethod
+    def of(cls, names: Sequence[str], loss: str) -> InWords:
+        from assay.selection.text import titles_of
+
+        return cls(titles_of(names), loss)
+
+    def title(self, name: str) -> str:
+        return self.titles.get(name, name)
+
+    def risk(self, value: float) -> str:
+        from assay.selection.text import measured_risk
+
+        return measured_risk(self.loss, value)
 
 
 class LiveTable:
@@ -296,6 +321,7 @@ class LiveTable:
     def __init__(self) -> None:
         self.began = time.monotonic()
         self.names: list[str] = []
+        self.spoken = InWords()
         self.share: dict[str, float] = {}
         self.splits: dict[str, tuple[int, int]] = {}
         self.state: dict[str, str] = {}
@@ -305,7 +331,7 @@ class LiveTable:
     def __call__(self, key: str, event: Any) -> None:
         kind = event[0]
         if kind == "plan":
-            self.names = list(event[1])
+            self.names, self.spoken = list(event[1]), InWords.of(event[1], event[2].loss)
         elif kind == "split":
             self.started.setdefault(key, time.monotonic())
             self.splits[key] = (event[1], event[2])
@@ -331,14 +357,16 @@ class LiveTable:
         from rich.table import Table
 
         best = min(self.risk, key=lambda name: self.risk[name], default=None)
-        table = Table(box=None, pad_edge=False, title_justify="left", title=self._title(best))
-        for column in ("model", "", "risk", ""):
-            table.add_column(column)
+        table = Table(box=None, pad_edge=False, show_header=False, title_justify="left", title=self._title(best))
+        for _ in range(4):
+            table.add_column()
         for name in self.names:
-            risk = f"{self.risk[name]:.4g}" if name in self.risk else ""
+            risk = self.spoken.risk(self.risk[name]) if name in self.risk else ""
             state = self.state.get(name, "running" if name in self.share else "waiting")
             bar = ProgressBar(total=1.0, completed=self.share.get(name, 0.0), width=24)
-            table.add_row(name, bar, risk, "best so far" if name == best else "" if state == "done" else state)
+            table.add_row(
+                self.spoken.title(name), bar, risk, "best so far" if name == best else "" if state == "done" else state
+            )
         return table
 
     def _title(self, best: str | None) -> str:

@@ -227,6 +227,13 @@ def importance_figure(details: Details) -> tuple[Html | None, str]:
     )
     if columns > len(details.shuffled):
         note += f" Of {plain(columns)} columns the {len(details.shuffled)} that go most with the target by themselves were shuffled."
-    if details.tested_on_fitted_rows:
-        note += " The model asked is the one handed over, which has learnt from these rows too."
+    model, rows = details.unseen
+    if model is details.model:
+        note += " The columns were shuffled in rows that were tested"
+        note += ", which the model has learnt from too." if details.fitted_on_tested_rows else "."
+    else:
+        note += (
+            f" The columns were shuffled in {plain(len(rows))} rows, for a fit with the same settings that has learnt from other rows alone: "
+            "the model handed over knows these by heart."
+        )
     return drawn, note

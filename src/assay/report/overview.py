@@ -8,7 +8,7 @@ from typing import Any
 
 from assay import plots
 from assay.assess import Score
-from assay.assess.verdict import best_possible, in_unit, percent, span
+from assay.assess.verdict import best_possible, in_unit, percent, span, tells
 from assay.report.answers import scores_table
 from assay.report.markup import Html, anchor, el, figure, folded, items, join, paragraphs, section, side_by_side, table
 from assay.report.wording import (
@@ -86,8 +86,10 @@ def ranking_section(found: Comparison) -> Html | None:
     caption = f"Models ranked: {risk} {measured_on(found)}; the recommended one is marked."
     words = (
         "Recommended is the best model, or the simplest of those within one standard error of the paired difference to it that cost at most "
-        f"{LITTLE:.0%} more. Tests against "
-        "the best are paired on the same rows and corrected for their number."
+        f"{LITTLE:.0%} more. Each model is "
+        "compared, on the same rows, with the best of the others (Hsu's multiple comparisons with the best): with 95 % confidence the model that is "
+        "really the best is none of those called worse. That holds although the best was picked on these rows, since whichever model is "
+        "really the best could only be called worse by its own differences from the others, and all of these are tested together."
     )
     return section(
         "Ranking",
@@ -177,9 +179,12 @@ def ranking_axes(found: Comparison, ax: Any = None) -> Any:
 
 def least_error(found: Comparison, loss: str) -> float | None:
     """The lower end of the bracket with the chance in its rows, for pictures of the error; None where some model is below the bracket, so
-    that it says nothing."""
-    errors = [s.value for e in found.done for s in e.scores if s.name == "error"]
-    if found.bracket is None or loss != "zero-one" or min(errors, default=0.0) < found.bracket.low:
+    that it says nothing, or where it begins next to nothing."""
+    errors = [s for e in found.done for s in e.scores if s.name == "error"]
+    least = min(errors, key=lambda s: s.value, default=None)
+    if found.bracket is None or least is None or loss != "zero-one":
+        return None
+    if least.value < found.bracket.low or not tells(found.bracket, least):
         return None
     return found.bracket.least
 
@@ -226,12 +231,13 @@ def bracket_section(found: Comparison) -> Html | None:
     entry = None if name is None else found[name]
     error = None if entry is None else next((s for s in entry.scores if s.name == "error"), None)
     e = bracket.neighbour
-    words = (
-        f"The nearest neighbour errs on {percent(e.value)} of {plain(e.n)} rows ({interval(e, 'zero-one')}), each left out once. "
-        f"By Cover and Hart (1967) the least possible error of {bracket.classes} classes then lies within "
-        f"{span(bracket.low, bracket.high)}; with the chance in these rows, within {span(bracket.least, bracket.most)}. "
-        f"This is an {bracket.note.replace('asymptotic, estimate', 'estimate: the lower end holds as rows grow without end')}."
-    )
+    words = f"The nearest neighbour errs on {percent(e.value)} of {plain(e.n)} rows ({interval(e, 'zero-one')}), each left out once."
+    if error is None or tells(bracket, error):
+        words += (
+            f" By Cover and Hart (1967) the least possible error of {bracket.classes} classes then lies within "
+            f"{span(bracket.low, bracket.high)}; with the chance in these rows, within {span(bracket.least, bracket.most)}. "
+            f"This is an {bracket.note.replace('asymptotic, estimate', 'estimate: the lower end holds as rows grow without end')}."
+        )
     return section(
         "Best possible",
         el("p", el("strong", best_possible(bracket, error))) if error is not None else None,

@@ -33,7 +33,7 @@ from assay.assess import (
     roc,
     thresholds,
 )
-from assay.assess.distinct_rows import bins_of_rows, class_of_rows, of_distinct_rows
+from assay.assess.distinct_rows import bins_of_rows, class_of_rows, of_distinct_rows, share_of_rows
 from assay.assess.measure import count_answers
 from assay.assess.worry import evenly
 from assay.engines import engine_for
@@ -46,6 +46,7 @@ from assay.risk.losses import LABEL
 from assay.selection.comparison import Comparison, Entry
 from assay.selection.data import TableData, row_losses
 from assay.selection.judge import worth
+from assay.selection.measured_fit import fitted_like
 from assay.selection.raw_rows import RawRows, answers
 from assay.selection.splits import each_once
 from assay.selection.table_model import TableModel
@@ -127,15 +128,34 @@ class Details:
         return of_distinct_rows(replace(score, kind="approximate"), worth(self.comparison))
 
     @cached_property
+    def worth_of_a_row(self) -> float:
+        """How much of a row of one test each distinct row is worth, where several fits answered."""
+        return worth(self.comparison) / len(each_once(self.comparison.tested))
+
+    @cached_property
     def sample(self) -> RawRows:
         """At most 2000 of the tested rows, evenly spaced."""
         rows = each_once(self.comparison.tested)
         return RawRows.of(self.comparison.data, rows[evenly(len(rows), SHUFFLED_ROWS)])
 
     @property
-    def tested_on_fitted_rows(self) -> bool:
-        """Whether the model that is looked at learnt from the tested rows too (it does unless a part was held out)."""
+    def fitted_on_tested_rows(self) -> bool:
+        """Whether the model learnt from the tested rows too (it does unless a part was held out)."""
         return self.comparison.resampling.kind != "holdout"
+
+    @cached_property
+    def unseen(self) -> tuple[TableModel, RawRows]:
+        """A fit, and rows that it never saw: the measured one and the rows held out; where every fold tested, so that the model has learnt
+        from all rows, one fitted like it to some three quarters of them, and the others."""
+        if not self.fitted_on_tested_rows:
+            return self.model, self.sample
+        train, test = refit_sides(self.comparison)
+        if not self.comparison.data.learnable(train):
+            return self.model, self.sample
+        fresh, encoding = fitted_like(self.model, self.comparison.data, train)
+        classes: list[Any] = [getattr(each, "classes_", None) for each in (fresh, self.model.model_)]
+        calibration = self.model.calibration_ if np.array_equal(*classes) else None
+        return TableModel(fresh, encoding, (), calibration), RawRows.of(self.comparison.data, test)
 
     # --- two classes ------------------------------------------------------------------------------------------------
 
@@ -183,7 +203,9 @@ class Details:
             return found
         p = P[:, 1] if len(classes) == 2 else P.max(axis=1)
         return replace(
-            found, bins=bins_of_rows(found.bins, p, self.comparison.tested), error=self._widened(found.error)
+            found,
+            bins=bins_of_rows(found.bins, p, self.comparison.tested, self.worth_of_a_row),
+            error=self._widened(found.error),
         )
 
     @cached_property
@@ -201,14 +223,15 @@ class Details:
         if not self.several:
             return found
         of = [(self.truth == k, self.answered == k) for k in classes]
-        return [class_of_rows(c, *marks, self.comparison.tested) for c, marks in zip(found, of)]
+        return [class_of_rows(c, *marks, self.comparison.tested, self.worth_of_a_row) for c, marks in zip(found, of)]
 
     # --- columns ----------------------------------------------------------------------------------------------------
 
     @cached_property
     def importance(self) -> list[Importance]:
-        """By how much the risk grows when a column of the table is shuffled, greatest first."""
-        rows, data, loss = self.sample, self.comparison.data, self.comparison.loss
+        """By how much the risk grows when a column of the table is shuffled in rows that the fit never saw, greatest first: a fit that knows
+        its rows by heart leans on names and numbers that say nothing of new ones."""
+        (model, rows), data, loss = self.unseen, self.comparison.data, self.comparison.loss
         groups = {name: rows.places()[name] for name in self.shuffled}
         X: Any = rows.X
         if isinstance(X, SparseMatrix):
@@ -222,7 +245,7 @@ class Details:
                 X.sort_indices()
                 X.eliminate_zeros()
                 X = SparseMatrix(X.data, X.indices.astype(np.int32), X.indptr.astype(np.int64), X.shape[1])
-            return row_losses(loss, data, rows.numbers, answers(self.model, X, data, loss))
+            return row_losses(loss, data, rows.numbers, answers(model, X, data, loss))
 
         return permutation_importance(
             cost, X, np.zeros(len(rows)), groups=groups, loss=AS_ANSWERED, repeats=SHUFFLES, seed=0
@@ -254,9 +277,15 @@ class Details:
                 continue
             risks = risk_by_group(losses, self._column(places[item.name]), most=8)
             if self.several:
-                risks = [replace(g, risk=replace(g.risk, kind="approximate")) for g in risks]
+                risks = [replace(g, risk=self._of_several(g.risk)) for g in risks]
             found[item.name] = risks
         return found
+
+    def _of_several(self, risk: Score) -> Score:
+        """The risk of some of the distinct rows, with the interval of what these are worth."""
+        rows = risk.n * self.worth_of_a_row
+        wider = (share_of_rows if risk.kind == "exact" else of_distinct_rows)(risk, rows)
+        return replace(wider, kind="approximate", n=risk.n)
 
     def _column(self, j: int) -> Array:
         """A column of the sample: numbers as they are, categories and truth values in words."""

@@ -153,7 +153,7 @@ def of_part(found: Comparison) -> list[str]:
     if not part:
         return []
     rows = len(found.splits[0].train)
-    counts = {entry.learnt_from or 0: [e.name for e in part if e.learnt_from == entry.learnt_from] for entry in part}
+    counts = {entry.learnt_from or 0: [e.title for e in part if e.learnt_from == entry.learnt_from] for entry in part}
     named = "; ".join(
         f"{', '.join(names)} {said(learnt, rows)}" for learnt, names in sorted(counts.items(), reverse=True)
     )

@@ -8,7 +8,10 @@ from textwrap import wrap
 from assay.assess.paired import SAME
 from assay.assess.score import Score
 from assay.assess.verdict import RATES, amount, in_unit, percent
+from assay.estimator.titles import title_of
+from assay.families import model_class
 from assay.selection.comparison import Comparison, Entry
+from assay.selection.judge import NAMES
 from assay.selection.sentences import measured_on
 
 WIDTH = 80
@@ -65,6 +68,29 @@ def interval(score: Score) -> str:
         return f"{percent(score.low).removesuffix(' %')}–{percent(score.high)}"
     score = in_unit(score)
     return f"{amount(score.low, 3)}–{amount(score.high, 3)}"
+
+
+def measured_risk(loss: str, value: float) -> str:
+    """A risk by the name and in the unit that people know it by, while models are still running.
+
+    >>> measured_risk("zero-one", 0.1444), measured_risk("squared", 2.51e9), measured_risk("log", 0.1234)
+    ('error 14.4 %', 'RMSE 50 100', 'log loss 0.123')
+    """
+    score = Score(NAMES.get(loss, loss), value, value, value, "approximate", "low", 0)
+    return f"{in_unit(score).name} {number(score)}"
+
+
+def titles_of(names: Sequence[str]) -> dict[str, str]:
+    """Of each model that will run what people call it; two of one title are told apart by the names that are typed.
+
+    >>> titles_of(["lda", "logistic-regression", "erm"])
+    {'lda': 'Linear discriminant', 'logistic-regression': 'Logistic regression', 'erm': 'Logistic regression (erm)'}
+    """
+    found: dict[str, str] = {}
+    for name in names:
+        title = title_of(model_class(name), {})
+        found[name] = f"{title} ({name})" if title in found.values() else title
+    return found
 
 
 def ranking_lines(found: Comparison) -> list[str]:

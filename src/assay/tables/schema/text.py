@@ -134,7 +134,7 @@ def _clean(text: str) -> str:
 
 
 def as_html(schema: Schema) -> str:
-    """The same table with the reasons, for notebooks."""
+    """The same table with the reasons and how columns of text are read, for notebooks."""
     head = "".join(f"<th>{title}</th>" for title in (*HEAD, "why"))
     columns = list(schema.columns[:MOST_SHOWN]) + ([schema.target] if schema.target is not None else [])
     body = []
@@ -146,5 +146,14 @@ def as_html(schema: Schema) -> str:
     more = f" {hidden} more columns are not shown." if hidden > 0 else ""
     return (
         f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
-        f"<p>{html.escape(summary(schema) + more)}</p>"
+        f"<p>{html.escape(summary(schema) + more)}</p>{_written_html(schema)}"
     )
+
+
+def _written_html(schema: Schema) -> str:
+    """How columns of text are read, each with an example before and after; nothing where none is."""
+    rows = [
+        f"<tr><td>{html.escape(_clean(name))}</td><td>{html.escape(_clean(str(how)))}</td></tr>"
+        for name, how in list(schema.written.items())[:MOST_SHOWN]
+    ]
+    return f"<p>Read as they are written:</p><table><tbody>{''.join(rows)}</tbody></table>" if rows else ""
