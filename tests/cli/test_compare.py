@@ -200,7 +200,7 @@ def test_a_terminal_sees_a_live_table_that_is_gone_at_the_end(tmp_path):
     code, seen = in_terminal(["compare", "coins", *TWO], tmp_path)
     assert code == 0
     assert b"of 2 models" in seen
-    assert b"gaussian-nb" in seen
+    assert b"Gaussian naive Bayes" in seen
     assert b"Traceback" not in seen
     assert seen.count(b"\x1b[?25l") == seen.count(b"\x1b[?25h")  # the cursor is back
     code, seen = in_terminal(["compare", "coins", *TWO], tmp_path, NO_COLOR="1")
