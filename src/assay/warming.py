@@ -159,6 +159,7 @@ def _usual(target: str, precision: str, n: int) -> Iterator[Table]:
     for X in (_measured(precision, n), counted := _counted(precision, n)):
         y = _target(X, target)
         yield X, y, None
+        yield X, _locked(y), None
         yield _locked(X), _locked(y), _locked(_weights(n))
     yield _sparse(counted), y, _weights(n)
 
@@ -168,7 +169,6 @@ def _unusual(target: str, precision: str, n: int) -> Iterator[Table]:
     for X in (_measured(precision, n), counted := _counted(precision, n)):
         y = _target(X, target)
         yield X, y, _weights(n)
-        yield X, _locked(y), None
         yield X, _locked(y), _weights(n)
         yield _locked(X), y, None
         yield _locked(X), y, _weights(n)
