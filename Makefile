@@ -1,4 +1,4 @@
-# The two commands: `make demo` and `make test`; `make fuzz MINUTES=60` goes on where the tests end. All make .venv themselves and need only Python 3.11+, pip and make.
+# The two commands: `make demo` and `make test`; `make fuzz MINUTES=60` goes on where the tests end, `make wheel` builds dist/. All make .venv themselves and need only Python 3.11+, pip and make.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,7 +7,7 @@ JOBS ?= 2
 MINUTES ?= 60
 SEED ?= 0
 
-.PHONY: demo test lint types imports page tests other-python fuzz bench clean
+.PHONY: demo test lint types imports page tests other-python fuzz wheel bench clean
 
 demo: $(VENV)/.user
 	@echo '$$ assay compare coins --target coin --out coins.assay --report coins.html'
@@ -46,6 +46,9 @@ other-python: $(VENV)/.dev
 
 fuzz: $(VENV)/.dev
 	$(BIN)/python tests/fuzz --minutes $(MINUTES) --seed $(SEED)
+
+wheel: $(VENV)/.dev
+	$(BIN)/python tools/wheel
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m bench

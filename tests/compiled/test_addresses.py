@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numba import njit
 
 import assay
+from assay.compiled import jit
 from assay.compiled.simd.memory import data_pointer, keep_alive
 
 FOLDER = Path(assay.__file__).parent
@@ -80,7 +80,7 @@ def test_the_reader_sees_what_is_forgotten(text, wrong):
     assert [what for _, what in forgotten(text)] == wrong
 
 
-@njit
+@jit
 def _scratch(n):  # type: ignore[no-untyped-def]
     own = np.empty(n)
     address = data_pointer(own)

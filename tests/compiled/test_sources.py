@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assay.compiled import cache
-from assay.compiled.cache import HOME, sources_of, stamp_of
+from assay.compiled import sources
+from assay.compiled.sources import HOME, sources_of, stamp_of
 
 
 def test_the_sources_of_a_loop_are_those_of_all_that_it_calls():
@@ -31,7 +31,7 @@ def test_the_stamp_changes_with_the_text_of_what_is_called(tmp_path: Path):
     def stamp(**changed: str) -> bytes:
         for name, text in {**texts, **changed}.items():
             (loops / f"{name}.py").write_text(text)
-        for known in (cache._text, cache._digest, cache._imported, stamp_of):
+        for known in (sources._text, sources._digest, sources._imported, stamp_of):
             known.cache_clear()
         return stamp_of(loops / "caller.py", tmp_path)
 
@@ -49,10 +49,3 @@ def test_what_a_package_offers_is_a_source(tmp_path: Path):
     loop = tmp_path / "loop.py"
     loop.write_text("from assay.offers import jit\n")
     assert set(sources_of(loop, tmp_path)) == {loop, package / "__init__.py", package / "decorator.py"}
-
-
-def test_the_compiler_asks_for_this_stamp():
-    from assay.families.networks.loops.epoch import run_epochs
-
-    file = HOME / "assay" / "families" / "networks" / "loops" / "epoch.py"
-    assert run_epochs._cache._cache_file._source_stamp == stamp_of(file)

@@ -11,14 +11,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from numba import njit
 
+from assay.compiled import jit
 from assay.tables.loops.cells import read_number
 from assay.tables.sources.plain_csv import PlainParser
 from assay.tables.sources.recognise import source_of
 
 
-@njit
+@jit
 def first_number(codes):
     return read_number(codes, np.uint64(0), np.uint8(ord(".")))
 

@@ -1,139 +1,142 @@
-"""Machine code of our loops, kept in files. Only loops of `assay.compiled.decorator.jit` are kept so: Numba's own cache is as it was for everybody else.
+"""Machine code of our loops, kept in files: one a loop and kind of arguments, named by all that it depends on.
 
-A loop is loaded as long as the text that it was made of is the same: its own file, and all that this imports of the package. Numba looks at the
-loop's own file alone, but what a loop calls is compiled into it.
+    the loop's name, its arguments' types, the text of all that it uses, the tier, and the versions of Numba and Python
 
-Numba writes into an index which file a specialisation has, and then the file. Two processes that do so at the same time can give one file to
-two specialisations, and a third one may read a file of before: a loop for 8-bit codes that is handed 16-bit ones.
-A lock from the reading of the index to the writing of the file rules that out; on every system by its own means.
+Such a file is never changed, only written whole and put in its place; so nothing needs a lock, and a name that is found is right.
+Looked for in turn: the folder that a wheel brings, which nobody writes to; the user's own; else the loop is compiled, and kept in the latter.
 """
 
 from __future__ import annotations
 
 import inspect
-import re
+import os
+import pickle
+import platform
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, Any
+from tempfile import NamedTemporaryFile
+from typing import Any
 
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+import numba
+from numba.core.caching import _Cache
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
 
+from assay.compiled.sources import stamp_of
+from assay.compiled.tiers import SHIPPED, TIER
 
-class LockedIndex(IndexDataCacheFile):  # type: ignore[misc]
-    """The files of one loop: written by one process at a time, and not while another reads."""
-
-    def save(self, key: Any, data: Any) -> None:
-        with locked(Path(self._cache_path), alone=True):
-            super().save(key, data)
-
-    def load(self, key: Any) -> Any:
-        with locked(Path(self._cache_path), alone=False):
-            return super().load(key)
-
-
-class LoopCache(FunctionCache):  # type: ignore[misc]
-    """Where Numba keeps a function's code, stamped by the text of all that the function uses."""
-
-    def __init__(self, function: Any) -> None:
-        super().__init__(function)
-        stamp = stamp_of(Path(inspect.getfile(function)).resolve())
-        self._cache_file = LockedIndex(self._cache_path, self._impl.filename_base, stamp)
+VERSIONS = (
+    f"{numba.__version__} {platform.python_implementation()} {sys.version_info[:2]} {sys.platform} {platform.machine()}"
+)
+DIGEST = 32  # bytes before the code: a hash of it
+DAY = 86400.0
+UNUSED = 60 * DAY  # what has not been loaded for so long goes when its loop is compiled anew
 
 
-PAUSE = 0.01  # seconds between two tries, where a system cannot wait by itself
+@cache
+def users_folder() -> Path:
+    """Where this user's machine code is kept: ASSAY_CACHE, or where the system keeps such things."""
+    if own := os.environ.get("ASSAY_CACHE"):
+        return Path(own).expanduser() / "loops"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "assay" / "Cache" / "loops"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "assay" / "loops"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "assay" / "loops"
 
 
-@contextmanager
-def locked(folder: Path, alone: bool) -> Iterator[None]:
-    """Alone, or with others that do not ask to be alone, among all processes. A folder that nobody can write to needs no lock, and file systems
-    without locks go without."""
+class LoopCache(_Cache):  # type: ignore[misc]
+    """The kept machine code of one loop, as Numba asks for it."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._enabled = True
+
+    @property
+    def cache_path(self) -> str:
+        return str(users_folder() / TIER.name)
+
+    def enable(self) -> None:
+        self._enabled = True
+
+    def disable(self) -> None:
+        self._enabled = False
+
+    def flush(self) -> None:
+        """Names change with the text: nothing is ever stale."""
+
+    def name(self, sig: Any) -> str:
+        """Of the file with this loop's code for these types of arguments."""
+        of = self._function
+        loop = f"{of.__module__}.{of.__qualname__}"
+        kind = sha256(repr(getattr(sig, "args", sig)).encode()).hexdigest()[:12]
+        whole = sha256(stamp_of(Path(inspect.getfile(of)).resolve()))
+        whole.update("\0".join((loop, str(of.__code__.co_firstlineno), kind, TIER.name, VERSIONS)).encode())
+        return f"{loop}-{kind}-{whole.hexdigest()[:24]}"
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        if not self._enabled:
+            return None
+        target_context.refresh()
+        name = self.name(sig)
+        for folder in (SHIPPED, users_folder()):
+            if code := _read(folder / TIER.name / name):
+                return CompileResult._rebuild(target_context, *pickle.loads(code))
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        if self._enabled:
+            _write(users_folder() / TIER.name / self.name(sig), dumps(data._reduce()))
+
+
+def _read(file: Path) -> bytes | None:
+    """Code as it was written, or nothing. That it was used is kept in the file's time, once a day."""
     try:
-        file = (folder / "assay.lock").open("a+b")
+        content = file.read_bytes()
     except OSError:
-        yield
-        return
-    with file:
+        return None
+    if sha256(content[DIGEST:]).digest() != content[:DIGEST]:
+        return None  # a damaged disk: compiled anew
+    with suppress(OSError):
+        if time.time() - file.stat().st_mtime > DAY:
+            os.utime(file)
+    return content[DIGEST:]
+
+
+def _write(file: Path, code: bytes) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile(dir=file.parent, prefix=".", delete=False) as new:
+            new.write(sha256(code).digest() + code)
+        os.replace(new.name, file)
+    except OSError as problem:
+        with suppress(NameError, OSError):
+            os.unlink(new.name)
+        _say_once(str(problem))
+    for old in _unused(file):
         with suppress(OSError):
-            _lock(file, alone)
-        try:
-            yield
-        finally:
-            with suppress(OSError):
-                _unlock(file)
+            old.unlink()
 
 
-if sys.platform == "win32":  # pragma: no cover
-    import msvcrt
-
-    def _lock(file: IO[Any], alone: bool) -> None:
-        """The first byte, which no two processes hold at once: readers wait for readers, too."""
-        while True:
-            file.seek(0)
-            try:
-                msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-                return
-            except PermissionError:
-                time.sleep(PAUSE)
-
-    def _unlock(file: IO[Any]) -> None:
-        file.seek(0)
-        msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
-
-else:
-    import fcntl
-
-    def _lock(file: IO[Any], alone: bool) -> None:
-        fcntl.flock(file, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
-
-    def _unlock(file: IO[Any]) -> None:
-        fcntl.flock(file, fcntl.LOCK_UN)
-
-
-HOME = Path(__file__).resolve().parents[2]  # where the package lies
-IMPORT = re.compile(r"^[ \t]*from (assay[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
-NAME = re.compile(r"\w+")
+def _unused(file: Path) -> Iterator[Path]:
+    """Code of other texts of the same loop that nobody has asked for in a long time."""
+    last = time.time() - UNUSED
+    for other in file.parent.glob(f"{file.name.rpartition('-')[0]}-*"):
+        with suppress(OSError):
+            if other.stat().st_mtime < last:
+                yield other
 
 
 @cache
-def _text(file: Path) -> bytes:
-    return file.read_bytes()
-
-
-@cache
-def _imported(file: Path, home: Path) -> frozenset[Path]:
-    found = set()
-    for module, names in IMPORT.findall(_text(file).decode()):
-        place = home.joinpath(*module.split("."))
-        found.add(place.with_suffix(".py"))
-        if place.is_dir():
-            found.update(place / f"{name}.py" for name in ("__init__", *NAME.findall(names)))
-    return frozenset(other for other in found if other.is_file())
-
-
-@cache
-def _digest(file: Path) -> bytes:
-    return sha256(_text(file)).digest()
-
-
-def sources_of(file: Path, home: Path = HOME) -> list[Path]:
-    """A file and those of the package whose text it may use, in a fixed order."""
-    found, new = {file}, [file]
-    while new:
-        others = _imported(new.pop(), home) - found
-        found |= others
-        new += others
-    return sorted(found)
-
-
-@cache
-def stamp_of(file: Path, home: Path = HOME) -> bytes:
-    """Changes with the text of any of the sources."""
-    whole = sha256()
-    for source in sources_of(file, home):
-        whole.update(source.name.encode() + b"\0" + _digest(source))
-    return whole.digest()
+def _say_once(problem: str) -> None:
+    warnings.warn(
+        f"Compiled loops cannot be kept ({problem}): each process compiles them again, which takes seconds. "
+        "Set ASSAY_CACHE to a folder that can be written to, or install a wheel, which brings them compiled.",
+        stacklevel=2,
+    )

@@ -1,4 +1,4 @@
-"""The decorator of all our loops: Numba's, with a cache of our own."""
+"""The decorator of all our loops: Numba's, for a target and with a cache of our own."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from numba import config, njit
+from numba import config
 
 from assay.compiled.cache import LoopCache
+from assay.compiled.target import for_tier
 
 
 def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
@@ -16,8 +17,8 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     interpreter. Options are those of Numba's `njit`."""
     if function is None:
         return partial(jit, **options)
-    dispatcher = njit(nogil=True, **options)(function)
-    if not config.DISABLE_JIT:
+    dispatcher = for_tier(function, nogil=True, **options)
+    if not config.DISABLE_JIT and function.__closure__ is None:  # the text says nothing of what a closure holds
         dispatcher._cache = LoopCache(function)
     return dispatcher
 

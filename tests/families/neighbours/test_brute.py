@@ -9,9 +9,9 @@ import sys
 
 import numpy as np
 import pytest
-from numba import njit
 
 import assay.families.neighbours.brute as brute
+from assay.compiled import jit
 from assay.engines.threads import Threads
 from assay.families.neighbours.brute import Brute
 from assay.families.neighbours.loops.brute_float32 import LARGEST, cuts, narrow
@@ -204,7 +204,7 @@ def test_any_power_gives_the_bits_of_the_c_library(kind, p):
 
 
 def test_compiled_powers_are_the_c_librarys():
-    @njit
+    @jit
     def powers(x, p):
         out = np.empty(len(x))
         for i in range(len(x)):

@@ -9,25 +9,25 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numba import njit
 
 from assay.certify.rows import CsrBlock
+from assay.compiled import jit
 from assay.compiled.simd.rows import plain_score, row_add, row_score, row_square
 from assay.families.perceptron.check import _score
 from assay.families.perceptron.loops.passes import Csr
 
 
-@njit
+@jit
 def scores_of(A, n, W, b, k):
     return np.array([row_score(A, i, W, b, k) for i in range(n)])
 
 
-@njit
+@jit
 def squares_of(A, n):
     return np.array([row_square(A, i) for i in range(n)])
 
 
-@njit
+@jit
 def add_one(A, i, c, W, k):
     row_add(A, i, c, W, k)
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numba import njit
 
 import assay
+from assay.compiled import jit
 from assay.compiled.simd.memory import data_pointer
 from assay.families.trees import codes, forest_builder, grow
 from assay.families.trees.loops.two_classes import run_up, upper_bounds
@@ -68,7 +68,7 @@ def test_rows_walked_down_end_where_rows_that_go_along_end(
     assert _alike(walked, _fit(kind, X, y, None, bins))
 
 
-@njit
+@jit
 def _candidates(hist, running, used, n, s, best):  # type: ignore[no-untyped-def]
     zero = np.uint64(0)
     run_up(data_pointer(hist), used + 1, zero, zero, zero, zero, data_pointer(running))

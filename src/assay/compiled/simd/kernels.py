@@ -17,12 +17,12 @@ from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from assay.compiled.host import AVX512
 from assay.compiled.simd import vectors as v
 from assay.compiled.simd.vectors import INT32, WORD, Kind, word
+from assay.compiled.tiers import WIDE_REGISTERS
 
 PANEL = 32
-ASKED = 12 if AVX512 else 3  # 24 or 12 registers of products
+ASKED = 12 if WIDE_REGISTERS else 3  # 24 or 12 registers of products
 # scale·t + shift, (scale·t + shift)^degree, e^(t − a − b), e^(−t), tanh(scale·t + shift)
 PRODUCT, POWER, GAUSS, CITY, TANH = range(5)
 LANES = 16  # the size of a working set is a multiple of this

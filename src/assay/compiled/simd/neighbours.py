@@ -23,12 +23,12 @@ from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from assay.compiled.host import AVX512
 from assay.compiled.simd import vectors as v
 from assay.compiled.simd.vectors import DOUBLES, INT32, LANE, SINGLE, WORD, word
+from assay.compiled.tiers import WIDE_REGISTERS
 
 PANEL = 32  # rows at a time
-ASKED = 12 if AVX512 else 3  # queries: 24 or 12 registers of products
+ASKED = 12 if WIDE_REGISTERS else 3  # queries: 24 or 12 registers of products
 HAMMING, MANHATTAN, EUCLIDEAN, CHEBYSHEV, POWER = range(5)
 GREATEST, SUM, SQUARES, POWERS = (), (0,), (0, 0), (0, 0, 0)  # POWERS: squares are compared first, see kdtree_scale
 LANES32 = ir.VectorType(INT32, LANE)

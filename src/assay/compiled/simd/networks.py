@@ -13,13 +13,13 @@ from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from assay.compiled.host import AVX512
 from assay.compiled.simd import vectors as v
 from assay.compiled.simd.vectors import word
+from assay.compiled.tiers import WIDE_REGISTERS
 
-TALL, SHORT = (12, 4) if AVX512 else (4, 4)
+TALL, SHORT = (12, 4) if WIDE_REGISTERS else (4, 4)
 # of float32; float64 takes twice the registers, and its tiles are all NARROW
-WIDE, NARROW = (32, 16) if AVX512 else (16, 16)
+WIDE, NARROW = (32, 16) if WIDE_REGISTERS else (16, 16)
 
 
 def _tile(rows: int, lanes: int) -> Any:

@@ -9,11 +9,11 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from assay.compiled.host import AVX512
 from assay.compiled.simd import vectors as v
 from assay.compiled.simd.vectors import DOUBLES, LANE, WORD, multiply_add, word
+from assay.compiled.tiers import WIDE_REGISTERS
 
-CORNER = 8 if AVX512 else 4  # numbers of T a corner
+CORNER = 8 if WIDE_REGISTERS else 4  # numbers of T a corner
 CHUNKS = 4  # vectors of a sum of rows that are taken at once
 
 

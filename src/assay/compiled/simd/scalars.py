@@ -9,6 +9,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import config, types
 from numba.extending import intrinsic
 
+from assay.compiled.simd import vectors
 from assay.compiled.simd.vectors import DOUBLE, WORD, word
 
 ROUND = 6755399441055744.0  # 1.5·2^52: adding it leaves the nearest whole number in the lowest bits
@@ -29,6 +30,22 @@ def _plain_power_of_two(shifted: float) -> float:
 
 # power_of_two(shifted): 2^k from the double ROUND + k
 power_of_two = _plain_power_of_two if config.DISABLE_JIT else _power_of_two
+
+
+@intrinsic
+def _multiply_add(typingctx: Any, x: Any, y: Any, z: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return vectors.multiply_add(builder, *args)
+
+    return types.float64(types.float64, types.float64, types.float64), generate
+
+
+def _plain_multiply_add(x: float, y: float, z: float) -> float:
+    return x * y + z
+
+
+# multiply_add(x, y, z): x·y + z, rounded once on all tiers that can; nothing else is ever contracted
+multiply_add = _plain_multiply_add if config.DISABLE_JIT else _multiply_add
 
 
 @intrinsic

@@ -15,11 +15,12 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.core import cgutils
 
+from assay.compiled.tiers import TIER
+
 LANE = 8  # numbers a vector; rows are padded to a multiple of it
 BYTE, INT16, INT32, WORD = (ir.IntType(bits) for bits in (8, 16, 32, 64))
 SINGLE, DOUBLE = ir.FloatType(), ir.DoubleType()
 WORDS, DOUBLES = ir.VectorType(WORD, LANE), ir.VectorType(DOUBLE, LANE)
-CONTRACT = ("contract",)  # a product and a sum may be rounded once
 
 
 def word(n: int) -> Any:
@@ -89,8 +90,11 @@ def greater(builder: Any, a: Any, b: Any) -> Any:
 
 
 def multiply_add(builder: Any, x: Any, y: Any, z: Any) -> Any:
-    """x·y + z, rounded once where the processor can."""
-    return builder.fadd(builder.fmul(x, y, flags=CONTRACT), z, flags=CONTRACT)
+    """x·y + z, of numbers or vectors: rounded once on all tiers that can."""
+    if not TIER.fused:
+        return builder.fadd(builder.fmul(x, y), z)
+    lanes, one = (f"v{x.type.count}", x.type.element) if isinstance(x.type, ir.VectorType) else ("", x.type)
+    return call(builder, f"llvm.fma.{lanes}f{32 if one == SINGLE else 64}", x.type, x, y, z)
 
 
 def call(builder: Any, name: str, result: Any, *args: Any) -> Any:

@@ -15,14 +15,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.compiled.decorator import jit
+from assay.compiled.decorator import inner, jit
 from assay.compiled.exponential import exp_of_negative
+from assay.compiled.simd.scalars import multiply_add
 
 LOG, HINGE, SQUARED_HINGE, SQUARED, HUBER, PERCEPTRON = range(6)
 LOSS, SMOOTH, SLOPES, LEAST = range(4)  # the places of `sums`
 
 
-@jit(fastmath={"contract"})
+@inner
 def _log_tile(z, t, c, start, m, r, q, room):  # type: ignore[no-untyped-def]
     """Slope and curvature of the log loss; room_k = e^(−|t z|)."""
     weighted = c.shape[0] > 0
@@ -39,7 +40,7 @@ def _log_tile(z, t, c, start, m, r, q, room):  # type: ignore[no-untyped-def]
             q[k] *= c[start + k]
 
 
-@jit(fastmath={"contract"})
+@inner
 def _log_sum(z, t, c, start, m, room):  # type: ignore[no-untyped-def]
     """Σ c·log(1 + e^(−tz)): of equal weights, one logarithm of the product (1 + e)(1 + e)… = 1 + s ≤ 2^m.
 
@@ -48,16 +49,16 @@ def _log_sum(z, t, c, start, m, room):  # type: ignore[no-untyped-def]
     total = 0.0
     if c.shape[0] > 0:
         for k in range(m):
-            total += c[start + k] * (np.log1p(room[k]) + max(0.0, -t[start + k] * z[k]))
+            total = multiply_add(c[start + k], np.log1p(room[k]) + max(0.0, -t[start + k] * z[k]), total)
         return total
     s = 0.0
     for k in range(m):
-        s = s * (1.0 + room[k]) + room[k]
+        s = multiply_add(s, 1.0 + room[k], room[k])
         total += max(0.0, -t[start + k] * z[k])
     return total + np.log1p(s)
 
 
-@jit
+@inner
 def _other(code, h, z, t):  # type: ignore[no-untyped-def]
     """(value, smooth value, slope, curvature) of one row."""
     if code == HINGE:

@@ -14,9 +14,10 @@ from numba import config
 
 from assay.compiled.decorator import jit
 from assay.compiled.exponential import exp_of_negative
-from assay.compiled.host import AVX512
 from assay.compiled.simd.products import CORNER, add_corner_1, add_corner_2, add_corner_3
+from assay.compiled.simd.scalars import multiply_add
 from assay.compiled.simd.vectors import LANE
+from assay.compiled.tiers import WIDE_REGISTERS
 from assay.solvers.loops.sweep import fill_tile
 from assay.statistics.loops.products import add_square
 
@@ -37,10 +38,10 @@ else:
         """One row of corners: C[i : i + CORNER] += …, all columns."""
         Q = B.shape[1]
         j = 0
-        while AVX512 and Q - j >= 3 * LANE and Q - j != 4 * LANE:
+        while WIDE_REGISTERS and Q - j >= 3 * LANE and Q - j != 4 * LANE:
             add_corner_3(T, at, along, across, n, B, j, C, i)
             j += 3 * LANE
-        while AVX512 and Q - j >= 2 * LANE:
+        while WIDE_REGISTERS and Q - j >= 2 * LANE:
             add_corner_2(T, at, along, across, n, B, j, C, i)
             j += 2 * LANE
         while j < Q:
@@ -83,7 +84,7 @@ def softmax_tile(P: int) -> int:
     return max(LANE, min(32, TILE // P // LANE * LANE))
 
 
-@jit(fastmath={"contract"})
+@jit
 def _shares(Z, m, K, y, c, start, room):  # type: ignore[no-untyped-def]
     """Turn the scores Z[:m] (M, Q) into r; return Σcℓ."""
     Q = Z.shape[1]
@@ -96,7 +97,7 @@ def _shares(Z, m, K, y, c, start, room):  # type: ignore[no-untyped-def]
             top = max(top, Z[k, j])
         own = y[start + k]
         weight = c[start + k] if weighted else 1.0
-        total += weight * (top - Z[k, own])
+        total = multiply_add(weight, top - Z[k, own], total)
         for j in range(Q):
             room[j] = exp_of_negative(Z[k, j] - top)
         s = 0.0
@@ -107,7 +108,7 @@ def _shares(Z, m, K, y, c, start, room):  # type: ignore[no-untyped-def]
             Z[k, j] = room[j] * share if room[j] > NOTHING else 0.0
         Z[k, own] -= weight
         if weighted:
-            total += weight * np.log(s)
+            total = multiply_add(weight, np.log(s), total)
         else:
             product *= s
             if product > 1e200:

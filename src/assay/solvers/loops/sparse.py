@@ -10,28 +10,29 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.compiled.decorator import jit
+from assay.compiled.decorator import inner, jit
 from assay.compiled.exponential import exp_of_negative
 from assay.compiled.prefetch import prefetch_rows
+from assay.compiled.simd.scalars import multiply_add
 from assay.solvers.loops.losses import tile_losses
 
 ROWS = 64  # rows between scoring and handing back
 NOTHING = 1e-200
 
 
-@jit(fastmath={"contract"})
+@jit
 def sparse_dot(data, indices, first, stop, w):  # type: ignore[no-untyped-def]
     """Σ data_e·w[indices_e] over the entries first … stop: four sums, so that additions need not wait for each other."""
     a = b = c = d = 0.0
     e = first
     while e + 4 <= stop:
-        a += data[e] * w[indices[e]]
-        b += data[e + 1] * w[indices[e + 1]]
-        c += data[e + 2] * w[indices[e + 2]]
-        d += data[e + 3] * w[indices[e + 3]]
+        a = multiply_add(data[e], w[indices[e]], a)
+        b = multiply_add(data[e + 1], w[indices[e + 1]], b)
+        c = multiply_add(data[e + 2], w[indices[e + 2]], c)
+        d = multiply_add(data[e + 3], w[indices[e + 3]], d)
         e += 4
     while e < stop:
-        a += data[e] * w[indices[e]]
+        a = multiply_add(data[e], w[indices[e]], a)
         e += 1
     return (a + b) + (c + d)
 
@@ -55,7 +56,7 @@ def sparse_sweep(code, h, data, indices, indptr, t, c, w, g, sums):  # type: ign
                     g[indices[e]] += slope * data[e]
 
 
-@jit(fastmath={"contract"})
+@jit
 def sparse_softmax_sweep(data, indices, indptr, y, c, W, G):  # type: ignore[no-untyped-def]
     """Add the block to G (d + 1, K) at W (d + 1, K), intercepts last; y (m,) codes; return Σcℓ."""
     n, d, K = y.shape[0], W.shape[0] - 1, W.shape[1]
@@ -68,13 +69,13 @@ def sparse_softmax_sweep(data, indices, indptr, y, c, W, G):  # type: ignore[no-
         for e in range(indptr[i], indptr[i + 1]):
             x, j = data[e], indices[e]
             for k in range(K):
-                z[k] += x * W[j, k]
+                z[k] = multiply_add(x, W[j, k], z[k])
         weight = c[i] if weighted else 1.0
         own, top = z[y[i]], z.max()
         for k in range(K):
             z[k] = exp_of_negative(z[k] - top)
         s = z.sum()
-        total += weight * (np.log(s) + top - own)
+        total = multiply_add(weight, np.log(s) + top - own, total)
         for k in range(K):
             z[k] = z[k] * weight / s if z[k] > NOTHING else 0.0
         z[y[i]] -= weight
@@ -83,7 +84,7 @@ def sparse_softmax_sweep(data, indices, indptr, y, c, W, G):  # type: ignore[no-
         for e in range(indptr[i], indptr[i + 1]):
             x, j = data[e], indices[e]
             for k in range(K):
-                G[j, k] += x * z[k]
+                G[j, k] = multiply_add(x, z[k], G[j, k])
     return total
 
 
@@ -114,7 +115,7 @@ def _gather(data, indices, indptr, start, m, place, w, base, at, x, ends, z):  #
         z[k] = score
 
 
-@jit
+@inner
 def _add_rows(m, at, x, ends, r, q, g, H, s):  # type: ignore[no-untyped-def]
     """g += Σ r x, H += Σ q x xᵀ (upper triangle), s += Σ q x; the last places of g and s take Σ r and Σ q."""
     last = g.shape[0] - 1
@@ -133,7 +134,7 @@ def _add_rows(m, at, x, ends, r, q, g, H, s):  # type: ignore[no-untyped-def]
         first = ends[k]
 
 
-@jit
+@inner
 def _recentre(p, g, H, s):  # type: ignore[no-untyped-def]
     """The same sums for x − p instead of x, and the intercept's row and column of H."""
     d = p.shape[0]

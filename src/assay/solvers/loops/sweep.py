@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import config
 
-from assay.compiled.decorator import jit
+from assay.compiled.decorator import inner, jit
 from assay.compiled.prefetch import prefetch_rows
 from assay.compiled.simd.products import CHUNKS, add_chunk, add_chunks, dot_row
 from assay.compiled.simd.rows import shift_lanes
@@ -52,13 +52,13 @@ if config.DISABLE_JIT:
 
 else:
 
-    @jit
+    @inner
     def dot_tile(T, m, w, z):  # type: ignore[no-untyped-def]
         """z_k = T_k·w for the first m rows of T (M, P), w (P,)."""
         for k in range(m):
             z[k] = dot_row(T, k, w)
 
-    @jit
+    @inner
     def add_tile(T, m, r, g):  # type: ignore[no-untyped-def]
         """g += Σ_{k < m} r_k T_k, g (P,), m ≥ 1."""
         P = T.shape[1]
@@ -71,7 +71,7 @@ else:
             j += LANE
 
 
-@jit
+@inner
 def fill_tile(X, data, indices, indptr, start, stop, p, T):  # type: ignore[no-untyped-def]
     """T_k = (x − p, 1) for the rows start + k < stop of X (m, d), or of sparse rows where X is (0, d).
 

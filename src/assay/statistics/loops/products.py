@@ -14,11 +14,11 @@ from numba import config
 
 from assay.compiled.decorator import jit
 from assay.compiled.fingerprint import mix_rows
-from assay.compiled.host import AVX512
 from assay.compiled.prefetch import prefetch_rows
 from assay.compiled.simd.products import CORNER, add_corner_1, add_corner_2, add_corner_3
 from assay.compiled.simd.rows import shift_lanes
 from assay.compiled.simd.vectors import LANE
+from assay.compiled.tiers import WIDE_REGISTERS
 
 TILE = 32  # rows a tile: it and the next one stay in the first-level cache
 
@@ -44,12 +44,12 @@ else:
         step = (T.shape[0] * P // corners + line) // line * line
         for i in range(0, P, CORNER):
             j = i // LANE * LANE
-            while AVX512 and P - j >= 3 * LANE and P - j != 4 * LANE:
+            while WIDE_REGISTERS and P - j >= 3 * LANE and P - j != 4 * LANE:
                 prefetch_rows(flat, at, 3 * step, line)
                 at += 3 * step
                 add_corner_3(T, i, P, 1, m, T, j, C, i)
                 j += 3 * LANE
-            while AVX512 and P - j >= 2 * LANE:
+            while WIDE_REGISTERS and P - j >= 2 * LANE:
                 prefetch_rows(flat, at, 2 * step, line)
                 at += 2 * step
                 add_corner_2(T, i, P, 1, m, T, j, C, i)

@@ -12,9 +12,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from assay.compiled.decorator import jit
+from assay.compiled.decorator import inner, jit
 from assay.numerics import Array
 
 REFUSED = -1
@@ -44,7 +43,7 @@ MIDDLE = 512
 TWOS = 2.0 ** (np.arange(2 * MIDDLE) - MIDDLE + 11)
 
 
-@njit(inline="always")
+@jit(inline="always")
 def _times(a, b):  # type: ignore[no-untyped-def]
     """The upper and lower 64 bits of a · b."""
     a0, a1, b0, b1 = a & LOWER, a >> HALF, b & LOWER, b >> HALF
@@ -53,7 +52,7 @@ def _times(a, b):  # type: ignore[no-untyped-def]
     return p11 + (p01 >> HALF) + (p10 >> HALF) + (middle >> HALF), (middle << HALF) | (p00 & LOWER)
 
 
-@njit(nogil=True, cache=True)
+@jit
 def nearest(w, q):  # type: ignore[no-untyped-def]
     """The float64 nearest to w · 10^q (w > 0, uint64), or NaN where that stays undecided."""
     if q < -FARTHEST or q > FARTHEST:
@@ -197,7 +196,7 @@ def read_cells(text, size, end, point, roles, cells, missing):  # type: ignore[n
     return row
 
 
-@jit
+@inner
 def _is_missing(text, a, b, missing, count):  # type: ignore[no-untyped-def]
     """Whether text[a:b] is one of the first `count` words."""
     for m in range(count):

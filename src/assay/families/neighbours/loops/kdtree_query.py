@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.compiled.decorator import inlined, jit
+from assay.compiled.decorator import inlined, inner, jit
 from assay.compiled.simd.memory import data_pointer, keep_alive, prefetch_at
 from assay.compiled.simd.neighbours import far_boxes, near_boxes, nearest_box
 from assay.compiled.simd.scalars import lowest_bit
@@ -68,7 +68,7 @@ def replace_last(x, row, r, rows, size):  # type: ignore[no-untyped-def]
     r[end - root], rows[end - root] = x, row
 
 
-@jit
+@inner
 def sort_pairs(r, rows, first, stop):  # type: ignore[no-untyped-def]
     """Put the pairs first … stop − 1, all different, in the order of (r, row)."""
     if stop - first <= FEW:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.compiled.decorator import jit
+from assay.compiled.decorator import inner, jit
 
 
-@jit
+@inner
 def _winner(votes, near):  # type: ignore[no-untyped-def]
     best = 0
     for c in range(1, len(votes)):

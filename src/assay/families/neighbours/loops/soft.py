@@ -11,11 +11,12 @@ from __future__ import annotations
 import numpy as np
 from numba import config
 
-from assay.compiled.decorator import jit
+from assay.compiled.decorator import inner, jit
 from assay.compiled.exponential import exp_of_negative
 
 FAR = -1e300  # the score of a row with itself
 NOTHING = 1e-200  # an exponential below is zero: products with it would be denormal, which is slow
+SUMS = 32  # additions that need not wait for each other
 MAGNITUDE = np.int64((1 << 63) - 1)
 LEAST_WORD = np.int64(-(1 << 63))
 
@@ -42,22 +43,31 @@ def _greatest_compiled(row, room):  # type: ignore[no-untyped-def]
 _greatest = _greatest_plain if config.DISABLE_JIT else _greatest_compiled
 
 
-@jit(fastmath={"reassoc", "nsz"})
-def _total(row):  # type: ignore[no-untyped-def]
+@inner
+def _total(row, sums):  # type: ignore[no-untyped-def]
+    """Σ_j row[j], by as many sums side by side as `sums` has; then from the first to the last of these."""
+    sums[:] = 0.0
+    n, at_once = row.shape[0], sums.shape[0]
+    whole = n // at_once * at_once
+    for j in range(0, whole, at_once):
+        for k in range(at_once):
+            sums[k] += row[j + k]
+    for j in range(whole, n):
+        sums[j - whole] += row[j]
     total = 0.0
-    for j in range(row.shape[0]):
-        total += row[j]
+    for k in range(at_once):
+        total += sums[k]
     return total
 
 
-@jit(fastmath={"contract"})
+@inner
 def _exponentials(row, w, top):  # type: ignore[no-untyped-def]
     for j in range(row.shape[0]):
         e = exp_of_negative(row[j] - top)
         row[j] = w[j] * (e if e > NOTHING else 0.0)
 
 
-@jit
+@inner
 def _weigh(row, factor, c):  # type: ignore[no-untyped-def]
     for j in range(row.shape[0]):
         m = factor * row[j]
@@ -73,7 +83,7 @@ def soft_rows(G, start, w, low, high, c):  # type: ignore[no-untyped-def]
     """
     slopes = c.shape[0] > 0
     value = 0.0
-    room = np.empty(1, np.int64)
+    room, sums = np.empty(1, np.int64), np.empty(SUMS)
     for k in range(G.shape[0]):
         i = start + k
         a, b = low[i], high[i]
@@ -81,8 +91,8 @@ def soft_rows(G, start, w, low, high, c):  # type: ignore[no-untyped-def]
         row[i] = FAR
         _exponentials(row, w, _greatest(row, room))
         row[i] = 0.0
-        own = _total(row[a:b])
-        others = _total(row[:a]) + _total(row[b:])
+        own = _total(row[a:b], sums)
+        others = _total(row[:a], sums) + _total(row[b:], sums)
         s = own + others
         share = w[i] / s if s > 0.0 else 0.0
         value += share * own

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.compiled.decorator import jit
+from assay.compiled.decorator import inner, jit
 from assay.compiled.fingerprint import mix_rows
 from assay.compiled.simd.rows import row_add, row_ask, row_score, row_square
 from assay.numerics import Array
@@ -72,7 +72,7 @@ class VisitRule(NamedTuple):
     most: int
 
 
-@jit
+@inner
 def _elect(w, b, counts, voters, votes):  # type: ignore[no-untyped-def]
     """The present weights become one more voter."""
     v = counts[2]
@@ -195,7 +195,7 @@ def visit_many(rows, draws, at, rule, online):  # type: ignore[no-untyped-def]
         t = 0 if after == AGAIN else t + 1
 
 
-@jit
+@inner
 def _next_of_two(A, codes, at, zero, w, b):  # type: ignore[no-untyped-def]
     """(the first mistake from row `at` on, else n; NaN where a score on the way is not finite, else 0)."""
     bad = 0.0
@@ -208,7 +208,7 @@ def _next_of_two(A, codes, at, zero, w, b):  # type: ignore[no-untyped-def]
     return codes.shape[0], bad
 
 
-@jit
+@inner
 def _rival(A, i, code, w, b):  # type: ignore[no-untyped-def]
     """(the best of the other classes, the lowest of several; how far the right one is ahead of it)."""
     own = row_score(A, i, w, b, code)
@@ -221,7 +221,7 @@ def _rival(A, i, code, w, b):  # type: ignore[no-untyped-def]
     return rival, own - best
 
 
-@jit
+@inner
 def _next_of_many(A, codes, at, zero, w, b):  # type: ignore[no-untyped-def]
     bad = 0.0
     for i in range(at, codes.shape[0]):
@@ -262,7 +262,7 @@ def gather(rows, rule, w, b, G, g, sums, counts):  # type: ignore[no-untyped-def
         i += 1
 
 
-@jit
+@inner
 def _measure_rows(A, codes, weights, one, w, b, first, stop, out):  # type: ignore[no-untyped-def]
     two, weighted = w.shape[0] == 1, weights.shape[0] > 0
     top, least, n, total, mistakes, lost, bad = out[0], out[1], out[2], out[3], out[4], out[5], out[6]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.compiled.decorator import jit
+from assay.compiled.decorator import inner, jit
 from assay.compiled.random import mixed
 from assay.families.trees.loops.arrays import HALF, LOW16, LOW32, NONE_MISSING, ZERO
 from assay.families.trees.loops.candidates import (
@@ -67,7 +67,7 @@ def _middle(W, weights, sums, own, whole, m, sign):  # type: ignore[no-untyped-d
     return rank, below_w, below_z
 
 
-@jit
+@inner
 def absolute_cost(target, entries, a, b, order):  # type: ignore[no-untyped-def]
     """Σ w |y − median| and the median of a node's rows; order (m,) receives their places by target."""
     m = b - a
@@ -103,7 +103,7 @@ def _weight(target, entry):  # type: ignore[no-untyped-def]
     return np.float64(t * target.weight[np.int64(entry >> HALF)] if target.weighted else t)
 
 
-@jit
+@inner
 def rank_rows(target, entries, a, b, order):  # type: ignore[no-untyped-def]
     """order[:m]: the places of the node's rows, by target; merge sort, for equal ones keep their order."""
     m = b - a
@@ -146,7 +146,7 @@ def _sides(target, entries, a, b, order, rank):  # type: ignore[no-untyped-def]
     return MedianSides(weights, sums, m + 1, order, rank, W, Z)
 
 
-@jit
+@inner
 def _by_median(target, entries, a, m, sides, scratch):  # type: ignore[no-untyped-def]
     """Put the items, sorted by category, in the order of the categories' medians, which scratch.count receives: how many. An item's
     code becomes its category's place in that order."""
@@ -202,7 +202,7 @@ def _worth(target, rules, entries, a, m, n, count, w, z, sides):  # type: ignore
     )
 
 
-@jit
+@inner
 def absolute_search(target, table, rules, entries, a, b, f, n, word, found, scratch):  # type: ignore[no-untyped-def]
     """Column f, code by code (of categories, in the order of their medians), or at a random threshold. Says whether it varies."""
     if rules.random and table.levels[f] == 0:
@@ -235,7 +235,7 @@ def absolute_search(target, table, rules, entries, a, b, f, n, word, found, scra
     return True
 
 
-@jit
+@inner
 def _keep_kinds(entries, a, m, n, f, kinds, found, scratch):  # type: ignore[no-untyped-def]
     """Keep the best split of ordered categories, where it beats the one found."""
     best = greatest(scratch, m)
@@ -247,7 +247,7 @@ def _keep_kinds(entries, a, m, n, f, kinds, found, scratch):  # type: ignore[no-
         keep_sides(found, best, f, scratch.count, left, kinds, 1 if 2 * count >= n else 0)
 
 
-@jit
+@inner
 def _by_random_threshold(target, table, rules, entries, a, b, f, n, word, found, scratch):  # type: ignore[no-untyped-def]
     """One random split of column f."""
     cut, high, threshold, left = random_threshold(table, entries, a, b, f, word, scratch.items)
@@ -267,7 +267,7 @@ def _by_random_threshold(target, table, rules, entries, a, b, f, n, word, found,
     return True
 
 
-@jit
+@inner
 def _side_cost(target, entries, a, order, weights, sums, own, whole, m, W, Z, sign):  # type: ignore[no-untyped-def]
     """Σ w |y − median| of a side."""
     rank, below_w, below_z = _middle(W, weights, sums, own, whole, m, sign)

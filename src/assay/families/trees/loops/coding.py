@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.compiled.decorator import jit
+from assay.compiled.decorator import inner, jit
 from assay.compiled.simd.gathers import VALUES, climb
 from assay.compiled.simd.memory import data_pointer, keep_alive
 
@@ -159,7 +159,7 @@ def ladders(edges, first, count):  # type: ignore[no-untyped-def]
     return ladder, start, steps
 
 
-@jit
+@inner
 def take_column(X, at, d, n, values):  # type: ignore[no-untyped-def]
     """values[:n] of a column whose first is X[at], all arrays are addresses; how many are missing."""
     lost = 0
@@ -170,7 +170,7 @@ def take_column(X, at, d, n, values):  # type: ignore[no-untyped-def]
     return lost
 
 
-@jit
+@inner
 def count_below(ladder, start, steps, n, values, counts):  # type: ignore[no-untyped-def]
     """counts[:n]: the number of a column's edges below each value. Both arrays are filled in whole groups of `VALUES`."""
     if steps == 0:

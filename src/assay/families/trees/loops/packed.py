@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.compiled.decorator import jit
+from assay.compiled.decorator import inner, jit
 from assay.compiled.simd.gathers import (
     NODES,
     descend_narrow,
@@ -182,7 +182,7 @@ def _room(d, like):  # type: ignore[no-untyped-def]
     return rows, np.ones(rows * d + 4, like.dtype)
 
 
-@jit
+@inner
 def _code_rows(X, n, ladder, start, steps, values, counts, codes, lost):  # type: ignore[no-untyped-def]
     """codes of n rows, row by row: 1 + the number of thresholds below; lost[i]: whether a row lacks a value that trees ask for."""
     d = X.shape[1]
@@ -216,7 +216,7 @@ def _down(words, start, rows, codes, n, d, leaves):  # type: ignore[no-untyped-d
     _look_up(data_pointer(rows[start:]), n, data_pointer(leaves))
 
 
-@jit
+@inner
 def _look_up(rows, n, leaves):  # type: ignore[no-untyped-def]
     for i in range(n):
         leaves[i] = rows[leaves[i]]

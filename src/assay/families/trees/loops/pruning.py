@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.compiled.decorator import jit
+from assay.compiled.decorator import inner, jit
 
 
-@jit
+@inner
 def _set(tree, leaves, node, value):  # type: ignore[no-untyped-def]
     """Put a node's link into the tournament, whose inner places hold the lesser of two."""
     at = leaves + node

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.compiled.decorator import jit
+from assay.compiled.decorator import inner, jit
 from assay.compiled.simd.memory import data_pointer, keep_alive
 
 HALF = np.uint64(32)
@@ -62,7 +62,7 @@ def _leaf(X, row, words, cuts, node):  # type: ignore[no-untyped-def]
     return node
 
 
-@jit
+@inner
 def _eight(X, row, d, words, cuts, root, at):  # type: ignore[no-untyped-def]
     """at[:8]: the leaves of eight rows, which go down together, so that none waits for memory alone."""
     a = b = c = e = f = g = h = i = root
@@ -78,7 +78,7 @@ def _eight(X, row, d, words, cuts, root, at):  # type: ignore[no-untyped-def]
     at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7] = a, b, c, e, f, g, h, i
 
 
-@jit
+@inner
 def _eight_trees(X, row, words, cuts, roots, t, at):  # type: ignore[no-untyped-def]
     """at[:8]: the leaves of one row in eight trees, which it goes down together for the same reason."""
     a, b, c, e = roots[t], roots[t + 1], roots[t + 2], roots[t + 3]
@@ -95,7 +95,7 @@ def _eight_trees(X, row, words, cuts, roots, t, at):  # type: ignore[no-untyped-
     at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7] = a, b, c, e, f, g, h, i
 
 
-@jit
+@inner
 def _add_row(X, i, d, words, cuts, roots, trees, K, table, at, scores):  # type: ignore[no-untyped-def]
     """scores[i] += table[leaf of row i] for every tree in turn; all arrays are addresses.
 
@@ -184,7 +184,7 @@ def add_plain(X, words, cuts, roots, table, scores):  # type: ignore[no-untyped-
     keep_alive((at, leaves))
 
 
-@jit
+@inner
 def add_rows(table, leaves, rows, K, scores):  # type: ignore[no-untyped-def]
     """scores[i] += table[leaves[i]], of addresses."""
     for i in range(rows):

@@ -1,0 +1,131 @@
+"""A target of Numba's for our loops alone: as its own for the processor, but for a tier. Other people's functions are compiled as ever.
+
+Numba knows targets by name, and finds the functions that it has for a processor through what a target is derived from.
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+from typing import Any
+
+from numba import _dynfunc
+from numba import jit as numba_jit
+from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
+from numba.core.cpu import CPUContext
+from numba.core.registry import CPUDispatcher, CPUTarget
+from numba.core.target_extension import CPU, dispatcher_registry, jit_registry, target_override, target_registry
+from numba.core.utils import threadsafe_cached_property
+
+from assay.compiled.tiers import TIER
+
+NAME = "assay"
+
+
+_being_compiled = threading.local()
+
+
+class TierLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """The code of one loop. A part, which only other loops call, is optimised with them alone: machine code of its own would never run."""
+
+    def __init__(self, codegen: Any, name: str) -> None:
+        super().__init__(codegen, name)
+        self.part = getattr(_being_compiled, "part", False)
+
+    def _optimize_final_module(self) -> None:
+        if not self.part:
+            super()._optimize_final_module()
+
+    def _finalize_final_module(self) -> None:
+        if self.part:
+            self._finalize_dynamic_globals()
+            self._finalized = True
+        else:
+            super()._finalize_final_module()
+
+    def serialize_using_object_code(self) -> Any:
+        return self.serialize_using_bitcode() if self.part else super().serialize_using_object_code()
+
+
+class TierCode(JITCPUCodegen):  # type: ignore[misc]
+    """Machine code of the tier."""
+
+    _library_class = TierLibrary
+
+    def set_env(self, env_name: str, env: Any) -> None:
+        """Parts have no place of their own for it."""
+        if self._engine.get_global_value_address(env_name):
+            super().set_env(env_name, env)
+
+    def _get_host_cpu_name(self) -> str:
+        return TIER.cpu
+
+    def _get_host_cpu_features(self) -> str:
+        return TIER.features
+
+
+class TierContext(CPUContext):  # type: ignore[misc]
+    def init(self) -> None:
+        super().init()
+        self._internal_codegen = TierCode("assay.exec")
+
+    def get_executable(self, library: Any, fndesc: Any, env: Any) -> Any:
+        """A part has only a name, by which the loops that call it find it."""
+        if library.part:
+            return _dynfunc.make_function(
+                fndesc.lookup_module(), fndesc.qualname, "a part of other loops", 0, env, (library,)
+            )
+        return super().get_executable(library, fndesc, env)
+
+
+class TierTarget(CPUTarget):  # type: ignore[misc]
+    @threadsafe_cached_property  # type: ignore[untyped-decorator]
+    def _toplevel_target_context(self) -> TierContext:
+        return TierContext(self.typing_context, self._target_name)
+
+
+class LoopTarget(CPU):  # type: ignore[misc]
+    """The name under which Numba finds the rest."""
+
+
+class LoopDispatcher(CPUDispatcher):  # type: ignore[misc]
+    """A loop and its machine code for each kind of arguments."""
+
+    targetdescr = TierTarget(NAME)
+    part = False
+
+    def compile(self, sig: Any) -> Any:
+        """What Numba itself compiles on the way is to be of the same target."""
+        before = getattr(_being_compiled, "part", False)
+        _being_compiled.part = self.part
+        try:
+            with target_override(NAME):
+                return super().compile(sig)
+        finally:
+            _being_compiled.part = before
+
+
+class PartDispatcher(LoopDispatcher):
+    """A loop that only other loops call."""
+
+    part = True
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        raise TypeError(
+            f"{self.py_func.__qualname__} is a part of other loops and has no code that Python can call: declare it with `jit`."
+        )
+
+
+def for_tier(function: Any = None, **options: Any) -> Any:
+    """Numba's decorator for this target; one without a wrapper that Python calls makes a part."""
+    if function is None:
+        return partial(for_tier, **options)
+    loop = numba_jit(function, _target=NAME, **options)
+    if isinstance(loop, LoopDispatcher) and options.get("no_cpython_wrapper", False):
+        loop.__class__ = PartDispatcher
+    return loop
+
+
+target_registry[NAME] = LoopTarget
+dispatcher_registry[LoopTarget] = LoopDispatcher
+jit_registry[LoopTarget] = partial(for_tier, no_cpython_wrapper=True, no_cfunc_wrapper=True)
