@@ -41,7 +41,7 @@ plain = builtins.__import__
 
 def imported(name, globals=None, *rest, **named):
     asking = (globals or {}).get("__name__", "")
-    if name in ("fcntl", "resource", "uvloop") and asking.startswith("assay.") and not asking.startswith("assay.compiled"):
+    if name in ("fcntl", "resource", "uvloop") and asking.startswith("assay."):
         raise ImportError(f"No module named {name!r}", name=name)
     return plain(name, globals, *rest, **named)
 
