@@ -55,6 +55,10 @@ def test_other_names_and_exclusions():
     assert why == "it predicts numbers, and the target 'y' holds classes: take logistic-regression"
 
 
+def test_a_model_that_is_named_twice_takes_part_once():
+    assert names(NUMBERS, 2, only=["lda", "baseline", "lda"]) == ["lda", "baseline"]
+
+
 def test_what_the_user_fixes_is_not_searched():
     (free,), _ = candidates(NUMBERS, 2, only=["linear-svc"])
     assert len(free.settings()) > 2

@@ -113,7 +113,9 @@ def candidates(
     """(those who take part, [(name, why not)]). `n_classes` 0: the target is a number."""
     kind = "classifier" if n_classes else "regressor"
     features = features_of(schema, n_classes, spread)
-    wanted = list(REGISTRY) if only is None else [registered(name) for name in only]
+    wanted = list(
+        dict.fromkeys(REGISTRY if only is None else map(registered, only))
+    )  # one that is named twice takes part once
     set_aside = {registered(name) for name in without}
     own = {registered(name): dict(given) for name, given in (fixed or {}).items()}
     for name in (*wanted, *set_aside, *own):
