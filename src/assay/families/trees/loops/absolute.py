@@ -104,13 +104,32 @@ def _weight(target, entry):  # type: ignore[no-untyped-def]
 
 
 @inner
+def _merge(y, ranked, into, first, middle, stop):  # type: ignore[no-untyped-def]
+    """into[first : stop]: the two sorted runs of `ranked` that meet at `middle` as one. (Numba's own stable sort is of its own target.)"""
+    i, j = first, middle
+    for k in range(first, stop):
+        if j >= stop or (i < middle and y[ranked[i]] <= y[ranked[j]]):
+            into[k] = ranked[i]
+            i += 1
+        else:
+            into[k] = ranked[j]
+            j += 1
+
+
+@inner
 def rank_rows(target, entries, a, b, order):  # type: ignore[no-untyped-def]
-    """order[:m]: the places of the node's rows, by target; merge sort, for equal ones keep their order."""
+    """order[:m]: the places of the node's rows, by target; equal ones keep their order."""
     m = b - a
     y = np.empty(m, np.int64)
     for i in range(m):
         y[i] = target.plain[np.int64(entries[a + i] >> HALF)]
-    ranked = np.argsort(y, kind="mergesort")
+    ranked, other = np.arange(m), np.empty(m, np.int64)
+    width = 1
+    while width < m:  # sorted runs of this width, two to one
+        for first in range(0, m, 2 * width):
+            _merge(y, ranked, other, first, min(first + width, m), min(first + 2 * width, m))
+        ranked, other = other, ranked
+        width *= 2
     for i in range(m):
         order[i] = ranked[i]
 
