@@ -152,7 +152,7 @@ def test_interrupted_training_leaves_the_old_model(tmp_path, long_table):
 
 def test_training_that_can_end_early_keeps_what_it_has_when_interrupted(tmp_path):
     table = str(two_classes(tmp_path / "t.csv", 20_000))
-    words = ["train", table, "--target", "y", "--model", "mlp", "--tol", "0", "--max-iter", "100000"]
+    words = ["train", table, "--target", "y", "--model", "mlp", "--max-iter", "100000", "--n-iter-no-change", "100000"]
     running = subprocess.Popen([*COMMAND, *words], cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
     for line in running.stderr:
         if b"epoch" in line:
@@ -166,7 +166,7 @@ def test_training_that_can_end_early_keeps_what_it_has_when_interrupted(tmp_path
 
 def test_training_that_runs_out_of_its_seconds_says_so_by_its_exit_code(tmp_path):
     words = ["train", str(two_classes(tmp_path / "t.csv", 20_000)), "--target", "y", "--model", "mlp", "--tol", "0"]
-    words += ["--max-iter", "100000", "--max-seconds", "0.2"]
+    words += ["--max-iter", "100000", "--n-iter-no-change", "100000", "--max-seconds", "0.2"]
     ran = subprocess.run([*COMMAND, *words], cwd=tmp_path, capture_output=True, timeout=120)
     assert ran.returncode == 5
     assert (tmp_path / "model.assay").exists()

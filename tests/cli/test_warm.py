@@ -23,6 +23,15 @@ def test_a_name_that_is_none_is_told_with_the_nearest(cli):
     assert "Did you mean 'random-forest'" in wrong.err
 
 
+def test_where_nothing_can_be_kept_it_does_not_begin(cli, monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setattr("assay.compiled.cache.users_folder", lambda: tmp_path / "file" / "loops")
+    outcome = cli("warm", "baseline")
+    assert outcome.code != 0
+    assert "cannot be written to" in outcome.err
+    assert "ASSAY_CACHE" in outcome.err
+
+
 def test_what_fails_is_named_and_the_rest_goes_on(cli, monkeypatch):
     def broken(name: str) -> None:
         raise RuntimeError("no memory for it")

@@ -159,6 +159,8 @@ def values(source, name):
         ("x;y\n1.234;1.5\n2.345;2\n", [1.234, 2.345]),
         ("x;y\n950;a\n1.234;b\n", [950, 1234]),  # three decimals would be 950.000
         ("x;y\n9500;a\n1.234;b\n", [9500, 1.234]),
+        ("x;y\n0.950;a\n1.234;b\n", [0.95, 1.234]),  # no thousands begin with a nought
+        ("x;y\n0,950;a\n1,234;b\n", [0.95, 1.234]),
         ("x\ty\n950\ta\n1,234\tb\n", [950, 1234]),
         ("x\ty\n$1,234\ta\n$5,678\tb\n", [1234, 5678]),  # money has no three decimals
         ('x,y\n"1,234",1.5\n"5,678",2\n', [1234, 5678]),

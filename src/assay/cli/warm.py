@@ -11,6 +11,7 @@ import click
 
 from assay.cli.options import speaking
 from assay.cli.shell import Shell
+from assay.errors import WriteError
 
 DOING = "compiling"
 
@@ -25,11 +26,16 @@ def command(models: tuple[str, ...], jobs: int | None, shell: Shell) -> int:
     Small fits go every way through every model. What they compile is kept, so that no later fit has to wait for it; what has been compiled
     already is not compiled again. One line in a Dockerfile: RUN assay warm
     """
+    from assay.compiled.cache import can_keep, users_folder
     from assay.engines.threads import worker_count
     from assay.selection.candidates import registered
     from assay.warming import jobs as all_jobs
     from assay.warming import run_all
 
+    if not can_keep():
+        raise WriteError(
+            f"{users_folder()} cannot be written to: compiled loops could not be kept. Set ASSAY_CACHE to a folder that can."
+        )
     todo, began = all_jobs([registered(name) for name in models] or None), monotonic()
     failed: dict[str, str] = {}
     with _progress(len(todo), shell) as done:

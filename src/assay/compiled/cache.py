@@ -51,6 +51,16 @@ def users_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "assay" / "loops"
 
 
+def can_keep() -> bool:
+    """Whether that folder can be written to."""
+    try:
+        users_folder().mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile(dir=users_folder()):
+            return True
+    except OSError:
+        return False
+
+
 class LoopCache(_Cache):  # type: ignore[misc]
     """The kept machine code of one loop, as Numba asks for it."""
 

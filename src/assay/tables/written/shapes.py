@@ -1,6 +1,6 @@
 """The shapes of a column's texts, counted: 12.179,35 has the shape 99.999,99. A column of numbers or dates has few, whatever its length.
 
-A leading zero that another digit follows is marked, for 01050 is a code and no number.
+A leading zero that another digit follows is marked, for 01050 is a code and no number, and one that a point or comma follows, for 0.995 is not 995.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class ShapeCounts:
 
 def shapes_of(text: Any) -> Any:
     """The shape of each text."""
-    marked = compute.replace_substring_regex(text, pattern="^([^0-9]*)0([0-9])", replacement=rf"\1{ZERO}\2")
+    marked = compute.replace_substring_regex(text, pattern="^([^0-9]*)0([0-9.,])", replacement=rf"\1{ZERO}\2")
     return compute.replace_substring_regex(marked, pattern="[0-9]", replacement="9")
 
 
