@@ -7,6 +7,7 @@ import pickle
 import pytest
 from other_processes import printed
 
+from assay.datasets import CATALOGUE
 from assay.estimator.params import Choice
 from assay.families import REGISTRY, model_class
 from assay.warming import PRECISIONS, jobs, settings_of, targets_of
@@ -29,7 +30,9 @@ def test_every_model_is_there_with_each_kind_of_target_and_number_and_once_as_a_
     fits = [
         f"{name}, {target}, {precision}" for name in REGISTRY for target in targets_of(name) for precision in PRECISIONS
     ]
-    assert sorted(keys) == sorted([*fits, *(f"{name}, a table" for name in REGISTRY)])
+    tables = [*(f"{name}, a table" for name in REGISTRY), *(f"all models, {name}" for name in CATALOGUE)]
+    assert sorted(keys) == sorted([*fits, *tables])
+    assert [job.key for job in jobs(["baseline"])][-1] == "baseline, a table"
     assert targets_of("svc") == ("two classes", "many classes")
     assert targets_of("ridge") == ("numbers",)
     assert targets_of("erm") == ("two classes", "many classes", "numbers")  # by its loss

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from assay.datasets import CATALOGUE
 from assay.errors import AssayError
 from assay.families import REGISTRY, model_class
 from assay.numerics import Array
@@ -42,11 +43,13 @@ SPOKEN = ("verbose",)  # hyper-parameters that only make it talk
 
 
 def jobs(models: Sequence[str] | None = None) -> list[Job]:
-    """What is to be done for these models (all), each piece under a name of its own; those that share loops are not beside each other, so
-    that two processes seldom compile the same one at the same time."""
+    """What is to be done for these models (all, and then the bundled tables besides), each piece under a name of its own; those that share
+    loops are not beside each other, so that two processes seldom compile the same one at the same time."""
     names = _apart(list(REGISTRY) if models is None else list(models))
     fits = [_fits_job(name, *kind) for kind in _kinds() for name in names if kind[0] in targets_of(name)]
-    return [*fits, *(Job(f"{name}, a table", partial(_quietly, partial(compare_tables, name))) for name in names)]
+    tables = [Job(f"{name}, a table", partial(_quietly, partial(compare_tables, name))) for name in names]
+    bundled = [Job(f"all models, {name}", partial(_quietly, partial(compare_bundled, name))) for name in CATALOGUE]
+    return [*fits, *tables, *(bundled if models is None else [])]
 
 
 def run(job: Job) -> None:
@@ -138,6 +141,14 @@ def compare_tables(name: str) -> None:
         for columns in (_numbers, _categories, _mixed):
             with suppress(AssayError):
                 compare(columns(target), "target", models=[name], workers=0, resampling="holdout")
+
+
+def compare_bundled(name: str) -> None:
+    """Compare all models on a bundled table: real ones are searched longer than made ones."""
+    from assay.selection.compare import compare
+
+    with suppress(AssayError):
+        compare(name, CATALOGUE[name][0], workers=0)
 
 
 def _watch(model: Any, X: Any, y: Array) -> None:
