@@ -51,3 +51,11 @@ def test_the_readme_lists_every_extra():
     )
     listed = {name for row in rows for name in re.findall(r"`([\w-]+)`", row)}
     assert listed == {e for e in PROJECT["optional-dependencies"] if not e.startswith("bench-")}
+
+
+def test_the_image_looks_for_compiled_loops_where_they_were_warmed():
+    _, build, image = (ROOT / "Dockerfile").read_text().split("\nFROM ")
+    kept = re.findall(r"ASSAY_CACHE=(\S+)", build)
+    assert kept == re.findall(r"ASSAY_CACHE=(\S+)", image)
+    assert len(kept) == 1
+    assert any(kept[0].startswith(f"{folder}/") for folder in re.findall(r"COPY --from=build (\S+)", image))

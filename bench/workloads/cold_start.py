@@ -94,10 +94,8 @@ def _python(code: str, **environment: str) -> Callable[[], None]:
 def _fresh(*commands: list[str], path: Path | None = None) -> None:
     """One command after another with an empty home and nothing kept by the compiler, in an empty folder, as in a new container."""
     with tempfile.TemporaryDirectory() as home:
-        empty = {"HOME": home, "XDG_CACHE_HOME": home, "NUMBA_CACHE_DIR": f"{home}/numba"}
+        empty = {"HOME": home, "XDG_CACHE_HOME": home, "ASSAY_CACHE": home}
         environment = {**os.environ, **empty, **({} if path is None else {"PYTHONPATH": str(path)})}
-        if path is not None:
-            del environment["NUMBA_CACHE_DIR"]  # what was installed has its loops with it
         for command in commands:
             subprocess.run(command, check=True, cwd=home, env=environment, capture_output=True)
 
