@@ -95,8 +95,8 @@ class Verb(NamedTuple):
 VERBS = {
     "about": Verb(None, "forms", "about_everything"),
     "preset": Verb(NameRequest, "forms", "preset"),
-    "table": Verb(None, "tables", "table"),
-    "points": Verb(PointsRequest, "tables", "points"),
+    "table": Verb(None, "dataset", "table"),
+    "points": Verb(PointsRequest, "dataset", "points"),
     "play": Verb(FitRequest, "playing", "watched"),
     "fit": Verb(FitRequest, "playing", "fit"),
     "near": Verb(NearRequest, "saved_models", "near"),

@@ -7,7 +7,6 @@ from random import Random
 from assay.studio.presets.figure import Figure, panel
 from assay.studio.presets.points import Labelled, Place, box, cloud, in_turn
 
-GROUP = "Nearest neighbours"
 TEST_POINT = (0.0, 0.0)
 AROUND_IT = {
     "A": [(0.5, 0.4), (-0.3, 0.75), (2.2, 1.3), (1.2, 2.0), (-0.6, 2.3), (2.5, -0.4), (-2.4, 1.8)],
@@ -76,4 +75,10 @@ def what_near_means() -> Figure:
     )
 
 
-FIGURES = {"one-neighbour": one_neighbour, "three-or-five": three_or_five, "what-near-means": what_near_means}
+GROUPS = {
+    "Nearest neighbours": {
+        "one-neighbour": one_neighbour,
+        "three-or-five": three_or_five,
+        "what-near-means": what_near_means,
+    },
+}
