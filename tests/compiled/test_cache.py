@@ -31,7 +31,7 @@ def members():
 before, code = members(), cpu_target.target_context.codegen()
 import importlib, pathlib, assay
 home = pathlib.Path(assay.__file__).parent
-files = list(home.rglob("loops/*.py"))
+files = [*home.rglob("loops/*.py"), *home.rglob("loops.py")]
 assert files
 for file in files:
     importlib.import_module(".".join(["assay", *file.relative_to(home).with_suffix("").parts]).removesuffix(".__init__"))

@@ -19,8 +19,7 @@ from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
 from assay.http.replies import Refusal
-from assay.processes.child import start, start_method
-from assay.processes.messages import Event, Finish, receive, send
+from assay.processes.child import Event, Finish, receive, send, start, start_method
 from assay.studio.requests import StudioTask
 
 MOST_WORKERS = 6

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from assay.errors import DataError
-from assay.processes.child import Emitter, Unheard, attempt
-from assay.processes.messages import Finish, receive
+from assay.processes.child import Emitter, Finish, Unheard, attempt, receive
 from assay.studio.requests import (
     CompareRequest,
     FitRequest,

@@ -1,4 +1,11 @@
-"""Products of a tall tile with a matrix of few columns, by corners that stay in registers.
+"""One pass over a block for softmax regression: the losses and their gradient at the weights W.
+
+    z_k = (x − p)·w_k + b_k        ℓ = log Σ_k e^{z_k} − z_y        r_k = c·(e^{z_k} / Σ e^z − [k = y])        G = Σ (x − p, 1) rᵀ
+
+W and G are (P, Q): a class a column, padded to a multiple of eight by columns whose intercept is so low that they never
+count. The scores of a tile are formed, turned into r in place, and used at once: Z never leaves the cache.
+
+Products of a tall tile with a matrix of few columns are taken by corners that stay in registers:
 
     add_scores   Z += T·W      T (M, P), W (P, Q), Z (M, Q)
     add_outer    G += TᵀR      R (M, Q), G (P, Q)
@@ -19,7 +26,12 @@ from assay.compiled.simd.scalars import multiply_add
 from assay.compiled.simd.vectors import LANE
 from assay.compiled.tiers import WIDE_REGISTERS
 from assay.solvers.loops.sweep import fill_tile
-from assay.statistics.loops.products import add_square
+from assay.statistics.loops import add_square
+
+ABSENT = -1e300  # the intercept of a class that pads
+NOTHING = 1e-200  # a share below this is zero: products with it would be denormal, which is slow
+TILE = 1 << 12  # numbers of a tile: with W and G it stays in the first two caches
+
 
 if config.DISABLE_JIT:  # the corners exist only compiled
 
@@ -61,18 +73,6 @@ else:
         P = T.shape[1]
         for i in range(0, P, CORNER):
             _add(T, i, P, 1, m, R, G, i)
-
-
-# One pass over a block for softmax regression: the losses and their gradient at the weights W.
-#
-#     z_k = (x − p)·w_k + b_k        ℓ = log Σ_k e^{z_k} − z_y        r_k = c·(e^{z_k} / Σ e^z − [k = y])        G = Σ (x − p, 1) rᵀ
-#
-# W and G are (P, Q): a class a column, padded to a multiple of eight by columns whose intercept is so low that they never
-# count. The scores of a tile are formed, turned into r in place, and used at once: Z never leaves the cache.
-
-ABSENT = -1e300  # the intercept of a class that pads
-NOTHING = 1e-200  # a share below this is zero: products with it would be denormal, which is slow
-TILE = 1 << 12  # numbers of a tile: with W and G it stays in the first two caches
 
 
 def softmax_tile(P: int) -> int:

@@ -1,4 +1,9 @@
-"""Counting, class by class, in one pass over a block; missing values and rows of weight zero are passed over."""
+"""Counts, moments and log densities of naive Bayes, class by class, in one pass over a block.
+
+Missing values and rows of weight zero are passed over. A sparse matrix comes as its three arrays: data and indices (nnz,), indptr (m + 1,). What the
+absent zeros add to counts and moments follows from the weights (`weigh_entries`), in time and memory that do not grow with m·d; a log density is the value
+at x = 0, corrected for the entries that are kept.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +13,8 @@ import numpy as np
 
 from assay.compiled.decorator import jit
 from assay.compiled.prefetch import prefetch_rows
+
+AHEAD = 16  # entries whose row of the table is asked for in advance
 
 
 @jit
@@ -64,12 +71,6 @@ def add_log_factorials(X, w, known, total):  # type: ignore[no-untyped-def]
                 total[j] += wi * known[np.int64(v)]
             elif v == v:
                 total[j] += wi * math.lgamma(v + 1.0)
-
-
-# Counts and moments, class by class, over the kept entries of sparse rows; rows of weight zero are passed over.
-#
-# A matrix comes as its three arrays: data and indices (nnz,), indptr (m + 1,). What the absent zeros add follows from the
-# weights (`weigh_entries`), in time and memory that do not grow with m·d.
 
 
 @jit(inline="always")
@@ -225,11 +226,6 @@ def add_entry_log_factorials(data, indices, indptr, w, known, total):  # type: i
                 total[indices[e]] += wi * known[np.int64(v)]
             elif v == v:
                 total[indices[e]] += wi * math.lgamma(v + 1.0)
-
-
-# Log densities of sparse rows: the value at x = 0, corrected for the entries that are kept.
-
-AHEAD = 16  # entries whose row of the table is asked for in advance
 
 
 @jit

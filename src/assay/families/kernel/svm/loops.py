@@ -1,4 +1,13 @@
-"""Sweeps over the variables of a dual problem: slopes, who violates the optimum, and what each variable adds to the duality gap."""
+"""Sweeps over the variables of a dual problem: slopes, who violates the optimum, what each variable adds to the duality gap, and the problem of a working set.
+
+Variables u_t = s_t α_t between `low` and `high`; v_t is the slope of the dual along u_t. A working set is solved by sequential minimal optimisation, two
+variables at a time, chosen by how much the dual gains. A step raises u_i and lowers u_j:
+
+    i: greatest v of those that can rise;  j: of those that can fall and have v_j < v_i the greatest (v_i − v_j)² / (K_ii + K_jj − 2 K_ij)
+
+`rise` (`fall`) holds 0 where a variable can rise (fall) and −∞ (+∞) where not, so that a sum takes the place of a branch. The two sweeps over
+the set are spelt out in vectors; each keeps the best of its lanes.
+"""
 
 from __future__ import annotations
 
@@ -67,16 +76,6 @@ def add_kept_rows(K, slots, coef, first, stop, f):  # type: ignore[no-untyped-de
         row, c = K[slots[i], first:stop], coef[i]
         for j in range(len(into)):
             into[j] += c * row[j]
-
-
-# The dual problem of a working set by sequential minimal optimisation: two variables at a time, chosen by how much the dual gains.
-#
-# Variables u_t = s_t α_t between `low` and `high`; v_t is the slope of the dual along u_t. A step raises u_i and lowers u_j:
-#
-#     i: greatest v of those that can rise;  j: of those that can fall and have v_j < v_i the greatest (v_i − v_j)² / (K_ii + K_jj − 2 K_ij)
-#
-# `rise` (`fall`) holds 0 where a variable can rise (fall) and −∞ (+∞) where not, so that a sum takes the place of a branch. The two sweeps over
-# the set are spelt out in vectors; each keeps the best of its lanes.
 
 
 @jit

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from other_processes import printed
 
-from assay.processes.child import Emitter, Unheard, attempt
-from assay.processes.messages import Event, Finish, receive, send
+from assay.processes.child import Emitter, Event, Finish, Unheard, attempt, receive, send
 
 
 def test_a_message_arrives_as_it_was_sent():
