@@ -11,7 +11,7 @@ import assay
 from assay import compare
 from assay.errors import ModelFileError
 from assay.processes.supervisor import Outcome
-from assay.selection import few_rows
+from assay.selection import few_rows, plan
 from assay.selection.few_rows import FewRows, affordable
 from assay.selection.held_out_rows import sampled
 from assay.selection.table_model import TableModel
@@ -56,6 +56,33 @@ def test_the_file_says_so_and_its_claims_hold(found, table, tmp_path):
     assert verdicts.holds, str(verdicts)
     assert not verdicts.notes  # the rows are those of the fit
     assert "held-out error" in [v.claim for v in verdicts]
+
+
+def test_a_stream_begins_with_few_rows_too_and_finds_what_a_table_in_memory_does(
+    found, table, short_of_time, tmp_path, monkeypatch
+):
+    table.to_parquet(tmp_path / "t.parquet")
+    monkeypatch.setattr(plan, "memory_limit", lambda: 0)  # the whole table does not fit, a part does
+    asked = {"features": list("abc"), "models": MODELS, "budget": 600.0, "workers": 0}
+    streamed = compare(tmp_path / "t.parquet", "y", **asked)
+    assert not streamed.data.in_memory
+    assert [entry.learnt_from for entry in streamed.entries] == [500] * 3
+    for entry in streamed.entries:
+        same = found[entry.name]
+        assert (entry.answers.values == same.answers.values).all()
+        assert entry.model.calibration_.to_data() == same.model.calibration_.to_data()
+    assert streamed.model.certificate_.verify(tmp_path / "t.parquet").holds
+
+
+def test_a_stream_whose_held_out_rows_do_not_fit_is_not_brought_into_memory(
+    table, short_of_time, tmp_path, monkeypatch
+):
+    table.to_parquet(tmp_path / "t.parquet")
+    for module in (plan, few_rows):
+        monkeypatch.setattr(module, "memory_limit", lambda: 0)
+    monkeypatch.setattr(few_rows, "on_part", lambda *_: pytest.fail("rows were gathered"))
+    asked = {"features": list("abc"), "models": ["gaussian-nb"], "budget": 600.0, "workers": 0}
+    assert [e.learnt_from for e in compare(tmp_path / "t.parquet", "y", **asked).entries] == [None]
 
 
 def test_on_demand_it_is_fitted_again_on_all_rows(found, table):
