@@ -52,9 +52,7 @@ NAMES = {"zero-one": "error", "log": "log loss", "brier": "Brier score", "square
 
 def judged(found: Comparison, began: float) -> Comparison:
     """The comparison with everything that follows from its answers; past its deadline without what looks at rows again."""
-    for entry in found.entries:
-        if entry.state == "done":
-            _judge_one(entry, found)
+    _judge_each(found)
     found.entries.sort(key=_place)
     if found.done:
         _rank(found)
@@ -87,18 +85,31 @@ def _log_loss(entry: Entry, otherwise: float = float("nan")) -> float:
     return next((s.value for s in entry.scores if s.name == "log loss"), otherwise)
 
 
-def _judge_one(entry: Entry, found: Comparison) -> None:
+def _judge_each(found: Comparison) -> None:
+    """Score every model; where the first one shows that the time left will not do for the scores of all probabilities, no model has them."""
+    done = [entry for entry in found.entries if entry.state == "done"]
+    quickly = found.time_is_up
+    for k, entry in enumerate(done):
+        began = time.monotonic()
+        _judge_one(entry, found, quickly)
+        spent = time.monotonic() - began
+        if k == 0 and not quickly and found.deadline is not None and began + spent * len(done) > found.deadline:
+            quickly = True
+            _judge_one(entry, found, quickly)
+
+
+def _judge_one(entry: Entry, found: Comparison, quickly: bool = False) -> None:
     """Score one model; answers that cannot be scored are that model's failure, and nobody else's."""
     try:
-        _score(entry, found)
+        _score(entry, found, quickly)
         if entry.risk is not None and not np.isfinite(entry.risk.value):
             raise DataError(f"its {entry.risk.name} is not finite")
     except UNUSABLE as error:
         entry.state, entry.message, entry.risk = "failed", f"Its answers cannot be scored: {error}", None
 
 
-def _score(entry: Entry, found: Comparison) -> None:
-    """Risk and scores of one model on the tested rows."""
+def _score(entry: Entry, found: Comparison, quickly: bool) -> None:
+    """Risk and scores of one model on the tested rows; `quickly`: no more than the risk needs."""
     answers = entry.answers
     assert answers is not None
     truth = found.data.codes[found.tested]
@@ -107,7 +118,7 @@ def _score(entry: Entry, found: Comparison) -> None:
         if P is None and found.loss != "zero-one":
             entry.state, entry.message = "left out", f"gives no probabilities, which the {NAMES[found.loss]} needs"
             return
-        if found.time_is_up and found.loss == "zero-one":  # of many rows the other scores take as long as a fit
+        if quickly and found.loss == "zero-one":  # of many rows the other scores take as long as a fit
             P = None
         codes = np.arange(len(found.data.classes))
         entry.scores = classification_scores(truth, answers.values, P, codes, loss=found.loss)
