@@ -11,6 +11,7 @@ import assay
 from assay import compare
 from assay.errors import ModelFileError
 from assay.processes.supervisor import Outcome
+from assay.selection import compare as compare_module
 from assay.selection import few_rows, plan
 from assay.selection.few_rows import FewRows, affordable
 from assay.selection.held_out_rows import sampled
@@ -124,6 +125,27 @@ def test_what_was_not_finished_on_all_rows_is_shown_as_it_did_with_few():
 
 class Learnt:
     train_rows = 4000
+
+
+def test_a_model_that_was_stopped_soon_has_another_turn_and_the_rows_are_gathered_once(
+    table, short_of_time, monkeypatch
+):
+    """Half of the time is for the first turn: what was at work when it ended may have begun a moment before."""
+    turns, gathered, run_all, on_part = [], [], compare_module.run_all, few_rows.on_part
+
+    def stopped(who, work, limits, emit):
+        turns.append([each.name for each in who])
+        late = {"lda": 1.0, "gaussian-nb": 500.0} if len(turns) == 1 else {}
+        ended = {o.key: o for o in run_all([e for e in who if e.name not in late], work, limits, emit)}
+        return [ended.get(e.name) or Outcome(e.name, "out of time", seconds=late[e.name]) for e in who]
+
+    monkeypatch.setattr(compare_module, "run_all", stopped)
+    monkeypatch.setattr(few_rows, "on_part", lambda *given: gathered.append(given[2]) or on_part(*given))
+    made = compare(table, "y", features=list("abc"), models=MODELS, budget=600.0, workers=0)
+    assert turns[1] == ["lda"]
+    assert gathered == [200, 500]
+    assert made["lda"].done
+    assert made["gaussian-nb"].state == "out of time"
 
 
 def test_twice_the_time_affords_about_twice_the_rows():

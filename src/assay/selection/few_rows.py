@@ -32,6 +32,7 @@ FIRST = 4_000  # rows that every model is tried on
 MANY = 40_000  # rows to learn from, from which on few are tried first
 FOR_FEW = 0.5  # share of the time that they may take
 LEAST = 3.0  # seconds that they get, however much of the budget went into reading
+AGAIN = 0.25  # of the time left: what a model that was stopped may have taken, to be begun again
 STARTING = 0.3  # seconds of a fit that do not grow with the rows
 SAFELY = 0.6  # share of the time that is planned for
 
@@ -67,21 +68,19 @@ def begin_with_few(
         return FewRows({}, taking_part, False)
     assert limits.deadline is not None
     until = monotonic() + max(LEAST, FOR_FEW * (limits.deadline - monotonic()))
-    found = _tried(taking_part, work, source, FIRST, replace(limits, deadline=until), emit, run)
-    waiting = [
-        each
-        for each in taking_part
-        if found and found[each.name].state == "out of time" and not found[each.name].seconds
-    ]
+    few = on_part(work, source, FIRST)
+    found = _tried(taking_part, few, replace(limits, deadline=until), emit, run)
+    left = limits.deadline - monotonic()
+    waiting = [each for each in taking_part if found and _gets_a_turn(found[each.name], left)]
     if waiting:  # each gets its turn before any learns from more
-        found |= _tried(waiting, work, source, FIRST, limits, emit, run)
+        found |= _tried(waiting, few, limits, emit, run)
     done = [each for each in taking_part if found and found[each.name].state == "done"]
     if not done or not _too_long(found, n, limits.deadline - monotonic()):
         return FewRows(found, taking_part, False)
     more = affordable([found[each.name] for each in done], SAFELY * (limits.deadline - monotonic()))
     more = min(more, most_rows(work))
     if 2 * FIRST < more < n:
-        found |= _done(_tried(done, work, source, more, limits, emit, run))
+        found |= _done(_tried(done, on_part(work, source, more), limits, emit, run))
     return FewRows(found, _in_time(done, found, n, limits.deadline - monotonic()), True)
 
 
@@ -99,20 +98,18 @@ def _in_time(done: list[Candidate], found: dict[str, Outcome], rows: int, left: 
     return [each for each, seconds in zip(quickest, spent) if seconds < SAFELY * left]
 
 
+def _gets_a_turn(outcome: Outcome, left: float) -> bool:
+    """Whether a model was not begun, or was stopped so early that the time left may do."""
+    return outcome.state == "out of time" and outcome.seconds < AGAIN * left
+
+
 def _tried(
-    taking_part: list[Candidate],
-    work: CandidateWork,
-    source: Source,
-    rows: int,
-    limits: Limits,
-    emit: OnEvent,
-    run: Run,
+    taking_part: list[Candidate], part: CandidateWork, limits: Limits, emit: OnEvent, run: Run
 ) -> dict[str, Outcome]:
-    """How each model ends on so many of the rows to learn from; nothing where these hold a single class."""
-    part = on_part(work, source, rows)
-    if not work.table.learnable(part.splits[0].train):
+    """How each model ends on a part of the rows to learn from; nothing where these hold a single class."""
+    if not part.table.learnable(part.splits[0].train):
         return {}
-    emit("", ("few", rows, [each.name for each in taking_part]))
+    emit("", ("few", part.asked.sample, [each.name for each in taking_part]))
     return {outcome.key: outcome for outcome in run(taking_part, part, limits, lambda key, event: None)}
 
 
