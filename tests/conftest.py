@@ -26,13 +26,14 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large],
 )
 settings.load_profile("assay")
+gc.disable()  # until all tests are collected: hardly anything of that is garbage
 
 
 def pytest_collection_finish(session):
     """Two million objects were collected and stay to the end: the garbage collector need not go through them again each time (1.1 s), nor
     make forked processes copy the memory they lie in."""
-    gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_unconfigure(config):
@@ -64,18 +65,28 @@ def data_dir() -> Path:
     return folder
 
 
+#: A cluster that has nothing to do does nothing: it is there to the end, and would look after itself for a twelfth of a processor.
+STILL = {
+    "distributed.worker.daemon": True,
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.tick.limit": "60s",
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.scheduler.active-memory-manager.start": False,
+    "distributed.client.heartbeat": "60s",
+}
+
+
 @pytest.fixture(scope="session")
 def client():
     """A real cluster: a scheduler and two worker processes. No client is left as Dask's default."""
+    import dask
     import distributed
 
-    options = {"distributed.worker.daemon": True, "distributed.admin.tick.limit": "60s"}
-    import dask
-
     with (
-        dask.config.set(options),
+        dask.config.set(STILL),
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=40
+            n_workers=2, threads_per_worker=1, processes=True, memory_limit=0, dashboard_address=":0", silence_logs=40
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):

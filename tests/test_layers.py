@@ -7,13 +7,20 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import assay
 
 ROOT = Path(assay.__file__).parent
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(ROOT.rglob("*.py"))}
 PRODUCT = ("assess", "cli", "pictures", "plots", "report", "selection", "server", "studio", "tables")
 OF_PYTHON = {"_replace", "_asdict", "_fields", "_make", "_exit"}
 OF_UVICORN = {"_start_asgi_task", "_unset_keepalive_if_required"}  # inherited by the service's protocol
+
+
+@pytest.fixture(scope="module")
+def trees() -> dict[Path, ast.AST]:
+    """All modules: read by who runs these tests, not by all who collect them."""
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(ROOT.rglob("*.py"))}
 
 
 def folder(path: Path) -> str:
@@ -26,9 +33,9 @@ def loaded_by_name(tree: ast.AST) -> Iterator[ast.Call]:
             yield node
 
 
-def test_a_module_is_loaded_by_name_only_within_its_own_folder():
+def test_a_module_is_loaded_by_name_only_within_its_own_folder(trees):
     """The front of the package may load all; a table of modules (a variable) is one of the folder's own."""
-    for path, tree in TREES.items():
+    for path, tree in trees.items():
         if path.parent == ROOT:
             continue
         for call in loaded_by_name(tree):
@@ -45,12 +52,12 @@ def defined(tree: ast.AST) -> Iterator[str]:
             yield node.attr if isinstance(node, ast.Attribute) else node.id
 
 
-def test_private_parts_are_read_in_their_own_folder_alone():
+def test_private_parts_are_read_in_their_own_folder_alone(trees):
     names: dict[str, set[str]] = defaultdict(set)
-    for path, tree in TREES.items():
+    for path, tree in trees.items():
         names[folder(path)].update(defined(tree))
     foreign = []
-    for path, tree in TREES.items():
+    for path, tree in trees.items():
         if folder(path) not in PRODUCT:
             continue
         for node in ast.walk(tree):

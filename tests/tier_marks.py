@@ -1,6 +1,8 @@
 """Print a hash of the model file of each case, fitted by the loops of one tier of processors.
 
-ASSAY_TIER=x86-64-v3 python tests/tier_marks.py [MODEL …]
+ASSAY_TIER=x86-64-v3 python tests/tier_marks.py [--short] [MODEL …]
+
+In short: one case a model, of rows in one precision, the models taking turns. Then a third fewer loops have to be compiled.
 """
 
 from __future__ import annotations
@@ -21,8 +23,15 @@ def mark(case, dtype):
     return hashlib.sha256(file_bytes(model)).hexdigest()[:16]
 
 
-if __name__ == "__main__":
+def main(short: bool, names: list[str]) -> None:
     warnings.simplefilter("ignore")
-    for number, case in enumerate(CASES):
-        if not sys.argv[1:] or case.name in sys.argv[1:]:
-            print(number, case.name, *(mark(case, dtype) for dtype in (np.float64, np.float32)))
+    cases = [(number, case) for number, case in enumerate(CASES) if not names or case.name in names]
+    if short:
+        cases = list({case.name: (number, case) for number, case in reversed(cases)}.values())
+    for turn, (number, case) in enumerate(cases):
+        precisions = (np.float64, np.float32)[turn % 2 :][:1] if short else (np.float64, np.float32)
+        print(number, case.name, *(mark(case, dtype) for dtype in precisions))
+
+
+if __name__ == "__main__":
+    main("--short" in sys.argv, [word for word in sys.argv[1:] if word != "--short"])

@@ -37,7 +37,9 @@ def file_of(case):
     return encode(model.to_record())
 
 
+@lru_cache(maxsize=4)
 def parts(data):
+    """(header, arrays) of a file. Nobody may write into the header: it is read once."""
     length = int.from_bytes(data[:8], "little")
     return json.loads(data[8 : 8 + length]), data[8 + length :]
 
@@ -55,8 +57,8 @@ def with_document(data, doc, text=None):
     """The file with another document, whose hash is right."""
     header, body = parts(data)
     text = json.dumps(doc, allow_nan=False) if text is None else text
-    header["__metadata__"] = {"assay": text, "sha256": hashlib.sha256(text.encode()).hexdigest()}
-    return joined(header, body)
+    metadata = {"assay": text, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+    return joined({**header, "__metadata__": metadata}, body)
 
 
 CODES = {
