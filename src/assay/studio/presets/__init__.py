@@ -26,6 +26,7 @@ from assay.studio.presets import (
     trees,
 )
 from assay.studio.presets.figure import Figure
+from assay.studio.presets.sections import SECTIONS
 
 GROUPS: tuple[ModuleType, ...] = (
     tables,
@@ -45,7 +46,7 @@ GROUPS: tuple[ModuleType, ...] = (
 
 
 def _preset(name: str, group: str, draw: Callable[[], Figure]) -> dict[str, Any]:
-    return {"id": name, "group": group, **draw().as_dict()}
+    return {"id": name, "group": group, "note": " · ".join(SECTIONS[name]), **draw().as_dict()}
 
 
 PRESETS: Mapping[str, Callable[[], dict[str, Any]]] = {
