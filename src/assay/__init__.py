@@ -71,7 +71,7 @@ _ELSEWHERE = {
     "Schema": "assay.tables.schema.schema",
     "schema": "assay.tables.schema.survey",
 }
-_FOLDERS = ("assess", "plots", "report")
+_FOLDERS = ("assess", "notes", "plots", "report")
 
 
 def _write_report(comparison: Any, path: Any, models: Any) -> None:

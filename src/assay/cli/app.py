@@ -32,6 +32,7 @@ VERBS = (
     "studio",
     "serve",
     "datasets",
+    "docs",
     "warm",
     "completion",
 )

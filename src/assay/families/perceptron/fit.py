@@ -16,7 +16,7 @@ from assay.engines import Block, Engine, Rows, SparseMatrix, fold, load
 from assay.errors import DataError, ParameterError
 from assay.inputs import refuse_non_finite
 from assay.inputs.labels import Labels
-from assay.numerics import Array, Floats
+from assay.numerics import Array, Floats, near_zero
 
 if TYPE_CHECKING:
     from assay.families.perceptron.estimators import Perceptron
@@ -347,7 +347,8 @@ def given_start(model: Perceptron, m: int, d: int) -> Floats:
     if model.init is None:
         return np.zeros((m, d + 1))
     try:
-        start = np.array(model.init, dtype=np.float64)
+        drawn = isinstance(model.init, str)
+        start = near_zero((m, d + 1), model.random_state or 0) if drawn else np.array(model.init, dtype=np.float64)
     except (TypeError, ValueError):
         start = np.empty(0)
     if m == 1 and start.ndim == 1:

@@ -11,12 +11,13 @@ from typing import Any
 
 from assay.studio.presets import curved, gaussian, linear, neighbours, regression, risk, separating, tables
 from assay.studio.presets.figure import Figure
+from assay.studio.presets.sections import SECTIONS
 
 MODULES = (tables, separating, gaussian, neighbours, risk, linear, curved, regression)
 
 
 def _preset(name: str, group: str, draw: Callable[[], Figure]) -> dict[str, Any]:
-    return {"id": name, "group": group, **draw().as_dict()}
+    return {"id": name, "group": group, "note": " · ".join(SECTIONS[name]), **draw().as_dict()}
 
 
 PRESETS: Mapping[str, Callable[[], dict[str, Any]]] = {

@@ -44,7 +44,7 @@ def softmax() -> Figure:
 
 
 def widest_margin() -> Figure:
-    random = Random(5)
+    random = Random(6)
     classes = either_side(random, 25, 2, lambda x, y: y - x, gap=0.5)
     return Figure(
         title="The widest margin",
@@ -52,7 +52,7 @@ def widest_margin() -> Figure:
             "The strip between the dashed lines is the widest that holds no point, and only the few points on its edges decide where it lies.",
             "Projected gradient descent as in the notes and the default solver end at the same strip; drag a point that is not on an edge, and nothing moves.",
         ),
-        data=in_turn(random, classes),
+        data=in_turn(random, {name: [(x + 2.0, y + 3.0) for x, y in places] for name, places in classes.items()}),
         panels=(
             panel("linear-svc", C=float("inf"), loss="hinge"),
             panel("linear-svc", C=float("inf"), loss="hinge", solver="pgd"),

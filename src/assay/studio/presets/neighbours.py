@@ -62,9 +62,9 @@ def what_near_means() -> Figure:
         title="Euclidean, Mahalanobis, learned",
         look=(
             "x runs over 60 units and y over 6: by far the most of a Euclidean distance is x, and neighbours are taken from beyond the boundary.",
-            "The Mahalanobis distance measures along the covariance of all rows; the learned one looks for what tells the classes apart, and errs least, on these points and on new ones.",
+            "The Mahalanobis distance measures along the covariance of all rows; the learned one looks for what tells the classes apart, and the risk on these points falls from panel to panel.",
         ),
-        data=strips(8, 40),
+        data=strips(8, 60),
         panels=(
             panel("knn", n_neighbors=5, metric="euclidean"),
             panel("knn", n_neighbors=5, metric="mahalanobis"),

@@ -102,7 +102,7 @@ def narrow_margin() -> Figure:
     return Figure(
         title="Separable with a narrow margin",
         look=(
-            "A strip a sixth as wide takes 60 corrections instead of 5, and the bound R²/γ² on them grows with the square, from 67 to 2299.",
+            "A strip a sixth as wide takes 60 corrections instead of 5, and their bound R̃²/γ̃² in x̃ = (1, x) grows with the square, from 67 to 2299.",
             "The data are still separable: after enough passes the perceptron ends, and its certificate shows a line without a mistake.",
         ),
         data=_halves(11, 0.04),
