@@ -135,6 +135,8 @@ def _learn(model: Any, X: Any, y: Array, w: Array | None) -> None:
             for answer in ("predict", "predict_proba", "decision_function"):
                 if hasattr(model, answer):
                     getattr(model, answer)(rows)
+        if hasattr(model, "shap_values"):
+            model.shap_values(X), model.shap_values(X[:1], X[:2])
         _ = model.certificate_
 
 
