@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from assay.server.openapi import document
+
 from reference.markdown import cell, code, plain, table
 
 
