@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from assay.certify.claim import unclaimed
 from assay.engines import Rows
 from assay.errors import ConvergenceWarning, DataConversionWarning
 from assay.estimator.estimator import Estimator
-from assay.estimator.unclaimed import unclaimed
 from assay.numerics import Array, Floats
 from assay.processes.child import Emit
 from assay.selection.calibration import Calibration, with_calibration

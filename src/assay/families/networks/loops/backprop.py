@@ -228,12 +228,9 @@ def judge(net, units, examples, first, many, share, work, m):  # type: ignore[no
     return total, wrong
 
 
-# A piece of a mini-batch: its rows brought together, through the network and back.
-
-
 @inner
 def there_and_back(net, units, examples, first, stop, share, weights, work, g, dropout):  # type: ignore[no-untyped-def]
-    """The gradient of share·Σ c loss of rows rows[first … stop − 1] at G[g …]; returns (Σ c loss, Σ c [wrong]). All tuples hold addresses, see `passes`."""
+    """A piece of a mini-batch: the gradient of share·Σ c loss of rows rows[first … stop − 1] at G[g …]; returns (Σ c loss, Σ c [wrong]). All tuples hold addresses."""
     many = stop - first
     m = -(-many // SHORT) * SHORT
     bring(examples.X, examples.d, examples.rows, first, many, m, work.A, units[0], net.wide[0])
