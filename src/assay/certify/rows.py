@@ -84,7 +84,8 @@ class RowBlock(NamedTuple):
 class CheckedRows:
     """The rows that a claim speaks of. `read()` gives all blocks in order, as often as it is called.
 
-    `read_targets` gives targets and weights alone, where that is cheaper.
+    `read_targets` gives targets and weights alone, where that is cheaper. `columns_off` (d,): what float64 puts each column off by
+    where it is computed; `extended`: here it was in numbers of more digits.
     """
 
     read: Callable[[], Iterator[RowBlock]]
@@ -92,6 +93,8 @@ class CheckedRows:
     n_rows: int | None = None
     sparse: bool = False
     read_targets: Callable[[], Iterator[RowBlock]] | None = None
+    columns_off: Floats | None = None
+    extended: bool = False
 
     def blocks(self) -> Iterator[RowBlock]:
         """All blocks in order."""

@@ -73,6 +73,7 @@ class LeastSquares(OneFold, Regressor):
     random_state: int = attribute()
     coef_: Floats = attribute()
     intercept_: float = attribute()
+    _columns_off: Floats | None = attribute(default=None)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # type: ignore[override]  # no classes
         """Absorb more rows, as if they had been there from the start (but without refinement from the rows)."""
@@ -134,6 +135,7 @@ class LeastSquares(OneFold, Regressor):
             self.sigma2_,
             self.off_by_,
             TOLERANCE if exact else float(self.tol),
+            self._columns_off,
         )
         return claims_of(self._system(self._state), evidence, shortest=exact)
 
