@@ -26,6 +26,7 @@ from typing import Any
 import numba
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
 from assay.compiled.sources import stamp_of
@@ -93,7 +94,7 @@ class LoopCache(_Cache):  # type: ignore[misc]
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         if not self._enabled:
             return None
-        target_context.refresh()
+        rtsys.initialize(target_context)  # all that finished code needs; what compiles more has Numba read all its definitions first
         name = self.name(sig)
         for folder in (SHIPPED, users_folder()):
             if code := _read(folder / TIER.name / name):
@@ -128,7 +129,8 @@ def _write(file: Path, code: bytes) -> None:
     except OSError as problem:
         with suppress(NameError, OSError):
             os.unlink(new.name)
-        _say_once(str(problem))
+        if not file.exists():  # else another process was first, and has it open: Windows does not replace it then
+            _say_once(str(problem))
     for old in _unused(file):
         with suppress(OSError):
             old.unlink()

@@ -11,6 +11,7 @@ from typing import Any
 
 from numba import _dynfunc
 from numba import jit as numba_jit
+from numba import types
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.cpu import CPUContext
 from numba.core.registry import CPUDispatcher, CPUTarget
@@ -88,21 +89,46 @@ class LoopTarget(CPU):  # type: ignore[misc]
     """The name under which Numba finds the rest."""
 
 
+def writable(kind: Any) -> Any:
+    """A type in which no array is read-only, also within tuples. A loop never writes to what it is handed for reading: tests/laws hold it to that."""
+    if isinstance(kind, types.Array) and not kind.mutable:
+        return kind.copy(readonly=False)
+    if isinstance(kind, types.BaseTuple) and any(writable(part) is not part for part in kind):
+        return types.BaseTuple.from_types(tuple(map(writable, kind)), getattr(kind, "instance_class", None))
+    return kind
+
+
 class LoopDispatcher(CPUDispatcher):  # type: ignore[misc]
     """A loop and its machine code for each kind of arguments."""
 
     targetdescr = TierTarget(NAME)
     part = False
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._called_as: list[Any] = []  # Numba tells types by numbers, which are given away again when a type is forgotten
+
+    def _compilation_chain_init_hook(self) -> None:
+        """Other packages' extensions of Numba are of no use to our loops; to look for them reads what every installed package says of itself."""
+
     def compile(self, sig: Any) -> Any:
-        """What Numba itself compiles on the way is to be of the same target."""
+        """What Numba itself compiles on the way is to be of the same target. Arrays that may not be written to find the code of those that may:
+        the same would be compiled for them, and for every mixture of both."""
         before = getattr(_being_compiled, "part", False)
         _being_compiled.part = self.part
+        one = tuple(map(writable, sig))
         try:
             with target_override(NAME):
-                return super().compile(sig)
+                code = super().compile(one)
         finally:
             _being_compiled.part = before
+        if one != sig:  # as it was called, so that it is found at once the next time
+            self._insert([kind._code for kind in sig], code, False)
+            self._called_as.append(sig)
+        return code
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        return super().get_call_template(tuple(map(writable, args)), {k: writable(v) for k, v in kws.items()})
 
 
 class PartDispatcher(LoopDispatcher):
