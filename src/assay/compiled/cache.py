@@ -94,7 +94,9 @@ class LoopCache(_Cache):  # type: ignore[misc]
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         if not self._enabled:
             return None
-        rtsys.initialize(target_context)  # all that finished code needs; what compiles more has Numba read all its definitions first
+        rtsys.initialize(
+            target_context
+        )  # all that finished code needs; what compiles more has Numba read all its definitions first
         name = self.name(sig)
         for folder in (SHIPPED, users_folder()):
             if code := _read(folder / TIER.name / name):
@@ -103,7 +105,14 @@ class LoopCache(_Cache):  # type: ignore[misc]
 
     def save_overload(self, sig: Any, data: Any) -> None:
         if self._enabled:
-            _write(users_folder() / TIER.name / self.name(sig), dumps(data._reduce()))
+            _write(users_folder() / TIER.name / self.name(sig), dumps(_lean(data)))
+
+
+def _lean(compiled: CompileResult) -> tuple[Any, ...]:
+    """What code needs to run: not its text with types beside it, nor the surroundings of functions within it that hold no constant. To find
+    these again would import all modules that had a part in it."""
+    code, about, own, *more, _text, again, surroundings = compiled._reduce()
+    return code, about, own, *more, "", again, tuple(each for each in surroundings if each.consts or each is own)
 
 
 def _read(file: Path) -> bytes | None:
