@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.compiled.decorator import jit
+from assay.compiled.decorator import inner, jit
 
 TINY = float(np.finfo(np.float64).tiny)  # the depth of a row on a side, which is inside
 LOWEST = float(np.finfo(np.float64).min) / 2  # the depth in no rectangle at all
@@ -103,7 +103,7 @@ def count_answers(codes, u, answers, cells):  # type: ignore[no-untyped-def]
         cells[answers[i], codes[i]] += u[i]
 
 
-@jit
+@inner
 def best_run(sums, n):  # type: ignore[no-untyped-def]
     """First and last place of the run of greatest sum among sums[:n], and that sum; of equal ones the first to end, and the shortest.
 
@@ -120,7 +120,7 @@ def best_run(sums, n):  # type: ignore[no-untyped-def]
     return first, last, best
 
 
-@jit
+@inner
 def count_outside(R, low, high, outside):  # type: ignore[no-untyped-def]
     """outside_i <- the number of columns in which row i lies outside low_j … high_j."""
     outside[:] = 0
@@ -130,7 +130,7 @@ def count_outside(R, low, high, outside):  # type: ignore[no-untyped-def]
             outside[i] += R[j, i] < a or R[j, i] > b
 
 
-@jit
+@inner
 def shrink(R, g, low, high, outside):  # type: ignore[no-untyped-def]
     """low, high <- the box of the rows of positive gain inside; whether it changed. Nothing is done where there are none."""
     changed = False
@@ -154,7 +154,7 @@ def gain_of(g, outside):  # type: ignore[no-untyped-def]
     return total
 
 
-@jit
+@inner
 def _find_near(outside, near):  # type: ignore[no-untyped-def]
     """near[:n] <- the rows outside at most one interval, the only ones that a step of one column can count; n."""
     n = 0
@@ -207,7 +207,7 @@ def climb(R, g, slots, low, high, order, state, most):  # type: ignore[no-untype
     return done
 
 
-@jit
+@inner
 def _bound(x, y, g, a0, a1, b0, b1):  # type: ignore[no-untyped-def]
     """What no rectangle gains more than whose lower limit in y lies in a0 … a1 and whose upper one in b0 … b1.
 
@@ -255,7 +255,7 @@ def next_better(x, y, g, stack, state):  # type: ignore[no-untyped-def]
     return -1, -1
 
 
-@jit
+@inner
 def _push(stack, state, a0, a1, b0, b1):  # type: ignore[no-untyped-def]
     if a0 <= a1 and b0 <= b1:
         stack[state[1], 0], stack[state[1], 1], stack[state[1], 2], stack[state[1], 3] = a0, a1, b0, b1

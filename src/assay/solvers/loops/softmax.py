@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 from numba import config
 
-from assay.compiled.decorator import jit
+from assay.compiled.decorator import inner, jit
 from assay.compiled.exponential import exp_of_negative
 from assay.compiled.simd.products import CORNER, add_corner_1, add_corner_2, add_corner_3
 from assay.compiled.simd.scalars import multiply_add
@@ -45,7 +45,7 @@ if config.DISABLE_JIT:  # the corners exist only compiled
 
 else:
 
-    @jit
+    @inner
     def _add(T, at, along, across, n, B, C, i):  # type: ignore[no-untyped-def]
         """One row of corners: C[i : i + CORNER] += …, all columns."""
         Q = B.shape[1]
@@ -60,14 +60,14 @@ else:
             add_corner_1(T, at, along, across, n, B, j, C, i)
             j += LANE
 
-    @jit
+    @inner
     def add_scores(T, m, W, Z):  # type: ignore[no-untyped-def]
         """Z[:m] += T[:m]·W. T (M, P) with M a multiple of eight: a few rows of Z beyond m are overwritten."""
         P = T.shape[1]
         for k in range(0, m, CORNER):
             _add(T, k * P, 1, P, P, W, Z, k)
 
-    @jit
+    @inner
     def add_outer(T, m, R, G):  # type: ignore[no-untyped-def]
         """G += T[:m]ᵀR[:m], m ≥ 1."""
         P = T.shape[1]
@@ -84,7 +84,7 @@ def softmax_tile(P: int) -> int:
     return max(LANE, min(32, TILE // P // LANE * LANE))
 
 
-@jit
+@inner
 def _shares(Z, m, K, y, c, start, room):  # type: ignore[no-untyped-def]
     """Turn the scores Z[:m] (M, Q) into r; return Σcℓ."""
     Q = Z.shape[1]

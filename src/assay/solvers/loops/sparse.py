@@ -100,7 +100,7 @@ def sparse_softmax_sweep(data, indices, indptr, y, c, W, G):  # type: ignore[no-
     return total
 
 
-@jit
+@inner
 def _gather(data, indices, indptr, start, m, place, w, base, at, x, ends, z):  # type: ignore[no-untyped-def]
     """The chosen entries of the rows start, …: their places `at`, values x; row k ends at ends_k and has score z_k."""
     held = 0
