@@ -119,7 +119,7 @@ def _plain_newton_scores(
 ) -> float:  # fmt: skip
     best = NOTHING
     for i in range(-(-count // LANE) * LANE):
-        a, h, c = np.float64(g[i]), np.float64(int(w[i]) & ((1 << shift) - 1)), np.float64(int(w[i]) >> shift)
+        a, h, c = float(g[i]), np.float64(int(w[i]) & ((1 << shift) - 1)), np.float64(int(w[i]) >> shift)
         b = G - a
         a, b = max(a - l1, 0.0) + min(a + l1, 0.0), max(b - l1, 0.0) + min(b + l1, 0.0)
         p, q = h + l2, H - h + l2

@@ -37,6 +37,7 @@ class BoostingFit:
         if labels is None:
             self.loss.check(self.rows.y[there])
         before = None if afresh else split_trees(model._trees)
+        self.mixed = not afresh and (model.mixed_ or not _goes_on(model, self.rows.survey.mark))
         start = self.loss.start(self.rows.y[there], self.rows.w[there]) if before is None else model.baseline_
         if before is not None and isinstance(self.loss, Huber):
             self.loss.delta = float(model.delta_)
@@ -53,6 +54,7 @@ class BoostingFit:
         self.most = self._most()
         self.stopping = Stopping(model.max_seconds, least=1)
         self.ended: str | None = None
+        self.error = self.boosting.held_error(self.now[1] or 0.0) if self.patience is not None else None
 
     def _most(self) -> int:
         asked, have = self.model.n_estimators, len(self.steps)
@@ -88,6 +90,7 @@ class BoostingFit:
             self.steps.append(0.0 if stage.rose else stage.step)
             self.curve.append(self.curve[-1] if stage.rose else stage.loss)
             self.held.append(stage.held)
+            self._keep_error()
             yield stage
             if self.model.verbose and time.monotonic() - told > EVERY:
                 told = time.monotonic()
@@ -108,6 +111,11 @@ class BoostingFit:
     def best(self) -> int:
         """The number of stages after which the rows held out were answered best."""
         return int(np.argmin(np.array(self.held, dtype=np.float64)))
+
+    def _keep_error(self) -> None:
+        """Of the best stage so far the standard error of the loss of the rows held out."""
+        if self.patience is not None and self.best() == len(self.steps):
+            self.error = self.boosting.held_error(float(self.held[-1] or 0.0))
 
     def _enough(self) -> bool:
         """Whether the last stages have answered the rows held out no better."""
@@ -136,8 +144,9 @@ class BoostingFit:
         model.gain_, model.baseline_ = trees.gain, np.asarray(self.boosting.start, dtype=np.float64)
         model.step_, model.loss_curve_ = np.array(self.steps[:stages]), np.array(self.curve[: stages + 1])
         model.validation_curve_ = None if self.patience is None else np.array(self.held, dtype=np.float64)
+        model.held_error_ = self.error
         model.delta_ = float(self.loss.delta) if isinstance(self.loss, Huber) else None
-        model.mixed_ = not self.afresh
+        model.mixed_ = self.mixed
         model.weight_, model.rows_ = float(self.rows.w.sum()), self.rows.n
         codes = self.rows.categories.code
         model.category_code_ = codes if len(codes) else None
@@ -198,6 +207,12 @@ def _check_same(model: Any) -> None:
                 f"{type(model).__name__}: warm_start adds to stages of {name}={model._fitted_with[name]!r}, and it is {getattr(model, name)!r} now: "
                 "set it back, or fit with warm_start=False."
             )
+
+
+def _goes_on(model: Any, mark: bytes) -> bool:
+    """Whether warm_start adds the stages that one fit would have: the same rows and settings."""
+    same = all(getattr(model, k) == v for k, v in model._fitted_with.items() if k not in FREE_OF_STAGES)
+    return bool(same and model.provenance_.get("fingerprint") == mark.hex())
 
 
 class _Scores:

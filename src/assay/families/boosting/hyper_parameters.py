@@ -64,6 +64,7 @@ LAYOUT: Layout = {
     "step_": Tensor(("s",), low=0, high=1, doc="of each stage what its leaves were multiplied with besides the rate: halved until the training loss did not rise"),
     "loss_curve_": Tensor(("t",), low=0, doc="the training loss before the first and after each stage"),
     "validation_curve_": Tensor(("v",), low=0, optional=True, doc="the loss of the rows held out, before the first and after each stage; None where none were"),
+    "held_error_": Tensor((2,), low=0, optional=True, doc="standard error of the loss of the rows held out at the chosen stage, and how many they are; None where none were"),
     "delta_": Fact(float, low=0, optional=True, doc="of loss='huber': the error from which on errors count as they are, and not squared"),
     "weight_": Fact(float, low=0, doc="the total weight of the rows that the trees learnt from"),
     "rows_": Fact(int, low=1, doc="the number of rows of the fit"),

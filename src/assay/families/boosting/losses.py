@@ -56,7 +56,8 @@ class BoostingLoss:
 
     def answer(self, F: Floats) -> Floats:
         """Numbers or, of classes, probabilities (K, n)."""
-        return F[0]
+        plain: Floats = F[0]
+        return plain
 
 
 def weighted_quantile(values: Floats, w: Floats, q: float) -> float:
@@ -246,7 +247,8 @@ class Softmax(BoostingLoss):
     def start(self, y: Floats, w: Floats) -> Floats:
         weight = np.bincount(y.astype(np.int64), weights=w / w.max(), minlength=self.trees)
         share: Floats = np.log(np.maximum(weight / weight.sum(), FAR))
-        return share - share.mean()
+        centred: Floats = share - share.mean()
+        return centred
 
     def at(self, y: Floats, F: Floats) -> Derivatives:
         K = self.trees
@@ -262,7 +264,8 @@ class Softmax(BoostingLoss):
 
     def answer(self, F: Floats) -> Floats:
         e = np.exp(F - F.max(axis=0))
-        return e / e.sum(axis=0)
+        shares: Floats = e / e.sum(axis=0)
+        return shares
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,7 @@ class BoostedTrees(TreeModel):
     loss_curve_: Floats = attribute()
     validation_curve_: Floats | None = attribute()
     delta_: float | None = attribute()
+    held_error_: Floats | None = attribute()
     gain_: Floats = attribute()
     mixed_: bool = attribute()
     loss: Any = attribute()

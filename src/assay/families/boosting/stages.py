@@ -19,8 +19,8 @@ from assay.compiled.simd.boosting import BINS
 from assay.engines.split import keys_of, row_keys, unit_interval
 from assay.engines.threads import Threads
 from assay.families.boosting.loops.grow import (
-    GrowthRules,
     GrownNodes,
+    GrowthRules,
     StageRoom,
     grow_stage,
     preorder,
@@ -153,6 +153,14 @@ class Boosting:
             held = float(np.dot(found.value[out > 0], out[out > 0]))
         return total, held, float(np.abs(slope).max()), float(curvature.max())
 
+    def held_error(self, loss: float) -> Floats:
+        """(standard error of the loss of the rows held out, how many they are) at the scores so far."""
+        assert self.rows.held is not None
+        own = np.flatnonzero(self.rows.held > 0)
+        w = self.rows.held[own]
+        value = self.loss.at(self.rows.y[own], self.scores[:, own] + self.start[:, None]).value
+        return np.array([float(np.sqrt(np.sum((w * (value - loss)) ** 2)) / w.sum()), float(len(own))])
+
     # --- a tree -----------------------------------------------------------------------------------------------------------
 
     def sample(self, number: int) -> tuple[Floats, Array]:
@@ -195,7 +203,10 @@ class Boosting:
         rows = sums[:, 1] >> self.shift
         weight = np.bincount(self.leaf, weights=w, minlength=len(leaves)) if self.rows.weighted else rows.astype(float)
         return StageTree(
-            self._kept(nodes, place, per_h / per_g**2), self.leaf.copy() if self.loss.trees > 1 else self.leaf, values, weight
+            self._kept(nodes, place, per_h / per_g**2),
+            self.leaf.copy() if self.loss.trees > 1 else self.leaf,
+            values,
+            weight,
         )
 
     def _units(self) -> tuple[float, float]:
@@ -210,7 +221,9 @@ class Boosting:
 
     def _grow(self, root: Array, columns: Array, per_g: float, per_h: float) -> int:
         s = self.settings
-        growth = GrowthRules(s.most, s.deepest, s.least, s.gain * per_g**2 / per_h, self._slots(len(self.rows.table.buckets)))
+        growth = GrowthRules(
+            s.most, s.deepest, s.least, s.gain * per_g**2 / per_h, self._slots(len(self.rows.table.buckets))
+        )
         rules = ScanRules(
             self.shift,
             float(s.least),
@@ -228,7 +241,16 @@ class Boosting:
         def run(rank: int) -> tuple[int, int]:
             try:
                 found: tuple[int, int] = grow_stage(
-                    rank, self.ranks, self.rows.table, self.words, columns, growth, rules, self.room, self.nodes[rank], 0
+                    rank,
+                    self.ranks,
+                    self.rows.table,
+                    self.words,
+                    columns,
+                    growth,
+                    rules,
+                    self.room,
+                    self.nodes[rank],
+                    0,
                 )
             except BaseException:
                 break_barrier(self.room.flags, rank)
@@ -250,7 +272,9 @@ class Boosting:
         cut[by_set] = np.arange(int(by_set.sum()))
         sets = split[inner][by_set][:, BITS : BITS + 4].astype(np.uint64) if by_set.any() else NONE
         missing = split[inner, MISSING].astype(np.uint8)
-        return TreeNodes(feature, cut, missing, np.zeros(0, np.uint32), sets, np.zeros((0, 2)), nodes.gain[place][inner] * unit)
+        return TreeNodes(
+            feature, cut, missing, np.zeros(0, np.uint32), sets, np.zeros((0, 2)), nodes.gain[place][inner] * unit
+        )
 
     # --- stages -----------------------------------------------------------------------------------------------------------
 

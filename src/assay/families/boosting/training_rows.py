@@ -51,7 +51,9 @@ def training_rows(model: Any, engine: Engine, rows: Rows, labels: Labels | None,
         raise DataError(f"{d} columns are more than the {MOST_COLUMNS} that a tree can name.")
     levels = category_levels(model.categorical_features, rows.names, rows.categories or (None,) * d)
     if labels is not None and len(labels.classes) > MOST_CLASSES:
-        raise DataError(f"y has {len(labels.classes)} classes, more than the {MOST_CLASSES} that boosting can tell apart.")
+        raise DataError(
+            f"y has {len(labels.classes)} classes, more than the {MOST_CLASSES} that boosting can tell apart."
+        )
     found = survey(engine, rows, labels, levels)
     if found.n >= MOST_ROWS:
         raise DataError(f"{found.n} rows are more than the {MOST_ROWS - 1} whose gradients a stage can add up exactly.")

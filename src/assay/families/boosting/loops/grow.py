@@ -28,7 +28,6 @@ from assay.families.boosting.loops.scan import (
     SET,
     WORD,
     ScanRoom,
-    ScanRules,
     answer,
     scan_column,
     shrunk,
@@ -132,10 +131,10 @@ def grow_stage(rank, ranks, table, words, columns, growth, rules, room, nodes, p
     words (n, 2): gradients, Hessians and counts, nothing for rows that do not take part; columns: those that may be asked; nodes.sums[0] holds the
     root's sums. Each thread has nodes of its own, which come out the same but for `first` and `count`, of which each has its row.
     """
-    n, d = table.by_row.shape
+    d = table.by_row.shape[1]
     M = nodes.left.shape[0]
     bins = d * BINS
-    codes, by_column, buckets = data_pointer(table.by_row), data_pointer(table.by_column), data_pointer(table.buckets)
+    codes, buckets = data_pointer(table.by_row), data_pointer(table.buckets)
     missing, by_set, trend = data_pointer(table.missing), data_pointer(table.by_set), data_pointer(table.trend)
     groups, many = data_pointer(table.groups), table.groups.shape[0]
     rows, spare = data_pointer(room.rows), data_pointer(room.spare)
@@ -177,7 +176,6 @@ def grow_stage(rank, ranks, table, words, columns, growth, rules, room, nodes, p
             smaller = new + 1
         other = new if smaller == new + 1 else new + 1
         base = 2 * rank * bins
-        own = 2 * base
         clear(parts, base, 2 * bins if both else bins)
         a = first[own_first + smaller]
         count_rows(codes, d, rows, a, a + count[own_count + smaller], asked, used, values, parts, base)

@@ -155,7 +155,9 @@ def scan_column(sums, first, codes, missing, by_set, trend, G, W, low, high, rul
             at, score = 0, found
             while room.worth[at] != found:
                 at += 1
-            _write(sums, first, room.order, by_set, column, at, g, w, side, lacking, W >> rules.shift, rules.shift, best)
+            _write(
+                sums, first, room.order, by_set, column, at, g, w, side, lacking, W >> rules.shift, rules.shift, best
+            )
     return score
 
 
