@@ -167,6 +167,23 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
     "forest-regressor": [{"params": {"n_estimators": 3, "max_depth": 6}}],
     "extra-trees": [{"params": {"n_estimators": 3, "max_depth": 6}}],
     "extra-regressor": [{"params": {"n_estimators": 3, "max_depth": 6}}],
+    "gradient-boosting": [
+        {"params": {"n_estimators": 4, "min_samples_leaf": 3, "max_leaf_nodes": 6}},
+        {
+            "params": {
+                "n_estimators": 6,
+                "min_samples_leaf": 2,
+                "subsample": 0.8,
+                "colsample_bytree": 0.7,
+                "l2_regularization": 0.5,
+            },
+            "data": pairs,
+        },
+    ],
+    "boosting-regressor": [
+        {"params": {"n_estimators": 5, "min_samples_leaf": 3, "max_leaf_nodes": 6}},
+        {"params": {"n_estimators": 5, "min_samples_leaf": 2, "loss": "absolute_error", "max_depth": 3}},
+    ],
     "knn": [{}, {"params": {"n_neighbors": "auto", "weights": "distance", "metric": "chebyshev"}, "most": TWO_BLOCKS}],
     "knn-regressor": [
         {},
