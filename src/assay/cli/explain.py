@@ -41,7 +41,7 @@ def command(
 ) -> None:
     """Explain the answers of the model in the file MODEL for the rows of DATA by exact SHAP values.
 
-    A row of the result has the prediction, the answer that is explained (a number, or the probability of a class before calibration), the base
+    A row of the result has the prediction, the answer that is explained (a number, or of a class its probability before calibration or, of boosting, its score), the base
     from which it starts, and what each column adds: base and columns add up to the answer.
     """
     from assay.tables.answers import answer_file
@@ -75,13 +75,16 @@ def explanation(model: Any, rows: Any, background: Any, chosen: int | None) -> t
 
     predicted, values = model.predict(rows), model.shap_values(rows, background)
     inner = getattr(model, "model_", model)
-    if background is None:
-        base = np.asarray(inner.shap_base_)
-    else:
-        base = (inner.predict_proba if values.ndim == 3 else inner.predict)(background).mean(axis=0)
-    if values.ndim == 3:
+    base = np.asarray(inner.shap_base_)
+    if background is not None:  # the mean of what is explained, for these rows
+        base = base + model.shap_values(background).sum(axis=1).mean(axis=0)
+    if hasattr(inner, "classes_"):
         code = np.searchsorted(inner.classes_, predicted) if chosen is None else np.full(len(predicted), chosen)
-        values, base = values[np.arange(len(code)), :, code], base[code]
+        if values.ndim == 2:  # the score of the second class against the first
+            sign = np.where(code == 1, 1.0, -1.0)
+            values, base = sign[:, None] * values, sign * base
+        else:
+            values, base = values[np.arange(len(code)), :, code], base[code]
     base = np.broadcast_to(base, len(values))
     names = getattr(inner, "feature_names_in_", [f"column {j}" for j in range(values.shape[1])])
     named = [f"{name} (column)" if name in ("prediction", "answer", "base") else str(name) for name in names]
