@@ -24,6 +24,7 @@ VERBS = (
     "train",
     "predict",
     "evaluate",
+    "explain",
     "verify",
     "inspect",
     "report",

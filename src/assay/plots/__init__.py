@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from assay.plots.one_column import loss_functions as loss_functions
     from assay.plots.regions import covariance_ellipses as covariance_ellipses
     from assay.plots.regions import decision_regions as decision_regions
+    from assay.plots.shap_bars import shap_importance as shap_importance
+    from assay.plots.shap_bars import waterfall as waterfall
     from assay.plots.surface import loss_surface as loss_surface
     from assay.plots.svg_text import svg as svg
     from assay.plots.threshold_curves import calibration as calibration
@@ -79,10 +81,12 @@ _ELSEWHERE = {  # no figure has the name of a file, which would hide it once the
     "residuals": "errors",
     "risk_by_group": "errors",
     "roc": "threshold_curves",
+    "shap_importance": "shap_bars",
     "svg": "svg_text",
     "thresholds": "threshold_curves",
     "tree": "tree_drawing",
     "validation_curve": "curves",
+    "waterfall": "shap_bars",
 }
 
 

@@ -218,3 +218,21 @@ def test_ways_of_more_columns_than_a_word_has_bits_are_explained():
     for data in (None, X[::9]):
         base = model.shap_base_ if data is None else model.predict(data).mean()
         np.testing.assert_allclose(model.shap_values(X, data).sum(axis=1) + base, model.predict(X), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("scores", [1, 3])
+@pytest.mark.parametrize("background", [False, True])
+def test_trees_that_are_added_up_have_values_for_each_score(scores, background):
+    X, y = _table(200)
+    model = assay.RandomForestRegressor(n_estimators=6, max_leaf_nodes=12).fit(X, y)
+    each = np.column_stack([tree.predict(X) for tree in model.estimators_])
+    model.baseline_ = np.arange(1.0, scores + 1)
+    due = np.stack([each[:, k::scores].sum(axis=1) + model.baseline_[k] for k in range(scores)], axis=1)
+    values = shap_module.added_shap_values(model, X, X[:30] if background else None)
+    assert values.shape == (X.shape if scores == 1 else (*X.shape, scores))
+    base = due[:30].mean(axis=0) if background else np.atleast_1d(shap_module.added_shap_base(model))
+    np.testing.assert_allclose(base + values.sum(axis=1).reshape(due.shape), due, atol=1e-12)
+    alone = model.tree(0).shap_values(X, X[:30] if background else None)
+    others = [model.tree(t).shap_values(X, X[:30] if background else None) for t in range(scores, 6, scores)]
+    first = values if scores == 1 else values[:, :, 0]
+    np.testing.assert_allclose(first, alone + sum(others), atol=1e-12)

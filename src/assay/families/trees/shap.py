@@ -203,3 +203,38 @@ def _explained_model(model: TreeModel) -> ExplainedTrees:
     answers = model._leaf_answers()
     kept = answers if model._kind == "regressor" else answers[:, :-1]
     return explained(model._predictor, kept, model._leaf_weights()[model.leaf_])
+
+
+# Trees that are added up (boosting): C scores of T trees, tree t adding to score t mod C, from `baseline_` (C,) on.
+
+
+def added_shap_values(self: TreeModel, X: Any, data: Any = None) -> Array:
+    """Exact SHAP values of the scores that trees add up to: (n, d) of one score, (n, d, C) of several; with the base they add up to the scores.
+
+    data=None: path-dependent, by the rows of the fit, and the base is `shap_base_`. data: interventional, against these background rows; the base
+    is the mean score of them.
+    """
+    self._check_fitted()
+    found = self._answer(X, partial(_added_block, self, None if data is None else _background(self, data)))
+    values: Array = found[:, :, 0] if found.shape[2] == 1 else found
+    return values
+
+
+def added_shap_base(self: TreeModel) -> Any:
+    """What `shap_values(X)` start from, the mean scores of the rows of the fit: a number of one score, (C,) of several."""
+    self._check_fitted()
+    baseline = np.asarray(self.baseline_)  # type: ignore[attr-defined]
+    roots = node_values(self).answer[self._predictor.roots, 0]
+    base = baseline + np.bincount(np.arange(len(roots)) % len(baseline), roots, minlength=len(baseline))
+    return float(base[0]) if len(base) == 1 else base
+
+
+def _added_block(model: TreeModel, background: Floats | None, block: Block) -> Array:
+    model._refuse_infinite(block)
+    return shap_of(model._once("shap", partial(_explained_sum, model)), block.X, background)
+
+
+def _explained_sum(model: TreeModel) -> ExplainedTrees:
+    C = len(model.baseline_)  # type: ignore[attr-defined]
+    output = np.arange(len(model.nodes_)) % C
+    return explained(model._predictor, model._leaf_answers(), model._leaf_weights()[model.leaf_], output, C)
