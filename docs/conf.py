@@ -10,7 +10,15 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
 os.environ.setdefault("MPLBACKEND", "agg")
 
+from sphinx_gallery.scrapers import matplotlib_scraper  # noqa: E402
+
 import assay  # noqa: E402
+
+
+def whole_figures(*args: object, **kwargs: object) -> str:
+    """Figures with what stands below or above their axes."""
+    return matplotlib_scraper(*args, bbox_inches="tight", **kwargs)
+
 
 project = "Assay"
 author = "the Assay developers"
@@ -63,5 +71,6 @@ sphinx_gallery_conf = {
     "capture_repr": (),
     "copyfile_regex": "",
     "reset_modules": ("matplotlib",),
+    "image_scrapers": (whole_figures,),
     "thumbnail_size": (400, 300),
 }
