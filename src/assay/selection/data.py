@@ -183,8 +183,8 @@ class TableData:
         rows = self.pick(which).in_memory()
         groups, times = self.marks_of(which)
         y, w = self.y[which], None if self.w is None else self.w[which]
-        own = {"groups": groups, "times": times, "parts": None, "memory": {}}
-        return replace(self, rows=rows, y=y, w=w, taken=which, whole=len(self), **own)
+        marks = replace(self, groups=groups, times=times, parts=None, memory={})
+        return replace(marks, rows=rows, y=y, w=w, taken=which, whole=len(self))
 
     def encoded(self, encoding: Encoding, which: Array, of_fit: bool = False) -> Rows:
         """Some rows by their numbers, encoded; `of_fit`: they are those that the encoding was learnt from."""

@@ -234,8 +234,8 @@ class Replay:
             due[k] = pair[0] + pair[1] - worth[s[k]]
         slack = 2 * (room[left] + room[right] + room[s])
         if np.any(~(np.abs(gains - due) <= slack)):
-            k = int(np.flatnonzero(~(np.abs(gains - due) <= slack))[0])
-            self._note("boosting_splits", f"a split states a gain of {gains[k]:.9g} where it gains {due[k]:.9g}")
+            worst = int(np.flatnonzero(~(np.abs(gains - due) <= slack))[0])
+            self._note("boosting_splits", f"a split states a gain of {gains[worst]:.9g} where it gains {due[worst]:.9g}")
         least = float(self.t["min_gain"])
         if np.any(gains < least - slack) or not np.isin(tree.column[s], columns).all():
             self._note(
