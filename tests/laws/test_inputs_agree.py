@@ -73,7 +73,7 @@ def odd(a):
 
 
 def test_neither_strides_nor_addresses_change_a_bit(case):
-    X, y = case.rows(20_000, 3)
+    X, y = case.rows(20_000 if "tree" in case.name else 3_000, 3)  # of so many, trees keep sorted lists
     w = 0.5 + np.arange(len(y)) % 7 / 3
     wanted = file_bytes(case.model().fit(X, y, sample_weight=w))
     apart = [np.repeat(a, 3, axis=0)[::3] for a in (X, y, w)]
