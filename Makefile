@@ -1,4 +1,4 @@
-# The two commands: `make demo` and `make test`; `make fuzz MINUTES=60` goes on where the tests end, `make wheel` builds dist/. All make .venv themselves and need only Python 3.11+, pip and make.
+# The two commands: `make demo` and `make test`; `make fuzz MINUTES=60` goes on where the tests end, `make docs` builds the book, `make wheel` dist/. All make .venv themselves and need only Python 3.11+, pip and make.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,7 +7,7 @@ JOBS ?= 2
 MINUTES ?= 60
 SEED ?= 0
 
-.PHONY: demo test lint types imports page tests other-python fuzz wheel bench clean
+.PHONY: demo test lint types imports page tests other-python docs fuzz wheel bench clean
 
 demo: $(VENV)/.user
 	@echo '$$ assay compare coins --target coin --out coins.assay --report coins.html'
@@ -44,6 +44,11 @@ tests: $(VENV)/.dev
 other-python: $(VENV)/.dev
 	@tools/other-python $(BIN)/python
 
+# offline: formulas are MathML, search and styles lie beside the pages; a warning is an error, and every example runs
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
+	@echo "docs/_build/html/index.html (or: assay docs)"
+
 fuzz: $(VENV)/.dev
 	$(BIN)/python tests/fuzz --minutes $(MINUTES) --seed $(SEED)
 
@@ -66,10 +71,14 @@ $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(PIP) install -c constraints.txt -e '.[dev]'
 	@touch $@ $(VENV)/.user
 
+$(VENV)/.docs: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(PIP) install -c constraints.txt -e '.[docs]'
+	@touch $@ $(VENV)/.user
+
 $(VENV)/.bench: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(PIP) install -c constraints.txt -e '.[bench]'
 	@touch $@ $(VENV)/.dev $(VENV)/.user
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache bench/data
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache bench/data docs/_build docs/gallery_made docs/reference/made
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -21,6 +21,7 @@ WORKLOADS = [
     "least_squares",
     "linear_models",
     "trees",
+    "explain",
     "neighbours",
     "kernel_machines",
     "networks",

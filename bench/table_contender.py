@@ -28,6 +28,7 @@ PEERS = {  # and what each comes from
 
 
 def main(name: str, train: str, test: str, task: str) -> None:
+    print("begun", flush=True)  # from here on its silence is counted
     print(json.dumps(ours(train, test, task) if name == "assay" else peer(name, train, test, task)))
 
 
@@ -106,6 +107,7 @@ def as_columns(left: pd.DataFrame, right: pd.DataFrame) -> tuple[pd.DataFrame, p
                 (pd.DataFrame(wide[0].toarray(), columns=named), pd.DataFrame(wide[1].toarray(), columns=named))
             )
     X, Z = (pd.concat([pair[k].reset_index(drop=True) for pair in pieces], axis=1) for k in (0, 1))
+    X.columns = Z.columns = pd.Index([f"c{k}" for k in range(X.shape[1])])  # some refuse names with brackets or quotes
     return X, Z
 
 

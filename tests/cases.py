@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache, wraps
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,20 +18,7 @@ from assay.families import REGISTRY, model_class
 Maker = Callable[[int, int, int], tuple[np.ndarray, np.ndarray]]
 
 
-def kept(make: Maker) -> Maker:
-    """The arrays are made once, and everybody gets copies: one may write to them, as to those that people have. (Where loops may not
-    write, they are compiled anew, and again where only the columns or only the targets are such.)"""
-    made = lru_cache(maxsize=8)(make)
-
-    @wraps(make)
-    def copies(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        X, y = made(n, d, seed)
-        return X.copy(), y.copy()
-
-    return copies
-
-
-@kept
+@lru_cache(maxsize=8)
 def blobs(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Three classes of correlated numbers, well apart but overlapping."""
     rng = np.random.default_rng(seed)
@@ -40,59 +27,65 @@ def blobs(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     X = rng.standard_normal((n, d))
     X[:, 1:] += 0.5 * X[:, :-1]
     X[:, : min(d, 4)] += 1.5 * y[:, None] * np.array([1.0, -0.5, 0.3, 0.2])[: min(d, 4)]
-    return X, y
+    return _frozen(X, y)
 
 
-@kept
+@lru_cache(maxsize=8)
 def pairs(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Two classes of correlated numbers."""
     X, y = blobs(n, d, seed)
-    return X, (y > 1).astype(y.dtype)
+    return _frozen(X, (y > 1).astype(y.dtype))
 
 
-@kept
+@lru_cache(maxsize=8)
 def uneven(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Three classes, of which each sample of rows has other shares."""
     X, _ = blobs(n, d, seed)
     y = np.random.default_rng(seed + 7).choice(3, n, p=[0.3, 0.5, 0.2])
     y[: min(3, n)] = np.arange(min(3, n))
-    return X, y
+    return _frozen(X, y)
 
 
-@kept
+@lru_cache(maxsize=8)
 def counts(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Three classes of counts."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % 3
     rng.shuffle(y)
     rates = 0.5 + 3 * np.random.default_rng(99).random((3, d))
-    return rng.poisson(rates[y]).astype(np.float64), y
+    return _frozen(rng.poisson(rates[y]).astype(np.float64), y)
 
 
-@kept
+@lru_cache(maxsize=8)
 def bits(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Three classes of zeros and ones."""
     X, y = counts(n, d, seed)
-    return (X > 1).astype(np.float64), y
+    return _frozen((X > 1).astype(np.float64), y)
 
 
-@kept
+@lru_cache(maxsize=8)
 def codes(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Three classes of small whole numbers that name categories; each occurs, so that all samples know the same ones."""
     X, y = counts(n, d, seed)
     X = np.minimum(X, 3)
     X[: min(4, n)] = np.arange(min(4, n))[:, None]
-    return X, y
+    return _frozen(X, y)
 
 
-@kept
+@lru_cache(maxsize=8)
 def lines(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """A number that depends linearly on others, with noise."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d)) + 3.0
     X[:, 1:] += 0.5 * X[:, :-1]
     beta = np.random.default_rng(99).standard_normal(d)
-    return X, X @ beta + 2.0 + 0.3 * rng.standard_normal(n)
+    return _frozen(X, X @ beta + 2.0 + 0.3 * rng.standard_normal(n))
+
+
+def _frozen(*arrays: np.ndarray) -> tuple[Any, ...]:
+    for array in arrays:  # fits must never write into what they are given
+        array.flags.writeable = False
+    return arrays
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,6 +168,23 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
     "forest-regressor": [{"params": {"n_estimators": 3, "max_depth": 6}}],
     "extra-trees": [{"params": {"n_estimators": 3, "max_depth": 6}}],
     "extra-regressor": [{"params": {"n_estimators": 3, "max_depth": 6}}],
+    "gradient-boosting": [
+        {"params": {"n_estimators": 4, "min_samples_leaf": 3, "max_leaf_nodes": 6}},
+        {
+            "params": {
+                "n_estimators": 6,
+                "min_samples_leaf": 2,
+                "subsample": 0.8,
+                "colsample_bytree": 0.7,
+                "l2_regularization": 0.5,
+            },
+            "data": pairs,
+        },
+    ],
+    "boosting-regressor": [
+        {"params": {"n_estimators": 5, "min_samples_leaf": 3, "max_leaf_nodes": 6}},
+        {"params": {"n_estimators": 5, "min_samples_leaf": 2, "loss": "absolute_error", "max_depth": 3}},
+    ],
     "knn": [{}, {"params": {"n_neighbors": "auto", "weights": "distance", "metric": "chebyshev"}, "most": MANY_PAIRS}],
     "knn-regressor": [
         {},

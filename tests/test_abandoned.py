@@ -6,10 +6,12 @@ import os
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 import pytest
 
 from assay import abandoned
+from assay.abandoned import temporary_file
 
 HOLD = """
 import sys
@@ -66,3 +68,27 @@ def test_what_is_released_is_free(tmp_path, monkeypatch):
         abandoned.remove_abandoned(tmp_path, abandoned.FILES, abandoned.FOLDERS)
         assert os.path.isdir(folder)
     assert not os.path.exists(folder)
+
+
+def test_a_temporary_file_is_opened_by_its_path_too_and_goes_where_it_is_closed(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with temporary_file("body") as file:
+        assert not isinstance(file, tempfile._TemporaryFileWrapper)  # which Windows opens for nobody else
+        file.write(b"rows")
+        file.flush()
+        assert Path(file.name).read_bytes() == b"rows"
+        file.seek(1)
+        assert file.read() == b"ows"
+    file.close()
+    assert not [*tmp_path.iterdir()]
+    temporary_file("body")  # nobody has it
+    assert not [*tmp_path.iterdir()]
+
+
+def test_without_locks_a_path_is_not_held_open(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(abandoned, "locks", lambda handle, wait: False)
+    before = len(os.listdir("/proc/self/fd"))
+    path = abandoned.temporary_path("rows", ".parquet")
+    assert Path(path).exists()
+    assert len(os.listdir("/proc/self/fd")) == before

@@ -22,7 +22,7 @@ FILES = [
     "/" + path.relative_to(ROOT).as_posix()
     for folder in ("src", "tests", "docs", "bench", "tools")
     for path in (ROOT / folder).rglob("*")
-    if "__pycache__" not in path.parts
+    if not {"__pycache__", "_build"} & set(path.parts)
 ] + [f"/{page}" for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
 
 

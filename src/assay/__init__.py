@@ -71,7 +71,7 @@ _ELSEWHERE = {
     "Schema": "assay.tables.schema.schema",
     "schema": "assay.tables.schema.survey",
 }
-_FOLDERS = ("assess", "plots", "report")
+_FOLDERS = ("assess", "notes", "plots", "report")
 
 
 def _write_report(comparison: Any, path: Any, models: Any) -> None:
@@ -95,13 +95,14 @@ def __getattr__(name: str) -> Any:
     if name in _FOLDERS:
         return import_module(f"assay.{name}")
     if where is None and not name.startswith("_"):
-        from assay.families import CLASS_NAMES, model_class
+        from assay.families import CLASS_NAMES, REGISTRY
 
         if name in CLASS_NAMES:
-            return model_class(CLASS_NAMES[name])
+            where = REGISTRY[CLASS_NAMES[name]].split(":")[0]
     if where is None:
         raise AttributeError(f"module 'assay' has no attribute {name!r}")
-    return getattr(import_module(where), name)
+    found = globals()[name] = getattr(import_module(where), name)  # from now on it is found without this
+    return found
 
 
 def __dir__() -> list[str]:

@@ -3,6 +3,7 @@ is nobody's, and is removed when the next is made beside it."""
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shutil
@@ -73,17 +74,13 @@ def tidy() -> None:
 
 def temporary_path(kind: str, suffix: str = "") -> str:
     """The path of a new temporary file, locked until `release` or the end of the process."""
-    tidy()
-    made: list[str] = []
-
-    def make() -> int:
-        handle, path = tempfile.mkstemp(prefix=f"assay-{kind}-", suffix=suffix)
-        made.append(path)
-        return handle
-
-    handle = locked(make)
-    _held[made[-1]] = handle
-    return made[-1]
+    handle, path = _made(kind, suffix)
+    _held[path] = handle
+    if not locks(
+        handle, wait=False
+    ):  # without locks nothing is gained by holding it, and Windows removes nothing that is open
+        release(path)
+    return path
 
 
 def release(path: str) -> None:
@@ -94,15 +91,37 @@ def release(path: str) -> None:
             os.close(handle)
 
 
+class TemporaryFile(io.BufferedRandom):
+    """An open file which is removed where it is closed. Its path can be opened, too: that of the standard library's cannot on Windows."""
+
+    def __init__(self, handle: int, path: str) -> None:
+        raw = io.FileIO(handle, "r+b")
+        raw.name = path
+        super().__init__(raw)
+
+    def close(self) -> None:
+        if not self.closed:
+            super().close()
+            with suppress(OSError):
+                os.unlink(self.name)
+
+
 def temporary_file(kind: str) -> IO[bytes]:
     """A new temporary file, open and locked, which is removed where it is closed."""
+    return TemporaryFile(*_made(kind))
+
+
+def _made(kind: str, suffix: str = "") -> tuple[int, str]:
+    """A new file in the temporary folder, locked, and its path."""
     tidy()
-    while True:
-        file = tempfile.NamedTemporaryFile(prefix=f"assay-{kind}-")  # noqa: SIM115 - who has it closes it
-        if not locks(file.fileno(), wait=True) or os.fstat(file.fileno()).st_nlink:
-            return file
-        with suppress(FileNotFoundError):
-            file.close()
+    made: list[str] = []
+
+    def make() -> int:
+        handle, path = tempfile.mkstemp(prefix=f"assay-{kind}-", suffix=suffix)
+        made.append(path)
+        return handle
+
+    return locked(make), made[-1]
 
 
 @contextmanager

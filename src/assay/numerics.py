@@ -42,6 +42,11 @@ def log_softmax(Z: Floats) -> Floats:
     return out
 
 
+def near_zero(shape: int | tuple[int, ...], seed: int) -> Floats:
+    """Weights drawn at random close to zero, with which the lecture notes' descents begin."""
+    return np.random.Generator(np.random.PCG64(seed)).normal(0.0, 0.01, shape)
+
+
 def safe_log(x: Any) -> Any:
     """log x with log 0 = −∞ and no warning."""
     with np.errstate(divide="ignore"):

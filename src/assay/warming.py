@@ -38,6 +38,7 @@ ROWS = 200  # of a table
 MANY = 3000  # rows from which on every model that leaves few to NumPy has come to its loops
 VERY_MANY = 70_000  # rows from which on
 BINNING = "assay.families.trees.estimators"  # bins its columns
+ALIKE = ("digits", "spam")  # bundled tables that call no loop which the others do not, and take long
 STEPS = 3  # of a fit that are looked at
 SPOKEN = ("verbose",)  # hyper-parameters that only make it talk
 
@@ -48,7 +49,11 @@ def jobs(models: Sequence[str] | None = None) -> list[Job]:
     names = _apart(list(REGISTRY) if models is None else list(models))
     fits = [_fits_job(name, *kind) for kind in _kinds() for name in names if kind[0] in targets_of(name)]
     tables = [Job(f"{name}, a table", partial(_quietly, partial(compare_tables, name))) for name in names]
-    bundled = [Job(f"all models, {name}", partial(_quietly, partial(compare_bundled, name))) for name in CATALOGUE]
+    bundled = [
+        Job(f"all models, {name}", partial(_quietly, partial(compare_bundled, name)))
+        for name in CATALOGUE
+        if name not in ALIKE
+    ]
     return [*fits, *tables, *(bundled if models is None else [])]
 
 
@@ -130,6 +135,8 @@ def _learn(model: Any, X: Any, y: Array, w: Array | None) -> None:
             for answer in ("predict", "predict_proba", "decision_function"):
                 if hasattr(model, answer):
                     getattr(model, answer)(rows)
+        if hasattr(model, "shap_values"):
+            model.shap_values(X), model.shap_values(X[:1], X[:2])
         _ = model.certificate_
 
 

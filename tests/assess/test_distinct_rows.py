@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.assess.distinct_rows import effective_rows, of_distinct_rows
+from assay.assess.distinct_rows import effective_rows, independent_share, of_distinct_rows, of_groups
 from assay.assess.score import Score, proportion
 from assay.certify.intervals import clopper_pearson
 
@@ -55,3 +55,16 @@ def _centres(X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def _nearest(X: np.ndarray, y: np.ndarray, new: np.ndarray) -> np.ndarray:
     return ((new[:, None] - _centres(X, y)) ** 2).sum(axis=2).argmin(axis=1)
+
+
+def test_rows_of_a_group_that_are_alike_count_once():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(200), 5)
+    alike, apart = np.repeat(rng.random(200) < 0.2, 5).astype(float), (rng.random(1000) < 0.2).astype(float)
+    assert independent_share(alike, groups) == pytest.approx(0.2, rel=0.02)
+    assert independent_share(apart, groups) == pytest.approx(1.0, abs=0.2)
+    assert independent_share(np.zeros(1000), groups) == pytest.approx(
+        0.2
+    )  # no error tells nothing of how rows hang together
+    assert of_groups(alike, groups).mean() == pytest.approx(alike.mean())
+    assert independent_share(apart, np.arange(1000)) == pytest.approx(1.0)

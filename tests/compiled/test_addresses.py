@@ -13,7 +13,9 @@ from assay.compiled import jit
 from assay.compiled.simd.memory import data_pointer, keep_alive
 
 FOLDER = Path(assay.__file__).parent
-FILES = sorted(file for file in FOLDER.rglob("*.py") if {"loops", "compiled"} & set(file.relative_to(FOLDER).parts))
+FILES = sorted(
+    file for file in FOLDER.rglob("*.py") if {"loops", "loops.py", "compiled"} & set(file.relative_to(FOLDER).parts)
+)
 
 
 def _root(node):

@@ -9,6 +9,7 @@ import textwrap
 import time
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -31,7 +32,7 @@ def members():
 before, code = members(), cpu_target.target_context.codegen()
 import importlib, pathlib, assay
 home = pathlib.Path(assay.__file__).parent
-files = list(home.rglob("loops/*.py"))
+files = [*home.rglob("loops/*.py"), *home.rglob("loops.py")]
 assert files
 for file in files:
     importlib.import_module(".".join(["assay", *file.relative_to(home).with_suffix("").parts]).removesuffix(".__init__"))
@@ -138,10 +139,14 @@ def test_what_a_wheel_brings_comes_first_and_is_not_written_to(tmp_path: Path, m
     monkeypatch.setattr(cache.CompileResult, "_rebuild", lambda context, *payload: payload)
     from assay.compiled.fingerprint import row_key
 
-    found, context = LoopCache(row_key.py_func), type("Context", (), {"refresh": lambda self: None})()
-    result = type("Result", (), {"_reduce": lambda self: ("own",)})()
-    found.save_overload((), result)
-    assert found.load_overload((), context) == ("own",)
+    monkeypatch.setattr(cache.rtsys, "initialize", lambda context: None)
+    own = SimpleNamespace(consts=[])
+    parts = ("own", "about", own, "signature", False, (), "the text with its types", [])
+    others = (own, SimpleNamespace(consts=[]), SimpleNamespace(consts=["a constant"]))
+    found, context = LoopCache(row_key.py_func), None
+    found.save_overload((), SimpleNamespace(_reduce=lambda: (*parts, others)))
+    *loaded, text, _, surroundings = found.load_overload((), context)
+    assert (loaded[0], text, [each.consts for each in surroundings]) == ("own", "", [[], ["a constant"]])
     cache._write(tmp_path / "shipped" / TIER.name / found.name(()), cache.dumps(("shipped",)))
     assert found.load_overload((), context) == ("shipped",)
     found.disable()
@@ -232,3 +237,34 @@ def test_a_part_that_python_calls_says_what_to_do():
 
     with pytest.raises(TypeError, match="declare it with `jit`"):
         inner(lambda x: x)(1)
+
+
+CALLED = """
+from assay.compiled import jit
+
+@jit
+def low(x):
+    return x + 1
+
+@jit
+def high(x):
+    return 2 * low(x)
+"""
+LOADING = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import called
+print(called.low(1), sum(called.low.stats.cache_hits.values()), *(name in sys.modules for name in ("numba.np.linalg", "scipy.linalg", "numpy.ma")))
+print(called.high(1) if len(sys.argv) > 2 else "")
+"""
+
+
+def test_code_is_loaded_without_the_compilers_definitions_and_serves_loops_that_are_compiled_later(tmp_path: Path):
+    (tmp_path / "called.py").write_text(CALLED)
+    said = []
+    for more in ([], ["and high"]):
+        done = run(LOADING, str(tmp_path), *more, ASSAY_CACHE=str(tmp_path))
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout.split("\n"))
+    assert said[0][0].startswith("2 0 True")
+    assert said[1][:2] == ["2 1 False False False", "4"]

@@ -11,11 +11,11 @@ from assay.compiled.sources import HOME, sources_of, stamp_of
 def test_the_sources_of_a_loop_are_those_of_all_that_it_calls():
     families = HOME / "assay" / "families"
     found = sources_of(families / "networks" / "loops" / "epoch.py")
-    for called in ("losses.py", "activations.py", "backprop.py"):
+    for called in ("activations_and_losses.py", "minibatch.py", "backprop.py"):
         assert families / "networks" / "loops" / called in found
     for called in ("decorator.py", "barrier.py", "simd/activations.py", "simd/vectors.py", "simd/memory.py"):
         assert HOME / "assay" / "compiled" / called in found
-    assert families / "neighbours" / "loops" / "brute_float32.py" not in found
+    assert families / "neighbours" / "loops" / "brute.py" not in found
 
 
 def test_the_stamp_changes_with_the_text_of_what_is_called(tmp_path: Path):

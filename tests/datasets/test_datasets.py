@@ -7,10 +7,18 @@ import pytest
 
 import assay
 from assay.datasets import CATALOGUE, generate
-from assay.errors import ParameterError
+from assay.errors import DataError, ParameterError
 
 
-@pytest.mark.parametrize(("name", "maker"), [("coins", generate.coins), ("papayas", generate.papayas)])
+@pytest.mark.parametrize(
+    ("name", "maker"),
+    [
+        ("coins", generate.coins),
+        ("papayas", generate.papayas),
+        ("digits", generate.digits),
+        ("spam", generate.spam),
+    ],
+)
 def test_made_tables_are_made_again_bit_for_bit(name, maker):
     assert assay.dataset(name).path.read_text(encoding="utf-8") == maker()
 
@@ -52,7 +60,17 @@ def test_tasty_papayas_fill_a_rectangle_and_no_other_papaya_is_in_it():
     assert np.array_equal(inside, data.y == "tasty")
 
 
-@pytest.mark.parametrize("name", list(CATALOGUE))
+def test_digits_and_spam_can_be_learnt_but_not_without_a_mistake():
+    digits = assay.dataset("digits")
+    model = assay.KNeighborsClassifier(3).fit(digits.X[:400], digits.y[:400])
+    assert 0.0 < (model.predict(digits.X[400:]) != digits.y[400:]).mean() < 0.2
+    spam = assay.dataset("spam")
+    assert 0.3 < (spam.y == "spam").mean() < 0.5
+    with pytest.raises(DataError, match="'message' of 'spam' is text"):
+        _ = spam.X
+
+
+@pytest.mark.parametrize("name", [name for name in CATALOGUE if name != "spam"])
 def test_a_dataset_and_its_file_hold_the_same_rows(name):
     data = assay.dataset(name)
     rows = assay.rows(data.path, target=data.target).in_memory()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from other_processes import printed
 
 import assay
-from assay.engines.fingerprint import column_hashes, join, leaf
+from assay.engines.fingerprint import _mix_few, bits, column_hashes, join, leaf
 
 
 def mark(X, y, w=None, model=None):
@@ -98,3 +101,20 @@ def test_joining_is_not_symmetric():
     a, b = (leaf(column_hashes(A), A, y, w) for A in (X, X + 1))
     assert join(a, b) != join(b, a)
     assert len(join(a, b)) == 16
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", [(0, 3), (1, 1), (7, 5), (64, 33)])
+def test_few_numbers_have_the_same_hash_without_the_compiler(shape, dtype):
+    X = np.random.default_rng(0).normal(size=shape).astype(dtype)
+    compiled = column_hashes(X)
+    assert "numba" in sys.modules
+    np.testing.assert_array_equal(_mix_few(*bits(X)), compiled)
+
+
+def test_a_model_without_loops_is_fitted_without_the_compiler():
+    code = (
+        "import sys, numpy as np; from assay import Baseline; X = np.ones((60, 3)); y = np.arange(60) % 2; w = y + 0.5; "
+        "print(Baseline().fit(X, y, w).predict(X[:1]), 'numba' in sys.modules)"
+    )
+    assert printed(code) == "[1] False\n"

@@ -28,24 +28,23 @@ SLOW = (
     150  # seconds of computing after which a case counts as hanging: loops that are met for the first time are compiled
 )
 HANGS = 1800  # seconds after which the process is ended: a compiled loop cannot be interrupted
+WATCHED = 20  # cases for which one watch is set: setting it costs milliseconds
 
 
 @contextmanager
 def guarded(seconds: float = SLOW) -> Iterator[None]:
-    """An error after so many seconds of computing, and the end of the process with a traceback where that does not help."""
+    """An error after so many seconds of computing."""
 
     def ring(signum: int, frame: object) -> None:
         raise TimeoutError(f"longer than {seconds} s of computing")
 
     before = signal.signal(signal.SIGPROF, ring)
     signal.setitimer(signal.ITIMER_PROF, seconds)
-    faulthandler.dump_traceback_later(HANGS, exit=True)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
-        faulthandler.cancel_dump_traceback_later()
 
 
 def asked(case: Case, refused: Counter[str] | None = None) -> list[Finding]:
@@ -73,6 +72,8 @@ def run(
     number = 0
     folder.mkdir(parents=True, exist_ok=True)
     while (cases is None or number < cases) and time.monotonic() < until:
+        if number % WATCHED == 0:
+            faulthandler.dump_traceback_later(HANGS, exit=True)
         case = draw_case(seed + number, model)
         (folder / "running").write_text(f"{seed + number} {case.name}\n")
         for finding in asked(case, refused):
@@ -81,6 +82,7 @@ def run(
                 found[finding.key] = shrunk(finding, asked) if shrink else finding
                 write_down(found[finding.key], seed + number, folder)
         number += 1
+    faulthandler.cancel_dump_traceback_later()
     print(f"certificates: {number} cases from seed {seed}, {sum(refused.values())} refused, {len(found)} findings")
     for key, many in times.most_common():
         print(f"  {many:5} {key}")

@@ -41,8 +41,7 @@ from store.hostile import put_together, taken_apart
 
 ROOM = 400 << 20  # bytes that a child may take beyond what it has when everything is loaded
 SLOW = 20  # seconds of computing after which a case counts as hanging,
-HANGS = 600  # and seconds on the clock, however busy the machine
-HANGS = 60  # seconds after which the child is ended: a compiled loop cannot be interrupted
+HANGS = 600  # and seconds on the clock, however busy the machine, after which the child is ended: a compiled loop cannot be interrupted
 WIDE = 1 << 12  # columns up to which rows are made to fit what a file claims
 CLOSE = 1e-4  # answers that differ by less, relatively, are the same
 HERE = Path(__file__).resolve()

@@ -23,9 +23,11 @@ def forged(case: Case, model: Any) -> Iterator[tuple[str, str]]:
     if not claims:
         return
     i = claims[case.seed // 7 % len(claims)]
+    own = None if certificate.own is None else certificate.own()
+    apart = dataclasses.replace(certificate, own=None if own is None else lambda: own, fingerprint=None)
     for part, wrong in other_claims(certificate.claims[i]):
-        claims_ = (*certificate.claims[:i], wrong, *certificate.claims[i + 1 :])
-        if dataclasses.replace(certificate, claims=claims_).verify(table.rows, table.y, table.w).holds:
+        alone = dataclasses.replace(apart, claims=(wrong,))  # the others are honest, and need not be asked again
+        if next(iter(alone.verify(table.rows, table.y, table.w))).holds:
             yield f"{wrong.check} with another {part} is verified", f"{part} of {wrong.statement}"
 
 

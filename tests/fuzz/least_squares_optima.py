@@ -95,7 +95,13 @@ def _variance(claims: dict[str, Any], residual: Any, c: Any, size: Fraction) -> 
     if claim is None or claim.value is None or not claim.holds:
         return
     found = _length(residual, c) / sum(c, Fraction(0))
+    left = 0.0 if claim.bound is None else math.sqrt(claim.bound) - math.sqrt(claim.value)  # what the claim leaves open
+    root = math.sqrt(claim.value) if math.isfinite(claim.value) else math.inf
+    between = max(root - left, 0.0) ** 2 * (1 - SAME) <= found <= (root + left) ** 2 * (1 + SAME)
     if not math.isfinite(claim.value):
         yield "residual_variance is not finite", str(claim.value)
-    elif abs(Fraction(claim.value) - found) > Fraction(SAME) * found + (size * Fraction(2) ** -40) ** 2 + TINY:
+    elif (
+        not between
+        and abs(Fraction(claim.value) - found) > Fraction(SAME) * found + (size * Fraction(2) ** -40) ** 2 + TINY
+    ):
         yield "residual_variance is not the mean square", f"{claim.value:.6g} and {float(found):.6g}"

@@ -71,6 +71,20 @@ def test_fitting_twice_is_fitting_once(case):
     assert {k for k in vars(once) if k.endswith("_")} == {k for k in vars(twice) if k.endswith("_")}
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rows_targets_and_weights_stay_as_they_are(case, dtype):
+    """Loops are not told which arrays may be written to."""
+    X, y = case.rows(60, 3)
+    given = (X.astype(dtype), np.array(y), 0.5 + np.arange(60) % 3)
+    for array in given:
+        array.flags.writeable = False
+    before = [array.tobytes() for array in given]
+    model = case.model().fit(given[0], given[1], sample_weight=given[2])
+    answers(model, given[0])
+    model.certificate_.verify(*given)
+    assert [array.tobytes() for array in given] == before
+
+
 def test_predicting_changes_nothing(case):
     X, y = case.rows()
     model = case.model().fit(X, y)

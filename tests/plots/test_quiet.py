@@ -63,6 +63,8 @@ def drawings():
         "residuals": lambda ax: plots.residuals(X[:, 0], X[:, 1], ax=ax),
         "predicted_against_true": lambda ax: plots.predicted_against_true(X[:, 0], X[:, 1], ax=ax),
         "coefficients": lambda ax: plots.coefficients(svm, ax=ax),
+        "shap_importance": lambda ax: plots.shap_importance(X, ax=ax),
+        "waterfall": lambda ax: plots.waterfall([1.0, -2.0], 0.5, x=[3.0, "red"], ax=ax),
         "class_balance": lambda ax: plots.class_balance(["a", "b"], [1, 2], ax=ax),
     }
 

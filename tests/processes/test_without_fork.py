@@ -1,5 +1,5 @@
-"""Nothing needs what Linux alone has: without fork, process groups, file locks of POSIX, and signals and pipes in the event loop, comparisons,
-service and studio do the same."""
+"""Nothing needs what Linux alone has: without fork, process groups, file locks of POSIX, and signals and pipes in the event loop, and where
+what is open can be neither moved nor removed, comparisons, service and studio do the same."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ import asyncio, builtins, os, signal, _signal
 
 LACKING = {
     os: "fork forkpty register_at_fork killpg setpgid setsid sched_getaffinity nice geteuid getuid mkfifo".split(),
-    signal: "pthread_sigmask setitimer SIGALRM SIGUSR1".split(),
+    signal: "pthread_sigmask setitimer SIGALRM SIGUSR1 SIGHUP SIGQUIT SIGPIPE".split(),
     _signal: "pthread_sigmask setitimer SIGALRM".split(),
 }
 for module, names in LACKING.items():
@@ -46,6 +46,20 @@ def imported(name, globals=None, *rest, **named):
     return plain(name, globals, *rest, **named)
 
 builtins.__import__ = imported
+
+def is_open(path):
+    real = os.path.realpath(path)
+    return any(os.path.realpath(f"/proc/self/fd/{each}") == real for each in os.listdir("/proc/self/fd"))
+
+def refusing(change):
+    def changed(path, *rest, **named):
+        if isinstance(path, (str, os.PathLike)) and is_open(path):
+            raise PermissionError(13, "The process cannot access the file because it is being used", str(path))
+        return change(path, *rest, **named)
+    return changed
+
+for name in ("replace", "rename", "unlink", "remove"):
+    setattr(os, name, refusing(getattr(os, name)))
 """
 ASSAY = [sys.executable, "-m", "assay.cli"]
 COMPARE = ["compare", "papayas", "--models", "lda,baseline", "--jobs", "2", "--json"]

@@ -162,3 +162,25 @@ def test_losses_of_rows_that_were_tested_once_in_their_order_stay_as_they_are():
     assert _of_rows(losses, np.array([2, 5, 9])) is losses
     assert _of_rows(losses, np.array([5, 2, 9])).tolist() == [0.25, 0.5, 1.0]
     assert _of_rows(losses, np.array([2, 2, 9])).tolist() == [0.5, 2 / 3]
+
+
+@pytest.mark.parametrize(("seconds", "there"), [(20.0, False), (80.0, True)])
+def test_scores_of_probabilities_are_of_all_models_or_of_none(monkeypatch, table, seconds, there):
+    """Three models at 10 s each: what the first one took tells whether the time left will do for all."""
+    from assay.selection import judge
+    from assay.selection.comparison import Comparison
+
+    clock = [0.0]
+    scored = judge.classification_scores
+
+    def slowly(*args, **options):
+        clock[0] += 10.0 if args[2] is not None else 0.1
+        return scored(*args, **options)
+
+    found = compare(table, "y", features=list("abc"), models=["lda", "gaussian-nb", "baseline"], workers=0, refit=False)
+    monkeypatch.setattr(judge, "classification_scores", slowly)
+    monkeypatch.setattr(judge.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(Comparison, "time_is_up", property(lambda self: clock[0] >= self.deadline))
+    found.deadline = seconds
+    judge.judged(found, 0.0)
+    assert [entry.log_loss is not None for entry in found.done] == [there] * 3

@@ -239,3 +239,30 @@ def test_why_a_model_failed_is_told_whole_within_eighty_columns(monkeypatch):
     lines = str(found).splitlines()
     assert max(map(len, lines)) <= 80
     assert "a long story end" in " ".join(" ".join(lines).split())
+
+
+def visits(patients: int, each: int, seed: int) -> pd.DataFrame:
+    """Visits of patients, all alike but for their number: the first column tells a little more of them than the second."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, patients)
+    columns = {name: y + rng.normal(scale=1.2, size=patients) for name in ("a", "b")}
+    once = pd.DataFrame({**columns, "patient": [f"p{i}" for i in range(patients)], "y": y})
+    return once.loc[np.arange(patients).repeat(each)].reset_index(drop=True)
+
+
+@pytest.mark.parametrize("plan", [{"folds": 5}, {"resampling": "holdout", "share": 0.5}])
+def test_rows_of_a_group_are_no_independent_rows(plan):
+    """The same visit ten times over tells who is better no more than once: neither tests nor intervals may grow surer by it."""
+    models = {"models": ["baseline", "lda", "decision-tree"], "group": "patient", "workers": 0, "refit": False, **plan}
+    often = compare(visits(60, 10, 1), "y", **models)
+    tests = {e.name: e.against_best for e in often.done if e.against_best is not None}
+    groups = len(np.unique(often.data.groups[often.tested]))
+    for name, test in tests.items():
+        assert test.n == groups, name
+        losses = often.losses(name) - often.losses(str(often.best))
+        sums = pd.Series(losses).groupby(often.data.groups[often.tested]).sum() * groups / len(losses)
+        assert test.difference == pytest.approx(-sums.mean())
+    for entry in often.done:
+        low, high = clopper_pearson(entry.risk.value * groups, groups)
+        assert entry.risk.high - entry.risk.low >= 0.9 * (high - low), entry.name
+        assert entry.risk.kind == "approximate"

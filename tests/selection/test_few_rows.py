@@ -11,7 +11,8 @@ import assay
 from assay import compare
 from assay.errors import ModelFileError
 from assay.processes.supervisor import Outcome
-from assay.selection import few_rows
+from assay.selection import compare as compare_module
+from assay.selection import few_rows, plan
 from assay.selection.few_rows import FewRows, affordable
 from assay.selection.held_out_rows import sampled
 from assay.selection.table_model import TableModel
@@ -58,6 +59,33 @@ def test_the_file_says_so_and_its_claims_hold(found, table, tmp_path):
     assert "held-out error" in [v.claim for v in verdicts]
 
 
+def test_a_stream_begins_with_few_rows_too_and_finds_what_a_table_in_memory_does(
+    found, table, short_of_time, tmp_path, monkeypatch
+):
+    table.to_parquet(tmp_path / "t.parquet")
+    monkeypatch.setattr(plan, "memory_limit", lambda: 0)  # the whole table does not fit, a part does
+    asked = {"features": list("abc"), "models": MODELS, "budget": 600.0, "workers": 0}
+    streamed = compare(tmp_path / "t.parquet", "y", **asked)
+    assert not streamed.data.in_memory
+    assert [entry.learnt_from for entry in streamed.entries] == [500] * 3
+    for entry in streamed.entries:
+        same = found[entry.name]
+        assert (entry.answers.values == same.answers.values).all()
+        assert entry.model.calibration_.to_data() == same.model.calibration_.to_data()
+    assert streamed.model.certificate_.verify(tmp_path / "t.parquet").holds
+
+
+def test_a_stream_whose_held_out_rows_do_not_fit_is_not_brought_into_memory(
+    table, short_of_time, tmp_path, monkeypatch
+):
+    table.to_parquet(tmp_path / "t.parquet")
+    for module in (plan, few_rows):
+        monkeypatch.setattr(module, "memory_limit", lambda: 0)
+    monkeypatch.setattr(few_rows, "on_part", lambda *_: pytest.fail("rows were gathered"))
+    asked = {"features": list("abc"), "models": ["gaussian-nb"], "budget": 600.0, "workers": 0}
+    assert [e.learnt_from for e in compare(tmp_path / "t.parquet", "y", **asked).entries] == [None]
+
+
 def test_on_demand_it_is_fitted_again_on_all_rows(found, table):
     again = found.refit()
     assert again.encoding_.statistics.n == len(table)
@@ -97,6 +125,27 @@ def test_what_was_not_finished_on_all_rows_is_shown_as_it_did_with_few():
 
 class Learnt:
     train_rows = 4000
+
+
+def test_a_model_that_was_stopped_soon_has_another_turn_and_the_rows_are_gathered_once(
+    table, short_of_time, monkeypatch
+):
+    """Half of the time is for the first turn: what was at work when it ended may have begun a moment before."""
+    turns, gathered, run_all, on_part = [], [], compare_module.run_all, few_rows.on_part
+
+    def stopped(who, work, limits, emit):
+        turns.append([each.name for each in who])
+        late = {"lda": 1.0, "gaussian-nb": 500.0} if len(turns) == 1 else {}
+        ended = {o.key: o for o in run_all([e for e in who if e.name not in late], work, limits, emit)}
+        return [ended.get(e.name) or Outcome(e.name, "out of time", seconds=late[e.name]) for e in who]
+
+    monkeypatch.setattr(compare_module, "run_all", stopped)
+    monkeypatch.setattr(few_rows, "on_part", lambda *given: gathered.append(given[2]) or on_part(*given))
+    made = compare(table, "y", features=list("abc"), models=MODELS, budget=600.0, workers=0)
+    assert turns[1] == ["lda"]
+    assert gathered == [200, 500]
+    assert made["lda"].done
+    assert made["gaussian-nb"].state == "out of time"
 
 
 def test_twice_the_time_affords_about_twice_the_rows():

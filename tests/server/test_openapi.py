@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import Unsatisfiable
 
-from assay.server.routes import route_of
+from assay.server.request import route_of
 from tests.server.running import Running, serving
 
 

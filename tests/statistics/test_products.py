@@ -11,7 +11,7 @@ import pytest
 
 from assay.compiled.simd.vectors import LANE
 from assay.engines.fingerprint import bits, column_hashes
-from assay.statistics.loops.products import TILE, add_products, add_square
+from assay.statistics.loops import TILE, add_products, add_square
 
 
 @pytest.mark.parametrize("P", [8, 16, 24, 32, 40, 48, 56, 64, 104, 128])
@@ -47,7 +47,7 @@ def test_products_are_shifted_scaled_and_hashed(weighted, dtype):
 
 def test_uncompiled_products_are_the_same():
     code = (
-        "import numpy as np; from assay.statistics.loops.products import add_square; "
+        "import numpy as np; from assay.statistics.loops import add_square; "
         "T = np.arange(64.0).reshape(4, 16); C = np.zeros((16, 16)); add_square(T, 3, C, T.reshape(-1), 0); print(np.triu(C).sum())"
     )
     run = subprocess.run(

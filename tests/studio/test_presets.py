@@ -12,8 +12,9 @@ from figures import fitted, model_of, risk, rows_of
 
 from assay.families import REGISTRY, model_class
 from assay.studio.presets import PRESETS
+from assay.studio.presets.sections import SECTIONS
 
-FIELDS = {"id", "group", "title", "look", "data", "panels", "view", "speed", "show", "task"}
+FIELDS = {"id", "group", "note", "title", "look", "data", "panels", "view", "speed", "show", "task"}
 SHOWN = {
     *("margins", "support", "mistakes", "ellipses", "cells", "units", "neighbours", "residuals", "surface", "votes"),
     *("weight", "arithmetic", "box"),
@@ -91,3 +92,27 @@ def test_every_model_of_a_preset_plays_at_least_one_step_and_at_most_a_few_thous
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             assert 1 <= sum(1 for _ in model_of(panel).steps(X, y)) <= 2100
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_preset_names_its_note_and_section(name):
+    note, section = SECTIONS[name]
+    assert PRESETS[name]()["note"] == f"{note} · {section}"
+
+
+def test_no_section_is_of_a_figure_that_is_not_there():
+    assert set(SECTIONS) == set(PRESETS)
+
+
+def test_the_widest_margin_is_found_in_more_than_one_step_and_away_from_the_origin():
+    models, X, y = fitted("widest-margin")
+    steps = [list(model.steps(X, y)) for model in models]
+    assert len(steps[1]) > 2
+    assert all(abs(float(np.ravel(model.intercept_)[0])) > 0.1 for model in models)
+    first, last = steps[1][0], steps[1][-1]
+    assert not np.allclose(np.ravel(first.values["coef_"]), np.ravel(last.values["coef_"]), rtol=0.01)
+
+
+def test_the_risk_falls_from_the_euclidean_to_the_learned_distance():
+    models, X, y = fitted("what-near-means")
+    assert risk(models[0], X, y) > 4 * risk(models[1], X, y) > 4 * risk(models[2], X, y)

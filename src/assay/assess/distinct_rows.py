@@ -3,6 +3,9 @@ rows are worth less than as many of one test, so intervals are those of the dist
 
 n answers for m < n distinct rows: the deviation of a mean is taken to be √(n/m) times that of n independent rows, which
 is right where the answers for a row agree, and too wide (never too narrow) where they do not.
+
+Rows of one group (a patient's visits) hang together, and groups are what is independent: of G groups with the sums S_g of n values the mean has
+the variance Σ (S_g − S̄)² / n² · G/(G − 1), that of independent rows only where groups do not matter (Liang and Zeger 1986).
 """
 
 from __future__ import annotations
@@ -44,6 +47,35 @@ def effective_rows(rows: float, n_train: float) -> float:
     192.85714285714286
     """
     return 1 / (1 / rows + OVERLAP / n_train)
+
+
+def of_groups(values: Floats, groups: Array) -> Floats:
+    """(G,): the sum of the values of each group, scaled so that their mean is that of all values; what is said of such numbers may take
+    them to be independent.
+
+    >>> of_groups(np.array([1.0, 0.0, 1.0, 1.0]), np.array([7, 7, 7, 9])).tolist()
+    [1.0, 0.5]
+    """
+    names, place = np.unique(groups, return_inverse=True)
+    found: Floats = np.bincount(place, weights=values) * (len(names) / len(values))
+    return found
+
+
+def independent_share(values: Floats, groups: Array) -> float:
+    """How much of an independent row each of these is worth: the variance of their mean had groups not mattered, over that which they have.
+
+    At most 1; at least what is left where all rows of a group are alike, which is also the answer where equal values tell nothing.
+
+    >>> independent_share(np.array([1.0, 1.0, 0.0, 0.0]), np.array([0, 0, 1, 1]))
+    0.5
+    """
+    sizes = np.unique(groups, return_counts=True)[1]
+    least = float(sizes.sum() / (sizes.astype(np.float64) @ sizes))
+    if len(sizes) < 2:
+        return least
+    alone = float(values.var(ddof=1)) / len(values)
+    together = float(of_groups(values - values.mean(), groups).var(ddof=1)) / len(sizes)
+    return least if together <= 0 else min(1.0, max(least, alone / together))
 
 
 def of_distinct_rows(score: Score, rows: float) -> Score:

@@ -1,4 +1,7 @@
-"""The certificate of a fit: its claims, how to print them, and how to have them re-checked."""
+"""The certificate of a fit: its claims, how to print them, and how to have them re-checked.
+
+Checkers are given the rows of any engine as plain blocks, and a model's answers to such blocks.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,9 @@ import numpy as np
 
 from assay.certify.claim import Claim, Verdict, differs_in
 from assay.certify.coverage import Covers
-from assay.certify.plain_rows import answering, plain_rows
 from assay.certify.registry import checker
-from assay.certify.rows import CheckedRows
-from assay.engines import Block, Rows, engine_for, fold, split_rows
+from assay.certify.rows import CheckedRows, CsrBlock, RowBlock
+from assay.engines import Block, Part, Rows, SparseMatrix, engine_for, fold, rows_of, split_rows
 from assay.engines.fingerprint import join, leaf_of
 from assay.errors import AssayError, DataError
 from assay.inputs import Levels, as_regression_target, as_rows
@@ -242,3 +244,34 @@ def _leaf(labels: Labels | None, block: Block) -> bytes:
         raise DataError("The rows have no target.")
     target: Any = as_regression_target(block.y, block.start) if labels is None else labels.encode(block.y)
     return leaf_of(block.X, target, block.w)
+
+
+def plain_rows(rows: Rows) -> CheckedRows:
+    """The rows, each block loaded where it is asked for."""
+    return CheckedRows(
+        lambda: map(_plain, rows.blocks()),
+        rows.n_columns,
+        rows.n_rows,
+        rows.sparse,
+        lambda: map(_plain, rows.targets()),
+    )
+
+
+def _plain(part: Part) -> RowBlock:
+    X, y, w, start = part.load()
+    return RowBlock(
+        CsrBlock(X.data, X.indices, X.indptr, X.n_columns) if isinstance(X, SparseMatrix) else X, y, w, start
+    )
+
+
+def answering(predict: Callable[[Any], Any] | None, rows: Rows) -> Callable[[Any], Any] | None:
+    """`predict` of a block's X; the model is shown the names of the columns."""
+    if predict is None:
+        return None
+
+    def answer(X: Any) -> Any:
+        if isinstance(X, CsrBlock):
+            X = SparseMatrix(X.data, X.indices.astype("int32", copy=False), X.indptr, X.n_columns)
+        return predict(rows_of(X, like=rows))
+
+    return answer

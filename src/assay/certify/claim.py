@@ -1,14 +1,23 @@
-"""A claim: one theorem made concrete for one fit, with the witness that proves it."""
+"""A claim: one theorem made concrete for one fit, with the witness that proves it.
+
+Of some fits nobody asks for a certificate: those of a search and of folds answer some rows and are gone (`unclaimed`). Such a fit makes its claims when
+somebody asks for them all the same. What it would measure for them alone, and cannot measure later without the rows, is left out, and so are the claims
+that rest on it.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
 Kind = Literal["proof", "estimate", "warning"]
+_unclaimed: ContextVar[bool] = ContextVar("unclaimed", default=False)
 
 
 @dataclass(frozen=True)
@@ -101,3 +110,23 @@ def _same_array(there: Any, due: np.ndarray[Any, Any]) -> bool:
 
 def _close(there: Any, due: Any) -> bool:
     return due.dtype.kind == "f" and bool(np.allclose(there, due, rtol=1e-9, atol=1e-12, equal_nan=True))
+
+
+@contextmanager
+def unclaimed() -> Iterator[None]:
+    """Within, fits of this thread leave out what only their claims need.
+
+    >>> with unclaimed():
+    ...     claims_are_wanted()
+    False
+    """
+    before = _unclaimed.set(True)
+    try:
+        yield
+    finally:
+        _unclaimed.reset(before)
+
+
+def claims_are_wanted() -> bool:
+    """Whether somebody may ask for the certificate of a fit that is made now."""
+    return not _unclaimed.get()

@@ -1,16 +1,26 @@
-"""What a checker reads: blocks of plain arrays. Nothing that fits a model uses this page, so that no fault of theirs is shared."""
+"""What a checker reads: blocks of plain arrays. Nothing that fits a model uses this page, so that no fault of theirs is shared.
+
+What several claims about the same rows share is made once (`once`).
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.certify.claim import Claim
+
 Array = NDArray[Any]
 Floats = NDArray[Any]  # float64 or float32
+Made = TypeVar("Made")
+
+_known: WeakKeyDictionary[CheckedRows, tuple[bytes, Any]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +84,8 @@ class RowBlock(NamedTuple):
 class CheckedRows:
     """The rows that a claim speaks of. `read()` gives all blocks in order, as often as it is called.
 
-    `read_targets` gives targets and weights alone, where that is cheaper.
+    `read_targets` gives targets and weights alone, where that is cheaper. `columns_off` (d,): what float64 puts each column off by
+    where it is computed; `extended`: here it was in numbers of more digits.
     """
 
     read: Callable[[], Iterator[RowBlock]]
@@ -82,6 +93,8 @@ class CheckedRows:
     n_rows: int | None = None
     sparse: bool = False
     read_targets: Callable[[], Iterator[RowBlock]] | None = None
+    columns_off: Floats | None = None
+    extended: bool = False
 
     def blocks(self) -> Iterator[RowBlock]:
         """All blocks in order."""
@@ -147,3 +160,26 @@ def counted_rows(rows: CheckedRows, classes: list[Any] | None) -> CountedRows:
     there = w > 0
     target = y[there] if classes is None else codes_of(y[there], classes)
     return CountedRows(X[there], target.astype(np.float64), w[there], np.flatnonzero(there), len(X))
+
+
+def once(make: Callable[[dict[str, Any], CheckedRows], Made], claim: Claim, rows: CheckedRows) -> Made:
+    """make(witness, rows), or what it gave for the same witness and rows the last time."""
+    mark = _mark(claim.witness)
+    known = _known.get(rows)
+    if known is None or known[0] != mark:
+        known = (mark, make(claim.witness, rows))
+        _known[rows] = known
+    made: Made = known[1]
+    return made
+
+
+def _mark(witness: dict[str, Any]) -> bytes:
+    digest = hashlib.blake2b(digest_size=16)
+    for key in sorted(witness):
+        value = witness[key]
+        if isinstance(value, np.ndarray):
+            digest.update(f"{key}{value.dtype}{value.shape}".encode())
+            digest.update(np.ascontiguousarray(value).tobytes())
+        else:
+            digest.update(f"{key}{value!r}".encode())
+    return digest.digest()

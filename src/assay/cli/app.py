@@ -24,6 +24,7 @@ VERBS = (
     "train",
     "predict",
     "evaluate",
+    "explain",
     "verify",
     "inspect",
     "report",
@@ -32,6 +33,7 @@ VERBS = (
     "studio",
     "serve",
     "datasets",
+    "docs",
     "warm",
     "completion",
 )
@@ -49,7 +51,7 @@ class Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
-        from assay.cli.suggestions import with_suggestions
+        from assay.cli.completion import with_suggestions
 
         return with_suggestions(import_module(f"assay.cli.{cmd_name}").command)
 

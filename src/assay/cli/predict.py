@@ -45,14 +45,14 @@ def command(
     from assay.tables.answers import answer_file
     from assay.tables.kept_columns import kept_beside
 
-    form = _form(out, shell.as_json)
+    form = answer_form(out, shell.as_json)
     check_writable(out)
     if model == "-" and data == "-":
         raise click.UsageError("Only one of MODEL and DATA can come from standard input.")
     fitted = load_model(model)
     rows = rows_to_answer(fitted, data, opening, shell)
     names, blocks = answers(fitted, rows, proba)
-    kept = _kept(keep, keep_all, names, source_of(rows), shell)
+    kept = kept_columns(keep, keep_all, names, source_of(rows), shell)
     if kept:
         blocks = kept_beside(blocks, source_of(rows), kept, "text" if form == "csv" else "as it is")
     with shell.busy("predicting"), answer_file(out, form, [*kept, *names], f"assay.{shell.verb}/1") as write:
@@ -78,7 +78,7 @@ def source_of(rows: Any) -> Any:
     return getattr(rows, "table", rows).source
 
 
-def _kept(keep: str | None, keep_all: bool, answers: list[str], source: Any, shell: Shell) -> list[str]:
+def kept_columns(keep: str | None, keep_all: bool, answers: list[str], source: Any, shell: Shell) -> list[str]:
     """The columns to keep. One that is called as an answer is refused where it was asked for by name, else left out with a note."""
     if keep is not None and keep_all:
         raise click.UsageError("--all keeps every column: leave out --keep.")
@@ -97,7 +97,7 @@ def small(source: Any) -> bool:
     return sum(Path(p).stat().st_size for p in paths) <= SMALL if paths else (source.n_rows or 0) <= 100_000
 
 
-def _form(out: str, as_json: bool) -> str:
+def answer_form(out: str, as_json: bool) -> str:
     """How the answers are written, by the ending of the file's name."""
     if out == "-":
         return "json" if as_json else "csv"

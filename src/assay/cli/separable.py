@@ -16,16 +16,23 @@ from assay.cli.tables import chosen_target, open_rows, open_source
 @data_argument
 @click.option("--target", metavar="COLUMN", help="The column of the classes.")
 @click.option("--features", metavar="A,B,…", help="The columns to separate by (default: all others).")
+@click.option("--intercept/--no-intercept", "fit_intercept", default=True, help="Hyperplanes anywhere (default), or through the origin alone.")  # fmt: skip
 @click.option("--weight", metavar="COLUMN", help="The column of the rows' weights; rows of weight 0 do not count.")
 @computing
 @opening
 @speaking("separable")
 def command(
-    data: str, target: str | None, features: str | None, weight: str | None, opening: dict[str, Any], shell: Shell
+    data: str,
+    target: str | None,
+    features: str | None,
+    fit_intercept: bool,
+    weight: str | None,
+    opening: dict[str, Any],
+    shell: Shell,
 ) -> None:
     """Tell whether a hyperplane separates the classes of DATA.
 
-    If so: its margin γ, the radius R, R²/γ², and the support rows. If not: at most d + 2 rows whose hulls meet, with their
+    If so: its margin γ, the radius R, the most mistakes that a perceptron makes, and the support rows. If not: at most d + 2 rows whose hulls meet, with their
     weights. Rows are numbered from 0. Where columns are no numbers, all are encoded: a column of 0 and 1 a category, missing
     numbers filled and marked, ids set aside (assay schema shows what columns are taken for). More than two classes: each against
     all the others. Either answer is an answer: exit code 0.
@@ -40,7 +47,7 @@ def command(
             rows: Any = open_rows(data, target, features=names, weight=weight, opening=opening)
         else:
             rows = _encoded(source, target, names, weight, shell)
-        found = separability(rows)
+        found = separability(rows, fit_intercept=fit_intercept)
     shell.result({"data": data, "target": target, "features": rows.names, **_data(found)}, str(found))
 
 

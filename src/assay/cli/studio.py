@@ -10,17 +10,18 @@ import click
 
 from assay.cli.options import speaking
 from assay.cli.shell import Shell
-from assay.errors import DataError, MissingExtraError, install
+from assay.errors import DataError, MissingExtraError, install, nearest
 from assay.selection.named_data import bundled, refuse_misspelt, usual_target
 
 
 @click.command()
 @click.argument("data", metavar="[DATA]", required=False)
 @click.option("--target", metavar="COLUMN", help="The column to predict (the page can choose another).")
+@click.option("--figure", metavar="NAME", help="Open a figure of the lecture notes, such as worked-example.")
 @click.option("--port", default=0, type=click.IntRange(0, 65535), help="Where to listen on 127.0.0.1 (default: any free port).")  # fmt: skip
 @click.option("--browser/--no-browser", default=True, help="Open the page in a browser (default), or only print its address.")  # fmt: skip
 @speaking("studio")
-def command(data: str | None, target: str | None, port: int, browser: bool, shell: Shell) -> int:
+def command(data: str | None, target: str | None, figure: str | None, port: int, browser: bool, shell: Shell) -> int:
     """Watch any model learn, on points that you draw or on the table DATA.
 
     Opens a page that only this machine and only who has the printed address can use. Nothing is sent elsewhere; what is uploaded to
@@ -32,6 +33,8 @@ def command(data: str | None, target: str | None, port: int, browser: bool, shel
         raise MissingExtraError(f"The studio needs a server: {install('studio')}.") from missing
     from assay.studio.running import run
 
+    if figure is not None:
+        _check_figure(figure, data)
     place = None if data is None else _place(data, target)
     if place is None and target is not None:
         raise click.UsageError("--target names a column of a table: give DATA too.")
@@ -46,10 +49,19 @@ def command(data: str | None, target: str | None, port: int, browser: bool, shel
 
             webbrowser.open(address)
 
-    ended = run(port, place, ready)
+    ended = run(port, place, ready, figure)
     if ended == "SIGTERM":
         return 143
     raise KeyboardInterrupt
+
+
+def _check_figure(name: str, data: str | None) -> None:
+    from assay.studio.presets import PRESETS
+
+    if data is not None:
+        raise click.UsageError("--figure brings its own points: leave DATA out.")
+    if name not in PRESETS:
+        raise click.UsageError(f"There is no figure {name!r}. {nearest(name, PRESETS)}")
 
 
 def _place(data: str, target: str | None) -> Any:

@@ -26,6 +26,7 @@ from typing import Any
 import numba
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
 from assay.compiled.sources import stamp_of
@@ -93,7 +94,9 @@ class LoopCache(_Cache):  # type: ignore[misc]
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         if not self._enabled:
             return None
-        target_context.refresh()
+        rtsys.initialize(
+            target_context
+        )  # all that finished code needs; what compiles more has Numba read all its definitions first
         name = self.name(sig)
         for folder in (SHIPPED, users_folder()):
             if code := _read(folder / TIER.name / name):
@@ -102,7 +105,14 @@ class LoopCache(_Cache):  # type: ignore[misc]
 
     def save_overload(self, sig: Any, data: Any) -> None:
         if self._enabled:
-            _write(users_folder() / TIER.name / self.name(sig), dumps(data._reduce()))
+            _write(users_folder() / TIER.name / self.name(sig), dumps(_lean(data)))
+
+
+def _lean(compiled: CompileResult) -> tuple[Any, ...]:
+    """What code needs to run: not its text with types beside it, nor the surroundings of functions within it that hold no constant. To find
+    these again would import all modules that had a part in it."""
+    code, about, own, *more, _text, again, surroundings = compiled._reduce()
+    return code, about, own, *more, "", again, tuple(each for each in surroundings if each.consts or each is own)
 
 
 def _read(file: Path) -> bytes | None:
@@ -128,7 +138,8 @@ def _write(file: Path, code: bytes) -> None:
     except OSError as problem:
         with suppress(NameError, OSError):
             os.unlink(new.name)
-        _say_once(str(problem))
+        if not file.exists():  # else another process was first, and has it open: Windows does not replace it then
+            _say_once(str(problem))
     for old in _unused(file):
         with suppress(OSError):
             old.unlink()

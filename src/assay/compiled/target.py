@@ -9,17 +9,21 @@ import threading
 from functools import partial
 from typing import Any
 
-from numba import _dynfunc
+from llvmlite.binding import parse_bitcode  # type: ignore[import-untyped]
+from numba import _dynfunc, types
 from numba import jit as numba_jit
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.cpu import CPUContext
 from numba.core.registry import CPUDispatcher, CPUTarget
 from numba.core.target_extension import CPU, dispatcher_registry, jit_registry, target_override, target_registry
 from numba.core.utils import threadsafe_cached_property
+from numba.np.numpy_support import from_dtype, map_layout
+from numpy import ndarray
 
 from assay.compiled.tiers import TIER
 
 NAME = "assay"
+KIND = "object code, its names, and bitcode"
 
 
 _being_compiled = threading.local()
@@ -27,6 +31,8 @@ _being_compiled = threading.local()
 
 class TierLibrary(JITCodeLibrary):  # type: ignore[misc]
     """The code of one loop. A part, which only other loops call, is optimised with them alone: machine code of its own would never run."""
+
+    _bitcode: bytes | None = None
 
     def __init__(self, codegen: Any, name: str) -> None:
         super().__init__(codegen, name)
@@ -44,7 +50,30 @@ class TierLibrary(JITCodeLibrary):  # type: ignore[misc]
             super()._finalize_final_module()
 
     def serialize_using_object_code(self) -> Any:
-        return self.serialize_using_bitcode() if self.part else super().serialize_using_object_code()
+        if self.part:
+            return self.serialize_using_bitcode()
+        module = self._get_module_for_linking()
+        made = (each for each in (*module.functions, *module.global_variables) if not each.is_declaration)
+        return self.name, KIND, (self._get_compiled_object(), {each.name for each in made}, module.as_bitcode())
+
+    @classmethod
+    def _unserialize(cls, codegen: Any, state: Any) -> Any:
+        """Numba reads the bitcode of what it loads, too, which takes as long as all the rest: a loop that calls it may want to be compiled."""
+        name, kind, data = state
+        if kind != KIND:
+            return super()._unserialize(codegen, state)
+        self = codegen.create_library(name)
+        code, names, self._bitcode = data
+        self.enable_object_caching()
+        self._set_compiled_object(code)
+        self._finalize_final_module()
+        codegen._engine._defined_symbols |= names
+        return self
+
+    def _get_module_for_linking(self) -> Any:
+        if self._bitcode is not None:
+            self._shared_module, self._bitcode = parse_bitcode(self._bitcode), None
+        return super()._get_module_for_linking()
 
 
 class TierCode(JITCPUCodegen):  # type: ignore[misc]
@@ -88,21 +117,56 @@ class LoopTarget(CPU):  # type: ignore[misc]
     """The name under which Numba finds the rest."""
 
 
+def writable(kind: Any) -> Any:
+    """A type in which no array is read-only, also within tuples. A loop never writes to what it is handed for reading: tests/laws hold it to that."""
+    if isinstance(kind, types.Array) and not kind.mutable:
+        return kind.copy(readonly=False)
+    if isinstance(kind, types.BaseTuple) and any(writable(part) is not part for part in kind):
+        return types.BaseTuple.from_types(tuple(map(writable, kind)), getattr(kind, "instance_class", None))
+    return kind
+
+
 class LoopDispatcher(CPUDispatcher):  # type: ignore[misc]
     """A loop and its machine code for each kind of arguments."""
 
     targetdescr = TierTarget(NAME)
     part = False
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._called_as: list[
+            Any
+        ] = []  # Numba tells types by numbers, which are given away again when a type is forgotten
+
+    def _compilation_chain_init_hook(self) -> None:
+        """Other packages' extensions of Numba are of no use to our loops; to look for them reads what every installed package says of itself."""
+
+    def typeof_pyval(self, val: Any) -> Any:
+        """As Numba says, which imports NumPy's masked arrays to see that an array is none."""
+        if type(val) is not ndarray or val.dtype.kind not in "biuf":
+            return super().typeof_pyval(val)
+        kind = types.Array(from_dtype(val.dtype), val.ndim, map_layout(val), readonly=not val.flags.writeable)
+        self._types_active_call.add(kind)
+        return kind
+
     def compile(self, sig: Any) -> Any:
-        """What Numba itself compiles on the way is to be of the same target."""
+        """What Numba itself compiles on the way is to be of the same target. Arrays that may not be written to find the code of those that may:
+        the same would be compiled for them, and for every mixture of both."""
         before = getattr(_being_compiled, "part", False)
         _being_compiled.part = self.part
+        one = tuple(map(writable, sig))
         try:
             with target_override(NAME):
-                return super().compile(sig)
+                code = super().compile(one)
         finally:
             _being_compiled.part = before
+        if one != sig:  # as it was called, so that it is found at once the next time
+            self._insert([kind._code for kind in sig], code, False)
+            self._called_as.append(sig)
+        return code
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        return super().get_call_template(tuple(map(writable, args)), {k: writable(v) for k, v in kws.items()})
 
 
 class PartDispatcher(LoopDispatcher):

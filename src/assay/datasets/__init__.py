@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.errors import ParameterError, nearest
+from assay.errors import DataError, ParameterError, nearest
 
 if TYPE_CHECKING:
     from assay.numerics import Array
@@ -27,6 +27,14 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "oaks": (
         "dbh_inch",
         "oaks of Wisconsin, age and diameter at breast height (Huff, How to Lie with Statistics, 1954)",
+    ),
+    "digits": (
+        "digit",
+        "digits of 8 × 8 shades: 0, 1, … or 9? (strokes drawn with wobble, blur and noise, seeded)",
+    ),
+    "spam": (
+        "kind",
+        "messages with their exclamation marks and hour: spam or ham? (made of phrases, seeded)",
     ),
     "three-points": (
         "label",
@@ -93,9 +101,15 @@ class Dataset:
 
     @property
     def X(self) -> Array:
-        """The columns to predict from, as a matrix."""
+        """The columns to predict from, as a matrix; a table with text is for `assay.compare`, `assay.train` or `columns`."""
         import numpy as np
 
+        text = [name for name in self.names if self.columns[name].dtype.kind == "U"]
+        if text:
+            raise DataError(
+                f"Column {text[0]!r} of {self.name!r} is text, and X is a matrix of numbers: give the table by its name "
+                f"(assay.compare({self.name!r})), or take its columns."
+            )
         return np.column_stack([self.columns[name] for name in self.names]).astype(np.float64)
 
     @property

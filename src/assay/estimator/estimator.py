@@ -16,6 +16,7 @@ import numpy as np
 
 from assay import store
 from assay.certify import Certificate, Claim
+from assay.certify.claim import claims_are_wanted
 from assay.certify.coverage import Coverage, Covers
 from assay.engines import Block, Engine, FilledRows, Part, Rows, engine_for, targets_of
 from assay.engines.engine import one_thread_blas
@@ -28,7 +29,6 @@ from assay.estimator.params import Param, check_params, param
 from assay.estimator.record import model_of, record_of
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, model_at
-from assay.estimator.unclaimed import claims_are_wanted
 from assay.inputs import KnownLevels, NumberColumns, as_column, as_rows, check_features
 from assay.inputs.refusals import refuse_extreme
 from assay.numerics import Array

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from assay.estimator.estimator import Estimator
     from assay.families.baseline.estimators import Baseline as Baseline
     from assay.families.baseline.estimators import BaselineRegressor as BaselineRegressor
+    from assay.families.boosting.estimators import GradientBoostingClassifier as GradientBoostingClassifier
+    from assay.families.boosting.estimators import GradientBoostingRegressor as GradientBoostingRegressor
     from assay.families.discriminant.estimators import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
     from assay.families.discriminant.estimators import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
     from assay.families.kernel.features.estimators import KernelFeaturesClassifier as KernelFeaturesClassifier
@@ -69,6 +71,8 @@ REGISTRY: dict[str, str] = {
     "forest-regressor": "assay.families.trees.estimators:RandomForestRegressor",
     "extra-trees": "assay.families.trees.estimators:ExtraTreesClassifier",
     "extra-regressor": "assay.families.trees.estimators:ExtraTreesRegressor",
+    "gradient-boosting": "assay.families.boosting.estimators:GradientBoostingClassifier",
+    "boosting-regressor": "assay.families.boosting.estimators:GradientBoostingRegressor",
     "knn": "assay.families.neighbours.estimators:KNeighborsClassifier",
     "knn-regressor": "assay.families.neighbours.estimators:KNeighborsRegressor",
     "svc": "assay.families.kernel.svm.estimators:SVC",

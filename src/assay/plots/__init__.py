@@ -37,8 +37,13 @@ if TYPE_CHECKING:
     from assay.plots.errors import ranking as ranking
     from assay.plots.errors import residuals as residuals
     from assay.plots.errors import risk_by_group as risk_by_group
+    from assay.plots.one_column import densities as densities
+    from assay.plots.one_column import fitted_curve as fitted_curve
+    from assay.plots.one_column import loss_functions as loss_functions
     from assay.plots.regions import covariance_ellipses as covariance_ellipses
     from assay.plots.regions import decision_regions as decision_regions
+    from assay.plots.shap_bars import shap_importance as shap_importance
+    from assay.plots.shap_bars import waterfall as waterfall
     from assay.plots.surface import loss_surface as loss_surface
     from assay.plots.svg_text import svg as svg
     from assay.plots.threshold_curves import calibration as calibration
@@ -56,9 +61,12 @@ _ELSEWHERE = {  # no figure has the name of a file, which would hide it once the
     "confusion": "confusion_table",
     "covariance_ellipses": "regions",
     "decision_regions": "regions",
+    "densities": "one_column",
+    "fitted_curve": "one_column",
     "importance": "errors",
     "learning_curve": "curves",
     "loss_curve": "curves",
+    "loss_functions": "one_column",
     "loss_surface": "surface",
     "margin_distribution": "boundaries",
     "margins": "boundaries",
@@ -73,10 +81,12 @@ _ELSEWHERE = {  # no figure has the name of a file, which would hide it once the
     "residuals": "errors",
     "risk_by_group": "errors",
     "roc": "threshold_curves",
+    "shap_importance": "shap_bars",
     "svg": "svg_text",
     "thresholds": "threshold_curves",
     "tree": "tree_drawing",
     "validation_curve": "curves",
+    "waterfall": "shap_bars",
 }
 
 

@@ -51,12 +51,16 @@ def decision_regions(
 
     Classes: the stronger the colour, the more probable the class (where the model has `predict_proba`); lines are the boundaries;
     points have the shape and colour of their class in `y`, hollow where the model is wrong about the row. A model
-    without classes that answers with numbers is drawn as a map of its values. Of more than ten classes those with the ten largest
+    without classes that answers with numbers is drawn as a map of its values, or of one column as the curve of them. Of more than ten classes those with the ten largest
     regions have a look of their own, the rest is "other".
     """
     if isinstance(resolution, bool) or not isinstance(resolution, int | np.integer) or not 8 <= resolution <= 1000:
         raise ParameterError(f"resolution={resolution!r} must be a whole number of pixels from 8 to 1000.")
     data = picture_rows(model, X, y, names)
+    if data.X.shape[1] == 1 and not hasattr(model, "classes_"):
+        from assay.plots.one_column import fitted_curve
+
+        return fitted_curve(model, X, y, names=names, ax=ax)
     on = plane(data, projection, columns, at)
     picture = _evaluate(model, data, on, int(resolution))
     ax = axes(ax)

@@ -1,5 +1,8 @@
 """The child's side: a process that does what it is given, emits events, says how it ended, and never outlives its parent.
 
+Messages go over a `multiprocessing` connection; arrays travel as they lie in memory, after the pickle that names them. The pickles come from this
+program's own processes and nobody else's. Nothing here needs NumPy: the studio's server speaks with its workers and is there at once.
+
 Forking beside threads is safe as long as these hold no lock: the engines' pools are idle while jobs are at work, and what they
 keep is made anew in the child (`os.register_at_fork` in engines/). Where it is not safe (macOS, whose own libraries have threads) or not there
 (Windows), processes are spawned: they start Python anew and are sent what they work on. Both give the same results.
@@ -22,10 +25,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from multiprocessing.connection import Connection, wait
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from assay.errors import AssayError, ParameterError
-from assay.processes.messages import Event, Finish, send
 
 Emit = Callable[[Any], None]  # takes an event: how far the work is
 
@@ -208,3 +210,39 @@ def _end_with_parent() -> None:
     if parent is not None:
         wait([parent.sentinel])
         os._exit(1)
+
+
+class Event(NamedTuple):
+    """Something that a child emits while it works."""
+
+    content: Any
+
+
+class Finish(NamedTuple):
+    """How a piece of work ended: "done" with its value, "failed" or "memory". The traceback is that of an error nobody foresaw."""
+
+    state: str
+    message: str = ""
+    seconds: float = 0.0
+    value: Any = None
+    traceback: str = ""
+    peak_bytes: int = 0
+
+
+def send(connection: Connection, message: Any) -> None:
+    """Write a message; nothing is written where it cannot be pickled."""
+    buffers: list[pickle.PickleBuffer] = []
+    body = pickle.dumps(message, protocol=5, buffer_callback=buffers.append)
+    arrays = [buffer.raw() for buffer in buffers]
+    connection.send((body, [array.nbytes for array in arrays]))
+    for array in arrays:
+        connection.send_bytes(array)
+
+
+def receive(connection: Connection) -> Any:
+    """The next message; EOFError or OSError where the other end is gone."""
+    body, sizes = connection.recv()
+    arrays = [bytearray(size) for size in sizes]  # so that they can be written
+    for array in arrays:
+        connection.recv_bytes_into(array)
+    return pickle.loads(body, buffers=arrays)

@@ -26,8 +26,18 @@ from typing import Any
 from assay.engines.engine import Engine, in_force
 from assay.engines.threads import thread_limit, worker_count
 from assay.errors import ParameterError, warn
-from assay.processes.child import Emit, Emitter, attempt, is_of_script, start, start_method
-from assay.processes.messages import Event, Finish, receive, send
+from assay.processes.child import (
+    Emit,
+    Emitter,
+    Event,
+    Finish,
+    attempt,
+    is_of_script,
+    receive,
+    send,
+    start,
+    start_method,
+)
 
 GRACE = 1.0  # seconds from SIGTERM to SIGKILL
 TICK = 0.05  # seconds between two measurements of a process

@@ -23,7 +23,7 @@ from assay.selection.candidates import Candidate
 from assay.selection.data import TableData
 from assay.selection.inner_answers import of_one_model
 from assay.selection.measured_fit import setting_of, sides_of
-from assay.selection.nested import parts_of
+from assay.selection.nested import PAIRS, parts_of, shared_by
 from assay.selection.plan import OF_CLASSES, Question, at_hand, moments_of, splits_of, with_marks
 from assay.selection.splits import Resampling
 from assay.selection.trial import ENOUGH_LEFT_OUT, calibration_of, quietly, search_and_fit
@@ -47,7 +47,7 @@ class LearntFrom(NamedTuple):
     fixed: dict[str, Any]
     by: str
     plan: dict[str, Any]
-    shared: bool  # whether folds shared their inner fits (nested.py)
+    shared: bool | str  # whether folds shared their inner fits (nested.py), and with PAIRS the search on all rows too
 
     @classmethod
     def of(
@@ -58,7 +58,7 @@ class LearntFrom(NamedTuple):
         rough, fixed = dict(candidate.search_space.rough), dict(candidate.fixed)
         held_out = None if split is None else dict(split)
         plan = asked.resampling.to_data()
-        return cls(LEFT_OUT, held_out, among, rough, fixed, asked.loss, plan, table.parts is not None)
+        return cls(LEFT_OUT, held_out, among, rough, fixed, asked.loss, plan, shared_by(table))
 
 
 def calibration_claim(calibration: Calibration | None, learnt_from: LearntFrom) -> list[Claim]:
@@ -158,7 +158,8 @@ def _again(model: TableModel, stated: LearntFrom, table: TableData, train: Array
     table = replace(table, times=moments_of(plan, len(table), table.times))
     if stated.shared:
         asked = Question(model.target or "target", "classification", stated.by, plan)
-        table = replace(table, parts=parts_of(plan, splits_of(asked, None, table, source), table))
+        parts = parts_of(plan, splits_of(asked, None, table, source), table)
+        table = replace(table, parts=parts, pairs=stated.shared == PAIRS)
     candidate = candidate_like(model, stated.searched, stated.rough, stated.fixed)
     with quietly():
         found = search_and_fit(candidate, table, train, stated.by, plan.seed, lambda event: None)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from assay.certify.certificate import UNUSABLE
+from assay.certify.claim import unclaimed
 from assay.certify.held_out import held_out_error, held_out_loss
 from assay.certify.intervals import clopper_pearson
 from assay.engines import fingerprint
@@ -26,7 +27,6 @@ from assay.engines.threads import worker_count
 from assay.errors import ParameterError
 from assay.estimator.one_fold import OneFold
 from assay.estimator.search_space import Categories
-from assay.estimator.unclaimed import unclaimed
 from assay.processes.child import Emit
 from assay.processes.supervisor import Job, Outcome, run_jobs
 from assay.selection.calibration_claim import LearntFrom, calibration_claim

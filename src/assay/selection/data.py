@@ -7,7 +7,7 @@ zero-one 1{ŷ ≠ y}     log −log p(y | x)     brier Σ_k (p_k − 1{y = k})²
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
@@ -51,6 +51,11 @@ class TableData:
     groups: Array | None = None  # (n,): the group of each row; rows of one group stay on one side of every split
     times: Array | None = None  # (n,): when each row was; tests are later than what is learnt from
     parts: Array | None = None  # (n,): rows of one part share a search (nested.py); None: each side has its own
+    pairs: bool = True  # whether the search on all rows asks the fits of those searches, and has none of its own
+    taken: Array | None = (
+        None  # (n,): the numbers of the rows in the table that they were taken from, `whole` rows long
+    )
+    whole: int | None = None
     source: Source | None = field(default=None, repr=False, compare=False)  # where texts can be read again, to be shown
     memory: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)  # what several models need alike
 
@@ -75,8 +80,9 @@ class TableData:
     @cached_property
     def scored(self) -> Array:
         """(n,): the rows of which scores are kept to calibrate by; of many rows some, by a hash of their number."""
-        many = len(self) > MOST_ROWS
-        return held_out_mask(0, len(self), MOST_ROWS / len(self), SCORED) if many else np.ones(len(self), dtype=bool)
+        n = self.whole or len(self)
+        marks = held_out_mask(0, n, MOST_ROWS / n, SCORED) if n > MOST_ROWS else np.ones(n, dtype=bool)
+        return marks if self.taken is None else marks[self.taken]
 
     def to_score(self, rows: Array) -> Array:
         """(m,): which of some rows are scored; of few rows of a long table all."""
@@ -171,6 +177,14 @@ class TableData:
         if self.rows.resident:
             return pick_rows(self.rows, which)
         return some_rows(self.rows, MaskedRows(self._mask(which)))
+
+    def part(self, which: Array) -> TableData:
+        """Some rows as a table of their own in memory, read once; what is decided by the numbers of rows goes by those that they have here."""
+        rows = self.pick(which).in_memory()
+        groups, times = self.marks_of(which)
+        y, w = self.y[which], None if self.w is None else self.w[which]
+        marks = replace(self, groups=groups, times=times, parts=None, memory={})
+        return replace(marks, rows=rows, y=y, w=w, taken=which, whole=len(self))
 
     def encoded(self, encoding: Encoding, which: Array, of_fit: bool = False) -> Rows:
         """Some rows by their numbers, encoded; `of_fit`: they are those that the encoding was learnt from."""

@@ -123,14 +123,14 @@ class Details:
 
     def _widened(self, score: Score) -> Score:
         """A score over all answers, with the interval that the distinct rows allow."""
-        if not self.several:
+        if not self.several and self.comparison.data.groups is None:
             return score
-        return of_distinct_rows(replace(score, kind="approximate"), worth(self.comparison))
+        return of_distinct_rows(replace(score, kind="approximate"), worth(self.comparison, self.entry))
 
     @cached_property
     def worth_of_a_row(self) -> float:
         """How much of a row of one test each distinct row is worth, where several fits answered."""
-        return worth(self.comparison) / len(each_once(self.comparison.tested))
+        return worth(self.comparison, self.entry) / len(each_once(self.comparison.tested))
 
     @cached_property
     def sample(self) -> RawRows:

@@ -1,7 +1,8 @@
 """Under a budget of time, on many rows: every model on few of them first, so that something is finished whatever happens.
 
 A model that is then not finished on all rows is shown as it did with few: searched and fitted on a part of the training rows, drawn by a hash of
-(seed, row number), and measured on the same held-out rows as the others. How long it took tells how many rows the time will allow.
+(seed, row number), and measured on the same held-out rows as the others. How long it took tells how many rows the time will allow. Of a table
+that is read as a stream these rows are read once for all models, as many as there is memory for.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from assay.assess.verdict import grouped
+from assay.engines import engine_for
+from assay.engines.memory import memory_limit
 from assay.processes.supervisor import Outcome
 from assay.selection.candidates import Candidate
 from assay.selection.held_out_rows import held_out_rows
-from assay.selection.plan import Limits
+from assay.selection.plan import SHARE_OF_MEMORY, Limits, size_of
 from assay.selection.splits import Split
 from assay.tables.sources.source import Source
 
@@ -29,6 +32,7 @@ FIRST = 4_000  # rows that every model is tried on
 MANY = 40_000  # rows to learn from, from which on few are tried first
 FOR_FEW = 0.5  # share of the time that they may take
 LEAST = 3.0  # seconds that they get, however much of the budget went into reading
+AGAIN = 0.25  # of the time left: what a model that was stopped may have taken, to be begun again
 STARTING = 0.3  # seconds of a fit that do not grow with the rows
 SAFELY = 0.6  # share of the time that is planned for
 
@@ -60,24 +64,23 @@ def begin_with_few(
 ) -> FewRows:
     """Try all models on few rows, and on as many as the time allows where it does not allow for all."""
     n = len(work.splits[0].train)
-    if work.asked.resampling.kind != "holdout" or n < MANY or not work.table.in_memory:
+    if work.asked.resampling.kind != "holdout" or n < MANY or most_rows(work) < FIRST:
         return FewRows({}, taking_part, False)
     assert limits.deadline is not None
     until = monotonic() + max(LEAST, FOR_FEW * (limits.deadline - monotonic()))
-    found = _tried(taking_part, work, source, FIRST, replace(limits, deadline=until), emit, run)
-    waiting = [
-        each
-        for each in taking_part
-        if found and found[each.name].state == "out of time" and not found[each.name].seconds
-    ]
+    few = on_part(work, source, FIRST)
+    found = _tried(taking_part, few, replace(limits, deadline=until), emit, run)
+    left = limits.deadline - monotonic()
+    waiting = [each for each in taking_part if found and _gets_a_turn(found[each.name], left)]
     if waiting:  # each gets its turn before any learns from more
-        found |= _tried(waiting, work, source, FIRST, limits, emit, run)
+        found |= _tried(waiting, few, limits, emit, run)
     done = [each for each in taking_part if found and found[each.name].state == "done"]
     if not done or not _too_long(found, n, limits.deadline - monotonic()):
         return FewRows(found, taking_part, False)
     more = affordable([found[each.name] for each in done], SAFELY * (limits.deadline - monotonic()))
+    more = min(more, most_rows(work))
     if 2 * FIRST < more < n:
-        found |= _done(_tried(done, work, source, more, limits, emit, run))
+        found |= _done(_tried(done, on_part(work, source, more), limits, emit, run))
     return FewRows(found, _in_time(done, found, n, limits.deadline - monotonic()), True)
 
 
@@ -95,29 +98,41 @@ def _in_time(done: list[Candidate], found: dict[str, Outcome], rows: int, left: 
     return [each for each, seconds in zip(quickest, spent) if seconds < SAFELY * left]
 
 
+def _gets_a_turn(outcome: Outcome, left: float) -> bool:
+    """Whether a model was not begun, or was stopped so early that the time left may do."""
+    return outcome.state == "out of time" and outcome.seconds < AGAIN * left
+
+
 def _tried(
-    taking_part: list[Candidate],
-    work: CandidateWork,
-    source: Source,
-    rows: int,
-    limits: Limits,
-    emit: OnEvent,
-    run: Run,
+    taking_part: list[Candidate], part: CandidateWork, limits: Limits, emit: OnEvent, run: Run
 ) -> dict[str, Outcome]:
-    """How each model ends on so many of the rows to learn from; nothing where these hold a single class."""
-    part = on_part(work, source, rows)
-    if not work.table.learnable(part.splits[0].train):
+    """How each model ends on a part of the rows to learn from; nothing where these hold a single class."""
+    if not part.table.learnable(part.splits[0].train):
         return {}
-    emit("", ("few", rows, [each.name for each in taking_part]))
+    emit("", ("few", part.asked.sample, [each.name for each in taking_part]))
     return {outcome.key: outcome for outcome in run(taking_part, part, limits, lambda key, event: None)}
+
+
+def most_rows(work: CandidateWork) -> int:
+    """So many rows to learn from can lie in memory beside those held out: all of a table that lies there; none where it is a cluster's."""
+    table = work.table
+    if table.in_memory or not engine_for(table.rows).shares_memory:
+        return len(table) if table.in_memory else 0
+    fit = SHARE_OF_MEMORY * memory_limit() / (size_of(table.schema) / max(1, table.schema.n_rows))
+    return max(0, int(fit) - len(work.splits[0].test))
 
 
 def on_part(work: CandidateWork, source: Source, rows: int) -> CandidateWork:
     """The same work with so many of the rows to learn from, and all those held out."""
     asked = replace(work.asked, sample=rows)
     sides = held_out_rows(source, work.table.rows, asked.held_out)
-    train = work.splits[0].train
-    return replace(work, asked=asked, splits=[Split(train[sides[train] == 0], work.splits[0].test)])
+    train, test = work.splits[0]
+    train = train[sides[train] == 0]
+    if work.table.in_memory:
+        return replace(work, asked=asked, splits=[Split(train, test)])
+    which = np.sort(np.concatenate([train, test]))
+    places = Split(np.searchsorted(which, train), np.searchsorted(which, test))
+    return replace(work, asked=asked, table=work.table.part(which), splits=[places])
 
 
 def _done(found: dict[str, Outcome]) -> dict[str, Outcome]:

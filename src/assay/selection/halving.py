@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from assay.certify.claim import unclaimed
 from assay.errors import DataError
-from assay.estimator.unclaimed import unclaimed
 from assay.numerics import Array, Floats
 from assay.processes.child import Emit
 from assay.processes.supervisor import Job, run_jobs

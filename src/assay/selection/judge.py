@@ -27,7 +27,7 @@ from assay.assess import (
     mean_interval,
     regression_scores,
 )
-from assay.assess.distinct_rows import effective_rows, of_distinct_rows
+from assay.assess.distinct_rows import effective_rows, independent_share, of_distinct_rows, of_groups
 from assay.assess.score import proportion, score
 from assay.assess.worries import by_severity
 from assay.certify.certificate import UNUSABLE
@@ -52,9 +52,7 @@ NAMES = {"zero-one": "error", "log": "log loss", "brier": "Brier score", "square
 
 def judged(found: Comparison, began: float) -> Comparison:
     """The comparison with everything that follows from its answers; past its deadline without what looks at rows again."""
-    for entry in found.entries:
-        if entry.state == "done":
-            _judge_one(entry, found)
+    _judge_each(found)
     found.entries.sort(key=_place)
     if found.done:
         _rank(found)
@@ -87,18 +85,31 @@ def _log_loss(entry: Entry, otherwise: float = float("nan")) -> float:
     return next((s.value for s in entry.scores if s.name == "log loss"), otherwise)
 
 
-def _judge_one(entry: Entry, found: Comparison) -> None:
+def _judge_each(found: Comparison) -> None:
+    """Score every model; where the first one shows that the time left will not do for the scores of all probabilities, no model has them."""
+    done = [entry for entry in found.entries if entry.state == "done"]
+    quickly = found.time_is_up
+    for k, entry in enumerate(done):
+        began = time.monotonic()
+        _judge_one(entry, found, quickly)
+        spent = time.monotonic() - began
+        if k == 0 and not quickly and found.deadline is not None and began + spent * len(done) > found.deadline:
+            quickly = True
+            _judge_one(entry, found, quickly)
+
+
+def _judge_one(entry: Entry, found: Comparison, quickly: bool = False) -> None:
     """Score one model; answers that cannot be scored are that model's failure, and nobody else's."""
     try:
-        _score(entry, found)
+        _score(entry, found, quickly)
         if entry.risk is not None and not np.isfinite(entry.risk.value):
             raise DataError(f"its {entry.risk.name} is not finite")
     except UNUSABLE as error:
         entry.state, entry.message, entry.risk = "failed", f"Its answers cannot be scored: {error}", None
 
 
-def _score(entry: Entry, found: Comparison) -> None:
-    """Risk and scores of one model on the tested rows."""
+def _score(entry: Entry, found: Comparison, quickly: bool) -> None:
+    """Risk and scores of one model on the tested rows; `quickly`: no more than the risk needs."""
     answers = entry.answers
     assert answers is not None
     truth = found.data.codes[found.tested]
@@ -107,7 +118,7 @@ def _score(entry: Entry, found: Comparison) -> None:
         if P is None and found.loss != "zero-one":
             entry.state, entry.message = "left out", f"gives no probabilities, which the {NAMES[found.loss]} needs"
             return
-        if found.time_is_up and found.loss == "zero-one":  # of many rows the other scores take as long as a fit
+        if quickly and found.loss == "zero-one":  # of many rows the other scores take as long as a fit
             P = None
         codes = np.arange(len(found.data.classes))
         entry.scores = classification_scores(truth, answers.values, P, codes, loss=found.loss)
@@ -116,7 +127,7 @@ def _score(entry: Entry, found: Comparison) -> None:
         entry.scores.sort(key=lambda s: s.name != NAMES[found.loss])
     if len(found.splits) > 1 or found.data.groups is not None or found.data.times is not None:
         # answers of several fits, or rows that hang together: intervals are those of independent rows and one fit
-        rows = worth(found)
+        rows = worth(found, entry)
         entry.scores = [of_distinct_rows(replace(s, kind="approximate"), rows) for s in entry.scores]
     if found.resampling.kind == "bootstrap":
         entry.scores += _bootstrapped(entry, found)
@@ -124,14 +135,29 @@ def _score(entry: Entry, found: Comparison) -> None:
     entry.train_risk = _train_risk(entry, found)
 
 
-def worth(found: Comparison) -> float:
-    """How many independent rows of one test the answers are worth."""
+def worth(found: Comparison, entry: Entry) -> float:
+    """How many independent rows of one test the answers of a model are worth."""
     rows = len(each_once(found.tested))
-    return rows if len(found.splits) == 1 else effective_rows(rows, _training_rows(found))
+    alone = float(rows) if len(found.splits) == 1 else effective_rows(rows, _training_rows(found))
+    if found.data.groups is None:
+        return alone
+    assert entry.answers is not None
+    losses = row_losses(found.loss, found.data, found.tested, entry.answers)
+    return alone * independent_share(losses, found.data.groups[found.tested])
 
 
 def _training_rows(found: Comparison) -> float:
     return float(np.mean([len(each_once(s.train)) for s in found.splits]))
+
+
+def _training_units(found: Comparison) -> float:
+    """Rows that a fit learns from, or groups of rows, where these hang together."""
+    groups = found.data.groups
+    return (
+        _training_rows(found)
+        if groups is None
+        else float(np.mean([len(np.unique(groups[s.train])) for s in found.splits]))
+    )
 
 
 def _bootstrapped(entry: Entry, found: Comparison) -> list[Score]:
@@ -173,10 +199,11 @@ def _rank(found: Comparison) -> None:
     losses = {e.name: found.losses(e.name) for e in done}
     found.best = done[0].name
     _tell_apart(found, losses)
-    best = _of_rows(losses[found.best], found.tested)
+    units = {name: _of_units(each, found) for name, each in losses.items()}
+    best = units[found.best]
     choice = recommend(
         [e.risk.value for e in done if e.risk is not None],
-        [_standard_error(_of_rows(losses[e.name], found.tested) - best, found) for e in done],
+        [_standard_error(units[e.name] - best, found) for e in done],
         [e.complexity for e in done],
         log_losses=[_log_loss(e) for e in done],
         baselines=[k for k, e in enumerate(done) if e.name.startswith("baseline")],
@@ -190,10 +217,10 @@ def _rank(found: Comparison) -> None:
 def _tell_apart(found: Comparison, losses: dict[str, Floats]) -> None:
     """Every model against the best of the others, on the same rows and with one error rate for all."""
     done = found.done
-    if len(found.splits) > 1 and all(e.fold_risks is not None for e in done):
-        n_train = _training_rows(found)
-        rows = {name: _of_rows(each, found.tested) for name, each in losses.items()}
-        _, tests = compare_with_best(rows, best=found.best, n_train=n_train)
+    folds = len(found.splits) > 1 and all(e.fold_risks is not None for e in done)
+    if folds or found.data.groups is not None:
+        units = {name: _of_units(each, found) for name, each in losses.items()}
+        _, tests = compare_with_best(units, best=found.best, n_train=_training_units(found) if folds else None)
     elif found.loss == "zero-one":
         answers = {e.name: e.answers.values for e in done if e.answers is not None}
         _, tests = compare_with_best(answers, best=found.best, y=found.truth)
@@ -216,11 +243,17 @@ def _of_rows(losses: Floats, tested: Array) -> Floats:
     return np.asarray(np.bincount(place, weights=losses) * (len(rows) / len(tested)), dtype=np.float64)
 
 
+def _of_units(losses: Floats, found: Comparison) -> Floats:
+    """The losses of what is independent of each other: of rows, or of groups of rows."""
+    rows, groups = _of_rows(losses, found.tested), found.data.groups
+    return rows if groups is None else of_groups(rows, groups[each_once(found.tested)])
+
+
 def _standard_error(values: Floats, found: Comparison) -> float:
-    """Of the mean of a value a row; of several fits with the correction of the paired test."""
+    """Of the mean of a value a row, or group; of several fits with the correction of the paired test."""
     if len(values) < 2:
         return 0.0
-    shared = 0.0 if len(found.splits) == 1 else 1.0 / _training_rows(found)
+    shared = 0.0 if len(found.splits) == 1 else 1.0 / _training_units(found)
     return float(values.std(ddof=1) * np.sqrt(1.0 / len(values) + shared))
 
 

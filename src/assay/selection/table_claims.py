@@ -26,7 +26,7 @@ from assay.selection.candidates import Candidate
 from assay.selection.component_check import wrong_components
 from assay.selection.data import Answers, TableData, row_losses
 from assay.selection.measured_fit import MEASURED, check_measured_fit
-from assay.selection.nested import parts_of
+from assay.selection.nested import PAIRS, parts_of, shared_by
 from assay.selection.plan import OF_CLASSES, OF_NUMBERS
 from assay.selection.splits import Resampling, Split, make_splits
 from assay.selection.string_check import wrong_strings
@@ -185,7 +185,7 @@ def cross_validated_claim(
         return []
     among, chosen = [dict(s) for s in candidate.settings()], [dict(t.setting) for t in trials]
     rough, fixed = dict(candidate.search_space.rough), dict(candidate.fixed)
-    searched = Searched(among, chosen, rough, fixed, loss, table.parts is not None, ties=True)
+    searched = Searched(among, chosen, rough, fixed, loss, shared_by(table), ties=True)
     return [claim_of(kind, sums, [len(s.test) for s in splits], searched, plan)]
 
 
@@ -198,7 +198,7 @@ class Searched(NamedTuple):
     rough: dict[str, Any]
     fixed: dict[str, Any]
     loss: str
-    shared: bool = False
+    shared: bool | str = False
     ties: bool = False
 
 
@@ -249,7 +249,7 @@ def claim_of(
             "rough": searched.rough,
             "fixed": searched.fixed,
             "by": searched.loss,
-            **({"shared": True} if searched.shared else {}),
+            **({"shared": searched.shared} if searched.shared else {}),
             **({"ties": True} if searched.ties else {}),
             **({"overlap": True} if overlap else {}),
             "resampling": plan.kind,
@@ -272,7 +272,9 @@ def _check_cross_validated(model: TableModel, claim: Claim, raw: Rows, *_: Any) 
     if w["by"] not in (OF_NUMBERS if w["loss"] == "squared" else OF_CLASSES):
         return False, f"no search goes by a loss {w['by']!r}"
     plan = Resampling(w["resampling"], folds=int(w["folds"]), repeats=int(w["repeats"]), seed=int(w["seed"]))
-    shared, ties = bool(w.get("shared", False)), bool(w.get("ties", False))
+    shared, ties = w.get("shared", False), bool(w.get("ties", False))
+    if shared not in (False, True, PAIRS):
+        return False, f"searches are not shared in a way {shared!r}"
     searched = Searched(
         list(w["searched"]), list(w["chosen"]), dict(w["rough"]), dict(w["fixed"]), str(w["by"]), shared, ties
     )
@@ -287,7 +289,7 @@ def _check_cross_validated(model: TableModel, claim: Claim, raw: Rows, *_: Any) 
     splits = make_splits(plan, len(table), y=table.strata(plan.folds))
     if len(splits) != len(searched.chosen) or [len(s.test) for s in splits] != [int(r) for r in w["rows"]]:
         return False, "the folds of these rows are not those of the claim"
-    table = replace(table, parts=parts_of(plan, splits, table) if shared else None)
+    table = replace(table, parts=parts_of(plan, splits, table) if shared else None, pairs=shared == PAIRS)
     candidate = candidate_like(model, searched.among, searched.rough, searched.fixed)
     if [dict(s) for s in candidate.settings()] != searched.among:  # what is fixed is not searched
         return False, "the settings searched and those fixed contradict each other"

@@ -90,6 +90,9 @@ class TableModel:
         if name in ANSWERS:
             method = getattr(self.learner, name)
             return lambda data: method(self.rows(data))
+        if name == "shap_values":
+            explain = getattr(self.model_, name)
+            return lambda X, data=None: explain(self.rows(X), None if data is None else self.rows(data))
         return getattr(self.model_, name)
 
     def __repr__(self) -> str:

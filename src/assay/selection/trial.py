@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from assay.certify.claim import unclaimed
 from assay.engines import Rows
 from assay.errors import ConvergenceWarning, DataConversionWarning
 from assay.estimator.estimator import Estimator
-from assay.estimator.unclaimed import unclaimed
 from assay.numerics import Array, Floats
 from assay.processes.child import Emit
 from assay.selection.calibration import Calibration, with_calibration
@@ -148,10 +148,22 @@ def search_settings(
 
     `ties`: settings that cannot be told apart are by their log loss (searches of files from before took the simplest).
     """
-    settings = candidate.settings()
-    inner = _inner_splits_once(data, train, seed) if len(settings) > 1 else []
+    inner = _inner_splits_once(data, train, seed) if len(candidate.settings()) > 1 else []
     if not inner:
         return None
+    if data.parts is None or not data.pairs:
+        return _searched(candidate, data, train, loss, inner, emit, ties)
+    kept = _answered(inner)  # folds of one part have the same search
+    return data.once(
+        kept, _shared(candidate, loss, ties), lambda rows: _searched(candidate, data, rows, loss, inner, emit, ties)
+    )
+
+
+def _searched(
+    candidate: Candidate, data: TableData, train: Array, loss: str, inner: list[Split], emit: Emit, ties: bool
+) -> SettingsSearch:
+    """The search on these inner splits of the training rows."""
+    settings = candidate.settings()
     race = Race(len(settings), whole=data.parts is not None or len(train) <= RACED)
     parts = []
     for number, split in enumerate(inner):
@@ -194,13 +206,20 @@ def _answers_of_each(
     return found.at(split.test)
 
 
-def _shared(candidate: Candidate, loss: str) -> tuple[str, str, str]:
-    return "answers", candidate.key, loss
+def _answered(inner: list[Split]) -> Array:
+    """The rows that inner splits test."""
+    return np.sort(np.concatenate([split.test for split in inner]))
+
+
+def _shared(candidate: Candidate, loss: str, ties: bool | None = None) -> tuple[str, str, str, bool | None]:
+    """The name of what searches share: answers of inner fits, and (`ties` said) whole searches."""
+    return "shared", candidate.key, loss, ties
 
 
 def forget_answers(candidate: Candidate, data: TableData, loss: str) -> None:
     """Let go of what the searches of a model shared: no other model asks for it."""
-    data.forget(_shared(candidate, loss))
+    for ties in (None, True, False):
+        data.forget(_shared(candidate, loss, ties))
 
 
 def _fit_and_test(
@@ -238,12 +257,20 @@ def calibration_of(
         return of_one_model(data, train, model.label_scores(rows)[1], model).as_they_are(data, train)
     own = _left_out(model, data, train)
     if own is None and search is not None and model.rough_calibrates:
-        return search.calibration
+        return _over(search.calibration, data, _inner_splits_once(data, train, seed), model)
     if own is None:
         own = _asked_for_this(candidate, data, train, loss, seed, search)
     if own is None:  # too few rows to leave any out
         own = of_one_model(data, train, model.label_scores(rows)[1], model)
     return own.calibrations(data, train, [0])[0]
+
+
+def _over(calibration: Calibration | None, data: TableData, inner: list[Split], model: Any) -> Calibration | None:
+    """The calibration of a search as that of a model, which may know a class that the rows of the search do not have."""
+    assert data.classes is not None
+    if calibration is None or len(calibration.prior) == len(model.classes_):
+        return calibration
+    return calibration.over(data.classes[np.unique(data.codes[_answered(inner)])], model.classes_)
 
 
 def _asked_for_this(
@@ -293,7 +320,7 @@ def inner_splits(data: TableData, train: Array, seed: int) -> list[Split]:
     """
     rows = each_once(train)
     if data.parts is not None:
-        return [split for split in by_parts(data.parts, rows) if data.learnable(split.train)]
+        return [split for split in by_parts(data.parts, rows, data.pairs) if data.learnable(split.train)]
     folds = min(5 if len(rows) <= FEW else 3, len(rows))
     group, moment = data.marks_of(rows)
     if group is not None:

@@ -19,12 +19,10 @@ from assay.server.bodies import Body, BodyBudget, too_large, unpacked
 from assay.server.catalogue import Catalogue
 from assay.server.infer import HEADER_LENGTH, infer
 from assay.server.metrics import Metrics
-from assay.server.negotiation import answer_form, body_form, requested_outputs
 from assay.server.pages import page
 from assay.server.predict import predict
 from assay.server.replies import RETRY, refusal_of, reply_of
-from assay.server.request import Request, joined_headers
-from assay.server.routes import route_of
+from assay.server.request import Request, answer_form, body_form, joined_headers, requested_outputs, route_of
 from assay.server.served import ServedModel
 
 BODIES = 8  # times `max_bytes` that all bodies together may hold

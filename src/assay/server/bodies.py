@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -106,7 +107,8 @@ def _close(file: IO[bytes]) -> None:
 def remove_files() -> None:
     """Remove the files of all bodies, before the process ends without a word to those who have them."""
     for name in list(_files):
-        Path(name).unlink(missing_ok=True)
+        with suppress(OSError):  # Windows removes nothing that is open
+            os.unlink(name)
 
 
 @contextmanager

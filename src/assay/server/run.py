@@ -1,28 +1,36 @@
-"""The life of the service: start, watch the model files, stop when told, finishing what is under way."""
+"""The life of the service: start, watch the model files, stop when told, finishing what is under way.
+
+Several worker processes behind one address are started, replaced where one dies, and stopped together.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import gc
 import logging
+import multiprocessing
 import os
 import signal
 import socket
 import ssl
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import msgspec
+
 from assay.errors import AssayError, MissingExtraError, install
+from assay.processes.child import ignore_interrupts, interrupts_held
 
 if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
-
     from assay.http.running import OwnedServer
     from assay.server.access_log import AccessLog
     from assay.server.app import ServerSettings, Service
@@ -33,7 +41,10 @@ GRACE = 5.0  # seconds that requests under way have to end once the service is s
 SWITCH = 0.0005  # seconds after which a thread with a large request lets the event loop go on
 KEPT = 32_000_000  # bytes, just below the most that the C library may be taught
 
+PAUSE = 1.0  # seconds before a worker that died is replaced
+
 Started = Callable[[str, list[str]], None]
+_spawn = multiprocessing.get_context("spawn")
 
 
 def run(path: Path, settings: ServerSettings, started: Started) -> None:
@@ -50,8 +61,6 @@ def run(path: Path, settings: ServerSettings, started: Started) -> None:
     url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
     try:
         if settings.workers > 1:
-            from assay.server.workers import supervise
-
             supervise(path, settings, listeners, lambda names: started(url, names))
         else:
             signals = (signal.SIGTERM, signal.SIGINT)
@@ -239,3 +248,112 @@ async def _sweep(service: Service) -> None:
         now = monotonic()
         for connection in list(service.connections):
             connection.check(now)
+
+
+def supervise(
+    path: Path, settings: ServerSettings, listeners: list[socket.socket], ready: Callable[[list[str]], None]
+) -> None:
+    """Serve by `settings.workers` processes until SIGTERM or SIGINT; a second signal waits for nobody."""
+    workers = ServerWorkers(path, settings, listeners)
+    before = {number: signal.signal(number, workers.stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        ready(workers.start())
+        workers.watch()
+    except AssayError:
+        if not workers.stopped_by:
+            raise
+        raise KeyboardInterrupt(workers.stopped_by) from None  # before anything was served
+    finally:
+        workers.end()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class ServerWorker:
+    """A process that serves; it says when it does (the names of its models) or why it cannot, and ends when its pipe does."""
+
+    def __init__(self, number: int, path: Path, settings: ServerSettings, listeners: list[socket.socket]) -> None:
+        self.number = number
+        self.pipe, theirs = _spawn.Pipe()
+        self.process = _spawn.Process(target=_work, args=(number, path, settings, listeners, theirs), daemon=True)
+        with interrupts_held():
+            self.process.start()
+        theirs.close()
+
+    def names(self) -> list[str]:
+        """The names of its models, once it serves."""
+        try:
+            found = self.pipe.recv()
+        except EOFError:
+            found = AssayError(f"Worker {self.number} ended before it could serve.")
+        if isinstance(found, Exception):
+            raise found
+        return found  # type: ignore[no-any-return]
+
+    def end(self) -> str:
+        """Why it ended, as far as it said so."""
+        found = None
+        self.process.join()
+        with suppress(EOFError, OSError):
+            while self.pipe.poll():
+                found = self.pipe.recv()
+        self.pipe.close()
+        return str(found).strip() if isinstance(found, Exception) else f"exit code {self.process.exitcode}"
+
+
+class ServerWorkers:
+    """The workers of one address."""
+
+    def __init__(self, path: Path, settings: ServerSettings, listeners: list[socket.socket]) -> None:
+        threads = max(1, settings.threads // settings.workers)
+        self._arguments = path, replace(settings, threads=threads), listeners
+        self._workers: list[ServerWorker] = []
+        self.stopped_by = ""  # the name of a signal
+
+    def start(self) -> list[str]:
+        """The names of the models, once all workers serve."""
+        for number in range(1, self._arguments[1].workers + 1):
+            self._begin(number)
+        names = [worker.names() for worker in self._workers]
+        return names[0]
+
+    def _begin(self, number: int) -> None:
+        worker = ServerWorker(number, *self._arguments)
+        self._workers.append(worker)
+        if self.stopped_by:  # since a moment ago
+            worker.process.terminate()
+
+    def stop(self, number: int, _frame: Any) -> None:
+        """Tell all workers; told twice they wait for nobody."""
+        self.stopped_by = signal.Signals(number).name
+        for worker in self._workers:
+            worker.process.terminate()
+
+    def watch(self) -> None:
+        """Return when all have ended after `stop`; one that ends before is replaced."""
+        while self._workers:
+            ended = wait([worker.process.sentinel for worker in self._workers])
+            for worker in [w for w in self._workers if w.process.sentinel in ended]:
+                why = worker.end()
+                self._workers.remove(worker)
+                if not self.stopped_by:
+                    line = {"event": "worker died", "worker": worker.number, "error": why}
+                    print(msgspec.json.encode(line).decode(), file=sys.stderr, flush=True)
+                    time.sleep(PAUSE)
+                if not self.stopped_by:
+                    self._begin(worker.number)
+
+    def end(self) -> None:
+        for worker in self._workers:
+            worker.process.kill()
+            worker.end()
+
+
+def _work(
+    number: int, path: Path, settings: ServerSettings, listeners: list[socket.socket], parent: Connection
+) -> None:
+    ignore_interrupts()
+    try:
+        serve(path, settings, listeners, parent.send, (signal.SIGTERM,), number, parent)
+    except AssayError as error:
+        parent.send(error)

@@ -35,7 +35,7 @@ def absorb_moments(X: Array, codes: Array, w: Array | None, K: int) -> tuple[Cla
 
     Values that are not finite make the second moments so; the caller decides what to do then.
     """
-    from assay.statistics.loops.moments import add_moments, add_weighted_moments, heaviest_of_each_class
+    from assay.statistics.loops import add_moments, add_weighted_moments, heaviest_of_each_class
 
     d = X.shape[1]
     weights = NO_WEIGHTS if w is None else w
@@ -53,7 +53,7 @@ def absorb_moments(X: Array, codes: Array, w: Array | None, K: int) -> tuple[Cla
 
 def absorb_present(X: Array, codes: Array, w: Array | None, K: int) -> ClassMoments:
     """The moments of a block over the values that are not missing."""
-    from assay.statistics.loops.moments import add_moments_where_present
+    from assay.statistics.loops import add_moments_where_present
 
     d = X.shape[1]
     pivot = np.zeros((K, d))

@@ -98,7 +98,7 @@ def gram_of(X: Array, y: Floats, w: Array | None) -> tuple[Gram, Array]:
 def _sums_of_few(X: Array, y: Floats, root: Floats, p: Floats, q: float, hashes: Array) -> Floats:
     """M (d + 2, d + 2) by our own loop, upper triangle; the hashes of the columns on the way."""
     from assay.compiled.simd.vectors import LANE
-    from assay.statistics.loops.products import TILE, add_products
+    from assay.statistics.loops import TILE, add_products
 
     d = X.shape[1]
     padded = -(-(d + 2) // LANE) * LANE

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from assay.abandoned import locked, remove_abandoned
+from assay.abandoned import locked, locks, remove_abandoned
 from assay.errors import ModelFileError, WriteError
 
 LARGEST_FILE = 16 << 30
@@ -56,6 +56,8 @@ def file_beside(target: Path) -> Iterator[tuple[BinaryIO, Path]]:
             os.fsync(file.fileno())
             if mode is not None:
                 os.chmod(made[-1], mode)
+            if not locks(file.fileno(), wait=False):  # Windows: what is open cannot be moved, and is not locked either
+                file.close()
             os.replace(made[-1], target)
     except BaseException:
         for beside in made:

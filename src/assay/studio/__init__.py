@@ -3,5 +3,5 @@
     assay studio
 
 A thin face: it has no numerics and no defaults of its own. `serving.py` answers the page and does nothing that takes long;
-what does runs in processes of its own (`pool.py`, `worker_processes.py`, `forkserver.py`, `worker.py`). docs/studio.md has the protocol.
+what does runs in processes of its own (`pool.py`, `forkserver.py`, `worker.py`). docs/studio.md has the protocol.
 """

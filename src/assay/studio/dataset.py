@@ -1,7 +1,8 @@
-"""What is learnt from and where it is looked at: a table with its schema, and the plane (or line) of the picture."""
+"""What is learnt from and where it is looked at: a table with its columns, and the plane (or line) of the picture with the rows as its points."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,7 +17,7 @@ from assay.pictures.plane import Plane, plane
 from assay.pictures.rows import PictureRows, some_of
 from assay.report.raw_model import without_gaps
 from assay.selection.data import TableData
-from assay.studio.requests import Data, Points, TableLocation
+from assay.studio.requests import Data, Points, PointsRequest, TableLocation
 from assay.tables.schema.kinds import TEXTUAL
 from assay.tables.schema.schema import Schema, infer, task_of
 from assay.tables.sources.recognise import table_source
@@ -29,6 +30,10 @@ KINDS_SAID = {"id": "another in every row", "constant": "the same in every row",
 TASKS = {"classes": "classification", "numbers": "regression"}
 ROOM = 0.06  # of the rows' width on each side of a view
 MOST_SHOWN = 1000  # points that a picture can hold
+MOST_LEVELS = 50  # categories of a column that the page is told
+TARGET_NAMES = ("target", "label", "class", "outcome", "response", "y")
+
+Message = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -226,3 +231,59 @@ def _line_of(seen: PictureRows, column: str, at: Any) -> Plane:
     scale = np.array([float(seen.X.std()) or 1.0])
     basis = np.array([[1.0], [0.0]])
     return Plane(np.zeros(1), basis, basis.T, np.array([scale[0], 1.0]), scale, (seen.names[j], ""), "")
+
+
+def table(_request: None, place: TableLocation | None, _files: Any) -> Iterator[Message]:
+    """The columns of a table, and a column that may be meant as the target."""
+    assert place is not None
+    source = table_source(place.path, where=place.name)
+    schema = infer(source)
+    if schema.n_rows > place.most_rows:
+        raise DataError(
+            f"{place.name} has {schema.n_rows} rows, and the studio takes up to {place.most_rows}: assay compare takes any number."
+        )
+    yield {
+        "name": place.name,
+        "n_rows": schema.n_rows,
+        "columns": [
+            {
+                "name": c.name,
+                "kind": c.kind,
+                "levels": None if c.levels is None else list(c.levels[:MOST_LEVELS]),
+                "missing": c.missing,
+            }
+            for c in schema.columns
+        ],
+        "target": place.target or suggested(schema),
+        "notes": list(source.notes),
+    }
+
+
+def suggested(schema: Schema) -> str | None:
+    """A column that is called so, else the last one of few categories, else the last that can be learnt."""
+    few = [c.name for c in schema.used if c.kind in ("category", "boolean") and 2 <= c.distinct <= 20]
+    used = [c.name for c in schema.used if c.kind in ("number", "category", "boolean")]
+    called = [name for name in used if name.lower() in TARGET_NAMES]
+    return next((names[-1] for names in (called, few, used) if names), None)
+
+
+def points(request: PointsRequest, place: TableLocation | None, _files: Any) -> Iterator[Message]:
+    """The rows of a table on the picture, or as many of them as it can hold."""
+    dataset = plotted_dataset(request.data, place)
+    rows = dataset.pointed
+    at, y = dataset.where[rows], dataset.table.y[dataset.shown[rows]]
+    notes = dataset.notes()
+    if len(rows) < len(dataset.shown):
+        notes.append(f"{len(rows)} of {len(dataset.shown):,} rows are drawn; models learn from all.")
+    classes = dataset.classes
+    yield {
+        "x": at[:, 0].tolist(),
+        "y": at[:, 1].tolist(),
+        "label": None if classes is None else [str(v) for v in y.tolist()],
+        "target": None if classes is not None else np.asarray(y, dtype=np.float64).tolist(),
+        "row": dataset.shown[rows].tolist(),
+        "axes": dataset.axes(),
+        "view": dataset.view(),
+        "classes": classes,
+        "notes": notes,
+    }

@@ -45,7 +45,6 @@ def main(server: Connection) -> None:
 
 def _serve(server: Connection) -> None:
     import assay.studio.playing
-    import assay.studio.tables
     import assay.studio.worker  # noqa: F401 - what every worker needs
 
     loaded = 0

@@ -20,13 +20,15 @@ from assay.studio.session_files import SessionFiles, new_identity
 HOST = "127.0.0.1"
 
 
-def run(port: int, start: TableLocation | None, ready: Callable[[str], None]) -> str | None:
-    """Serve until a signal, whose name is returned; `ready` is told the address once the page can be opened. `port` 0: any that is free."""
+def run(port: int, start: TableLocation | None, ready: Callable[[str], None], figure: str | None = None) -> str | None:
+    """Serve until a signal, whose name is returned; `ready` is told the address once the page can be opened. `port` 0: any that is free;
+    `figure`: the one that the address opens."""
+    words = "" if figure is None else f"&preset={figure}"
     pool = Pool()  # its processes load while the server does
     try:
         with temporary_folder("studio") as folder, _listening(port) as listener:
             studio = Studio(SessionFiles(folder), secrets.token_urlsafe(32), pool, listener.getsockname()[1])
-            return asyncio.run(_serve(studio, listener, start, ready))
+            return asyncio.run(_serve(studio, listener, start, lambda address: ready(address + words)))
     finally:
         pool.close()
 

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from assay.errors import DataError
-from assay.processes.child import Emitter, Unheard, attempt
-from assay.processes.messages import Finish, receive
+from assay.processes.child import Emitter, Finish, Unheard, attempt, receive
 from assay.studio.requests import (
     CompareRequest,
     FitRequest,
@@ -95,8 +94,8 @@ class Verb(NamedTuple):
 VERBS = {
     "about": Verb(None, "forms", "about_everything"),
     "preset": Verb(NameRequest, "forms", "preset"),
-    "table": Verb(None, "tables", "table"),
-    "points": Verb(PointsRequest, "tables", "points"),
+    "table": Verb(None, "dataset", "table"),
+    "points": Verb(PointsRequest, "dataset", "points"),
     "play": Verb(FitRequest, "playing", "watched"),
     "fit": Verb(FitRequest, "playing", "fit"),
     "near": Verb(NearRequest, "saved_models", "near"),

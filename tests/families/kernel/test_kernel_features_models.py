@@ -346,3 +346,58 @@ def test_a_claim_that_does_not_hold_is_not_verified():
 def test_values_whose_squares_overflow_are_refused():
     with pytest.raises(DataError, match="Squares of kernel values overflow"):
         assay.KernelFeaturesRegressor(kernel="affine").fit([[6e141]], [3e7])
+
+
+NEARLY_EQUAL = [
+    ([[2000.0, 1335.618400766411], [2000.0, 1335.46972164672]], [2.0, 0.9], [4e78, 4e78]),
+    ([[2000.0, 1335.8023393202209], [2000.0, 1335.7480849358697]], [1.99, 2.07], [7e78, 4e78]),
+    ([[0.0, 0.0], [50.0, 0.0], [0.0, 70000.0]], [999.0, 993.0, 1010.0], [2e11, 2e11, 1e11]),
+    ([[0.0, 0.0], [50.0, 0.0], [0.0, 5720000.0]], [999.0, 993.0, 985.0], [2e11, 2e11, 3e11]),
+]
+
+
+def in_80_bits(model, X, y, w):
+    """The root of the mean square of the residuals and the greatest slope (as a share of its scale), of features in numbers of 80 bits."""
+    long = np.longdouble
+    apart = np.asarray(X, long)[:, None] - model.landmarks_.astype(long)
+    F = np.exp(-long(model.gamma_) * (apart**2).sum(axis=2)) @ model.map_.astype(long)
+    w, y = np.asarray(w, long), np.asarray(y, long)
+    r = y - model.intercept_ - F @ model.feature_coef_
+    D, t = F - w @ F / w.sum(), y - w @ y / w.sum()
+    scale = np.sqrt((w @ D**2 + model.alpha) * (w @ t**2))
+    return np.sqrt(w @ r**2 / w.sum()), np.abs((w * r) @ D - model.alpha * model.feature_coef_) / scale
+
+
+@pytest.mark.parametrize(("X", "y", "w"), NEARLY_EQUAL)
+def test_what_rounding_of_features_hides_is_in_the_claim(X, y, w):
+    X, y, w = np.array(X), np.array(y), np.array(w)
+    model = assay.KernelFeaturesRegressor().fit(X, y, w)
+    root, slopes = in_80_bits(model, X, y, w)
+    variance, slope = model.certificate_["sigma^2"], model.certificate_["normal equations"]
+    rounding = 1e-12 * np.abs(y).max()
+    assert variance.holds
+    assert abs(root - np.sqrt(variance.value)) <= np.sqrt(variance.bound) - np.sqrt(variance.value) + rounding
+    assert slopes.max() <= slope.bound or not slope.holds
+    for claim, verdict in zip(model.certificate_, model.certificate_.verify(X, y, w)):
+        assert claim.holds == verdict.holds, str(verdict)
+
+
+@pytest.mark.parametrize(("name", "case"), [("sigma^2", 0), ("sigma^2", 2), ("normal equations", 3)])
+def test_a_claim_that_does_not_allow_for_rounding_of_features_is_refused(name, case):
+    X, y, w = (np.array(part) for part in NEARLY_EQUAL[case])
+    certificate = assay.KernelFeaturesRegressor().fit(X, y, w).certificate_
+    bold = {"sigma^2": certificate["sigma^2"].value, "normal equations": 1e-9}[name]
+    claims = tuple(dataclasses.replace(c, bound=bold) if c.name == name else c for c in certificate.claims)
+    found = {v.claim: v for v in dataclasses.replace(certificate, claims=claims, own=None).verify(X, y, w)}
+    assert not found[name].holds
+
+
+def test_rounding_of_features_is_next_to_nothing_on_ordinary_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 5))
+    y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=400)
+    for given in ({}, {"features": "fourier"}, {"kernel": "poly"}, {"kernel": "laplacian", "alpha": 1e-3}):
+        model = assay.KernelFeaturesRegressor(**given).fit(X, y)
+        assert model.certificate_["normal equations"].bound < 1e-8
+        assert model.certificate_["sigma^2"].bound < model.certificate_["sigma^2"].value * (1 + 1e-7)
+        assert model.certificate_.verify(X, y).holds

@@ -11,8 +11,8 @@ import pytest
 
 from assay.engines.threads import Threads
 from assay.families.kernel.functions import Kernel
-from assay.families.kernel.loops.perceptron import drawn
 from assay.families.kernel.perceptron.check import _drawn
+from assay.families.kernel.perceptron.loops import drawn
 from assay.families.kernel.perceptron.values import TALL, WIDE, KernelValues
 
 NAMED = [

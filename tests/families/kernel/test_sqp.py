@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import linprog, minimize
 from sklearn.svm import SVC, SVR
 
+from assay import SVC as assay_svc
 from assay.errors import DataError
 from assay.families.kernel.functions import Kernel
 from assay.families.kernel.svm.dual import DualProblem, classes_problem, measure, numbers_problem
@@ -290,3 +291,12 @@ def test_any_small_problem_is_solved(seed):
         state = solved(problem, 1e-9)
         assert state.gap <= 1e-9
         assert feasible(problem, state.alpha)
+
+
+def test_one_program_is_one_iteration():
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, 0, 1, 1]
+    for most in (1, 2, 3):
+        with np.testing.suppress_warnings() as quiet:
+            quiet.filter(UserWarning)
+            model = assay_svc(solver="sqp", kernel="linear", C=1.0, max_iter=most, tol=1e-12).fit(X, y)
+        assert model.n_iter_.max() <= most

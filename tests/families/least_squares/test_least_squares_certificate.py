@@ -10,7 +10,7 @@ from families.least_squares.problems import problem
 
 import assay
 from assay.certify import Verdict
-from assay.certify.plain_rows import plain_rows
+from assay.certify.certificate import plain_rows
 from assay.certify.registry import checker
 from assay.engines import ArrayRows
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from families.least_squares.problems import OAKS_AGE, OAKS_DBH, problem
+from scipy.stats import norm
 
 import assay
 from assay.errors import NotFittedError, ParameterError
@@ -54,3 +55,17 @@ def test_an_impossible_level_is_refused():
 def test_inference_before_fit_says_so():
     with pytest.raises(NotFittedError):
         _ = assay.LinearRegression().summary()
+
+
+def test_least_squares_is_maximum_likelihood_whatever_the_variance():
+    oaks = assay.dataset("oaks")
+    model = assay.LinearRegression().fit(oaks.X, oaks.y)
+    best = model.log_likelihood()
+    assert best == pytest.approx(model.log_likelihood(oaks.X, oaks.y))
+    assert best == pytest.approx(float(norm.logpdf(oaks.y, model.predict(oaks.X), np.sqrt(model.sigma2_)).sum()))
+    assert all(model.log_likelihood(sigma2=s) < best for s in (0.5 * model.sigma2_, 2.0 * model.sigma2_))
+    for variance in (0.1, 1.0, 100.0):
+        least = model.log_likelihood(sigma2=variance)
+        for move in (-0.01, 0.01):
+            residuals = oaks.y - model.predict(oaks.X) - move * oaks.X[:, 0]
+            assert float(norm.logpdf(residuals, 0.0, np.sqrt(variance)).sum()) < least

@@ -14,7 +14,7 @@ import assay.families.neighbours.brute as brute
 from assay.compiled import jit
 from assay.engines.threads import Threads
 from assay.families.neighbours.brute import Brute
-from assay.families.neighbours.loops.brute_float32 import LARGEST, cuts, narrow
+from assay.families.neighbours.loops.brute import LARGEST, cuts, narrow
 from assay.families.neighbours.plain import HAMMING, NO_ROW, nearest, reduced_distances
 
 NORMS = [2.0, 1.0, math.inf, HAMMING]

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from assay.errors import ConvergenceWarning, DataError
 from assay.families.perceptron.check import StatedRun, _bound
 from assay.families.perceptron.estimators import Perceptron
+from assay.families.separability.separability import separability
 
 SETTINGS = [
     {},
@@ -215,3 +216,21 @@ def test_sparse_rows_of_32_bits_are_measured_in_64():
     verdicts = model.certificate_.verify(X, y)
     assert "perceptron_bound" in {claim.check for claim in model.certificate_}
     assert verdicts.holds, str(verdicts)
+
+
+def test_a_perceptron_without_an_intercept_claims_the_notes_bound():
+    rows, y = np.array([[2.0, 1.0], [1.0, 3.0], [-1.0, -0.5], [-2.0, 1.0]]), np.array([1, 1, 0, 0])
+    model = Perceptron(fit_intercept=False).fit(rows, y)
+    certificate = model.certify(rows, y)
+    bounds = [claim for claim in certificate.claims if claim.check == "separability_bound"]
+    assert [claim.value for claim in bounds] == pytest.approx([separability(rows, y, fit_intercept=False).bound])
+    assert certificate.verify(rows, y).holds
+
+
+def test_a_random_start_is_close_to_zero_and_the_seeds():
+    rows, y = np.array([[2.0, -1.0], [2.0, 1.0], [1.0, 3.0]]), np.array([1, 1, 0])
+    first, again, other = (Perceptron(init="random", random_state=seed).fit(rows, y) for seed in (1, 1, 2))
+    assert np.array_equal(first.start_, again.start_)
+    assert not np.array_equal(first.start_, other.start_)
+    assert 0 < np.abs(first.start_).max() < 0.1
+    assert first.certificate_.verify(rows, y).holds

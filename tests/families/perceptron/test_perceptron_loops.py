@@ -14,7 +14,7 @@ from assay.certify.rows import CsrBlock
 from assay.compiled import jit
 from assay.compiled.simd.rows import plain_score, row_add, row_score, row_square
 from assay.families.perceptron.check import _score
-from assay.families.perceptron.loops.passes import Csr
+from assay.families.perceptron.loops import Csr
 
 
 @jit

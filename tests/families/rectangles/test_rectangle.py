@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 import assay
 from assay import RectangleClassifier
-from assay.families.rectangles.loops import boxes as rows
-from assay.families.rectangles.loops import search
+from assay.families.rectangles import loops
 from assay.inputs import as_rows
 
 #: (softness, colour) of eight papayas; the sixth is a tasty one far from the others, the seventh a bad one among them
@@ -251,7 +250,7 @@ def test_the_loops_say_the_same_without_the_compiler():
     g[R.max(axis=0) % 2 == 1] = -1  # rows of the class lie at even slots
     R = R[:, np.argsort(R[0], kind="stable")]
     ends = []
-    for climb, better in ((search.climb, search.next_better), (plain(search.climb), plain(search.next_better))):
+    for climb, better in ((loops.climb, loops.next_better), (plain(loops.climb), plain(loops.next_better))):
         low, high, state = np.array([0, 0]), np.array([8, 8]), np.zeros(3, dtype=np.int64)
         climb(R, g, np.array([9, 9]), low, high, np.array([1, 0]), state, 100)
         stack, sets = np.zeros((64, 4), dtype=np.int64), np.array([0, 1, 0])
@@ -264,7 +263,7 @@ def test_the_loops_say_the_same_without_the_compiler():
     assert ends[0][4][0] >= ends[0][2][0] > 0
     X, lower, upper = rng.random((20, 3)), rng.random((4, 3)) / 2, 0.5 + rng.random((4, 3)) / 2
     depths = []
-    for loop in (rows.signed_depths, plain(rows.signed_depths)):
+    for loop in (loops.signed_depths, plain(loops.signed_depths)):
         depths.append(np.empty((20, 2)))
         loop(X, lower, upper, np.ones(3), np.array([0, 0, 1, 1]), depths[-1])
     assert np.array_equal(*depths)

@@ -19,7 +19,7 @@ def test_separable_rows_get_a_hyperplane_its_margin_and_the_perceptrons_bound():
     assert isinstance(found.witness, SeparatingHyperplane)
     assert found.margin == pytest.approx(np.sqrt(5) / 2)
     assert found.radius == pytest.approx(np.sqrt(17))
-    assert found.ratio == pytest.approx(17 / 1.25)
+    assert found.ratio == found.bound
     assert np.array_equal(found.support.rows, [1, 2])
     values = X @ found.witness.coef + found.witness.intercept
     assert np.all((values > 0) == [False, False, True, True])
@@ -92,7 +92,7 @@ def test_the_text_tells_verdict_margin_and_rows():
 def test_the_margin_is_the_number_asked_for():
     found = margin(X, [0, 0, 1, 1])
     assert float(found) == found.margin == pytest.approx(np.sqrt(5) / 2)
-    assert found.ratio == pytest.approx(margin(1000 * X, [0, 0, 1, 1]).ratio)
+    assert found.ratio == found.bound
     assert found.certificate.verify(X, [0, 0, 1, 1]).holds
 
 
@@ -146,3 +146,32 @@ def test_a_table_of_text_is_refused_by_the_name_of_its_column(tmp_path):
     path.write_text("a,b,kind\n1,x,p\n2,y,q\n")
     with pytest.raises(DataError, match="'b' holds text"):
         separability(assay.rows(str(path), target="kind"))
+
+
+def test_the_ratio_is_the_bound_of_the_space_in_which_a_perceptron_runs():
+    rows, y = [[0.1], [0.2]], [0, 1]
+    found = separability(rows, y)
+    mistakes = assay.Perceptron().fit(rows, y).mistakes_
+    assert found.ratio == found.bound == pytest.approx(425, rel=1e-3)
+    assert found.margin == pytest.approx(0.05)
+    assert mistakes <= found.ratio
+    assert "= 16" not in str(found)
+
+
+def test_without_an_intercept_the_bound_is_the_notes_and_does_not_change_with_the_unit():
+    rows, y = np.array([[2.0, 1.0], [1.0, 3.0], [-1.0, -0.5], [-2.0, 1.0]]), [1, 1, 0, 0]
+    found, stretched = (separability(k * rows, y, fit_intercept=False) for k in (1.0, 1000.0))
+    assert found.bound == pytest.approx((found.radius / found.margin) ** 2)
+    assert found.bound == pytest.approx(stretched.bound)
+    assert found.witness.intercept == 0.0
+    assert assay.Perceptron(fit_intercept=False).fit(rows, y).mistakes_ <= found.bound
+    assert found.certificate.verify(rows, y).holds
+    assert any(claim.check == "separability_bound" for claim in found.certificate.claims)
+    assert "R²/γ²" in str(found)
+    assert "x̃" not in str(found)
+    assert margin(rows, y, fit_intercept=False).bound == found.bound
+
+
+def test_rows_that_only_an_intercept_separates_are_not_separable_without_one():
+    assert separability([[1.0], [2.0]], [0, 1]).separable is True
+    assert separability([[1.0], [2.0]], [0, 1], fit_intercept=False).separable is False

@@ -6,7 +6,7 @@ class of largest p(x|k) π_k is chosen. Unequal covariances give a quadratic bou
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -97,6 +97,42 @@ class QuadraticDiscriminantAnalysis(NormalClassifier):
             scaled=True,
             unfit=too_wide(features),
         )
+
+    @classmethod
+    def from_moments(cls, means: Any, covariances: Any, priors: Any = None, *, classes: Any = None) -> Self:
+        """The MAP classifier of given means (K, d), covariances (K, d, d), or one (d, d) for all, and priors (K,); nothing is estimated.
+
+        `classes` are their labels (default 0, 1, …, in ascending order), `priors` None takes all for equally likely. The model is fitted on
+        2d points a class, μ_k ± √d·L_k e_j with L_k L_kᵀ = Σ_k, whose mean and covariance are exactly these: its certificate is about them.
+
+        >>> model = QuadraticDiscriminantAnalysis.from_moments([[0.0, 0.0], [2.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]])
+        >>> model.predict([[0.9, 5.0], [1.1, 5.0]]).tolist()
+        [0, 1]
+        """
+        M = np.asarray(means, dtype=np.float64)
+        if M.ndim != 2 or not np.isfinite(M).all():
+            raise ParameterError(f"means must be finite numbers of shape (classes, columns), got shape {M.shape}.")
+        K, d = M.shape
+        S = np.asarray(covariances, dtype=np.float64)
+        S = np.repeat(S[None], K, axis=0) if S.shape == (d, d) else S
+        if S.shape != (K, d, d) or not np.allclose(S, S.transpose(0, 2, 1)):
+            raise ParameterError(
+                f"covariances must be symmetric, of shape {(K, d, d)} or {(d, d)}; got shape {S.shape}."
+            )
+        try:
+            L = np.linalg.cholesky(S)
+        except np.linalg.LinAlgError:
+            raise ParameterError("Every covariance must be positive definite: one has no inverse.") from None
+        shares = np.full(K, 1.0 / K) if priors is None else np.asarray(priors, dtype=np.float64)
+        if shares.shape != (K,):
+            raise ParameterError(f"priors must be {K} numbers, one a class, got shape {shares.shape}.")
+        labels = np.arange(K) if classes is None else np.asarray(classes)
+        if labels.shape != (K,) or len(np.unique(labels)) != K:
+            raise ParameterError(f"classes must be {K} different labels, got {classes!r}.")
+        order = np.argsort(labels)
+        steps = np.sqrt(d) * np.concatenate([L, -L], axis=2).transpose(0, 2, 1)
+        points = (M[:, None] + steps).reshape(-1, d)
+        return cls(priors=shares[order].tolist()).fit(points, np.repeat(labels, 2 * d))
 
     @property
     def _tied(self) -> bool:

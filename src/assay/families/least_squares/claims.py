@@ -14,6 +14,7 @@ from assay.numerics import Floats
 TOLERANCE = 1e-9  # what the normal equations may be off by, besides rounding
 ROUNDING = 64 * float(np.finfo(np.float64).eps)
 INSIDE = 1e-8  # of its length: what may lie outside of the span of the rows, besides rounding
+NOTHING = 1e150  # a share of rounding that leaves nothing to be claimed
 LOOSEST = 1e-2  # what a user may allow at most and still claim a minimum
 
 
@@ -30,7 +31,8 @@ COVERAGE = Coverage(
 
 
 class LeastSquaresEvidence(NamedTuple):
-    """What a fit knows of itself; W is the inverse root of XᵀX + alpha·I, `cut` below which a direction is rounding."""
+    """What a fit knows of itself; W is the inverse root of XᵀX + alpha·I, `cut` below which a direction is rounding. `columns_off` (d,): what
+    the columns themselves may be off by, where they were computed."""
 
     coef: Floats
     intercept: float
@@ -40,6 +42,12 @@ class LeastSquaresEvidence(NamedTuple):
     sigma2: float
     off: float
     tolerance: float
+    columns_off: Floats | None = None
+
+    @property
+    def residuals_off(self) -> float:
+        """What each residual may be off by because the columns are."""
+        return 0.0 if self.columns_off is None else float(np.abs(self.coef) @ self.columns_off)
 
 
 def claims_of(system: NormalSystem, e: LeastSquaresEvidence, *, shortest: bool) -> tuple[Claim, ...]:
@@ -53,14 +61,14 @@ def claims_of(system: NormalSystem, e: LeastSquaresEvidence, *, shortest: bool) 
         "cut": np.array([e.cut]),
     }
     least = [_least_norm(system, e, witness)] if shortest and e.inverse_root.shape[1] < len(e.coef) else []
-    return (_stationary(system, e, witness), _rank(system, e, witness), *least, _variance(e, witness))
+    return (_stationary(system, e, witness), _rank(system, e, witness), *least, _variance(system, e, witness))
 
 
 def _stationary(system: NormalSystem, e: LeastSquaresEvidence, witness: dict[str, Any]) -> Claim:
     penalty, length = (" - alpha*w", "sqrt(|x_j|^2 + alpha)") if system.alpha else ("", "|x_j|")
     about = " about the means" if system.intercept else ""
     varies = system.yy > 0  # a target without length allows for nothing: weights of zero fit it exactly
-    bound = e.tolerance + system.rounding(e.coef, e.intercept) if varies else 0.0
+    bound = e.tolerance + system.rounding(e.coef, e.intercept) + _of_columns(system, e) if varies else 0.0
     lost = len(system.c) - np.count_nonzero(system.matrix.diagonal() == 0) - e.inverse_root.shape[1]
     among = f" among those that take what depends to {e.cut:.1g} for dependent" if lost else ""
     return Claim(
@@ -74,6 +82,24 @@ def _stationary(system: NormalSystem, e: LeastSquaresEvidence, witness: dict[str
     )
 
 
+def _of_columns(system: NormalSystem, e: LeastSquaresEvidence) -> float:
+    """What the normal equations may be off by because the columns are: in the residuals, and in what these are multiplied with."""
+    if e.columns_off is None:
+        return 0.0
+    length = float(np.sqrt(system.n / system.yy))
+    share = _shares_off(system, e)
+    return length * (e.residuals_off + share * (e.residuals_off + float(np.sqrt(e.sigma2)))) + LOOSEST * (share >= 0.5)
+
+
+def _shares_off(system: NormalSystem, e: LeastSquaresEvidence) -> float:
+    """The root of the sum of squared shares of their lengths that columns are off by; NOTHING where one may have no length at all."""
+    if e.columns_off is None:
+        return 0.0
+    lengths = np.sqrt(system.matrix.diagonal())
+    shares = np.divide(np.sqrt(system.n) * e.columns_off, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    return float(np.sqrt(shares @ shares)) if shares.max(initial=0.0) < 0.5 else NOTHING
+
+
 def _rank(system: NormalSystem, e: LeastSquaresEvidence, witness: dict[str, Any]) -> Claim:
     d, r = e.inverse_root.shape
     matrix = "X'X + alpha*I" if system.alpha else "X"
@@ -83,7 +109,7 @@ def _rank(system: NormalSystem, e: LeastSquaresEvidence, witness: dict[str, Any]
     return Claim(
         name="rank and condition",
         statement=what,
-        holds=True,
+        holds=bool(_shares_off(system, e) * e.condition <= LOOSEST),
         check="least_squares_rank",
         value=float(e.condition),
         kind="proof" if r == d else "warning",
@@ -101,7 +127,11 @@ def _least_norm(system: NormalSystem, e: LeastSquaresEvidence, witness: dict[str
     return Claim(
         name="minimum norm",
         statement="w lies in the span of the rows: no other solution of the normal equations is shorter",
-        holds=bool(share <= LOOSEST * norm and _outside(e, lengths) <= INSIDE * norm + share),
+        holds=bool(
+            _shares_off(system, e) <= LOOSEST
+            and share <= LOOSEST * norm
+            and _outside(e, lengths) <= INSIDE * norm + share
+        ),
         check="minimum_norm",
         value=float(np.linalg.norm(e.coef)),
         witness=witness,
@@ -118,12 +148,16 @@ def _outside(e: LeastSquaresEvidence, lengths: Floats) -> float:
     return float(np.linalg.norm(e.coef - Q @ (Q.T @ e.coef)))
 
 
-def _variance(e: LeastSquaresEvidence, witness: dict[str, Any]) -> Claim:
+def _variance(system: NormalSystem, e: LeastSquaresEvidence, witness: dict[str, Any]) -> Claim:
+    known = e.columns_off is not None
+    root, spread = float(np.sqrt(e.sigma2)), float(np.sqrt(system.yy / system.n))
+    rounded = ", which the rounding of the features leaves open up to the bound" if known else ""
     return Claim(
         name="sigma^2",
-        statement="the mean square of the residuals, the maximum-likelihood estimate of their variance",
-        holds=True,
+        statement=f"the mean square of the residuals, the maximum-likelihood estimate of their variance{rounded}",
+        holds=e.residuals_off <= LOOSEST * max(root, spread),
         check="residual_variance",
         value=float(e.sigma2),
+        bound=(root + e.residuals_off) ** 2 if known else None,
         witness={**witness, "sigma2": np.array([e.sigma2])},
     )

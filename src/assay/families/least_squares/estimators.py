@@ -27,9 +27,9 @@ FIT_INTERCEPT = param("fit b as well; otherwise b = 0", default=True)
 COPY_X = param("accepted for scikit-learn's sake; X is never changed", default=True)
 TOL = param("solver='gd' stops where the normal equations are off by at most this, relative to their scale", default=1e-6, check=Range(low=0, high=1))  # fmt: skip
 SOLVER = param("normal equations, or gradient descent as in the lecture notes", default="normal", check=Choice(("normal", "gd")))  # fmt: skip
-ETA = param("learning speed of solver='gd'; 'auto': as large as is safe", default="auto", check=Range(low=0, open_low=True, words=("auto",)))  # fmt: skip
+ETA = param("learning speed of solver='gd': times the gradient of the sum over the rows, E = ½ Σ (…)²; 'auto': as large as is safe", default="auto", check=Range(low=0, open_low=True, words=("auto",)))  # fmt: skip
 MAX_ITER = param("most iterations of solver='gd'", default=10_000, check=Range(int, low=1))
-INIT = param("first weights (b, w_1, …, w_d) of solver='gd'; None: random, close to zero", default=None, check=Free("d + 1 numbers", words=(None,)))  # fmt: skip
+INIT = param("first weights (b, w_1, …, w_d) of solver='gd'; None or 'random': drawn close to zero", default=None, check=Free("d + 1 numbers", words=(None, "random")))  # fmt: skip
 RANDOM_STATE = param("seed of the first weights of solver='gd'", default=0, check=Range(int, low=0))
 
 
@@ -157,6 +157,25 @@ class LinearRegression(LeastSquares):
 
         left = self.degrees_of_freedom_
         return float(stdtrit(left, (1 + level) / 2)) if left > 0 else float("nan")
+
+    def log_likelihood(self, X: Any = None, y: Any = None, sigma2: float | None = None) -> float:
+        """log L(w, σ²) = −½ Σ (log 2πσ² + (y − w·x̃)²/σ²): of the rows of the fit, or of others; σ² is the maximum-likelihood `sigma2_`
+        unless another is given. No other w has a greater one on the rows of the fit, whatever σ² is.
+
+        >>> model = LinearRegression().fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 1.1, 1.9, 3.2])
+        >>> round(model.log_likelihood(), 4)
+        3.437
+        """
+        self._check_fitted()
+        variance = self.sigma2_ if sigma2 is None else float(sigma2)
+        if not variance > 0:
+            raise ParameterError(f"sigma2={variance!r} is no variance of a density: it must be > 0.")
+        if X is None:
+            n, squares = float(self._state.n[0]), self.sigma2_ * float(self._state.n[0])
+        else:
+            residuals = np.asarray(y, dtype=np.float64) - self.predict(X)
+            n, squares = float(len(residuals)), float(residuals @ residuals)
+        return float(-0.5 * (n * np.log(2 * np.pi * variance) + squares / variance))
 
     def conf_int(self, level: float = 0.95) -> Floats:
         """Confidence intervals (d, 2) of `coef_`."""

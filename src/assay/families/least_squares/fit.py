@@ -29,7 +29,7 @@ from assay.estimator.steps import Measure, Step, answering, measures, shown_of, 
 from assay.families.least_squares import gradient_descent as gd
 from assay.families.least_squares.claims import COVERAGE, TOLERANCE, LeastSquaresEvidence, claims_of
 from assay.families.least_squares.normal_equations import LeastSquaresFit, NormalSystem, RowPasses, solve
-from assay.numerics import Array, Floats
+from assay.numerics import Array, Floats, near_zero
 from assay.statistics.gram import Gram, absorb_gram, merge_gram, tile_rows
 from assay.store import Record
 
@@ -73,6 +73,7 @@ class LeastSquares(OneFold, Regressor):
     random_state: int = attribute()
     coef_: Floats = attribute()
     intercept_: float = attribute()
+    _columns_off: Floats | None = attribute(default=None)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # type: ignore[override]  # no classes
         """Absorb more rows, as if they had been there from the start (but without refinement from the rows)."""
@@ -134,6 +135,7 @@ class LeastSquares(OneFold, Regressor):
             self.sigma2_,
             self.off_by_,
             TOLERANCE if exact else float(self.tol),
+            self._columns_off,
         )
         return claims_of(self._system(self._state), evidence, shortest=exact)
 
@@ -167,7 +169,8 @@ class LeastSquares(OneFold, Regressor):
     def _iterates(self, system: NormalSystem, passes: RowPasses | None) -> Iterator[gd.Descent]:
         """w⁽⁰⁾, w⁽¹⁾, … until the normal equations hold to `tol`, or for `max_iter` steps."""
         size = len(system.c) + 1
-        start = gd.small_start(size, self.random_state) if self.init is None else self._given_start(size)
+        drawn = self.init is None or isinstance(self.init, str)
+        start = near_zero(size, self.random_state) if drawn else self._given_start(size)
         if not self.fit_intercept:
             start[0] = 0.0
         if passes is None:

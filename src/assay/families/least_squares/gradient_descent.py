@@ -122,11 +122,6 @@ def _off(system: NormalSystem, gradient: Floats) -> float:
     return system.off_by(np.append(gradient[1:] - system.mean * gradient[0], gradient[0]))
 
 
-def small_start(size: int, seed: int) -> Floats:
-    """Weights drawn at random close to zero."""
-    return np.random.Generator(np.random.PCG64(seed)).normal(0.0, 0.01, size)
-
-
 def until(descent: Iterator[Descent], tol: float, max_iter: int) -> Iterator[Descent]:
     """The descent up to the first w where the normal equations are off by at most `tol`, or `max_iter` steps."""
     for at in descent:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from assay.certify import Claim
+from assay.certify.claim import Kind
 from assay.certify.coverage import Coverage
 from assay.families.linear.problem import Objective
 from assay.inputs.labels import class_multipliers, plain_labels
@@ -116,54 +117,49 @@ def penalty_text(objective: Objective, weight: float) -> str:
     return " + ".join(parts) or "no penalty"
 
 
-def gap_claim(objective: Objective, model: Any) -> Claim:
-    """The duality gap of each problem, the largest of which counts."""
-    value, gap = float(model.objective_.sum()), float(model.gap_.max())
-    loss = loss_text(objective)
-    many = f" (each of {len(model.gap_)} problems)" if len(model.gap_) > 1 else ""
+def _within_tolerance(
+    objective: Objective, model: Any, name: str, check: str, statement: str, kind: Kind = "proof", **more: Any
+) -> Claim:
+    """That the largest gap of the problems is no more than the tolerance; `more` is what the witness holds besides the objective."""
+    gap = float(model.gap_.max())
     return Claim(
-        name="duality gap",
-        statement=f"sum of {loss} losses + {penalty_text(objective, model.weight_)} = {value:.10g}{many}: at most a share of {objective.tol:g} "
-        "above the least value there is, by a dual bound",
+        name=name,
+        statement=statement,
         holds=bool(gap <= objective.tol <= LOOSEST),
-        check="duality_gap",
+        check=check,
         value=min(gap, 1e300),
         bound=float(objective.tol),
-        witness=witness_of(objective, model),
+        kind=kind,
+        witness={**witness_of(objective, model), **more},
     )
+
+
+def gap_claim(objective: Objective, model: Any) -> Claim:
+    """The duality gap of each problem, the largest of which counts."""
+    many = f" (each of {len(model.gap_)} problems)" if len(model.gap_) > 1 else ""
+    statement = (
+        f"sum of {loss_text(objective)} losses + {penalty_text(objective, model.weight_)} = {float(model.objective_.sum()):.10g}{many}: "
+        f"at most a share of {objective.tol:g} above the least value there is, by a dual bound"
+    )
+    return _within_tolerance(objective, model, "duality gap", "duality_gap", statement)
 
 
 def boxed_gap_claim(objective: Objective, model: Any, step: Floats) -> Claim:
     """Without a penalty: the gap against all weights within a box, by the dual point of Newton's next step."""
-    gap, value = float(model.gap_.max()), float(model.objective_.sum())
-    loss = loss_text(objective)
-    return Claim(
-        name="duality gap",
-        statement=f"sum of {loss} losses = {value:.10g}: at most a share of {objective.tol:g} above the least value for weights within {CLAIM_BOX:g} "
-        "of these (in units of 1 / scale of the column), by a dual bound",
-        holds=bool(gap <= objective.tol <= LOOSEST),
-        check="boxed_duality_gap",
-        value=min(gap, 1e300),
-        bound=float(objective.tol),
-        witness={**witness_of(objective, model), "step": step, "box": CLAIM_BOX},
+    statement = (
+        f"sum of {loss_text(objective)} losses = {float(model.objective_.sum()):.10g}: at most a share of {objective.tol:g} above the least value "
+        f"for weights within {CLAIM_BOX:g} of these (in units of 1 / scale of the column), by a dual bound"
     )
+    return _within_tolerance(objective, model, "duality gap", "boxed_duality_gap", statement, step=step, box=CLAIM_BOX)
 
 
 def estimate_claim(objective: Objective, model: Any) -> Claim:
     """Without penalty and dual bound: how small the slope is, measured by what a step of the preconditioner would gain."""
-    gap, value = float(model.gap_.max()), float(model.objective_.sum())
-    loss = loss_text(objective)
-    return Claim(
-        name="slope",
-        statement=f"sum of {loss} losses = {value:.10g}: a step along the slope g promises less than a share of {objective.tol:g} "
-        "of it, g'(K X'X)^-1 g / 2",
-        holds=bool(gap <= objective.tol <= LOOSEST),
-        check="small_slope",
-        value=min(gap, 1e300),
-        bound=float(objective.tol),
-        kind="estimate",
-        witness=witness_of(objective, model),
+    statement = (
+        f"sum of {loss_text(objective)} losses = {float(model.objective_.sum()):.10g}: a step along the slope g promises less than a share of "
+        f"{objective.tol:g} of it, g'(K X'X)^-1 g / 2"
     )
+    return _within_tolerance(objective, model, "slope", "small_slope", statement, "estimate")
 
 
 def likelihood_claim(objective: Objective, model: Any, margin: float) -> Claim:
@@ -208,14 +204,10 @@ def covariance_claim(objective: Objective, model: Any) -> Claim:
     )
 
 
-# Claims of fits whose loss is a user's own, or the perceptron's.
-
-
 def custom_claim(objective: Objective, model: Any) -> Claim:
     """How far from the least value; no more than an estimate, as convexity was looked for on a grid alone."""
     loss = objective.loss
     assert isinstance(loss, CustomSurrogate)
-    value, gap = float(model.objective_.sum()), float(model.gap_.max())
     where = f"for weights that are penalised or within {BOX:g} of these (in units of 1 / scale of the column)"
     statement = (
         f"at most a share of {objective.tol:g} above the least value there is, {where}, if the loss is convex as on the grid where it was checked"
@@ -223,16 +215,8 @@ def custom_claim(objective: Objective, model: Any) -> Claim:
         else f"so flat that a convex function would be at most a share of {objective.tol:g} above its least, {where}; this loss is not "
         "convex, and its risk may be less elsewhere"
     )
-    return Claim(
-        name="slope",
-        statement=f"sum of {loss.label} losses + {penalty_text(objective, model.weight_)} = {value:.10g}: {statement}",
-        holds=bool(gap <= objective.tol <= LOOSEST),
-        check="custom_loss",
-        value=min(gap, 1e300),
-        bound=float(objective.tol),
-        kind="estimate",
-        witness={**witness_of(objective, model), "loss": loss, "box": BOX},
-    )
+    whole = f"sum of {loss.label} losses + {penalty_text(objective, model.weight_)} = {float(model.objective_.sum()):.10g}: {statement}"
+    return _within_tolerance(objective, model, "slope", "custom_loss", whole, "estimate", loss=loss, box=BOX)
 
 
 def no_mistake_claim(objective: Objective, model: Any) -> Claim:

@@ -37,7 +37,7 @@ from assay.families.linear.fit import LAYOUT, PENALTY_WORDS, LinearClassifier, L
 from assay.families.linear.paths import OVER_LAM, Path, regularisation_path
 from assay.families.linear.problem import Objective, PosedProblem
 from assay.families.linear.statistics import RowStatistics, TargetMaker
-from assay.numerics import Array, Floats, log_softmax
+from assay.numerics import Array, Floats, log_softmax, near_zero
 from assay.risk.custom_surrogate import CustomSurrogate
 from assay.risk.surrogates import HUBER, REGRESSION, Surrogate, surrogate
 from assay.solvers.custom_problem import refuse_unsendable
@@ -126,8 +126,8 @@ class ERM(LinearClassifier):
     fit_intercept: bool = param("fit b as well; otherwise b = 0", default=True)
     tol: float = param("relative duality gap at which the fit is done", default=1e-6, check=Range(low=0, high=1))
     max_iter: int = param("most iterations of the solver; a fit that ends there warns", default=1000, check=Range(int, low=1))  # fmt: skip
-    eta: float | str = param("learning speed of 'gd' and 'subgradient'; 'auto': safe", default="auto", check=Range(low=0, open_low=True, words=("auto",)))  # fmt: skip
-    init: Any = param("first weights (b, w_1, …, w_d); softmax: a row a class", default=None, check=Free("numbers", words=(None,)))  # fmt: skip
+    eta: float | str = param("learning speed of 'gd' and 'subgradient': times the gradient of the mean over the rows, as the risk is one (that of the sum over n rows is 1/n as long); 'auto': safe", default="auto", check=Range(low=0, open_low=True, words=("auto",)))  # fmt: skip
+    init: Any = param("first weights (b, w_1, …, w_d); softmax: a row a class; None: zeros; 'random': drawn close to zero (always the same)", default=None, check=Free("numbers", words=(None, "random")))  # fmt: skip
     class_weight: Any = CLASS_WEIGHT
     warm_start: bool = param("begin at the weights of the fit before", default=False)
     n_jobs: int | None = N_JOBS
@@ -216,7 +216,7 @@ class ERM(LinearClassifier):
         d = self.n_features_in_
         shape = (n_classes, d + 1) if self.loss == "softmax" else (d + 1,)
         try:
-            start = np.array(self.init, dtype=np.float64)
+            start = near_zero(shape, 0) if isinstance(self.init, str) else np.array(self.init, dtype=np.float64)
         except (TypeError, ValueError):
             start = np.empty(0)
         if start.shape != shape or not np.isfinite(start).all():

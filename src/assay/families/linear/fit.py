@@ -14,6 +14,7 @@ class against the rest. The way of a fit, `_learn`:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -21,11 +22,14 @@ import numpy as np
 from assay.certify import Claim
 from assay.engines import Block, Engine, Rows
 from assay.engines.csr import SparseMatrix
+from assay.engines.engine import one_thread_blas
+from assay.engines.threads import Threads
 from assay.errors import ConvergenceWarning, DataError, ModelFileError, as_seen_by_sklearn, warn
 from assay.estimator.classifier import Classifier
 from assay.estimator.docstrings import attribute
+from assay.estimator.estimator import fresh_and_rows
 from assay.estimator.layout import Fact, Layout, Tensor
-from assay.estimator.steps import Step, some_of
+from assay.estimator.steps import Measure, Step, answering, measures, some_of
 from assay.families.linear.claims import COVERAGE, gap_claim, unshifted
 from assay.families.linear.problem import Objective, PosedProblem, about_zero, gram_about, pose
 from assay.families.linear.rounding import as_saved, with_rounding
@@ -291,7 +295,6 @@ class LinearClassifier(Classifier):
 
     def steps(self, X: Any, y: Any = None, sample_weight: Any = None, *, every: int | None = None) -> Iterator[Step]:
         """The weights after each iteration (of each problem in turn): coef_, intercept_, objective and relative gap."""
-        from assay.families.linear.steps import steps_of
 
         return some_of(steps_of(self, X, y, sample_weight), every)
 
@@ -378,3 +381,42 @@ def _trace(H: Floats, l2: float) -> float:
     """tr H (H + l2·I)⁻¹."""
     values = np.maximum(np.linalg.eigvalsh(H), 0.0) if len(H) else np.zeros(0)
     return float((values / (values + l2)).sum())
+
+
+def steps_of(model: LinearClassifier, X: Any, y: Any, sample_weight: Any) -> Iterator[Step]:
+    """The states of all problems; those whose turn has not come have weights of zero."""
+    fresh, rows = fresh_and_rows(model, X, y, sample_weight)
+    with one_thread_blas():
+        task = fresh._task(Threads(1), rows, True, None)
+        solver = task.solver()
+        number, before = count(1), np.zeros((0, rows.n_columns + 1))
+        for k, positive in enumerate(task.problems):
+            posed = task.posed(positive)
+            for at in _states(fresh, task, posed, solver):
+                w = np.atleast_2d(about_zero(at.w, posed.problem.centre))
+                later = np.zeros((len(task.problems) - k - 1, w.shape[1]))
+                W = np.concatenate([before, w, later])
+                learnt = {
+                    "coef_": np.ascontiguousarray(W[:, :-1]),
+                    "intercept_": np.ascontiguousarray(W[:, -1]),
+                }
+                told = {"objective": at.objective, "gap": at.gap, "problem": positive, "width": at.width}
+                yield Step(next(number), len(rows.X), {**learnt, **told}, _measures(task, at), answering(fresh, learnt))
+            before = np.concatenate([before, w])
+
+
+def _states(model: LinearClassifier, task: LinearTask, posed: PosedProblem, solver: str) -> Iterator[Iterate]:
+    """Those of the solver, and what becomes of the last one where its minimum does not exist."""
+    for at in posed.iterates(task.objective, solver):
+        yield at
+    settled = model._settle(task, posed, at)
+    if settled.w is not at.w:
+        yield settled
+
+
+def _measures(task: LinearTask, at: Iterate) -> tuple[Measure, ...]:
+    tol = task.objective.tol
+    return measures(
+        Measure("duality gap", at.gap, tol, f"relative duality gap {at.gap:.3g}, done at {tol:g}", scale="log"),
+        Measure("objective", at.objective, None, f"loss and penalty {at.objective:.6g}"),
+    )

@@ -40,7 +40,7 @@ from assay.families.linear.paths import path_over_C
 from assay.families.linear.problem import Objective, PosedProblem, about_centre, about_zero
 from assay.families.linear.rounding import is_moved
 from assay.inputs.labels import plain_labels
-from assay.numerics import Floats
+from assay.numerics import Floats, near_zero
 from assay.risk.surrogates import LOG
 from assay.solvers.problem import Iterate, Problem
 from assay.solvers.separation.separation import hard_margin, separate
@@ -106,13 +106,13 @@ class LogisticRegression(LinearClassifier):
     fit_intercept: bool = param("fit b as well; otherwise b = 0", default=True)
     solver: str = param("how the minimum is found; 'gd' is gradient descent as in the notes", default="auto", check=Choice((*OURS, *THEIRS)))  # fmt: skip
     max_iter: int = param("most iterations of the solver; a fit that ends there warns", default=1000, check=Range(int, low=1))  # fmt: skip
-    eta: float | str = param("learning speed of solver='gd'; 'auto': as large as is safe", default="auto", check=Range(low=0, open_low=True, words=("auto",)))  # fmt: skip
-    init: Any = param("first weights (b, w_1, …, w_d), a row a class; None: zeros", default=None, check=Free("numbers", words=(None,)))  # fmt: skip
+    eta: float | str = param("learning speed of solver='gd': times the gradient of the sum over the rows, as the formula above is one (that of the mean over n rows is n times as long); 'auto': as large as is safe", default="auto", check=Range(low=0, open_low=True, words=("auto",)))  # fmt: skip
+    init: Any = param("first weights (b, w_1, …, w_d), a row a class; None: zeros; 'random': drawn close to zero", default=None, check=Free("numbers", words=(None, "random")))  # fmt: skip
     class_weight: Any = CLASS_WEIGHT
     warm_start: bool = param("begin at the weights of the fit before", default=False)
     dual: bool = param("accepted for scikit-learn's sake; it changes nothing", default=False)
     intercept_scaling: float = param("accepted for scikit-learn's sake; b is never penalised", default=1.0, check=Range(low=0, open_low=True))  # fmt: skip
-    random_state: int | None = param("accepted for scikit-learn's sake; nothing is random", default=None, check=Range(int, low=0, words=(None,)))  # fmt: skip
+    random_state: int | None = param("seed of init='random'; nothing else is random", default=None, check=Range(int, low=0, words=(None,)))  # fmt: skip
     verbose: int = param("accepted for scikit-learn's sake; it changes nothing", default=0, check=Range(int, low=0))
     n_jobs: int | None = N_JOBS
 
@@ -145,7 +145,8 @@ class LogisticRegression(LinearClassifier):
             return None
         shape = (self.n_features_in_ + 1,) if n_classes == 2 else (n_classes, self.n_features_in_ + 1)
         try:
-            start = np.array(self.init, dtype=np.float64)
+            drawn = isinstance(self.init, str)
+            start = near_zero(shape, self.random_state or 0) if drawn else np.array(self.init, dtype=np.float64)
         except (TypeError, ValueError):
             start = np.empty(0)
         if start.shape != shape or not np.isfinite(start).all():

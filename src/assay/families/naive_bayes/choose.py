@@ -109,7 +109,7 @@ def _absorb(labels: Labels, columns: Array, names: Sequence[str] | None, block: 
 
 def _log_factorials(X: Any, w: Array | None) -> Floats:
     """Σ w log x! of each column."""
-    from assay.families.naive_bayes.loops.counts import add_entry_log_factorials, add_log_factorials
+    from assay.families.naive_bayes.loops import add_entry_log_factorials, add_log_factorials
 
     weights = NO_WEIGHTS if w is None else w
     total = np.zeros(X.shape[1])

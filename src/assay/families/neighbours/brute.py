@@ -14,17 +14,23 @@ import numpy as np
 
 from assay.compiled.simd.neighbours import ASKED, PANEL
 from assay.engines.threads import Threads
-from assay.families.neighbours.loops.brute_float32 import LARGEST, WIDEST, cuts, halves, narrow, rule_out, scan
-from assay.families.neighbours.loops.brute_float64 import (
+from assay.families.neighbours.loops.brute import (
     ALL,
     COUNT,
+    LARGEST,
     NEAREST,
+    WIDEST,
     NeighbourHeap,
     clear,
     compare,
+    cuts,
+    halves,
     kind_of,
     lay_out,
+    narrow,
     rise,
+    rule_out,
+    scan,
 )
 from assay.numerics import Array, Floats
 

@@ -21,7 +21,7 @@ from assay.numerics import Array, Floats
 
 FEW = 1 << 22  # differences that NumPy takes before the compiler could be loaded
 FEW_LOADED = 1 << 15  # and where it is loaded already: 200 rows and 9000 queries take it 4 ms, NumPy 70
-LOOPS = ("assay.families.neighbours.loops.kdtree_query", "assay.families.neighbours.loops.brute_float32")
+LOOPS = ("assay.families.neighbours.loops.kdtree_query", "assay.families.neighbours.loops.brute")
 TRIED = 256  # queries that both searches answer before one is chosen
 PROBE = 1 << 22  # numbers of a sample of the rows on which a tree may show that it is hopeless
 HOPELESS = 8.0  # so many times slower on the sample: building it for all rows is not tried

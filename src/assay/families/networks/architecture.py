@@ -20,7 +20,13 @@ import numpy as np
 from assay.engines.rows import SMALLEST_BLOCK
 from assay.numerics import Array, Floats, log_sum_exp
 
-ACTIVATIONS = ("identity", "relu", "logistic", "tanh", "gelu")  # in the order of families/networks/loops/activations.py
+ACTIVATIONS = (
+    "identity",
+    "relu",
+    "logistic",
+    "tanh",
+    "gelu",
+)  # in the order of families/networks/loops/activations_and_losses.py
 LOSSES = ("log", "squared", "hinge", "signs")
 LANES, SHORT = 16, 4  # widths are filled up to a multiple of LANES, and sums go over a multiple of SHORT
 ROOT, CUBE = 0.7978845608028654, 0.044715  # of gelu

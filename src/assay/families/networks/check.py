@@ -16,9 +16,8 @@ import numpy as np
 
 from assay.certify.claim import Claim, Verdict
 from assay.certify.draws import row_keys
-from assay.certify.once import once
 from assay.certify.registry import check
-from assay.certify.rows import Array, CheckedRows, Floats, codes_of
+from assay.certify.rows import Array, CheckedRows, Floats, codes_of, once
 
 NEAR = 1e-6  # times 1 + |f|: scores that differ by less may be in another order elsewhere
 AT_ONCE = 1 << 12  # rows

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from assay.certify import Claim
+from assay.certify.claim import claims_are_wanted
 from assay.engines import Block, Engine, Rows, SparseMatrix, block_rows
 from assay.engines.rows import cut
 from assay.errors import ModelFileError, warn
@@ -21,7 +22,6 @@ from assay.estimator.params import Choice, Range, param
 from assay.estimator.progress import Stopping
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, shown_of, some_of
-from assay.estimator.unclaimed import claims_are_wanted
 from assay.families.networks.architecture import (
     ACTIVATIONS,
     FittedNetwork,

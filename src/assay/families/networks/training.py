@@ -19,12 +19,19 @@ from assay.compiled.barrier import APART, break_barrier
 from assay.compiled.simd.networks import SHORT
 from assay.engines.threads import Threads
 from assay.families.networks.architecture import Layer, NetworkShape
-from assay.families.networks.loops.activations import NAMES
+from assay.families.networks.loops.activations_and_losses import HINGE, LOG, NAMES, SIGNS, SOFTMAX, SQUARED
 from assay.families.networks.loops.backprop import Examples, LayerTable, Parameters, Workspace
-from assay.families.networks.loops.epoch import BatchPlan, Team, add_gradient, give_outputs, run_epochs
-from assay.families.networks.loops.losses import HINGE, LOG, SIGNS, SOFTMAX, SQUARED
+from assay.families.networks.loops.epoch import (
+    ADAM,
+    SGD,
+    BatchPlan,
+    Team,
+    Update,
+    add_gradient,
+    give_outputs,
+    run_epochs,
+)
 from assay.families.networks.loops.minibatch import shuffled
-from assay.families.networks.loops.optimisers import ADAM, SGD, Update
 from assay.families.networks.training_data import NetworkRows, aligned
 from assay.numerics import Array, Floats
 

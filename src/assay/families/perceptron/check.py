@@ -1,6 +1,6 @@
 """Checks of perceptron claims: the run is gone through again in plain NumPy, and radius, margin and mistakes are taken anew.
 
-A score is summed in the order that `assay.families.perceptron.loops.passes` states (eight lanes, added in halves; sparse rows in order), so that the
+A score is summed in the order that `assay.families.perceptron.loops` states (eight lanes, added in halves; sparse rows in order), so that the
 signs of scores, on which everything depends, are those of the fit even where rounding decides them.
 """
 

@@ -273,7 +273,7 @@ def separation_claims_of(model: Any, space: Space) -> tuple[Claim, ...]:
         reason="",
     )
     label = plain_labels(model.classes_)[1]
-    bound = (bound_claim(found, label),) if answer and space == "augmented" and is_clear(found) else ()
+    bound = (bound_claim(found, label),) if answer and is_clear(found) else ()
     return (*separation_claims(found, label), *bound)
 
 

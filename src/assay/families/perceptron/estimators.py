@@ -121,14 +121,14 @@ class Perceptron(Classifier):
     ends_by_itself = False  # rows that nothing separates never end it
     order: str = param("which row is visited next", default="cyclic", check=Choice(("cyclic", "random", "first-mistake", "batch")))  # fmt: skip
     eta0: float = param("the step ε of a correction, by which the row is taken times", default=1.0, check=Range(low=0, open_low=True, open_high=True))  # fmt: skip
-    init: Any = param("first weights, bias first: (b, w_1, …, w_d), for K > 2 classes K such rows; None: zeros", default=None, check=Free("d + 1 numbers (K rows of them)", words=(None,)))  # fmt: skip
+    init: Any = param("first weights, bias first: (b, w_1, …, w_d), for K > 2 classes K such rows; None: zeros; 'random': drawn close to zero", default=None, check=Free("d + 1 numbers (K rows of them)", words=(None, "random")))  # fmt: skip
     max_iter: int = param("most passes over the rows (order='first-mistake': most searches)", default=1000, check=Range(int, low=1))  # fmt: skip
     tol: float | None = param("stop once a pass has at most this share of mistakes; None: at none", default=None, check=Range(low=0, high=1, words=(None,)))  # fmt: skip
     fit_intercept: bool = param("fit b as well; otherwise b = 0 and x̃ = x", default=True)
     variant: str = param("which of the weights under way give the answer", default="last", says={"averaged": "averaged", "voted": "voted"}, check=Choice(("last", "averaged", "voted")))  # fmt: skip
     shuffle: bool = param("order='cyclic': visit the rows of a block in a new random order in each pass", default=False)
     max_voters: int = param("most weight vectors that variant='voted' may keep", default=10_000, check=Range(int, low=1))  # fmt: skip
-    random_state: int | None = param("seed of draws and shuffles; None: 0", default=0, check=Range(int, low=0, words=(None,)))  # fmt: skip
+    random_state: int | None = param("seed of draws, shuffles and init='random'; None: 0", default=0, check=Range(int, low=0, words=(None,)))  # fmt: skip
     class_weight: Any = CLASS_WEIGHT
     n_jobs: int | None = N_JOBS
     coverage = COVERAGE

@@ -118,7 +118,7 @@ def evaluate(
 def _evaluate_block(
     labels: Labels, factor: Floats | None, one: float, names: Any, w: Floats, b: Floats, hashes: bool, block: Block
 ) -> PerceptronEvaluation:
-    from assay.families.perceptron.loops import passes as loops
+    from assay.families.perceptron import loops as loops
 
     assert block.y is not None
     X, codes = block.X, np.ascontiguousarray(labels.encode(block.y), dtype=np.int64)

@@ -16,11 +16,11 @@ from assay.engines import Block, Engine, Rows, SparseMatrix, fold, load
 from assay.errors import DataError, ParameterError
 from assay.inputs import refuse_non_finite
 from assay.inputs.labels import Labels
-from assay.numerics import Array, Floats
+from assay.numerics import Array, Floats, near_zero
 
 if TYPE_CHECKING:
     from assay.families.perceptron.estimators import Perceptron
-    from assay.families.perceptron.loops.passes import LabelledRows, VisitRule
+    from assay.families.perceptron.loops import LabelledRows, VisitRule
 
 
 NO_STEPS = np.empty(0)
@@ -55,7 +55,7 @@ class VisitBlock(NamedTuple):
 
 def prepare(labels: Labels, factor: Floats | None, eta: float, block: Block) -> VisitBlock:
     """The rows of positive step ε·(weight)·(factor of the class; None: all 1)."""
-    from assay.families.perceptron.loops.passes import Csr
+    from assay.families.perceptron.loops import Csr
 
     assert block.y is not None
     X, codes, steps, numbers = block.X, labels.encode(block.y), NO_STEPS, None
@@ -97,7 +97,7 @@ def visits(rule: PerceptronRule, epoch: int, number: int, n: int, *, in_order: b
 
 def _for_loops(piece: VisitBlock, rule: PerceptronRule, after: int, most: int) -> tuple[LabelledRows, VisitRule]:
     """Rows and rule as the loops want them."""
-    from assay.families.perceptron.loops.passes import LabelledRows, VisitRule
+    from assay.families.perceptron.loops import LabelledRows, VisitRule
 
     return LabelledRows(piece.A, piece.codes, piece.steps), VisitRule(rule.eta, rule.zero, rule.one, after, most)
 
@@ -108,7 +108,7 @@ class PerceptronRun:
     def __init__(
         self, rule: PerceptronRule, state: Any, names: Sequence[str] | None = None, max_voters: int = 0
     ) -> None:
-        from assay.families.perceptron.loops import passes as loops
+        from assay.families.perceptron import loops as loops
 
         self.rule, self.S, self.names, self.max_voters = rule, state, names, max_voters
         self.visit = loops.visit_two if len(state.b) == 1 else loops.visit_many
@@ -263,7 +263,7 @@ def gather(
     rule: PerceptronRule, w: Floats, b: Floats, piece: VisitBlock, G: Floats, g: Floats, most: int = NO_LIMIT
 ) -> Corrections:
     """The corrections of a piece added to G, g (or counted only, where those are empty)."""
-    from assay.families.perceptron.loops import passes as loops
+    from assay.families.perceptron import loops as loops
 
     sums, counts = np.zeros(3), np.zeros(2, dtype=np.int64)
     loops.gather(*_for_loops(piece, rule, loops.ON, most), w, b, G, g, sums, counts)
@@ -311,7 +311,7 @@ def rule_of(model: Perceptron) -> PerceptronRule:
 
 def begin(model: Perceptron, d: int, afresh: bool) -> Any:
     """The weights to begin with: `init`, or those of the fit so far."""
-    from assay.families.perceptron.loops.passes import OnlineWeights
+    from assay.families.perceptron.loops import OnlineWeights
 
     m = 1 if len(model.classes_) == 2 else len(model.classes_)
     averaged, voted = model.variant == "averaged", model.variant == "voted"
@@ -347,7 +347,8 @@ def given_start(model: Perceptron, m: int, d: int) -> Floats:
     if model.init is None:
         return np.zeros((m, d + 1))
     try:
-        start = np.array(model.init, dtype=np.float64)
+        drawn = isinstance(model.init, str)
+        start = near_zero((m, d + 1), model.random_state or 0) if drawn else np.array(model.init, dtype=np.float64)
     except (TypeError, ValueError):
         start = np.empty(0)
     if m == 1 and start.ndim == 1:

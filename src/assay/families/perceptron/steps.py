@@ -174,7 +174,7 @@ def mistake_bound(model: Perceptron, engine: Engine, rows: Rows, labels: Labels,
 
 def mistakes_so_far(count: int, bound: float | None, starts_at_zero: bool) -> Measure:
     """All mistakes up to here."""
-    formula = "R²/γ²" if starts_at_zero else "the bound from these first weights"
+    formula = "R²/γ² of the greatest margin" if starts_at_zero else "the bound from these first weights"
     text = f"{count} mistakes" if bound is None else f"{count} ≤ {formula} = {bound:.6g}"
     return Measure("mistakes", float(count), bound, text, better=None)
 

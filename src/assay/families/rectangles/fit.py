@@ -233,9 +233,9 @@ def _better(uncovered: UncoveredRows, plan: RectangleSearchPlan, key: tuple[int,
 
 
 def _loops() -> Any:
-    from assay.families.rectangles.loops import search
+    from assay.families.rectangles import loops
 
-    return search
+    return loops
 
 
 def _climbs(uncovered: UncoveredRows, plan: RectangleSearchPlan, key: tuple[int, ...]) -> Iterator[Box]:

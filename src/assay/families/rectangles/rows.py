@@ -76,7 +76,7 @@ def boxes_of(engine: Engine, rows: Rows, labels: Labels) -> Boxes:
 
 
 def _absorb_boxes(labels: Labels, names: Any, block: Block) -> Boxes:
-    from assay.families.rectangles.loops.boxes import bound_classes
+    from assay.families.rectangles.loops import bound_classes
 
     assert block.y is not None
     K, d = len(labels.classes), block.X.shape[1]
@@ -129,7 +129,7 @@ def _absorb_covered(
 
 
 def _cover(X: Array, codes: Array, u: Array, lower: Floats, upper: Floats, owner: Array) -> RectangleCoverage:
-    from assay.families.rectangles.loops.boxes import count_covered
+    from assay.families.rectangles.loops import count_covered
 
     covered = RectangleCoverage(*np.zeros((4, len(owner)), dtype=np.int64))
     lower, upper, owner = (np.require(a, None, ["C", "A"]) for a in (lower, upper, owner))
@@ -152,7 +152,7 @@ def answered_by(model: Any, engine: Engine, rows: Rows, weighing: WholeWeights) 
 def _absorb_answers(
     weighing: WholeWeights, places: Array, lower: Floats, upper: Floats, unit: Floats, owner: Array, block: Block
 ) -> tuple[Any, ...]:
-    from assay.families.rectangles.loops.boxes import count_answers
+    from assay.families.rectangles.loops import count_answers
 
     assert block.y is not None
     codes = weighing.codes(block.y)
@@ -170,10 +170,10 @@ def class_scores(X: Array, lower: Floats, upper: Floats, unit: Floats, owner: Ar
     """
     Z = np.empty((len(X), len(places)))
     lower, upper, unit = (np.require(a, None, ["C", "A"]) for a in (lower, upper, unit))
-    if X.size * len(lower) <= FEW and "assay.families.rectangles.loops.boxes" not in sys.modules:
+    if X.size * len(lower) <= FEW and "assay.families.rectangles.loops" not in sys.modules:
         _few_depths(X, lower, upper, unit, np.searchsorted(places, owner), Z)
     else:
-        from assay.families.rectangles.loops.boxes import signed_depths
+        from assay.families.rectangles.loops import signed_depths
 
         signed_depths(X, lower, upper, unit, np.searchsorted(places, owner), Z)
     if len(places) == K:

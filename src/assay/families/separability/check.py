@@ -271,19 +271,22 @@ def check_hulls(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
 
 @check("separability_bound")
 def check_bound(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
-    """R̃²/γ̃² with x̃ = (1, x) and the witness's hyperplane."""
+    """R̃²/γ̃² with x̃ = (1, x) and the witness's hyperplane; of one through the origin (space "linear") R²/γ²."""
     w, b, length = _plane(claim)
     measured = _measure(rows, claim.witness["positive"], w, b)
-    bound = float(np.square(np.hypot(1.0, measured.radius) / measured.least * length))
+    linear = claim.witness["space"] == "linear"
+    radius = measured.radius if linear else np.hypot(1.0, measured.radius)
+    bound = float(np.square(radius / measured.least * length))
     stated = float(claim.value or 0.0)
     holds = (
         measured.positive
         and measured.both
-        and claim.witness["space"] == "augmented"
+        and (b == 0.0 if linear else claim.witness["space"] == "augmented")
         and measured.slack() <= ROUGHEST
         and abs(bound - stated) <= 2.0 * measured.slack() * stated
     )
-    return Verdict(claim.name, bool(holds), f"(1 + max‖x‖²)/γ̃² = {bound:.8g}, stated {stated:.8g}", bound, claim.kind)
+    formula = "max‖x‖²/γ²" if linear else "(1 + max‖x‖²)/γ̃²"
+    return Verdict(claim.name, bool(holds), f"{formula} = {bound:.8g}, stated {stated:.8g}", bound, claim.kind)
 
 
 @check("separability_weak")

@@ -88,10 +88,14 @@ def _hull_claims(found: Separation, positive: Any) -> tuple[Claim, ...]:
 
 
 def bound_claim(found: Separation, positive: Any) -> Claim:
-    """Novikoff's bound on the perceptron's mistakes, from a separation in the augmented space."""
+    """Novikoff's bound on the perceptron's mistakes, from a separation in the space in which it runs: augmented, or without an
+    intercept linear."""
+    statement = "a perceptron makes at most R̃²/γ̃² mistakes, x̃ = (1, x), R̃ = max ‖x̃‖, γ̃ the margin there (Novikoff)"
+    if found.space == "linear":
+        statement = "a perceptron without intercept makes at most R²/γ² mistakes, R = max ‖x‖, γ the margin (Novikoff)"
     return Claim(
         name=f"perceptron's mistakes: {positive!r} from the rest",
-        statement="a perceptron makes at most R̃²/γ̃² mistakes, x̃ = (1, x), R̃ = max ‖x̃‖, γ̃ the margin there (Novikoff)",
+        statement=statement,
         holds=True,
         check="separability_bound",
         value=mistake_bound(found),

@@ -1,6 +1,9 @@
 """Whether a hyperplane separates the classes of a table, by what margin, and the evidence either way.
 
-    γ = max_{w, b} min_i s_i (w·x_i + b) / ‖w‖,    R = max_i ‖x_i‖;    a perceptron makes at most R̃²/γ̃² mistakes, x̃ = (1, x)
+    γ = max_{w, b} min_i s_i (w·x_i + b) / ‖w‖,    R = max_i ‖x_i‖
+
+A perceptron makes at most (radius / greatest margin)² mistakes, both in the space in which it runs: that of x̃ = (1, x), R̃²/γ̃², or without an
+intercept that of x itself, R²/γ² of hyperplanes through the origin (b = 0). Radius and margin of different spaces bound nothing.
 
 The greatest of two classes is s = +1. More than two classes are separable where each is from all the others together.
 Shape: repeated fold, over few rounds (solvers/separation/separation.py).
@@ -8,6 +11,7 @@ Shape: repeated fold, over few rounds (solvers/separation/separation.py).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -44,8 +48,8 @@ class Separability:
 
     `separable` True: `witness` is the `Hyperplane` of greatest `margin`. False: it is an `Overlap`, at most d + 2 rows whose
     hulls meet, and `margin` is 0; `weak` tells whether some direction has all rows on their side or on the border, not all
-    of them on it. None: rounding hides the answer, as `reason` says. `radius` R = max ‖x‖, `bound` = R̃²/γ̃², the most mistakes
-    of a perceptron (∞ where not separable). `gap` is how far, relatively, the margin may be from the greatest.
+    of them on it. None: rounding hides the answer, as `reason` says. `radius` R = max ‖x‖, `bound` = R̃²/γ̃² (with `fit_intercept` False R²/γ²),
+    the most mistakes of a perceptron (∞ where not separable). `gap` is how far, relatively, the margin may be from the greatest.
     With more than two classes `per_class` holds the verdict for each against the others; the margin is then the least of
     theirs, `witness` that of the first class that is not separable, else of the one with the least margin, and `weak` tells
     whether any class is weakly separable from the others. `positive` is the class that is s = +1 in the witness.
@@ -64,11 +68,12 @@ class Separability:
     positive: Any
     certificate: Certificate = field(repr=False)
     per_class: dict[Any, Separability] | None = field(default=None, repr=False)
+    fit_intercept: bool = True
 
     @property
     def ratio(self) -> float:
-        """R²/γ², which does not change where all of x is multiplied by a number (∞ where not separable)."""
-        return (self.radius / self.margin) ** 2 if self.margin > 0 else float("inf")
+        """The same as `bound`: R²/γ² in the space in which the perceptron runs (∞ where not separable)."""
+        return self.bound
 
     def __str__(self) -> str:
         if self.per_class is None:
@@ -95,9 +100,10 @@ def _side(v: Separability, side: int) -> str:
 def _described(v: Separability) -> list[str]:
     lines = [f"separable: {_answer(v.separable)}"]
     if v.separable:
+        through = "" if v.fit_intercept else " of hyperplanes through the origin"
         lines += [
-            f"margin γ = {v.margin:.6g} (relative gap {v.gap:.1e}), radius R = {v.radius:.6g}, R²/γ² = {v.ratio:.6g}",
-            f"a perceptron makes at most R̃²/γ̃² = {v.bound:.6g} mistakes (x̃ = (1, x))",
+            f"margin γ = {v.margin:.6g}{through} (relative gap {v.gap:.1e}), radius R = {v.radius:.6g}",
+            _said_of_mistakes(v),
         ]
         what = "support rows (weight)"
     elif v.separable is None:
@@ -115,9 +121,19 @@ def _described(v: Separability) -> list[str]:
     return lines
 
 
+def _said_of_mistakes(v: Separability) -> str:
+    if not v.fit_intercept:
+        return f"a perceptron without intercept makes at most R²/γ² = {v.bound:.6g} mistakes"
+    lifted = math.hypot(1.0, v.radius)
+    return (
+        f"a perceptron makes at most R̃²/γ̃² = {v.bound:.6g} mistakes (x̃ = (1, x), R̃ = {lifted:.6g}, "
+        f"γ̃ = {lifted / math.sqrt(v.bound):.6g})"
+    )
+
+
 @dataclass(frozen=True)
 class Margin:
-    """The greatest margin γ, R = max ‖x‖, R²/γ², the perceptron's bound R̃²/γ̃², the hyperplane and its support rows."""
+    """The greatest margin γ, R = max ‖x‖, the perceptron's bound (`ratio` is the same), the hyperplane and its support rows."""
 
     margin: float
     radius: float
@@ -133,13 +149,15 @@ class Margin:
         return self.margin
 
 
-def separability(X: Any, y: Any = None, sample_weight: Any = None) -> Separability:
+def separability(X: Any, y: Any = None, sample_weight: Any = None, *, fit_intercept: bool = True) -> Separability:
     """Whether a hyperplane separates the classes, with the evidence; rows of weight 0 do not count.
+
+    `fit_intercept` False asks for a hyperplane through the origin, as the notes' theorem on the perceptron has it.
 
     >>> print(separability([[0.0], [1.0], [3.0]], [0, 0, 1]))
     separable: yes
-    margin γ = 1 (relative gap 0.0e+00), radius R = 3, R²/γ² = 9
-    a perceptron makes at most R̃²/γ̃² = 50 mistakes (x̃ = (1, x))
+    margin γ = 1 (relative gap 0.0e+00), radius R = 3
+    a perceptron makes at most R̃²/γ̃² = 50 mistakes (x̃ = (1, x), R̃ = 3.16228, γ̃ = 0.447214)
     support rows (weight), class 1: 2 (1)
     support rows (weight), class 0: 1 (1)
     >>> separability([[0.0], [1.0], [3.0]], [0, 1, 0]).witness.rows
@@ -148,12 +166,12 @@ def separability(X: Any, y: Any = None, sample_weight: Any = None) -> Separabili
     engine, rows, labels = _opened(X, y, sample_weight)
     classes = plain_labels(labels.classes)
     if len(classes) == 2:
-        return _verdict(engine, rows, labels, 1)
-    each = {c: _verdict(engine, rows, labels, k) for k, c in enumerate(classes)}
+        return _verdict(engine, rows, labels, 1, fit_intercept)
+    each = {c: _verdict(engine, rows, labels, k, fit_intercept) for k, c in enumerate(classes)}
     return _together(each, rows, labels)
 
 
-def margin(X: Any, y: Any = None, sample_weight: Any = None) -> Margin:
+def margin(X: Any, y: Any = None, sample_weight: Any = None, *, fit_intercept: bool = True) -> Margin:
     """The greatest margin between two classes; an error that names the rows where no hyperplane separates them.
 
     >>> margin([[0.0], [1.0], [3.0]], [0, 0, 1]).margin
@@ -165,7 +183,7 @@ def margin(X: Any, y: Any = None, sample_weight: Any = None) -> Margin:
             f"y has {len(labels.classes)} classes, and a margin lies between two: pick the rows of two classes, or ask "
             "separability(X, y) for each class against the others."
         )
-    v = _verdict(engine, rows, labels, 1)
+    v = _verdict(engine, rows, labels, 1, fit_intercept)
     if not isinstance(v.witness, SeparatingHyperplane):
         why = v.reason if v.separable is None else "the hulls of the two classes meet"
         raise DataError(
@@ -197,13 +215,13 @@ def _opened(X: Any, y: Any, sample_weight: Any) -> tuple[Engine, Rows, Labels]:
     return engine, rows, Labels.of(classes)
 
 
-def _verdict(engine: Engine, rows: Rows, labels: Labels, k: int) -> Separability:
+def _verdict(engine: Engine, rows: Rows, labels: Labels, k: int, fit_intercept: bool) -> Separability:
     """Class k against all others."""
-    found = separate(engine, rows, labels, positive=k)
+    found = separate(engine, rows, labels, space="affine" if fit_intercept else "linear", positive=k)
     label = plain_labels(labels.classes)[k]
     claims, bound = separation_claims(found, label), float("inf")
     if found.separable:
-        lifted = separate(engine, rows, labels, space="augmented", positive=k)
+        lifted = separate(engine, rows, labels, space="augmented", positive=k) if fit_intercept else found
         if lifted.separable:
             bound = mistake_bound(lifted)
             claims = (*claims, bound_claim(lifted, label)) if is_clear(lifted) else claims
@@ -221,6 +239,7 @@ def _verdict(engine: Engine, rows: Rows, labels: Labels, k: int) -> Separability
         classes=tuple(plain_labels(labels.classes)),
         positive=label,
         certificate=_certificate(claims, rows, labels),
+        fit_intercept=fit_intercept,
     )
 
 
@@ -251,4 +270,5 @@ def _together(each: dict[Any, Separability], rows: Rows, labels: Labels) -> Sepa
         positive=worst.positive,
         certificate=_certificate(claims, rows, labels),
         per_class=each,
+        fit_intercept=worst.fit_intercept,
     )

@@ -18,6 +18,7 @@ from assay.engines import Block
 from assay.errors import DataError, ParameterError
 from assay.estimator.params import defaults
 from assay.families.trees.nodes import LEAF, join_trees, split_trees
+from assay.families.trees.shap import shap_base
 from assay.families.trees.text import Questions, answer_in_words, rows_in_words
 from assay.families.trees.values import columns_of, node_gains, node_values, parents_of
 from assay.numerics import Array, Floats
@@ -191,11 +192,10 @@ def contributions_of(model: TreeModel, X: Any) -> tuple[Any, Array]:
     """(bias, contributions) of the mean over trees: (K,), (n, d, K) of classes; a number, (n, d) of numbers."""
     model._check_fitted()
     values = node_values(model).answer
-    bias = values[model._predictor.roots].sum(axis=0) / len(model.nodes_)
     parent = parents_of(model.feature_, model._predictor.ends)
     steps = Changes(parent, columns_of(model.feature_)[parent], np.ascontiguousarray(values - values[parent]))
     found = model._answer(X, partial(_contributions_block, model, steps))
-    return (bias, found) if model._kind == "classifier" else (float(bias[0]), found[:, :, 0])
+    return shap_base(model), found if model._kind == "classifier" else found[:, :, 0]
 
 
 def _contributions_block(model: TreeModel, steps: Changes, block: Block) -> Array:

@@ -31,6 +31,7 @@ from assay.families.trees.claims import (
 )
 from assay.families.trees.nodes import Trees
 from assay.families.trees.predict import TreePredictor
+from assay.families.trees.shap import shap_base, shap_values
 from assay.families.trees.survey import Categories, category_levels
 from assay.inputs import refuse_non_finite
 from assay.inputs.labels import Labels
@@ -134,6 +135,9 @@ class TreeModel(Estimator):
         from assay.families.trees.explain import contributions_of
 
         return contributions_of(self, X)
+
+    shap_values = shap_values
+    shap_base_ = property(shap_base)
 
     # --- answering ----------------------------------------------------------------------------------------------------
 

@@ -8,12 +8,12 @@ Each step divides by its own a_j, so units of columns do not matter.
 
 from __future__ import annotations
 
-from assay.compiled.decorator import jit
+from assay.compiled.decorator import inner, jit
 
 BETWEEN = 10  # passes over the weights that are not zero, between two over all
 
 
-@jit
+@inner
 def _step(H, l1, l2, v, q, j):  # type: ignore[no-untyped-def]
     """Minimise over v_j; how far m falls, as a_j·(change)²/2, which is at most the true fall."""
     a = H[j, j] + l2[j]

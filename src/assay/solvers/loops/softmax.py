@@ -1,4 +1,11 @@
-"""Products of a tall tile with a matrix of few columns, by corners that stay in registers.
+"""One pass over a block for softmax regression: the losses and their gradient at the weights W.
+
+    z_k = (x − p)·w_k + b_k        ℓ = log Σ_k e^{z_k} − z_y        r_k = c·(e^{z_k} / Σ e^z − [k = y])        G = Σ (x − p, 1) rᵀ
+
+W and G are (P, Q): a class a column, padded to a multiple of eight by columns whose intercept is so low that they never
+count. The scores of a tile are formed, turned into r in place, and used at once: Z never leaves the cache.
+
+Products of a tall tile with a matrix of few columns are taken by corners that stay in registers:
 
     add_scores   Z += T·W      T (M, P), W (P, Q), Z (M, Q)
     add_outer    G += TᵀR      R (M, Q), G (P, Q)
@@ -12,14 +19,19 @@ from __future__ import annotations
 import numpy as np
 from numba import config
 
-from assay.compiled.decorator import jit
+from assay.compiled.decorator import inner, jit
 from assay.compiled.exponential import exp_of_negative
 from assay.compiled.simd.products import CORNER, add_corner_1, add_corner_2, add_corner_3
 from assay.compiled.simd.scalars import multiply_add
 from assay.compiled.simd.vectors import LANE
 from assay.compiled.tiers import WIDE_REGISTERS
 from assay.solvers.loops.sweep import fill_tile
-from assay.statistics.loops.products import add_square
+from assay.statistics.loops import add_square
+
+ABSENT = -1e300  # the intercept of a class that pads
+NOTHING = 1e-200  # a share below this is zero: products with it would be denormal, which is slow
+TILE = 1 << 12  # numbers of a tile: with W and G it stays in the first two caches
+
 
 if config.DISABLE_JIT:  # the corners exist only compiled
 
@@ -33,7 +45,7 @@ if config.DISABLE_JIT:  # the corners exist only compiled
 
 else:
 
-    @jit
+    @inner
     def _add(T, at, along, across, n, B, C, i):  # type: ignore[no-untyped-def]
         """One row of corners: C[i : i + CORNER] += …, all columns."""
         Q = B.shape[1]
@@ -48,31 +60,19 @@ else:
             add_corner_1(T, at, along, across, n, B, j, C, i)
             j += LANE
 
-    @jit
+    @inner
     def add_scores(T, m, W, Z):  # type: ignore[no-untyped-def]
         """Z[:m] += T[:m]·W. T (M, P) with M a multiple of eight: a few rows of Z beyond m are overwritten."""
         P = T.shape[1]
         for k in range(0, m, CORNER):
             _add(T, k * P, 1, P, P, W, Z, k)
 
-    @jit
+    @inner
     def add_outer(T, m, R, G):  # type: ignore[no-untyped-def]
         """G += T[:m]ᵀR[:m], m ≥ 1."""
         P = T.shape[1]
         for i in range(0, P, CORNER):
             _add(T, i, P, 1, m, R, G, i)
-
-
-# One pass over a block for softmax regression: the losses and their gradient at the weights W.
-#
-#     z_k = (x − p)·w_k + b_k        ℓ = log Σ_k e^{z_k} − z_y        r_k = c·(e^{z_k} / Σ e^z − [k = y])        G = Σ (x − p, 1) rᵀ
-#
-# W and G are (P, Q): a class a column, padded to a multiple of eight by columns whose intercept is so low that they never
-# count. The scores of a tile are formed, turned into r in place, and used at once: Z never leaves the cache.
-
-ABSENT = -1e300  # the intercept of a class that pads
-NOTHING = 1e-200  # a share below this is zero: products with it would be denormal, which is slow
-TILE = 1 << 12  # numbers of a tile: with W and G it stays in the first two caches
 
 
 def softmax_tile(P: int) -> int:
@@ -84,7 +84,7 @@ def softmax_tile(P: int) -> int:
     return max(LANE, min(32, TILE // P // LANE * LANE))
 
 
-@jit
+@inner
 def _shares(Z, m, K, y, c, start, room):  # type: ignore[no-untyped-def]
     """Turn the scores Z[:m] (M, Q) into r; return Σcℓ."""
     Q = Z.shape[1]

@@ -1,9 +1,20 @@
-"""One pass over sparse rows of many columns: losses and gradient, at a cost in proportion to the entries that are kept.
+"""Passes over sparse rows of many columns, at a cost in proportion to the entries that are kept. Rows are not centred: that would fill them.
+
+*All columns* (`sparse_sweep`, `sparse_softmax_sweep`): losses and gradient.
 
     z = Σ_e data_e·w[indices_e] + b        g[indices_e] += r·data_e
 
-The rows are not centred: that would fill them. A few rows are scored, then their slopes are handed back while their
-entries are still in the second-level cache.
+A few rows are scored, then their slopes are handed back while their entries are still in the second-level cache.
+
+*A few chosen columns* (`sweep_columns`): losses at all weights, gradient and Hessian in the chosen ones, z = (x − p)·w + b. The entries of a row that are
+chosen are few, so the products are taken over pairs of them; what the centre p takes away is the same for all rows and is subtracted at the end.
+
+*Dual coordinate descent* (`dual_pass`; Hsieh, Chang, Lin, Keerthi and Sundararajan 2008):
+
+    max_α Σα_i − ½ Σ_j l2_j w_j² − ½ Σ s_i α_i²,    w_j = Σ_i α_i t_i x_ij / l2_j,    0 ≤ α_i ≤ u_i
+
+One α at a time goes to the best place it has while the others rest; w follows. A row whose α sits at an end, and whose slope pushes it there harder than
+any other row is pushed, is passed over until the next full pass.
 """
 
 from __future__ import annotations
@@ -17,6 +28,7 @@ from assay.compiled.simd.scalars import multiply_add
 from assay.solvers.loops.losses import tile_losses
 
 ROWS = 64  # rows between scoring and handing back
+ROWS_OF_COLUMNS = 32  # rows treated together for a few columns
 NOTHING = 1e-200
 
 
@@ -88,17 +100,7 @@ def sparse_softmax_sweep(data, indices, indptr, y, c, W, G):  # type: ignore[no-
     return total
 
 
-# One pass over sparse rows for a few chosen columns: losses at all weights, gradient and Hessian in the chosen ones.
-#
-#     z = (x − p)·w + b
-#
-# The entries of a row that are chosen are few, so the products are taken over pairs of them; what the centre p takes away
-# is the same for all rows and is subtracted at the end.
-
-ROWS_OF_COLUMNS = 32  # treated together
-
-
-@jit
+@inner
 def _gather(data, indices, indptr, start, m, place, w, base, at, x, ends, z):  # type: ignore[no-untyped-def]
     """The chosen entries of the rows start, …: their places `at`, values x; row k ends at ends_k and has score z_k."""
     held = 0
@@ -182,14 +184,6 @@ def sweep_columns(code, h, data, indices, indptr, t, c, w, p, chosen, g, H, sums
         tile_losses(code, h, z, t, c, start, m, r, q, room, sums)
         _add_rows(m, at, x, ends, r, q, g, H, s)
     _recentre(p[chosen], g, H, s)
-
-
-# One pass of dual coordinate descent over sparse rows (Hsieh, Chang, Lin, Keerthi and Sundararajan 2008).
-#
-#     max_α Σα_i − ½ Σ_j l2_j w_j² − ½ Σ s_i α_i²,    w_j = Σ_i α_i t_i x_ij / l2_j,    0 ≤ α_i ≤ u_i
-#
-# One α at a time goes to the best place it has while the others rest; w follows. A row whose α sits at an end, and whose slope
-# pushes it there harder than any other row is pushed, is passed over until the next full pass.
 
 
 @jit

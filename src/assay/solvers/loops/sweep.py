@@ -1,8 +1,14 @@
-"""A few rows at a time in a buffer that stays in the first-level cache: T (m, P), its row k is (x − p, 1, 0, …).
+"""One pass over a block: losses, their gradient and, where wanted, their Hessian, at the weights w.
 
-P is the number of columns + 1, padded to a multiple of eight, so that every loop over a row is whole vectors. A tile is
-filled from a dense block or from compressed sparse rows; what follows does not know which. All sums are taken
-in a fixed order, whatever the width of the machine's registers.
+    z = (x − p)·w + b        g = Σ ℓ'(z)·(x − p, 1)        H = Σ ℓ''(z)·(x − p, 1)(x − p, 1)ᵀ
+
+w (P,) holds b behind the d weights, then zeros. Only rows with curvature enter the products of H: for hinge losses
+these are few. H may be taken from one row in s alone, s times over: a Newton step does not need more, and of 500 000×50 the
+products of all rows take twice as long as everything else.
+
+A few rows at a time lie in a buffer that stays in the first-level cache: T (m, P), its row k is (x − p, 1, 0, …). P is the number of columns + 1,
+padded to a multiple of eight, so that every loop over a row is whole vectors. A tile is filled from a dense block or from compressed sparse rows; what
+follows does not know which. All sums are taken in a fixed order, whatever the width of the machine's registers.
 """
 
 from __future__ import annotations
@@ -16,10 +22,11 @@ from assay.compiled.simd.products import CHUNKS, add_chunk, add_chunks, dot_row
 from assay.compiled.simd.rows import shift_lanes
 from assay.compiled.simd.vectors import LANE
 from assay.solvers.loops.losses import tile_losses
-from assay.statistics.loops.products import add_square
+from assay.statistics.loops import add_square
 
 NUMBERS = 1 << 14  # of a tile: half a first-level cache
 MOST_ROWS = 32
+SCATTER, LOW = 0x9E3779B1, 0xFFFFFFFF  # a multiplicative hash of 32 bits
 
 
 def padded(columns: int) -> int:
@@ -95,17 +102,6 @@ def fill_tile(X, data, indices, indptr, start, stop, p, T):  # type: ignore[no-u
         for j in range(shift_lanes(X, i, p, 1.0, T, k), d):
             T[k, j] = X[i, j] - p[j]
         T[k, d] = 1.0
-
-
-# One pass over a block: losses, their gradient and, where wanted, their Hessian, at the weights w.
-#
-#     z = (x − p)·w + b        g = Σ ℓ'(z)·(x − p, 1)        H = Σ ℓ''(z)·(x − p, 1)(x − p, 1)ᵀ
-#
-# w (P,) holds b behind the d weights, then zeros. Only rows with curvature enter the products of H: for hinge losses
-# these are few. H may be taken from one row in s alone, s times over: a Newton step does not need more, and of 500 000×50 the
-# products of all rows take twice as long as everything else.
-
-SCATTER, LOW = 0x9E3779B1, 0xFFFFFFFF  # a multiplicative hash of 32 bits
 
 
 @jit

@@ -98,6 +98,7 @@ export class Gallery {
         this.look,
         el("h2", {}, preset.title),
         el("p", {}, el("span", { class: "look-word" }, "What to look for. "), preset.look.join(" ")),
+        el("p", { class: "look-note", "data-role": "note" }, `From the notes: ${preset.note}.`),
       );
   }
 }

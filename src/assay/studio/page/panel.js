@@ -96,13 +96,19 @@ export class Panel {
   /** Fill picker and form from the settings. */
   showSetting() {
     const forms = this.studio.forms();
-    fill(this.picker, ...forms.map((form) => el("option", { value: form.name }, form.name)));
+    fill(this.picker, ...forms.map((form) => el("option", { value: form.name }, this.#titled(form.name))));
     if (this.loaded) this.picker.prepend(el("option", { value: "" }, `${this.loaded.name} (from a file)`));
     this.picker.value = this.loaded ? "" : this.setting.model;
     this.picker.title = this.model?.title ?? "";
     this.form.root.hidden = this.loaded !== null;
     if (this.model) this.form.show(this.model, this.setting.params);
     this.setNumber(this.number);
+  }
+
+  /** A model's name, of the one that is shown with the settings in which it is not as usual. @param {string} name */
+  #titled(name) {
+    const given = Object.entries(this.setting.params).map(([key, value]) => `${key}=${value}`);
+    return name === this.setting.model && given.length ? `${name} (${given.join(", ")})` : name;
   }
 
   /** @param {number} number */
@@ -131,6 +137,8 @@ export class Panel {
   /** @param {import("./types.js").Params} params */
   #setParams(params) {
     this.setting = { ...this.setting, params };
+    const shown = this.picker.selectedOptions[0];
+    if (shown && !this.loaded) setText(shown, this.#titled(this.setting.model));
     this.owner.changed(this);
     this.refresh(true);
   }

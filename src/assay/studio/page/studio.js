@@ -36,7 +36,7 @@ export class Studio extends EventTarget {
     this.classes = ["A", "B"];
     /** @type {PanelSetting[]} */
     this.panels = [];
-    /** @type {Pick<Preset, "id" | "title" | "look" | "show" | "speed" | "asked" | "axes"> | null} */
+    /** @type {Pick<Preset, "id" | "title" | "note" | "look" | "show" | "speed" | "asked" | "axes"> | null} */
     this.preset = null;
     /** @type {"ask" | "draw" | "erase"} */
     this.tool = "ask";
@@ -111,8 +111,8 @@ export class Studio extends EventTarget {
 
   /** Open a figure of the lecture notes. @param {Preset} preset @param {TableState | null} table */
   openPreset(preset, table) {
-    const { id, title, look, show, speed, asked, axes } = preset;
-    this.preset = { id, title, look, show, speed, ...(asked ? { asked } : {}), ...(axes ? { axes } : {}) };
+    const { id, title, note, look, show, speed, asked, axes } = preset;
+    this.preset = { id, title, note, look, show, speed, ...(asked ? { asked } : {}), ...(axes ? { axes } : {}) };
     this.task = preset.task;
     this.table = table;
     this.view = preset.view ?? table?.shown.view;

@@ -54,6 +54,7 @@
  * @property {string} id
  * @property {string} group
  * @property {string} title
+ * @property {string} note which lecture note and section it is from
  * @property {string[]} look
  * @property {Data} data
  * @property {PanelSetting[]} panels

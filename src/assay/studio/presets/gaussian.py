@@ -7,7 +7,6 @@ from random import Random
 from assay.studio.presets.figure import Figure, panel
 from assay.studio.presets.points import ROUND, Place, Spread, cloud, exact_cloud, in_turn
 
-GROUP = "Normal classes"
 TILTED: Spread = ((1.5, 0.0), (0.9, 0.6))
 FLAT: Spread = ((2.0, 0.0), (0.0, 0.5))
 TALL: Spread = ((0.5, 0.0), (0.0, 2.0))
@@ -132,12 +131,14 @@ def naive_bayes() -> Figure:
     )
 
 
-FIGURES = {
-    "equal-isotropic": equal_isotropic,
-    "equal-covariances": equal_covariances,
-    "equal-means": equal_means,
-    "unequal-covariances": unequal_covariances,
-    "two-estimated": two_estimated,
-    "three-estimated": three_estimated,
-    "naive-bayes": naive_bayes,
+GROUPS = {
+    "Normal classes": {
+        "equal-isotropic": equal_isotropic,
+        "equal-covariances": equal_covariances,
+        "equal-means": equal_means,
+        "unequal-covariances": unequal_covariances,
+        "two-estimated": two_estimated,
+        "three-estimated": three_estimated,
+        "naive-bayes": naive_bayes,
+    },
 }

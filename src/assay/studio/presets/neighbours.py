@@ -7,7 +7,6 @@ from random import Random
 from assay.studio.presets.figure import Figure, panel
 from assay.studio.presets.points import Labelled, Place, box, cloud, in_turn
 
-GROUP = "Nearest neighbours"
 TEST_POINT = (0.0, 0.0)
 AROUND_IT = {
     "A": [(0.5, 0.4), (-0.3, 0.75), (2.2, 1.3), (1.2, 2.0), (-0.6, 2.3), (2.5, -0.4), (-2.4, 1.8)],
@@ -63,9 +62,9 @@ def what_near_means() -> Figure:
         title="Euclidean, Mahalanobis, learned",
         look=(
             "x runs over 60 units and y over 6: by far the most of a Euclidean distance is x, and neighbours are taken from beyond the boundary.",
-            "The Mahalanobis distance measures along the covariance of all rows; the learned one looks for what tells the classes apart, and errs least, on these points and on new ones.",
+            "The Mahalanobis distance measures along the covariance of all rows; the learned one looks for what tells the classes apart, and the risk on these points falls from panel to panel.",
         ),
-        data=strips(8, 40),
+        data=strips(8, 60),
         panels=(
             panel("knn", n_neighbors=5, metric="euclidean"),
             panel("knn", n_neighbors=5, metric="mahalanobis"),
@@ -76,4 +75,10 @@ def what_near_means() -> Figure:
     )
 
 
-FIGURES = {"one-neighbour": one_neighbour, "three-or-five": three_or_five, "what-near-means": what_near_means}
+GROUPS = {
+    "Nearest neighbours": {
+        "one-neighbour": one_neighbour,
+        "three-or-five": three_or_five,
+        "what-near-means": what_near_means,
+    },
+}

@@ -7,7 +7,6 @@ from random import Random
 from assay.studio.presets.figure import Figure, panel
 from assay.studio.presets.points import Labelled, box, cloud, in_turn
 
-GROUP = "Empirical risk"
 GREEN = ((-1.6, 1.2), (1.7, -0.9), (0.15, 0.1))
 
 
@@ -93,9 +92,11 @@ def regularised() -> Figure:
     )
 
 
-FIGURES = {
-    "three-questions": three_questions,
-    "models-and-regions": models_and_regions,
-    "surrogate-losses": surrogate_losses,
-    "regularised-risk": regularised,
+GROUPS = {
+    "Empirical risk": {
+        "three-questions": three_questions,
+        "models-and-regions": models_and_regions,
+        "surrogate-losses": surrogate_losses,
+        "regularised-risk": regularised,
+    },
 }

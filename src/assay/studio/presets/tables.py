@@ -6,7 +6,6 @@ from assay.datasets import dataset
 from assay.studio.presets.figure import Figure, panel
 from assay.studio.presets.points import Labelled
 
-GROUP = "Papayas and coins"
 MOST = 300
 
 
@@ -51,4 +50,6 @@ def coins() -> Figure:
     )
 
 
-FIGURES = {"papayas": papayas, "coins": coins}
+GROUPS = {
+    "Papayas and coins": {"papayas": papayas, "coins": coins},
+}

@@ -18,6 +18,9 @@ OURS = ("kernel_features", "kernel_approximation")
 SAMPLE = 500
 KERNELS = ("rbf", "laplacian", "poly", "linear", "affine")
 LARGEST = 1 << 22  # features in memory
+MOST_EXTENDED = 1 << 22  # numbers of pairs of rows and landmarks that are compared in extended precision
+MEASURED = 256  # rows of more on which float64 is compared with it,
+UNSEEN = 8.0  # and what other rows, or other arithmetic, may be off by more
 SAME = 1e-7  # of the greatest value of the kernel: what errors of the map may be off by
 
 
@@ -36,40 +39,60 @@ def feature_rows(rows: CheckedRows, witness: dict[str, Any]) -> CheckedRows:
     """Rows mapped by a witness, block by block."""
     width = features_of(np.zeros((1, rows.n_columns)), witness).shape[1]
     step = max(1, LARGEST // width)
+    cost = len(witness.get("landmarks", ())) * (rows.n_columns + 8) + width * (rows.n_columns + 8)
+    dtype = np.longdouble if _has_few(rows, MOST_EXTENDED // cost) else np.float64
 
     def blocks() -> Iterator[RowBlock]:
         for block in rows.blocks():
             for a in range(0, len(block.X), step):
                 y, w = (None if column is None else column[a : a + step] for column in (block.y, block.w))
-                yield RowBlock(features_of(block.X[a : a + step], witness), y, w, block.start + a)
+                yield RowBlock(features_of(block.X[a : a + step], witness, dtype), y, w, block.start + a)
 
-    return CheckedRows(blocks, width)
+    off = features_off(rows, witness)
+    return CheckedRows(blocks, width, columns_off=off, extended=dtype != np.float64)
 
 
-def features_of(X: Array, witness: dict[str, Any]) -> Floats:
-    """φ of each row: Mᵀ k(x), or √(2/m) cos(ω·(x − c) + b)."""
-    X = np.asarray(X, dtype=np.float64)
+def _has_few(rows: CheckedRows, most: int) -> bool:
+    """Whether there are so few rows that extended precision takes no time."""
+    n = 0
+    for block in rows.targets():
+        n += len(block.X if block.y is None else block.y)
+        if n > most:
+            return False
+    return True
+
+
+def features_off(rows: CheckedRows, witness: dict[str, Any]) -> Floats:
+    """What float64 puts each feature off by: the most on some rows, and a few times that."""
+    X = next(block.X if block.w is None else block.X[block.w > 0] for block in rows.blocks())[-MEASURED:]
+    with np.errstate(all="ignore"):
+        off = np.abs(features_of(X, witness) - features_of(X, witness, np.longdouble))
+    most: Floats = UNSEEN * off.max(axis=0, initial=0.0).astype(np.float64)
+    return most
+
+
+def features_of(X: Array, witness: dict[str, Any], dtype: Any = np.float64) -> Floats:
+    """φ of each row: Mᵀ k(x), or √(2/m) cos(ω·(x − c) + b), in a precision of `dtype`."""
+    X = np.asarray(X, dtype=dtype)
     if "landmarks" in witness:
-        L, M = (np.asarray(witness[name], dtype=np.float64) for name in ("landmarks", "map"))
+        L, M = (np.asarray(witness[name], dtype=dtype) for name in ("landmarks", "map"))
         if L.ndim != 2 or L.shape[1] != X.shape[1] or M.ndim != 2 or len(M) != len(L) or not M.size:
             raise ValueError(f"landmarks {L.shape} and map {M.shape} do not fit the rows")
-        return np.asarray(kernel_of(X, L, witness) @ M)
-    waves, offset, centre = (
-        np.asarray(witness[name], dtype=np.float64) for name in ("frequencies", "offset", "centre")
-    )
+        return np.asarray(kernel_of(X, L, witness, dtype) @ M)
+    waves, offset, centre = (np.asarray(witness[name], dtype=dtype) for name in ("frequencies", "offset", "centre"))
     if waves.ndim != 2 or len(waves) != X.shape[1] or offset.shape != waves.shape[1:] or centre.shape != X.shape[1:]:
         raise ValueError(
             f"frequencies {waves.shape}, offset {offset.shape} and centre {centre.shape} do not fit the rows"
         )
-    return np.asarray(np.sqrt(2.0 / len(offset)) * np.cos((X - centre) @ waves + offset))
+    return np.asarray(np.sqrt(X.dtype.type(2.0) / len(offset)) * np.cos((X - centre) @ waves + offset))
 
 
-def kernel_of(X: Floats, Z: Floats, witness: dict[str, Any]) -> Floats:
+def kernel_of(X: Floats, Z: Floats, witness: dict[str, Any], dtype: Any = np.float64) -> Floats:
     """K(x, z) for all rows x and z."""
     name, (gamma, degree, coef0) = witness["kernel"], witness["kernel_numbers"]
     if name not in KERNELS:
         raise ValueError(f"there is no kernel {name!r} that features are made of")
-    return kernel_values({"kernel": name, "gamma": gamma, "degree": degree, "coef0": coef0}, X, Z)
+    return kernel_values({"kernel": name, "gamma": gamma, "degree": degree, "coef0": coef0}, X, Z, dtype)
 
 
 def drawn_again(rows: CheckedRows, most: int, seed: int) -> Floats:

@@ -54,6 +54,7 @@ MAP_LAYOUT: Layout = {
     "frequencies_": Tensor(("d", "D"), optional=True, doc="of features='fourier': the frequency of each of the D waves"),
     "offset_": Tensor(("D",), optional=True, doc="of features='fourier': the phase of each wave"),
     "centre_": Tensor(("d",), optional=True, doc="the point from which rows are counted, which the kernel does not notice but digits do"),
+    "features_off_": Tensor(("D",), low=0, optional=True, doc="what rounding may put each of the D features off by, measured on rows"),
     "error_rms_": Fact(float, low=0, doc="the root mean square of φ(x)·φ(z) − K(x, z) over pairs of rows"),
     "error_max_": Fact(float, low=0, doc="the greatest |φ(x)·φ(z) − K(x, z)| over pairs of rows"),
     "error_trace_": Fact(float, doc="the mean of K(x, x) − |φ(x)|² over rows"),
@@ -67,7 +68,7 @@ PARTS = {"nystroem": ("landmarks_", "map_"), "fourier": ("frequencies_", "offset
 COVERAGE = Coverage(
     proof={"kernel_features": "landmarks_ map_ frequencies_ centre_ feature_coef_ intercept_ sigma2_ rank_ condition_"},
     estimate={"kernel_approximation": "gamma_ error_rms_ error_max_ error_trace_ error_rows_"},
-    nothing="offset_ objective_ inverse_root_ singular_ cut_ off_by_ multipliers_ weight_ gap_ width_ dual_problem_ dual_rows_ dual_values_ "
+    nothing="offset_ features_off_ objective_ inverse_root_ singular_ cut_ off_by_ multipliers_ weight_ gap_ width_ dual_problem_ dual_rows_ dual_values_ "
     "freedom_ n_iter_ converged_ solver_ separable_ margin_ direction_ away_ step_ covariance_ rows_ state.n state.mean state.scatter "
     "state.cross state.target_mean state.target_scatter",
     but="coefficients are tied up to the stated gap; that other landmarks or frequencies would not do as well",
@@ -120,6 +121,7 @@ class KernelFeaturesModel(Estimator):
     random_state: int = attribute()
 
     gamma_: float = attribute()
+    features_off_: Floats = attribute()
     error_rms_: float = attribute()
     error_max_: float = attribute()
     error_trace_: float = attribute()
@@ -183,6 +185,8 @@ class KernelFeaturesModel(Estimator):
         self._map, self.gamma_ = learnt.map, float(learnt.map.kernel.gamma)
         for name, part in learnt.map.parts().items():
             setattr(self, f"{name}_", part)
+        if learnt.off is not None:
+            self.features_off_ = learnt.off
         self.error_rms_, self.error_max_, self.error_trace_, self.error_rows_ = learnt.error
 
     def fit_each(self, X: Any, settings: Sequence[Mapping[str, Any]]) -> Iterator[Self]:
@@ -206,6 +210,8 @@ class KernelFeaturesModel(Estimator):
         if hasattr(self, "classes_"):
             linear.classes_ = self.classes_
         linear._state, linear._fitted_with = self._state, linear.get_params()
+        if hasattr(linear, "_columns_off"):
+            linear._columns_off = getattr(self, "features_off_", None)
         return linear
 
     def _make_claims(self) -> tuple[Claim, ...]:

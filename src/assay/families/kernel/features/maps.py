@@ -35,6 +35,9 @@ LEAST = (
     3e-5  # squared, of K(l, l): eigenvalues up to this are lifted to it, since one over their root would be rounding
 )
 SAMPLE = 500  # rows between all pairs of which map and kernel are compared
+MEASURED = 256  # rows on which features in float64 are compared with those of extended precision,
+LARGEST_OFF = 1e150  # of what could not be measured
+UNSEEN = 8.0  # and what other rows may be off by more
 SHIFT_INVARIANT = ("rbf", "laplacian")
 KERNEL_NAMES = ("rbf", "laplacian", "poly", "linear", "affine")
 
@@ -79,6 +82,11 @@ class LandmarkMap:
         """coef·φ(x) + intercept for each row: a sum of kernels, since φ is linear in k(x)."""
         return Expansion(self.kernel, self.landmarks, coef @ self.matrix.T, intercept).values(X)
 
+    def extended(self, X: Floats) -> Floats:
+        """`features` of rows in extended precision."""
+        found: Floats = self.kernel.extended(X, self.landmarks.astype(X.dtype)) @ self.matrix.astype(X.dtype)
+        return found
+
     def parts(self) -> dict[str, Any]:
         """What the map is, by the names of a model's parts."""
         return {"landmarks": self.landmarks, "map": self.matrix}
@@ -122,6 +130,12 @@ class WaveMap:
     def scores(self, X: Array, coef: Floats, intercept: Floats) -> Floats:
         """coef·φ(x) + intercept for each row."""
         found: Floats = self.features(X) @ coef.T + intercept
+        return found
+
+    def extended(self, X: Floats) -> Floats:
+        """`features` of rows in extended precision."""
+        angles = (X - self.centre) @ self.frequencies.astype(X.dtype) + self.offset
+        found: Floats = np.sqrt(X.dtype.type(2.0) / self.width) * np.cos(angles)
         return found
 
     def parts(self) -> dict[str, Any]:
@@ -192,11 +206,12 @@ class MapError(NamedTuple):
 
 
 class LearntMap(NamedTuple):
-    """A map, how good it is, and the survey that it came from."""
+    """A map, how good it is, and the survey that it came from; what rounding puts features off by (m,), where that was asked for."""
 
     map: KernelMap
     error: MapError
     survey: FeatureSurvey
+    off: Floats | None = None
 
 
 def learn(
@@ -210,7 +225,8 @@ def learn(
         learnt: KernelMap = LandmarkMap.of(kernel, found.drawn.rows[: map_spec.n_components])
     else:
         learnt = WaveMap.of(kernel, found.mean, map_spec.n_components, map_spec.random_state)
-    return LearntMap(learnt, error_of(learnt, sample_of(found.drawn)), found)
+    sample = sample_of(found.drawn)
+    return LearntMap(learnt, error_of(learnt, sample), found, features_off(learnt, sample) if marked else None)
 
 
 def kernel_for(map_spec: MapSpec, found: FeatureSurvey) -> Kernel:
@@ -257,6 +273,15 @@ def error_of(learnt: KernelMap, sample: Floats) -> MapError:
             "Squares of kernel values overflow float64: divide the columns by a constant (or standardise them)."
         )
     return MapError(rms, float(np.abs(off).max()), float(off.diagonal().mean()), len(sample))
+
+
+def features_off(learnt: KernelMap, sample: Floats) -> Floats:
+    """What float64 puts each feature off by (m,): a map whose numbers are great, as those of nearly equal landmarks are, leaves few digits."""
+    rows = sample[-MEASURED:]
+    with np.errstate(all="ignore"):
+        off = np.abs(learnt.features(rows) - learnt.extended(rows.astype(np.longdouble)))
+    most: Floats = UNSEEN * off.max(axis=0).astype(np.float64)
+    return np.nan_to_num(most, nan=LARGEST_OFF, posinf=LARGEST_OFF)
 
 
 def features_of(learnt: KernelMap, names: tuple[str, ...] | None, block: Block) -> Floats:

@@ -220,7 +220,7 @@ class KernelPerceptronRun:
         return found
 
     def _chunk(self, rows: Array, start: int, first: int | None = None) -> Visits:
-        from assay.families.kernel.loops import perceptron as loops
+        from assay.families.kernel.perceptron import loops
 
         held = self.scores[:, rows]  # a shuffled pass starts from the scores of the pass before
         S = self._catch_up(rows, start)
@@ -236,7 +236,7 @@ class KernelPerceptronRun:
 
     def _chunk_within(self, rows: Array) -> Visits:
         """As `_chunk` where at most `budget` rows are kept; their values with the chunk are all taken anew."""
-        from assay.families.kernel.loops import perceptron as loops
+        from assay.families.kernel.perceptron import loops
 
         assert self.budget is not None
         m, B, size = len(self.beta), len(rows), len(self.kept)
@@ -291,7 +291,7 @@ class KernelPerceptronRun:
 
     def _notice(self, done: Visits, wrong: Array) -> None:
         """Scores that are no numbers, and how near visits came to another outcome; before the first mistake all scores are 0, whoever adds them up."""
-        from assay.families.kernel.loops.perceptron import closest
+        from assay.families.kernel.perceptron.loops import closest
 
         if not np.isfinite(done.scores).all():
             raise DataError(
@@ -306,7 +306,7 @@ class KernelPerceptronRun:
 
     def _searches(self, most: int) -> Iterator[Visits]:
         """Correct the first mistake and search again from the first row; scores are kept for the rows that a search ever reached."""
-        from assay.families.kernel.loops.perceptron import first_mistake
+        from assay.families.kernel.perceptron.loops import first_mistake
 
         order = self.order_of(1, in_order=True)
         n, reached, at, laid = len(order), 0, 0, None
@@ -354,7 +354,7 @@ class KernelPerceptronRun:
         if len(self.kept) < self.budget:
             self.kept = np.append(self.kept, row)
             return -1
-        from assay.families.kernel.loops.perceptron import drawn
+        from assay.families.kernel.perceptron.loops import drawn
 
         place = int(drawn(self.rule.seed, self.mistakes, len(self.kept)))
         gone = int(self.kept[place])

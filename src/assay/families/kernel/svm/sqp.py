@@ -155,7 +155,9 @@ class _Search:
                     yield state
                     if self.is_done(state):
                         return
-        found = [self.exact, self.state(self.cleared(at.alpha), np.arange(len(self.live))), self.best]
+        cleared = self.state(self.cleared(at.alpha), np.arange(len(self.live)))
+        self.number = min(self.number, max(1, most))  # making zeros exact is no iteration beyond those allowed
+        found = [self.exact, cleared, self.best]
         yield self.preferred([state for state in found if state is not None])
 
     def settled(self, guess: ActiveSetGuess, most: int) -> Iterator[DualState]:

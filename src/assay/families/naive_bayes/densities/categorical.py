@@ -68,7 +68,7 @@ def whole(X: Any, cut: bool) -> Array:
 
 def absorb(part: ColumnsOfClasses, cut: bool) -> Tables:
     """The tables of a block; with `cut` fractions are cut off, with a warning, instead of refused."""
-    from assay.families.naive_bayes.loops.counts import count_categories
+    from assay.families.naive_bayes.loops import count_categories
 
     given, part = part.X, part._replace(X=whole(part.X, cut))
     if cut and np.any((given != part.X) & ~np.isnan(given)):

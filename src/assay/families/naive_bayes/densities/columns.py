@@ -113,7 +113,7 @@ class AbsentWeight(NamedTuple):
 
 def class_weight(codes: Array, w: Array | None, K: int) -> AbsentWeight:
     """The weight of each class, (K, 1)."""
-    from assay.families.naive_bayes.loops.counts import weigh_classes
+    from assay.families.naive_bayes.loops import weigh_classes
 
     found = AbsentWeight(np.zeros(K), np.zeros(K), np.zeros(K, dtype=np.int64))
     weigh_classes(codes, NO_WEIGHTS if w is None else w, *found)
@@ -122,7 +122,7 @@ def class_weight(codes: Array, w: Array | None, K: int) -> AbsentWeight:
 
 def entry_weight(X: SparseMatrix, codes: Array, w: Array | None, K: int, *, missing: bool) -> AbsentWeight:
     """The weight of the kept entries (K, d): of those that are missing (NaN), or of all others."""
-    from assay.families.naive_bayes.loops.counts import weigh_entries
+    from assay.families.naive_bayes.loops import weigh_entries
 
     shape = (K, X.n_columns)
     found = AbsentWeight(np.zeros(shape), np.zeros(shape), np.zeros(shape, dtype=np.int64))

@@ -177,7 +177,7 @@ class Linear(NamedTuple):
         return Z
 
     def _of_entries(self, X: SparseMatrix) -> Floats:
-        from assay.families.naive_bayes.loops.counts import linear_scores
+        from assay.families.naive_bayes.loops import linear_scores
 
         Z: Floats = np.empty((len(X), len(self.total)))
         none = np.empty((0, len(self.total)))
@@ -247,7 +247,7 @@ def absorb_sums(part: ColumnsOfClasses) -> BlockSums:
 
 def absorb_ranges(part: ColumnsOfClasses) -> tuple[BlockSums, ValueRanges]:
     """As `absorb_sums`, and what each column holds."""
-    from assay.families.naive_bayes.loops.counts import add_present, look_at_columns
+    from assay.families.naive_bayes.loops import add_present, look_at_columns
 
     X, c, w = part.X, part.X.shape[1], NO_WEIGHTS if part.w is None else part.w
     ranges = ValueRanges(np.full(c, np.inf), np.full(c, -np.inf), np.zeros(c))
@@ -269,7 +269,7 @@ def _of_entries(part: ColumnsOfClasses) -> BlockSums:
 
     Where nothing is missing, n is one column shown c times, which costs nothing to make, keep and merge.
     """
-    from assay.families.naive_bayes.loops.counts import add_entries
+    from assay.families.naive_bayes.loops import add_entries
 
     X, codes, w, K = part.X, part.codes, part.w, part.K
     total = np.zeros((K, X.n_columns))

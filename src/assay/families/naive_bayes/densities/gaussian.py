@@ -46,7 +46,7 @@ def absorb(part: ColumnsOfClasses) -> tuple[ClassMoments, Array | None]:
 
 def absorb_entries(part: ColumnsOfClasses) -> ClassMoments:
     """The moments of sparse rows: those of the entries present, merged with the zeros that are absent."""
-    from assay.families.naive_bayes.loops.counts import add_entry_moments, heaviest_entries, merge_with_zeros
+    from assay.families.naive_bayes.loops import add_entry_moments, heaviest_entries, merge_with_zeros
 
     X, codes, w, K = part.X, part.codes, part.w, part.K
     arrays = (X.data, X.indices, X.indptr, codes, NO_WEIGHTS if w is None else w)
@@ -123,7 +123,7 @@ class Gaussian:
     @cached_property
     def at_zero(self) -> tuple[Floats, Floats, Floats]:
         """zero (K, c): curvature·θ², which x = 0 adds to the level; high + low (K,): the log density of a row of zeros."""
-        from assay.families.naive_bayes.loops.counts import add_up
+        from assay.families.naive_bayes.loops import add_up
 
         with np.errstate(over="ignore"):
             zero: Floats = self.curvature * self.theta**2
@@ -173,7 +173,7 @@ class Gaussian:
 
     def _of_entries(self, X: SparseMatrix) -> Floats:
         """The log density of sparse rows; the few whose terms overflow are taken as arrays."""
-        from assay.families.naive_bayes.loops.counts import normal_scores
+        from assay.families.naive_bayes.loops import normal_scores
 
         Z: Floats = np.empty((len(self.theta), len(X))).T
         normal_scores(X.data, X.indices, X.indptr, self.theta, self.curvature, self.level, *self.at_zero, Z)

@@ -1,4 +1,14 @@
-"""Pairs of a distance and a row number in their order: few are sorted by insertion, many by a heap, which needs no room and is never slow."""
+"""Asking a k-d tree for the nearest rows, or for all within a distance: which they are, or how many.
+
+*Nearest*: first the leaf where a query is at home, then what may hide nearer ones. With a first k-th distance from home, nearly all boxes are left out as
+soon as they are seen. Queries come in the order of their homes: what one has read, the next one needs.
+
+*Within a distance*: a box is left out where its nearest point is too far; where even its farthest is near enough, its rows are counted without looking at
+them.
+
+Pairs of a distance and a row number are put in their order by insertion where they are few, by a heap where they are many, which needs no room and is
+never slow.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +35,13 @@ from assay.families.neighbours.loops.kdtree import (
     sure_of,
 )
 
-FEW = 32
+FEW = 32  # pairs that are sorted by insertion
+ONE = np.uint64(1)
+NOBODY = 0x7FFFFFFFFFFFFFFF
+SORTED = 48  # neighbours at most that are kept sorted; more are a heap until all are found
+TOGETHER = 8
+AHEAD = 6  # queries whose homes are asked for before their turn
+ROOM = 256  # nodes that can wait: seven a level and the last one's eight
 
 
 @inlined
@@ -86,19 +102,6 @@ def sort_pairs(r, rows, first, stop):  # type: ignore[no-untyped-def]
         r[first], r[first + last] = r[first + last], r[first]
         rows[first], rows[first + last] = rows[first + last], rows[first]
         _sink(r, rows, first, 0, last)
-
-
-# Asking a k-d tree for the nearest rows: first the leaf where a query is at home, then what may hide nearer ones.
-#
-# With a first k-th distance from home, nearly all boxes are left out as soon as they are seen. Queries come in the order of their homes: what one has
-# read, the next one needs.
-
-ONE = np.uint64(1)
-NOBODY = 0x7FFFFFFFFFFFFFFF
-SORTED = 48  # neighbours at most that are kept sorted; more are a heap until all are found
-TOGETHER = 8
-AHEAD = 6  # queries whose homes are asked for before their turn
-ROOM = 256  # nodes that can wait: seven a level and the last one's eight
 
 
 class QueryScratch(NamedTuple):
@@ -283,11 +286,6 @@ def nearest(dims, norm, Q, without, tree, scale, place, best, index):  # type: i
             data_pointer(index[i]),
         )
     keep_alive((low, high, stack, bound, near, far))
-
-
-# Asking a k-d tree for all rows within a distance: which they are, or how many.
-#
-# A box is left out where its nearest point is too far; where even its farthest is near enough, its rows are counted without looking at them.
 
 
 @inlined

@@ -25,7 +25,7 @@ def _greatest_plain(row, room):  # type: ignore[no-untyped-def]
     return max(row[j] for j in range(row.shape[0]))
 
 
-@jit
+@inner
 def _greatest_compiled(row, room):  # type: ignore[no-untyped-def]
     """max_j row[j] through the bits, which are ordered like whole numbers once those of negative numbers are turned: eight times as fast.
 

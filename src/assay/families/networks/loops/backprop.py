@@ -3,6 +3,10 @@
 All arrays are flat. Layer layer = 1 … L has weights (wide[layer − 1], wide[layer]) at weights[layer] and biases at biases[layer] of the parameters P; its sums, outputs and slopes
 are (rows, wide[layer]) at units[layer] of Z, A and D; where outputs say what the slopes are, the sums are not kept. Layer layer has real[layer] units, and widths are multiples of NARROW; what fills them has weights of zero
 and keeps them, and beyond `used` (multiples of SHORT) nothing is multiplied. Python hands over tuples of arrays; loops take their addresses once (`…_pointers`) and pass these on.
+
+Products of matrices that fit a core's cache are taken in tiles whose sums stay in registers: C = A B (+ C), with any strides of A (`multiply`). A tile is TALL (or SHORT) rows by WIDE
+(or NARROW) columns. While k goes by, each number of A is spread over a vector of B and added: nothing is packed or copied, which is what a library does first and what takes it as
+long as the product where matrices are small.
 """
 
 from __future__ import annotations
@@ -14,11 +18,29 @@ import numpy as np
 
 from assay.compiled.decorator import inlined, inner
 from assay.compiled.simd.memory import data_pointer
-from assay.compiled.simd.networks import NARROW, SHORT, sum_rows
-from assay.families.networks.loops.activations import IDENTITY, LOGISTIC, activate, needs_no_sums, times_slope
-from assay.families.networks.loops.losses import SOFTMAX, row_loss, softmax_loss
+from assay.compiled.simd.networks import (
+    NARROW,
+    SHORT,
+    TALL,
+    WIDE,
+    short_narrow,
+    short_wide,
+    sum_rows,
+    tall_narrow,
+    tall_wide,
+)
+from assay.compiled.simd.scalars import is_single
+from assay.families.networks.loops.activations_and_losses import (
+    IDENTITY,
+    LOGISTIC,
+    SOFTMAX,
+    activate,
+    needs_no_sums,
+    row_loss,
+    softmax_loss,
+    times_slope,
+)
 from assay.families.networks.loops.minibatch import bring, drop, drop_slopes, key_of
-from assay.families.networks.loops.products import Strided, multiply
 
 MUCH = 1e200  # times the most outputs there can be is still a number
 
@@ -206,12 +228,9 @@ def judge(net, units, examples, first, many, share, work, m):  # type: ignore[no
     return total, wrong
 
 
-# A piece of a mini-batch: its rows brought together, through the network and back.
-
-
 @inner
 def there_and_back(net, units, examples, first, stop, share, weights, work, g, dropout):  # type: ignore[no-untyped-def]
-    """The gradient of share·Σ c loss of rows rows[first … stop − 1] at G[g …]; returns (Σ c loss, Σ c [wrong]). All tuples hold addresses, see `passes`."""
+    """A piece of a mini-batch: the gradient of share·Σ c loss of rows rows[first … stop − 1] at G[g …]; returns (Σ c loss, Σ c [wrong]). All tuples hold addresses."""
     many = stop - first
     m = -(-many // SHORT) * SHORT
     bring(examples.X, examples.d, examples.rows, first, many, m, work.A, units[0], net.wide[0])
@@ -219,3 +238,30 @@ def there_and_back(net, units, examples, first, stop, share, weights, work, g, d
     total, wrong = judge(net, units, examples, first, many, share, work, m)
     backward(net, units, weights.transposed, work, g, m, dropout)
     return total, wrong
+
+
+class Strided(NamedTuple):
+    """A matrix in an array: entry (i, j) at data[at + i row + j column]."""
+
+    data: Any
+    at: Any
+    row: Any
+    column: Any
+
+
+@inner
+def multiply(A, B, C, m, n, many, begin, begun):  # type: ignore[no-untyped-def]
+    """C = A B for A (m, many), B (many, n), and where `begin` is not 0 + begun (m, n). All but A have columns side by side; m is a multiple of SHORT, n of
+    NARROW."""
+    high = m - m % TALL
+    wide = n - n % WIDE if is_single(A.data) else 0
+    for j in range(0, wide, WIDE):
+        for i in range(0, high, TALL):
+            tall_wide(A, B, C, i, j, many, begin, begun)
+        for i in range(high, m, SHORT):
+            short_wide(A, B, C, i, j, many, begin, begun)
+    for j in range(wide, n, NARROW):
+        for i in range(0, high, TALL):
+            tall_narrow(A, B, C, i, j, many, begin, begun)
+        for i in range(high, m, SHORT):
+            short_narrow(A, B, C, i, j, many, begin, begun)

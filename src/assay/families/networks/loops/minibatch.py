@@ -1,4 +1,13 @@
-"""Dropout: hidden units are left out by chance, and the others count for as much more. Which ones depends on a key and a unit's place alone."""
+"""What a mini-batch is made of: the order of an epoch, rows brought together, units left out, and the sum of its pieces' gradients.
+
+*Dropout*: hidden units are left out by chance, and the others count for as much more. Which ones depends on a key and a unit's place alone.
+
+*Order*: rows are shuffled by a key, the same wherever they lie. They are standardised on their way to the loops (`fill`), and brought together NARROW
+numbers at a time (`bring`).
+
+*Sums*: the gradients of a batch's pieces are added like a tournament: neighbours first, then neighbouring pairs, and so on. 2, 4, 8, … pieces that begin at
+a multiple of their number are a branch of that tree, whose sum may come from elsewhere with the same bits.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +18,10 @@ from assay.compiled.simd.memory import data_pointer
 from assay.compiled.simd.networks import NARROW, copy_lanes
 
 STEP, FIRST, SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+HALF = np.uint64(32)
+STRETCH = 256  # weights at a time, whose sums on the way stay near the processor
+DEEP = 40  # rounds of the tournament, of more pieces than there can be
+ROOM = STRETCH * DEEP
 
 
 @inner
@@ -50,11 +63,6 @@ def drop_slopes(A, D, at, many, key, share, times):  # type: ignore[no-untyped-d
             D[at + i] = A[at + i] * 0
 
 
-# The order of an epoch: rows shuffled by a key, the same wherever they lie.
-
-HALF = np.uint64(32)
-
-
 @inner
 def shuffle(rows, order, seed, epoch, start):  # type: ignore[no-untyped-def]
     """order: the numbers `rows` in an order drawn by seed, epoch and the number of the block's first row (Fisher and Yates, from the inside)."""
@@ -73,9 +81,6 @@ def shuffled(rows, seed, epoch, start):  # type: ignore[no-untyped-def]
     return order
 
 
-# Rows of a mini-batch brought together, NARROW numbers at a time.
-
-
 @inner
 def bring(x, d, rows, first, many, m, A, at, wide):  # type: ignore[no-untyped-def]
     """Rows rows[first …] of x, of d numbers (a multiple of NARROW), to A[at …], with rows of zeros up to m. Addresses."""
@@ -87,15 +92,6 @@ def bring(x, d, rows, first, many, m, A, at, wide):  # type: ignore[no-untyped-d
         to = at + i * wide
         for j in range(d):
             A[to + j] = 0.0
-
-
-# The gradients of a batch's pieces, added like a tournament: neighbours first, then neighbouring pairs, and so on.
-#
-# 2, 4, 8, … pieces that begin at a multiple of their number are a branch of that tree, whose sum may come from elsewhere with the same bits.
-
-STRETCH = 256  # weights at a time, whose sums on the way stay near the processor
-DEEP = 40  # rounds of the tournament, of more pieces than there can be
-ROOM = STRETCH * DEEP
 
 
 @inner
@@ -137,12 +133,9 @@ def sum_pieces(S, G, at, pieces, size, room):  # type: ignore[no-untyped-def]
             S[begin + k] = held[k]
 
 
-# Rows standardised on their way to the loops: out[i, j] = (x_ij − mean_j) / scale_j, in float64 before it is rounded.
-
-
 @jit(error_model="numpy")
 def fill(X, mean, scale, out):  # type: ignore[no-untyped-def]
-    """The columns of X at the beginning of the wider rows of out."""
+    """out[i, j] = (x_ij − mean_j) / scale_j, in float64 before it is rounded: the columns of X at the beginning of the wider rows of out."""
     for i in range(X.shape[0]):
         for j in range(X.shape[1]):
             out[i, j] = (X[i, j] - mean[j]) / scale[j]

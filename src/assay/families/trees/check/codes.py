@@ -63,12 +63,12 @@ def _all_edges(stated: Stated, seen: TreeRows, bins: int) -> list[Floats]:
         parts.append(X[picked[a:b] - start])
     some = np.concatenate(parts).astype(np.float64)
     return [
-        np.zeros(0) if stated.levels[j] else _edges(np.sort(some[~np.isnan(some[:, j]), j]), bins)
+        np.zeros(0) if stated.levels[j] else edges_of(np.sort(some[~np.isnan(some[:, j]), j]), bins)
         for j in range(some.shape[1])
     ]
 
 
-def _edges(x: Floats, bins: int) -> Floats:
+def edges_of(x: Floats, bins: int) -> Floats:
     """Halfway between neighbouring values where these are few, else between those at the ends of the quantiles' equal values."""
     after = np.flatnonzero(x[1:] > x[:-1])
     if len(after) >= bins:

@@ -107,11 +107,12 @@ def stated_in(claim: Claim, rows: CheckedRows) -> Stated:
         raise ValueError("categories or trends that do not fit the columns")
     first = np.concatenate([[0], np.cumsum(levels)])[:-1]
     sets = np.zeros((0, 4), np.uint64) if t["sets"] is None else np.asarray(t["sets"], np.uint64)
-    trees = _trees(t, d, 2 if classes is None else len(classes), len(sets))
+    trees = trees_in(t, d, 2 if classes is None else len(classes), len(sets))
     return Stated(trees, sets, levels, first, code, classes, t["class_weight"], criterion, trend, tolerance)
 
 
-def _trees(t: dict[str, Any], d: int, width: int, sets: int) -> list[StatedTree]:
+def trees_in(t: dict[str, Any], d: int, width: int, sets: int) -> list[StatedTree]:
+    """The trees of a witness, refused where they cannot be; width: numbers that a leaf holds."""
     feature, cut, missing = (np.asarray(t[key]) for key in ("feature", "cut", "missing_left"))
     leaf, nodes, table = (
         np.asarray(t["leaf"]).astype(np.int64),
@@ -279,11 +280,11 @@ def leaves_of(stated: Stated, tree: StatedTree, seen: TreeRows, wanted: Array) -
     out = np.empty(len(wanted), dtype=np.int64)
     for start, X in seen.blocks():
         a, b = np.searchsorted(wanted, [start, start + len(X)])
-        out[a:b] = tree.number[_down(stated, tree, X, wanted[a:b] - start)]
+        out[a:b] = tree.number[down(stated, tree, X, wanted[a:b] - start)]
     return out
 
 
-def _down(stated: Stated, tree: StatedTree, X: Array, rows: Array) -> Array:
+def down(stated: Stated, tree: StatedTree, X: Array, rows: Array) -> Array:
     """The leaf where each of the rows ends."""
     end = np.zeros(len(rows), dtype=np.int64)
     going = np.arange(len(rows)) if tree.column[0] >= 0 else np.zeros(0, np.int64)

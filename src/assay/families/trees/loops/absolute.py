@@ -47,7 +47,7 @@ def _add(tree, first, m, rank, x):  # type: ignore[no-untyped-def]
         rank += rank & -rank
 
 
-@jit
+@inner
 def _middle(W, weights, sums, own, whole, m, sign):  # type: ignore[no-untyped-def]
     """The rank of the median of the side whose Fenwick trees are own (sign 1) or whole − own (sign −1), W its weight; with Σ w and
     Σ w y of the lower ranks."""
@@ -147,7 +147,7 @@ class MedianSides(NamedTuple):
     Z: float
 
 
-@jit
+@inner
 def _sides(target, entries, a, b, order, rank):  # type: ignore[no-untyped-def]
     """The sides of a node with nothing on its left."""
     m = b - a
@@ -196,7 +196,7 @@ def _by_median(target, entries, a, m, sides, scratch):  # type: ignore[no-untype
     return k
 
 
-@jit
+@inner
 def _move(target, entries, a, m, p, sides):  # type: ignore[no-untyped-def]
     """Bring the node's row p to the left; its draws, w and w y."""
     e = entries[a + p]
@@ -207,7 +207,7 @@ def _move(target, entries, a, m, p, sides):  # type: ignore[no-untyped-def]
     return np.int64((e >> QUARTER) & LOW16), w, z
 
 
-@jit
+@inner
 def _worth(target, rules, entries, a, m, n, count, w, z, sides):  # type: ignore[no-untyped-def]
     """−Σ w |y − median| over both sides, with `count` draws and w, z on the left; −∞ where a side is too small."""
     W, Z = sides.W, sides.Z

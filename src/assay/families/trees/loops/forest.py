@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.compiled.decorator import jit
+from assay.compiled.decorator import inner, jit
 
 ROWS = 1024
 
 
-@jit
+@inner
 def _losses(sums, count, truth, weight, classes, loss, own):  # type: ignore[no-untyped-def]
     """loss[i] of the mean answer for row i: zero-one where there are classes, else squared; own[i]: its weight, 0 where no tree answered or
     it is not positive. How many rows are left."""

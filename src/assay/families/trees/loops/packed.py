@@ -78,7 +78,7 @@ def number_cuts(columns, cut, number, column_of, cut_of):  # type: ignore[no-unt
             slots[at] = k
 
 
-@jit
+@inner
 def _number(own, s, stop, found, slots, size, shift):  # type: ignore[no-untyped-def]
     """Number the splits from s on until the table is half full; (where it stopped, how many there are)."""
     columns, cut, number, column_of, cut_of = own
@@ -101,7 +101,7 @@ def _number(own, s, stop, found, slots, size, shift):  # type: ignore[no-untyped
     return s, found
 
 
-@jit
+@inner
 def _put(wide, words, place, half, column, code):  # type: ignore[no-untyped-def]
     if wide:
         words[2 * place], words[2 * place + 1] = column << 16 | code, half
@@ -132,7 +132,7 @@ def pack_nodes(feature, nodes, starts, number, rank, leaf, most, words, rows):  
     keep_alive((waiting,))
 
 
-@jit
+@inner
 def _pack(own, nodes, start, most, wide, words, rows):  # type: ignore[no-untyped-def]
     """One tree; its splits. Behind a split comes its left child, behind a leaf the right child that waits on top of the stack."""
     feature, number, rank, leaf, waiting = own
@@ -175,7 +175,7 @@ NEAR = 1 << 19  # bytes of codes of a block
 BLOCK = 48 * NODES  # rows of a block at most
 
 
-@jit
+@inner
 def _room(d, like):  # type: ignore[no-untyped-def]
     """(rows of a block, room for their codes): all 1 where no tree asks for a column. Vectors read four bytes from the last on."""
     rows = max(4, min(BLOCK, NEAR // (d * like.itemsize)) // NODES) * NODES
@@ -199,13 +199,13 @@ def _code_rows(X, n, ladder, start, steps, values, counts, codes, lost):  # type
                     lost[a + i] |= values[i] != values[i]
 
 
-@jit
+@inner
 def _spread(counts, m, d, codes, at):  # type: ignore[no-untyped-def]
     for i in range(m):
         codes[at + i * d] = counts[i] + 1
 
 
-@jit
+@inner
 def _down(words, start, rows, codes, n, d, leaves):  # type: ignore[no-untyped-def]
     """leaves[:n]: where the tree whose root is at `start` brings the rows of codes; `leaves` is filled in whole groups."""
     for i in range(0, n, NODES):

@@ -54,7 +54,7 @@ def _step(X, row, words, cuts, node):  # type: ignore[no-untyped-def]
     return node if (link & LEAF) != 0 else below
 
 
-@jit
+@inner
 def _leaf(X, row, words, cuts, node):  # type: ignore[no-untyped-def]
     """The leaf of one row."""
     while (words[2 * node + 1] & LEAF) == 0:
@@ -114,7 +114,7 @@ def _add_row(X, i, d, words, cuts, roots, trees, K, table, at, scores):  # type:
                 scores[i * K + c] += table[leaf * K + c]
 
 
-@jit
+@inner
 def _walk(X, rows, d, words, cuts, root, at, leaves):  # type: ignore[no-untyped-def]
     """leaves[i]: the leaf's row of the table for each of the rows."""
     first = 0

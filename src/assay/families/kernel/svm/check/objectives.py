@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from assay.certify.claim import Claim, Verdict
-from assay.certify.once import once
 from assay.certify.registry import check
-from assay.certify.rows import CheckedRows, counted_rows
+from assay.certify.rows import CheckedRows, counted_rows, once
 from assay.families.kernel.check import is_positive
 from assay.families.kernel.svm.check.sums import FEASIBLE, MachineSums, sums_of, support_codes, tube_sums
 

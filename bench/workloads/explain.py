@@ -1,0 +1,89 @@
+"""Exact SHAP values of forests, against the `shap` package's TreeExplainer on the very same trees.
+
+The package is handed our trees as its own dictionaries, so that what is timed is the explanation alone. It reads them by one thread, ours by two; its
+interventional values are rounded to float32 on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import shap
+
+import assay
+from bench.harness import Contender, Race, Target
+
+TREES, COLUMNS = 100, 20
+
+
+@cache
+def rows(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """A function of some columns in pairs, with noise."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, COLUMNS))
+    y = X[:, 0] * X[:, 1] + X[:, 2] ** 2 + np.sin(3 * X[:, 3]) + X[:, 4] * X[:, 5]
+    return X, y + 0.1 * rng.normal(size=n)
+
+
+@cache
+def forest(n: int, leaves: int | None) -> Any:
+    return assay.RandomForestRegressor(TREES, max_leaf_nodes=leaves, max_features=0.5).fit(*rows(n))
+
+
+def as_shap_takes_them(model: Any) -> dict[str, Any]:
+    """The trees of a model as the dictionaries that the package reads."""
+    trees = []
+    for tree in model.estimators_ if hasattr(model, "estimators_") else [model]:
+        shape = tree.tree_shape()
+        leaf, answer = shape.left < 0, shape.value
+        if hasattr(model, "classes_"):
+            answer = answer / shape.n[:, None]
+        lacking = np.zeros(len(leaf), dtype=bool)
+        lacking[~leaf] = tree.missing_left_ != 0
+        trees.append(
+            {
+                "children_left": shape.left.astype(np.int32),
+                "children_right": shape.right.astype(np.int32),
+                "children_default": np.where(lacking, shape.left, shape.right).astype(np.int32),
+                "features": np.where(leaf, -2, shape.feature).astype(np.int32),
+                "thresholds": np.where(leaf, 0.0, shape.threshold),
+                "values": answer / len(model.nodes_),
+                "node_sample_weight": shape.n,
+            }
+        )
+    return {"trees": trees}
+
+
+def races() -> list[Race]:
+    few, full = forest(10_000, 31), forest(2_000, None)
+    X = rows(10_000)[0]
+    return [
+        _race("SHAP, 10 000 rows × 100 trees of 31 leaves", few, X, None, 5),
+        _race("SHAP, 50 rows × 100 full trees of 2000 rows", full, X[:50], None, 5),
+        _race("SHAP against 50 background rows, 1000 rows × 100 trees of 31 leaves", few, X[:1000], X[-50:], 5),
+    ]
+
+
+def _race(title: str, model: Any, X: np.ndarray, background: np.ndarray | None, wanted: float) -> Race:
+    how = "tree_path_dependent" if background is None else "interventional"
+    peer = shap.TreeExplainer(as_shap_takes_them(model), background, feature_perturbation=how)
+    return Race(
+        title,
+        [
+            Contender("assay", lambda: model.shap_values(X, background), rounds=7),
+            Contender("shap", _explained_by(peer, X), rounds=2),
+        ],
+        _agree,
+        [Target("shap", at_least=wanted)],
+    )
+
+
+def _explained_by(peer: Any, X: np.ndarray) -> Callable[[], np.ndarray]:
+    return lambda: np.asarray(peer.shap_values(X, check_additivity=False))
+
+
+def _agree(ours: np.ndarray, theirs: np.ndarray) -> str:
+    return f"differ by at most {np.abs(ours - theirs.reshape(ours.shape)).max():.1e}"

@@ -1,0 +1,114 @@
+"""Value, slope and curvature of the losses, written from their definitions; the constants that make them least."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from assay.certify.rows import Array, Floats
+
+OF_LOGS = ("poisson", "gamma", "tweedie")
+OF_QUANTILES = ("absolute_error", "quantile")
+LEAST_SHARE = 1e-12
+
+
+def derivatives(t: dict[str, Any], y: Floats, F: Floats) -> tuple[Floats, Floats, Floats]:
+    """(value (n,), slopes (K, n), curvatures (K, n)) at the scores F (K, n)."""
+    loss, one = t["loss"], np.ones((1, len(y)))
+    f = F[0]
+    if loss == "log_loss":
+        return _log_loss(y, F)
+    if loss == "exponential":
+        e = np.exp(np.where(y == 1, -f, f))
+        return e, np.where(y == 1, -e, e)[None], e[None]
+    if loss == "squared_error":
+        return (f - y) ** 2 / 2, (f - y)[None], one
+    if loss in OF_QUANTILES:
+        q, size = (0.5, 2.0) if loss == "absolute_error" else (float(t["quantile"]), 1.0)
+        above = y > f
+        value = size * np.where(above, q * (y - f), (1 - q) * (f - y))
+        return value, size * np.where(above, -q, np.where(y == f, 0.0, 1 - q))[None], one
+    if loss == "huber":
+        delta = float(t["delta"])
+        far = np.abs(f - y)
+        value = np.where(far <= delta, far**2 / 2, delta * far - delta**2 / 2)
+        return value, np.where(far <= delta, f - y, np.sign(f - y) * delta)[None], one
+    e = np.exp(f)
+    if loss == "poisson":
+        return e - y * f - y + _times_log(y, y), (e - y)[None], e[None]
+    if loss == "gamma":
+        return y / e + f - np.log(y) - 1, (1 - y / e)[None], (y / e)[None]
+    if loss == "tweedie":
+        p = float(t["power"])
+        a, b = y * e ** (1 - p), e ** (2 - p)
+        least = np.where(y > 0, np.where(y > 0, y, 1.0) ** (2 - p) * (1 / (2 - p) - 1 / (1 - p)), 0.0)
+        return b / (2 - p) - a / (1 - p) - least, (b - a)[None], ((2 - p) * b - (1 - p) * a)[None]
+    raise ValueError(f"a loss {loss!r} that is not known")
+
+
+def _times_log(x: Floats, y: Floats) -> Floats:
+    return x * np.log(np.where(y > 0, y, 1.0))
+
+
+def _log_loss(y: Floats, F: Floats) -> tuple[Floats, Floats, Floats]:
+    if len(F) == 1:
+        p = 1 / (1 + np.exp(-F[0]))
+        value = np.logaddexp(0.0, np.where(y == 1, -F[0], F[0]))
+        small = 1 / (1 + np.exp(np.abs(F[0])))  # p or 1 − p, whichever is less
+        return value, (p - y)[None], (small * (1 - small))[None]
+    K = len(F)
+    G = F - F.max(axis=0)
+    total = np.exp(G).sum(axis=0)
+    P = np.exp(G) / total
+    own = y.astype(np.int64), np.arange(len(y))
+    indicator = np.zeros_like(P)
+    indicator[own] = 1.0
+    return np.log(total) - G[own], P - indicator, K / (K - 1) * P * (1 - P)
+
+
+def quantile_problem(values: Floats, w: Floats, q: float, stated: float) -> bool:
+    """Whether a number is no q-quantile of weighted values: less than q below or at it, or more than q below it."""
+    near = 1e-9 * max(float(np.abs(values).max(initial=0.0)), 1e-300)
+    below, upto = float(w[values < stated - near].sum()), float(w[values <= stated + near].sum())
+    total = float(w.sum())
+    return below > q * total * (1 + 1e-9) or upto < q * total * (1 - 1e-9)
+
+
+def start_problem(t: dict[str, Any], y: Floats, w: Floats, start: Floats, K: int) -> bool:
+    """Whether the stated constants are not the best ones for these rows."""
+    loss = t["loss"]
+    if loss in OF_QUANTILES or loss == "huber":
+        q = float(t["quantile"]) if loss == "quantile" else 0.5
+        if loss == "huber":
+            far = np.abs(y - start[0])
+            due = float(far.max()) or 1.0
+            if float(t["delta"]) != due and quantile_problem(far, w, float(t["alpha"]), float(t["delta"])):
+                return True
+        return quantile_problem(y, w, q, float(start[0]))
+    if loss == "log_loss" and K > 2:
+        share = np.log(np.maximum(np.bincount(y.astype(np.int64), w, K) / w.sum(), LEAST_SHARE))
+        return not np.allclose(start, share - share.mean(), rtol=1e-9, atol=1e-9)
+    mean = float(np.average(y, weights=w))
+    if loss == "squared_error":
+        return bool(abs(start[0] - mean) > 1e-9 * max(float(np.abs(y).max()), 1e-300))
+    if loss in OF_LOGS:
+        return bool(abs(start[0] - np.log(mean)) > 1e-9 * (1 + abs(np.log(mean))))
+    share_of_one = min(max(mean, LEAST_SHARE), 1 - LEAST_SHARE)
+    odds = np.log(share_of_one / (1 - share_of_one)) * (0.5 if loss == "exponential" else 1.0)
+    return bool(abs(start[0] - odds) > 1e-6 * (1 + abs(odds)))
+
+
+def sample_of(seed: int, stage: int, n: int, d: int, rows: float, columns: float, w: Floats) -> tuple[Floats, Array]:
+    """(weights of the rows that a stage saw, its columns), drawn again by (seed, stage)."""
+    from assay.certify.draws import between_0_and_1, keys, row_keys
+
+    key = int(keys(np.array([stage], np.uint64), seed)[0] >> np.uint64(2))
+    chosen = np.arange(d)
+    if columns < 1:
+        drawn = keys(np.arange(d, dtype=np.uint64), key + 1)
+        chosen = np.sort(np.argsort(drawn, kind="stable")[: max(1, round(columns * d))])
+    if rows < 1:
+        part = np.where(between_0_and_1(row_keys(n, key)) < rows, w, 0.0)
+        w = part if (part > 0).any() else w
+    return w, chosen

@@ -1,1 +1,0 @@
-"""Compiled loops of naive Bayes: counts and log densities."""

@@ -1,1 +1,0 @@
-"""Compiled loops of the perceptron: rows against weights, and passes over rows."""

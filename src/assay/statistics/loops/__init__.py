@@ -1,1 +1,0 @@
-"""Compiled loops of statistics: moments and products of columns."""
