@@ -39,7 +39,7 @@ tests: $(VENV)/.dev
 	@tools/chromium
 	@tools/axe
 	$(BIN)/python tests/compile_first.py $(JOBS)
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 other-python: $(VENV)/.dev
 	@tools/other-python $(BIN)/python

@@ -17,7 +17,7 @@ def wait(page: Any, condition: str, arg: Any = None, seconds: float = 60) -> Non
     until = time.monotonic() + seconds
     while not page.evaluate(condition, arg):
         assert time.monotonic() < until, f"waited {seconds} s in vain for {condition}"
-        page.wait_for_timeout(20)
+        page.wait_for_timeout(50)
 
 
 def role(page: Any, name: str) -> Any:

@@ -130,6 +130,7 @@ class Case:
         return make(min(n, self.most), d, seed)
 
 
+MANY_PAIRS = 25_000  # rows: ten small blocks, of models that look for every row's neighbours
 TWO_BLOCKS = 140_000  # rows: more than the largest block, of models that take seconds for each of them
 
 #: what a registry model needs besides its name; a model that is not here runs with its defaults on plain numbers
@@ -184,10 +185,10 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
         {"params": {"n_estimators": 5, "min_samples_leaf": 3, "max_leaf_nodes": 6}},
         {"params": {"n_estimators": 5, "min_samples_leaf": 2, "loss": "absolute_error", "max_depth": 3}},
     ],
-    "knn": [{}, {"params": {"n_neighbors": "auto", "weights": "distance", "metric": "chebyshev"}, "most": TWO_BLOCKS}],
+    "knn": [{}, {"params": {"n_neighbors": "auto", "weights": "distance", "metric": "chebyshev"}, "most": MANY_PAIRS}],
     "knn-regressor": [
         {},
-        {"params": {"n_neighbors": "auto", "rule": "one-se", "metric": "manhattan"}, "most": TWO_BLOCKS},
+        {"params": {"n_neighbors": "auto", "rule": "one-se", "metric": "manhattan"}, "most": MANY_PAIRS},
     ],
     "svc": [
         {"params": {"tol": 1e-9}, "tolerance": 1e-3, "most": 3000},

@@ -22,7 +22,7 @@ settings.register_profile(
     "assay",
     deadline=None,
     derandomize=True,
-    max_examples=50,
+    max_examples=30,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large],
 )
 settings.load_profile("assay")
@@ -41,7 +41,48 @@ def pytest_unconfigure(config):
     gc.unfreeze()
 
 
+#: Files that take longest, the longest first. They begin first, so that at the end no worker waits long for another (`make tests`).
+LONG = (
+    "studio/test_browser_presets.py",
+    "laws/test_equal_bits.py",
+    "laws/test_equal_bits_of_large_tables.py",
+    "report/test_report.py",
+    "laws/test_sklearn_protocol.py",
+    "laws/test_tiers.py",
+    "cli/test_compare.py",
+    "selection/test_compare_tables.py",
+    "cli/test_as_a_process.py",
+    "test_wheel.py",
+    "laws/test_steps.py",
+    "tables/test_encoding.py",
+    "store/test_hostile_documents.py",
+    "selection/test_compare_verdict.py",
+    "selection/test_table_model_files.py",
+    "families/trees/test_tree_laws.py",
+    "families/neighbours/test_kdtree.py",
+    "families/neighbours/test_brute.py",
+    "cli/test_bad_tables.py",
+    "store/test_hostile_arrays.py",
+    "families/kernel/test_svm_rounding.py",
+    "processes/test_without_fork.py",
+    "families/trees/test_tree_lists.py",
+    "fuzz/test_certificates.py",
+    "report/test_on_paper_and_phones.py",
+    "selection/test_compare.py",
+    "solvers/test_softmax_problem.py",
+    "server/test_openapi.py",
+    "fuzz/test_kills.py",
+)
+
+
 def pytest_collection_modifyitems(items):
+    places = {HERE / name: place for place, name in enumerate(LONG)}
+    assert all(file.is_file() for file in places), "a file in LONG is not there"
+    items.sort(key=lambda item: places.get(item.path, len(LONG)))
+    _tell_lines_of_the_files(items)
+
+
+def _tell_lines_of_the_files(items):
     """Sections that are written into docstrings move their examples: failures tell the lines of the file all the same."""
     for test in (item.dtest for item in items if isinstance(item, pytest.DoctestItem)):
         cls = test.globs.get(test.name.rpartition(".")[2])

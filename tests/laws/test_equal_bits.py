@@ -122,7 +122,7 @@ def test_answers_are_the_same_bits_on_every_engine(case, client):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # twenty steps are not enough to converge
-def test_gradient_descent_takes_the_same_steps_on_every_engine(client, small):
+def test_gradient_descent_takes_the_same_steps_on_every_engine(client):
     X, y = lines(3 * block_rows(NARROW) + 5, NARROW, 0)
     marks = []
     for name, options in [("threads", {"workers": 1}), ("threads", {"workers": 3}), ("stream", {"workers": 2})]:

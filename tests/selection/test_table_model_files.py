@@ -256,14 +256,17 @@ def places(value, here=()):
             yield from places(value[i], (*here, i))
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name != "lda"])  # whose parts are large, and load slowly
+OFTEN = [name for name in CASES if name != "lda"]  # whose parts are large, and load slowly
+
+
+@pytest.mark.parametrize("name", OFTEN)
 def test_every_field_of_an_encoding_with_every_hostile_value(name):
-    """Each is refused, or is a model that answers; most are refused."""
+    """Each is refused, or is a model that answers; most are refused. All models read it alike: they take turns with the values."""
     data = file_of(name)
     doc = parts(data)[1]
     counts = {"refused": 0, "loaded": 0, "asked": 0}
-    for path in places(doc["encoding"]):
-        for value in HOSTILE:
+    for turn, path in enumerate(places(doc["encoding"]), start=OFTEN.index(name)):
+        for value in HOSTILE[turn % 3 :: 3]:
             counts["asked"] += 1
             wrong = altered(doc, ("encoding", *path), value)
             try:
@@ -271,7 +274,7 @@ def test_every_field_of_an_encoding_with_every_hostile_value(name):
                 counts["loaded"] += 1
             except ModelFileError as error:
                 counts["refused"] += 10 < len(str(error)) < 2000
-    assert counts["refused"] + counts["loaded"] == counts["asked"] > 3000
+    assert counts["refused"] + counts["loaded"] == counts["asked"] > 1000
     assert counts["loaded"] < 0.25 * counts["refused"], counts
 
 

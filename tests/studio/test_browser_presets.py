@@ -9,7 +9,7 @@ from figures import fitted
 
 from assay.studio.presets import PRESETS
 
-LAST = 20  # frames that are watched
+LAST = 6  # frames that are watched
 
 
 @pytest.fixture(scope="module")

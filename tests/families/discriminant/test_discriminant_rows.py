@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import file_bytes
-from sklearn.utils.estimator_checks import check_estimator
 
 import assay
 from assay import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
@@ -23,11 +22,6 @@ def rows(n=300, d=4, K=3, seed=0):
     rng = np.random.default_rng(seed)
     y = rng.permutation(np.arange(n) % K)
     return rng.normal(size=(n, d)) @ rng.normal(size=(d, d)) * (1 + y[:, None]) + y[:, None], y
-
-
-def test_scikit_learns_checks_all_pass(model):
-    results = check_estimator(model(), on_fail=None)
-    assert [r["check_name"] for r in results if r["status"] not in ("passed", "skipped")] == []
 
 
 @pytest.mark.parametrize("options", [{}, {"shrinkage": "auto"}, {"unbiased": True}, {"class_weight": "balanced"}])

@@ -390,6 +390,6 @@ class TestPaths:
             LogisticRegression().path(X, y, Cs=[np.inf])
 
 
-@parametrize_with_checks([ERM(), ERM("squared"), ERM("hinge"), ERM("softmax"), ERM("huber", "l1")])
+@parametrize_with_checks([ERM("squared"), ERM("hinge"), ERM("softmax"), ERM("huber", "l1")])
 def test_conformance(estimator, check):
     check(estimator)
