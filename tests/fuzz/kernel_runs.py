@@ -17,6 +17,7 @@ from fuzz.splitmix import forgotten
 Problem = tuple[str, str]
 LONG = np.longdouble
 SAME = LONG(1e-6)
+TIED = LONG(1e-17)
 
 
 def formula(name: str, numbers: tuple[float, float, float], X: np.ndarray, Z: np.ndarray) -> np.ndarray:
@@ -73,7 +74,11 @@ class Machine:
         return self.beta, (self.total + self.since * self.beta) / max(1, self.visits), self.visits, self.mistakes
 
     def _wins(self, i: int, zero: bool) -> int | None:
-        return winner(self.S[i].tolist(), int(self.codes[i]), zero)
+        """Scores that differ by rounding of 80 bits alone are tied, as they are without rounding; so are values below all floats."""
+        S, code = self.S[i].copy(), int(self.codes[i])
+        due = LONG(0) if self.m == 1 else S[code]
+        S[np.abs(S - due) <= TIED * np.abs(self.beta).sum() * np.abs(self.K[i]).max()] = due
+        return winner(S.tolist(), code, zero)
 
     def _pass(self, visits: int) -> None:
         self.visits, self.since = self.visits + visits, self.since + visits

@@ -117,6 +117,7 @@ class KillingGround:
         process = subprocess.Popen(
             self.command(verb.words), cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             stdin=subprocess.DEVNULL, text=True, errors="replace", start_new_session=True, env=_environment(),
+            preexec_fn=_hear_ctrl_c,
         )  # fmt: skip
         time.sleep(delay)
         with suppress(ProcessLookupError):
@@ -162,6 +163,11 @@ class KillingGround:
         self.counts["files left by a kill"] += len(self.unfinished())
         write_atomically(b"next", self.folder / "next")
         return [f"{name} is there after the next save" for name in self.unfinished()]
+
+
+def _hear_ctrl_c() -> None:
+    """What a shell starts in the background ignores Ctrl-C, and so would all that it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _environment() -> dict[str, str]:

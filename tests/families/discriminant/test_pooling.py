@@ -119,3 +119,10 @@ def test_the_same_bytes_come_from_every_engine(client):
             with assay.engine(name, where) if name == "cluster" else assay.engine(name, workers=where):
                 files.add(file_bytes(QuadraticDiscriminantAnalysis().fit(X, y, w)))
     assert len(files) == 1
+
+
+def test_a_class_that_counts_for_nothing_may_be_the_singular_one():
+    X, y = np.array([[0.0], [0.0], [0.0], [1.0], [0.0], [0.0], [0.0]]), np.array([1, 0, 1, 0, 0, 0, 1])
+    model = assay.QuadraticDiscriminantAnalysis(priors=[0.16, 0.84], class_weight={1: 0.0}).fit(X, y)
+    assert "class 1 has rank 0" in model.certificate_["singular covariance"].statement
+    assert model.certificate_.verify(X, y).holds, str(model.certificate_.verify(X, y))

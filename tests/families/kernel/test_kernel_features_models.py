@@ -401,3 +401,21 @@ def test_rounding_of_features_is_next_to_nothing_on_ordinary_rows():
         assert model.certificate_["normal equations"].bound < 1e-8
         assert model.certificate_["sigma^2"].bound < model.certificate_["sigma^2"].value * (1 + 1e-7)
         assert model.certificate_.verify(X, y).holds
+
+
+def test_no_gap_is_claimed_of_an_objective_that_rounding_of_features_leaves_open():
+    rng = np.random.default_rng(3)
+    X = np.array([1000.0, 1.0]) + np.array([1e-3, 1e-9]) * rng.normal(size=(20, 2))
+    y = (rng.random(20) < 0.5).astype(int)
+    for loss in ("logistic", "hinge", "squared_hinge"):
+        model = assay.KernelFeaturesClassifier(kernel="poly", gamma=1.0, C=1e8, loss=loss, features="nystroem").fit(
+            X, y
+        )
+        gap = model.certificate_.claims[0]
+        assert model.certificate_.verify(X, y).verdicts[0].holds == gap.holds
+        assert not gap.holds
+        assert "rounding of the features" in gap.statement
+    plain = rng.normal(size=(200, 3))
+    model = assay.KernelFeaturesClassifier(C=10.0).fit(plain, (plain[:, 0] ** 2 > 0.5).astype(int))
+    assert model.certificate_.holds
+    assert "rounding" not in model.certificate_.claims[0].statement

@@ -191,3 +191,20 @@ def test_probabilities_of_decision_values_that_rounding_hides_are_not_claimed():
     assert not model.certificate_["probabilities"].holds
     verdicts = list(model.certificate_.verify(rows, y))
     assert [claim.holds for claim in model.certificate_] == [verdict.holds for verdict in verdicts]
+
+
+def test_a_gap_that_allows_for_more_rounding_than_there_was_is_no_lie():
+    Z = np.array(
+        [
+            [0.0032188836485147476, 9.28629087866284e-05, 394653.125],
+            [0.003393068676814437, -2.652809416758828e-05, -1833297.625],
+        ]
+    )
+    Z = Z[[0, 1, 0, 0]].astype(np.float32)
+    y, w = (
+        np.array([1, 1, -1, -1]),
+        np.array([0.9385965235896845, 0.3643508917336822, 0.6210902195974469, 0.8103092957568895]),
+    )
+    certificate = assay.SVC(kernel="affine").fit(Z, y, w).certificate_
+    assert certificate.holds
+    assert certificate.verify(Z, y, w).holds

@@ -37,7 +37,7 @@ def normal_claims(model: Any, n: Floats, recipe: dict[str, Any]) -> tuple[Claim,
         claims.append(_boundary(model, recipe))
     groups = np.flatnonzero(model.added_.any(axis=1))
     if "pooled_share" in recipe:
-        claims.append(_pooled(model, n, recipe))
+        claims.append(_pooled(model, recipe))
     elif len(groups):
         claims.append(_singular(model, groups, recipe))
     return tuple(claims)
@@ -141,10 +141,11 @@ def _which(model: Any, groups: Any, recipe: dict[str, Any]) -> str:
     return f"the covariance of class {', '.join(named)}{more} (of {d})"
 
 
-def _pooled(model: Any, n: Floats, recipe: dict[str, Any]) -> Claim:
+def _pooled(model: Any, recipe: dict[str, Any]) -> Claim:
     """Value: the leave-one-out error of the share that was chosen."""
     share, errors, top = recipe["pooled_share"], model.pooled_errors_, float(model.added_.max())
-    which = _which(model, np.flatnonzero((model.rank_ < model.means_.shape[1]) & (n > 0)), recipe)
+    there = model._state.class_count > 0
+    which = _which(model, np.flatnonzero((model.rank_ < model.means_.shape[1]) & there), recipe)
     why = (
         "as rows learnt from earlier are gone"
         if errors is None

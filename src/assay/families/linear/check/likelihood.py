@@ -53,7 +53,7 @@ def check_small_slope(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
         gain = 0.5 * float(np.einsum("kj,jl,kl->", g, inverse, g))
         totals.append(s.loss)
         value = float(np.maximum(value, gain / s.loss if s.loss > 0 else 0.0))  # NaN stays, and is refused
-    if not same_objective(claim, totals) or np.asarray(w["strengths"], dtype=np.float64).any():
+    if not same_objective(claim, totals, rows) or np.asarray(w["strengths"], dtype=np.float64).any():
         return Verdict(claim.name, False, f"the objective is {totals}, without a penalty", value, claim.kind)
     if not 0 <= tolerance <= LOOSEST or claim.bound != tolerance or claim.kind != "estimate":
         return Verdict(claim.name, False, f"a tolerance of {tolerance:g} says nothing", value, claim.kind)

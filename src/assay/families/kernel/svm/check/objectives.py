@@ -16,7 +16,8 @@ from assay.families.kernel.svm.check.sums import FEASIBLE, MachineSums, sums_of,
 LOOSEST = 1e-1  # tolerance of a gap that still says something
 SAME = 1e-6  # relative: what stated values may be off by, and a tenth of the tolerance: solvers count in float32
 SLACK = 1.01  # the bound is summed in another order than the solver's
-STATED = 0.05  # of the tolerance: what the stated gap may be off by
+STATED = 0.05  # of the tolerance: by what the stated gap may be too small,
+ALLOWED = 0.5  # and by what too large, with what the fit allowed for rounding
 ROUNDING = 1e-10
 LEAST = 1e-300  # a square of w, where rounding left none
 
@@ -50,8 +51,10 @@ def _within(claim: Claim, worst: float, reason: str, exactly: bool) -> Verdict:
     tolerance = float(claim.witness["tolerance"])
     if not 0 < tolerance <= LOOSEST or claim.bound != tolerance:
         return Verdict(claim.name, False, f"a tolerance of {tolerance:g} proves nothing", worst, claim.kind)
-    off = np.inf if claim.value is None else worst - claim.value
-    told = (abs(off) if exactly else off) <= STATED * tolerance + ROUNDING
+    stated = -np.inf if claim.value is None else float(claim.value)
+    told = worst - stated <= STATED * tolerance + ROUNDING
+    if exactly:  # the fit may have allowed for roundings that fewer digits have
+        told = told and stated - worst <= ALLOWED * tolerance + ROUNDING
     holds = told and claim.holds and worst <= SLACK * tolerance + ROUNDING
     return Verdict(claim.name, bool(holds), f"{reason}; {tolerance:g} is allowed", worst, claim.kind)
 
