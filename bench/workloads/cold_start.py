@@ -60,7 +60,12 @@ SKLEARN = {
     "mlp-regressor": "neural_network.MLPRegressor",
 }
 TURNS = 2  # of a process: what is short runs a few times in each
-LIGHTGBM = {"random-forest": "LGBMClassifier", "forest-regressor": "LGBMRegressor"}
+LIGHTGBM = {
+    "random-forest": "LGBMClassifier",
+    "forest-regressor": "LGBMRegressor",
+    "gradient-boosting": "LGBMClassifier",
+    "boosting-regressor": "LGBMRegressor",
+}
 DEMO = ["compare", "coins", "--target", "coin", "--out", "coins.assay", "--report", "coins.html"], ["verify", "coins.assay", "coins"]  # fmt: skip
 
 
