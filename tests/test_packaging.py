@@ -59,3 +59,13 @@ def test_the_image_looks_for_compiled_loops_where_they_were_warmed():
     assert kept == re.findall(r"ASSAY_CACHE=(\S+)", image)
     assert len(kept) == 1
     assert any(kept[0].startswith(f"{folder}/") for folder in re.findall(r"COPY --from=build (\S+)", image))
+
+
+def test_classifiers_name_no_python_that_the_workflow_does_not_run():
+    versions = [
+        c.rpartition(" ")[2] for c in PROJECT["classifiers"] if c.startswith("Programming Language :: Python :: 3.")
+    ]
+    matrix = re.search(r"python: \[(.*)\]", (ROOT / ".github/workflows/test.yml").read_text()).group(1)
+    assert versions
+    assert set(versions) <= set(re.findall(r'"([\d.]+)"', matrix))
+    assert PROJECT["requires-python"] == f">={min(versions, key=lambda v: int(v[2:]))}"

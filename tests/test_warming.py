@@ -41,6 +41,16 @@ def test_every_model_is_there_with_each_kind_of_target_and_number_and_once_as_a_
     assert targets_of("erm") == ("two classes", "many classes", "numbers")  # by its loss
 
 
+def test_a_new_model_joins_by_its_line_in_the_registry(monkeypatch):
+    """Bench and the wheel's check go by the same list."""
+    monkeypatch.setitem(REGISTRY, "newcomer", REGISTRY["baseline"])
+    assert {key.split(", ")[1] for key in (job.key for job in jobs()) if key.startswith("newcomer, ")} == {
+        "two classes",
+        "many classes",
+        "a table",
+    }
+
+
 def test_jobs_can_be_sent_to_other_processes():
     assert [job.key for job in pickle.loads(pickle.dumps(jobs()))] == [job.key for job in jobs()]
 

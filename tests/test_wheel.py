@@ -35,7 +35,7 @@ def made(tmp_path_factory):
 
 def test_nothing_is_compiled_from_a_wheel(made):
     _, said = made
-    assert f"from the wheel, {TIER.name}: nothing is compiled" in said
+    assert f"from the wheel, {TIER.name}: nothing is compiled (served: 2 models; shown in the studio: 2)" in said
 
 
 def test_the_wheel_says_what_it_runs_on_and_holds_whole_loops_only(made):

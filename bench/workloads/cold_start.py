@@ -1,8 +1,8 @@
 """Cold start, each in a process of its own: import, help, predict from the shell; the first fit and answer of every model, the first comparison.
 
 A model's time goes from the start of Python to its first answers. "clone, cold": from the source, with an empty home and nothing compiled yet, as a new user's
-first fit; "clone, warm": as every later one; "wheel": what is installed from the newest dist/*.whl (`make wheel`), with an empty home. ASSAY_BENCH_MODELS=svc,mlp
-takes these models alone.
+first fit; "clone, warm": as every later one; "wheel": what is installed from the newest dist/*.whl (`make wheel`), with an empty home. A peer is scikit-learn's
+class of that name or kind. ASSAY_BENCH_MODELS=svc,mlp takes these models alone; all take about 12 minutes on two quiet cores.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
+from zipfile import ZipFile
 
 import assay
 from assay.families import REGISTRY, model_class
@@ -58,7 +59,13 @@ SKLEARN = {
     "mlp": "neural_network.MLPClassifier",
     "mlp-regressor": "neural_network.MLPRegressor",
 }
-LIGHTGBM = {"random-forest": "LGBMClassifier", "forest-regressor": "LGBMRegressor"}
+TURNS = 2  # of a process: what is short runs a few times in each
+LIGHTGBM = {
+    "random-forest": "LGBMClassifier",
+    "forest-regressor": "LGBMRegressor",
+    "gradient-boosting": "LGBMClassifier",
+    "boosting-regressor": "LGBMRegressor",
+}
 DEMO = ["compare", "coins", "--target", "coin", "--out", "coins.assay", "--report", "coins.html"], ["verify", "coins.assay", "coins"]  # fmt: skip
 
 
@@ -68,8 +75,19 @@ def races() -> list[Race]:
 
 
 def notes() -> list[str]:
-    wheels = [f"{path.name}: {path.stat().st_size / 1e6:.1f} MB." for path in sorted((ROOT / "dist").glob("*.whl"))]
+    wheels = [_sizes(path) for path in sorted((ROOT / "dist").glob("*.whl"))]
     return wheels or ["No wheel was measured: `make wheel` first."]
+
+
+def _sizes(wheel: Path) -> str:
+    """What a wheel takes, and what each tier's loops take of it."""
+    tiers: dict[str, list[int]] = {}
+    with ZipFile(wheel) as opened:
+        for member in opened.infolist():
+            if "/shipped/" in member.filename:
+                tiers.setdefault(Path(member.filename).parent.name, []).append(member.compress_size)
+    each = "; ".join(f"{tier}: {len(sizes)} loops, {sum(sizes) / 1e6:.1f} MB" for tier, sizes in sorted(tiers.items()))
+    return f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB ({each or 'no loops'})."
 
 
 def _models() -> list[str]:
@@ -80,9 +98,14 @@ def _models() -> list[str]:
 # --- processes ---------------------------------------------------------------------------------------------------------------
 
 
+def _environment(**more: str) -> dict[str, str]:
+    """That of a user: modules are kept as bytecode."""
+    return {key: value for key, value in {**os.environ, **more}.items() if key != "PYTHONDONTWRITEBYTECODE"}
+
+
 def _process(arguments: list[str], **environment: str) -> Callable[[], None]:
     def run() -> None:
-        subprocess.run(arguments, check=True, env={**os.environ, **environment}, stdout=subprocess.DEVNULL)
+        subprocess.run(arguments, check=True, env=_environment(**environment), stdout=subprocess.DEVNULL)
 
     return run
 
@@ -95,7 +118,7 @@ def _fresh(*commands: list[str], path: Path | None = None) -> None:
     """One command after another with an empty home and nothing kept by the compiler, in an empty folder, as in a new container."""
     with tempfile.TemporaryDirectory() as home:
         empty = {"HOME": home, "XDG_CACHE_HOME": home, "ASSAY_CACHE": home}
-        environment = {**os.environ, **empty, **({} if path is None else {"PYTHONPATH": str(path)})}
+        environment = _environment(**empty, **({} if path is None else {"PYTHONPATH": str(path)}))
         for command in commands:
             subprocess.run(command, check=True, cwd=home, env=environment, capture_output=True)
 
@@ -152,9 +175,9 @@ def _command() -> list[str]:
 
 def _first_fit(name: str) -> Race:
     code = _code("assay", model_class(name).__name__, name)
-    found = [Contender("clone, warm", _python(code), 5)]
+    found = [Contender("clone, warm", _python(code), TURNS)]
     if (path := _installed()) is not None:
-        found.append(Contender("wheel, empty home", partial(_fresh, [sys.executable, "-c", code], path=path), 5))
+        found.append(Contender("wheel, empty home", partial(_fresh, [sys.executable, "-c", code], path=path), TURNS))
     found += _peers(name)
     found.append(Contender("clone, cold", partial(_fresh, [sys.executable, "-c", code]), 1))
     ours = found[1].name if path is not None else found[0].name
@@ -163,12 +186,20 @@ def _first_fit(name: str) -> Race:
 
 def _peers(name: str) -> list[Contender]:
     found = []
-    if name in SKLEARN:
-        module, _, cls = f"sklearn.{SKLEARN[name]}".rpartition(".")
-        found.append(Contender("scikit-learn", _python(_code(module, cls, name)), 5))
+    if where := SKLEARN.get(name) or _of_the_same_name(model_class(name).__name__):
+        module, _, cls = f"sklearn.{where}".rpartition(".")
+        found.append(Contender("scikit-learn", _python(_code(module, cls, name)), TURNS))
     if name in LIGHTGBM and find_spec("lightgbm") is not None:
-        found.append(Contender("LightGBM", _python(_code("lightgbm", LIGHTGBM[name], name, "verbose=-1")), 5))
+        found.append(Contender("LightGBM", _python(_code("lightgbm", LIGHTGBM[name], name, "verbose=-1")), TURNS))
     return found
+
+
+def _of_the_same_name(cls: str) -> str | None:
+    """Where scikit-learn has a class of this name."""
+    from sklearn.utils import all_estimators
+
+    kind = dict(all_estimators()).get(cls)
+    return kind and f"{kind.__module__.split('.')[1]}.{cls}"
 
 
 def _code(module: str, cls: str, name: str, settings: str = "") -> str:

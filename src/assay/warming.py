@@ -36,8 +36,8 @@ PRECISIONS = ("float64", "float32")
 FEW, COLUMNS = 60, 3
 ROWS = 200  # of a table
 MANY = 3000  # rows from which on every model that leaves few to NumPy has come to its loops
-VERY_MANY = 70_000  # rows from which on
-BINNING = "assay.families.trees.estimators"  # bins its columns
+VERY_MANY = 70_000  # rows from which on a model that
+BINNING = ("bins", "max_bins")  # has as a hyper-parameter bins its columns
 ALIKE = ("digits", "spam")  # bundled tables that call no loop which the others do not, and take long
 STEPS = 3  # of a fit that are looked at
 SPOKEN = ("verbose",)  # hyper-parameters that only make it talk
@@ -107,7 +107,7 @@ def fit_all_ways(name: str, target: str, precision: str) -> None:
         _learn(cls(**params), X, y, w)
     for X, y, w in _usual(target, precision, MANY):
         _learn(cls(**first), X, y, w)
-    if cls.__module__ == BINNING:
+    if any(key in cls.params for key in BINNING):
         few = {"n_estimators": 4} if "n_estimators" in cls.params else {"max_depth": 8}
         for X, y, w in _usual(target, precision, VERY_MANY):
             _learn(cls(**first, **few), X, y, w)

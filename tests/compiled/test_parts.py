@@ -1,46 +1,49 @@
-"""A loop that only other loops call is a part of theirs: it is not compiled by itself, for nothing."""
+"""A loop that only other loops call is a part of theirs, not compiled by itself for nothing; and only what loops call is shipped with its bitcode."""
 
 from __future__ import annotations
 
-import importlib
 import re
-from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
-from types import CodeType
 
-import assay
-from assay.compiled.target import LoopDispatcher
-
-HOME = Path(assay.__file__).parent
-
-
-def names_in(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from names_in(constant)
+from assay.compiled.cache import DIGEST, LoopCache, _read, users_folder
+from assay.compiled.fingerprint import mix_rows
+from assay.compiled.shipping import PACKAGE, called_by, loops, names_of, ship
+from assay.compiled.tiers import TIER
+from assay.engines.fingerprint import column_hashes
 
 
-@cache
-def loops() -> list[LoopDispatcher]:
-    """All of the package."""
-    files = [*HOME.rglob("loops/*.py"), *HOME.glob("compiled/**/*.py")]
-    names = [".".join(["assay", *f.relative_to(HOME).with_suffix("").parts]).removesuffix(".__init__") for f in files]
-    found = [value for name in names for value in vars(importlib.import_module(name)).values()]
-    return list({id(each): each for each in found if isinstance(each, LoopDispatcher)}.values())
-
-
-def called_by(loop: LoopDispatcher) -> list[LoopDispatcher]:
-    """The loops that a loop names, but for those whose text becomes a part of it."""
-    named = (loop.py_func.__globals__.get(name) for name in names_in(loop.py_func.__code__))
-    return [x for x in named if isinstance(x, LoopDispatcher) and x.targetoptions.get("inline") != "always"]
+def called_by_loops():
+    return [loop for caller in loops() for loop in called_by(caller) if not loop.part]
 
 
 def test_what_only_loops_call_has_no_machine_code_of_its_own():
-    elsewhere = [f.read_text() for f in HOME.rglob("*.py") if "loops" not in f.parts and "compiled" not in f.parts]
-    tested = [f.read_text() for f in Path(__file__).parents[1].rglob("test_*.py")]
-    text = "\n".join((*elsewhere, *tested))
-    by_loops = {loop.py_func.__qualname__ for caller in loops() for loop in called_by(caller) if not loop.part}
+    elsewhere = [f for f in PACKAGE.rglob("*.py") if "loops" not in f.parts and "compiled" not in f.parts]
+    text = "\n".join(f.read_text() for f in (*elsewhere, *Path(__file__).parents[1].rglob("test_*.py")))
+    by_loops = {loop.py_func.__qualname__ for loop in called_by_loops()} - {"<lambda>"}
     assert len(by_loops) > 3
-    assert {name for name in by_loops if not re.search(rf"\b{name}\b", text)} - {"<lambda>"} == set()
+    assert {name for name in by_loops if not re.search(rf"\b{name}\b", text)} == set()
+
+
+def test_bitcode_is_shipped_where_another_loop_may_want_it_and_nowhere_else(tmp_path):
+    from assay.statistics.loops.moments import add_moments
+
+    assert names_of([mix_rows]) < names_of(called_by_loops())
+    assert not names_of([add_moments]) & names_of(called_by_loops())
+    _a_fit()
+    kept = users_folder() / TIER.name
+    both = [kept / LoopCache(loop.py_func).name(loop.signatures[0]) for loop in (mix_rows, add_moments)]
+    ship(both, tmp_path / "shipped")
+    whole, bare = (tmp_path / "shipped" / file.name for file in both)
+    assert whole.read_bytes() == both[0].read_bytes()
+    assert DIGEST < bare.stat().st_size < 0.6 * both[1].stat().st_size
+    assert _read(bare) is not None
+
+
+def _a_fit():
+    import numpy as np
+
+    from assay import GaussianNB
+
+    X = np.arange(240.0).reshape(-1, 3)
+    column_hashes(X)
+    GaussianNB().fit(X, np.arange(80) % 2)

@@ -49,6 +49,14 @@ def test_side_by_side_those_of_one_fold_begin_and_the_longest_follow(table):
     assert {e.name for e in compare.in_order(found, at_leisure=False)[:3]} == {"baseline", "lda", "naive-bayes"}
 
 
+def test_models_of_one_family_do_not_begin_together(table):
+    names = ["extra-trees", "random-forest", "decision-tree", "knn", "erm", "logistic-regression", "svc"]
+    found, _ = candidates(table.schema, 2, only=names)
+    families = [e.model.__module__.split(".")[2] for e in compare.in_order(found, at_leisure=True)]
+    assert sorted(families[:4]) == ["kernel", "linear", "neighbours", "trees"]
+    assert sorted(families[4:6]) == ["linear", "trees"]
+
+
 def test_encoded_rows_of_an_inner_split_are_gone_before_the_next_are_made(table, monkeypatch):
     made: list[weakref.ref] = []
     there = []

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -22,7 +23,6 @@ from assay.certify.certificate import UNUSABLE
 from assay.certify.claim import unclaimed
 from assay.certify.held_out import held_out_error, held_out_loss
 from assay.certify.intervals import clopper_pearson
-from assay.engines import fingerprint
 from assay.engines.threads import worker_count
 from assay.errors import ParameterError
 from assay.estimator.one_fold import OneFold
@@ -330,12 +330,19 @@ class Throttle:
 
 def in_order(taking_part: list[Candidate], at_leisure: bool) -> list[Candidate]:
     """The quickest first, so that an early end leaves some. At leisure, and side by side, those of one fold, which are there at once,
-    and then the longest first, so that none is left alone at the end."""
+    and then the longest first, so that none is left alone at the end; families take turns, for models of one family share loops, and
+    two that begin together would both compile them."""
     quickest = sorted(taking_part, key=_length)
     if not at_leisure:
         return quickest
     at_once = [e for e in quickest if issubclass(e.model, OneFold)]
-    return [*at_once, *(e for e in reversed(quickest) if e not in at_once)]
+    turns: Counter[str] = Counter()
+    longest = []
+    for candidate in (e for e in reversed(quickest) if e not in at_once):
+        family = ".".join(candidate.model.__module__.split(".")[:3])  # assay.families.<family>
+        longest.append((turns[family], len(longest), candidate))
+        turns[family] += 1
+    return [*at_once, *(candidate for _, _, candidate in sorted(longest, key=lambda each: each[:2]))]
 
 
 def _length(candidate: Candidate) -> tuple[bool, float]:
@@ -345,7 +352,9 @@ def _length(candidate: Candidate) -> tuple[bool, float]:
 
 def _load_once() -> None:
     """Load once what every fit needs: forked processes inherit it, and none has to load its own (0.4 s each)."""
-    fingerprint.leaf_of(np.zeros((2, 1)), None, None)  # the compiler
+    from assay.compiled.fingerprint import mix_rows
+
+    mix_rows(np.zeros((2, 1), dtype=np.uint64), 0, 0, np.zeros(1, dtype=np.uint64))  # the compiler
     clopper_pearson(1, 2)  # the distributions that claims are made of
 
 

@@ -120,7 +120,7 @@ def best_run(sums, n):  # type: ignore[no-untyped-def]
     return first, last, best
 
 
-@inner
+@jit
 def count_outside(R, low, high, outside):  # type: ignore[no-untyped-def]
     """outside_i <- the number of columns in which row i lies outside low_j … high_j."""
     outside[:] = 0
@@ -130,7 +130,7 @@ def count_outside(R, low, high, outside):  # type: ignore[no-untyped-def]
             outside[i] += R[j, i] < a or R[j, i] > b
 
 
-@inner
+@jit
 def shrink(R, g, low, high, outside):  # type: ignore[no-untyped-def]
     """low, high <- the box of the rows of positive gain inside; whether it changed. Nothing is done where there are none."""
     changed = False
