@@ -17,7 +17,7 @@ from assay.assess.distinct_rows import effective_rows
 from assay.assess.paired import SAME, corrected_rows_t, mcnemar
 from assay.certify.intervals import clopper_pearson
 from assay.errors import DataError
-from assay.selection.text import interval, number
+from assay.selection.text import interval, number, wrap
 
 
 def table(n: int = 200, seed: int = 0, shift: float = 1.0) -> pd.DataFrame:
@@ -179,6 +179,11 @@ def test_the_text_fits_eighty_columns_and_so_does_the_html(folds, held_out):
             assert row.endswith(" s")
         assert all(entry.name in str(found) for entry in found.entries)  # as it is typed
         assert found._repr_html_().count("<tr>") == len(found.entries) + 1
+
+
+def test_no_line_begins_with_the_sign_of_an_amount():
+    assert wrap("error 22.1 % (15.8 % to 29.5 %)", 18) == ["error 22.1 %", "(15.8 % to 29.5 %)"]
+    assert wrap("error 22.1 % (15.8 % to 29.5 %)", 18, initial_indent="  ")[0] == "  error 22.1 %"
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e12])

@@ -128,6 +128,8 @@ def train_and_test(train: Score, test: Score) -> str:
     >>> from assay.assess.score import proportion
     >>> train_and_test(proportion("error", 12, 1000), proportion("error", 98, 1000))
     'Training 1.2 %, held out 9.8 %: it knows the rows of its fit by heart; what counts is the second.'
+    >>> train_and_test(proportion("error", 12, 100), proportion("error", 22, 100))
+    'Training 12.0 %, held out 22.0 %: it may know the rows of its fit better, which so few rows cannot tell; what counts is the second.'
     """
     rate = test.name in RATES
     a, b = (percent(s.value) if rate else amount(in_unit(s).value) for s in (train, test))
@@ -139,6 +141,10 @@ def train_and_test(train: Score, test: Score) -> str:
         return f"{both}: {known}; what counts is the second."
     if test.high < train.low if test.better == "low" else test.low > train.high:
         return f"{both}: better on held-out rows than chance allows; are the two parts alike?"
+    if train.value < test.low if test.better == "low" else train.value > test.high:
+        return (
+            f"{both}: it may know the rows of its fit better, which so few rows cannot tell; what counts is the second."
+        )
     return f"{both}: no sign of overfitting."
 
 

@@ -23,13 +23,12 @@ from assay.estimator.params import defaults
 from assay.numerics import Array
 from assay.selection.calibration_claim import CALIBRATION, candidate_like, check_calibration
 from assay.selection.candidates import Candidate
-from assay.selection.component_check import wrong_components
 from assay.selection.data import Answers, TableData, row_losses
 from assay.selection.measured_fit import MEASURED, check_measured_fit
 from assay.selection.nested import PAIRS, parts_of, shared_by
 from assay.selection.plan import OF_CLASSES, OF_NUMBERS
 from assay.selection.splits import Resampling, Split, make_splits
-from assay.selection.string_check import wrong_strings
+from assay.selection.text_check import wrong_components, wrong_strings
 from assay.selection.trial import Trial, fit_one, learnt, quietly, search_settings
 from assay.tables.encoding import Encoding
 from assay.tables.encoding.columns import MISSING

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
-from textwrap import wrap
+from typing import Any
 
 from assay.assess.paired import SAME
 from assay.assess.score import Score
@@ -37,6 +38,11 @@ def as_text(found: Comparison) -> str:
     lines += worry_lines(found)
     lines += left_out_lines(found)
     return "\n".join(lines)
+
+
+def wrap(text: str, width: int, **options: Any) -> list[str]:
+    """The lines of a text; an amount stays on one line with its sign."""
+    return [line.replace("\u00a0", " ") for line in textwrap.wrap(text.replace(" %", "\u00a0%"), width, **options)]
 
 
 def heading(found: Comparison) -> str:
