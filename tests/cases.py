@@ -169,21 +169,15 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
     "extra-trees": [{"params": {"n_estimators": 3, "max_depth": 6}}],
     "extra-regressor": [{"params": {"n_estimators": 3, "max_depth": 6}}],
     "gradient-boosting": [
-        {"params": {"n_estimators": 4, "min_samples_leaf": 3, "max_leaf_nodes": 6}},
+        {"params": {"n_estimators": 4, "min_samples_leaf": 1, "max_leaf_nodes": 6}},
         {
-            "params": {
-                "n_estimators": 6,
-                "min_samples_leaf": 2,
-                "subsample": 0.8,
-                "colsample_bytree": 0.7,
-                "l2_regularization": 0.5,
-            },
+            "params": {"n_estimators": 6, "min_samples_leaf": 2, "subsample": 0.8, "colsample_bytree": 0.7},
             "data": pairs,
         },
     ],
     "boosting-regressor": [
-        {"params": {"n_estimators": 5, "min_samples_leaf": 3, "max_leaf_nodes": 6}},
-        {"params": {"n_estimators": 5, "min_samples_leaf": 2, "loss": "absolute_error", "max_depth": 3}},
+        {"params": {"n_estimators": 10, "min_samples_leaf": 1, "max_leaf_nodes": 6, "learning_rate": 0.3}},
+        {"params": {"n_estimators": 10, "loss": "absolute_error", "min_samples_leaf": 1, "learning_rate": 0.5}},
     ],
     "knn": [{}, {"params": {"n_neighbors": "auto", "weights": "distance", "metric": "chebyshev"}, "most": MANY_PAIRS}],
     "knn-regressor": [

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from assay.datasets import dataset as dataset
     from assay.engines import engine as engine
     from assay.families import *  # noqa: F403 (the models, `models` itself)
+    from assay.families.boosting.estimators import HistGradientBoostingClassifier as HistGradientBoostingClassifier
+    from assay.families.boosting.estimators import HistGradientBoostingRegressor as HistGradientBoostingRegressor
     from assay.families.kernel.features.estimators import Nystroem as Nystroem
     from assay.families.kernel.features.estimators import RandomFourier as RandomFourier
     from assay.families.neighbours.estimators import KDTree as KDTree
@@ -55,6 +57,8 @@ _ELSEWHERE = {
     "models": "assay.families",
     "Nystroem": "assay.families.kernel.features.estimators",
     "RandomFourier": "assay.families.kernel.features.estimators",
+    "HistGradientBoostingClassifier": "assay.families.boosting.estimators",
+    "HistGradientBoostingRegressor": "assay.families.boosting.estimators",
     "KDTree": "assay.families.neighbours.estimators",
     "NearestNeighbors": "assay.families.neighbours.estimators",
     "cover_hart": "assay.assess.bayes_error",

@@ -50,6 +50,7 @@ def more_fits():
     """(model, X, y) for kinds of claims that the fits of `cases` do not make."""
     two, three, numbers = pairs(120, 3, 0), blobs(120, 4, 0), lines(120, 4, 0)
     yield assay.LogisticRegression(C=INF), *two
+    yield assay.GradientBoostingClassifier(n_estimators=12, min_samples_leaf=5, n_iter_no_change=4), *two
     yield assay.LogisticRegression(C=INF), *three
     yield assay.LogisticRegression(C=INF), *apart()
     yield assay.LogisticRegression(C=INF), *touching()

@@ -84,6 +84,7 @@ FREE: dict[str, Any] = {
     "columns": None,
     "hidden_layer_sizes": lambda rng, classes, d: one_of(rng, [1], [3], [5, 2], []),
     "init": _start,
+    "interaction_cst": lambda rng, classes, d: one_of(rng, "no_interactions", "pairwise", [[int(rng.integers(d))]]),
     "kernel": None,
     "loss": None,
     "max_features": lambda rng, classes, d: one_of(rng, 1, 0.5, "sqrt"),

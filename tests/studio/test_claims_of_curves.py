@@ -63,6 +63,23 @@ def test_the_vote_is_smoother_than_a_tree_and_its_out_of_bag_error_levels_off():
     assert np.ptp(error[-20:]) < np.ptp(error[:20])
 
 
+def test_what_boosting_leaves_of_a_sine_shrinks_and_larger_trees_need_fewer_stages():
+    stumps, trees = ([step.values["training_loss"] for step in steps_of("sine-by-stumps", panel)] for panel in (0, 1))
+    falls = -np.diff(stumps)
+    assert falls.min() >= -1e-12
+    assert falls[:5].mean() > 5 * falls[-5:].mean()
+    assert trees[20] < stumps[20]
+    assert trees[-1] < stumps[-1]
+
+
+def test_the_least_margin_goes_on_growing_after_the_last_mistake():
+    margin = np.array([step.values["least_margin"] for step in steps_of("margins-grow", 0)])
+    right = int(np.flatnonzero(margin > 0)[0])
+    assert right < len(margin) // 2
+    assert margin[-1] > 2 * margin[right]
+    assert risks("margins-grow") == [0.0]
+
+
 def test_eight_units_close_the_ring_and_two_do_not():
     two, eight = risks("network-ring")
     assert two > 0.05

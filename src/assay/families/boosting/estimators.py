@@ -217,3 +217,7 @@ class GradientBoostingRegressor(BoostedTrees, Regressor):
         """`predict` after each stage."""
         loss = self._fitted_loss()
         return (loss.answer(F) for F in self._staged(X))
+
+
+# the names under which people know boosting by histograms
+HistGradientBoostingClassifier, HistGradientBoostingRegressor = GradientBoostingClassifier, GradientBoostingRegressor

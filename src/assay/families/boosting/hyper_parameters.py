@@ -42,7 +42,11 @@ MIN_SAMPLES_LEAF = param("least rows of a leaf", default=20, says="leaves of {}+
 MIN_SUM_HESSIAN = param("least sum of curvatures of the loss in a leaf", default=1e-3, check=Range(low=0, high=math.inf, open_high=True))  # fmt: skip
 L1 = param("strength of the L1 penalty on the leaves' answers", default=0.0, check=Range(low=0, high=math.inf, open_high=True))  # fmt: skip
 L2 = param("strength of the L2 penalty on the leaves' answers", default=0.0, check=Range(low=0, high=math.inf, open_high=True))  # fmt: skip
-MIN_GAIN = param("least gain of a split", default=0.0, check=Range(low=0, high=math.inf, open_high=True))
+MIN_GAIN = param(
+    "splits that gain less than this are not made; the gain is that of twice the second-order loss",
+    default=0.0,
+    check=Range(low=0, high=math.inf, open_high=True),
+)
 SUBSAMPLE = param("share of the rows that a stage sees, drawn by (seed, stage)", default=1.0, check=SHARE)
 COLSAMPLE = param("share of the columns that a stage may ask about, drawn by (seed, stage)", default=1.0, check=SHARE)
 CAT_SMOOTH = param("curvature with which the order of categories is smoothed: rare ones stand in the middle", default=10.0, check=Range(low=0, high=math.inf, open_high=True))  # fmt: skip

@@ -57,9 +57,9 @@ class BoostedTrees(TreeModel):
     baseline_: Floats = attribute()
     step_: Floats = attribute()
     loss_curve_: Floats = attribute()
-    validation_curve_: Floats | None = attribute()
-    delta_: float | None = attribute()
-    held_error_: Floats | None = attribute()
+    validation_curve_: Floats | None = attribute(default=None)
+    delta_: float | None = attribute(default=None)
+    held_error_: Floats | None = attribute(default=None)
     gain_: Floats = attribute()
     mixed_: bool = attribute()
     loss: Any = attribute()
@@ -116,13 +116,13 @@ class BoostedTrees(TreeModel):
 
     @property
     def n_estimators_(self) -> int:
-        """The number of stages."""
+        """The number of stages that the model has: all that were asked for, or up to the best where rows were held out."""
         self._check_fitted()
         return len(self.step_)
 
     @property
     def loss_(self) -> float:
-        """The training loss."""
+        """The training loss after the last stage: the mean over the rows that the trees learnt from, by weight."""
         self._check_fitted()
         return float(self.loss_curve_[-1])
 

@@ -169,12 +169,14 @@ class Boosting:
         w, columns = self.rows.w, np.arange(d)
         key = int(keys_of(np.array([number], np.uint64), s.seed)[0] >> np.uint64(2))
         if s.rows < 1:
-            w = np.where(unit_interval(row_keys(0, self.rows.n, key)) < s.rows, w, 0.0)
-            if not (w > 0).any():
-                w = self.rows.w
+            counted = np.flatnonzero(w > 0)  # a row of weight 0 is no row
+            drawn = counted[unit_interval(row_keys(0, len(counted), key)) < s.rows]
+            if len(drawn):
+                w = np.zeros_like(w)
+                w[drawn] = self.rows.w[drawn]
         if s.columns < 1:
-            drawn = keys_of(np.arange(d, dtype=np.uint64), key + 1)
-            columns = np.sort(np.argsort(drawn, kind="stable")[: max(1, round(s.columns * d))])
+            words = keys_of(np.arange(d, dtype=np.uint64), key + 1)
+            columns = np.sort(np.argsort(words, kind="stable")[: max(1, round(s.columns * d))])
         return w, columns
 
     def tree(self, k: int, w: Floats, columns: Array) -> StageTree:

@@ -22,6 +22,7 @@ from assay.numerics import Array, Floats
 
 MOST_CLASSES = 1 << 12
 MOST_ROWS = 1 << 26  # counts and Hessians share a word
+LEAST_HELD = 5
 HELD_OUT = 77  # added to the seed by which rows are held out
 
 
@@ -70,7 +71,8 @@ def training_rows(model: Any, engine: Engine, rows: Rows, labels: Labels | None,
         raise DataError("All rows have weight zero: give some rows or classes a positive weight.")
     held = None
     if share > 0:
-        mask = held_out_mask(0, found.n, share, model._seed() + HELD_OUT)
+        mask, counted = np.zeros(found.n, bool), np.flatnonzero(weights > 0)
+        mask[counted] = held_out_mask(0, len(counted), share, model._seed() + HELD_OUT)
         held, weights = np.where(mask, weights, 0.0), np.where(mask, 0.0, weights)
         _check_held(name, labels, truth, weights, held, share)
     if labels is not None:
@@ -122,8 +124,10 @@ def _check_trends(name: str, trend: Array, labels: Labels | None, levels: Levels
 def _check_held(name: str, labels: Labels | None, truth: Array, w: Floats, held: Floats, share: float) -> None:
     """Raise where a share of the rows leaves too few on a side."""
     ways = f"raise the number of rows, change validation_fraction={share:g}, or leave n_iter_no_change out"
-    if not (w > 0).any() or not (held > 0).any():
-        raise DataError(f"{name}: of {len(w)} rows {int((held > 0).sum())} would be held out: {ways}.")
+    if not (w > 0).any() or (held > 0).sum() < LEAST_HELD:
+        raise DataError(
+            f"{name}: of {len(w)} rows {int((held > 0).sum())} would be held out, too few to judge by: {ways}."
+        )
     if labels is None:
         return
     for k, label in enumerate(labels.classes):

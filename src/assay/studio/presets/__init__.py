@@ -9,15 +9,15 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from assay.studio.presets import curved, gaussian, linear, neighbours, regression, risk, separating, tables
+from assay.studio.presets import boosting, curved, gaussian, linear, neighbours, regression, risk, separating, tables
 from assay.studio.presets.figure import Figure
-from assay.studio.presets.sections import SECTIONS
+from assay.studio.presets.sections import BEYOND, SECTIONS
 
-MODULES = (tables, separating, gaussian, neighbours, risk, linear, curved, regression)
+MODULES = (tables, separating, gaussian, neighbours, risk, linear, curved, boosting, regression)
 
 
 def _preset(name: str, group: str, draw: Callable[[], Figure]) -> dict[str, Any]:
-    return {"id": name, "group": group, "note": " · ".join(SECTIONS[name]), **draw().as_dict()}
+    return {"id": name, "group": group, "note": " · ".join(SECTIONS.get(name, BEYOND)), **draw().as_dict()}
 
 
 PRESETS: Mapping[str, Callable[[], dict[str, Any]]] = {

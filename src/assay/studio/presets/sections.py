@@ -52,3 +52,5 @@ SECTIONS: dict[str, tuple[str, str]] = {
     "eager-boundary": (L2, "Two possible models"),
     "pruned-tree": (L2, "Simpler is better"),
 }
+
+BEYOND = ("Beyond the notes",)

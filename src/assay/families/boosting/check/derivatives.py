@@ -109,6 +109,10 @@ def sample_of(seed: int, stage: int, n: int, d: int, rows: float, columns: float
         drawn = keys(np.arange(d, dtype=np.uint64), key + 1)
         chosen = np.sort(np.argsort(drawn, kind="stable")[: max(1, round(columns * d))])
     if rows < 1:
-        part = np.where(between_0_and_1(row_keys(n, key)) < rows, w, 0.0)
-        w = part if (part > 0).any() else w
+        counted = np.flatnonzero(w > 0)
+        drawn = counted[between_0_and_1(row_keys(len(counted), key)) < rows]
+        if len(drawn):
+            part = np.zeros(n)
+            part[drawn] = w[drawn]
+            w = part
     return w, chosen

@@ -77,7 +77,8 @@ class Replay:
                 w = w * class_factors(self.stated.class_weight, classes, counts)[codes]
             self.y = codes.astype(np.float64)
         share = float(self.t["held_out"])
-        out = between_0_and_1(row_keys(len(y), int(self.t["seed"]) + HELD_OUT)) < share
+        out, counted = np.zeros(len(y), bool), np.flatnonzero(w > 0)
+        out[counted] = between_0_and_1(row_keys(len(counted), int(self.t["seed"]) + HELD_OUT)) < share
         self.w, self.held_w = np.where(out, 0.0, w), np.where(out, w, 0.0)
         if not self.w.sum() > 0 or (share > 0 and not self.held_w.sum() > 0):
             raise ValueError("there are no rows of positive weight")
@@ -229,13 +230,15 @@ class Replay:
         # the penalty of splits by categories counts against them
         sets = tree.by_set[s] >= 0
         more = self.l2 + float(self.t["cat_l2"])
-        for k in np.flatnonzero(sets):
+        for k in np.flatnonzero(sets).tolist():
             pair = [soft(G[x[k]], self.l1) ** 2 / (H[x[k]] + more) for x in (left, right)]
             due[k] = pair[0] + pair[1] - worth[s[k]]
         slack = 2 * (room[left] + room[right] + room[s])
         if np.any(~(np.abs(gains - due) <= slack)):
             worst = int(np.flatnonzero(~(np.abs(gains - due) <= slack))[0])
-            self._note("boosting_splits", f"a split states a gain of {gains[worst]:.9g} where it gains {due[worst]:.9g}")
+            self._note(
+                "boosting_splits", f"a split states a gain of {gains[worst]:.9g} where it gains {due[worst]:.9g}"
+            )
         least = float(self.t["min_gain"])
         if np.any(gains < least - slack) or not np.isin(tree.column[s], columns).all():
             self._note(

@@ -186,12 +186,12 @@ def grow_stage(rank, ranks, table, words, columns, growth, rules, room, nodes, p
         if passed < 0:
             return 0, passed
         # --- join, subtract and scan the columns of this thread
-        slot[smaller] = _free_slot(taken, slot, gains, left, size, parent)
+        slot[smaller] = _free_slot(taken, slot, gains, left, size)
         if parent >= 0:
             slot[other] = slot[parent]
             slot[parent] = -1
             if both:
-                slot[other] = _free_slot(taken, slot, gains, left, size, parent)
+                slot[other] = _free_slot(taken, slot, gains, left, size)
         for k in range(2):
             scores[k * ranks + rank] = NONE
         for k in range(rank, used, ranks):
@@ -285,15 +285,15 @@ def _join_second(parts, ranks, bins, a, b, sums, at):  # type: ignore[no-untyped
 
 
 @inner
-def _free_slot(taken, slot, gains, left, size, parent):  # type: ignore[no-untyped-def]
+def _free_slot(taken, slot, gains, left, size):  # type: ignore[no-untyped-def]
     """Room for a histogram: a free one, or that of the leaf that gains least, which is then counted anew if its turn comes."""
     for k in range(taken.shape[0]):
         if not taken[k]:
             taken[k] = 1
             return k
     worst = -1
-    for node in range(size):
-        if node != parent and slot[node] >= 0 and left[node] < 0 and (worst < 0 or gains[node] < gains[worst]):
+    for node in range(size - 2):  # the last two are those that it is for
+        if slot[node] >= 0 and left[node] < 0 and (worst < 0 or gains[node] < gains[worst]):
             worst = node
     k = slot[worst]
     slot[worst] = -1
