@@ -18,6 +18,8 @@ from assay.certify.registry import all_checks, check, checker
 
 #: of a check, parts of its witness that it must refuse when one number in them is another; of one that is not here, all that hold numbers
 TAMPERED = {
+    "adaboost_bound": ["errors", "votes"],
+    "adaboost_margins": ["errors", "shares", "votes"],
     "boxed_duality_gap": ["coef", "intercept", "objective", "step"],
     "constant_class": ["shares", "tolerance"],
     "constant_number": ["mean", "tolerance"],

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from assay.estimator.estimator import Estimator
     from assay.families.baseline.estimators import Baseline as Baseline
     from assay.families.baseline.estimators import BaselineRegressor as BaselineRegressor
+    from assay.families.boosting.adaboost import AdaBoostClassifier as AdaBoostClassifier
     from assay.families.discriminant.estimators import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
     from assay.families.discriminant.estimators import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
     from assay.families.kernel.features.estimators import KernelFeaturesClassifier as KernelFeaturesClassifier
@@ -69,6 +70,7 @@ REGISTRY: dict[str, str] = {
     "forest-regressor": "assay.families.trees.estimators:RandomForestRegressor",
     "extra-trees": "assay.families.trees.estimators:ExtraTreesClassifier",
     "extra-regressor": "assay.families.trees.estimators:ExtraTreesRegressor",
+    "adaboost": "assay.families.boosting.adaboost:AdaBoostClassifier",
     "knn": "assay.families.neighbours.estimators:KNeighborsClassifier",
     "knn-regressor": "assay.families.neighbours.estimators:KNeighborsRegressor",
     "svc": "assay.families.kernel.svm.estimators:SVC",

@@ -45,6 +45,22 @@ def greedy_on_xor() -> Figure:
     )
 
 
+def boosted_margins() -> Figure:
+    random = Random(92)
+    classes = {"A": cloud(random, 40, (-1.0, 0.5)), "B": cloud(random, 40, (1.0, -0.5))}
+    return Figure(
+        title="Margins grow after the error is zero",
+        look=(
+            "Each tree goes by the rows that those before it got wrong, and the training error falls below the product of the edges until it is zero.",
+            "Then go on: no row is wrong any more, but the least margin still climbs, and the boundary settles.",
+        ),
+        data=in_turn(random, classes),
+        panels=(panel("adaboost", estimator={"max_depth": 2}, n_estimators=120),),
+        speed=4,
+        show=("mistakes",),
+    )
+
+
 def forest_votes() -> Figure:
     random = Random(91)
     classes = {"A": cloud(random, 70, (-0.8, 0.4)), "B": cloud(random, 70, (0.8, -0.4))}
@@ -64,4 +80,9 @@ def forest_votes() -> Figure:
     )
 
 
-FIGURES = {"tree-growth": tree_growth, "greedy-tree": greedy_on_xor, "forest-votes": forest_votes}
+FIGURES = {
+    "tree-growth": tree_growth,
+    "greedy-tree": greedy_on_xor,
+    "boosted-margins": boosted_margins,
+    "forest-votes": forest_votes,
+}
