@@ -87,11 +87,11 @@ class AdaBoostClassifier(TreeModel, Classifier):
     step_word = "stage"
     coverage = Coverage(
         proof={
-            "adaboost_bound": "estimator_errors_ estimator_weights_ training_loss_",
+            "adaboost_bound": "table_ estimator_errors_ estimator_weights_ training_loss_",
             "adaboost_margins": "margin_curve_",
         },
-        nothing="feature_ cut_ missing_left_ leaf_ sets_ nodes_ table_ category_code_ missing_columns_ weight_ rows_ gain_",
-        but="that no other tree had a greater edge; what leaves hold besides their class",
+        nothing="feature_ cut_ missing_left_ leaf_ sets_ nodes_ category_code_ missing_columns_ weight_ rows_ gain_",
+        but="that no other tree had a greater edge",
     )
     layout: ClassVar[Layout] = {
         **OF_CLASSES,

@@ -16,6 +16,7 @@ from assay.certify.rows import Array, CheckedRows, Floats
 from assay.families.trees.check.witness import TreeRows, leaves_of, stated_in
 
 EPS = float(np.finfo(np.float64).eps)
+THETAS = np.round(np.arange(-10, 11) / 10, 1)
 
 
 class Replay(NamedTuple):
@@ -42,9 +43,11 @@ def _replayed(claim: Claim, rows: CheckedRows) -> Replay:
         D = np.maximum(D, EPS)
         bound *= float(D.sum())
         D = D / D.sum()
-        said = (tree.table / tree.table.sum(axis=1, keepdims=True)).argmax(axis=1)[
-            leaves_of(stated, tree, seen, seen.counted)
-        ]
+        leaf = leaves_of(stated, tree, seen, seen.counted)
+        held = np.bincount(leaf * K + y, weights=D, minlength=len(tree.table) * K).reshape(-1, K)
+        if problem is None and not np.abs(held - tree.table).max() <= stated.tolerance:
+            problem = f"stage {t + 1}: a leaf does not hold the weights of the rows that reach it"
+        said = (tree.table / tree.table.sum(axis=1, keepdims=True)).argmax(axis=1)[leaf]
         wrong = said != y
         error = float(D[wrong].sum())
         chance = error >= 1 - 1 / K - stated.tolerance
@@ -103,8 +106,8 @@ def check_adaboost_margins(claim: Claim, rows: CheckedRows, predict: Any) -> Ver
     """The share of the rows' weight with a margin of at most each θ."""
     found = _replayed(claim, rows)
     thetas, shares = (np.asarray(claim.witness[key], dtype=np.float64) for key in ("thetas", "shares"))
-    if thetas.shape != shares.shape or thetas.ndim != 1 or np.any(np.diff(thetas) <= 0):
-        raise ValueError("margins that are not in order")
+    if shares.shape != THETAS.shape or not np.array_equal(thetas, THETAS):
+        raise ValueError("margins that are not the tenths from -1 to 1")
     V = found.votes / found.votes.sum(axis=1, keepdims=True)
     own = V[np.arange(len(V)), found.y]
     V[np.arange(len(V)), found.y] = -1.0
