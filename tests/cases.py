@@ -135,6 +135,7 @@ TWO_BLOCKS = 140_000  # rows: more than the largest block, of models that take s
 
 #: what a registry model needs besides its name; a model that is not here runs with its defaults on plain numbers
 NEEDS: dict[str, list[dict[str, Any]]] = {
+    "adaboost": [{"params": {"n_estimators": 8}}],
     "baseline": [{"data": uneven}],
     "bernoulli-nb": [{"data": bits}],
     "multinomial-nb": [{"data": counts}],

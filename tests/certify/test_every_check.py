@@ -18,6 +18,8 @@ from assay.certify.registry import all_checks, check, checker
 
 #: of a check, parts of its witness that it must refuse when one number in them is another; of one that is not here, all that hold numbers
 TAMPERED = {
+    "adaboost_bound": ["errors", "votes"],
+    "adaboost_margins": ["errors", "shares", "votes"],
     "boosting_held_out": ["confidence", "interval", "rows", "standard_error"],
     "boosting_leaves": ["baseline", "cut", "feature", "rate", "step", "table"],
     "boosting_losses": ["baseline", "cut", "feature", "loss_curve", "table"],

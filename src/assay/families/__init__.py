@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from assay.estimator.estimator import Estimator
     from assay.families.baseline.estimators import Baseline as Baseline
     from assay.families.baseline.estimators import BaselineRegressor as BaselineRegressor
+    from assay.families.boosting.adaboost import AdaBoostClassifier as AdaBoostClassifier
     from assay.families.boosting.estimators import GradientBoostingClassifier as GradientBoostingClassifier
     from assay.families.boosting.estimators import GradientBoostingRegressor as GradientBoostingRegressor
     from assay.families.discriminant.estimators import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
@@ -71,6 +72,7 @@ REGISTRY: dict[str, str] = {
     "forest-regressor": "assay.families.trees.estimators:RandomForestRegressor",
     "extra-trees": "assay.families.trees.estimators:ExtraTreesClassifier",
     "extra-regressor": "assay.families.trees.estimators:ExtraTreesRegressor",
+    "adaboost": "assay.families.boosting.adaboost:AdaBoostClassifier",
     "gradient-boosting": "assay.families.boosting.estimators:GradientBoostingClassifier",
     "boosting-regressor": "assay.families.boosting.estimators:GradientBoostingRegressor",
     "knn": "assay.families.neighbours.estimators:KNeighborsClassifier",
