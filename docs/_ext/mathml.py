@@ -9,7 +9,7 @@ from html import escape
 from typing import Any
 
 from docutils import nodes
-from docutils.utils.math import MathError, wrap_math_code
+from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
 from sphinx.util import logging
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 def translated(tex: str, block: bool) -> str:
     """MathML of a formula in LaTeX."""
-    return tex2mathml(wrap_math_code(tex, as_block=block) if block else tex, as_block=block)
+    return str(tex2mathml(tex, as_block=block))
 
 
 def _made(node: Any, block: bool) -> str:
