@@ -5,6 +5,7 @@ A formula that cannot be translated is a warning, and so ends the build.
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import Any
 
@@ -19,7 +20,8 @@ logger = logging.getLogger(__name__)
 
 def translated(tex: str, block: bool) -> str:
     """MathML of a formula in LaTeX."""
-    return str(tex2mathml(tex, as_block=block))
+    made = str(tex2mathml(tex, as_block=block))
+    return made if r"\left" in tex else re.sub(r"<mo>([{}⟨⟩‖])</mo>", r'<mo stretchy="false">\1</mo>', made)
 
 
 def _made(node: Any, block: bool) -> str:
