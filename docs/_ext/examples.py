@@ -57,8 +57,10 @@ def _python(code: str, names: dict[str, Any], page: str, line: int) -> list[str]
 def _commands(code: str, names: dict[str, Any], page: str, line: int) -> list[str]:
     told = []
     for command, due in commands_of(code):
-        got = _output(command)
-        if not doctest.OutputChecker().check_output(due or "…\n", got, FLAGS) and due:
+        status, got = _output(command)
+        if status:
+            told.append(f"{page}, line {line}: $ {command}\nended with exit code {status}: {got}")
+        elif not doctest.OutputChecker().check_output(due or "…\n", got, FLAGS) and due:
             told.append(f"{page}, line {line}: $ {command}\nexpected:\n{due}\ngot:\n{got}")
     return told
 
@@ -70,8 +72,8 @@ def commands_of(code: str) -> Iterator[tuple[str, str]]:
         yield command.split("  #")[0].strip(), due
 
 
-def _output(command: str) -> str:
-    """Standard output of an assay command, run here; a command that waits for people is only read."""
+def _output(command: str) -> tuple[int, str]:
+    """Exit code and standard output (after a failure: error) of an assay command, run here; a command that waits for people is only read."""
     from assay.cli.app import assay as verbs
     from assay.cli.app import run
 
@@ -82,11 +84,11 @@ def _output(command: str) -> str:
         verb = verbs.get_command(context, words[1])
         assert verb is not None, f"there is no command {words[1]!r}"
         verb.make_context(words[1], words[2:])  # refuses options that are not there
-        return ""
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(io.StringIO()):
-        run(words[1:])
-    return said.getvalue()
+        return 0, ""
+    said, noted = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(noted):
+        status = run(words[1:])
+    return status, noted.getvalue() if status else said.getvalue()
 
 
 def _at_build(app: Any) -> None:

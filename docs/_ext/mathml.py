@@ -5,11 +5,12 @@ A formula that cannot be translated is a warning, and so ends the build.
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import Any
 
 from docutils import nodes
-from docutils.utils.math import MathError, wrap_math_code
+from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
 from sphinx.util import logging
@@ -19,7 +20,8 @@ logger = logging.getLogger(__name__)
 
 def translated(tex: str, block: bool) -> str:
     """MathML of a formula in LaTeX."""
-    return tex2mathml(wrap_math_code(tex, as_block=block) if block else tex, as_block=block)
+    made = str(tex2mathml(tex, as_block=block))
+    return made if r"\left" in tex else re.sub(r"<mo>([{}⟨⟩‖])</mo>", r'<mo stretchy="false">\1</mo>', made)
 
 
 def _made(node: Any, block: bool) -> str:

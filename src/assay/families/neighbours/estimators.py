@@ -89,7 +89,7 @@ class KNeighborsClassifier(NeighboursModel, Classifier):
     class_weight: Any = CLASS_WEIGHT
     layout: ClassVar[Layout] = {
         **NeighboursModel.layout,
-        "objective_": Tensor(("S",), low=0, optional=True, doc="of metric='learned': the soft leave-one-out error before and after each step; else None"),
+        "objective_": Tensor(("S",), low=0, optional=True, doc="of metric='learned': the mean chance that soft neighbours name a row rightly, itself left out, before and after each step; else None"),
         "codes_": Tensor(("n",), dtype="<i8", index="K", low=0, doc="the class of each row of the fit, as a place in `classes_`"),
         "class_factor_": Tensor(("K",), low=0, doc="the factor of each class's rows, from class_weight"),
     }  # fmt: skip
