@@ -7,7 +7,7 @@ import pytest
 from figures import arrays, best_line, changes, fitted, risk, risks, steps_of
 
 from assay.datasets import dataset
-from assay.studio.presets import overfitting
+from assay.studio.presets import regression
 
 # Kernels
 
@@ -119,7 +119,7 @@ def test_the_line_misses_the_bend_that_the_others_follow():
     assert line > 3 * max(others)
 
 
-@pytest.mark.parametrize(("name", "make"), [("degrees", overfitting.bent), ("occam", overfitting.parabola)])
+@pytest.mark.parametrize(("name", "make"), [("degrees", regression.bent), ("occam", regression.parabola)])
 def test_training_risk_falls_with_the_degree_and_new_points_tell_another_story(name, make):
     training = risks(name)
     fresh = np.array(make(1000, 2000).places)
@@ -143,7 +143,7 @@ def test_the_polynomials_are_the_least_squares_polynomials_of_their_degree():
 
 def test_the_winding_boundary_makes_no_training_mistake_and_loses_on_new_points():
     (winding, straight), X, y = fitted("eager-boundary")
-    fresh = arrays(overfitting.noisy_halves(1000, 1000))
+    fresh = arrays(regression.noisy_halves(1000, 1000))
     assert risk(winding, X, y) == 0 < risk(straight, X, y)
     assert risk(straight, *fresh) < risk(winding, *fresh)
 

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from assay.certify import Claim
+from assay.certify.claim import unclaimed
 from assay.certify.coverage import Coverage
 from assay.engines import Block, Engine, Rows, targets_of
 from assay.engines.rows import ArrayRows
@@ -27,7 +28,6 @@ from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.params import N_JOBS, Free, Range, check_names, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Measure, Step, answering, measures, shown_of, some_of
-from assay.estimator.unclaimed import unclaimed
 from assay.families.trees.estimators import OF_CLASSES, ROWS, DecisionTreeClassifier
 from assay.families.trees.hyper_parameters import CATEGORICAL_FEATURES, RANDOM_STATE
 from assay.families.trees.model import TreeModel, parts_of
@@ -52,7 +52,7 @@ def _tree_params(estimator: Any) -> dict[str, Any]:
     return {k: v for k, v in given.items() if k not in ("n_jobs", "random_state", "categorical_features")}
 
 
-class Stage(NamedTuple):
+class WeakLearner(NamedTuple):
     """A tree, its error on the rows as they were weighed for it, and the weight of its vote."""
 
     tree: TreeNodes
@@ -255,7 +255,7 @@ class _Boosting:
         self.codes: Any = None
         self.missing: Any = None
 
-    def stages(self) -> Iterator[Stage]:
+    def stages(self) -> Iterator[WeakLearner]:
         """Stage after stage, until one is the last."""
         model, K = self.model, self.K
         params = _tree_params(model.estimator)
@@ -292,7 +292,7 @@ class _Boosting:
             Z = float(D.sum())
             D /= Z
             self.bound *= Z * float(np.exp(-alpha / 2))
-            yield Stage(split_trees(tree._trees)[0], error, float(alpha))
+            yield WeakLearner(split_trees(tree._trees)[0], error, float(alpha))
             if error <= 0 or not good:
                 self.why = self.why or f"the tree of stage {t + 1} makes no error"
                 return
@@ -307,7 +307,7 @@ class _Boosting:
         wrong = share.argmax(axis=1) != self.y[there]
         return float(self.w[there][wrong].sum() / self.total), own - others.max(axis=1)
 
-    def keep(self, model: AdaBoostClassifier, stages: list[Stage]) -> None:
+    def keep(self, model: AdaBoostClassifier, stages: list[WeakLearner]) -> None:
         """Make what was learnt the model's own."""
         vars(model).update(_learnt(stages))
         model.category_code_, model.missing_columns_ = self.codes, self.missing
@@ -318,7 +318,7 @@ class _Boosting:
         model.margin_curve_ = np.column_stack([THETAS, np.minimum(shares, 1.0)])
 
 
-def _learnt(stages: list[Stage]) -> dict[str, Any]:
+def _learnt(stages: list[WeakLearner]) -> dict[str, Any]:
     joined = join_trees([stage.tree for stage in stages])
     leaves = np.arange(len(joined.leaf), dtype=np.uint32)
     alone = joined._replace(leaf=leaves, table=np.ascontiguousarray(joined.table[joined.leaf]))
@@ -336,7 +336,7 @@ def _steps(model: AdaBoostClassifier, X: Any, y: Any, sample_weight: Any) -> Ite
     fresh, rows = fresh_and_rows(model, X, y, sample_weight)
     engine = Threads(fresh.n_jobs)
     boosting = _Boosting(fresh, engine, rows, fresh._classes_of(engine, rows, True, None))
-    stages: list[Stage] = []
+    stages: list[WeakLearner] = []
     for stage in boosting.stages():
         stages.append(stage)
         loss, margins = boosting.measured()

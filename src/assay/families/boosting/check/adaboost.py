@@ -19,7 +19,7 @@ EPS = float(np.finfo(np.float64).eps)
 THETAS = np.round(np.arange(-10, 11) / 10, 1)
 
 
-class Replay(NamedTuple):
+class Reweighted(NamedTuple):
     """What the stages come to: a problem (None: all is as stated), Π Z e^{−α/2}, and of the rows that count votes (m, K), classes and weights."""
 
     problem: str | None
@@ -29,7 +29,7 @@ class Replay(NamedTuple):
     w: Floats
 
 
-def _replayed(claim: Claim, rows: CheckedRows) -> Replay:
+def _replayed(claim: Claim, rows: CheckedRows) -> Reweighted:
     stated = stated_in(claim, rows)
     seen = TreeRows(stated, rows, None)
     errors, alpha = (np.asarray(claim.witness[key], dtype=np.float64) for key in ("errors", "votes"))
@@ -64,7 +64,7 @@ def _replayed(claim: Claim, rows: CheckedRows) -> Replay:
         D = D * np.exp(alpha[t] * wrong)
         bound *= float(D.sum()) * float(np.exp(-alpha[t] / 2))
         D = D / D.sum()
-    return Replay(problem, bound, votes, y, w)
+    return Reweighted(problem, bound, votes, y, w)
 
 
 @check("adaboost_bound")
