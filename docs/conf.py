@@ -34,6 +34,7 @@ suppress_warnings = ["config.cache"]
 exclude_patterns = ["_build", "gallery", "gallery_made/*.ipynb", "_ext"]
 nitpicky = True
 highlight_language = "none"
+smartquotes = False  # --out is no dash
 
 html_theme = "pydata_sphinx_theme"
 html_title = "Assay"
