@@ -337,7 +337,7 @@ def in_order(taking_part: list[Candidate], at_leisure: bool) -> list[Candidate]:
         return quickest
     at_once = [e for e in quickest if issubclass(e.model, OneFold)]
     turns: Counter[str] = Counter()
-    longest = []
+    longest: list[tuple[int, int, Candidate]] = []
     for candidate in (e for e in reversed(quickest) if e not in at_once):
         family = ".".join(candidate.model.__module__.split(".")[:3])  # assay.families.<family>
         longest.append((turns[family], len(longest), candidate))
