@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from assay.server.openapi import document
+from assay.server.pages import document
 
 from reference.markdown import cell, code, plain, table
 

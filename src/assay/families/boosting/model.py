@@ -19,6 +19,7 @@ from assay.families.boosting.losses import BoostingLoss, Huber, loss_of
 from assay.families.trees.model import TreeModel
 from assay.families.trees.nodes import Trees, first_nodes
 from assay.families.trees.predict import TreePredictor
+from assay.families.trees.shap import added_shap_base, added_shap_values
 from assay.numerics import Array, Floats
 from assay.store import Record
 
@@ -69,6 +70,15 @@ class BoostedTrees(TreeModel):
     min_samples_leaf: int = attribute()
     importance_type: str = attribute()
     warm_start: bool = attribute()
+
+    # --- explaining ---------------------------------------------------------------------------------------------------
+
+    shap_values = added_shap_values
+    shap_base_ = property(added_shap_base)
+
+    def contributions(self, X: Any) -> tuple[Any, Array]:
+        """(`shap_base_`, `shap_values(X)`): base + contributions summed over the columns is the score of a row, before the loss's link."""
+        return self.shap_base_, self.shap_values(X)
 
     # --- fitting ------------------------------------------------------------------------------------------------------
 
