@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 from assay.server.pages import document
-
 from reference.markdown import cell, code, plain, table
 
 
