@@ -180,11 +180,19 @@ class TableData:
 
     def part(self, which: Array) -> TableData:
         """Some rows as a table of their own in memory, read once; what is decided by the numbers of rows goes by those that they have here."""
-        rows = self.pick(which).in_memory()
         groups, times = self.marks_of(which)
-        y, w = self.y[which], None if self.w is None else self.w[which]
-        marks = replace(self, groups=groups, times=times, parts=None, memory={})
-        return replace(marks, rows=rows, y=y, w=w, taken=which, whole=len(self))
+        return replace(
+            self,
+            rows=self.pick(which).in_memory(),
+            y=self.y[which],
+            w=None if self.w is None else self.w[which],
+            groups=groups,
+            times=times,
+            parts=None,
+            taken=which,
+            whole=len(self),
+            memory={},
+        )
 
     def encoded(self, encoding: Encoding, which: Array, of_fit: bool = False) -> Rows:
         """Some rows by their numbers, encoded; `of_fit`: they are those that the encoding was learnt from."""
