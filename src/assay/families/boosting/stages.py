@@ -238,6 +238,7 @@ class Boosting:
             s.l1 * per_g,
             s.l2 * per_h,
             s.smooth * per_h,
+            s.smooth,
             s.category_l2 * per_h,
             bool(self.rows.table.trend.any()),
         )
