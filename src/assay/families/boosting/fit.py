@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+import assay.families.trees.loops.walk  # noqa: F401  (the compiler is there anyway: answers shall use it, where those of a file do without)
 from assay.engines import Engine, Part, Rows
 from assay.errors import ConvergenceWarning, DataError, ParameterError, warn
 from assay.estimator.progress import EVERY, Stopping, time_left, to_stderr

@@ -49,7 +49,7 @@ MIN_GAIN = param(
 )
 SUBSAMPLE = param("share of the rows that a stage sees, drawn by (seed, stage)", default=1.0, check=SHARE)
 COLSAMPLE = param("share of the columns that a stage may ask about, drawn by (seed, stage)", default=1.0, check=SHARE)
-CAT_SMOOTH = param("curvature with which the order of categories is smoothed: rare ones stand in the middle", default=10.0, check=Range(low=0, high=math.inf, open_high=True))  # fmt: skip
+CAT_SMOOTH = param("curvature with which the order of categories is smoothed; those of fewer rows at a node are not told apart", default=10.0, check=Range(low=0, high=math.inf, open_high=True))  # fmt: skip
 CAT_L2 = param("L2 penalty of splits by categories besides", default=10.0, check=Range(low=0, high=math.inf, open_high=True))  # fmt: skip
 MAX_BINS = param("quantile bins of a column of numbers", default=255, check=Range(int, low=2, high=255))
 INTERACTION_CST = param("groups of columns: a way through a tree asks about columns of one group alone", default=None, check=Free("a list of lists of columns, by name or number", words=(None, "pairwise", "no_interactions"), check=_groups))  # fmt: skip

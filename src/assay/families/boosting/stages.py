@@ -28,7 +28,8 @@ from assay.families.boosting.loops.grow import (
     whole_words,
 )
 from assay.families.boosting.loops.scan import BITS, CODE, COLUMN, FIELDS, MISSING, SET, ScanRules
-from assay.families.boosting.losses import BoostingLoss, renew_leaves
+from assay.families.boosting.loops.slopes import log_loss_slopes
+from assay.families.boosting.losses import BoostingLoss, LogLoss, renew_leaves
 from assay.families.boosting.training_rows import BoostingRows
 from assay.families.trees.nodes import LEAF, TreeNodes, distinct_rows
 from assay.numerics import Array, Floats
@@ -101,6 +102,7 @@ class Boosting:
         self.shift = min(SUM_BITS, WORD_BITS - self.bits)
         self.weight = float(rows.w.sum())
         self.held_weight = 0.0 if rows.held is None else float(rows.held.sum())
+        self.plain = type(loss) is LogLoss and not rows.weighted and rows.held is None
         self.room = self._room(n, d)
         M = 2 * settings.most + 1
         self.nodes = [_nodes_for(M, self.ranks) for _ in range(self.ranks)]
@@ -137,8 +139,11 @@ class Boosting:
     def _derive(self, a: int) -> tuple[float, float, float, float]:
         b = min(self.rows.n, a + STRETCH)
         y, w = self.rows.y[a:b], self.rows.w[a:b]
-        found = self.loss.at(y, self.scores[:, a:b] + self.start[:, None])
         slope, curvature = self.slope[:, a:b], self.curvature[:, a:b]
+        if self.plain:
+            args = (y, self.scores[0, a:b], float(self.start[0]), slope[0], curvature[0])
+            return float(log_loss_slopes(*args)), 0.0, 1.0, 0.25
+        found = self.loss.at(y, self.scores[:, a:b] + self.start[:, None])
         if self.rows.weighted or self.rows.held is not None:
             np.multiply(found.slope, w, out=slope)
             np.multiply(found.curvature, w, out=curvature)
@@ -233,6 +238,7 @@ class Boosting:
             s.l1 * per_g,
             s.l2 * per_h,
             s.smooth * per_h,
+            s.smooth,
             s.category_l2 * per_h,
             bool(self.rows.table.trend.any()),
         )

@@ -62,7 +62,7 @@ def best_gain(
         lost, sums = sums[:, GONE], sums[:, :GONE]
         by_set, l2 = bool(stated.levels[j]), play.l2
         if by_set:
-            there = np.flatnonzero(sums[2] > 0)
+            there = np.flatnonzero(sums[2] >= max(1.0, float(t["cat_smooth"])))
             key = sums[0][there] / (sums[1][there] + float(t["cat_smooth"]))
             sums = sums[:, there[np.argsort(key, kind="stable")]]
             l2 += float(t["cat_l2"])

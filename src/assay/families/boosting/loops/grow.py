@@ -177,11 +177,11 @@ def grow_stage(rank, ranks, table, words, columns, growth, rules, room, nodes, p
         other = new if smaller == new + 1 else new + 1
         base = 2 * rank * bins
         clear(parts, base, 2 * bins if both else bins)
-        a = first[own_first + smaller]
-        count_rows(codes, d, rows, a, a + count[own_count + smaller], asked, used, values, parts, base)
-        if both:
-            a = first[own_first + other]
-            count_rows(codes, d, rows, a, a + count[own_count + other], asked, used, values, parts, base + bins)
+        for turn in range(2 if both else 1):  # one call, which is compiled once
+            node = other if turn else smaller
+            a = first[own_first + node]
+            b = a + count[own_count + node]
+            count_rows(codes, d, rows, a, b, asked, used, values, parts, base + turn * bins)
         passed = barrier(flags, rank, ranks, passed)
         if passed < 0:
             return 0, passed
@@ -197,10 +197,10 @@ def grow_stage(rank, ranks, table, words, columns, growth, rules, room, nodes, p
         for k in range(rank, used, ranks):
             j = asked[k]
             a, b = j * BINS, j * BINS + buckets[j] + 1
-            join(parts, ranks, 2 * bins, a, b, sums, slot[smaller] * bins)
-            if both:
-                _join_second(parts, ranks, bins, a, b, sums, slot[other] * bins)
-            elif parent >= 0:
+            for turn in range(2 if both else 1):
+                node = other if turn else smaller
+                join(parts, ranks, bins, turn, a, b, sums, slot[node] * bins)
+            if parent >= 0 and not both:
                 subtract(sums, slot[other] * bins, slot[smaller] * bins, a, b)
             for which in range(2 if parent >= 0 else 1):
                 node = new + which
@@ -271,17 +271,6 @@ def grow_stage(rank, ranks, table, words, columns, growth, rules, room, nodes, p
             if slot[parent] >= 0:
                 taken[slot[parent]] = 0
                 slot[parent] = -1
-
-
-@inner
-def _join_second(parts, ranks, bins, a, b, sums, at):  # type: ignore[no-untyped-def]
-    """As `join`, of the second child that threads have counted."""
-    for k in range(2 * a, 2 * b):
-        sums[2 * at + k] = 0
-    for rank in range(ranks):
-        base = 2 * (2 * rank + 1) * bins
-        for k in range(2 * a, 2 * b):
-            sums[2 * at + k] += parts[base + k]
 
 
 @inner

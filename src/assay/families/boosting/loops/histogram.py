@@ -46,12 +46,12 @@ def clear(sums, at, bins):  # type: ignore[no-untyped-def]
 
 
 @inner
-def join(parts, ranks, apart, a, b, sums, at):  # type: ignore[no-untyped-def]
-    """The bins a … b − 1 of what each thread has counted, added up into `sums` from bin `at` on."""
+def join(parts, ranks, bins, turn, a, b, sums, at):  # type: ignore[no-untyped-def]
+    """The bins a … b − 1 of what each thread has counted of its first (turn 0) or second node, added up into `sums` from bin `at` on."""
     for k in range(2 * a, 2 * b):
-        sums[2 * at + k] = parts[k]
-    for rank in range(1, ranks):
-        base = 2 * rank * apart
+        sums[2 * at + k] = 0
+    for rank in range(ranks):
+        base = 2 * (2 * rank + turn) * bins
         for k in range(2 * a, 2 * b):
             sums[2 * at + k] += parts[base + k]
 

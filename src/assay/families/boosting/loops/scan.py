@@ -3,7 +3,7 @@
     gain  =  S(G_L)² / (H_L + l2)  +  S(G_R)² / (H_R + l2)  −  S(G)² / (H + l2),      S(G) = sign(G) max(|G| − l1, 0)
 
 All in whole units of gradient and Hessian. Categories stand in the order of G / (H + smooth), which is that of their best answers; those of a
-node go left up to a place of that order. Missing values go to the side where they gain more.
+node go left up to a place of that order; rare ones stay on the right, or each would be told apart by its own target. Missing values go to the side where they gain more.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ class ScanRules(NamedTuple):
     l1: float
     l2: float
     smooth: float  # Hessian that categories are smoothed with
+    rare: float  # rows of a category below which it stays on the right
     category_l2: float
     bounded: bool  # some column has a trend, so that answers have bounds
 
@@ -99,12 +100,12 @@ def _run_through(sums, at, order, count, g, w, room):  # type: ignore[no-untyped
 
 @inner
 def _order_categories(sums, at, codes, rules, room):  # type: ignore[no-untyped-def]
-    """room.order: the categories that the node has, by G / (H + smooth); how many."""
+    """room.order: the categories that the node has and that are not rare, by G / (H + smooth); how many."""
     mask, count = (1 << rules.shift) - 1, 0
     order, key = room.order, room.worth
     for b in range(codes):
         w = sums[2 * (at + b) + 1]
-        if w >> rules.shift > 0:
+        if w >> rules.shift > 0 and w >> rules.shift >= rules.rare:
             value = np.float64(sums[2 * (at + b)]) / (np.float64(w & mask) + rules.smooth)
             k = count
             while k > 0 and key[k - 1] > value:
