@@ -23,6 +23,8 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {  # besides the defaults: fits that
     "rectangle": [{"method": "tightest"}],
     "knn": [{"n_neighbors": "auto"}],
     "decision-tree": [{"ccp_alpha": "cv"}],
+    "gradient-boosting": [{"n_iter_no_change": 5}],
+    "boosting-regressor": [{"n_iter_no_change": 5}],
 }
 
 
