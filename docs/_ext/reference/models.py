@@ -72,10 +72,14 @@ def page(name: str, cls: Any) -> str:
 
 def _parameters(cls: Any) -> str:
     rows = [
-        (code(key), code(option_of(key)), code(repr(p.default)), cell(p.describe()), cell(p.doc)) for key, p in cls.params.items()
+        (f"{code(key)} {code(option_of(key))}", code(repr(p.default)), cell(p.doc), cell(p.describe())) for key, p in cls.params.items()
     ]  # fmt: skip
     call = signature(cls.__name__, cls)
-    return fenced(call, "python") + "\n" + table(("name", "in the shell", "default", "possible", "what it means"), rows)
+    return (
+        fenced(call, "python")
+        + "\n"
+        + table(("in Python and in the shell", "default", "what it means", "possible"), rows)
+    )
 
 
 def _attributes(cls: Any) -> str:
