@@ -22,5 +22,5 @@ assay.plots.margins(assay.notes.svm().fit(X[apart], y[apart]), X[apart], y[apart
 found = assay.separability(X, mixed)
 assay.plots.decision_regions(assay.LogisticRegression().fit(X, mixed), X, mixed, ax=axes[1])
 axes[1].plot(*X[found.witness.rows].T, "o", markersize=14, markerfacecolor="none", markeredgecolor="black")
-axes[0].set_title(f"separable, γ = {assay.margin(X[apart], y[apart]).margin:.3f}", pad=24)
-axes[1].set_title(f"not separable: the hulls of {len(found.witness.rows)} ringed rows meet", pad=24)
+axes[0].set_title(f"separable, γ = {assay.margin(X[apart], y[apart]).margin:.3f}", pad=44)
+axes[1].set_title(f"not separable: the hulls of {len(found.witness.rows)} ringed rows meet", pad=44)

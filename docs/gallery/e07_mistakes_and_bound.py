@@ -21,5 +21,7 @@ for gap in gaps:
 fig, ax = plt.subplots(figsize=(6.5, 4.5))
 ax.loglog(gaps, bounds, "s--", label="R²/γ²")
 ax.loglog(gaps, mistakes, "o-", label="mistakes made")
+ax.set_xticks([0.02, 0.05, 0.1, 0.2, 0.5], ["0.02", "0.05", "0.1", "0.2", "0.5"], minor=False)
+ax.set_xticks([], minor=True)
 ax.set(xlabel="half the width of the strip", ylabel="mistakes")
 ax.legend()

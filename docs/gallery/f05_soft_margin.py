@@ -16,4 +16,4 @@ y = np.repeat([0, 1], 40)
 fig, axes = plt.subplots(1, 3, figsize=(13, 4.4), layout="constrained")
 for ax, C in zip(axes, [0.01, 1.0, 100.0]):
     assay.plots.margins(assay.SVC(kernel="linear", C=C).fit(X, y), X, y, ax=ax)
-    ax.set_title(f"C = {C:g}", pad=24)
+    ax.set_title(f"C = {C:g}", pad=44)

@@ -16,4 +16,4 @@ y = np.repeat([0, 1], 25)
 fig, axes = plt.subplots(1, 3, figsize=(13, 4.4), layout="constrained")
 for ax, lam in zip(axes, [0.0001, 0.1, 1.0]):
     assay.plots.margins(assay.ERM(loss="hinge", penalty="l2", lam=lam).fit(X, y), X, y, ax=ax)
-    ax.set_title(f"λ = {lam:g}", pad=24)
+    ax.set_title(f"λ = {lam:g}", pad=44)

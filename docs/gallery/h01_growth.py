@@ -53,4 +53,7 @@ trees = [assay.NearestNeighbors(algorithm="kd_tree").fit(rows(n, 3)[0]) for n in
 asked = rows(4000, 3)[0]
 taken = [seconds(partial(tree.kneighbors, asked, 1)) for tree in trees]
 axes.flat[5].semilogx(sizes, taken, "o-", sizes, [taken[-1] * np.log(n) / np.log(sizes[-1]) for n in sizes], ":")
+for ax in axes.flat:
+    ax.set_xticks(sizes, [f"{n:,}" for n in sizes], rotation=30)
+    ax.set_xticks([], minor=True)
 axes.flat[5].set(title="4000 nearest neighbours, O(log n · d)", xlabel="rows n", ylabel="seconds", ylim=(0, None))

@@ -64,6 +64,13 @@ def test_hyper_parameters_are_options(cli):
     assert "--var-smoothing VALUE" in cli("train", "--model=gaussian-nb", "--help").out
 
 
+@pytest.mark.parametrize("engine", ["threads", "stream"])
+def test_the_notes_projected_gradient_fits_a_small_table(cli, engine):
+    told = "train three-points --target label --model linear-svc --loss hinge --C inf --solver pgd --holdout 0 --out m.assay --engine"
+    assert cli(*told.split(), engine).code == 0
+    assert cli("verify", "m.assay", "three-points").code == 0
+
+
 def test_options_of_one_model_do_not_leak_into_the_next_run(cli):
     assert cli("train", "coins", "--model", "gaussian-nb", "--var-smoothing", "1e-3").code == 0
     assert cli("train", "coins", "--model", "lda", "--var-smoothing", "1e-3").code == 2

@@ -23,16 +23,16 @@ def pages() -> dict[str, str]:
 
 
 def _index(every: dict[str, Any]) -> str:
-    rows = [
-        (f"[`{cls.__name__}`]({name}.md)", code(name), kind(cls), cell(first_sentence(cls)), _proved(cls))
-        for name, cls in every.items()
-    ]
+    made = ["# Models", "Every model of the registry. Below its name stands what `--model` and `--models` take."]
+    for answer in ("a class", "a number"):
+        rows = [
+            (f"[`{cls.__name__}`]({name}.md) {code(name)}", cell(first_sentence(cls)), _proved(cls))
+            for name, cls in every.items()
+            if kind(cls) == answer
+        ]
+        made += [f"## They answer with {answer}", table(("model", "what it is", "what its certificate proves"), rows)]
     toc = "\n".join(every)
-    return (
-        "# Models\n\nEvery model of the registry. The name in the shell is what `--model` and `--models` take.\n\n"
-        + table(("class", "in the shell", "answers", "what it is", "its certificate"), rows)
-        + f"\n```{{toctree}}\n:hidden:\n\n{toc}\n```\n"
-    )
+    return "\n\n".join(made) + f"\n\n```{{toctree}}\n:hidden:\n\n{toc}\n```\n"
 
 
 def kind(cls: Any) -> str:
@@ -72,10 +72,14 @@ def page(name: str, cls: Any) -> str:
 
 def _parameters(cls: Any) -> str:
     rows = [
-        (code(key), code(option_of(key)), code(repr(p.default)), cell(p.describe()), cell(p.doc)) for key, p in cls.params.items()
+        (f"{code(key)} {code(option_of(key))}", code(repr(p.default)), cell(p.doc), cell(p.describe())) for key, p in cls.params.items()
     ]  # fmt: skip
     call = signature(cls.__name__, cls)
-    return fenced(call, "python") + "\n" + table(("name", "in the shell", "default", "possible", "what it means"), rows)
+    return (
+        fenced(call, "python")
+        + "\n"
+        + table(("in Python and in the shell", "default", "what it means", "possible"), rows)
+    )
 
 
 def _attributes(cls: Any) -> str:

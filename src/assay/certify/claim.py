@@ -25,8 +25,8 @@ class Claim:
     """`value` against `bound` (where there is one), and the evidence.
 
     `check` names the independent checker that re-establishes the claim from the rows and the witness alone.
-    `kind`: a *proof* is verified up to the stated tolerance, an *estimate* holds with a stated confidence, and a
-    *warning* tells of something the user should know.
+    `kind`: a proof is verified up to the stated tolerance, an estimate holds with a stated confidence, and a
+    warning tells of something the user should know.
     """
 
     name: str

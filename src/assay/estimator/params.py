@@ -106,6 +106,19 @@ class Choice(Param):
         return self._allowed("one of " + ", ".join(repr(o) for o in self.options))
 
 
+@dataclass(frozen=True)
+class ChoiceOrFunction(Choice):
+    """One of a few words, or a function; `function` says in words what it takes and gives."""
+
+    function: str
+
+    def accepts(self, value: Any) -> bool:
+        return callable(value) or super().accepts(value)
+
+    def describe(self) -> str:
+        return f"{super().describe()} or {self.function}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Flag(Param):
     """True or False."""

@@ -211,6 +211,18 @@ def test_projected_gradient_as_the_notes_write_it_finds_the_same():
     assert steps[-1].values["objective"] <= steps[0].values["objective"] * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("given", ["array", "stream"])
+def test_projected_gradient_refuses_more_rows_than_the_notes_would_project_on(given, tmp_path):
+    data = np.column_stack([np.repeat([-1.0, 1.0], 1001), np.arange(2002) % 7])
+    y = np.repeat([0, 1], 1001)
+    rows = data
+    if given == "stream":
+        np.savetxt(tmp_path / "t.csv", np.column_stack([data, y]), delimiter=",", header="a,b,y", comments="", fmt="%g")
+        rows, y = assay.rows(str(tmp_path / "t.csv"), target="y"), None
+    with pytest.raises(DataError, match="at most 2000 rows"):
+        fit(rows, y, C=INF, solver="pgd")
+
+
 def test_rows_that_are_not_separable_have_no_hard_margin():
     with pytest.raises(DataError, match=r"hulls of rows \[.*\] meet"):
         fit(X, Y, C=INF)

@@ -108,12 +108,25 @@ def solve_hard(engine: Engine, rows: Rows, labels: Labels, positive: int, interc
     return Iterate(passes, w, found.primal, found.gap, support=MarginRows(found.rows[order], found.alpha[order]))
 
 
+def _are_few(rows: Rows) -> bool:
+    """Whether the notes' method takes so many rows; no more targets are read than tell."""
+    if rows.n_rows is not None:
+        return rows.n_rows <= MOST_ROWS
+    counted = 0
+    for part in rows.targets():
+        y = part.load().y
+        assert y is not None
+        counted += len(y)
+        if counted > MOST_ROWS:
+            return False
+    return True
+
+
 def projected_steps(
     rows: Rows, labels: Labels, positive: int, intercept: bool, eta: float, most: int
 ) -> Iterator[ProjectedStep]:
     """Projected gradient descent as the lecture notes write it, until ½‖w‖² no longer falls, or `most` steps."""
-    rows = rows.at_hand()
-    if not rows.resident or rows.sparse or len(rows.X) > MOST_ROWS:
+    if rows.sparse or not _are_few(rows):
         raise DataError(
             f"solver='pgd' projects on one constraint a row, as the lecture notes do: it takes at most {MOST_ROWS} rows of a dense "
             "table. Use solver='auto', which finds the same answer."
@@ -122,6 +135,7 @@ def projected_steps(
         raise DataError(
             "solver='pgd' fits an intercept, as the lecture notes do: use solver='auto' for fit_intercept=False."
         )
+    rows = rows.in_memory()
     assert rows.y is not None
     counts = np.ones(len(rows.X), dtype=bool) if rows.w is None else rows.w > 0
     sides = np.where(labels.encode(rows.y) == positive, 1.0, -1.0)[counts]

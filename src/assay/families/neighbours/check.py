@@ -47,6 +47,8 @@ def mapped(X: Floats, witness: dict[str, Any]) -> Floats:
 def reduced_of(Z: Floats, q: Floats, witness: dict[str, Any]) -> tuple[Floats, float]:
     """What orders all mapped rows by their distance from one mapped query, and the factor by which differences were multiplied."""
     metric = witness["metric"]
+    if metric == "own":
+        return _by_function(witness, Z, q), 1.0
     t = np.abs(Z - q)
     if metric == "hamming":
         return (t != 0).sum(axis=1).astype(np.float64), 1.0
@@ -63,6 +65,17 @@ def reduced_of(Z: Floats, q: Floats, witness: dict[str, Any]) -> tuple[Floats, f
     return summed((t * scale) ** 2), scale
 
 
+def _by_function(witness: dict[str, Any], Z: Floats, q: Floats) -> Floats:
+    """What a function of the user's gives for one query and each row."""
+    function, given = witness["function"], dict(zip(witness["arguments"], witness["given"]))
+    if not callable(function):
+        raise ValueError("the witness holds no metric function")
+    far = np.array([float(function(q.copy(), z.copy(), **given)) for z in Z])
+    if not np.all((far >= 0) & np.isfinite(far)):
+        raise ValueError("the metric function gives what is no distance")
+    return far
+
+
 def _scale_of(t: Floats, far: float) -> float:
     """1, or the power of two that brings the greatest difference near 1 where it is beyond 2^±far: powers of it would not be numbers."""
     exponent = math.frexp(float(t.max(initial=0.0)) or 1.0)[1]
@@ -77,7 +90,7 @@ def distances_of(Z: Floats, q: Floats, witness: dict[str, Any]) -> Floats:
         return np.asarray(r / Z.shape[1])
     if metric == "cosine":
         return np.asarray(0.5 * r)
-    if metric in ("chebyshev", "manhattan"):
+    if metric in ("chebyshev", "manhattan", "own"):
         return r
     if metric == "minkowski":
         return np.asarray(r ** (1 / float(witness["p"])) / scale)

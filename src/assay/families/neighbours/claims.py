@@ -39,6 +39,7 @@ LISTED = 32  # distances of each
 NEIGHBOUR_PAIRS = 1 << 31  # numbers compared for the error of the nearest neighbour
 CHOICE_PAIRS = 2e10  # numbers compared up to which the choice of k is claimed: its check takes a minute or two
 ALL_LEARNT = 10_000  # rows up to which what a learned metric reached is claimed: its check compares all pairs
+CALLS = 1 << 21  # of a metric function that a claim is worth: its check takes seconds
 USELESS = 1e-2  # a bound on how far rows are from whitened that says nothing
 CONFIDENCE = 0.95
 SEED = 0x6B6E6E
@@ -69,7 +70,7 @@ def claims_of(model: NeighboursModel) -> tuple[Claim, ...]:
     """All claims of a fitted model."""
     hood, rows, engine = model.neighbourhood(), model._training_rows(), model._engine()
     how = {
-        **_named(model.metric, float(model.p)),
+        **_named(model),
         "k": model.n_neighbors_,
         "by_distance": model.weights == "distance",
         **({} if model.map_ is None else {"map": model.map_, "centre": model.centre_}),
@@ -88,8 +89,12 @@ def claims_of(model: NeighboursModel) -> tuple[Claim, ...]:
     return tuple(made)
 
 
-def _named(metric: str, p: float) -> dict[str, Any]:
-    """The metric by its plainest name."""
+def _named(model: NeighboursModel) -> dict[str, Any]:
+    """The metric by its plainest name, or the function that it is."""
+    metric, p = model.metric, float(model.p)
+    if callable(metric):
+        given = dict(model.metric_params or {})
+        return {"metric": "own", "function": metric, "arguments": list(given), "given": list(given.values())}
     if metric != "minkowski":
         return {"metric": metric}
     plain = {1.0: "manhattan", 2.0: "euclidean", math.inf: "chebyshev"}.get(p)
@@ -258,6 +263,8 @@ def _learned(model: Any) -> Claim:
 
 def _is_checkable(model: Any) -> bool:
     n = model._rows_of_fit()
+    if callable(model.metric):
+        return bool(n * (model.validation_rows or n) <= CALLS)
     return bool(float(n) * (model.validation_rows or n) * model.n_features_in_ <= CHOICE_PAIRS)
 
 
@@ -285,7 +292,8 @@ def _choice(model: Any, how: dict[str, Any]) -> Claim:
 
 def _bracket(model: Any, hood: Neighbourhood, rows: Rows, how: dict[str, Any]) -> Claim:
     size = hood.size * max(1, hood.columns)
-    most = int(min(hood.size, max(64, min(2000, NEIGHBOUR_PAIRS // max(1, size)))))
+    room = CALLS // max(1, hood.size) if callable(model.metric) else NEIGHBOUR_PAIRS // max(1, size)
+    most = int(min(hood.size, max(64, min(2000, room))))
     wrong = asked = 0
     for own, X in queries(rows, _drawn(model, most)):
         near = hood.nearest(hood.geometry.rows(X), 1, own)[1][:, 0]

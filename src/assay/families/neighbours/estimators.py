@@ -17,11 +17,12 @@ from assay.errors import DataError, ModelFileError, ParameterError
 from assay.estimator.classifier import Classifier
 from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Layout, Tensor
-from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Range, param
+from assay.estimator.params import CLASS_WEIGHT, N_JOBS, ChoiceOrFunction, Range, param
 from assay.estimator.regressor import Regressor
 from assay.families.neighbours.fit import ALGORITHM, LEAF_SIZE, RULE, VALIDATION_ROWS, WEIGHTS, NeighboursModel
 from assay.families.neighbours.leave_one_out import LeaveOneOutCurve, class_curves, number_curves
 from assay.families.neighbours.metrics import (
+    FUNCTION,
     METRIC,
     METRIC_PARAMS,
     METRICS,
@@ -52,7 +53,8 @@ class KNeighborsClassifier(NeighboursModel, Classifier):
 
     `metric`: "minkowski" (with `p`), "euclidean", "manhattan", "chebyshev", "cosine", "hamming"; "mahalanobis" (Σ of the rows, or
     `metric_params={"V": Σ}` or {"VI": Σ⁻¹}); "quadratic", √((x − z)ᵀ W (x − z)) with `metric_params={"W": W}`; "learned", the W that
-    makes the soft leave-one-out error least (`rank`, `metric_steps`).
+    makes the soft leave-one-out error least (`rank`, `metric_steps`); or a function of yours that gives the distance of a query and a row
+    (`metric_params`: its keyword arguments), which is asked for every pair and cannot go into a model file.
 
     Certificate
     -----------
@@ -79,7 +81,7 @@ class KNeighborsClassifier(NeighboursModel, Classifier):
     algorithm: str = ALGORITHM
     leaf_size: int = LEAF_SIZE
     p: float = P
-    metric: str = param("the distance by which rows are near or far", default="minkowski", check=Choice((*METRICS, "learned")))  # fmt: skip
+    metric: Any = param("the distance by which rows are near or far", default="minkowski", check=ChoiceOrFunction((*METRICS, "learned"), FUNCTION))  # fmt: skip
     metric_params: Any = METRIC_PARAMS
     n_jobs: int | None = N_JOBS
     rule: str = RULE
@@ -241,7 +243,7 @@ class KNeighborsRegressor(NeighboursModel, Regressor):
     algorithm: str = ALGORITHM
     leaf_size: int = LEAF_SIZE
     p: float = P
-    metric: str = METRIC
+    metric: Any = METRIC
     metric_params: Any = METRIC_PARAMS
     n_jobs: int | None = N_JOBS
     rule: str = RULE
@@ -303,7 +305,7 @@ class NearestNeighbors(NeighboursModel):
     radius: float = param("distance up to which neighbours are listed unless a call says otherwise", default=1.0, check=Range(low=0))  # fmt: skip
     algorithm: str = ALGORITHM
     leaf_size: int = LEAF_SIZE
-    metric: str = METRIC
+    metric: Any = METRIC
     p: float = P
     metric_params: Any = METRIC_PARAMS
     n_jobs: int | None = N_JOBS
@@ -365,7 +367,7 @@ class KDTree:
     leaf_size : int, default=16
         Accepted for scikit-learn's sake: leaves hold 16 rows at most.
     metric : str, default='minkowski'
-        The distance by which rows are near or far, as in `NearestNeighbors`, but for "hamming", which has no boxes.
+        The distance by which rows are near or far, as in `NearestNeighbors`, but for "hamming" and functions, which have no boxes.
     p : float, default=2
         The power of the Minkowski distance, at least 1: 1 Manhattan, 2 Euclidean, inf Chebyshev.
     metric_params : dict or None, default=None
@@ -386,7 +388,7 @@ class KDTree:
 
     X: Any
     leaf_size: int = 16
-    metric: str = "minkowski"
+    metric: Any = "minkowski"
     p: float = 2
     metric_params: Any = None
     n_jobs: int | None = None
@@ -409,7 +411,7 @@ class KDTree:
         check_metric(self, self._rows.shape[1])
         known = plain_geometry(self, self._rows.shape[1], *reach(self._rows, float(self.p)))
         known = mahalanobis(Threads(self.n_jobs), ArrayRows(self._rows)) if known is None else known
-        if known.norm == HAMMING or known.norm < 1:
+        if known.own is not None or known.norm == HAMMING or known.norm < 1:
             raise ParameterError(
                 f"metric={self.metric!r}, p={self.p:g} has no boxes to speak of: use NearestNeighbors."
             )

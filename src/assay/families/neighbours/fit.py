@@ -30,7 +30,7 @@ from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, some_of
 from assay.families.neighbours.claims import COVERAGE, claims_of
 from assay.families.neighbours.leave_one_out import LeaveOneOutCurve, most_neighbours
-from assay.families.neighbours.metrics import NORMS, Geometry, check_metric, mahalanobis, plain_geometry
+from assay.families.neighbours.metrics import NORMS, Geometry, check_metric, mahalanobis, own_metric, plain_geometry
 from assay.families.neighbours.neighbourhood import Neighbourhood, neighbourhood_in_memory, neighbourhood_in_parts
 from assay.inputs import refuse_non_finite, refuse_overflow
 from assay.inputs.labels import Labels
@@ -76,7 +76,7 @@ class NeighboursModel(Estimator):
     weights: str = attribute()
     algorithm: str = attribute()
     leaf_size: int = attribute()
-    metric: str = attribute()
+    metric: Any = attribute()
     p: float = attribute()
     metric_params: Any = attribute()
     rule: str = attribute()
@@ -117,8 +117,8 @@ class NeighboursModel(Estimator):
         return max(float(len(getattr(self, "classes_", (0, 0))) - 1), self.neighbourhood().total / self.n_neighbors_)
 
     @property
-    def effective_metric_(self) -> str:
-        """The name of the metric that was used."""
+    def effective_metric_(self) -> Any:
+        """The metric that was used: its name, or a function of yours."""
         return self.metric
 
     @property
@@ -197,6 +197,8 @@ class NeighboursModel(Estimator):
         self.map_, self.centre_, self.scale_ = geometry.map, geometry.centre, geometry.scale
 
     def _geometry(self) -> Geometry:
+        if callable(self.metric):
+            return Geometry(1.0, own=own_metric(self))
         norm = float(self.p) if self.metric == "minkowski" else NORMS.get(self.metric, 2.0)
         return Geometry(norm, self.map_, self.centre_, self.metric == "cosine", self.scale_)
 
@@ -437,6 +439,16 @@ class NeighboursModel(Estimator):
         return Z
 
     # --- file -------------------------------------------------------------------------------------------------------
+
+    def to_record(self) -> Record:
+        """The fitted model as plain data."""
+        self._check_fitted()
+        if callable(self._fitted_with["metric"]):
+            raise ModelFileError(
+                f"This {type(self).__name__} was fitted with a metric function of yours, and a model file holds data, no code. Use one of the "
+                "named metrics, or metric='quadratic' with a matrix; or keep the table, and fit again where you need the model."
+            )
+        return super().to_record()
 
     def _part(self, name: str) -> Any:
         return self._rows_in_memory() if name == "rows_" else super()._part(name)

@@ -5,6 +5,8 @@
     cosine          1 − cos(x, z) = ½ ‖x/|x| − z/|z|‖₂²
     norm 1, ∞, p    Σ|x_j − z_j|,  max|x_j − z_j|,  (Σ|x_j − z_j|^p)^{1/p};        Hamming: the share of columns that differ
 
+But for a function of the user's, which is asked for every query and row.
+
 The lecture notes' d_W is the square of the one here, which orders rows alike and is a metric.
 
 Squares of differences overflow where rows are 1e200 apart, and vanish where they are 1e-200 apart: all rows would be equally far. There rows are taken times
@@ -23,8 +25,8 @@ import numpy as np
 
 from assay.engines import Block, Engine, Rows, fold
 from assay.errors import DataError, ParameterError
-from assay.estimator.params import Choice, Free, Range, param
-from assay.families.neighbours.plain import HAMMING
+from assay.estimator.params import ChoiceOrFunction, Free, Range, param
+from assay.families.neighbours.plain import HAMMING, MetricFunction
 from assay.inputs.labels import Labels
 from assay.numerics import Array, Floats
 from assay.statistics.scatter import ClassScatter, absorb_scatter, merge_scatter
@@ -42,13 +44,14 @@ FLAT = 1e-12  # of the greatest eigenvalue of a covariance of columns of varianc
 @dataclass(frozen=True)
 class Geometry:
     """`centre` (d,) and `map` (d, r), where rows are mapped; `unit`: rows are brought to length 1; `norm`: of the differences;
-    `scale`: a power of two that rows are taken times."""
+    `scale`: a power of two that rows are taken times; `own`: a function in place of the norm, whose reduced distances are the distances."""
 
     norm: float
     map: Floats | None = None
     centre: Floats | None = None
     unit: bool = False
     scale: float = 1.0
+    own: MetricFunction | None = None
 
     def scaled(self, low: Floats, high: Floats) -> Geometry:
         """The geometry in which powers of the differences of rows between these values, as `rows` gives them, neither overflow nor all vanish: this one
@@ -181,7 +184,7 @@ class Metric(Protocol):
     """The hyper-parameters that say how far rows are apart."""
 
     @property
-    def metric(self) -> str: ...
+    def metric(self) -> Any: ...
     @property
     def p(self) -> float: ...
     @property
@@ -192,13 +195,16 @@ def _matrices(value: Any) -> bool:
     return isinstance(value, Mapping) and all(isinstance(k, str) for k in value)
 
 
-METRIC = param("the distance by which rows are near or far", default="minkowski", check=Choice(METRICS))
+FUNCTION = "a function d(x, z) of a query and a row"
+METRIC = param("the distance by which rows are near or far", default="minkowski", check=ChoiceOrFunction(METRICS, FUNCTION))  # fmt: skip
 P = param("the power of the Minkowski distance: 1 Manhattan, 2 Euclidean, inf Chebyshev", default=2, check=Range(low=0, open_low=True))  # fmt: skip
-METRIC_PARAMS = param("V or VI (its inverse) of metric='mahalanobis', W of metric='quadratic'", default=None, check=Free("a dict such as {'W': matrix}", words=(None,), check=_matrices))  # fmt: skip
+METRIC_PARAMS = param("V or VI (its inverse) of metric='mahalanobis', W of metric='quadratic'; keyword arguments of a function of yours", default=None, check=Free("a dict such as {'W': matrix}", words=(None,), check=_matrices))  # fmt: skip
 
 
 def check_metric(model: Metric, d: int) -> None:
     """Raise where the hyper-parameters of the metric do not go together."""
+    if callable(model.metric):  # which says itself what it takes
+        return
     given = dict(model.metric_params or {})
     allowed = MATRICES.get(model.metric, ())
     for name in given:
@@ -214,6 +220,8 @@ def check_metric(model: Metric, d: int) -> None:
 def plain_geometry(model: Metric, d: int, low: Floats, high: Floats) -> Geometry | None:
     """The geometry where nothing of the rows matters but how far their columns reach; None: more does."""
     given = model.metric_params or {}
+    if callable(model.metric):
+        return Geometry(1.0, own=own_metric(model))
     if model.metric == "minkowski":
         return Geometry(float(model.p)).scaled(low, high)
     if model.metric in NORMS:
@@ -224,6 +232,13 @@ def plain_geometry(model: Metric, d: int, low: Floats, high: Floats) -> Geometry
     if "V" in given:
         return Geometry(2.0, whitening(given["V"], d, None), np.zeros(d))
     return None
+
+
+def own_metric(model: Metric) -> MetricFunction | None:
+    """The function of the user's with its keyword arguments, where the metric is one."""
+    if not callable(model.metric):
+        return None
+    return partial(model.metric, **model.metric_params) if model.metric_params else model.metric
 
 
 def mahalanobis(engine: Engine, rows: Rows) -> Geometry:
@@ -265,8 +280,10 @@ def _columns(which: Any, names: Any) -> str:
     return ", ".join(f"column {names[j]!r}" if names else f"column {j}" for j in which[:5])
 
 
-def described(metric: str, p: float) -> str:
+def described(metric: Any, p: float) -> str:
     """The metric in words."""
+    if callable(metric):
+        return f"the distance that the function {getattr(metric, '__name__', type(metric).__name__)} gives"
     if metric != "minkowski":
         return f"{metric.capitalize()} distance"
     known = {1.0: "Manhattan", 2.0: "Euclidean", math.inf: "Chebyshev"}

@@ -106,9 +106,8 @@ def neighbourhood_in_memory(
     """Of rows in memory."""
     numbers = None if w is None or w.all() else np.flatnonzero(w > 0)
     Z = geometry.rows(X if numbers is None else X[numbers])
-    return Neighbourhood(
-        geometry, NeighbourSearch(Z, geometry.norm, workers, algorithm), Z.shape[1], len(Z), numbers, _uneven(w)
-    )
+    search = NeighbourSearch(Z, geometry.norm, workers, algorithm, geometry.own)
+    return Neighbourhood(geometry, search, Z.shape[1], len(Z), numbers, _uneven(w))
 
 
 def neighbourhood_in_parts(
@@ -225,7 +224,8 @@ def _search_of(geometry: Geometry, algorithm: str, part: Part) -> tuple[Neighbou
     """The rows of positive weight of a part, and their numbers."""
     block = part.load()
     at = np.arange(len(block.X)) if block.w is None else np.flatnonzero(block.w > 0)
-    return NeighbourSearch(geometry.rows(block.X[at]), geometry.norm, Threads(1), algorithm), at + block.start
+    Z = geometry.rows(block.X[at])
+    return NeighbourSearch(Z, geometry.norm, Threads(1), algorithm, geometry.own), at + block.start
 
 
 def _nearest_of_part(

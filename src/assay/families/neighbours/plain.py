@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
+from assay.errors import DataError
 from assay.numerics import Array, Floats
 
 HAMMING = 0.0
@@ -14,14 +17,18 @@ SHORT = 512  # so few are sorted rather than parted
 PICKED = 8  # so few are picked one after another, which reads the distances so often and moves none
 AT_A_TIME = 1 << 20  # reduced distances that are held at a time
 
+MetricFunction = Callable[[Floats, Floats], Any]  # of a query and a row
+
 
 @np.errstate(over="ignore")
-def reduced_distances(Z: Floats, Q: Floats, norm: float) -> Floats:
-    """r (m, n) of the queries Q (m, d) and the rows Z (n, d), each added up in the order of the columns.
+def reduced_distances(Z: Floats, Q: Floats, norm: float | MetricFunction) -> Floats:
+    """r (m, n) of the queries Q (m, d) and the rows Z (n, d), each added up in the order of the columns, or by a function of the user's.
 
     >>> reduced_distances(np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([[3.0, 0.0]]), 2.0)
     array([[ 9., 16.]])
     """
+    if callable(norm):
+        return _by_function(norm, Z, Q)
     r = np.zeros((len(Q), len(Z)))
     for j in range(Z.shape[1]):
         if norm == HAMMING:
@@ -37,6 +44,25 @@ def reduced_distances(Z: Floats, Q: Floats, norm: float) -> Floats:
         else:
             r += _powers(np.abs(t), norm)
     return r
+
+
+def _by_function(function: MetricFunction, Z: Floats, Q: Floats) -> Floats:
+    """A call for each query and row, which it may read and not write."""
+    Z, Q = Z.view(), Q.view()
+    Z.flags.writeable = Q.flags.writeable = False
+    return np.array([[_distance(function(q, z), q, z) for z in Z] for q in Q], dtype=np.float64).reshape(len(Q), len(Z))
+
+
+def _distance(value: Any, q: Floats, z: Floats) -> float:
+    if isinstance(value, float | int | np.floating | np.integer) and 0 <= value < math.inf:
+        return float(value)
+    if np.ndim(value) == 0 and isinstance(value, np.ndarray) and value.dtype.kind in "fiu":
+        return _distance(value[()], q, z)
+    told = repr(value) if isinstance(value, str) else str(value)
+    raise DataError(
+        f"The metric function returned {told[:60]} for the rows {q[:6].tolist()} and {z[:6].tolist()}: a distance is one number that is ≥ 0 "
+        "and finite. For rows that must never be neighbours return a large one."
+    )
 
 
 def _powers(t: Floats, p: float) -> Floats:
@@ -83,7 +109,9 @@ def _picked(r: Floats, k: int) -> tuple[Floats, Array]:
     return values, columns
 
 
-def nearest(Z: Floats, Q: Floats, k: int, norm: float, without: Array | None = None) -> tuple[Floats, Array]:
+def nearest(
+    Z: Floats, Q: Floats, k: int, norm: float | MetricFunction, without: Array | None = None
+) -> tuple[Floats, Array]:
     """The k rows of Z nearest to each query: r (m, k) and row numbers (m, k). `without` (m,): a row that a query must not have, or −1.
     Where there are fewer rows: infinity, and a number above all."""
     step = max(1, AT_A_TIME // max(1, len(Z)))
@@ -97,7 +125,7 @@ def nearest(Z: Floats, Q: Floats, k: int, norm: float, without: Array | None = N
     return r, index
 
 
-def _piece(Z: Floats, Q: Floats, k: int, norm: float, without: Array | None) -> tuple[Floats, Array]:
+def _piece(Z: Floats, Q: Floats, k: int, norm: float | MetricFunction, without: Array | None) -> tuple[Floats, Array]:
     r = reduced_distances(Z, Q, norm)
     if without is not None:
         own = np.flatnonzero(without >= 0)
@@ -108,7 +136,7 @@ def _piece(Z: Floats, Q: Floats, k: int, norm: float, without: Array | None) -> 
     return r, index
 
 
-def within(Z: Floats, Q: Floats, r: Floats, norm: float) -> tuple[Array, Array, Floats]:
+def within(Z: Floats, Q: Floats, r: Floats, norm: float | MetricFunction) -> tuple[Array, Array, Floats]:
     """The rows of Z up to a reduced distance r (m,) of each query: start (m + 1,), row numbers and reduced distances, those of query i at
     start[i] … start[i + 1] − 1 in the order of (distance, number)."""
     step = max(1, AT_A_TIME // max(1, len(Z)))

@@ -16,7 +16,7 @@ import numpy as np
 
 from assay.engines.threads import Threads
 from assay.families.neighbours import plain
-from assay.families.neighbours.plain import HAMMING
+from assay.families.neighbours.plain import HAMMING, MetricFunction
 from assay.numerics import Array, Floats
 
 FEW = 1 << 22  # differences that NumPy takes before the compiler could be loaded
@@ -28,10 +28,14 @@ HOPELESS = 8.0  # so many times slower on the sample: building it for all rows i
 
 
 class NeighbourSearch:
-    """Rows Z (n, d), float64 and finite, queried under a norm; `algorithm`: "auto", "kd_tree" or "brute"."""
+    """Rows Z (n, d), float64 and finite, queried under a norm; `algorithm`: "auto", "kd_tree" or "brute"; `own`: a function in place of the norm,
+    for which nothing is known that would spare a pair of rows."""
 
-    def __init__(self, Z: Floats, norm: float, workers: Threads, algorithm: str = "auto") -> None:
+    def __init__(
+        self, Z: Floats, norm: float, workers: Threads, algorithm: str = "auto", own: MetricFunction | None = None
+    ) -> None:
         self.Z, self.norm, self.workers, self.algorithm = np.ascontiguousarray(Z), norm, workers, algorithm
+        self._measure = norm if own is None else own
         self._faster: dict[int, str] = {}
 
     @cached_property
@@ -59,25 +63,27 @@ class NeighbourSearch:
         """The k nearest rows of each query: reduced distances and row numbers, (m, k) each. `without` (m,): a row that a query must
         not have, −1: none."""
         if self._are_few(len(Q)):
-            return plain.nearest(self.Z, Q, k, self.norm, without)
+            return plain.nearest(self.Z, Q, k, self._measure, without)
         found: tuple[Floats, Array] = self._chosen(Q, k).nearest(Q, k, without)
         return found
 
     def within(self, Q: Floats, r: Floats) -> tuple[Array, Array, Floats]:
         """The rows up to a reduced distance r (m,) of each query: start (m + 1,), row numbers and reduced distances by (distance, number)."""
         if self._are_few(len(Q)):
-            return plain.within(self.Z, Q, r, self.norm)
+            return plain.within(self.Z, Q, r, self._measure)
         found: tuple[Array, Array, Floats] = self._chosen(Q, 1).within(Q, r)
         return found
 
     def count(self, Q: Floats, r: Floats) -> Array:
         """How many rows `within` gives."""
         if self._are_few(len(Q)):
-            return np.diff(plain.within(self.Z, Q, r, self.norm)[0])
+            return np.diff(plain.within(self.Z, Q, r, self._measure)[0])
         found: Array = self._chosen(Q, 1).count(Q, r)
         return found
 
     def _are_few(self, m: int) -> bool:
+        if callable(self._measure):
+            return True
         loaded = all(name in sys.modules for name in LOOPS)
         return m * self.Z.size <= (min(FEW, FEW_LOADED) if loaded else FEW)
 

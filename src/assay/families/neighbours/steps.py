@@ -94,7 +94,7 @@ def _states(
 def _descent(model: NeighboursModel, hood: Neighbourhood, Z: Floats, own: int) -> Iterator[dict[str, Any]]:
     """The nodes of the tree as they are visited or pruned, or the rows piece by piece, and the neighbours so far."""
     norm, k = hood.geometry.norm, min(model.n_neighbors_ + (own >= 0), hood.size)
-    if norm == HAMMING or norm < 1:
+    if hood.geometry.own is not None or norm == HAMMING or norm < 1:
         yield from _scanned(model, hood, Z, own, k)
         return
     from assay.families.neighbours.kdtree import BoxTree
@@ -118,7 +118,8 @@ def _scanned(model: NeighboursModel, hood: Neighbourhood, Z: Floats, own: int, k
     from assay.families.neighbours.plain import reduced_distances
 
     numbers = np.arange(len(model.rows_)) if hood.numbers is None else hood.numbers
-    r = reduced_distances(hood.geometry.rows(model.rows_[numbers]), Z, hood.geometry.norm)[0]
+    measure = hood.geometry.norm if hood.geometry.own is None else hood.geometry.own
+    r = reduced_distances(hood.geometry.rows(model.rows_[numbers]), Z, measure)[0]
     best: list[tuple[float, int]] = []
     for part in np.array_split(np.arange(len(r)), min(PIECES, len(r))):
         best = sorted([*best, *((float(r[i]), int(i)) for i in part)])[:k]
