@@ -50,9 +50,10 @@ def _floor(w: dict[str, Any], d: int) -> float:
 
 def _rank_problem(w: dict[str, Any], found: Recomputed) -> str | None:
     d, ranks = found.mean.shape[1], np.asarray(w["rank"])
-    for g in np.flatnonzero(
+    there = np.flatnonzero(
         found.raw > 0
-    ):  # a class that counts for nothing has a density too, which given priors may ask for
+    ).tolist()  # a class that counts for nothing has a density: given priors may ask for it
+    for g in there:
         tried = [units(found.covariance[g], found.mean[g], found.spread, edge) for edge in EDGES]
         problems = [rank_problem(g, found.covariance[g] / u[:, None] / u, _floor(w, d), ranks) for u in tried]
         if None not in problems:
