@@ -61,6 +61,7 @@ def altered(case: Case, model: Any) -> Iterator[tuple[str, str]]:
 #: against the losses, maps of rows that no map helps (each the only one of its class)
 OF_OBJECTIVES = {
     "duality_gap",
+    "boxed_duality_gap",
     "kernel_svm_gap",
     "kernel_svr_gap",
     "hard_margin",

@@ -121,6 +121,19 @@ def duality_gap(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Prob
             )
 
 
+def boxed_gap(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Problem]:
+    """The stated objective must be that of the model's weights; what else a box of weights holds is not searched."""
+    claim = claims["boxed_duality_gap"]
+    stated = np.asarray(claim.witness["objective"], dtype=float)
+    for number, (problem, coef, b) in enumerate(posed(case, model, claim)):
+        own = problem.value(coef, b)
+        if claim.holds and not abs(own - stated[number]) <= LONG(SAME) * abs(own) + TINY:
+            yield (
+                "boxed_duality_gap: the stated objective is not that of the weights",
+                f"{stated[number]:.9g} and {float(own):.9g}",
+            )
+
+
 def least(problem: Posed) -> LONG:
     """The lowest value that the solver for the problem's kind comes to."""
     with np.errstate(all="ignore"):

@@ -12,7 +12,7 @@ from fuzz.forest_votes import forest_leaves, out_of_bag
 from fuzz.kernel_optima import hard_margin, svc, svr
 from fuzz.kernel_runs import kernel_counts, kernel_replay, kernel_scores
 from fuzz.least_squares_optima import least_squares
-from fuzz.linear_optima import duality_gap
+from fuzz.linear_optima import boxed_gap, duality_gap
 from fuzz.network_tangents import network
 from fuzz.perceptron_runs import errors, replay
 from fuzz.recomputed import least_error, neighbours, root_split, soft_neighbours, tightest, tree
@@ -23,6 +23,7 @@ Problem = tuple[str, str]
 ORACLES: dict[str, Callable[[Case, Any, dict[str, Any]], Iterator[Problem]]] = {
     "normal_equations": least_squares,
     "duality_gap": duality_gap,
+    "boxed_duality_gap": boxed_gap,
     "kernel_svm_gap": svc,
     "kernel_svr_gap": svr,
     "separability_hulls": hulls,

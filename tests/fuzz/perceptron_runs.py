@@ -174,7 +174,10 @@ def _run(case: Case, model: Any) -> Run:
     X, y, w = live_rows(case, model.class_factor_, model.classes_)
     steps = [float(model.eta0 * weight) for weight in w]
     d, m = X.shape[1], 1 if len(model.classes_) == 2 else len(model.classes_)
-    given = np.zeros((m, d + 1)) if model.init is None else np.asarray(model.init, dtype=float).reshape(-1, d + 1)
+    given = np.zeros((m, d + 1)) if model.init is None else model.init
+    if isinstance(given, str):  # "random"
+        given = np.random.Generator(np.random.PCG64(model.random_state or 0)).normal(0.0, 0.01, (m, d + 1))
+    given = np.asarray(given, dtype=float).reshape(-1, d + 1)
     given = given * [float(model.fit_intercept), *[1.0] * d]
     codes = np.searchsorted(model.classes_, y).tolist()
     return Run(X.tolist(), codes, steps, given.tolist(), bool(model.fit_intercept), model.order == "first-mistake")

@@ -43,7 +43,7 @@ def names_of(found: Iterable[LoopDispatcher]) -> set[str]:
 
 def loops() -> list[LoopDispatcher]:
     """All loops of the package."""
-    files = [*PACKAGE.rglob("loops/*.py"), *PACKAGE.glob("compiled/**/*.py")]
+    files = [*PACKAGE.rglob("loops/*.py"), *PACKAGE.rglob("loops.py"), *PACKAGE.glob("compiled/**/*.py")]
     names = [".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts) for file in files]
     found = (value for name in names for value in vars(import_module(name.removesuffix(".__init__"))).values())
     return list({id(each): each for each in found if isinstance(each, LoopDispatcher)}.values())

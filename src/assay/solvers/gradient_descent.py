@@ -129,13 +129,15 @@ def checked_step(eta: float | str) -> float:
 
 
 def mistake_descent(problem: Problem, start: Floats, max_iter: int, eta: float | str = "auto") -> Iterator[Iterate]:
-    """w⁽⁰⁾, w⁽¹⁾, … until no mistake is left; "auto" is η = 1/Σc. The gap is 0 where the loss is, else 1: losses are ≥ 0."""
+    """w⁽⁰⁾, w⁽¹⁾, … until no mistake is left; "auto" is η = 1/Σc. The gap is 0 where no row is wrong or, without an intercept, on the plane, else 1."""
     step = 1.0 / float(sum(problem.reach.weights)) if eta == "auto" else checked_step(eta)
     w = start
     for number in range(max_iter + 1):
         evaluation = problem.evaluate(w)
         done = not np.any(evaluation.gradient)
-        clean = done and evaluation.loss == 0.0
+        # mistakes on the plane have no loss, and without an intercept their slopes may be zero, or cancel
+        seen = problem.intercept or evaluation.least > 0.0
+        clean = done and evaluation.loss == 0.0 and seen
         yield Iterate(number, w, evaluation.loss, 0.0 if clean else 1.0, least=evaluation.least, done=done)
         if done:
             return

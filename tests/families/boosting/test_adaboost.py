@@ -79,3 +79,15 @@ def test_shap_values_of_the_votes_add_up_to_their_shares():
     model = assay.AdaBoostClassifier(n_estimators=10).fit(X, y)
     shares = (model.decision_function(X) * 2 + 1) / 3  # K v − 1 over K − 1
     np.testing.assert_allclose(model.shap_base_ + model.shap_values(X).sum(axis=1), shares, atol=1e-12)
+
+
+def test_votes_whose_powers_no_number_holds_are_certified():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 5, (45, 3)).astype(float)
+    y = (X[:, 0] + rng.integers(0, 2, 45)).astype(int) // 2
+    for rate in (20.0, 300.0, 2000.0):
+        model = assay.AdaBoostClassifier(n_estimators=4, learning_rate=rate).fit(X, y)
+        assert model.estimator_weights_.max() > 20
+        assert np.isfinite(model.training_loss_)
+        assert model.certificate_.claims[0].bound <= 1
+        assert model.certificate_.verify(X, y).holds, model.certificate_.verify(X, y)

@@ -393,3 +393,13 @@ class TestPaths:
 @parametrize_with_checks([ERM("squared"), ERM("hinge"), ERM("softmax"), ERM("huber", "l1")])
 def test_conformance(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("X", [[[0.0, 0.0], [1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]])
+def test_a_row_on_the_plane_that_is_answered_wrongly_is_no_clean_fit(X):
+    X = np.array(X)
+    y = np.where(X[:, 0] > 0, "b", "a")
+    model = ERM(loss="perceptron", penalty=None, fit_intercept=False).fit(X, y)
+    assert (model.predict(X) != y).any()
+    assert not model.certificate_.holds
+    assert not model.certificate_.verify(X, y).holds

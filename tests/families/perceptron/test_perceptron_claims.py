@@ -96,7 +96,7 @@ def test_three_classes_have_twice_the_bound():
 def test_the_bound_from_other_weights_than_zero_is_the_root_of_its_quadratic():
     start, unit = np.array([[3.0, -4.0]]), np.array([[0.6, 0.8]])
     plan = StatedRun([0, 1], np.ones(2), start, "cyclic", 0.5, 1.0, 0, 1, 1)
-    M = _bound(plan, unit, 2.0, 0.1, False)
+    M = _bound(plan, plan.eta, unit, 2.0, 0.1, False)
     a = float((start * unit).sum())
     assert 0.1 * 0.5 * M + a == pytest.approx(np.sqrt(25 + 4 * 0.25 * M))
 
@@ -234,3 +234,13 @@ def test_a_random_start_is_close_to_zero_and_the_seeds():
     assert not np.array_equal(first.start_, other.start_)
     assert 0 < np.abs(first.start_).max() < 0.1
     assert first.certificate_.verify(rows, y).holds
+
+
+@pytest.mark.parametrize("weights", [None, [0.4, 0.3], [2.0, 2.0]])
+def test_equal_steps_from_other_weights_than_zero_have_a_bound_whatever_the_rows_weigh(weights):
+    X, y = np.array([[3.2, -6.0, -2.4], [3.2, 2.5, 3.6]]), np.array(["b", "a"])
+    model = Perceptron(init=[-0.1, -1.7, 1.2, -0.4], class_weight="balanced").fit(X, y, weights)
+    assert model.mistakes_ == 1
+    claim = model.certificate_["mistake bound"]
+    assert claim.holds
+    assert model.certificate_.verify(X, y, weights).holds, model.certificate_.verify(X, y, weights)

@@ -39,6 +39,7 @@ from assay.numerics import Array, Floats, log_softmax
 from assay.store import Record
 
 EPS = float(np.finfo(np.float64).eps)
+MOST = 700.0  # a power of e beyond which nothing is a number
 TOLERANCE = 1e-9
 THETAS = np.round(np.arange(-10, 11) / 10, 1)
 STUMP = {"max_depth": 1}
@@ -288,10 +289,11 @@ class _Boosting:
                 else float(model.learning_rate) * (np.log((1 - error) / error) + np.log(K - 1.0))
             )
             self.votes[np.arange(self.n), said] += alpha
-            D = D * np.exp(alpha * wrong)
+            beyond = alpha if alpha > MOST else 0.0  # then rows that are answered rightly weigh less, in place of more
+            D = D * np.exp(alpha * wrong - beyond)
             Z = float(D.sum())
             D /= Z
-            self.bound *= Z * float(np.exp(-alpha / 2))
+            self.bound *= float(np.exp(min(np.log(Z) + beyond - alpha / 2, MOST)))
             yield WeakLearner(split_trees(tree._trees)[0], error, float(alpha))
             if error <= 0 or not good:
                 self.why = self.why or f"the tree of stage {t + 1} makes no error"
@@ -384,14 +386,15 @@ def adaboost_claims(model: AdaBoostClassifier) -> tuple[Claim, ...]:
         "votes": model.estimator_weights_,
     }
     e, alpha = model.estimator_errors_, model.estimator_weights_
-    bound = float(np.exp(np.sum(np.log((1 - e) + e * np.exp(alpha)) - alpha / 2)))
+    over = np.sum(np.log((1 - e) * np.exp(-alpha) + e) + alpha / 2)
+    bound = float(np.exp(min(over, 0.0)))
     edges = 0.5 - e
     product = "Π √(1 − 4γ²)" if K == 2 and eta == 1 else "Π Z e^(−α/2)"
     loss = float(model.training_loss_)
     return (
         Claim(
             "training error by edges",
-            f"the training error is {loss:.6g}, at most {product} = {bound:.6g} over the {len(e)} edges γ from {edges.min():.4g} to {edges.max():.4g}",
+            f"the training error is {loss:.6g}, at most {product}{' = ' if over <= 0 else ', which is above '}{bound:.6g} over the {len(e)} edges γ from {edges.min():.4g} to {edges.max():.4g}",
             loss <= bound * (1 + TOLERANCE),
             "adaboost_bound",
             loss,

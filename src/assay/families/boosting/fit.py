@@ -131,7 +131,7 @@ class BoostingFit:
         model, K = self.model, self.loss.trees
         stages = len(self.steps) if self.patience is None else self.best()
         if not self.trees or not stages:
-            constant = [_constant(float(self.rows.w.sum()))] * K
+            constant = [_constant(float(self.boosting.sample(0)[0].sum()))] * K  # of the rows that stage would see
             self.trees, self.steps, self.curve = constant + self.trees, [0.0, *self.steps], [self.curve[0], *self.curve]
             self.held = [self.held[0], *self.held]
             stages = 1

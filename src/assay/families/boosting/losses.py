@@ -163,21 +163,39 @@ class OfLogs(BoostingLoss):
         return _exp(F[0])
 
 
+def _beyond_line(x: Floats) -> Floats:
+    """e^x − 1 − x ≥ 0, whose first two terms cancel near 0: there by its series."""
+    series = x * x * (0.5 + x * (1 / 6 + x * (1 / 24 + x * (1 / 120 + x * (1 / 720 + x / 5040)))))
+    found: Floats = np.where(np.abs(x) < 0.01, series, np.expm1(np.minimum(x, MOST)) - x)
+    return found
+
+
+def _log(y: Floats) -> Floats:
+    """log y; 0 where y is."""
+    found: Floats = np.log(np.where(y > 0, y, 1.0))
+    return found
+
+
 class Poisson(OfLogs):
+    """Value y (e^x − 1 − x) and slope y (e^x − 1) of x = F − log y: large targets do not round them away."""
+
     name = "poisson"
 
     def at(self, y: Floats, F: Floats) -> Derivatives:
-        e = _exp(F[0])
-        constant = np.where(y > 0, y * np.log(np.where(y > 0, y, 1.0)) - y, 0.0)
-        return Derivatives(np.maximum(e - y * F[0] + constant, 0.0), (e - y)[None], e[None])
+        e, x = _exp(F[0]), F[0] - _log(y)
+        near = (np.abs(x) < 1) & (y > 0)
+        close = np.where(near, x, 0.0)
+        value = np.where(near, y * _beyond_line(close), e - y * (1 + x))
+        slope = np.where(near, y * np.expm1(close), e - y)
+        return Derivatives(np.maximum(value, 0.0), slope[None], e[None])
 
 
 class Gamma(OfLogs):
     name, least_open = "gamma", True
 
     def at(self, y: Floats, F: Floats) -> Derivatives:
-        e = y * _exp(-F[0])
-        return Derivatives(np.maximum(e + F[0] - np.log(y) - 1.0, 0.0), (1.0 - e)[None], e[None])
+        x = _log(y) - F[0]
+        return Derivatives(_beyond_line(x), -np.expm1(np.minimum(x, MOST))[None], (y * _exp(-F[0]))[None])
 
 
 @dataclass(frozen=True)
@@ -188,9 +206,14 @@ class Tweedie(OfLogs):
     def at(self, y: Floats, F: Floats) -> Derivatives:
         p = self.power
         a, b = y * _exp((1 - p) * F[0]), _exp((2 - p) * F[0])
-        best = np.where(y > 0, np.where(y > 0, y, 1.0) ** (2 - p) * (1 / (2 - p) - 1 / (1 - p)), 0.0)
-        value = b / (2 - p) - a / (1 - p) - best
-        return Derivatives(np.maximum(value, 0.0), (b - a)[None], ((2 - p) * b - (1 - p) * a)[None])
+        x = F[0] - _log(y)
+        near = (np.abs(x) < 1) & (y > 0)
+        best = np.where(y > 0, np.where(y > 0, y, 1.0) ** (2 - p), 0.0)
+        close = np.where(near, x, 0.0)
+        small = best * (_beyond_line((2 - p) * close) / (2 - p) - _beyond_line((1 - p) * close) / (1 - p))
+        value = np.where(near, small, b / (2 - p) - a / (1 - p) - best * (1 / (2 - p) - 1 / (1 - p)))
+        slope = np.where(near, a * np.expm1(close), b - a)
+        return Derivatives(np.maximum(value, 0.0), slope[None], ((2 - p) * b - (1 - p) * a)[None])
 
 
 def _log_odds(y: Floats, w: Floats) -> float:

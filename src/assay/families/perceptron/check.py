@@ -350,29 +350,39 @@ def check_bound(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     if not (0 < gamma <= true and math.isclose(R, float(t["radius"]), rel_tol=1e-9)):
         reason = f"R = {R:.6g} and a margin of {true:.6g} are not those stated ({t['radius']:.6g}, {gamma:.6g})"
         return Verdict(claim.name, False, reason, kind=claim.kind)
-    value = float(claim.value or 0.0)
+    value, step = float(claim.value or 0.0), math.nan
     if t["replayed"]:
         again = _replayed(claim, rows)
         value = again.sum**2 / again.squares
+        if math.isclose(value, again.mistakes, rel_tol=1e-12):  # then all steps that were made are equal
+            step = again.sum / again.mistakes
         counts = (again.visits, again.mistakes) == (t["visits"], t["mistakes"])
         if not counts or _off(again.w, w) > 1e-9:
             return Verdict(claim.name, False, "going through the run again gives other weights", kind=claim.kind)
     elif claim.kind == "proof":
         return Verdict(claim.name, False, "a proof is claimed without counting again", kind=claim.kind)
-    bound = _bound(plan, w / norm, R, gamma, len(w) > 1)
+    else:
+        step = _step_of_all(plan, rows)
+    bound = _bound(plan, step, w / norm, R, gamma, len(w) > 1)
     holds = value <= bound and bound <= float(claim.bound or 0.0) * (1 + 1e-6)
     holds = holds and math.isclose(value, float(claim.value or 0.0), rel_tol=1e-9)
     reason = f"{value:.6g} mistakes <= {bound:.6g} with R = {R:.6g}, gamma = {gamma:.6g}"
     return Verdict(claim.name, bool(holds), reason, value, claim.kind)
 
 
-def _bound(plan: StatedRun, unit: Floats, R: float, gamma: float, many: bool) -> float:
+def _step_of_all(plan: StatedRun, rows: CheckedRows) -> float:
+    """The step that a mistake makes, whichever row it is of; NaN where rows differ."""
+    steps = np.concatenate([part.steps for part in _parts(plan.classes, plan.factor, plan.eta, rows)])
+    return float(steps[0]) if np.allclose(steps, steps[0], rtol=1e-12, atol=0.0) else math.nan
+
+
+def _bound(plan: StatedRun, eps: float, unit: Floats, R: float, gamma: float, many: bool) -> float:
     """R²/γ² (twice that for more than two classes); from other weights than 0, with steps ε, the root of the quadratic."""
     square = (2 if many else 1) * R * R
     if not plan.start.any():
         return square / gamma**2
-    eps, a = plan.eta, float((plan.start * unit).sum())
-    if not np.all(plan.factor[plan.factor > 0] == 1) or plan.order == "batch":  # rows of no weight make no steps
+    a = float((plan.start * unit).sum())
+    if not eps > 0 or plan.order == "batch":
         raise ValueError("no bound is known for steps that differ and weights that do not start at zero")
     A, B, C = (gamma * eps) ** 2, square * eps**2 - 2 * gamma * eps * a, a * a - float((plan.start**2).sum())
     return (B + math.sqrt(B * B - 4 * A * min(C, 0.0))) / (2 * A)

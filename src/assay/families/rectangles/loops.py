@@ -103,7 +103,7 @@ def count_answers(codes, u, answers, cells):  # type: ignore[no-untyped-def]
         cells[answers[i], codes[i]] += u[i]
 
 
-@inner
+@jit
 def best_run(sums, n):  # type: ignore[no-untyped-def]
     """First and last place of the run of greatest sum among sums[:n], and that sum; of equal ones the first to end, and the shortest.
 

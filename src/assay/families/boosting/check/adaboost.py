@@ -20,7 +20,7 @@ THETAS = np.round(np.arange(-10, 11) / 10, 1)
 
 
 class Reweighted(NamedTuple):
-    """What the stages come to: a problem (None: all is as stated), Π Z e^{−α/2}, and of the rows that count votes (m, K), classes and weights."""
+    """What the stages come to: a problem (None: all is as stated), min(1, Π Z e^{−α/2}), and of the rows that count votes (m, K), classes and weights."""
 
     problem: str | None
     bound: float
@@ -37,11 +37,11 @@ def _replayed(claim: Claim, rows: CheckedRows) -> Reweighted:
     if errors.shape != (T,) or alpha.shape != (T,) or not rate > 0 or not (alpha > 0).all():
         raise ValueError("errors and votes that are not those of the trees")
     y, w = seen.y[seen.counted], seen.weights[seen.counted]
-    D, bound, problem = w / w.sum(), 1.0, None
+    D, bound, problem = w / w.sum(), 0.0, None
     votes, share = np.zeros((len(y), K)), alpha / alpha.sum() * T
     for t, tree in enumerate(stated.trees):
         D = np.maximum(D, EPS)
-        bound *= float(D.sum())
+        bound += float(np.log(D.sum()))
         D = D / D.sum()
         leaf = leaves_of(stated, tree, seen, seen.counted)
         held = np.bincount(leaf * K + y, weights=D, minlength=len(tree.table) * K).reshape(-1, K)
@@ -61,10 +61,10 @@ def _replayed(claim: Claim, rows: CheckedRows) -> Reweighted:
                 f"stage {t + 1}: error {error:.9g} and vote {due:.9g} are due, not {errors[t]:.9g} and {alpha[t]:.9g}"
             )
         votes[np.arange(len(y)), said] += share[t]
-        D = D * np.exp(alpha[t] * wrong)
-        bound *= float(D.sum()) * float(np.exp(-alpha[t] / 2))
+        D = np.where(wrong, D, D * np.exp(-alpha[t]))
+        bound += float(np.log(D.sum())) + alpha[t] / 2
         D = D / D.sum()
-    return Reweighted(problem, bound, votes, y, w)
+    return Reweighted(problem, float(np.exp(min(bound, 0.0))), votes, y, w)
 
 
 @check("adaboost_bound")

@@ -11,6 +11,8 @@ from assay.certify.rows import Array, Floats
 OF_LOGS = ("poisson", "gamma", "tweedie")
 OF_QUANTILES = ("absolute_error", "quantile")
 LEAST_SHARE = 1e-12
+TIE = 1e-12  # the share of the weight by which a quantile may fall short
+EPS = float(np.finfo(np.float64).eps)
 
 
 def derivatives(t: dict[str, Any], y: Floats, F: Floats) -> tuple[Floats, Floats, Floats]:
@@ -35,20 +37,36 @@ def derivatives(t: dict[str, Any], y: Floats, F: Floats) -> tuple[Floats, Floats
         value = np.where(far <= delta, far**2 / 2, delta * far - delta**2 / 2)
         return value, np.where(far <= delta, f - y, np.sign(f - y) * delta)[None], one
     e = np.exp(f)
+    there = y > 0
+    x = f - np.log(np.where(there, y, 1.0))  # how far from the best score, the log of the target
+    apart = np.expm1(x.astype(np.longdouble))
     if loss == "poisson":
-        return e - y * f - y + _times_log(y, y), (e - y)[None], e[None]
+        return _plain(np.where(there, y * above_tangent(x), e)), _plain(np.where(there, y * apart, e))[None], e[None]
     if loss == "gamma":
-        return y / e + f - np.log(y) - 1, (1 - y / e)[None], (y / e)[None]
+        return _plain(above_tangent(-x)), _plain(-np.expm1(-x.astype(np.longdouble)))[None], (y / e)[None]
     if loss == "tweedie":
         p = float(t["power"])
         a, b = y * e ** (1 - p), e ** (2 - p)
-        least = np.where(y > 0, np.where(y > 0, y, 1.0) ** (2 - p) * (1 / (2 - p) - 1 / (1 - p)), 0.0)
-        return b / (2 - p) - a / (1 - p) - least, (b - a)[None], ((2 - p) * b - (1 - p) * a)[None]
+        own = np.where(there, y, 1.0) ** (2 - p) * (
+            above_tangent((2 - p) * x) / (2 - p) + above_tangent((1 - p) * x) / (p - 1)
+        )
+        return (
+            _plain(np.where(there, own, b / (2 - p))),
+            _plain(np.where(there, a * apart, b))[None],
+            ((2 - p) * b - (1 - p) * a)[None],
+        )
     raise ValueError(f"a loss {loss!r} that is not known")
 
 
-def _times_log(x: Floats, y: Floats) -> Floats:
-    return x * np.log(np.where(y > 0, y, 1.0))
+def _plain(wide: Any) -> Floats:
+    return np.asarray(wide, dtype=np.float64)
+
+
+def above_tangent(x: Floats) -> Any:
+    """e^x − (1 + x), in extended precision, and by two terms of its series where even that would cancel."""
+    wide = x.astype(np.longdouble)
+    close = np.abs(x) < 1e-6
+    return np.where(close, wide**2 / 2 + wide**3 / 6, np.expm1(wide) - wide)
 
 
 def _log_loss(y: Floats, F: Floats) -> tuple[Floats, Floats, Floats]:
@@ -68,11 +86,15 @@ def _log_loss(y: Floats, F: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def quantile_problem(values: Floats, w: Floats, q: float, stated: float) -> bool:
-    """Whether a number is no q-quantile of weighted values: less than q below or at it, or more than q below it."""
+    """Whether a number is not the least of the weighted values up to which the share q of the weight lies.
+
+    A share counts as reached from q (1 − 1e-12) on; sums of weights that are no whole numbers may be rounded more than that."""
     near = 1e-9 * max(float(np.abs(values).max(initial=0.0)), 1e-300)
     below, upto = float(w[values < stated - near].sum()), float(w[values <= stated + near].sum())
-    total = float(w.sum())
-    return below > q * total * (1 + 1e-9) or upto < q * total * (1 - 1e-9)
+    share = q * float(w.sum())
+    rounding = 4 * EPS if np.array_equal(w, np.rint(w)) else len(w) * EPS
+    enough_below = below > 0 and below >= share * (1 - TIE + 2 * rounding)
+    return enough_below or upto < share * (1 - 1e-9) or not bool((np.abs(values - stated) <= near).any())
 
 
 def start_problem(t: dict[str, Any], y: Floats, w: Floats, start: Floats, K: int) -> bool:
