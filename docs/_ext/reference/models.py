@@ -23,7 +23,7 @@ def pages() -> dict[str, str]:
 
 
 def _index(every: dict[str, Any]) -> str:
-    made = ["# Models", "Every model of the registry. Below its name stands what `--model` and `--models` take."]
+    made = ["# Models", "Every model of the registry. Beside its name stands what `--model` and `--models` take."]
     for answer in ("a class", "a number"):
         rows = [
             (f"[`{cls.__name__}`]({name}.md) {code(name)}", cell(first_sentence(cls)), _proved(cls))

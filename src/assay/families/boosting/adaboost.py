@@ -106,6 +106,7 @@ class AdaBoostClassifier(TreeModel, Classifier):
     estimator: Any = param(
         "the tree of each stage: a DecisionTreeClassifier, or a dict of its hyper-parameters; None: a stump",
         default=None,
+        kw_only=False,
         check=Free(
             "a DecisionTreeClassifier, or a dict of its hyper-parameters",
             words=(None,),

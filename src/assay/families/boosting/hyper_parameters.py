@@ -34,8 +34,8 @@ LOSS_OF_CLASSES = param("the loss that is made small: the log loss, AdaBoost's e
 QUANTILE = param("of loss='quantile': the share of rows that lie below the answer", default=0.5, check=Range(low=0, high=1, open_low=True, open_high=True))  # fmt: skip
 ALPHA = param("of loss='huber': the share of rows whose errors count squared at the start", default=0.9, check=Range(low=0, high=1, open_low=True, open_high=True))  # fmt: skip
 POWER = param("of loss='tweedie': the variance grows with this power of the mean", default=1.5, check=Range(low=1, high=2, open_low=True, open_high=True))  # fmt: skip
-LEARNING_RATE = param("what the answers of a stage's leaves are multiplied with", default=0.1, kw_only=False, says="rate {}", check=Range(low=0, open_low=True, high=1))  # fmt: skip
-N_ESTIMATORS = param("stages, a tree each (of more than two classes one a class); 'auto': until rows that are held out are answered no better", default=100, kw_only=False, says="{} stages", check=Range(int, low=1, high=100_000, words=("auto",)))  # fmt: skip
+LEARNING_RATE = param("what the answers of a stage's leaves are multiplied with", default=0.1, says="rate {}", check=Range(low=0, open_low=True, high=1))  # fmt: skip
+N_ESTIMATORS = param("stages, a tree each (of more than two classes one a class); 'auto': until rows that are held out are answered no better", default=100, says="{} stages", check=Range(int, low=1, high=100_000, words=("auto",)))  # fmt: skip
 MAX_LEAF_NODES = param("most leaves of a tree: the leaf whose split gains most is split next; None: no limit", default=31, says="{} leaves", check=Range(int, low=2, words=(None,)))  # fmt: skip
 MAX_DEPTH = replace(TREE_DEPTH)
 MIN_SAMPLES_LEAF = param("least rows of a leaf", default=20, says="leaves of {}+ rows", check=Range(int, low=1))
