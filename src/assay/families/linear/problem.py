@@ -196,7 +196,7 @@ def _never_vary(rows: Rows, mean: Floats, variance: Floats) -> tuple[Array, Floa
         X = X if block.w is None else X[block.w > 0]
         if len(X):
             value = X[0].astype(np.float64) if number == 0 else value
-            found = found & (X == value).all(axis=0)
+            found = found & (value == X).all(axis=0)
     return found, value
 
 
