@@ -98,3 +98,8 @@ def test_votes_that_are_equal_but_for_rounding_are_certified():
     y, w = np.array([1, 1, 7, -1, -1, -1]), np.array([2.0, 2.0, 1.0, 2.0, 2.0, 1.0])
     model = assay.AdaBoostClassifier(n_estimators=4).fit(X, y, w)
     assert model.certificate_.verify(X, y, w).holds, model.certificate_.verify(X, y, w)
+
+
+def test_an_infinite_rate_is_refused():
+    with pytest.raises(assay.errors.ParameterError, match="learning_rate"):
+        assay.AdaBoostClassifier(learning_rate=float("inf")).fit([[0.0], [1.0]], [0, 1])

@@ -113,7 +113,7 @@ class AdaBoostClassifier(TreeModel, Classifier):
         ),
     )
     n_estimators: int = param("most stages; a tree without errors, or one no better than chance, is the last", default=50, says="{} stages", check=Range(int, low=1))  # fmt: skip
-    learning_rate: float = param("the factor η of all votes while rows are weighed anew", default=1.0, check=Range(low=0, open_low=True))  # fmt: skip
+    learning_rate: float = param("the factor η of all votes while rows are weighed anew", default=1.0, check=Range(low=0, open_low=True, open_high=True))  # fmt: skip
     random_state: int | None = RANDOM_STATE
     categorical_features: Any = CATEGORICAL_FEATURES
     n_jobs: int | None = N_JOBS
