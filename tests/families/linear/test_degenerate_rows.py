@@ -82,3 +82,14 @@ def test_a_fit_that_comes_to_no_end_states_no_standard_errors():
         model = assay.LogisticRegression(penalty=None, fit_intercept=False, init=start).fit(X, y, w)
     assert not model.certificate_.holds
     assert "standard errors" not in str(model.certificate_)
+
+
+@pytest.mark.parametrize("model", [assay.LinearSVC(loss="hinge", fit_intercept=False), assay.LogisticRegression()])
+def test_a_gap_that_the_last_digits_of_multipliers_hide_is_not_claimed(model):
+    X = np.array([[5.509314069001038e20], [5.5093140690010354e20], [5.5093140690010354e20], [5.5093140690010335e20]])
+    y = np.array([2, 0, 1, 3])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        certificate = model.fit(X, y).certificate_
+    found = certificate.verify(X, y)
+    assert all(v.holds for claim, v in zip(certificate.claims, found) if claim.holds), found
