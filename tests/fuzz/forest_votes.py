@@ -21,6 +21,7 @@ from scipy.stats import binomtest
 Problem = tuple[str, str]
 LEAF = -1
 COUNTED = Fraction(2) ** -50  # of the greatest weight: weights are counted in whole units of less than this
+EPS = float(np.finfo(np.float64).eps)
 LIGHT = Fraction(2) ** -30  # of the greatest weight: of a leaf that weighs less, units leave too few digits
 TIED = 1e-9
 
@@ -138,12 +139,15 @@ def _leaf(model: Any, forest: Grown, k: int, leaf: int, inside: list[int]) -> It
     elif abs(Fraction(float(held[1])) - total) > slack:
         yield "forest_leaves: a leaf weighs other than its rows", f"tree {k}: {held[1]!r} and {float(total)!r}"
     elif total > LIGHT * heaviest:
-        yield from _value(model, k, float(held[0]), [Fraction(float(forest.y[i])) for i in inside], weights)
+        yield from _value(model, k, float(held[0]), [Fraction(float(forest.y[i])) for i in inside], weights, forest.y)
 
 
-def _value(model: Any, k: int, stated: float, y: list[Fraction], weights: list[Fraction]) -> Iterator[Problem]:
+def _value(
+    model: Any, k: int, stated: float, y: list[Fraction], weights: list[Fraction], whole: Any
+) -> Iterator[Problem]:
     """The mean; of absolute errors a number with no more than half of the weight on either side."""
-    near = Fraction(SAME) * max(map(abs, y))
+    # sums are counted from the mean of all targets, whose rounding they keep
+    near = Fraction(SAME) * max(map(abs, y)) + Fraction(4 * EPS * float(max(map(abs, whole))))
     if model.criterion == "absolute_error":
         half = sum(weights, Fraction(0)) * (Fraction(1, 2) + Fraction(SAME))
         lower = sum((v for t, v in zip(y, weights) if t < Fraction(stated) - near), Fraction(0))
@@ -218,7 +222,8 @@ def _error(
 ) -> Iterator[Problem]:
     total = sum(w, Fraction(0))
     low, high = (float(sum((each[end] * v for each, v in zip(lost, w)), Fraction(0)) / total) for end in (0, 1))
-    near = SAME * high + (1e-14 * float(np.abs(case.table.y).max())) ** 2 if not case.classifies else 1e-9
+    far = 0.0 if case.classifies else float(np.abs(case.table.y).max())
+    near = SAME * high + 2 * math.sqrt(high) * 8 * EPS * far + (1e-14 * far) ** 2 if not case.classifies else 1e-9
     if not low - near <= claim.value <= high + near:
         yield "out_of_bag: another error", f"{claim.value!r}, by judging again {low!r} to {high!r}"
     elif low == high or not claim.witness["weighted"]:

@@ -91,3 +91,15 @@ def test_votes_whose_powers_no_number_holds_are_certified():
         assert np.isfinite(model.training_loss_)
         assert model.certificate_.claims[0].bound <= 1
         assert model.certificate_.verify(X, y).holds, model.certificate_.verify(X, y)
+
+
+def test_votes_that_are_equal_but_for_rounding_are_certified():
+    X = np.array([[1.0, 3.0], [2.0, 3.0], [0.0, 0.0], [5.0, 4.0], [1.0, 4.0], [5.0, 3.0]])
+    y, w = np.array([1, 1, 7, -1, -1, -1]), np.array([2.0, 2.0, 1.0, 2.0, 2.0, 1.0])
+    model = assay.AdaBoostClassifier(n_estimators=4).fit(X, y, w)
+    assert model.certificate_.verify(X, y, w).holds, model.certificate_.verify(X, y, w)
+
+
+def test_an_infinite_rate_is_refused():
+    with pytest.raises(assay.errors.ParameterError, match="learning_rate"):
+        assay.AdaBoostClassifier(learning_rate=float("inf")).fit([[0.0], [1.0]], [0, 1])

@@ -71,3 +71,30 @@ def test_a_constant_where_rows_are_drawn_states_the_weight_of_those_drawn():
         with pytest.warns(Warning, match="constant"):
             model.fit(X, target)
         assert model.certificate_.verify(X, target).holds
+
+
+def test_a_stage_that_would_raise_the_loss_leaves_scores_and_loss_as_they_were():
+    from types import SimpleNamespace
+
+    from assay.families.boosting.stages import Boosting
+
+    class Rising(Boosting):
+        """Scores of one row; every tree adds one, and the loss is the score."""
+
+        def __init__(self):
+            self.loss, self.settings = SimpleNamespace(trees=1), SimpleNamespace(rate=1.0)
+            self.scores, self.slope = np.full((1, 1), 0.1), np.zeros((1, 1))
+
+        def sample(self, number):
+            return np.ones(1), np.zeros(1, int)
+
+        def tree(self, k, w, columns):
+            return SimpleNamespace(values=np.array([1.0]), leaf=np.zeros(1, int))
+
+        def derive(self):
+            return float(self.scores[0, 0]), None
+
+    boosting = Rising()
+    for number, stage in zip(range(3), boosting.stages(0, (0.1, None))):
+        assert stage.rose, number
+        assert stage.loss == boosting.scores[0, 0] == 0.1

@@ -148,3 +148,10 @@ def test_a_fit_cut_short_by_max_iter_says_its_gap():
     assert model.gap_.max() > model.tol
     assert model.predict(table).shape == (2000,)
     assert not model.certificate_.holds
+
+
+@pytest.mark.parametrize("model", [assay.SVC, assay.SVR])
+@pytest.mark.parametrize("coef0", [float("inf"), float("-inf"), float("nan")])
+def test_a_constant_of_the_kernel_that_is_no_number_is_refused(model, coef0):
+    with pytest.raises(ParameterError, match="coef0"):
+        model(kernel="poly", coef0=coef0).fit([[-0.2], [0.3]], [1, 0])

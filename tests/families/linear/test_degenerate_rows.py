@@ -57,3 +57,39 @@ def test_a_fit_has_no_shift_common_to_all_classes(options):
     model = assay.LogisticRegression(**options).fit(X + 3, y)
     assert abs(model.intercept_.sum()) <= 1e-6 * np.abs(model.intercept_).sum()
     assert model.certificate_.verify(X + 3, y).holds
+
+
+@pytest.mark.parametrize("constant", [0.003947232849895954, 1 / 3, 3e8 + 0.1])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_column_that_varies_by_rounding_alone_has_no_variance(constant, sparse):
+    import scipy.sparse
+
+    X = np.full((19, 2), constant, dtype=np.float32)
+    X[:, 1] = np.arange(19) % 4
+    y = np.array([1, -1, 1, -1, 1, -1, -1, -1, 1, 1, 1, -1, 1, 1, -1, -1, -1, 1, -1])
+    rows = scipy.sparse.csr_matrix(X) if sparse else X
+    model = assay.LogisticRegression(penalty=None, class_weight="balanced").fit(rows, y)
+    assert np.isnan(model.std_errors_[0, 0])
+    assert np.isfinite(model.std_errors_[0, 1])
+    assert model.certificate_.verify(rows, y).holds, str(model.certificate_.verify(rows, y))
+
+
+def test_a_fit_that_comes_to_no_end_states_no_standard_errors():
+    X, y, w = np.full((2, 3), 3.640173464762707e153), np.array([1, 0]), np.array([0.03, 0.04])
+    start = [0.4979255044676771, 1.1661027375414292, -0.6377614063287378, -0.6144706311133726]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = assay.LogisticRegression(penalty=None, fit_intercept=False, init=start).fit(X, y, w)
+    assert not model.certificate_.holds
+    assert "standard errors" not in str(model.certificate_)
+
+
+@pytest.mark.parametrize("model", [assay.LinearSVC(loss="hinge", fit_intercept=False), assay.LogisticRegression()])
+def test_a_gap_that_the_last_digits_of_multipliers_hide_is_not_claimed(model):
+    X = np.array([[5.509314069001038e20], [5.5093140690010354e20], [5.5093140690010354e20], [5.5093140690010335e20]])
+    y = np.array([2, 0, 1, 3])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        certificate = model.fit(X, y).certificate_
+    found = certificate.verify(X, y)
+    assert all(v.holds for claim, v in zip(certificate.claims, found) if claim.holds), found

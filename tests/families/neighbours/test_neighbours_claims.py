@@ -92,3 +92,12 @@ def test_numbers_of_neighbours_that_differ_by_rounding_are_each_the_least():
     y, w = rng.integers(0, 3, 29) + 0.1 * rng.standard_normal(29), rng.random(29) * 1e10
     for rule in ("best", "one-se"):
         verified(assay.KNeighborsRegressor("auto", metric="hamming", rule=rule), np.zeros((29, 3)), y, w)
+
+
+def test_losses_that_are_rounding_alone_are_verified():
+    rng = np.random.default_rng(0)
+    X, w = np.zeros((26, 2)), rng.random(26)
+    X[4, 1], X[9, 0] = 0.0828, 0.0829
+    for y in (np.full(26, -3e7), np.full(26, -3e7) + 1e-7 * rng.standard_normal(26)):
+        model = assay.KNeighborsRegressor(n_neighbors="auto").fit(X, y, w)
+        assert model.certificate_.verify(X, y, w).holds, model.certificate_.verify(X, y, w)

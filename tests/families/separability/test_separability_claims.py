@@ -202,3 +202,14 @@ def least_exactly(X, y, plane):
     s = [1 if label == plane["positive"] else -1 for label in y]
     length = np.linalg.norm([*plane["coef"], *([plane["intercept"]] if plane["space"] == "augmented" else [])])
     return min(float(t * (sum(u * v for u, v in zip(w, x)) + b)) for t, x in zip(s, rows)) / length
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e9])
+def test_a_direction_that_rounding_alone_puts_right_is_not_claimed(scale):
+    X = np.array(
+        [[-0.0003862143461775013], [-0.0003862143461775012], [-0.00038621434617750107], [-0.0003862143461775012]]
+    )
+    y = np.array([-1, -1, 1, 1])
+    certificate = Perceptron(order="random").fit(scale * X, y).certificate_
+    found = certificate.verify(scale * X, y)
+    assert all(v.holds for claim, v in zip(certificate.claims, found) if claim.holds), found

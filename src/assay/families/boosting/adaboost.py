@@ -114,7 +114,7 @@ class AdaBoostClassifier(TreeModel, Classifier):
         ),
     )
     n_estimators: int = param("most stages; a tree without errors, or one no better than chance, is the last", default=50, says="{} stages", check=Range(int, low=1))  # fmt: skip
-    learning_rate: float = param("the factor η of all votes while rows are weighed anew", default=1.0, check=Range(low=0, open_low=True))  # fmt: skip
+    learning_rate: float = param("the factor η of all votes while rows are weighed anew", default=1.0, check=Range(low=0, open_low=True, open_high=True))  # fmt: skip
     random_state: int | None = RANDOM_STATE
     categorical_features: Any = CATEGORICAL_FEATURES
     n_jobs: int | None = N_JOBS
@@ -315,8 +315,14 @@ class _Boosting:
         vars(model).update(_learnt(stages))
         model.category_code_, model.missing_columns_ = self.codes, self.missing
         model.weight_, model.rows_ = self.total, self.n
-        model.training_loss_, margins = self.measured()
-        w = self.w[self.w > 0]
+        margins = self.measured()[1]
+        there = self.w > 0
+        # votes that are equal but for rounding are decided as the model answers, whose votes add up to one
+        model._fitted_with = model.get_params(deep=False)
+        said = model.predict(self.rows.X if self.rows.categories is None else self.rows)
+        wrong = np.searchsorted(model.classes_, said) != self.y
+        model.training_loss_ = float(self.w[there & wrong].sum() / self.total)
+        w = self.w[there]
         shares = [float(w[margins <= theta + TOLERANCE].sum() / w.sum()) for theta in THETAS]
         model.margin_curve_ = np.column_stack([THETAS, np.minimum(shares, 1.0)])
 

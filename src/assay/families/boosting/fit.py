@@ -85,8 +85,6 @@ class BoostingFit:
             else:
                 empty = 0
             factor = 0.0 if stage.rose else settings.rate * stage.step
-            if stage.rose:
-                raise_none(self.boosting, stage)
             self.trees += [finished(tree, factor) for tree in stage.trees]
             self.steps.append(0.0 if stage.rose else stage.step)
             self.curve.append(self.curve[-1] if stage.rose else stage.loss)
@@ -157,14 +155,6 @@ class BoostingFit:
         ended = why or self.ended
         model._provenance = {"fingerprint": self.rows.survey.mark.hex(), **({"ended": ended} if ended else {})}
         model._made = {}
-
-
-def raise_none(boosting: Boosting, stage: Stage) -> None:
-    """A stage whose every step raises the loss adds nothing: take back what its last step added."""
-    factor = boosting.settings.rate * stage.step
-    for k, tree in enumerate(stage.trees):
-        boosting.scores[k] -= (factor * tree.values)[tree.leaf]
-    boosting.derive()
 
 
 def _constant(weight: float) -> TreeNodes:

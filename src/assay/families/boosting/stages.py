@@ -300,6 +300,9 @@ class Boosting:
                 self._add(scores, trees, rate * step)
                 found, held = self.derive()
             rose = not found <= loss * (1 + ROUNDING)
+            if rose:  # it adds nothing: the scores are again just what they were, and so is the loss to compare with
+                self.scores = scores
+                found, held = self.derive()
             yield Stage(number, trees, step, found, held, rose)
             loss, number = found, number + 1
 

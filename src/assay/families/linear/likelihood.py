@@ -21,6 +21,8 @@ from assay.solvers.preconditioner import root_of_inverse, rounding_of
 from assay.solvers.problem import Evaluation, Iterate, Problem, rows_times
 from assay.solvers.softmax_problem import SoftmaxProblem
 
+EPS = float(np.finfo(np.float64).eps)
+
 FLAT = 1e-6  # a curvature below this, where the columns' products have 1, makes one ask whether the weights run away
 
 
@@ -94,6 +96,10 @@ def covariance_about_zero(problem: Problem, evaluation: Evaluation) -> Floats:
     H, d = evaluation.hessian, len(problem.centre)
     assert H is not None
     size = d + 1 if problem.intercept else d
+    # a column that varies by the rounding of its mean alone has no direction of its own
+    still = np.diag(H)[:d] <= float(sum(problem.reach.weights)) * (16 * EPS * np.abs(problem.centre)) ** 2
+    moving = np.append(~still, True)
+    H = np.where(moving & moving[:, None], H, 0.0)
     T = np.eye(d + 1)
     T[d, :d] = -problem.centre
     covariance = np.zeros((d + 1, d + 1))

@@ -196,7 +196,7 @@ class LogisticRegression(LinearClassifier):
                 self.direction_ = np.append(found.coef, found.intercept)
         if evaluation is not None and at.step is not None:
             self.step_ = about_zero(at.step, problem.centre)[None, :]
-            if not hasattr(self, "direction_"):
+            if not hasattr(self, "direction_") and np.isfinite(at.gap):
                 self.covariance_ = covariance_about_zero(problem, evaluation)
         return at
 
@@ -253,7 +253,8 @@ class LogisticRegression(LinearClassifier):
             return (estimate_claim(objective, self), *([weak_claim(self)] if hasattr(self, "direction_") else []))
         if hasattr(self, "direction_"):
             return (boxed_gap_claim(objective, self, self.step_), weak_claim(self))
-        return (boxed_gap_claim(objective, self, self.step_), covariance_claim(objective, self))
+        errors = [covariance_claim(objective, self)] if hasattr(self, "covariance_") else []
+        return (boxed_gap_claim(objective, self, self.step_), *errors)
 
     # --- how sure the coefficients of an unpenalised fit of two classes are ---------------------------------------------
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from assay.engines import Engine
+from assay.engines import Engine, Rows, SparseMatrix
 from assay.families.linear.statistics import RowStatistics, TargetedRows
-from assay.numerics import Floats
+from assay.numerics import Array, Floats
 from assay.risk.custom_surrogate import CustomSurrogate
 from assay.risk.penalties import Penalty
 from assay.risk.surrogates import REGRESSION, Surrogate
@@ -159,8 +159,12 @@ def pose(
     d = rows.n_columns
     mean = column_mean(statistics)
     wide = rows.sparse and d > WIDE_SPARSE
-    centre = mean if objective.free_intercept and not wide else np.zeros(d)
-    spread = np.sqrt(column_variance(statistics, mean) + (mean - centre) ** 2)
+    centre, variance = mean if objective.free_intercept and not wide else np.zeros(d), column_variance(statistics, mean)
+    if objective.free_intercept and not wide:
+        still, value = _never_vary(rows, mean, variance)
+        centre, variance = np.where(still, value, mean), np.where(still, 0.0, variance)
+        mean = centre
+    spread = np.sqrt(variance + (mean - centre) ** 2)
     scale = np.append(np.where(spread > 0, spread, 1.0), 1.0)
     penalty = objective.penalty(d, statistics.n)
     gram = gram_about(statistics, centre)
@@ -178,6 +182,22 @@ def pose(
     clear = np.all(EPS * np.abs(mean) <= CLEAR * np.sqrt(column_variance(statistics, mean)))
     first = _first_evaluation(problem, statistics, gram, positive) if clear else None
     return PosedProblem(problem, gram, first)
+
+
+def _never_vary(rows: Rows, mean: Floats, variance: Floats) -> tuple[Array, Floats]:
+    """(which sparse columns hold one number alone, that number): their moments are differences, of which rounding leaves something."""
+    found = variance <= 64 * EPS * mean**2
+    value = mean.copy()
+    if not rows.sparse or not (found & (mean != 0)).any():
+        return np.zeros(len(mean), bool), value
+    for number, part in enumerate(rows.blocks()):
+        block = part.load()
+        X = block.X.toarray() if isinstance(block.X, SparseMatrix) else block.X
+        X = X if block.w is None else X[block.w > 0]
+        if len(X):
+            value = X[0].astype(np.float64) if number == 0 else value
+            found = found & (value == X).all(axis=0)
+    return found, value
 
 
 def _reach(statistics: RowStatistics, loss: Surrogate, centre: Floats, positive: int | None) -> Reach:

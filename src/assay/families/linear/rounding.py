@@ -26,6 +26,7 @@ EPS = float(np.finfo(np.float64).eps)
 SAME = 1e-11  # a relative change of the objective that nobody will notice
 DIFFERENCES = ("squared", "huber")  # losses of z − t
 ROUNDINGS = 16  # what adding up a score may be off by, in roundings of its largest term
+BOUNDED = ("hinge", "log")  # losses whose slope is at most 1
 HINGES = ("hinge", "squared hinge")  # losses that end at a margin
 FEW = 1e-6  # a mean loss so small has digits too few for its claim where it is added up to the rounding of one
 NEGLIGIBLE = 1e-10  # of the objective: a rounding of the losses below this is not told
@@ -113,6 +114,7 @@ def with_rounding(posed: PosedProblem, at: Iterate, w: Floats, tol: float) -> It
     problem, seen = posed.problem, max(NEGLIGIBLE, SEEN * tol) * at.objective
     if not at.gap <= tol:
         return at
+    at = at._replace(gap=at.gap + _hidden_slopes(problem, at.objective, tol))
     if isinstance(problem, SoftmaxProblem):
         return _softmax_in_full(problem, at, about_centre(w, problem.centre))
     if problem.loss.name not in HINGES:
@@ -123,6 +125,23 @@ def with_rounding(posed: PosedProblem, at: Iterate, w: Floats, tol: float) -> It
         return at
     lost = problem.fold(partial(_lost_block, problem.loss.name, there, problem.centre), float.__add__)
     return at._replace(gap=at.gap + max(0.0, lost - seen) / at.objective) if at.objective > 0 else at
+
+
+def _hidden_slopes(problem: Problem | SoftmaxProblem, value: float, tol: float) -> float:
+    """The share that the rounding of slopes Σ c u x takes from a bound with its square over 2 l2, where that is more than is let pass.
+
+    Each of n multipliers of losses whose slope is at most 1 has a last digit of its own.
+    """
+    l2, bounded = (
+        float(np.max(problem.penalty.l2[:-1], initial=0.0)),
+        isinstance(problem, SoftmaxProblem) or problem.loss.name in BOUNDED,
+    )
+    if not (l2 > 0 and bounded and value > 0):
+        return 0.0
+    n = float(np.sum(problem.reach.weights))
+    with np.errstate(over="ignore"):
+        lost = float(np.sum((EPS * np.sqrt(n) * problem.scale[:-1] / np.sqrt(2 * l2)) ** 2)) / value
+    return lost if lost > SEEN * tol else 0.0
 
 
 def _softmax_in_full(problem: SoftmaxProblem, at: Iterate, w: Floats) -> Iterate:

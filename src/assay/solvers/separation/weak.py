@@ -9,6 +9,7 @@ decided up to OUTSIDE, in scaled columns.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import partial
 from typing import NamedTuple
 
@@ -22,6 +23,8 @@ from assay.solvers.separation.working_set import PositiveClass
 OUTSIDE = 1e-9  # how far from L a row lies outside it; rows are of length 1 or so
 MOST_COLUMNS = 2000  # beyond, the complement of L is too large to keep
 TILE = 4096
+EXACTLY = 1000  # rows of a block that are left to fractions
+EPS = float(np.finfo(np.float64).eps)
 KEPT = 64
 
 
@@ -125,7 +128,15 @@ def _ends(w: Floats, b: float, sides: PositiveClass, block: Block) -> tuple[floa
     """The least s(w·x + b) of a block's rows, and the greatest size."""
     s = sides.of(block)
     X = block.X.toarray() if isinstance(block.X, SparseMatrix) else block.X
-    values = (s * (X.astype(np.float64, copy=False) @ w + b))[s != 0]
+    X, s = X[s != 0].astype(np.float64, copy=False), s[s != 0]
+    values = s * (X @ w + b)
+    room = (X.shape[1] + 3) * EPS * (np.abs(X) @ np.abs(w) + abs(b))
+    doubt = np.flatnonzero(values < room)
+    if room.max(initial=0.0) > OUTSIDE * np.abs(values).max(initial=0.0):  # rounding would show: such rows in fractions
+        values[doubt[EXACTLY:]] -= room[doubt[EXACTLY:]]
+        for i in doubt[:EXACTLY].tolist():
+            exact = sum((Fraction(x) * Fraction(v) for x, v in zip(X[i].tolist(), w.tolist())), Fraction(b))
+            values[i] = float(int(s[i]) * exact)
     return float(values.min(initial=0.0)), float(np.abs(values).max(initial=0.0))
 
 

@@ -49,7 +49,7 @@ GAMMA = param(
     default="scale",
     check=Range(low=0, open_low=True, open_high=True, words=("scale", "auto", "median")),
 )
-COEF0 = param("the constant of kernel='poly' and 'sigmoid'", default=0.0, check=Range())
+COEF0 = param("the constant of kernel='poly' and 'sigmoid'", default=0.0, check=Range(open_low=True, open_high=True))  # fmt: skip
 TOL = param("relative duality gap at which the fit is done", default=1e-4, check=Range(low=0, high=1, open_low=True))
 SOLVER = param("working sets, or quadratic programming as in the lecture notes (few rows)", default="smo", check=Choice(SOLVERS))  # fmt: skip
 SHRINKING = param("accepted for scikit-learn's sake: rows that cannot change are always left out", default=True)

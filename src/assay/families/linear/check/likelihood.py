@@ -110,6 +110,9 @@ def check_inverse_hessian(claim: Claim, rows: CheckedRows, predict: Any) -> Verd
         return bend(z, np.where(codes == case.positive, 1.0, -1.0), case.width)
 
     H = _gram(claim, rows, shape, curvature)
+    still = np.diag(H)[:d] <= float(shape.weight.sum()) * (16 * EPS * np.abs(shape.centre)) ** 2
+    moves = np.append(~still, True)  # the others differ from their mean by its rounding alone
+    H = H * moves * moves[:, None]
     S, V = H[:d, :d], C[:d, :d]
     along, alone = np.zeros(d), 0.0
     if w["fit_intercept"]:
