@@ -39,7 +39,8 @@ def test_one_code_serves_every_mixture():
     x = np.ones(3)
     mixtures = [(a, Pair(b, c)) for a in (x, locked(x)) for b in (x, locked(x)) for c in (x, locked(x))]
     assert {whole(*mixture) for mixture in mixtures} == {16.0}
-    assert (len(whole.signatures), len(part.signatures)) == (1, 1)
+    assert len(whole.signatures) == 1
+    assert len(part.signatures) <= 1  # none where the whole was compiled before
 
 
 def test_it_is_found_without_asking_again(monkeypatch):

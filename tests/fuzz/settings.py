@@ -82,6 +82,7 @@ FREE: dict[str, Any] = {
     "class_prior": _priors,
     "class_weight": _weights_of_classes,
     "columns": None,
+    "estimator": lambda rng, classes, d: {"max_depth": int(rng.integers(1, 4))},
     "hidden_layer_sizes": lambda rng, classes, d: one_of(rng, [1], [3], [5, 2], []),
     "init": _start,
     "interaction_cst": lambda rng, classes, d: one_of(rng, "no_interactions", "pairwise", [[int(rng.integers(d))]]),

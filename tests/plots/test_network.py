@@ -51,3 +51,13 @@ def test_given_axes_take_the_loss_alone():
 def test_models_without_epochs_are_refused_with_words():
     with pytest.raises(ValueError, match="no losses of epochs"):
         plots.loss_curve(assay.GaussianNB().fit(X, X[:, 0] > 0))
+
+
+def test_the_loss_of_boosted_trees_is_drawn_stage_by_stage_beside_that_of_rows_held_out():
+    model = assay.GradientBoostingRegressor(n_estimators=30, n_iter_no_change=5).fit(X, X[:, 0])
+    (only,) = plots.loss_curve(model)
+    learnt, held, kept = only.lines
+    assert np.array_equal(learnt.get_ydata(), model.loss_curve_)
+    assert np.array_equal(learnt.get_xdata(), np.arange(model.n_estimators_ + 1))
+    assert np.array_equal(held.get_ydata(), model.validation_curve_)
+    assert kept.get_xdata()[0] == model.n_estimators_

@@ -65,6 +65,11 @@ def drawings():
         "coefficients": lambda ax: plots.coefficients(svm, ax=ax),
         "shap_importance": lambda ax: plots.shap_importance(X, ax=ax),
         "waterfall": lambda ax: plots.waterfall([1.0, -2.0], 0.5, x=[3.0, "red"], ax=ax),
+        "fitted_curve": lambda ax: plots.fitted_curve(
+            assay.LinearRegression().fit(X[:, :1], X[:, 1]), X[:, :1], X[:, 1], ax=ax
+        ),
+        "loss_functions": lambda ax: plots.loss_functions(ax=ax),
+        "densities": lambda ax: plots.densities(lda, X, y, ax=ax),
         "class_balance": lambda ax: plots.class_balance(["a", "b"], [1, 2], ax=ax),
     }
 

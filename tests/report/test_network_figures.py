@@ -15,5 +15,5 @@ def test_networks_show_their_losses():
     found = compare(X, y=y, models=["mlp"], resampling="holdout", workers=1)
     assert {entry.state for entry in found.entries} == {"done"}
     page = report_html(found)
-    assert page.count("<strong>How the network learnt</strong>") == 1
+    assert page.count("<strong>How it learnt</strong>") == 1
     assert "could not be drawn" not in page

@@ -73,7 +73,8 @@ def test_tensors_that_lie_about_their_shape_type_or_place_are_refused(case):
         wrong[name][key] = value
         refused(joined(wrong, body))
 
-    for name in (names[0], names[-1]):
+    filled = [n for n in names if len(set(header[n]["data_offsets"])) == 2]  # an array of no bytes may lie anywhere
+    for name in (filled[0], filled[-1]):
         for shape in SHAPES:
             altered(name, "shape", shape)
         for dtype in ("F32", "F16", "I64", "BOOL", "U8", "object", "O", "<f8", "", "V8", "C64", None, 8, [], {}):

@@ -99,7 +99,7 @@ def _category(name: str, levels: Any, fit: pd.Series, data: pd.Series, how: str)
     kept, missing = sorted(frequent[:MOST]), bool(fit.isna().any())
     rest = len(frequent) > MOST
     if how == "reference":
-        kept.remove(frequent[0])
+        kept = [level for level in kept if level != frequent[0]]
     elif len(kept) == 2 and not missing:
         kept = kept[1:]
     hot = OneHotEncoder(categories=[kept], handle_unknown="ignore", sparse_output=False)

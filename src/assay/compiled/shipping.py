@@ -44,8 +44,9 @@ def names_of(found: Iterable[LoopDispatcher]) -> set[str]:
 def loops() -> list[LoopDispatcher]:
     """All loops of the package."""
     files = [*PACKAGE.rglob("loops/*.py"), *PACKAGE.rglob("loops.py"), *PACKAGE.glob("compiled/**/*.py")]
-    names = [".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts) for file in files]
-    found = (value for name in names for value in vars(import_module(name.removesuffix(".__init__"))).values())
+    names = (".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts) for file in files)
+    modules = [import_module(module) for module in (name.removesuffix(".__init__") for name in names)]
+    found = (value for module in modules for value in vars(module).values())
     return list({id(each): each for each in found if isinstance(each, LoopDispatcher)}.values())
 
 

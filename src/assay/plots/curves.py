@@ -204,10 +204,12 @@ def _number(value: Any) -> float:
 
 def loss_curve(model: Any, *, ax: Any = None) -> Array:
     """The loss of a network with its penalty over the epochs; below it the share of wrong answers (what the loss stands for) and, of a fit with
-    early stopping, how rows held out were answered. The best epoch is marked."""
+    early stopping, how rows held out were answered. The best epoch is marked. Of boosted trees: the loss after each stage."""
     loss = getattr(model, "loss_curve_", None)
     if loss is None:
-        raise DataError(f"{type(model).__name__} has no losses of epochs: give a fitted MLPClassifier or MLPRegressor.")
+        raise DataError(f"{type(model).__name__} has no losses of epochs: give a fitted network or boosted trees.")
+    if hasattr(model, "validation_curve_"):
+        return _stages(model, np.asarray(loss), ax)
     wrong, scores = getattr(model, "zero_one_curve_", None), getattr(model, "validation_scores_", None)
     below = wrong is not None or scores is not None
     made = stacked(ax, (1.4, 1.0) if below else (1.0,), height=5.0 if below else 4.2)
@@ -227,10 +229,19 @@ def loss_curve(model: Any, *, ax: Any = None) -> Array:
     return np.array(made, dtype=object)
 
 
-def _line(ax: Axes, values: Floats, number: int, label: str) -> None:
+def _stages(model: Any, loss: Floats, ax: Any) -> Array:
+    made = stacked(ax, (1.0,), height=4.2)
+    _line(made[0], loss, 6, "rows learnt from", first=0)
+    if model.validation_curve_ is not None:
+        _line(made[0], np.asarray(model.validation_curve_), 1, "rows held out", first=0)
+    _end(made[0], model.n_estimators_, "kept", "stage", "loss")
+    return np.array(made, dtype=object)
+
+
+def _line(ax: Axes, values: Floats, number: int, label: str, first: int = 1) -> None:
     style, few = style_of(number), len(values) <= MARKED
     ax.plot(
-        np.arange(1, len(values) + 1),
+        np.arange(first, first + len(values)),
         values,
         color=style.colour,
         linestyle=style.line if number < 2 else "-",
@@ -242,8 +253,8 @@ def _line(ax: Axes, values: Floats, number: int, label: str) -> None:
 
 
 def _end(ax: Axes, best: int, word: str | None, x: str, y: str) -> None:
-    """The best epoch, names, and a legend."""
-    label = None if word is None else f"{word}: epoch {best}"
+    """The best epoch (or stage), names, and a legend."""
+    label = None if word is None else f"{word}: {x or 'epoch'} {best}"
     ax.axvline(best, color=INK, linewidth=1.6, linestyle=(0, (6, 3)), label=label)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     labels(ax, x, y)

@@ -379,8 +379,8 @@ def _curves(model: Any, key: str) -> list[Html | None]:
             key=key,
         ),
         optional(
-            "How the network learnt",
-            "The loss in each epoch; below, what it stands for, on the rows learnt from and on rows held out from them where there are such.",
+            "How it learnt",
+            "The loss in each epoch or stage, and on rows held out where there are such; of a network, below, what the loss stands for.",
             lambda: plots.loss_curve(model),
             key=key,
         ),

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numba import config
 
-from assay.compiled.decorator import inner, jit
+from assay.compiled.decorator import jit
 from assay.compiled.fingerprint import mix_pair, mix_rest, mix_rows, row_key
 from assay.compiled.prefetch import prefetch_rows
 from assay.compiled.simd.products import CORNER, add_corner_1, add_corner_2, add_corner_3
@@ -32,7 +32,7 @@ if config.DISABLE_JIT:  # the corners exist only compiled
 
 else:
 
-    @inner
+    @jit
     def add_square(T, m, C, flat, at):  # type: ignore[no-untyped-def]
         """The upper triangle of C (P, P) += T[:m]ᵀT[:m], T (M, P) in C order, P a multiple of 8, m ≥ 1.
 

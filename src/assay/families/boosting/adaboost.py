@@ -165,7 +165,8 @@ class AdaBoostClassifier(TreeModel, Classifier):
         """Votes, such that their mean over trees is the share of all votes."""
         votes = np.zeros_like(self.table_)
         tree = np.repeat(np.arange(len(self.nodes_)), (self.nodes_ + 1) // 2)
-        share = self.estimator_weights_ / self.estimator_weights_.sum() * len(self.nodes_)
+        of_greatest = self.estimator_weights_ / self.estimator_weights_.max()  # so that no sum is infinite
+        share = of_greatest / of_greatest.sum() * len(self.nodes_)
         votes[np.arange(len(votes)), labels_of_leaves(self.table_)] = share[tree]
         return votes
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.compiled.decorator import inner
+from assay.compiled.decorator import inner, jit
 from assay.compiled.exponential import exp_of_negative
 from assay.compiled.simd.scalars import multiply_add
 
@@ -86,7 +86,7 @@ def _other(code, h, z, t):  # type: ignore[no-untyped-def]
     return max(0.0, -t * z), max(0.0, -t * z), -t if mistake else 0.0, 0.0
 
 
-@inner
+@jit
 def tile_losses(code, h, z, t, c, start, m, r, q, room, sums):  # type: ignore[no-untyped-def]
     """Slopes r and curvatures q of the rows start … start + m of t with scores z (m,); c (n,) weights, or (0,) for ones."""
     if code == LOG:

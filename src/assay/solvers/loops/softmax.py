@@ -60,14 +60,14 @@ else:
             add_corner_1(T, at, along, across, n, B, j, C, i)
             j += LANE
 
-    @inner
+    @jit
     def add_scores(T, m, W, Z):  # type: ignore[no-untyped-def]
         """Z[:m] += T[:m]·W. T (M, P) with M a multiple of eight: a few rows of Z beyond m are overwritten."""
         P = T.shape[1]
         for k in range(0, m, CORNER):
             _add(T, k * P, 1, P, P, W, Z, k)
 
-    @inner
+    @jit
     def add_outer(T, m, R, G):  # type: ignore[no-untyped-def]
         """G += T[:m]ᵀR[:m], m ≥ 1."""
         P = T.shape[1]
