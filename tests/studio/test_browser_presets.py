@@ -50,7 +50,7 @@ def test_a_preset_plays_to_its_end_and_shows_what_its_models_answer(page, name):
         if preset["task"] == "classes":
             places, answers = clear_places(model, shown[i]["view"])
             seen = [shown[i]["classes"][k] for k in colours(page, i, places)]
-            assert np.mean(np.array(seen) == answers) > 0.98
+            assert np.sum(np.array(seen) != answers) <= max(1, 0.02 * len(answers))  # one may lie on the edge of a cell
         else:
             curve = page.evaluate("i => assayStudio.panels[i].plane.picture.curve", i)
             answers = model.predict(np.array(curve["x"])[:, None])
