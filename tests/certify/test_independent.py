@@ -10,7 +10,7 @@ from cases import blobs, lines, pairs
 import assay
 from assay.certify.draws import between_0_and_1, content_keys, row_keys
 from assay.certify.rows import CsrBlock, back, times
-from assay.engines import fingerprint, split
+from assay.engines import derived, fingerprint
 from assay.families.kernel.features import maps
 from assay.families.linear.check.terms import LOSSES, Strengths, farthest_target, least_margin, softmax_terms
 from assay.families.separability.check import _bounded_solution, _meeting_weights, _whole_solution
@@ -102,9 +102,9 @@ def test_draws_are_those_of_the_fit(dtype):
     X = np.random.default_rng(0).normal(size=(50, 3))
     X[3, 1] = -0.0
     for seed in (0, 7, (1 << 64) - 1):
-        assert np.array_equal(row_keys(50, seed), split.row_keys(0, 50, seed))
+        assert np.array_equal(row_keys(50, seed), derived.row_keys(0, 50, seed))
         assert np.array_equal(content_keys(X, seed, dtype), fingerprint.content_keys(X, seed, dtype))
-    assert np.array_equal(between_0_and_1(row_keys(50, 1)), split.unit_interval(split.row_keys(0, 50, 1)))
+    assert np.array_equal(between_0_and_1(row_keys(50, 1)), derived.unit_interval(derived.row_keys(0, 50, 1)))
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def unseen(model: Any, rows: Any) -> Unseen:
 def _sides(model: Any, rows: Any) -> tuple[Rows, Rows | None] | None:
     """The rows that a fit on this table saw, and those it did not; None where it cannot be the same table."""
     from assay.engines import engine_for
-    from assay.engines.split import split_rows
+    from assay.engines.derived import split_rows
 
     if getattr(model, "encoding_", None) is None:
         split = model.certificate_.split

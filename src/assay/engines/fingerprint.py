@@ -12,7 +12,7 @@ import sys
 import numpy as np
 
 from assay.engines.csr import SparseMatrix
-from assay.engines.split import keys_of
+from assay.engines.derived import keys_of
 from assay.numerics import Array
 
 FEW = 20_000  # numbers that NumPy hashes in less time than it takes to load a compiled loop

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from assay.engines.threads import worker_count
+from assay.engines.engine import worker_count
 from assay.families import model_class
 from assay.processes.supervisor import Job, Outcome, run_jobs
 from assay.report.markup import Html, anchor, el, facts, folded, items, join, paragraphs, part, section

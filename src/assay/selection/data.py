@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from assay.engines import MaskedRows, Rows, engine_for, pick_rows, some_rows, targets_of
-from assay.engines.split import held_out_mask
+from assay.engines.derived import held_out_mask
 from assay.inputs.labels import Labels
 from assay.numerics import Array, Floats
 from assay.selection.calibration import MOST_ROWS, CalibratedModel, agreed

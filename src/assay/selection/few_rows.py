@@ -16,7 +16,7 @@ import numpy as np
 
 from assay.assess.verdict import grouped
 from assay.engines import engine_for
-from assay.engines.memory import memory_limit
+from assay.engines.rows import memory_limit
 from assay.processes.supervisor import Outcome
 from assay.selection.candidates import Candidate
 from assay.selection.held_out_rows import held_out_rows

@@ -33,7 +33,7 @@ from assay.assess.worries import by_severity
 from assay.certify.certificate import UNUSABLE
 from assay.certify.intervals import Interval
 from assay.engines import engine_for
-from assay.engines.split import row_keys
+from assay.engines.derived import row_keys
 from assay.errors import DataError
 from assay.numerics import Array, Floats
 from assay.selection.comparison import Comparison, Entry

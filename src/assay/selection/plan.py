@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from assay.engines import Engine, Rows, engine_for
-from assay.engines.memory import memory_limit
-from assay.engines.threads import worker_count
+from assay.engines.engine import worker_count
+from assay.engines.rows import memory_limit
 from assay.errors import DataError, ParameterError, nearest
 from assay.numerics import Array
 from assay.selection.data import TableData

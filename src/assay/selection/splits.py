@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.engines.split import row_keys, unit_interval
+from assay.engines.derived import row_keys, unit_interval
 from assay.errors import DataError, ParameterError, nearest
 from assay.numerics import Array, Floats
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from assay.engines import ArrayRows
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.errors import DataError, SchemaError, nearest
 from assay.numerics import Array, Floats
 from assay.pictures.plane import Plane, plane

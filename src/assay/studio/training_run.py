@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from assay.engines import Rows
-from assay.engines.split import held_out_mask
-from assay.engines.threads import Threads
+from assay.engines.derived import held_out_mask
+from assay.engines.engine import Threads
 from assay.errors import AssayError
 from assay.estimator.estimator import Estimator
 from assay.estimator.steps import Step

@@ -12,7 +12,7 @@ import pytest
 
 import assay.families.neighbours.brute as brute
 from assay.compiled import jit
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.families.neighbours.brute import Brute
 from assay.families.neighbours.loops.brute import LARGEST, cuts, narrow
 from assay.families.neighbours.plain import HAMMING, NO_ROW, nearest, reduced_distances
@@ -219,7 +219,7 @@ def test_compiled_powers_are_the_c_librarys():
 def test_the_loops_say_the_same_without_the_compiler():
     code = """
 import numpy as np
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.families.neighbours.brute import Brute
 from assay.families.neighbours.plain import nearest
 rng = np.random.default_rng(0)

@@ -10,7 +10,7 @@ import pytest
 
 import assay
 from assay.engines import ArrayRows
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.families.trees import codes as coded
 from assay.families.trees import grow_parallel
 from assay.families.trees.loops.coding import order_words, pack_values, turn

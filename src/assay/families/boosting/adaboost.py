@@ -341,7 +341,7 @@ def _learnt(stages: list[WeakLearner]) -> dict[str, Any]:
 
 
 def _steps(model: AdaBoostClassifier, X: Any, y: Any, sample_weight: Any) -> Iterator[Step]:
-    from assay.engines.threads import Threads
+    from assay.engines.engine import Threads
 
     fresh, rows = fresh_and_rows(model, X, y, sample_weight)
     engine = Threads(fresh.n_jobs)

@@ -16,8 +16,8 @@ import numpy as np
 
 from assay.compiled.barrier import APART, break_barrier
 from assay.compiled.simd.boosting import BINS
-from assay.engines.split import keys_of, row_keys, unit_interval
-from assay.engines.threads import Threads
+from assay.engines.derived import keys_of, row_keys, unit_interval
+from assay.engines.engine import Threads
 from assay.families.boosting.loops.grow import (
     GrownNodes,
     GrowthRules,

@@ -17,8 +17,7 @@ import numpy as np
 
 from assay.certify import Claim
 from assay.engines import Block, Engine, Rows, fold
-from assay.engines.engine import one_thread_blas
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads, one_thread_blas
 from assay.errors import ConvergenceWarning, DataError, ModelFileError, ParameterError, as_seen_by_sklearn
 from assay.estimator.docstrings import attribute
 from assay.estimator.estimator import fresh_and_rows

@@ -21,7 +21,7 @@ import numpy as np
 
 from assay.certify import Claim
 from assay.engines import Engine, Rows
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.errors import DataError, ParameterError
 from assay.estimator.estimator import fresh_and_rows
 from assay.estimator.steps import Measure, Step, answering

@@ -21,7 +21,7 @@ from assay.certify import Claim
 from assay.certify.coverage import Coverage
 from assay.certify.intervals import clopper_pearson
 from assay.engines import Block, Engine, Rows, fold
-from assay.engines.split import row_keys
+from assay.engines.derived import row_keys
 from assay.families.neighbours.leave_one_out import least_bayes_error, queries
 from assay.families.neighbours.metrics import described
 from assay.families.neighbours.neighbourhood import Neighbourhood

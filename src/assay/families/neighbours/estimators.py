@@ -12,7 +12,7 @@ import numpy as np
 
 from assay.certify import Claim
 from assay.engines import ArrayRows, Block, Engine, Rows
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.errors import DataError, ModelFileError, ParameterError
 from assay.estimator.classifier import Classifier
 from assay.estimator.docstrings import attribute

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.families.neighbours import plain
 from assay.families.neighbours.plain import HAMMING, MetricFunction
 from assay.numerics import Array, Floats

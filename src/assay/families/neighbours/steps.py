@@ -14,7 +14,7 @@ import numpy as np
 
 from assay.compiled.simd.vectors import LANE
 from assay.engines import ArrayRows
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.errors import DataError
 from assay.estimator.estimator import fresh_and_rows
 from assay.estimator.steps import Measure, Step, answering, measures
@@ -163,7 +163,7 @@ class SearchStep:
 def descent(tree: BoxTree, q: Any, k: int) -> Iterator[SearchStep]:
     """The steps of the search for the k nearest rows of q (d,): the nearest child first. The last step's `best` is the answer.
 
-    >>> from assay.engines.threads import Threads
+    >>> from assay.engines.engine import Threads
     >>> tree = BoxTree(np.arange(40.0)[:, None], Threads(1))
     >>> for step in descent(tree, [38.0], 2):
     ...     print(step.level, step.node, step.gap, step.looked, step.best)

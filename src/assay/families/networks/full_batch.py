@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.engines import Block, Engine, Rows, fold
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.estimator.progress import Stopping
 from assay.families.networks.epochs import Epoch, divergence_error, has_diverged, squares
 from assay.families.networks.hyper_parameters import TrainingPlan

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from assay.engines import Block, Engine, Rows, block_rows, fold
-from assay.engines.engine import merge_in_order
-from assay.engines.split import row_keys
-from assay.engines.threads import Threads
+from assay.engines.derived import row_keys
+from assay.engines.engine import Threads, merge_in_order
 from assay.families.networks import architecture
 from assay.families.networks.architecture import Layer, NetworkShape, count, packed, unpacked
 from assay.families.networks.hyper_parameters import DIRECTIONS

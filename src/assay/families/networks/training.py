@@ -17,7 +17,7 @@ import numpy as np
 
 from assay.compiled.barrier import APART, break_barrier
 from assay.compiled.simd.networks import SHORT
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.families.networks.architecture import Layer, NetworkShape
 from assay.families.networks.loops.activations_and_losses import HINGE, LOG, NAMES, SIGNS, SOFTMAX, SQUARED
 from assay.families.networks.loops.backprop import Examples, LayerTable, Parameters, Workspace

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.engines import Rows
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.estimator.estimator import fresh_and_rows
 from assay.estimator.steps import Measure, Step, answering
 from assay.families.rectangles.fit import ScoredRectangle, greedy, methods_for, plan_of, ranked_rows, tightest

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from assay.engines import Engine, Rows
-from assay.engines.split import row_keys
-from assay.engines.threads import Threads
+from assay.engines.derived import row_keys
+from assay.engines.engine import Threads
 from assay.errors import DataError
 from assay.estimator.estimator import fresh_and_rows
 from assay.families.trees.claims import evidence_of

@@ -15,7 +15,7 @@ import numpy as np
 
 from assay.compiled.simd.gathers import NODES
 from assay.engines import Engine, Part, Rows
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.errors import DataError, ParameterError
 from assay.families.trees.claims import forest_evidence_of
 from assay.families.trees.codes import Bins

@@ -19,8 +19,7 @@ import numpy as np
 from assay.certify import Claim
 from assay.certify.coverage import Coverage
 from assay.engines import ArrayRows, Block, Engine, MappedRows, Part, Rows
-from assay.engines.engine import one_thread_blas
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads, one_thread_blas
 from assay.errors import ModelFileError
 from assay.estimator.docstrings import attribute
 from assay.estimator.estimator import Estimator, fresh_and_rows

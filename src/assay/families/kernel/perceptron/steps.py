@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.engines.engine import one_thread_blas
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads, one_thread_blas
 from assay.estimator.estimator import fresh_and_rows
 from assay.estimator.steps import Step, answering
 from assay.families.kernel.perceptron.claims import mistake_bound

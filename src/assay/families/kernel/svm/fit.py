@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from assay.engines import Block, Engine, Rows
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.errors import ConvergenceWarning, ModelFileError, as_seen_by_sklearn, warn
 from assay.estimator.docstrings import attribute
 from assay.estimator.estimator import Estimator

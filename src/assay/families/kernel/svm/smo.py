@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.families.kernel.svm.dual import DualProblem, DualState, best_intercept, measure
 from assay.families.kernel.svm.kernel_cache import ComputedKernelRows, KernelRows, source_of
 from assay.families.kernel.svm.loops import gap_of, mark_settled, mark_violators, solve_working_set, take_slopes

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.engines import Engine, Rows, fold
-from assay.engines.split import keys_of
-from assay.engines.threads import Threads
+from assay.engines.derived import keys_of
+from assay.engines.engine import Threads
 from assay.errors import DataConversionWarning, DataError, as_seen_by_sklearn, warn
 from assay.estimator.progress import Stopping
 from assay.families.kernel.expansion import Expansion
