@@ -8,8 +8,7 @@ import scipy.sparse as sp
 from cases import blobs, lines, pairs
 
 import assay
-from assay.certify.draws import between_0_and_1, content_keys, row_keys
-from assay.certify.rows import CsrBlock, back, times
+from assay.certify.rows import CsrBlock, back, between_0_and_1, content_keys, row_keys, times
 from assay.engines import derived, fingerprint
 from assay.families.kernel.features import maps
 from assay.families.linear.check.terms import LOSSES, Strengths, farthest_target, least_margin, softmax_terms
@@ -17,7 +16,7 @@ from assay.families.separability.check import _bounded_solution, _meeting_weight
 from assay.families.trees import training_data
 from assay.families.trees.check.witness import class_factors
 from assay.inputs import labels
-from assay.risk import penalties
+from assay.risk import terms
 from assay.solvers import problem
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -33,7 +32,7 @@ def found_out(model, X, y):
 
 @pytest.mark.parametrize("make", [pairs, blobs])
 def test_a_solver_that_takes_a_penalty_for_lighter_is_found_out(monkeypatch, make):
-    monkeypatch.setattr(penalties.Penalty, "conjugate", lambda self, g: 0.0)
+    monkeypatch.setattr(terms.Penalty, "conjugate", lambda self, g: 0.0)
     assert found_out(assay.LogisticRegression(), *make(120, 3, 0))
 
 

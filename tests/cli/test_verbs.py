@@ -12,7 +12,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 import assay
-from assay.certify.intervals import clopper_pearson
+from assay.certify.held_out import clopper_pearson
 
 
 def table(text: str) -> list[list[str]]:

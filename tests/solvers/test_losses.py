@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.compiled.exponential import exp_of_negative
-from assay.risk.surrogates import SURROGATES, surrogate
+from assay.risk.terms import SURROGATES, surrogate
 from assay.solvers.loops.losses import LEAST, LOSS, SLOPES, SMOOTH, tile_losses
 
 NAMES = list(SURROGATES)

@@ -12,7 +12,7 @@ import numpy as np
 
 from assay.assess.curves import positives
 from assay.assess.score import Score, check_confidence, plain, proportion, same_length, score
-from assay.certify.intervals import Interval
+from assay.certify.held_out import Interval
 from assay.errors import DataError, ParameterError
 from assay.numerics import Array, Floats
 

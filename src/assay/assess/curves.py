@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from assay.assess.score import Score, around, bounded_mean, check_confidence, plain, same_length, score
-from assay.certify.intervals import Interval
+from assay.certify.held_out import Interval
 from assay.errors import DataError, ParameterError
 from assay.numerics import Array, Floats
 

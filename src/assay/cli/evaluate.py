@@ -119,7 +119,7 @@ def _levels(record: Any) -> Any:
 
 def _classes(model: Any, rows: Any) -> tuple[dict[str, Any], str]:
     from assay.assess.measure import confusion
-    from assay.certify.intervals import clopper_pearson, hoeffding
+    from assay.certify.held_out import clopper_pearson, hoeffding
 
     found = confusion(model, rows)
     low, high = clopper_pearson(found.errors, found.n)
@@ -132,7 +132,7 @@ def _classes(model: Any, rows: Any) -> tuple[dict[str, Any], str]:
 
 def _numbers(model: Any, rows: Any) -> tuple[dict[str, Any], str]:
     from assay.assess.measure import residuals
-    from assay.certify.intervals import normal_interval
+    from assay.certify.held_out import normal_interval
 
     found = residuals(model, rows)
     data: dict[str, Any] = {"rows": found.n, "mse": found.loss, "r2": found.r2}

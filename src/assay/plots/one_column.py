@@ -15,7 +15,7 @@ from assay.pictures.geometry import normals
 from assay.pictures.rows import all_classes, codes_of, picture_rows, some_of, thinned_note
 from assay.plots.canvas import axes, grid, labels, legend, note, numbers
 from assay.plots.style import GREY, INK, shown_classes, style_of
-from assay.risk.surrogates import MARGIN, SURROGATES
+from assay.risk.terms import MARGIN, SURROGATES
 
 PLACES = 400  # at which a curve is asked for
 ROOM = 0.06  # of the range, on either side

@@ -13,8 +13,7 @@ from assay.inputs import as_column, as_matrix
 from assay.numerics import Array, Floats
 from assay.plots.canvas import axes, labels, legend, note
 from assay.plots.style import GREY, INK, SMALL, style_of
-from assay.risk.penalties import Penalty
-from assay.risk.surrogates import MARGIN, surrogate
+from assay.risk.terms import MARGIN, Penalty, surrogate
 
 PIXELS, LINES = 80, 14
 GRID, MOVES = 11, 3  # points a side of a grid that looks for the least risk, and how often it may move on

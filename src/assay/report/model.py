@@ -48,7 +48,7 @@ from assay.report.markup import (
 from assay.report.overview import least_error
 from assay.report.raw_model import RawModel, picture_rows, two_columns
 from assay.report.wording import LOSSES, alone, amount, interval, pill, plain, setting_words, span_of_time, tested_rows
-from assay.risk.surrogates import MARGIN, Surrogate, surrogate
+from assay.risk.terms import MARGIN, Surrogate, surrogate
 from assay.selection.comparison import Comparison, Entry
 from assay.selection.details import ROUNDS, Details, Refits
 

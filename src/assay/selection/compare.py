@@ -21,8 +21,7 @@ import numpy as np
 
 from assay.certify.certificate import UNUSABLE
 from assay.certify.claim import unclaimed
-from assay.certify.held_out import held_out_error, held_out_loss
-from assay.certify.intervals import clopper_pearson
+from assay.certify.held_out import clopper_pearson, held_out_error, held_out_loss
 from assay.engines.engine import worker_count
 from assay.errors import ParameterError
 from assay.estimator.one_fold import OneFold

@@ -15,7 +15,7 @@ import numpy as np
 from assay import selection
 from assay.assess import BayesBracket, PairedTest, Score, Worry
 from assay.errors import ParameterError, nearest
-from assay.estimator.titles import amounts_of, title_of
+from assay.estimator.search_space import amounts_of, title_of
 from assay.families import REGISTRY, model_class
 from assay.numerics import Array, Floats
 from assay.selection.data import Answers

@@ -31,7 +31,7 @@ from assay.assess.distinct_rows import effective_rows, independent_share, of_dis
 from assay.assess.score import proportion, score
 from assay.assess.worries import by_severity
 from assay.certify.certificate import UNUSABLE
-from assay.certify.intervals import Interval
+from assay.certify.held_out import Interval
 from assay.engines import engine_for
 from assay.engines.derived import row_keys
 from assay.errors import DataError

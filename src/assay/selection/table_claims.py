@@ -17,7 +17,7 @@ from assay.assess.score import around
 from assay.certify import Claim
 from assay.certify.certificate import unusable
 from assay.certify.claim import Verdict, differs_in
-from assay.certify.intervals import clopper_pearson, normal_interval
+from assay.certify.held_out import clopper_pearson, normal_interval
 from assay.engines import Rows
 from assay.estimator.params import defaults
 from assay.numerics import Array

@@ -14,12 +14,12 @@ import numpy as np
 from assay import store
 from assay.certify import Certificate, Claim
 from assay.certify.certificate import Verdicts
-from assay.certify.coverage import Covers
+from assay.certify.claim import Covers
 from assay.engines import Engine, MaskedRows, Rows, engine_for, some_rows
 from assay.errors import DataError, ModelFileError
-from assay.estimator.base import notebook_html
 from assay.estimator.estimator import Estimator
-from assay.estimator.record import claim_data
+from assay.estimator.layout import claim_data
+from assay.estimator.params import notebook_html
 from assay.numerics import Array
 from assay.selection.calibration import Calibration, with_calibration
 from assay.selection.calibration_claim import CALIBRATION

@@ -9,7 +9,7 @@ from typing import Any
 from assay.assess.paired import SAME
 from assay.assess.score import Score
 from assay.assess.verdict import RATES, amount, in_unit, percent
-from assay.estimator.titles import title_of
+from assay.estimator.search_space import title_of
 from assay.families import model_class
 from assay.selection.comparison import Comparison, Entry
 from assay.selection.judge import NAMES

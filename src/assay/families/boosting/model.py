@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from assay.certify import Claim
-from assay.certify.coverage import Coverage
+from assay.certify.claim import Coverage
 from assay.engines import Block, Engine, Rows
 from assay.errors import ModelFileError
-from assay.estimator.docstrings import attribute
+from assay.estimator.params import attribute
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, shown_of, some_of
 from assay.families.boosting.claims import COVERAGE, boosting_claims, boosting_coverage

@@ -15,9 +15,8 @@ from assay.engines import ArrayRows, Block, Engine, Rows
 from assay.engines.engine import Threads
 from assay.errors import DataError, ModelFileError, ParameterError
 from assay.estimator.classifier import Classifier
-from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Layout, Tensor
-from assay.estimator.params import CLASS_WEIGHT, N_JOBS, ChoiceOrFunction, Range, param
+from assay.estimator.params import CLASS_WEIGHT, N_JOBS, ChoiceOrFunction, Range, attribute, param
 from assay.estimator.regressor import Regressor
 from assay.families.neighbours.fit import ALGORITHM, LEAF_SIZE, RULE, VALIDATION_ROWS, WEIGHTS, NeighboursModel
 from assay.families.neighbours.leave_one_out import LeaveOneOutCurve, class_curves, number_curves

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from assay.certify import Claim
-from assay.certify.coverage import Coverage
+from assay.certify.claim import Coverage
 from assay.families.networks.hyper_parameters import DIRECTIONS, hidden_sizes
 from assay.families.networks.measure import Measured
 from assay.inputs.labels import plain_labels

@@ -15,10 +15,9 @@ from assay.certify.claim import claims_are_wanted
 from assay.engines import Block, Engine, Rows, SparseMatrix, block_rows
 from assay.engines.rows import cut
 from assay.errors import ModelFileError, warn
-from assay.estimator.docstrings import attribute
 from assay.estimator.estimator import Estimator
 from assay.estimator.layout import Layout
-from assay.estimator.params import Choice, Range, param
+from assay.estimator.params import Choice, Range, attribute, param
 from assay.estimator.progress import Stopping
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, shown_of, some_of

@@ -21,7 +21,7 @@ from assay.inputs import as_regression_target, refuse_non_finite, refuse_overflo
 from assay.inputs.labels import Labels
 from assay.inputs.refusals import refuse_heavy
 from assay.numerics import Array, Floats
-from assay.statistics.class_moments import ClassMoments, absorb_moments, merge_moments
+from assay.statistics.scatter import ClassMoments, absorb_moments, merge_moments
 
 if TYPE_CHECKING:
     from assay.families.networks.fit import NetworkModel

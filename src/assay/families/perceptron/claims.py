@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from assay.certify import Claim
-from assay.certify.coverage import Coverage
+from assay.certify.claim import Coverage
 from assay.errors import ConvergenceWarning, as_seen_by_sklearn
 from assay.estimator.layout import Fact, Tensor
 from assay.inputs.labels import plain_labels

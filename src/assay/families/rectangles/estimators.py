@@ -13,9 +13,8 @@ from assay.certify import Claim
 from assay.engines import Block, Engine, Rows
 from assay.errors import ModelFileError, ParameterError
 from assay.estimator.classifier import Classifier
-from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Fact, Layout, Tensor
-from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Param, Range, param
+from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Param, Range, attribute, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, some_of
 from assay.families.rectangles.claims import COVERAGE, claims_of

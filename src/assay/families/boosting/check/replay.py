@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.certify.draws import between_0_and_1, row_keys
-from assay.certify.rows import Array, CheckedRows, Floats, codes_of
+from assay.certify.rows import Array, CheckedRows, Floats, between_0_and_1, codes_of, row_keys
 from assay.families.boosting.check.derivatives import (
     OF_QUANTILES,
     derivatives,

@@ -14,9 +14,8 @@ from assay.certify.certificate import fingerprint_of
 from assay.engines import Block, Engine, Rows
 from assay.errors import ConvergenceWarning, ModelFileError, ParameterError, as_seen_by_sklearn, warn
 from assay.estimator.classifier import Classifier, of_each_class
-from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Fact, Layout, Tensor
-from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, param
+from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, attribute, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, checked, shown_of, some_of
 from assay.families.kernel.expansion import Expansion

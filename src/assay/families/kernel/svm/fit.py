@@ -12,10 +12,9 @@ import numpy as np
 from assay.engines import Block, Engine, Rows
 from assay.engines.engine import Threads
 from assay.errors import ConvergenceWarning, ModelFileError, as_seen_by_sklearn, warn
-from assay.estimator.docstrings import attribute
 from assay.estimator.estimator import Estimator
 from assay.estimator.layout import Fact, Layout, Tensor
-from assay.estimator.params import Choice, Free, Range, param
+from assay.estimator.params import Choice, Free, Range, attribute, param
 from assay.estimator.progress import INTERRUPTED, Stopping
 from assay.estimator.search_space import TableTraits
 from assay.estimator.steps import Step, some_of

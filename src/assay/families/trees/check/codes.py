@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.certify.draws import between_0_and_1, row_keys
-from assay.certify.rows import Array, CheckedRows, Floats
+from assay.certify.rows import Array, CheckedRows, Floats, between_0_and_1, row_keys
 from assay.families.trees.check.witness import Stated, TreeRows, category_codes
 
 SAMPLE = 50_000  # rows of which quantiles are taken

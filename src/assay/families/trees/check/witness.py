@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.certify.claim import Claim
-from assay.certify.draws import GOLDEN, WORD, mixed
-from assay.certify.rows import Array, CheckedRows, Floats, codes_of
+from assay.certify.rows import GOLDEN, WORD, Array, CheckedRows, Floats, codes_of, mixed
 
 LARGEST_TOLERANCE = 1e-6
 KEPT = 50_000_000  # numbers of rows that are kept from pass to pass
