@@ -4,7 +4,7 @@ leave the last one, the intercept.
 
 A margin loss takes t = ±1, a regression loss any number t. Beside value, slope and curvature in z there is the convex
 conjugate ℓ*(u) = max_z uz − ℓ(z), infinite outside its domain: by ℓ(z) ≥ uz − ℓ*(u) every u gives a lower bound, and
-these bounds are what a duality gap is made of. `code` chooses the same loss inside the compiled loops (solvers/loops/losses.py).
+these bounds are what a duality gap is made of. `code` chooses the same loss inside the compiled loops (solvers/loops/sweep.py).
 """
 
 from __future__ import annotations

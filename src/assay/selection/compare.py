@@ -351,7 +351,7 @@ def _length(candidate: Candidate) -> tuple[bool, float]:
 
 def _load_once() -> None:
     """Load once what every fit needs: forked processes inherit it, and none has to load its own (0.4 s each)."""
-    from assay.compiled.fingerprint import mix_rows
+    from assay.compiled.mixing import mix_rows
 
     mix_rows(np.zeros((2, 1), dtype=np.uint64), 0, 0, np.zeros(1, dtype=np.uint64))  # the compiler
     clopper_pearson(1, 2)  # the distributions that claims are made of

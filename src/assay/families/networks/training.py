@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.compiled.barrier import APART, break_barrier
+from assay.compiled.simd.memory import APART, break_barrier
 from assay.compiled.simd.networks import SHORT
 from assay.engines.engine import Threads
 from assay.families.networks.architecture import Layer, NetworkShape

@@ -20,9 +20,8 @@ import numpy as np
 from numba import config
 
 from assay.compiled.decorator import inner, jit
-from assay.compiled.exponential import exp_of_negative
-from assay.compiled.simd.products import CORNER, add_corner_1, add_corner_2, add_corner_3
-from assay.compiled.simd.scalars import multiply_add
+from assay.compiled.simd.rows import CORNER, add_corner_1, add_corner_2, add_corner_3
+from assay.compiled.simd.scalars import exp_of_negative, multiply_add
 from assay.compiled.simd.vectors import LANE
 from assay.compiled.tiers import WIDE_REGISTERS
 from assay.solvers.loops.sweep import fill_tile

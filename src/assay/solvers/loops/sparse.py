@@ -22,10 +22,10 @@ from __future__ import annotations
 import numpy as np
 
 from assay.compiled.decorator import inner, jit
-from assay.compiled.prefetch import prefetch_rows
+from assay.compiled.simd.memory import prefetch_rows
 from assay.compiled.simd.scalars import multiply_add
-from assay.solvers.loops.losses import tile_losses
 from assay.solvers.loops.softmax import row_shares
+from assay.solvers.loops.sweep import tile_losses
 
 ROWS = 64  # rows between scoring and handing back
 ROWS_OF_COLUMNS = 32  # rows treated together for a few columns

@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.compiled.barrier import barrier
 from assay.compiled.decorator import inner, jit
 from assay.compiled.simd.boosting import BINS
-from assay.compiled.simd.memory import data_pointer, keep_alive, prefetch_at
+from assay.compiled.simd.memory import barrier, data_pointer, keep_alive, prefetch_at
 from assay.families.boosting.loops.histogram import clear, count_rows, join, subtract
 from assay.families.boosting.loops.scan import (
     BITS,

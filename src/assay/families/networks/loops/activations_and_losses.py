@@ -13,7 +13,8 @@ import math
 import numpy as np
 
 from assay.compiled.decorator import inner
-from assay.compiled.simd.activations import (
+from assay.compiled.simd.networks import (
+    NARROW,
     gelu_of,
     gelu_slope_of,
     greatest,
@@ -23,7 +24,6 @@ from assay.compiled.simd.activations import (
     slopes,
     tanh_of,
 )
-from assay.compiled.simd.networks import NARROW
 
 SOFTMAX, LOG, SQUARED, HINGE, SIGNS = range(5)
 IDENTITY, RELU, LOGISTIC, TANH, GELU = range(5)

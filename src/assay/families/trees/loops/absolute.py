@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.compiled.decorator import inner, jit
-from assay.compiled.random import mixed
+from assay.compiled.mixing import mixed
 from assay.families.trees.loops.arrays import HALF, LOW16, LOW32, NONE_MISSING, ZERO
 from assay.families.trees.loops.candidates import (
     beats,

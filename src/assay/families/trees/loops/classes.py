@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from assay.compiled.decorator import inlined, inner, jit
-from assay.compiled.random import mixed
+from assay.compiled.mixing import mixed
 from assay.families.trees.loops.arrays import BUCKETS, ENTROPY, FEW_ROWS, HALF, LOW16, LOW32, NONE_MISSING, ONE, ZERO
 from assay.families.trees.loops.candidates import (
     beats,

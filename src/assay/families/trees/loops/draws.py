@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from assay.compiled.decorator import jit
-from assay.compiled.random import STEP, below, mixed
+from assay.compiled.mixing import STEP, below, mixed
 from assay.families.trees.loops.arrays import HALF, LOW32
 
 QUARTER = np.uint64(16)

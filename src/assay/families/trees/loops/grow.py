@@ -16,7 +16,7 @@ from numba import config
 from numba.extending import overload
 
 from assay.compiled.decorator import inner, jit
-from assay.compiled.random import child_key
+from assay.compiled.mixing import child_key
 from assay.compiled.simd.memory import data_pointer
 from assay.families.trees.loops.absolute import MedianTargets
 from assay.families.trees.loops.arrays import (

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from assay.compiled.decorator import inlined, inner
-from assay.compiled.random import mixed, unit
+from assay.compiled.mixing import mixed, unit
 from assay.families.trees.loops.arrays import HALF, NONE_MISSING
 from assay.families.trees.loops.candidates import keep
 

@@ -16,8 +16,8 @@ from __future__ import annotations
 import numpy as np
 
 from assay.compiled.decorator import inner, jit
+from assay.compiled.simd.gathers import close_edge, go_down, rows_up_to, scale_to
 from assay.compiled.simd.memory import data_pointer, keep_alive
-from assay.compiled.simd.shap import close_edge, go_down, rows_up_to, scale_to
 from assay.families.trees.loops.walk import _goes_left
 
 HALF, EIGHT, FEATURE = np.uint64(32), np.uint64(8), np.uint64(0xFFFFFF)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from assay.compiled.decorator import inner, jit
-from assay.compiled.random import STEP, below, mixed
+from assay.compiled.mixing import STEP, below, mixed
 from assay.compiled.simd.memory import data_pointer, prefetch_at
 from assay.families.trees.loops.arrays import (
     HALF,

@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 
 from assay.compiled.decorator import inlined, inner, jit
-from assay.compiled.random import mixed
+from assay.compiled.mixing import mixed
 from assay.compiled.simd.memory import cast_pointer, prefetch_at
 from assay.compiled.simd.trees import corners_above
 from assay.families.trees.loops.arrays import AHEAD, BITS_A_NAT, ENTROPY, FEW_ROWS, HALF, LOW32, NONE_MISSING, ONE, ZERO
