@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from assay.errors import MissingExtraError, install
 
 if TYPE_CHECKING:
-    from assay.families.trees.explain import TreeShape as TreeShape
+    from assay.families.trees.text import TreeShape as TreeShape
     from assay.plots.boundaries import margin_distribution as margin_distribution
     from assay.plots.boundaries import margins as margins
     from assay.plots.boundaries import perceptron_path as perceptron_path

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
 
 from assay.errors import DataError, ParameterError
-from assay.families.trees.explain import TreeShape as TreeShape
+from assay.families.trees.text import TreeShape as TreeShape
 from assay.families.trees.text import rows_in_words
 from assay.numerics import Array, Floats
 from assay.plots.canvas import WIDTH, axes, legend, note, short

@@ -45,7 +45,7 @@ from assay.families.trees.hyper_parameters import (
     WARM_START,
 )
 from assay.families.trees.model import DecisionTree, Forest
-from assay.families.trees.quantiles import OF_QUANTILES, predict_quantiles
+from assay.families.trees.predict import OF_QUANTILES, predict_quantiles
 from assay.numerics import Floats
 
 NODES: Layout = {

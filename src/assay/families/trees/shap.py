@@ -123,7 +123,7 @@ def _by_shares(trees: ExplainedTrees, X: Array) -> Floats:
 
 
 def _against(trees: ExplainedTrees, X: Array, background: Array) -> Floats:
-    from assay.families.trees.loops.shap_background import add_shap_of_leaves
+    from assay.families.trees.loops.shap import add_shap_of_leaves
 
     p, (depths, earlier, _, degree) = trees.predictor, trees.ways
     out = np.zeros((*X.shape, trees.K))

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from assay.certify.rows import Array, Floats, between_0_and_1, row_keys
-from assay.families.trees.check.codes import edges_of
-from assay.families.trees.check.witness import Stated, category_codes
+from assay.families.trees.check.witness import Stated, category_codes, edges_of
 
 if TYPE_CHECKING:
     from assay.families.boosting.check.replay import Replay

@@ -22,7 +22,7 @@ from assay.families.trees.loops.candidates import (
     rank_by,
     sorted_node,
 )
-from assay.families.trees.loops.random_threshold import keep_random_threshold, random_threshold
+from assay.families.trees.loops.draws import keep_random_threshold, random_threshold
 
 QUARTER = np.uint64(16)
 

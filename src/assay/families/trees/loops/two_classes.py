@@ -35,7 +35,7 @@ from assay.families.trees.loops.candidates import (
     more_than_one,
     sorted_node,
 )
-from assay.families.trees.loops.random_threshold import keep_random_threshold, random_threshold
+from assay.families.trees.loops.draws import keep_random_threshold, random_threshold
 from assay.families.trees.loops.two_words import (
     best_categories,
     by_occupied,
