@@ -11,7 +11,7 @@ from assay.compiled.cache import HOME, sources_of, stamp_of
 def test_the_sources_of_a_loop_are_those_of_all_that_it_calls():
     families = HOME / "assay" / "families"
     found = sources_of(families / "networks" / "loops" / "epoch.py")
-    for called in ("activations_and_losses.py", "minibatch.py", "backprop.py"):
+    for called in ("minibatch.py", "backprop.py"):
         assert families / "networks" / "loops" / called in found
     for called in ("decorator.py", "simd/networks.py", "simd/vectors.py", "simd/memory.py"):
         assert HOME / "assay" / "compiled" / called in found

@@ -26,7 +26,7 @@ ACTIVATIONS = (
     "logistic",
     "tanh",
     "gelu",
-)  # in the order of families/networks/loops/activations_and_losses.py
+)  # in the order of families/networks/loops/minibatch.py
 LOSSES = ("log", "squared", "hinge", "signs")
 LANES, SHORT = 16, 4  # widths are filled up to a multiple of LANES, and sums go over a multiple of SHORT
 ROOT, CUBE = 0.7978845608028654, 0.044715  # of gelu

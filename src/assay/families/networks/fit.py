@@ -31,11 +31,10 @@ from assay.families.networks.architecture import (
     packed,
     unpacked,
 )
-from assay.families.networks.claims import COVERAGE
+from assay.families.networks.claims import COVERAGE, measure
 from assay.families.networks.epochs import Epoch, Epochs, batches_of
 from assay.families.networks.full_batch import FullBatchProblem
 from assay.families.networks.hyper_parameters import LAYOUT, LayerSizes, TrainingPlan, are_sizes, seed_of, shape_of
-from assay.families.networks.measure import measure
 from assay.families.networks.steps import (
     TrainingProgress,
     steps_of,
