@@ -56,7 +56,7 @@ def command(
 
 
 def _treatment(column: Any) -> str:
-    from assay.tables.schema.kinds import TREATMENT
+    from assay.tables.schema.schema import TREATMENT
 
     return TREATMENT[column.kind]
 
@@ -80,7 +80,7 @@ def _target_text(schema: Schema, task: str | None, why: str | None) -> str:
 
 def _treatment_text(schema: Schema) -> str:
     """What becomes of the columns, kind by kind; those that are left out with their reason."""
-    from assay.tables.schema.kinds import KINDS, TREATMENT, USED
+    from assay.tables.schema.schema import KINDS, TREATMENT, USED
 
     lines = []
     for kind in KINDS:

@@ -76,7 +76,7 @@ def schema_text(model: Any) -> list[tuple[str, str]]:
 
 def nearly_numbers(schema: Schema) -> list[str]:
     """Notes on text columns that would be numbers but for a few values: a typing error makes a category."""
-    from assay.tables.schema.kinds import BUT_FOR
+    from assay.tables.schema.schema import BUT_FOR
 
     return [f"column {c.name!r} is text, {c.why}" for c in schema.columns if c.why.startswith(BUT_FOR)]
 

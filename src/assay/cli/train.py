@@ -152,8 +152,7 @@ def _named(asked: str | None, schema: Any, shell: Shell) -> str:
 
 def default_model(schema: Schema) -> tuple[str, str]:
     """(name, why). Logistic regression takes a text word by word, as thousands of sparse columns."""
-    from assay.tables.schema.kinds import TEXTUAL
-    from assay.tables.schema.schema import task_of
+    from assay.tables.schema.schema import TEXTUAL, task_of
 
     task, why = task_of(schema)
     if task == "regression":

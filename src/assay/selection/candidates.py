@@ -15,8 +15,7 @@ from assay.families import REGISTRY, model_class
 from assay.selection.hopeless import wrong_kind
 from assay.tables.encoding import EncodingSpec
 from assay.tables.encoding.components import due_components
-from assay.tables.schema.kinds import TEXTUAL
-from assay.tables.schema.schema import Column, Schema
+from assay.tables.schema.schema import TEXTUAL, Column, Schema
 
 ALIASES = {
     "svm": "linear-svc",

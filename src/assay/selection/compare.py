@@ -53,7 +53,7 @@ from assay.selection.splits import Resampling, Split
 from assay.selection.table_claims import cross_validated_claim, encoding_claim
 from assay.selection.table_model import TableModel
 from assay.selection.trial import Trial, calibration_of, forget_answers, prepare, run_trial, search_and_fit
-from assay.tables.new_frame import library_of
+from assay.tables.answers import library_of
 from assay.tables.schema.schema import infer
 from assay.tables.sources.source import Source, cached, release_cache
 

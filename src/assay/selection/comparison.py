@@ -284,7 +284,7 @@ class Comparison:
 
     def to_frame(self, library: str | None = None) -> Any:
         """`table` as a frame of a library: "pandas", "polars", "pyarrow", or another that narwhals makes."""
-        from assay.tables.new_frame import new_frame
+        from assay.tables.answers import new_frame
 
         return new_frame(ranking_columns(self), library or self.library)
 

@@ -17,7 +17,7 @@ from assay.engines import Rows
 from assay.numerics import Array
 from assay.selection.comparison import Comparison, Entry
 from assay.selection.splits import each_once
-from assay.tables.schema.kinds import TEXTUAL
+from assay.tables.schema.schema import TEXTUAL
 
 MOST_COMPARED = 50_000  # rows of each side on which leaks and drift are searched for
 

@@ -32,8 +32,7 @@ from assay.selection.text_check import wrong_components, wrong_strings
 from assay.selection.trial import Trial, fit_one, learnt, quietly, search_settings
 from assay.tables.encoding import Encoding
 from assay.tables.encoding.columns import MISSING
-from assay.tables.schema.kinds import USED
-from assay.tables.schema.schema import Schema, infer
+from assay.tables.schema.schema import USED, Schema, infer
 from assay.tables.sources.source import Source
 
 if TYPE_CHECKING:

@@ -30,9 +30,9 @@ from assay.store import Record
 from assay.tables.encoding import Encoding, EncodingSpec, from_data, to_data
 from assay.tables.schema.compatible import check_columns, check_same
 from assay.tables.schema.schema import Schema
-from assay.tables.schema.written import read_like
 from assay.tables.sources.source import check_known
 from assay.tables.table_rows import EncodedRows, TableRows, encode, encode_some
+from assay.tables.written.source import read_like
 
 ANSWERS = ("predict_proba", "predict_log_proba", "decision_function", "predict_proba_blocks", "predict_both_blocks")
 

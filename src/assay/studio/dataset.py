@@ -18,8 +18,7 @@ from assay.pictures.rows import PictureRows, some_of
 from assay.report.raw_model import without_gaps
 from assay.selection.data import TableData
 from assay.studio.requests import Data, Points, PointsRequest, TableLocation
-from assay.tables.schema.kinds import TEXTUAL
-from assay.tables.schema.schema import Schema, infer, task_of
+from assay.tables.schema.schema import TEXTUAL, Schema, infer, task_of
 from assay.tables.sources.recognise import table_source
 from assay.tables.sources.source import Source
 from assay.tables.table_rows import TableRows
