@@ -11,7 +11,7 @@ from assay.cli.options import choosing_columns, data_argument, kinds_option, ope
 from assay.cli.shell import Shell
 from assay.cli.showing import indented, listed, nearly_numbers
 from assay.cli.tables import open_rows
-from assay.selection.named_data import usual_target
+from assay.selection.loading import usual_target
 
 if TYPE_CHECKING:
     from assay.tables.schema.schema import Schema

@@ -11,7 +11,7 @@ import click
 from assay.cli.options import speaking
 from assay.cli.shell import Shell
 from assay.errors import DataError, MissingExtraError, install, nearest
-from assay.selection.named_data import bundled, refuse_misspelt, usual_target
+from assay.selection.loading import bundled, refuse_misspelt, usual_target
 
 
 @click.command()

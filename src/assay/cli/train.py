@@ -101,7 +101,7 @@ def command(
     its max-seconds ran out, 130 where Ctrl-C ended it: both leave a model of what was found until then (a second Ctrl-C leaves none).
     """
     from assay.families import model_class
-    from assay.selection.hopeless import check_model
+    from assay.selection.candidates import check_model
     from assay.selection.training import encoding_spec_for, fit_and_measure
     from assay.tables.schema.schema import infer
 

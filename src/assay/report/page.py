@@ -29,7 +29,7 @@ from assay.report.wording import alone, file_name, place, plain
 from assay.selection.candidates import registered
 from assay.selection.comparison import Comparison
 from assay.selection.details import details
-from assay.selection.named_data import bundled
+from assay.selection.loading import bundled
 
 CSS = """
 :root{color-scheme:light dark;--paper:#fff;--ink:#1b1c1d;--soft:#565b61;--line:#d5d8dc;--card:#f5f6f8;--link:#0b5cad;

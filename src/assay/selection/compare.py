@@ -1,7 +1,7 @@
 """`assay.compare`: from a table to a verdict. Every registered model, searched and judged on rows it never saw.
 
 What is asked is planned (plan.py), the models that can learn such a target are chosen (candidates.py) and, under a budget, those worth
-the time (halving.py). Here they run, each in a process of its own: one that is slow, large or broken holds up nothing else. What they
+the time (few_rows.py). Here they run, each in a process of its own: one that is slow, large or broken holds up nothing else. What they
 answer is judged (judge.py).
 """
 
@@ -32,11 +32,9 @@ from assay.selection.calibration_claim import LearntFrom, calibration_claim
 from assay.selection.candidates import Candidate, candidates
 from assay.selection.comparison import Comparison, Entry
 from assay.selection.data import TableData, row_losses
-from assay.selection.few_rows import begin_with_few, learnt_from, of_part
-from assay.selection.halving import worth_the_time
+from assay.selection.few_rows import begin_with_few, learnt_from, of_part, worth_the_time
 from assay.selection.judge import judged
-from assay.selection.named_data import named_source, usual_target
-from assay.selection.nested import parts_of
+from assay.selection.loading import named_source, usual_target
 from assay.selection.plan import (
     Limits,
     Question,
@@ -49,7 +47,7 @@ from assay.selection.plan import (
     with_marks,
 )
 from assay.selection.refit import hand_over
-from assay.selection.splits import Resampling, Split
+from assay.selection.splits import Resampling, Split, parts_of
 from assay.selection.table_claims import cross_validated_claim, encoding_claim
 from assay.selection.table_model import TableModel
 from assay.selection.trial import Trial, calibration_of, forget_answers, prepare, run_trial, search_and_fit

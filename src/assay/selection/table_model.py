@@ -24,7 +24,7 @@ from assay.numerics import Array
 from assay.selection.calibration import Calibration, with_calibration
 from assay.selection.calibration_claim import CALIBRATION
 from assay.selection.held_out_rows import held_out_rows, rows_of_fit
-from assay.selection.named_data import named_source
+from assay.selection.loading import named_source
 from assay.selection.table_claims import TABLE_CHECKS, encoding_claim, table_verdicts
 from assay.store import Record
 from assay.tables.encoding import Encoding, EncodingSpec, from_data, to_data
