@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from assay.assess.calibration import Bin
+from assay.assess.curves import Bin
 from assay.assess.score import Score
 from assay.assess.scores import ClassScores, f1_of, jaccard_of
 from assay.certify.held_out import Interval, clopper_pearson

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from assay.cli.options import computing, data_argument, model_argument, opening, speaking
-from assay.cli.shell import Shell
-from assay.cli.showing import confusion_table
+from assay.cli.shell import Shell, confusion_table
 from assay.cli.tables import labelled_rows, load_model, masked
 
 if TYPE_CHECKING:

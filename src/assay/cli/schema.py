@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.cli.options import choosing_columns, data_argument, kinds_option, opening, speaking
-from assay.cli.shell import Shell
-from assay.cli.showing import indented, listed, nearly_numbers
+from assay.cli.shell import Shell, indented, listed, nearly_numbers
 from assay.cli.tables import open_rows
 from assay.selection.loading import usual_target
 

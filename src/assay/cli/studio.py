@@ -31,7 +31,7 @@ def command(data: str | None, target: str | None, figure: str | None, port: int,
         import uvicorn  # noqa: F401
     except ImportError as missing:
         raise MissingExtraError(f"The studio needs a server: {install('studio')}.") from missing
-    from assay.studio.running import run
+    from assay.studio.serving import run
 
     if figure is not None:
         _check_figure(figure, data)

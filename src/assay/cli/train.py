@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.cli.options import choosing_columns, computing, data_argument, kinds_option, opening, speaking
-from assay.cli.shell import Shell
-from assay.cli.showing import claims_data, indented, nearly_numbers, schema_data, schema_text
+from assay.cli.shell import Shell, claims_data, indented, nearly_numbers, schema_data, schema_text
 from assay.cli.tables import chosen_target, masked, open_source
 
 if TYPE_CHECKING:

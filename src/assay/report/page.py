@@ -15,7 +15,22 @@ from typing import Any
 from assay.engines.engine import worker_count
 from assay.families import model_class
 from assay.processes.supervisor import Job, Outcome, run_jobs
-from assay.report.markup import Html, anchor, el, facts, folded, items, join, paragraphs, part, section
+from assay.report.markup import (
+    Html,
+    alone,
+    anchor,
+    el,
+    facts,
+    file_name,
+    folded,
+    items,
+    join,
+    paragraphs,
+    part,
+    place,
+    plain,
+    section,
+)
 from assay.report.model import model_content, model_fold
 from assay.report.overview import (
     bracket_section,
@@ -25,7 +40,6 @@ from assay.report.overview import (
     schema_section,
     worries_section,
 )
-from assay.report.wording import alone, file_name, place, plain
 from assay.selection.candidates import registered
 from assay.selection.comparison import Comparison
 from assay.selection.details import details

@@ -13,7 +13,7 @@ from assay.engines import ArrayRows
 from assay.engines.engine import Threads
 from assay.errors import DataError, SchemaError, nearest
 from assay.numerics import Array, Floats
-from assay.pictures.plane import Plane, plane
+from assay.pictures.geometry import Plane, plane
 from assay.pictures.rows import PictureRows, some_of
 from assay.report.raw_model import without_gaps
 from assay.selection.data import TableData

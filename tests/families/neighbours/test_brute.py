@@ -15,7 +15,7 @@ from assay.compiled import jit
 from assay.engines.engine import Threads
 from assay.families.neighbours.brute import Brute
 from assay.families.neighbours.loops.brute import LARGEST, cuts, narrow
-from assay.families.neighbours.plain import HAMMING, NO_ROW, nearest, reduced_distances
+from assay.families.neighbours.search import HAMMING, NO_ROW, nearest, reduced_distances
 
 NORMS = [2.0, 1.0, math.inf, HAMMING]
 KINDS = [
@@ -221,7 +221,7 @@ def test_the_loops_say_the_same_without_the_compiler():
 import numpy as np
 from assay.engines.engine import Threads
 from assay.families.neighbours.search import Brute
-from assay.families.neighbours.plain import nearest
+from assay.families.neighbours.search import nearest
 rng = np.random.default_rng(0)
 Z = np.round(rng.normal(size=(70, 3)), 1)
 own = np.arange(12)

@@ -13,7 +13,7 @@ from neighbour_rows import KINDS, NORMS, queries_like, rows_like
 
 from assay.engines.engine import Threads
 from assay.families.neighbours.kdtree import BoxTree
-from assay.families.neighbours.plain import nearest, reduced_distances
+from assay.families.neighbours.search import nearest, reduced_distances
 
 
 def assert_same(found, expected):

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]  # type: ignore[import-untyped]
+from llvmlite import ir  # type: ignore[import-untyped]
 from llvmlite.ir.instructions import GEPInstr  # type: ignore[import-untyped]
 from numba import config, types
 from numba.core import cgutils

@@ -25,7 +25,7 @@ from assay.engines.derived import row_keys
 from assay.families.neighbours.leave_one_out import least_bayes_error, queries
 from assay.families.neighbours.metrics import described
 from assay.families.neighbours.neighbourhood import Neighbourhood
-from assay.families.neighbours.plain import HAMMING
+from assay.families.neighbours.search import HAMMING
 from assay.inputs.labels import class_multipliers, plain_labels
 from assay.numerics import Array, Floats
 

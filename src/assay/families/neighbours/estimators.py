@@ -33,7 +33,7 @@ from assay.families.neighbours.metrics import (
     reach,
 )
 from assay.families.neighbours.neighbourhood import Neighbourhood, Voters, mean_value, tally, winners
-from assay.families.neighbours.plain import HAMMING
+from assay.families.neighbours.search import HAMMING
 from assay.inputs import as_rows, refuse_non_finite
 from assay.inputs.labels import Labels, class_multipliers
 from assay.inputs.refusals import refuse_absent, refuse_unlisted

@@ -21,7 +21,7 @@ from assay.estimator.steps import Measure, Step, answering, measures
 from assay.families.neighbours.kdtree import BoxTree
 from assay.families.neighbours.loops.kdtree import LEAF
 from assay.families.neighbours.neighbourhood import Neighbourhood
-from assay.families.neighbours.plain import HAMMING, reduced_distances
+from assay.families.neighbours.search import HAMMING, reduced_distances
 from assay.numerics import Floats
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _descent(model: NeighboursModel, hood: Neighbourhood, Z: Floats, own: int) -
 
 
 def _scanned(model: NeighboursModel, hood: Neighbourhood, Z: Floats, own: int, k: int) -> Iterator[dict[str, Any]]:
-    from assay.families.neighbours.plain import reduced_distances
+    from assay.families.neighbours.search import reduced_distances
 
     numbers = np.arange(len(model.rows_)) if hood.numbers is None else hood.numbers
     measure = hood.geometry.norm if hood.geometry.own is None else hood.geometry.own

@@ -31,8 +31,7 @@ from assay.engines import Block, Engine, Rows, block_rows, fold
 from assay.engines.derived import row_keys
 from assay.engines.engine import Threads, merge_in_order
 from assay.families.networks import architecture
-from assay.families.networks.architecture import Layer, NetworkShape, count, packed, unpacked
-from assay.families.networks.hyper_parameters import DIRECTIONS, hidden_sizes
+from assay.families.networks.architecture import DIRECTIONS, Layer, NetworkShape, count, hidden_sizes, packed, unpacked
 from assay.families.networks.training_data import NetworkRows, NetworkTask, UnpreparedRows, keep, prepare
 from assay.inputs.labels import plain_labels
 from assay.numerics import Array, Floats

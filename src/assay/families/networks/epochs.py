@@ -22,8 +22,7 @@ from assay.engines import Engine, Part, Rows
 from assay.engines.engine import Threads
 from assay.errors import DataError
 from assay.estimator.progress import Stopping
-from assay.families.networks.architecture import wrong
-from assay.families.networks.hyper_parameters import TrainingPlan
+from assay.families.networks.architecture import TrainingPlan, wrong
 from assay.families.networks.training_data import NetworkTask, PreparedBlock, PreparedBlocks, epoch_order, prepare_block
 from assay.numerics import Array, Floats
 

@@ -12,9 +12,17 @@ from assay.estimator.classifier import Classifier
 from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.params import CLASS_WEIGHT, N_JOBS, AvailableIf, Choice, attribute, param
 from assay.estimator.regressor import Regressor
-from assay.families.networks.architecture import Standardisation, activated
+from assay.families.networks.architecture import (
+    DROPOUT,
+    DTYPE,
+    LAYOUT,
+    MAX_SECONDS,
+    OUTPUT_BIAS,
+    STANDARDIZE,
+    Standardisation,
+    activated,
+)
 from assay.families.networks.fit import NO_PARTIAL_FIT, NetworkModel, supports_partial_fit
-from assay.families.networks.hyper_parameters import DROPOUT, DTYPE, LAYOUT, MAX_SECONDS, OUTPUT_BIAS, STANDARDIZE
 from assay.families.networks.training_data import NetworkSurvey
 from assay.inputs.labels import Labels, class_multipliers
 from assay.inputs.refusals import refuse_absent, refuse_balanced, refuse_unlisted

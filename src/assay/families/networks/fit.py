@@ -23,18 +23,23 @@ from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, shown_of, some_of
 from assay.families.networks.architecture import (
     ACTIVATIONS,
+    LAYOUT,
     FittedNetwork,
     Layer,
+    LayerSizes,
     NetworkShape,
     Standardisation,
+    TrainingPlan,
+    are_sizes,
     count,
     packed,
+    seed_of,
+    shape_of,
     unpacked,
 )
 from assay.families.networks.claims import COVERAGE, measure
 from assay.families.networks.epochs import Epoch, Epochs, batches_of
 from assay.families.networks.full_batch import FullBatchProblem
-from assay.families.networks.hyper_parameters import LAYOUT, LayerSizes, TrainingPlan, are_sizes, seed_of, shape_of
 from assay.families.networks.steps import (
     TrainingProgress,
     steps_of,

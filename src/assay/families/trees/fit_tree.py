@@ -27,12 +27,12 @@ from assay.families.trees.claims import evidence_of
 from assay.families.trees.grow import RowSample, entries_of, leaf_values
 from assay.families.trees.grow_parallel import grow_tree
 from assay.families.trees.hyper_parameters import UNLIMITED
+from assay.families.trees.importance import columns_of, impurities, parents_of
 from assay.families.trees.loops.absolute import leaf_medians
 from assay.families.trees.loops.arrays import ABSOLUTE, ENTROPY, POISSON, CodedColumns, NodeArrays
 from assay.families.trees.loops.walk import leaf_of_codes
 from assay.families.trees.nodes import LEAF, depths_of, join_trees, tree_ends, tree_of
 from assay.families.trees.training_data import TrainingData, prepare, single_tree
-from assay.families.trees.values import columns_of, impurities, parents_of
 from assay.numerics import Array, Floats
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ import numpy as np
 
 from assay.engines import Block
 from assay.errors import DataError
+from assay.families.trees.importance import node_values, parents_of, sums_below
 from assay.families.trees.predict import TreePredictor
 from assay.families.trees.survey import Categories
-from assay.families.trees.values import node_values, parents_of, sums_below
 from assay.numerics import Array, Floats
 
 if TYPE_CHECKING:

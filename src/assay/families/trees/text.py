@@ -18,9 +18,9 @@ import numpy as np
 from assay.engines import Block
 from assay.errors import DataError, ParameterError
 from assay.estimator.params import defaults
+from assay.families.trees.importance import columns_of, node_gains, node_values, parents_of
 from assay.families.trees.nodes import LEAF, join_trees, split_trees
 from assay.families.trees.shap import shap_base
-from assay.families.trees.values import columns_of, node_gains, node_values, parents_of
 from assay.numerics import Array, Floats
 
 if TYPE_CHECKING:
