@@ -27,7 +27,7 @@ FITS = {  # rows, columns, classes (0: numbers), the call
     "SVC, 4 000×10": (4_000, 10, 2, "SVC()"),
     "DecisionTreeClassifier, 100 000×20": (100_000, 20, 3, "DecisionTreeClassifier()"),
     "RandomForestClassifier, 20 000×20": (20_000, 20, 3, "RandomForestClassifier(n_estimators=30)"),
-    "KNeighborsClassifier, 5 000×10": (5_000, 10, 3, "KNeighborsClassifier()"),
+    "KNeighborsClassifier, 20 000×10": (20_000, 10, 3, "KNeighborsClassifier()"),
     "MLPClassifier, 5 000×20": (5_000, 20, 3, "MLPClassifier(max_iter=20)"),
     "LinearDiscriminantAnalysis, 200 000×30": (200_000, 30, 5, "LinearDiscriminantAnalysis()"),
 }
