@@ -25,6 +25,7 @@ from assay.families.boosting.hyper_parameters import (
     CAT_L2,
     CAT_SMOOTH,
     COLSAMPLE,
+    FOLDS,
     IMPORTANCE_TYPE,
     INTERACTION_CST,
     L1,
@@ -44,6 +45,7 @@ from assay.families.boosting.hyper_parameters import (
     N_ITER_NO_CHANGE,
     POWER,
     QUANTILE,
+    SAMPLING,
     SUBSAMPLE,
     TOL,
     VALIDATION_FRACTION,
@@ -97,6 +99,7 @@ class GradientBoostingClassifier(BoostedTrees, Classifier):
     l2_regularization: float = L2
     min_gain_to_split: float = MIN_GAIN
     subsample: float = SUBSAMPLE
+    sampling_method: str = SAMPLING
     colsample_bytree: float = COLSAMPLE
     max_bins: int = MAX_BINS
     categorical_features: Any = CATEGORICAL_FEATURES
@@ -107,6 +110,7 @@ class GradientBoostingClassifier(BoostedTrees, Classifier):
     class_weight: Any = CLASS_WEIGHT
     n_iter_no_change: int | None = N_ITER_NO_CHANGE
     validation_fraction: float = VALIDATION_FRACTION
+    folds: int = FOLDS
     tol: float = TOL
     max_seconds: float | None = MAX_SECONDS
     warm_start: bool = WARM_START
@@ -190,6 +194,7 @@ class GradientBoostingRegressor(BoostedTrees, Regressor):
     l2_regularization: float = L2
     min_gain_to_split: float = MIN_GAIN
     subsample: float = SUBSAMPLE
+    sampling_method: str = SAMPLING
     colsample_bytree: float = COLSAMPLE
     quantile: float = QUANTILE
     alpha: float = ALPHA
@@ -202,6 +207,7 @@ class GradientBoostingRegressor(BoostedTrees, Regressor):
     interaction_cst: Any = INTERACTION_CST
     n_iter_no_change: int | None = N_ITER_NO_CHANGE
     validation_fraction: float = VALIDATION_FRACTION
+    folds: int = FOLDS
     tol: float = TOL
     max_seconds: float | None = MAX_SECONDS
     warm_start: bool = WARM_START

@@ -59,6 +59,7 @@ class BoostedTrees(TreeModel):
     step_: Floats = attribute()
     loss_curve_: Floats = attribute()
     validation_curve_: Floats | None = attribute(default=None)
+    cv_curve_: Floats | None = attribute(default=None)
     delta_: float | None = attribute(default=None)
     held_error_: Floats | None = attribute(default=None)
     gain_: Floats = attribute()
@@ -100,7 +101,7 @@ class BoostedTrees(TreeModel):
     @property
     def depends_on_order(self) -> bool:
         """Whether rows are drawn or held out by their numbers."""
-        return self.subsample < 1 or self.n_iter_no_change is not None or self.n_estimators == "auto"
+        return self.subsample < 1 or self.n_iter_no_change is not None or isinstance(self.n_estimators, str)
 
     subsample: float = attribute()
     n_iter_no_change: int | None = attribute()
@@ -213,7 +214,7 @@ class BoostedTrees(TreeModel):
     def n_steps(self, rows: int, every: int | None = None) -> int | None:
         """As many as stages; None where the rows decide how many these are, until they have."""
         stages = len(self.step_) if hasattr(self, "step_") else self.n_estimators
-        return None if stages == "auto" else shown_of(int(stages), every)
+        return None if isinstance(stages, str) else shown_of(int(stages), every)
 
     def steps(self, X: Any, y: Any = None, sample_weight: Any = None, *, every: int | None = None) -> Iterator[Step]:
         """The model stage by stage: training loss, that of the rows held out, leaves, and the step."""
