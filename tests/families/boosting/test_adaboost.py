@@ -103,25 +103,3 @@ def test_votes_that_are_equal_but_for_rounding_are_certified():
 def test_an_infinite_rate_is_refused():
     with pytest.raises(assay.errors.ParameterError, match="learning_rate"):
         assay.AdaBoostClassifier(learning_rate=float("inf")).fit([[0.0], [1.0]], [0, 1])
-
-
-@pytest.mark.parametrize("asked", ["balanced", {0: 3.0, 1: 1.0}], ids=["balanced", "by class"])
-def test_class_weights_are_weights_of_their_rows(asked, tmp_path):
-    X, y = load_breast_cancer(return_X_y=True)
-    factor = len(y) / (2 * np.bincount(y)) if asked == "balanced" else np.array([3.0, 1.0])
-    by_class = assay.AdaBoostClassifier(n_estimators=10, class_weight=asked).fit(X, y)
-    by_row = assay.AdaBoostClassifier(n_estimators=10).fit(X, y, sample_weight=factor[y])
-    assert np.array_equal(by_class.predict_proba(X), by_row.predict_proba(X))
-    assert by_class.training_loss_ == by_row.training_loss_
-    assert not np.array_equal(
-        by_class.predict_proba(X), assay.AdaBoostClassifier(n_estimators=10).fit(X, y).predict_proba(X)
-    )
-    by_class.save(tmp_path / "m.assay")
-    for model in (by_class, assay.load(tmp_path / "m.assay")):
-        assert all(v.holds for v in model.certificate_.verify(X, y))
-
-
-def test_a_class_of_no_weight_is_refused():
-    X, y = load_breast_cancer(return_X_y=True)
-    with pytest.raises(assay.errors.DataError, match="Only one class, 0, has rows"):
-        assay.AdaBoostClassifier(class_weight={1: 0.0}).fit(X, y)

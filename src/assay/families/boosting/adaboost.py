@@ -25,18 +25,16 @@ from assay.estimator.classifier import Classifier
 from assay.estimator.docstrings import attribute
 from assay.estimator.estimator import fresh_and_rows
 from assay.estimator.layout import Fact, Layout, Tensor
-from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Free, Range, check_names, param
+from assay.estimator.params import N_JOBS, Free, Range, check_names, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Measure, Step, answering, measures, shown_of, some_of
-from assay.families.trees.claims import tree_witness
 from assay.families.trees.estimators import OF_CLASSES, ROWS, DecisionTreeClassifier
 from assay.families.trees.hyper_parameters import CATEGORICAL_FEATURES, RANDOM_STATE
 from assay.families.trees.model import TreeModel, parts_of
 from assay.families.trees.nodes import TreeNodes, Trees, join_trees, split_trees
 from assay.families.trees.survey import category_levels, survey
 from assay.inputs import NumberColumns
-from assay.inputs.labels import Labels, class_multipliers
-from assay.inputs.refusals import refuse_absent
+from assay.inputs.labels import Labels, plain_labels
 from assay.numerics import Array, Floats, log_softmax
 from assay.store import Record
 
@@ -117,7 +115,6 @@ class AdaBoostClassifier(TreeModel, Classifier):
     )
     n_estimators: int = param("most stages; a tree without errors, or one no better than chance, is the last", default=50, says="{} stages", check=Range(int, low=1))  # fmt: skip
     learning_rate: float = param("the factor η of all votes while rows are weighed anew", default=1.0, check=Range(low=0, open_low=True, open_high=True))  # fmt: skip
-    class_weight: Any = CLASS_WEIGHT
     random_state: int | None = RANDOM_STATE
     categorical_features: Any = CATEGORICAL_FEATURES
     n_jobs: int | None = N_JOBS
@@ -255,9 +252,7 @@ class _Boosting:
         self.model, self.rows, self.K = model, rows.in_memory(), len(labels.classes)
         truth, w = targets_of(self.rows)
         self.y = labels.encode(truth)
-        factors = class_multipliers(model.class_weight, labels.classes, found.class_weight)
-        refuse_absent(labels.classes, found.class_weight * factors, whole=True)
-        self.w = factors[self.y] * (1.0 if w is None else np.asarray(w, dtype=np.float64))
+        self.w = np.ones(self.n) if w is None else np.asarray(w, dtype=np.float64)
         self.total = float(self.w.sum())
         self.votes, self.bound = np.zeros((self.n, self.K)), 1.0
         self.codes: Any = None
@@ -378,8 +373,20 @@ def _steps(model: AdaBoostClassifier, X: Any, y: Any, sample_weight: Any) -> Ite
 def adaboost_claims(model: AdaBoostClassifier) -> tuple[Claim, ...]:
     """The bound of the training error by the edges, and the distribution of margins."""
     K, eta = len(model.classes_), float(model.learning_rate)
+    levels = category_levels(model.categorical_features, model._column_names(), model._levels()).count
     witness = {
-        **tree_witness(model),
+        "feature": model.feature_,
+        "cut": model.cut_,
+        "missing_left": model.missing_left_,
+        "leaf": model.leaf_,
+        "sets": getattr(model, "sets_", None),
+        "nodes": model.nodes_,
+        "table": model.table_,
+        "category_code": getattr(model, "category_code_", None),
+        "levels": levels if levels.any() else None,
+        "trend": None,
+        "classes": plain_labels(model.classes_),
+        "class_weight": None,
         "criterion": "gini",
         "tolerance": TOLERANCE,
         "rate": eta,

@@ -20,12 +20,10 @@ THETAS = np.round(np.arange(-10, 11) / 10, 1)
 
 
 class Reweighted(NamedTuple):
-    """What the stages come to: a problem (None: all is as stated), min(1, Π Z e^{−α/2}), and of the rows that count their numbers, votes (m, K), classes and
-    weights."""
+    """What the stages come to: a problem (None: all is as stated), min(1, Π Z e^{−α/2}), and of the rows that count votes (m, K), classes and weights."""
 
     problem: str | None
     bound: float
-    counted: Array
     votes: Floats
     y: Array
     w: Floats
@@ -66,7 +64,7 @@ def _replayed(claim: Claim, rows: CheckedRows) -> Reweighted:
         D = np.where(wrong, D, D * np.exp(-alpha[t]))
         bound += float(np.log(D.sum())) + alpha[t] / 2
         D = D / D.sum()
-    return Reweighted(problem, float(np.exp(min(bound, 0.0))), seen.counted, votes, y, w)
+    return Reweighted(problem, float(np.exp(min(bound, 0.0))), votes, y, w)
 
 
 @check("adaboost_bound")
@@ -79,7 +77,7 @@ def check_adaboost_bound(claim: Claim, rows: CheckedRows, predict: Any) -> Verdi
     problem = found.problem
     said = found.votes.argmax(axis=1)
     if problem is None and predict is not None:
-        said, problem = _answers(claim, rows, predict, found.counted, tied)
+        said, problem = _answers(claim, rows, predict, tied)
     loss = float(found.w[said != found.y].sum() / found.w.sum())
     # without answers, a row of several classes with as many votes may be right or wrong
     least, most = (loss, loss) if predict is not None else (float(found.w[wrong].sum() / found.w.sum()) for wrong in (~own, ~own | (tied.sum(axis=1) > 1)))  # fmt: skip
@@ -102,12 +100,16 @@ def _tied(found: Reweighted, stages: int) -> Array:
     return np.asarray(V.max(axis=1, keepdims=True) - room <= V)
 
 
-def _answers(claim: Claim, rows: CheckedRows, predict: Any, counted: Array, tied: Array) -> tuple[Array, str | None]:
+def _answers(claim: Claim, rows: CheckedRows, predict: Any, tied: Array) -> tuple[Array, str | None]:
     """(what the model answers to the rows that count, what is wrong with that)."""
-    answers = np.concatenate([np.asarray(predict(block.X)) for block in rows.blocks()])[counted]
-    said = np.full(len(tied), -1)
-    for k, label in enumerate(np.array(claim.witness["classes"], dtype=answers.dtype)):
-        said[answers == label] = k
+    classes, at, said = claim.witness["classes"], 0, np.full(len(tied), -1)
+    for block in rows.blocks():
+        there = np.ones(len(block.X), bool) if block.w is None else block.w > 0
+        answers = np.asarray(predict(block.X))[there]
+        own = slice(at, at + len(answers))
+        at += len(answers)
+        for k, label in enumerate(np.array(classes, dtype=answers.dtype)):
+            said[own][answers == label] = k
     if np.any(said < 0) or not np.take_along_axis(tied, said[:, None], axis=1).all():
         return said, "the model answers otherwise than its trees vote"
     return said, None
