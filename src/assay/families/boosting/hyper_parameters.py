@@ -41,7 +41,7 @@ MAX_DEPTH = replace(TREE_DEPTH)
 MIN_SAMPLES_LEAF = param("least rows of a leaf", default=20, says="leaves of {}+ rows", check=Range(int, low=1))
 MIN_SUM_HESSIAN = param("least sum of curvatures of the loss in a leaf", default=1e-3, check=Range(low=0, high=math.inf, open_high=True))  # fmt: skip
 L1 = param("strength of the L1 penalty on the leaves' answers", default=0.0, check=Range(low=0, high=math.inf, open_high=True))  # fmt: skip
-L2 = param("strength of the L2 penalty on the leaves' answers", default=0.0, check=Range(low=0, high=math.inf, open_high=True))  # fmt: skip
+L2 = param("strength of the L2 penalty on the leaves' answers, in units of curvature (0, as in LightGBM, trusts small leaves)", default=1.0, check=Range(low=0, high=math.inf, open_high=True))  # fmt: skip
 MIN_GAIN = param(
     "splits that gain less than this are not made; the gain is that of twice the second-order loss",
     default=0.0,

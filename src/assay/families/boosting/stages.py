@@ -361,7 +361,8 @@ def chances(g: Floats, h: Floats, share: float) -> Floats:
         if not 0 < smaller < mu:
             break
         mu = smaller
-    return np.minimum(size / max(mu, 1e-300), 1.0)
+    found: Floats = np.minimum(size / max(mu, 1e-300), 1.0)
+    return found
 
 
 def _shared_out(rows: Array, threads: int) -> tuple[Array, Array]:

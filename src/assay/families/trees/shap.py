@@ -275,4 +275,4 @@ def shap_certificate(self: TreeModel, X: Any, data: Any = None) -> Certificate:
             "tolerance": TOLERANCE,
         },
     )
-    return Certificate((claim,), names=self._column_names(), levels=self._levels(), columns=self.n_features_in_)
+    return Certificate((claim,), names=self._column_names(), levels=self._categories, columns=self.n_features_in_)

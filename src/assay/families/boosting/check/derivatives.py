@@ -157,4 +157,5 @@ def chances_of(g: Floats, h: Floats, share: float) -> Floats:
         mu = left[k] / (wanted - k)
         if down[k] < mu or wanted - k <= 1 or not mu > 0:
             break
-    return np.minimum(a / max(mu, 1e-300), 1.0)
+    found: Floats = np.minimum(a / max(mu, 1e-300), 1.0)
+    return found
