@@ -14,7 +14,7 @@ import numpy as np
 import shap
 
 import assay
-from assay.families.trees.values import node_values
+from assay.families.trees.importance import node_values
 from bench.harness import Contender, Race, Target
 
 TREES, COLUMNS = 100, 20

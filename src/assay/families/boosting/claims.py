@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from assay.certify import Claim
-from assay.certify.coverage import Coverage
-from assay.certify.intervals import normal_interval
-from assay.engines.split import keys_of
+from assay.certify.claim import Coverage
+from assay.certify.held_out import normal_interval
+from assay.engines.derived import keys_of
 from assay.families.trees.claims import tree_witness
 from assay.numerics import Array
 

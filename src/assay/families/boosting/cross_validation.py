@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from assay.engines.split import row_keys
-from assay.engines.threads import Threads
+from assay.engines.derived import row_keys
+from assay.engines.engine import Threads
 from assay.errors import DataError
 from assay.families.boosting.losses import BoostingLoss
 from assay.families.boosting.stages import Boosting, StageSettings

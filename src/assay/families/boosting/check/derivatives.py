@@ -125,7 +125,7 @@ def sample_of(
     t: dict[str, Any], stage: int, d: int, w: Floats, slope: Floats, curvature: Floats
 ) -> tuple[Floats, Array]:
     """(weights of the rows that a stage saw, its columns), drawn again by (seed, stage) and, where it says so, by the slopes before it."""
-    from assay.certify.draws import between_0_and_1, keys, row_keys
+    from assay.certify.rows import between_0_and_1, keys, row_keys
 
     rows, columns = float(t["subsample"]), float(t["colsample"])
     key = int(keys(np.array([stage], np.uint64), int(t["seed"]))[0] >> np.uint64(2))
