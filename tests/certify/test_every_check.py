@@ -90,6 +90,7 @@ TAMPERED = {
     "separability_margin": ["coef", "intercept", "rows"],
     "separability_weak": ["coef", "intercept"],
     "separating_weights": ["coef", "intercept"],
+    "shap_adds_up": ["base", "values"],
     "small_slope": ["coef", "objective", "tolerance"],
     "tree_best_splits": ["cut", "feature", "least_rows", "nodes"],
     "tree_gains": ["cut", "feature", "gain", "nodes"],
