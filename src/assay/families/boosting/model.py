@@ -23,7 +23,7 @@ from assay.families.trees.shap import added_shap_base, added_shap_values
 from assay.numerics import Array, Floats
 from assay.store import Record
 
-FEW_ROWS = 1000
+FEW_ROWS, MANY_ROWS = 1000, 2000
 
 
 def trees_of_score(trees: Trees, k: int, K: int, stages: int | None = None) -> Trees:
@@ -107,18 +107,19 @@ class BoostedTrees(TreeModel):
 
     @classmethod
     def search_space(cls, kind: str, features: TableTraits) -> SearchSpace | None:
-        """Few leaves and many; the stages by early stopping where rows are many."""
+        """Few leaves and many. Of few rows half as many stages at twice the rate do as well; classes need fewer than numbers, whose errors go on falling."""
         if kind != cls._kind:
             return None
         if features.rows < FEW_ROWS:
             settings: tuple[dict[str, Any], ...] = (
-                {"max_leaf_nodes": 4, "learning_rate": 0.05, "min_samples_leaf": 5},
-                {"max_leaf_nodes": 16, "learning_rate": 0.05, "min_samples_leaf": 5},
+                {"max_leaf_nodes": 4, "n_estimators": 50, "min_samples_leaf": 5},
+                {"max_leaf_nodes": 16, "n_estimators": 50, "min_samples_leaf": 5},
             )
         else:
+            stages = 100 if kind == "classifier" and features.rows < MANY_ROWS else 200
             settings = (
-                {"max_leaf_nodes": 8, "n_estimators": 200},
-                {"max_leaf_nodes": 31, "n_estimators": 200, "colsample_bytree": 0.7},
+                {"max_leaf_nodes": 8, "n_estimators": stages},
+                {"max_leaf_nodes": 31, "n_estimators": stages, "colsample_bytree": 0.7},
             )
         return SearchSpace(search=settings, categories="native", cost=6.0)
 

@@ -88,9 +88,7 @@ class GrownAgain:
     def __call__(self, w: Floats) -> tuple[TreeNodes, Array]:
         """The tree of the rows with these weights, and the class that it says of each row, as a code."""
         data = reweighed(self.model, self.data, self.labels, w)
-        grown, entries = single_tree(
-            self.workers, self.rows, data, RowSample(self.model._seed()), 0, self.workers
-        )
+        grown, entries = single_tree(self.workers, self.rows, data, RowSample(self.model._seed()), 0, self.workers)
         unpruned = cut(self.model, UnprunedTree(data, entries, grown, self.labels.classes))
         values = leaf_values(data.inputs, unpruned.grown, entries)
         node = leaves_by_codes(unpruned.grown, data.inputs.table, np.arange(data.survey.n))

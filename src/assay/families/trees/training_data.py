@@ -129,9 +129,7 @@ def reweighed(model: Any, data: TrainingData, labels: Labels, w: Floats) -> Trai
     target, total = _target(model, labels, data.truth, w, found, draws, bool(table.trend.any()))
     drawn = total if data.draws is None else total * (data.draws / found.class_rows.sum())
     rules = rules_of(model, target, found.n, table.d, drawn, rules.exact_below)
-    return replace(
-        data, inputs=TreeInputs(target, table, rules), survey=found, total=total, drawn=drawn, weights=w
-    )
+    return replace(data, inputs=TreeInputs(target, table, rules), survey=found, total=total, drawn=drawn, weights=w)
 
 
 def spread_out(engine: Engine, codes: int, shared: bool) -> bool:
