@@ -12,7 +12,7 @@ from odd_models import Hangs, Slow, register
 from passing_time import PassingTime
 
 from assay import compare
-from assay.selection.halving import SHARES, common_rows, some_of
+from assay.selection.few_rows import SHARES, common_rows, some_of
 from assay.selection.splits import Resampling, Split, make_splits
 
 AMPLE = 1e5  # seconds of a budget that no machine is too busy for
@@ -81,7 +81,7 @@ def test_with_folds_nothing_drops_out(table):
 
 
 def test_rounds_hold_models_to_their_time(monkeypatch, table):
-    from assay.selection import halving
+    from assay.selection import few_rows
     from assay.selection.candidates import candidates
     from assay.selection.compare import CandidateWork
     from assay.selection.plan import Limits, Question
@@ -91,8 +91,8 @@ def test_rounds_hold_models_to_their_time(monkeypatch, table):
             clock.heard(outcome.key, ("ended",))
             yield outcome
 
-    run_jobs = halving.run_jobs
-    monkeypatch.setattr(halving, "run_jobs", listened_to)
+    run_jobs = few_rows.run_jobs
+    monkeypatch.setattr(few_rows, "run_jobs", listened_to)
     register(monkeypatch, Hangs)
     found = compare(table, "y", models=["baseline"], workers=0)
     asked = Question("y", found.task, found.loss, found.resampling)
@@ -100,7 +100,7 @@ def test_rounds_hold_models_to_their_time(monkeypatch, table):
     who = candidates(found.schema, 2, only=["hangs", "baseline", "lda"])[0]
     clock = PassingTime(monkeypatch, "baseline", "lda")
     limits = Limits(timeout=600.0, deadline=time.monotonic() + AMPLE)
-    stay, gone = halving.worth_the_time(who, work, limits, lambda key, event: None)
+    stay, gone = few_rows.worth_the_time(who, work, limits, lambda key, event: None)
     assert [e.name for e in stay] == [e.name for e in who if e.name != "hangs"]
     ((name, why),) = gone
     assert name == "hangs"
@@ -147,12 +147,12 @@ def test_a_budget_is_kept(monkeypatch, table):
 def test_an_interrupt_during_the_rounds_ends_the_comparison(monkeypatch, table):
     """Nothing is finished then that could be kept."""
     from assay.processes.supervisor import Outcome
-    from assay.selection import halving
+    from assay.selection import few_rows
 
     def interrupted(tasks, **_):
         yield from (Outcome(task.key, "interrupted", None, "Stopped by SIGTERM.") for task in tasks)
 
-    monkeypatch.setattr(halving, "run_jobs", interrupted)
+    monkeypatch.setattr(few_rows, "run_jobs", interrupted)
     with pytest.raises(KeyboardInterrupt, match="SIGTERM"):
         compare(table, "y", models=["baseline", "lda"], budget=AMPLE)
 
