@@ -29,7 +29,7 @@ from assay.store import Record
 if TYPE_CHECKING:
     from assay.families.boosting.fit import BoostingFit
 
-FEW_ROWS = 1000
+FEW_ROWS, MANY_ROWS = 1000, 2000
 SMALL = {"n_estimators": "cv", "learning_rate": 0.05, "min_samples_leaf": 5, "subsample": 0.8, "colsample_bytree": 0.8}
 
 
@@ -122,9 +122,10 @@ class BoostedTrees(TreeModel):
         if features.rows < FEW_ROWS:
             settings: tuple[dict[str, Any], ...] = (SMALL,)
         else:
+            stages = 100 if kind == "classifier" and features.rows < MANY_ROWS else 200
             settings = (
-                {"max_leaf_nodes": 8, "n_estimators": 200},
-                {"max_leaf_nodes": 31, "n_estimators": 200, "colsample_bytree": 0.7},
+                {"max_leaf_nodes": 8, "n_estimators": stages},
+                {"max_leaf_nodes": 31, "n_estimators": stages, "colsample_bytree": 0.7},
             )
         return SearchSpace(search=settings, categories="native", cost=6.0)
 

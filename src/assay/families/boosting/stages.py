@@ -28,11 +28,12 @@ from assay.families.boosting.loops.grow import (
     reached_by_codes,
     whole_words,
 )
-from assay.families.boosting.loops.scan import BITS, CODE, COLUMN, FIELDS, MISSING, SET, ScanRules
+from assay.families.boosting.loops.nodes import kept_nodes, leaf_steps
+from assay.families.boosting.loops.scan import FIELDS, ScanRules
 from assay.families.boosting.loops.slopes import log_loss_slopes
 from assay.families.boosting.losses import BoostingLoss, LogLoss, renew_leaves
 from assay.families.boosting.training_rows import BoostingRows
-from assay.families.trees.nodes import LEAF, TreeNodes, distinct_rows
+from assay.families.trees.nodes import TreeNodes, distinct_rows
 from assay.numerics import Array, Floats
 
 STRETCH = 16_384  # rows whose slopes are taken at a time: what is computed on the way stays near the processor
@@ -218,17 +219,11 @@ class Boosting:
             reached(rank, self.nodes[rank], self.room.rows, size, number, self.leaf)
         list(self.workers.map(partial(self._walk, number), range(0, len(self.out), STRETCH)))
         leaves = place[number[place] >= 0]
-        sums, mask = nodes.sums[leaves], (1 << self.shift) - 1
-        G, H = sums[:, 0] / per_g, (sums[:, 1] & mask) / per_h
-        if self.loss.renewed is None:
-            top = np.sign(G) * np.maximum(np.abs(G) - s.l1, 0.0)
-            values = -np.divide(top, H + s.l2, out=np.zeros_like(top), where=H + s.l2 > 0)
-            unit = per_h / per_g
-            values = np.clip(values, nodes.bounds[leaves, 0] * unit, nodes.bounds[leaves, 1] * unit)
-        else:
+        values, rows = np.empty(len(leaves)), np.empty(len(leaves), np.int64)
+        leaf_steps(nodes.sums, nodes.bounds, leaves, self.shift, per_g, per_h, s.l1, s.l2, values, rows)
+        if self.loss.renewed is not None:
             residual = self.rows.y - (self.scores[0] + self.start[0])
             values = renew_leaves(self.leaf, len(leaves), residual, w, self.loss.renewed)
-        rows = sums[:, 1] >> self.shift
         weight = rows.astype(float)
         if self.rows.weighted or self.drawn[0] is not self.slope:
             weight = np.bincount(self.leaf, weights=w, minlength=len(leaves))
@@ -298,20 +293,13 @@ class Boosting:
 
     def _kept(self, nodes: GrownNodes, place: Array, unit: float) -> TreeNodes:
         """The tree in preorder; its leaves follow when the step is known."""
-        split, bins = nodes.split[place], self.rows.bins
-        inner = nodes.left[place] >= 0
-        column, by_set = split[inner, COLUMN], split[inner, SET] > 0
-        feature = np.full(len(place), LEAF, np.int32)
-        feature[inner] = np.where(by_set, -2 - column, column)
-        code = split[inner, CODE]
-        last = code >= bins.count[column]
-        cut = np.where(last, np.inf, bins.edges[np.where(last | by_set, 0, bins.first[column] + code)])
-        cut[by_set] = np.arange(int(by_set.sum()))
-        sets = split[inner][by_set][:, BITS : BITS + 4].astype(np.uint64) if by_set.any() else NONE
-        missing = split[inner, MISSING].astype(np.uint8)
-        return TreeNodes(
-            feature, cut, missing, np.zeros(0, np.uint32), sets, np.zeros((0, 2)), nodes.gain[place][inner] * unit
-        )
+        bins, splits = self.rows.bins, len(place) // 2
+        feature, cut, gain = np.empty(len(place), np.int32), np.empty(splits), np.empty(splits)
+        missing, sets = np.empty(splits, np.uint8), np.empty((splits, 4), np.uint64)
+        grown = (nodes.split, nodes.left, nodes.gain, place, bins.count, bins.first, bins.edges, unit)
+        count = kept_nodes(*grown, feature, cut, missing, gain, sets)
+        sets = sets[:count].copy() if count else NONE
+        return TreeNodes(feature, cut, missing, np.zeros(0, np.uint32), sets, np.zeros((0, 2)), gain)
 
     # --- stages -----------------------------------------------------------------------------------------------------------
 
