@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from assay.families.boosting.fit import BoostingFit
 
 FEW_ROWS, MANY_ROWS = 1000, 2000
-SMALL = {"n_estimators": "cv", "learning_rate": 0.05, "min_samples_leaf": 5, "subsample": 0.8, "colsample_bytree": 0.8}
+SMALL = {"max_leaf_nodes": 8, "n_estimators": 60, "min_samples_leaf": 5, "subsample": 0.8, "colsample_bytree": 0.8}
 
 
 def trees_of_score(trees: Trees, k: int, K: int, stages: int | None = None) -> Trees:
@@ -115,8 +115,8 @@ class BoostedTrees(TreeModel):
 
     @classmethod
     def search_space(cls, kind: str, features: TableTraits) -> SearchSpace | None:
-        """Few leaves and many; of few rows one slow way with rows and columns drawn, whose stages its own folds choose: on twelve small tables its log loss ranks
-        before the defaults of every other boosting that was tried."""
+        """Few leaves and many; of few rows small trees with rows and columns drawn, as good as stages that folds choose on five small tables at a fifth of their time
+        or less. Classes of fewer rows need fewer stages than numbers, whose errors go on falling."""
         if kind != cls._kind:
             return None
         if features.rows < FEW_ROWS:
