@@ -36,6 +36,7 @@ def test_a_second_loop_does_not_look_again_for_what_numbers_make(monkeypatch):
         asked.append((func, tuple(args)))
         return numbas(self, func, args, kws)
 
+    monkeypatch.setattr(LoopDispatcher.targetdescr.typing_context, "_of_scalars", {})
     compiled_anew(first)
     monkeypatch.setattr(Context, "resolve_function_type", counted)
     compiled_anew(second)

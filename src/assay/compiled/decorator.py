@@ -270,7 +270,7 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     interpreter. Options are those of Numba's `njit`."""
     if function is None:
         return partial(jit, **options)
-    dispatcher = for_tier(function, nogil=True, **options)
+    dispatcher = for_tier(function, nogil=True, **{"no_cfunc_wrapper": True, **options})
     if not config.DISABLE_JIT and function.__closure__ is None:  # the text says nothing of what a closure holds
         dispatcher._cache = LoopCache(function)
     return dispatcher
