@@ -26,13 +26,14 @@ from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.params import N_JOBS, Free, Range, attribute, check_names, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Measure, Step, answering, measures, shown_of, some_of
+from assay.families.trees.claims import tree_witness
 from assay.families.trees.estimators import OF_CLASSES, ROWS, DecisionTreeClassifier
 from assay.families.trees.hyper_parameters import CATEGORICAL_FEATURES, RANDOM_STATE
 from assay.families.trees.model import TreeModel, parts_of
 from assay.families.trees.nodes import TreeNodes, Trees, join_trees, labels_of_leaves
 from assay.families.trees.survey import category_levels, survey
 from assay.inputs import NumberColumns
-from assay.inputs.labels import Labels, plain_labels
+from assay.inputs.labels import Labels
 from assay.numerics import Array, Floats, log_softmax
 from assay.store import Record
 
@@ -373,20 +374,8 @@ def _steps(model: AdaBoostClassifier, X: Any, y: Any, sample_weight: Any) -> Ite
 def adaboost_claims(model: AdaBoostClassifier) -> tuple[Claim, ...]:
     """The bound of the training error by the edges, and the distribution of margins."""
     K, eta = len(model.classes_), float(model.learning_rate)
-    levels = category_levels(model.categorical_features, model._column_names(), model._levels()).count
     witness = {
-        "feature": model.feature_,
-        "cut": model.cut_,
-        "missing_left": model.missing_left_,
-        "leaf": model.leaf_,
-        "sets": getattr(model, "sets_", None),
-        "nodes": model.nodes_,
-        "table": model.table_,
-        "category_code": getattr(model, "category_code_", None),
-        "levels": levels if levels.any() else None,
-        "trend": None,
-        "classes": plain_labels(model.classes_),
-        "class_weight": None,
+        **tree_witness(model),
         "criterion": "gini",
         "tolerance": TOLERANCE,
         "rate": eta,
