@@ -27,7 +27,7 @@ from assay.estimator.estimator import fresh_and_rows
 from assay.estimator.params import check_params
 from assay.families.trees.claims import evidence_of
 from assay.families.trees.grow import RowSample, entries_of, leaf_values
-from assay.families.trees.grow_parallel import grow_tree
+from assay.families.trees.grow_parallel import ROW, grow_tree
 from assay.families.trees.hyper_parameters import UNLIMITED
 from assay.families.trees.importance import columns_of, impurities, parents_of
 from assay.families.trees.loops.absolute import leaf_medians
@@ -294,11 +294,18 @@ class GrownAgain:
         """The tree of the rows with these weights, and the class that it says of each row, as a code."""
         data = reweighed(self.model, self.data, self.labels, w)
         grown, entries = single_tree(self.workers, self.rows, data, RowSample(self.model._seed()), 0, self.workers)
-        unpruned = cut(self.model, UnprunedTree(data, entries, grown, self.labels.classes))
-        values = leaf_values(data.inputs, unpruned.grown, entries)
-        node = leaves_by_codes(unpruned.grown, data.inputs.table, np.arange(data.survey.n))
-        leaf = np.cumsum(unpruned.grown.feature == LEAF) - 1
-        return tree_of(unpruned.grown, values), labels_of_leaves(values)[leaf[node]]
+        if self.model.max_leaf_nodes is not None or self.model.ccp_alpha != 0:  # the depth is that of the growth
+            grown = cut(self.model, UnprunedTree(data, entries, grown, self.labels.classes)).grown
+        values = leaf_values(data.inputs, grown, entries)
+        said = labels_of_leaves(values)
+        is_leaf = grown.feature == LEAF
+        if len(entries) == data.survey.n:  # they lie leaf after leaf
+            found = np.empty(len(entries), dtype=said.dtype)
+            found[(entries >> ROW).astype(np.int64)] = np.repeat(said, grown.rows[is_leaf])
+        else:
+            node = leaves_by_codes(grown, data.inputs.table, np.arange(data.survey.n))
+            found = said[(np.cumsum(is_leaf) - 1)[node]]
+        return tree_of(grown, values), found
 
 
 def _grower(model: DecisionTree, training_data: TrainingData) -> Callable[[Array], UnprunedTree]:

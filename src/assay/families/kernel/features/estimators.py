@@ -218,6 +218,7 @@ class KernelTransformer(Transformer):
         engine = engine_for(rows, self.n_jobs)
         with one_thread_blas():
             learnt = learn(engine, engine.open(rows), map_spec)
+        assert learnt.error is not None  # it was not marked
         for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("__")]:
             delattr(self, name)
         self.n_features_in_, self._map = rows.n_columns, learnt.map

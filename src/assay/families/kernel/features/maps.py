@@ -228,7 +228,7 @@ def learn(
     else:
         learnt = WaveMap.of(kernel, found.mean, map_spec.n_components, map_spec.random_state)
     sample = sample_of(found.drawn)
-    if not claims_are_wanted():
+    if marked and not claims_are_wanted():
         return LearntMap(learnt, None, found)
     return LearntMap(learnt, error_of(learnt, sample), found, features_off(learnt, sample) if marked else None)
 
