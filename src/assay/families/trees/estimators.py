@@ -76,6 +76,7 @@ OF_TREES: Layout = {
     "exact_": Fact(bool, optional=True, doc="whether all thresholds were tried, and not those between bins alone"),
     "training_loss_": Fact(float, low=0, optional=True, doc="the training error: share of wrong answers, or mean squared (absolute, Poisson) error"),
     "gain_": Tensor(("S",), optional=True, doc="what each split gained in purity"),
+    "leaf_rows_": Tensor(("L",), dtype="<i8", low=0, optional=True, doc="the number of rows in each leaf, where rows or classes have weights; else None"),
     "alpha_": Fact(float, low=0, optional=True, doc="of ccp_alpha='cv': the alpha that cross-validation chose"),
     "pruning_curve_": Tensor(("g", 3), low=0, optional=True, doc="of ccp_alpha='cv': alphas, the cross-validated risk at each, and its standard error"),
 }  # fmt: skip

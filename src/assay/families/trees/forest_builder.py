@@ -72,6 +72,7 @@ def learn(model: Any, engine: Engine, rows: Rows, afresh: bool, classes: Any) ->
     model.gain_ = None if told else trees.gain
     model.weight_, model.rows_ = training_data.total, training_data.survey.n
     model._out_of_bag = bag
+    model._counted = training_data.counted
     keep_members(model, bag, training_data)
     _keep_out_of_bag(model, bag, len(forest.trees))
     model._provenance = {"fingerprint": training_data.survey.mark.hex()}

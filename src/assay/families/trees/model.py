@@ -21,6 +21,7 @@ from assay.estimator.docstrings import attribute
 from assay.estimator.estimator import Estimator
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, shown_of, some_of
+from assay.families.trees import forest_trees, tree_view
 from assay.families.trees.claims import (
     FOREST_COVERAGE,
     TREE_COVERAGE,
@@ -29,6 +30,7 @@ from assay.families.trees.claims import (
     tree_claims,
     tree_coverage,
 )
+from assay.families.trees.forest_trees import forest_trees.estimator_of, forest_trees.estimators_of, forest_trees.estimators_samples, forest_trees.iter_trees, forest_trees.tree_at
 from assay.families.trees.nodes import Trees
 from assay.families.trees.predict import TreePredictor
 from assay.families.trees.shap import shap_base, shap_values
@@ -90,6 +92,8 @@ class TreeModel(Estimator):
 
     _made: dict[str, Any] = attribute()  # from the learnt parts, when first needed: answering must add no attributes
 
+    __class__ = property(tree_view.class_seen_by_sklearn)  # type: ignore[assignment]
+
     # --- what people ask of trees -------------------------------------------------------------------------------------
 
     def get_depth(self) -> int:
@@ -138,6 +142,9 @@ class TreeModel(Estimator):
 
     shap_values = shap_values
     shap_base_ = property(shap_base)
+    n_classes_ = property(tree_view.n_classes)
+    n_outputs_ = property(tree_view.n_outputs)
+    _compute_partial_dependence_recursion = tree_view.partial_dependence  # scikit-learn asks models that it knows for it
 
     # --- answering ----------------------------------------------------------------------------------------------------
 
@@ -283,6 +290,8 @@ class DecisionTree(TreeModel):
     ccp_alpha: float | str = attribute()
     folds: int = attribute()
     alpha_: float = attribute()
+    leaf_rows_: Array | None = attribute()
+    _leaf_impurity: Floats | None = attribute(default=None)
     pruning_curve_: Floats = attribute()
     coverage = TREE_COVERAGE
     _shared: SharedTree | None = attribute(default=None)  # what `fit_each` lets settings have in common
@@ -348,9 +357,12 @@ class DecisionTree(TreeModel):
 
     # --- explaining ---------------------------------------------------------------------------------------------------
 
-    def apply(self, X: Any) -> Array:
-        """The node (in preorder, the root is 0) of the leaf where each row ends."""
+    def apply(self, X: Any, check_input: bool = True) -> Array:
+        """The node (in preorder, the root is 0) of the leaf where each row ends. `check_input` is accepted for scikit-learn's sake."""
         return super().apply(X)[:, 0]
+
+    tree_ = property(tree_view.view_of)
+    max_features_ = property(tree_view.max_features)
 
     def to_text(self, *, max_depth: int | None = None, decimals: int | None = None) -> str:
         """The tree as text, a line a node: its question, rows and gain, or its answer. `decimals`: of thresholds (None: four digits)."""
@@ -373,7 +385,7 @@ class DecisionTree(TreeModel):
         self._check_fitted()
         return shape_of(self)
 
-    def decision_path(self, X: Any) -> Any:
+    def decision_path(self, X: Any, check_input: bool = True) -> Any:
         """(n, nodes) as a sparse matrix: 1 where a row passes a node."""
         from assay.families.trees.explain import nodes_passed
 
@@ -401,6 +413,7 @@ class Forest(TreeModel):
     max_leaf_nodes: int | None = attribute()
     ccp_alpha: float = attribute()
     quantiles: bool = attribute(default=False)
+    _counted: Array | None = attribute()  # the rows of positive weight, where some have none
     random_splits: bool = attribute(default=False)
 
     def left_out_scores(self) -> Floats | None:
@@ -468,11 +481,11 @@ class Forest(TreeModel):
         self._check_fitted()
         return tree_of_forest(self, number)
 
-    @property
-    def estimators_(self) -> list[DecisionTree]:
-        """All trees, each as a decision tree of its own."""
-        self._check_fitted()
-        return [self.tree(number) for number in range(len(self.nodes_))]
+    estimators_ = property(forest_trees.estimators_of)
+    estimator_ = property(forest_trees.estimator_of)
+    estimators_samples_ = property(forest_trees.estimators_samples)
+    __getitem__, __iter__ = forest_trees.tree_at, forest_trees.iter_trees
+    __len__, __bool__ = forest_trees.count_of, forest_trees.is_a_model
 
     def tree_shape(self, number: int = 0) -> TreeShape:
         """Tree `number` as arrays, as `assay.plots.tree_drawing` draws it."""

@@ -1,0 +1,99 @@
+"""The trees of a forest as estimators of their own, made when they are asked for; and the rows that each was grown from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from assay.errors import ParameterError
+from assay.estimator.params import defaults
+from assay.numerics import Array
+
+if TYPE_CHECKING:
+    from assay.families.trees.model import DecisionTree, Forest
+
+
+class ForestTrees(Sequence["DecisionTree"]):
+    """All trees of a forest, each made once."""
+
+    def __init__(self, forest: Forest) -> None:
+        self._forest = forest
+        self._made: dict[int, DecisionTree] = {}
+
+    def __len__(self) -> int:
+        return len(self._forest.nodes_)
+
+    @overload
+    def __getitem__(self, number: int) -> DecisionTree: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[DecisionTree]: ...
+    def __getitem__(self, number: int | slice) -> DecisionTree | list[DecisionTree]:
+        if isinstance(number, slice):
+            return [self[i] for i in range(*number.indices(len(self)))]
+        place = number + len(self) if number < 0 else number
+        if not 0 <= place < len(self):
+            raise IndexError(f"There is no tree {number}: the forest has {len(self)}.")
+        if place not in self._made:
+            self._made[place] = self._forest.tree(int(place))
+        return self._made[place]
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} trees>"
+
+
+def estimators_of(forest: Forest) -> Sequence[DecisionTree]:
+    """All trees, each as a decision tree of its own, made when it is asked for."""
+    forest._check_fitted()
+    return forest._once("estimators", lambda: ForestTrees(forest))
+
+
+def estimator_of(forest: Forest) -> DecisionTree:
+    """A decision tree, not fitted, with the settings that the forest's trees have."""
+    from assay.families.trees.estimators import DecisionTreeClassifier, DecisionTreeRegressor
+
+    forest._check_fitted()
+    cls: Any = DecisionTreeClassifier if forest._kind == "classifier" else DecisionTreeRegressor
+    same = {k: v for k, v in forest._fitted_with.items() if k in defaults(cls)}
+    made: DecisionTree = cls(**{**same, "splitter": "random" if forest.random_splits else "best"})
+    return made
+
+
+def tree_at(forest: Forest, number: int) -> DecisionTree:
+    """Tree `number` of the forest."""
+    found: DecisionTree = estimators_of(forest)[number]
+    return found
+
+
+def iter_trees(forest: Forest) -> Iterator[DecisionTree]:
+    """The trees, one after another."""
+    return iter(estimators_of(forest))
+
+
+def count_of(forest: Forest) -> int:
+    """The number of trees."""
+    return len(estimators_of(forest))
+
+
+def is_a_model(forest: Forest) -> bool:
+    """A forest without trees is no empty list: it is a model that was not fitted yet."""
+    return True
+
+
+def estimators_samples(forest: Forest) -> list[Array]:
+    """Of each tree the numbers of the rows that it was grown from, as often as each was drawn; they follow from the seed; (draws,) each."""
+    from assay.families.trees.grow import RowSample
+
+    forest._check_fitted()
+    if not forest.alike_ or (forest.weighted_ and not hasattr(forest, "_counted")):
+        raise ParameterError(
+            "Which rows each tree saw is not known: the rows had weights and the model was loaded from a file, or warm_start mixed draws. "
+            "Fit again."
+        )
+    n, draws = forest.rows_, getattr(forest, "draws_", None)
+    seed, replace = int(forest._fitted_with["random_state"] or 0), bool(forest._fitted_with["bootstrap"])
+    sample = RowSample(seed, draws, replace, getattr(forest, "_counted", None))
+    every = np.arange(n)
+    times = [sample.times(number, n) for number in range(len(forest.nodes_))]
+    return [every if not len(drawn) else np.repeat(every, drawn) for drawn in times]
