@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from assay.errors import DataError
+from assay.families.neighbours.named_metrics import NamedMetric
 from assay.numerics import Array, Floats
 
 HAMMING = 0.0
@@ -21,12 +22,14 @@ MetricFunction = Callable[[Floats, Floats], Any]  # of a query and a row
 
 
 @np.errstate(over="ignore")
-def reduced_distances(Z: Floats, Q: Floats, norm: float | MetricFunction) -> Floats:
+def reduced_distances(Z: Floats, Q: Floats, norm: float | MetricFunction | NamedMetric) -> Floats:
     """r (m, n) of the queries Q (m, d) and the rows Z (n, d), each added up in the order of the columns, or by a function of the user's.
 
     >>> reduced_distances(np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([[3.0, 0.0]]), 2.0)
     array([[ 9., 16.]])
     """
+    if isinstance(norm, NamedMetric):
+        return norm.distances(Z, Q)
     if callable(norm):
         return _by_function(norm, Z, Q)
     r = np.zeros((len(Q), len(Z)))
@@ -110,7 +113,7 @@ def _picked(r: Floats, k: int) -> tuple[Floats, Array]:
 
 
 def nearest(
-    Z: Floats, Q: Floats, k: int, norm: float | MetricFunction, without: Array | None = None
+    Z: Floats, Q: Floats, k: int, norm: float | MetricFunction | NamedMetric, without: Array | None = None
 ) -> tuple[Floats, Array]:
     """The k rows of Z nearest to each query: r (m, k) and row numbers (m, k). `without` (m,): a row that a query must not have, or −1.
     Where there are fewer rows: infinity, and a number above all."""
@@ -125,7 +128,9 @@ def nearest(
     return r, index
 
 
-def _piece(Z: Floats, Q: Floats, k: int, norm: float | MetricFunction, without: Array | None) -> tuple[Floats, Array]:
+def _piece(
+    Z: Floats, Q: Floats, k: int, norm: float | MetricFunction | NamedMetric, without: Array | None
+) -> tuple[Floats, Array]:
     r = reduced_distances(Z, Q, norm)
     if without is not None:
         own = np.flatnonzero(without >= 0)
@@ -136,7 +141,7 @@ def _piece(Z: Floats, Q: Floats, k: int, norm: float | MetricFunction, without: 
     return r, index
 
 
-def within(Z: Floats, Q: Floats, r: Floats, norm: float | MetricFunction) -> tuple[Array, Array, Floats]:
+def within(Z: Floats, Q: Floats, r: Floats, norm: float | MetricFunction | NamedMetric) -> tuple[Array, Array, Floats]:
     """The rows of Z up to a reduced distance r (m,) of each query: start (m + 1,), row numbers and reduced distances, those of query i at
     start[i] … start[i + 1] − 1 in the order of (distance, number)."""
     step = max(1, AT_A_TIME // max(1, len(Z)))

@@ -16,6 +16,7 @@ import numpy as np
 
 from assay.engines.threads import Threads
 from assay.families.neighbours import plain
+from assay.families.neighbours.named_metrics import NamedMetric
 from assay.families.neighbours.plain import HAMMING, MetricFunction
 from assay.numerics import Array, Floats
 
@@ -28,11 +29,16 @@ HOPELESS = 8.0  # so many times slower on the sample: building it for all rows i
 
 
 class NeighbourSearch:
-    """Rows Z (n, d), float64 and finite, queried under a norm; `algorithm`: "auto", "kd_tree" or "brute"; `own`: a function in place of the norm,
+    """Rows Z (n, d), float64 and finite, queried under a norm; `algorithm`: "auto", "brute", or a tree ("kd_tree", "ball_tree"); `own`: a distance in place of the norm,
     for which nothing is known that would spare a pair of rows."""
 
     def __init__(
-        self, Z: Floats, norm: float, workers: Threads, algorithm: str = "auto", own: MetricFunction | None = None
+        self,
+        Z: Floats,
+        norm: float,
+        workers: Threads,
+        algorithm: str = "auto",
+        own: MetricFunction | NamedMetric | None = None,
     ) -> None:
         self.Z, self.norm, self.workers, self.algorithm = np.ascontiguousarray(Z), norm, workers, algorithm
         self._measure = norm if own is None else own
@@ -82,7 +88,7 @@ class NeighbourSearch:
         return found
 
     def _are_few(self, m: int) -> bool:
-        if callable(self._measure):
+        if not isinstance(self._measure, float):
             return True
         loaded = all(name in sys.modules for name in LOOPS)
         return m * self.Z.size <= (min(FEW, FEW_LOADED) if loaded else FEW)
@@ -92,7 +98,7 @@ class NeighbourSearch:
         if self.norm == HAMMING or (0 < self.norm < 1):  # a box says nothing of how many columns differ
             return self.brute
         if self.algorithm != "auto":
-            return self.tree if self.algorithm == "kd_tree" else self.brute
+            return self.brute if self.algorithm == "brute" else self.tree
         about = k.bit_length()
         if about not in self._faster:
             if self._is_soon_done(len(Q)):
