@@ -30,7 +30,7 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as parquet
 
-from assay.engines.split import held_out_mask
+from assay.engines.derived import held_out_mask
 from bench.data import FOLDER, SCALE, real_data
 from bench.harness import Race
 from bench.processes import watched

@@ -5,7 +5,6 @@ A fit keeps rows that are in memory, and of rows that are read as a stream or li
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
@@ -17,17 +16,16 @@ import numpy as np
 
 from assay.certify import Claim
 from assay.engines import ArrayRows, Block, Engine, Rows, engine_for, fold
-from assay.engines.engine import one_thread_blas
+from assay.engines.derived import row_keys
+from assay.engines.engine import Threads, one_thread_blas
 from assay.engines.rows import cut
-from assay.engines.split import row_keys
-from assay.engines.threads import Threads
-from assay.errors import DataError, ModelFileError, ParameterError
-from assay.estimator.docstrings import attribute
+from assay.errors import ParameterError
 from assay.estimator.estimator import Estimator
 from assay.estimator.layout import Fact, Layout, Tensor
-from assay.estimator.params import Choice, ChoiceOrFunction, Range, check_params, param
+from assay.estimator.params import Choice, ChoiceOrFunction, Range, attribute, check_params, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, some_of
+from assay.families.neighbours.asked import check_mode, check_parts, check_rows, refuse_functions, whole_number
 from assay.families.neighbours.claims import COVERAGE, claims_of
 from assay.families.neighbours.leave_one_out import LeaveOneOutCurve, most_neighbours
 from assay.families.neighbours.metrics import (  # fmt: skip
@@ -53,7 +51,6 @@ if TYPE_CHECKING:
 
 
 AT_A_TIME = 1 << 14  # queries whose lists are held at a time
-MAPPED = ("mahalanobis", "seuclidean", "quadratic", "learned")  # metrics that are a linear map
 PAIRS = 3e11  # rows · rows · (columns + 16) up to which a comparison tries brute force: a minute or so
 MANY_ROWS = 20_000  # from which some of them tell the number of neighbours as well as all
 FEW_COLUMNS = 6  # in so few columns a tree finds neighbours among any number of rows
@@ -396,8 +393,8 @@ class NeighboursModel(Estimator):
         Without X the queries are the rows of the fit, none of which is its own neighbour.
         """
         hood = self.neighbourhood()
-        k = self._usual_neighbors() if n_neighbors is None else _whole(n_neighbors)
-        _check_rows(k, hood.size - (X is None))
+        k = self._usual_neighbors() if n_neighbors is None else whole_number(n_neighbors)
+        check_rows(k, hood.size - (X is None))
         found = []
         for block, own in self._query_blocks(X):
             for piece in cut(block, AT_A_TIME):
@@ -444,7 +441,7 @@ class NeighboursModel(Estimator):
 
     def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> csr_matrix:
         """The nearest rows as a sparse matrix (m, n): ones, or distances with mode="distance"."""
-        _check_mode(mode)
+        check_mode(mode)
         distances, rows = self.kneighbors(X, n_neighbors)
         m, k = rows.shape
         values = np.ones(m * k) if mode == "connectivity" else distances.ravel()
@@ -454,7 +451,7 @@ class NeighboursModel(Estimator):
         self, X: Any = None, radius: float | None = None, mode: str = "connectivity"
     ) -> csr_matrix:
         """The rows up to a distance as a sparse matrix (m, n): ones, or distances with mode="distance"."""
-        _check_mode(mode)
+        check_mode(mode)
         hood = self.neighbourhood()
         start, rows, far = self._within(X, radius)
         values = np.ones(len(rows)) if mode == "connectivity" else hood.geometry.distances(far, hood.columns)
@@ -485,12 +482,7 @@ class NeighboursModel(Estimator):
     def to_record(self) -> Record:
         """The fitted model as plain data."""
         self._check_fitted()
-        for name, instead in (("metric", "one of the named metrics, or metric='quadratic' with a matrix"), ("weights", "weights='uniform' or 'distance'")):  # fmt: skip
-            if callable(self._fitted_with.get(name)):
-                raise ModelFileError(
-                    f"This {type(self).__name__} was fitted with a {name} function of yours, and a model file holds data, no code. Use "
-                    f"{instead}; or keep the table, and fit again where you need the model."
-                )
+        refuse_functions(self)
         return super().to_record()
 
     def _part(self, name: str) -> Any:
@@ -504,36 +496,4 @@ class NeighboursModel(Estimator):
         for name in ("weights_", "map_", "centre_", "leave_one_out_"):
             if name not in vars(self):
                 setattr(self, name, None)
-        check_metric(self, self.n_features_in_)
-        if not np.isfinite(self.rows_).all() and (self.metric != "nan_euclidean" or np.isinf(self.rows_).any()):
-            raise ModelFileError("The model file's rows hold NaN or infinity.")
-        if self.metric == "precomputed" and len(self.rows_) != self.n_features_in_:
-            raise ModelFileError("The model file's distances are not those between all of its rows.")
-        if (self.map_ is None) != (self.centre_ is None) or (self.map_ is None) == (self.metric in MAPPED):
-            raise ModelFileError(f"The model file's map is not one of metric={self.metric!r}.")
-        if self.map_ is not None and not np.isfinite(self._geometry().rows(self.rows_)).all():
-            raise ModelFileError("The model file's map takes its rows beyond all numbers.")
-        if not (self.scale_ > 0 and math.frexp(self.scale_)[0] == 0.5):
-            raise ModelFileError("The model file's scale is no power of two.")
-        if (self.n_neighbors == "auto") != (self.leave_one_out_ is not None):
-            raise ModelFileError("The model file's leave-one-out errors do not fit its n_neighbors.")
-        if self.n_neighbors not in ("auto", self.n_neighbors_):
-            raise ModelFileError("The model file's number of neighbours is not the one that was asked for.")
-
-
-def _whole(k: Any) -> int:
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ParameterError(f"n_neighbors={k!r} is not possible: it must be a whole number ≥ 1.")
-    return int(k)
-
-
-def _check_rows(k: int, n: int) -> None:
-    if k > n:
-        raise DataError(
-            f"Expected n_neighbors <= n_samples_fit: {k} neighbours are asked for, and there are {n} rows to choose from."
-        )
-
-
-def _check_mode(mode: str) -> None:
-    if mode not in ("connectivity", "distance"):
-        raise ParameterError(f"mode={mode!r} is not possible: it must be 'connectivity' or 'distance'.")
+        check_parts(self)

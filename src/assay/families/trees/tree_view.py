@@ -15,8 +15,8 @@ import numpy as np
 
 from assay.errors import ParameterError
 from assay.families.trees.hyper_parameters import columns_asked
+from assay.families.trees.importance import NodeValues, columns_of, impurities, node_gains, node_values, sums_below
 from assay.families.trees.nodes import LEAF
-from assay.families.trees.values import NodeValues, columns_of, impurities, node_gains, node_values, sums_below
 from assay.numerics import Array, Floats
 
 if TYPE_CHECKING:
