@@ -14,7 +14,7 @@ from cases import blobs, lines
 from sklearn.base import clone
 
 import assay
-from assay.errors import NotFittedError, ParameterError
+from assay.errors import ModelFileError, NotFittedError, ParameterError
 
 NODES = [
     "children_left",
@@ -204,3 +204,16 @@ def test_partial_dependence_by_recursion_is_that_of_scikit_learn(cls):
         found = partial_dependence(mine, X, [1], method="recursion")["average"]
         each = [partial_dependence(tree, X, [1], method="recursion")["average"] for tree in mine]
         np.testing.assert_allclose(found, np.mean(each, axis=0))
+
+
+@pytest.mark.parametrize("cls", FORESTS)
+def test_a_function_as_oob_score_judges_the_rows_that_trees_did_not_see(cls, tmp_path):
+    X, y = rows_for(cls)
+    forest = cls(n_estimators=30, bootstrap=True, oob_score=lambda truth, said: float(np.mean(truth == said))).fit(X, y)
+    plain = cls(n_estimators=30, bootstrap=True).fit(X, y)
+    if hasattr(forest, "classes_"):
+        assert forest.oob_score_ == pytest.approx(plain.oob_score_)
+    else:
+        assert forest.oob_score_ == pytest.approx(np.mean(plain.oob_prediction_ == y))
+    with pytest.raises(ModelFileError, match="oob_score function of yours"):
+        forest.save(tmp_path / "forest.assay")

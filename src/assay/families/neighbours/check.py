@@ -74,12 +74,12 @@ def reduced_of(Z: Floats, q: Floats, witness: dict[str, Any]) -> tuple[Floats, f
 
 @np.errstate(invalid="ignore", divide="ignore")
 def _canberra(Z: Floats, q: Floats) -> Floats:
-    return np.nansum(np.abs(Z - q) / (np.abs(Z) + np.abs(q)), axis=1)  # 0/0 adds nothing
+    return np.asarray(np.nansum(np.abs(Z - q) / (np.abs(Z) + np.abs(q)), axis=1))  # 0/0 adds nothing
 
 
 @np.errstate(invalid="ignore", divide="ignore")
 def _braycurtis(Z: Floats, q: Floats) -> Floats:
-    return np.nan_to_num(np.abs(Z - q).sum(axis=1) / np.abs(Z + q).sum(axis=1))
+    return np.asarray(np.nan_to_num(np.abs(Z - q).sum(axis=1) / (np.abs(Z) + np.abs(q)).sum(axis=1)))
 
 
 def _correlation(Z: Floats, q: Floats) -> Floats:
@@ -87,9 +87,12 @@ def _correlation(Z: Floats, q: Floats) -> Floats:
 
 
 def _haversine(Z: Floats, q: Floats) -> Floats:
-    """The angle between the points of the unit sphere, by their difference."""
-    up, along = np.sin((Z[:, 0] - q[0]) / 2), np.sin((Z[:, 1] - q[1]) / 2)
-    return 2 * np.arcsin(np.minimum(1.0, np.hypot(up, np.sqrt(np.cos(q[0]) * np.cos(Z[:, 0])) * along)))
+    """The angle between points of the unit sphere; the cosine of a small angle has too few digits."""
+    up, along = 1 - np.cos(Z[:, 0] - q[0]), 1 - np.cos(Z[:, 1] - q[1])  # the versine is twice the haversine
+    near = (np.abs(Z - q) < 1).all(axis=1)
+    sines = np.sin((Z - q) / 2) ** 2
+    up, along = np.where(near, sines[:, 0], up / 2), np.where(near, sines[:, 1], along / 2)
+    return np.asarray(2 * np.arcsin(np.sqrt(np.clip(up + np.cos(q[0]) * np.cos(Z[:, 0]) * along, 0.0, 1.0))))
 
 
 def _nan_euclidean(Z: Floats, q: Floats) -> Floats:
@@ -105,7 +108,7 @@ def _bits(formula: Callable[..., Any]) -> Callable[[Floats, Floats], Floats]:
         z, other = Z != 0, q != 0
         counts = ((z & other), (z & ~other), (~z & other), (~z & ~other))
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.nan_to_num(formula(*(c.sum(axis=1).astype(np.float64) for c in counts)))
+            return np.asarray(np.nan_to_num(formula(*(c.sum(axis=1).astype(np.float64) for c in counts))))
 
     return far
 

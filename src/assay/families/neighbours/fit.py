@@ -325,10 +325,8 @@ class NeighboursModel(Estimator):
         """Without X the rows of the fit, each left out in turn."""
         if X is not None:
             return super()._answer(X, answer)
-        pieces = ((block, own, cut(block, AT_A_TIME)) for block, own in self._query_blocks(None))
-        return np.concatenate(
-            [answer(p, own[p.start - b.start :][: len(p.X)]) for b, own, cuts in pieces for p in cuts]
-        )  # type: ignore[index]
+        pieces = (piece for block, _ in self._query_blocks(None) for piece in cut(block, AT_A_TIME))
+        return np.concatenate([answer(p, np.arange(p.start, p.start + len(p.X))) for p in pieces])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,6 +1,6 @@
 """Distances that are no norm of differences: every query is compared with every row, by NumPy, a block of columns at a time.
 
-    canberra        Σ |x_j − z_j| / (|x_j| + |z_j|)            braycurtis     Σ |x_j − z_j| / Σ |x_j + z_j|
+    canberra        Σ |x_j − z_j| / (|x_j| + |z_j|)            braycurtis     Σ |x_j − z_j| / Σ (|x_j| + |z_j|)
     correlation     1 − the correlation of x and z             sqeuclidean    Σ (x_j − z_j)²
     minkowski, w    (Σ w_j |x_j − z_j|^p)^{1/p}                haversine      the angle between two points of a sphere, (latitude, longitude)
     nan_euclidean   √(d / seen · Σ (x_j − z_j)² over the columns that both have)
@@ -84,7 +84,7 @@ class NamedMetric:
                 top += _ratio(t, np.abs(q) + np.abs(z))
             elif self.name == "braycurtis":
                 top += t
-                bottom += np.abs(q + z)
+                bottom += np.abs(q) + np.abs(z)
             else:
                 top += self.w[j] * (t**self.p if math.isfinite(self.p) else t)
         if self.name == "braycurtis":

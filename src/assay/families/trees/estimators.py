@@ -218,7 +218,7 @@ class RandomForestClassifier(Forest, Classifier):
     max_leaf_nodes: int | None = MAX_LEAF_NODES
     min_impurity_decrease: float = MIN_IMPURITY_DECREASE
     bootstrap: bool = BOOTSTRAP
-    oob_score: bool = OOB_SCORE
+    oob_score: Any = OOB_SCORE
     n_jobs: int | None = N_JOBS
     random_state: int | None = RANDOM_STATE
     verbose: int = VERBOSE
@@ -270,7 +270,7 @@ class ExtraTreesClassifier(Forest, Classifier):
     max_leaf_nodes: int | None = MAX_LEAF_NODES
     min_impurity_decrease: float = MIN_IMPURITY_DECREASE
     bootstrap: bool = replace(BOOTSTRAP, default=False)
-    oob_score: bool = OOB_SCORE
+    oob_score: Any = OOB_SCORE
     n_jobs: int | None = N_JOBS
     random_state: int | None = RANDOM_STATE
     verbose: int = VERBOSE
@@ -320,7 +320,7 @@ class RandomForestRegressor(Forest, Regressor):
     max_leaf_nodes: int | None = MAX_LEAF_NODES
     min_impurity_decrease: float = MIN_IMPURITY_DECREASE
     bootstrap: bool = BOOTSTRAP
-    oob_score: bool = OOB_SCORE
+    oob_score: Any = OOB_SCORE
     n_jobs: int | None = N_JOBS
     random_state: int | None = RANDOM_STATE
     verbose: int = VERBOSE
@@ -373,7 +373,7 @@ class ExtraTreesRegressor(Forest, Regressor):
     max_leaf_nodes: int | None = MAX_LEAF_NODES
     min_impurity_decrease: float = MIN_IMPURITY_DECREASE
     bootstrap: bool = replace(BOOTSTRAP, default=False)
-    oob_score: bool = OOB_SCORE
+    oob_score: Any = OOB_SCORE
     n_jobs: int | None = N_JOBS
     random_state: int | None = RANDOM_STATE
     verbose: int = VERBOSE

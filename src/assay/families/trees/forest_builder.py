@@ -20,6 +20,7 @@ from assay.errors import DataError, ParameterError
 from assay.families.trees.claims import forest_evidence_of
 from assay.families.trees.codes import Bins
 from assay.families.trees.fit_tree import pruned
+from assay.families.trees.forest_trees import own_oob_score
 from assay.families.trees.grow import NONE, RowSample, entries_of, grow_from, leaf_values
 from assay.families.trees.loops.arrays import CodedColumns, NodeArrays
 from assay.families.trees.loops.packed import leaves_of, pack_nodes
@@ -174,7 +175,7 @@ def _keep_out_of_bag(model: Any, bag: OutOfBag, trees: int) -> None:
     if not rows:
         return
     model.oob_loss_, model.oob_error_of_loss_, model.oob_rows_ = loss, error, rows
-    model.oob_score_ = bag.score(loss)
+    model.oob_score_ = own_oob_score(model, bag) if callable(model.oob_score) else bag.score(loss)
     curve = np.array(bag.curve, dtype=np.float64).reshape(-1, 2)
     curve = curve[np.isfinite(curve[:, 1])]  # the first trees may have seen every row
     if len(curve):

@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from assay.errors import ParameterError
+from assay.errors import ModelFileError, ParameterError
+from assay.estimator.estimator import Estimator
 from assay.estimator.params import defaults
 from assay.numerics import Array
+from assay.store import Record
 
 if TYPE_CHECKING:
+    from assay.families.trees.forest_builder import OutOfBag
+    from assay.families.trees.importance import ShuffledColumns
     from assay.families.trees.model import DecisionTree, Forest
 
 
@@ -97,3 +101,36 @@ def estimators_samples(forest: Forest) -> list[Array]:
     every = np.arange(n)
     times = [sample.times(number, n) for number in range(len(forest.nodes_))]
     return [every if not len(drawn) else np.repeat(every, drawn) for drawn in times]
+
+
+def to_record(forest: Forest) -> Record:
+    """The fitted model as plain data."""
+    if callable(forest._fitted_with.get("oob_score")):
+        raise ModelFileError(
+            f"This {type(forest).__name__} was fitted with an oob_score function of yours, and a model file holds data, no code: fit with "
+            "oob_score=True, and score oob_decision_function_ or oob_prediction_ yourself."
+        )
+    return Estimator.to_record(forest)
+
+
+def oob_importance(
+    forest: Forest, X: Any, y: Any = None, sample_weight: Any = None, *, n_repeats: int = 5
+) -> ShuffledColumns:
+    """How much worse trees do on the rows that they did not see when a column is shuffled among these (Breiman 2001).
+
+    X and y must be the rows of the fit, in their order: which of them a tree saw follows from the seed. Unlike
+    `feature_importances_` it does not favour columns with many values; of columns that say the same, each looks dispensable.
+    """
+    from assay.families.trees.importance import oob_importance
+
+    forest._check_fitted()
+    return oob_importance(forest, X, y, sample_weight, n_repeats)
+
+
+def own_oob_score(forest: Forest, bag: OutOfBag) -> float:
+    """What the function given as `oob_score` says of the truths and the out-of-bag answers of the rows that some tree did not see."""
+    seen = bag.count > 0
+    truth, answers = bag.truth[seen], bag.answers()[seen]
+    if bag.classes:
+        return float(forest.oob_score(forest.classes_[truth], forest.classes_[answers.argmax(axis=1)]))
+    return float(forest.oob_score(truth, answers[:, 0]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import ceil, log2, sqrt
 from numbers import Integral, Real
 from typing import Any
@@ -10,10 +11,21 @@ from typing import Any
 import numpy as np
 
 from assay.errors import ParameterError
-from assay.estimator.params import Choice, Free, Range, param
+from assay.estimator.params import Choice, Flag, Free, Range, param
 from assay.numerics import Array
 
 UNLIMITED = 1 << 40
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlagOrFunction(Flag):
+    """True or False, or a function of truths and answers."""
+
+    def accepts(self, value: Any) -> bool:
+        return callable(value) or super().accepts(value)
+
+    def describe(self) -> str:
+        return f"{super().describe()} or a function of truths and answers"
 
 
 def _whole(value: Any) -> bool:
@@ -84,7 +96,7 @@ MAX_SAMPLES = param(
         check=lambda v: isinstance(v, int | float | np.number) and not isinstance(v, bool) and bool(0 < v < np.inf),
     ),
 )
-OOB_SCORE = param("judge each row by the trees that did not see it", default=True)
+OOB_SCORE = param("judge each row by the trees that did not see it; a function of truths and answers gives oob_score_", default=True, check=FlagOrFunction())  # fmt: skip
 WARM_START = param("keep the trees of the fit before and add to them", default=False)
 VERBOSE = param("accepted for scikit-learn's sake; it changes nothing", default=0, check=Range(int, low=0))
 

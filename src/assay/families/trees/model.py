@@ -22,7 +22,7 @@ from assay.estimator.params import attribute
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, shown_of, some_of
 from assay.families.trees import forest_trees, tree_view
-from assay.families.trees.claims import (
+from assay.families.trees.claims import (  # fmt: skip
     FOREST_COVERAGE,
     TREE_COVERAGE,
     forest_claims,
@@ -41,7 +41,6 @@ from assay.store import Record
 
 if TYPE_CHECKING:
     from assay.families.trees.fit_tree import PruningPath, SharedTree
-    from assay.families.trees.importance import ShuffledColumns
     from assay.families.trees.text import LeafRule, PathOfRow, TreeShape
     from assay.families.trees.training_data import TrainingData
 
@@ -140,8 +139,7 @@ class TreeModel(Estimator):
 
     shap_values = shap_values
     shap_base_ = property(shap_base)
-    n_classes_ = property(tree_view.n_classes)
-    n_outputs_ = property(tree_view.n_outputs)
+    n_classes_, n_outputs_ = property(tree_view.n_classes), property(tree_view.n_outputs)
     _compute_partial_dependence_recursion = (
         tree_view.partial_dependence
     )  # scikit-learn asks models that it knows for it
@@ -361,8 +359,7 @@ class DecisionTree(TreeModel):
         """The node (in preorder, the root is 0) of the leaf where each row ends. `check_input` is accepted for scikit-learn's sake."""
         return super().apply(X)[:, 0]
 
-    tree_ = property(tree_view.view_of)
-    max_features_ = property(tree_view.max_features)
+    tree_, max_features_ = property(tree_view.view_of), property(tree_view.max_features)
 
     def to_text(self, *, max_depth: int | None = None, decimals: int | None = None) -> str:
         """The tree as text, a line a node: its question, rows and gain, or its answer. `decimals`: of thresholds (None: four digits)."""
@@ -408,11 +405,13 @@ class Forest(TreeModel):
     n_estimators: int | str = attribute()
     bootstrap: bool = attribute()
     max_samples: Any = attribute()
-    oob_score: bool = attribute()
+    oob_score: Any = attribute()
     warm_start: bool = attribute()
     max_leaf_nodes: int | None = attribute()
     ccp_alpha: float = attribute()
     quantiles: bool = attribute(default=False)
+    alike_: bool = attribute()
+    weighted_: bool = attribute()
     _counted: Array | None = attribute()  # the rows of positive weight, where some have none
     random_splits: bool = attribute(default=False)
 
@@ -482,8 +481,7 @@ class Forest(TreeModel):
         return tree_of_forest(self, number)
 
     estimators_ = property(forest_trees.estimators_of)
-    estimator_ = property(forest_trees.estimator_of)
-    estimators_samples_ = property(forest_trees.estimators_samples)
+    estimator_, estimators_samples_ = property(forest_trees.estimator_of), property(forest_trees.estimators_samples)
     __getitem__, __iter__ = forest_trees.tree_at, forest_trees.iter_trees
     __len__, __bool__ = forest_trees.count_of, forest_trees.is_a_model
 
@@ -497,15 +495,4 @@ class Forest(TreeModel):
 
         return nodes_passed(self, X), np.concatenate([[0], np.cumsum(self.nodes_)])
 
-    def oob_importance(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, n_repeats: int = 5
-    ) -> ShuffledColumns:
-        """How much worse trees do on the rows that they did not see when a column is shuffled among these (Breiman 2001).
-
-        X and y must be the rows of the fit, in their order: which of them a tree saw follows from the seed. Unlike
-        `feature_importances_` it does not favour columns with many values; of columns that say the same, each looks dispensable.
-        """
-        from assay.families.trees.importance import oob_importance
-
-        self._check_fitted()
-        return oob_importance(self, X, y, sample_weight, n_repeats)
+    oob_importance, to_record = forest_trees.oob_importance, forest_trees.to_record

@@ -22,6 +22,9 @@ from assay.numerics import Array, Floats
 if TYPE_CHECKING:
     from assay.families.trees.model import DecisionTree, TreeModel
 
+WHOLE = (
+    np.longlong
+)  # as scikit-learn's whole numbers are: some readers ask for just this one of NumPy's types of 64 bits
 UNDEFINED = -2  # the column and the threshold of a leaf
 NODE = np.dtype(
     [
@@ -130,7 +133,7 @@ class TreeView:
     @property
     def max_n_classes(self) -> int:
         """The number of classes; 1 where the tree answers with a number."""
-        return self.value.shape[2]
+        return int(self.value.shape[2])
 
     @cached_property
     def n_classes(self) -> Array:
@@ -144,14 +147,14 @@ class TreeView:
     @cached_property
     def children_left(self) -> Array:
         """Of each node the one where rows up to its threshold go, (nodes,); −1 of a leaf."""
-        left = np.full(self.node_count, -1, dtype=np.int64)
+        left = np.full(self.node_count, -1, dtype=WHOLE)
         left[self._splits] = self._splits + 1
         return _frozen(left)
 
     @cached_property
     def children_right(self) -> Array:
         """Of each node the one where rows above its threshold go, (nodes,); −1 of a leaf."""
-        right = np.full(self.node_count, -1, dtype=np.int64)
+        right = np.full(self.node_count, -1, dtype=WHOLE)
         right[self._splits] = self._model._predictor.ends[self._splits + 1]
         return _frozen(right)
 
@@ -159,7 +162,7 @@ class TreeView:
     def feature(self) -> Array:
         """Of each node the column that it asks about, (nodes,); −2 of a leaf."""
         column = columns_of(self._model.feature_)
-        return _frozen(np.where(column == LEAF, UNDEFINED, column).astype(np.int64))
+        return _frozen(np.where(column == LEAF, UNDEFINED, column).astype(WHOLE))
 
     @cached_property
     def threshold(self) -> Floats:
@@ -199,7 +202,7 @@ class TreeView:
         """Of each node the number of its rows (of a forest's tree: of draws), (nodes,)."""
         rows = getattr(self._model, "leaf_rows_", None)
         each = self._known.weight if rows is None else sums_below(self._model._predictor, rows.astype(np.float64))
-        return _frozen(np.maximum(np.rint(each), 1).astype(np.int64))
+        return _frozen(np.maximum(np.rint(each), 1).astype(WHOLE))
 
     @cached_property
     def impurity(self) -> Floats:
@@ -301,6 +304,6 @@ def leaf_impurities(y: Floats, w: Floats | None, leaf: Array, answers: Floats, c
     return np.asarray(np.bincount(leaf, weights=w * parts, minlength=len(answers)) / W)
 
 
-def _frozen(array: Any) -> Any:
+def _frozen(array: Array) -> Array:
     array.flags.writeable = False
     return array
