@@ -32,7 +32,7 @@ from assay.families.trees.claims import (  # fmt: skip
 )
 from assay.families.trees.nodes import Trees
 from assay.families.trees.predict import TreePredictor
-from assay.families.trees.shap import shap_base, shap_values
+from assay.families.trees.shap import shap_base, shap_certificate, shap_values
 from assay.families.trees.survey import Categories, category_levels
 from assay.inputs import refuse_non_finite
 from assay.inputs.labels import Labels
@@ -139,10 +139,9 @@ class TreeModel(Estimator):
 
     shap_values = shap_values
     shap_base_ = property(shap_base)
+    shap_certificate = shap_certificate
     n_classes_, n_outputs_ = property(tree_view.n_classes), property(tree_view.n_outputs)
-    _compute_partial_dependence_recursion = (
-        tree_view.partial_dependence
-    )  # scikit-learn asks models that it knows for it
+    _compute_partial_dependence_recursion = tree_view.partial_dependence  # scikit-learn asks models that it knows
 
     # --- answering ----------------------------------------------------------------------------------------------------
 
