@@ -16,10 +16,10 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path.insert(0, str(HERE.parent))
 
-from families import FAMILIES  # noqa: E402
-from running import Verdict, by_error, judge, run_family, table, write_gaps  # noqa: E402
+from peer.families import FAMILIES  # noqa: E402
+from peer.running import Verdict, by_error, judge, run_family, table, write_gaps  # noqa: E402
 
 
 def main() -> int:

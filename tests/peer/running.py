@@ -29,10 +29,10 @@ def run_family(modules: list[str], *, theirs: bool = False, keyword: str | None 
             "PEER_OUT": str(out),
             "PEER_THEIRS": str(int(theirs)),
             "PEER_SECONDS": str(SECONDS),
-            "PYTHONPATH": os.pathsep.join([str(HERE), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]),
+            "PYTHONPATH": os.pathsep.join([str(HERE.parent), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]),
             "OMP_NUM_THREADS": "1",
         }
-        command = [sys.executable, "-m", "pytest", "-p", "substitute", "-p", "no:cacheprovider", "-p", "no:xdist"]
+        command = [sys.executable, "-m", "pytest", "-p", "peer.substitute", "-p", "no:cacheprovider", "-p", "no:xdist"]
         command += ["-c", str(empty), "-q", "--tb=no", "--disable-warnings", "--pyargs", *modules]
         command += [] if keyword is None else ["-k", keyword]
         ended = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True)

@@ -1,6 +1,6 @@
 """A pytest plugin: scikit-learn's own test modules, with the classes of Assay in the place of theirs.
 
-    PYTHONPATH=tests/peer pytest -p substitute --pyargs sklearn.tests.test_naive_bayes
+    PYTHONPATH=tests pytest -p peer.substitute --pyargs sklearn.tests.test_naive_bayes
 
 Every estimator of scikit-learn that has a namesake in Assay is replaced where tests look it up: for good in the public package
 (`sklearn.svm.SVC`, which also serves `from sklearn import svm` and imports inside of a test), and in the private module that defines it
@@ -76,9 +76,15 @@ def is_ours(value: Any) -> bool:
     return cls in OURS
 
 
-PAIRS = {} if THEIRS else namesakes()
-OURS = set(PAIRS.values())
-count_constructions(list(OURS))
+PAIRS: dict[type, type] = {}  # filled when pytest starts
+OURS: set[type] = set()
+
+
+def pytest_configure() -> None:
+    """Find the pairs of classes, and count what is made of ours."""
+    PAIRS.update({} if THEIRS else namesakes())
+    OURS.update(PAIRS.values())
+    count_constructions(list(OURS))
 
 
 @contextmanager

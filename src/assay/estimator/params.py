@@ -163,6 +163,49 @@ class Free(Param):
             return text
 
 
+@dataclass(frozen=True)
+class Penalties(Range):
+    """A number as of `Range`, or an array of such: one for each target."""
+
+    def accepts(self, value: Any) -> bool:
+        if isinstance(value, list | tuple | np.ndarray):
+            return np.ndim(value) == 1 and len(value) > 0 and all(super(Penalties, self).accepts(v) for v in value)
+        return super().accepts(value)
+
+    def describe(self) -> str:
+        return f"{super().describe()}, or one for each target"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seed(Param):
+    """What random numbers begin with: a whole number, or a NumPy `RandomState` or `Generator`, of which each fit draws one (`drawn_seed`)."""
+
+    high: int = 1 << 64
+
+    def accepts(self, value: Any) -> bool:
+        if isinstance(value, str) or value is None:
+            return value in self.words
+        if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+            return 0 <= int(value) < self.high
+        return isinstance(value, np.random.RandomState | np.random.Generator)
+
+    def describe(self) -> str:
+        return self._allowed("a whole number ≥ 0 or a NumPy RandomState or Generator")
+
+    def parse(self, text: str) -> Any:
+        word = self._word(text, self)
+        return word if word is not self else int(text) if text.isdecimal() else text
+
+
+def drawn_seed(value: Any) -> Any:
+    """The seed that a fit uses: drawn from a stream of random numbers where one is given, else the value itself, as a plain number."""
+    if isinstance(value, np.random.RandomState):
+        return int(value.randint(1 << 31))
+    if isinstance(value, np.random.Generator):
+        return int(value.integers(1 << 31))
+    return int(value) if isinstance(value, np.integer) else value
+
+
 def param(doc: str, *, default: Any, kw_only: bool = True, check: Param | None = None, says: Any = None) -> Any:
     """A hyper-parameter, as a class declares it: what it means, its default, and what it may be (`check`; True or False needs none).
 

@@ -6,7 +6,7 @@ model's statistics show that something is not finite, and `refuse_non_finite` th
 
 from assay.inputs.frames import KnownLevels, Levels, NumberColumns
 from assay.inputs.refusals import check_features, first_cell, largest, refuse_non_finite, refuse_overflow
-from assay.inputs.rows import as_column, as_matrix, as_regression_target, as_rows, as_weights
+from assay.inputs.rows import as_column, as_matrix, as_regression_target, as_rows, as_targets, as_weights
 
 __all__ = [
     "KnownLevels",
@@ -16,6 +16,7 @@ __all__ = [
     "as_matrix",
     "as_regression_target",
     "as_rows",
+    "as_targets",
     "as_weights",
     "check_features",
     "first_cell",

@@ -124,7 +124,7 @@ class LinearClassifier(Classifier):
     gap_: Floats = attribute()
     width_: Floats = attribute()
     converged_: bool = attribute()
-    n_iter_: int = attribute()
+    n_iter_: Any = attribute()
     solver_: str = attribute()
     weight_: float = attribute()
     multipliers_: Floats = attribute()
@@ -229,11 +229,11 @@ class LinearClassifier(Classifier):
 
     def _warn(self, objective: Objective) -> None:
         warn(
-            f"{type(self).__name__}: solver {self.solver_!r} stopped after {self.n_iter_} iterations at a relative gap of "
+            f"{type(self).__name__}: solver {self.solver_!r} stopped after {vars(self)['n_iter_']} iterations at a relative gap of "
             f"{self.gap_.max():.3g} (tol={objective.tol:g}). "
             + (
                 "Raise max_iter, or "
-                if self.n_iter_ >= objective.max_iter
+                if vars(self)["n_iter_"] >= objective.max_iter
                 else "No further fall can be seen: standardise the columns, or "
             )
             + ("allow a larger tol." if objective.solver == "auto" else "allow a larger tol or use solver='auto'."),

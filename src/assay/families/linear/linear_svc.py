@@ -17,7 +17,7 @@ from assay.certify import Claim
 from assay.engines import Engine, Rows
 from assay.errors import ParameterError
 from assay.estimator.layout import Fact, Layout
-from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Flag, Range, param
+from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Flag, Range, Seed, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, some_of
 from assay.families.linear.fit import LAYOUT, PENALTY_WORDS, LinearClassifier
@@ -85,7 +85,7 @@ class LinearSVC(LinearClassifier):
     max_iter: int = param("most iterations of the solver; a fit that ends there warns", default=1000, check=Range(int, low=1))  # fmt: skip
     eta: float = param("learning speed of solver='pgd': how far a step goes along the slope", default=0.5, check=Range(low=0, high=2, open_low=True, open_high=True))  # fmt: skip
     warm_start: bool = param("begin at the weights of the fit before", default=False)
-    random_state: int | None = param("accepted for scikit-learn's sake; nothing is random", default=None, check=Range(int, low=0, words=(None,)))  # fmt: skip
+    random_state: int | None = param("accepted for scikit-learn's sake; nothing is random", default=None, check=Seed(words=(None,)))  # fmt: skip
     verbose: int = param("accepted for scikit-learn's sake; it changes nothing", default=0, check=Range(int, low=0))
     n_jobs: int | None = N_JOBS
 

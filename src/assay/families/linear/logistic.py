@@ -16,8 +16,9 @@ import numpy as np
 from assay.certify import Claim
 from assay.errors import ParameterError, SeparableWarning, warn
 from assay.estimator.layout import Fact, Layout, Tensor
-from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, param
+from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, Seed, param
 from assay.estimator.search_space import SearchSpace, TableTraits
+from assay.estimator.shown import Shown
 from assay.families.linear.claims import (
     boxed_gap_claim,
     covariance_claim,
@@ -112,10 +113,11 @@ class LogisticRegression(LinearClassifier):
     warm_start: bool = param("begin at the weights of the fit before", default=False)
     dual: bool = param("accepted for scikit-learn's sake; it changes nothing", default=False)
     intercept_scaling: float = param("accepted for scikit-learn's sake; b is never penalised", default=1.0, check=Range(low=0, open_low=True))  # fmt: skip
-    random_state: int | None = param("seed of init='random'; nothing else is random", default=None, check=Range(int, low=0, words=(None,)))  # fmt: skip
+    random_state: int | None = param("seed of init='random'; nothing else is random", default=None, check=Seed(words=(None,)))  # fmt: skip
     verbose: int = param("accepted for scikit-learn's sake; it changes nothing", default=0, check=Range(int, low=0))
     n_jobs: int | None = N_JOBS
 
+    n_iter_ = Shown(lambda model, kept: np.array([kept], dtype=np.int32))
     path = path_over_C
 
     @classmethod

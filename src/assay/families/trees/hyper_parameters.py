@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from assay.errors import ParameterError
-from assay.estimator.params import Choice, Free, Range, param
+from assay.estimator.params import Choice, Free, Range, Seed, param
 from assay.numerics import Array
 
 UNLIMITED = 1 << 40
@@ -66,7 +66,7 @@ MONOTONIC_CST = param(
     default=None,
     check=Free("a list with 1, 0 or −1 for each column, or a dict {column: 1 or −1}", words=(None,), check=_trends),
 )
-RANDOM_STATE = param("seed of what is drawn at random; None: 0", default=None, check=Range(int, low=0, words=(None,)))
+RANDOM_STATE = param("seed of what is drawn at random; None: 0", default=None, check=Seed(words=(None,)))
 CCP_ALPHA = param("prune splits that gain less than this for each leaf", default=0.0, check=Range(low=0))
 PRUNING_ALPHA = param("prune splits that gain less than this for each leaf; 'cv': chosen by cross-validation", default=0.0, check=Range(low=0, words=("cv",)))  # fmt: skip
 FOLDS = param("parts into which ccp_alpha='cv' cuts the rows, to leave out each in turn", default=5, check=Range(int, low=2))  # fmt: skip

@@ -69,8 +69,8 @@ def parts_of(trees: Trees) -> dict[str, Any]:
 class TreeModel(Estimator):
     """Trees and what they answer. Subclasses grow them (`_learn`) and keep them by `_keep_trees`."""
 
-    takes_missing = True
-    takes_categories = True
+    takes_missing = takes_categories = True
+    takes_sparse = fills_sparse = fills_whole = True
 
     feature_: Array = attribute()
     cut_: Floats = attribute()
