@@ -289,6 +289,13 @@ class Ridge(LeastSquares):
             )
         super()._learn(engine, rows, afresh, classes)
 
+    @property
+    def solver_(self) -> str:
+        """The name of the solver that was used; 'auto' is 'normal'."""
+        self._check_fitted()
+        name = str(self._fitted_with["solver"])
+        return "normal" if name == "auto" else name
+
     def _refused(self, *arguments: Any, **options: Any) -> Any:
         """Refused: see the message."""
         raise ParameterError(

@@ -25,6 +25,7 @@ from assay.estimator.estimator import fresh_and_rows
 from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.one_fold import OneFold
 from assay.estimator.regressor import Regressor
+from assay.estimator.shown import Shown
 from assay.estimator.steps import Measure, Step, answering, measures, shown_of, some_of
 from assay.families.least_squares import gradient_descent as gd
 from assay.families.least_squares.claims import COVERAGE, TOLERANCE, LeastSquaresEvidence, claims_of
@@ -83,7 +84,7 @@ class LeastSquares(OneFold, Regressor):
     init: Any = attribute()
     random_state: Any = attribute()
     coef_: Floats = attribute()
-    intercept_: float = attribute()
+    intercept_ = Shown(lambda model, kept: np.float64(kept) if isinstance(kept, float) else kept)
     _columns_off: Floats | None = attribute(default=None)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # type: ignore[override]  # no classes

@@ -114,6 +114,9 @@ class LinearSVC(LinearClassifier):
             intercept_l2=bias,
         )
 
+    def _ended_early(self) -> str:
+        return "Liblinear failed to converge, increase the number of iterations. "
+
     # --- the hard margin ----------------------------------------------------------------------------------------------
 
     def _hard(self) -> bool:

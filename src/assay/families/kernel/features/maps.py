@@ -22,7 +22,7 @@ from assay.engines import Block, Engine, MappedRows, Rows, fingerprint, fold
 from assay.engines.fingerprint import content_keys
 from assay.engines.rows import settled
 from assay.errors import DataError, ParameterError
-from assay.estimator.params import Choice, Range, Seed, param
+from assay.estimator.params import Choice, Range, Seed, drawn_seed, param
 from assay.families.kernel.expansion import Expansion
 from assay.families.kernel.functions import KERNEL_WORDS, Kernel, needs_differences, resolve
 from assay.inputs import as_regression_target, refuse_non_finite, refuse_overflow
@@ -186,9 +186,11 @@ class MapSpec:
         degree, coef0 = getattr(estimator, "degree", 3), getattr(estimator, "coef0", 1.0)
         components, seed = (
             int(estimator.n_components),
-            int(estimator.random_state),
+            int(drawn_seed(estimator.random_state) or 0),
         )  # NumPy's would overflow in products
-        return cls(features, estimator.kernel, estimator.gamma, degree, coef0, components, seed)
+        kernel = "poly" if estimator.kernel == "polynomial" else estimator.kernel
+        gamma = "auto" if estimator.gamma is None else estimator.gamma
+        return cls(features, kernel, gamma, degree, coef0, components, seed)
 
     @property
     def landmarks(self) -> int:
