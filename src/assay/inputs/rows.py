@@ -196,7 +196,10 @@ def as_weights(sample_weight: Any, n: int) -> Array:
     except (TypeError, ValueError):
         raise DataTypeError(f"sample_weight holds {w.dtype}, not numbers.") from None
     if len(w) and not check_weights(w).any():
-        raise DataError("Every value of sample_weight is zero, so no row counts: give some rows a positive weight.")
+        raise DataError(
+            "Every value of sample_weight is zero, so no row counts (Invalid input - all samples have zero or negative weights.): "
+            "give some rows a positive weight."
+        )
     return w
 
 

@@ -12,8 +12,7 @@ from assay.engines.threads import Threads
 from assay.estimator.estimator import fresh_and_rows
 from assay.estimator.steps import Measure, Step, answering, measures
 from assay.families.boosting.fit import BoostingFit
-from assay.families.trees.model import parts_of
-from assay.families.trees.nodes import TreeNodes, join_trees
+from assay.families.trees.nodes import TreeNodes, join_trees, parts_of
 from assay.numerics import Floats
 
 if TYPE_CHECKING:

@@ -24,11 +24,12 @@ from assay.families.trees.claims import evidence_of
 from assay.families.trees.grow import RowSample, entries_of, leaf_values
 from assay.families.trees.grow_parallel import grow_tree
 from assay.families.trees.hyper_parameters import UNLIMITED
-from assay.families.trees.loops.arrays import ABSOLUTE, CodedColumns, NodeArrays
+from assay.families.trees.loops.arrays import ABSOLUTE, POISSON, CodedColumns, NodeArrays
 from assay.families.trees.loops.walk import leaf_of_codes
 from assay.families.trees.nodes import LEAF, join_trees, tree_ends, tree_of
 from assay.families.trees.pruning import PruningPath, UnprunedTree
 from assay.families.trees.training_data import TrainingData, prepare, single_tree
+from assay.families.trees.tree_arrays import known_to_sklearn
 from assay.families.trees.values import columns_of, parents_of
 from assay.numerics import Array, Floats
 
@@ -92,8 +93,31 @@ def keep(model: DecisionTree, unpruned: UnprunedTree) -> None:
     values = leaf_values(training_data.inputs, grown, unpruned.entries)
     model._keep_trees(join_trees([tree_of(grown, values)]), training_data)
     vars(model).update(evidence_of(training_data, grown, values))
+    model._leaf_rows, model._leaf_loss = _left_over(unpruned, values)
+    known_to_sklearn(model)
     model._provenance = {"fingerprint": training_data.survey.mark.hex()}
     model._state_claims()
+
+
+def _left_over(unpruned: UnprunedTree, values: Floats) -> tuple[Floats | None, Floats | None]:
+    """Of each leaf how many rows reached it and, of numbers, Σ w·(what its answer costs them); None where rows stayed where they are."""
+    data, grown, entries = unpruned.training_data, unpruned.grown, unpruned.entries
+    if entries is None or not len(entries):
+        return None, None
+    start = grown.start[grown.feature == LEAF]
+    held = np.diff(np.append(start, len(entries)))
+    target = data.inputs.target
+    if target.classes:
+        return held.astype(np.float64), None
+    rows = (entries >> np.uint64(32)).astype(np.int64)
+    truth, answer = data.truth[rows], np.repeat(values[:, 0], held)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        if target.criterion == POISSON:
+            cost = np.where(truth > 0, truth * np.log(truth / answer), 0.0)
+        else:
+            cost = np.abs(truth - answer) if target.criterion == ABSOLUTE else (truth - answer) ** 2
+        cost = cost if data.weights is None else cost * data.weights[rows]
+    return held.astype(np.float64), np.add.reduceat(cost, start)
 
 
 def pruning_path(model: DecisionTree, X: Any, y: Any, sample_weight: Any) -> PruningPath:

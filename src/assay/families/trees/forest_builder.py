@@ -16,7 +16,7 @@ import numpy as np
 from assay.compiled.simd.gathers import NODES
 from assay.engines import Engine, Part, Rows
 from assay.engines.threads import Threads
-from assay.errors import DataError, ParameterError
+from assay.errors import DataError, ParameterError, warn
 from assay.families.trees.claims import forest_evidence_of
 from assay.families.trees.codes import Bins
 from assay.families.trees.grow import NONE, RowSample, entries_of, grow_from, leaf_values
@@ -120,6 +120,8 @@ def _sizes(model: Forest, have: int, out_of_bag: bool) -> list[int]:
                 f"{name}: n_estimators={model.n_estimators} is less than the {have} trees of the fit before (warm_start): give at "
                 f"least {have}, or fit with warm_start=False."
             )
+        if have and int(model.n_estimators) == have:
+            warn("Warm-start fitting without increasing n_estimators does not fit new trees.", UserWarning)
         return [int(model.n_estimators)]
     if not out_of_bag:
         raise ParameterError(
@@ -174,7 +176,7 @@ def _keep_out_of_bag(model: Any, bag: OutOfBag, trees: int) -> None:
     if not rows:
         return
     model.oob_loss_, model.oob_error_of_loss_, model.oob_rows_ = loss, error, rows
-    model.oob_score_ = bag.score(loss)
+    model.oob_score_ = _own_score(model, bag) if callable(model.oob_score) else bag.score(loss)
     curve = np.array(bag.curve, dtype=np.float64).reshape(-1, 2)
     curve = curve[np.isfinite(curve[:, 1])]  # the first trees may have seen every row
     if len(curve):
@@ -183,6 +185,15 @@ def _keep_out_of_bag(model: Any, bag: OutOfBag, trees: int) -> None:
         model.oob_decision_function_ = bag.answers()
     else:
         model.oob_prediction_ = bag.answers()[:, 0]
+
+
+def _own_score(model: Any, bag: OutOfBag) -> float:
+    """What the user's function says of the answers of trees that did not see the rows."""
+    there = bag.count > 0
+    truth, answers = bag.truth[there], bag.answers()[there]
+    if bag.classes:
+        return float(model.oob_score(model.classes_[truth], model.classes_[answers.argmax(axis=1)]))
+    return float(model.oob_score(truth, answers[:, 0]))
 
 
 def samples_asked(model: Any, n: int) -> int | None:

@@ -29,10 +29,11 @@ from assay.families.trees.claims import (
     tree_claims,
     tree_coverage,
 )
-from assay.families.trees.nodes import Trees
+from assay.families.trees.nodes import Trees, parts_of
 from assay.families.trees.predict import TreePredictor
 from assay.families.trees.shap import shap_base, shap_values
-from assay.families.trees.survey import Categories, category_levels
+from assay.families.trees.survey import category_codes
+from assay.families.trees.tree_arrays import n_classes, tree_arrays, trees_rows
 from assay.inputs import refuse_non_finite
 from assay.inputs.labels import Labels
 from assay.numerics import Array, Floats, safe_log
@@ -47,23 +48,8 @@ if TYPE_CHECKING:
 
 LEAVES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)  # of one tree, cut again and again
 FEW_ROWS = 1000  # below, a search for the size of leaves costs more than it brings
-MOST_CODED = 1 << 20  # columns of which some hold categories, where a file does not list them
 Made = TypeVar("Made")
 NO_SETS = np.zeros((0, 4), dtype=np.uint64)
-
-
-def parts_of(trees: Trees) -> dict[str, Any]:
-    """The learnt parts of a model with these trees, of which nothing else is made yet."""
-    return {
-        "feature_": trees.feature,
-        "cut_": trees.cut,
-        "missing_left_": trees.missing,
-        "leaf_": trees.leaf,
-        "nodes_": trees.nodes,
-        "table_": trees.table,
-        "sets_": trees.sets if len(trees.sets) else None,
-        "_made": {},
-    }
 
 
 class TreeModel(Estimator):
@@ -87,6 +73,15 @@ class TreeModel(Estimator):
     categorical_features: Any = attribute()
     random_state: int | None = attribute()
     class_weight: Any = attribute(default=None)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, *, afresh: bool = True, classes: Any = None) -> Self:
+        given = self.criterion
+        if given == "friedman_mse":  # which chooses the splits of the squared error, as scikit-learn found out
+            self.criterion = "squared_error"
+        try:
+            return super()._fit(X, y, sample_weight, afresh=afresh, classes=classes)
+        finally:
+            self.criterion = given
 
     _made: dict[str, Any] = attribute()  # from the learnt parts, when first needed: answering must add no attributes
 
@@ -136,6 +131,8 @@ class TreeModel(Estimator):
 
         return contributions_of(self, X)
 
+    n_classes_ = property(n_classes)
+    n_outputs_ = 1  # targets
     shap_values = shap_values
     shap_base_ = property(shap_base)
 
@@ -204,21 +201,7 @@ class TreeModel(Estimator):
 
     @property
     def _predictor(self) -> TreePredictor:
-        return self._once("predictor", lambda: TreePredictor(self._trees, self.n_features_in_, self._category_codes()))
-
-    def _category_codes(self) -> Categories | None:
-        """How categories become codes, from the columns' categories and what the file holds."""
-        code = getattr(self, "category_code_", None)
-        if code is None:
-            return None
-        if self._categories is None and self.n_features_in_ > MOST_CODED:
-            raise ModelFileError(
-                f"The model file claims categories in {self.n_features_in_} columns and names none of them."
-            )
-        levels = category_levels(self._fitted_with["categorical_features"], self._column_names(), self._levels())
-        if int(levels.first[-1]) != len(code):
-            raise ModelFileError("The model file's categories do not fit its columns.")
-        return Categories(levels.count, levels.first[:-1].copy(), code)
+        return self._once("predictor", lambda: TreePredictor(self._trees, self.n_features_in_, category_codes(self)))
 
     def _names_in_words(self) -> list[str]:
         names = self._column_names()
@@ -265,7 +248,7 @@ class TreeModel(Estimator):
     def _restore(self, record: Record) -> None:
         super()._restore(record)
         by_sets = bool((self.feature_ < -1).any())
-        codes = self._category_codes()
+        codes = category_codes(self)
         if by_sets:
             column = -2 - self.feature_[self.feature_ < -1]
             if codes is None or not (codes.levels[column] > 0).all():
@@ -285,6 +268,10 @@ class DecisionTree(TreeModel):
     alpha_: float = attribute()
     pruning_curve_: Floats = attribute()
     coverage = TREE_COVERAGE
+    _leaf_rows: Floats | None = attribute(
+        default=None
+    )  # of each leaf the rows of the fit, and what its answer costs them
+    _leaf_loss: Floats | None = attribute(default=None)
     _shared: SharedTree | None = attribute(default=None)  # what `fit_each` lets settings have in common
     step_word = "split"
 
@@ -366,6 +353,8 @@ class DecisionTree(TreeModel):
         self._check_fitted()
         return tree_rules(self, decimals)
 
+    tree_ = property(tree_arrays)
+
     def tree_shape(self) -> TreeShape:
         """The tree as arrays, as `assay.plots.tree_drawing` draws it."""
         from assay.families.trees.explain import shape_of
@@ -396,7 +385,7 @@ class Forest(TreeModel):
     n_estimators: int | str = attribute()
     bootstrap: bool = attribute()
     max_samples: Any = attribute()
-    oob_score: bool = attribute()
+    oob_score: Any = attribute()
     warm_start: bool = attribute()
     max_leaf_nodes: int | None = attribute()
     ccp_alpha: float = attribute()
@@ -429,7 +418,10 @@ class Forest(TreeModel):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, *, afresh: bool = True, classes: Any = None) -> Any:
         again = self.warm_start and hasattr(self, "n_features_in_")
-        return super()._fit(X, y, sample_weight, afresh=not again, classes=classes)
+        super()._fit(X, y, sample_weight, afresh=not again, classes=classes)
+        if callable(self.oob_score):  # a file holds no functions
+            self._fitted_with = {**self._fitted_with, "oob_score": True}
+        return self
 
     def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
         from assay.families.trees.forest_builder import learn
@@ -473,6 +465,14 @@ class Forest(TreeModel):
         """All trees, each as a decision tree of its own."""
         self._check_fitted()
         return [self.tree(number) for number in range(len(self.nodes_))]
+
+    estimators_samples_ = property(trees_rows)
+
+    def __len__(self) -> int:
+        return len(self.nodes_)
+
+    def __bool__(self) -> bool:
+        return True
 
     def tree_shape(self, number: int = 0) -> TreeShape:
         """Tree `number` as arrays, as `assay.plots.tree_drawing` draws it."""

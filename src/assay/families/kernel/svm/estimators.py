@@ -17,6 +17,7 @@ from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Range, Seed, pa
 from assay.estimator.progress import Stopping
 from assay.estimator.regressor import Regressor
 from assay.estimator.search_space import SearchSpace, TableTraits, paired
+from assay.estimator.shown import Shown
 from assay.families.kernel.expansion import Expansion
 from assay.families.kernel.functions import Kernel
 from assay.families.kernel.svm.claims import COVERAGE
@@ -405,6 +406,8 @@ class SVR(KernelMachine, Regressor):
     n_jobs: int | None = N_JOBS
     coverage = COVERAGE
     layout: ClassVar[Layout] = LAYOUT
+
+    n_iter_ = Shown(lambda model, kept: int(kept[0]))
 
     @classmethod
     def search_space(cls, kind: str, features: TableTraits) -> SearchSpace | None:

@@ -116,7 +116,7 @@ class KernelMachine(Estimator):
     objective_: Floats = attribute()
     dual_objective_: Floats = attribute()
     gap_: Floats = attribute()
-    n_iter_: Array = attribute()
+    n_iter_: Any = attribute()
     upper_: Floats = attribute()
     weights_: Floats | None = attribute()
     gamma_: float = attribute()
@@ -422,7 +422,7 @@ def _warn_unfinished(model: Any, stopping: Stopping) -> None:
     many = f" in {int(late.sum())} of {len(late)} problems" if len(late) > 1 else ""
     if stopping.why == INTERRUPTED:
         why, what = "was interrupted", "Fit again, or allow a larger tol."
-    elif model.max_iter != -1 and bool(np.any(model.n_iter_[late] >= model.max_iter)):
+    elif model.max_iter != -1 and bool(np.any(vars(model)["n_iter_"][late] >= model.max_iter)):
         why, what = f"stopped at max_iter={model.max_iter}", "Raise max_iter, or allow a larger tol."
     elif stopping.deadline is not None:
         why, what = f"ran out of its max_seconds={model.max_seconds:g}", "Raise max_seconds, or allow a larger tol."
