@@ -20,6 +20,7 @@ from assay.families.trees.model import TreeModel
 from assay.families.trees.nodes import Trees, first_nodes
 from assay.families.trees.predict import TreePredictor
 from assay.families.trees.shap import added_shap_base, added_shap_values
+from assay.families.trees.survey import category_codes
 from assay.numerics import Array, Floats
 from assay.store import Record
 
@@ -159,7 +160,7 @@ class BoostedTrees(TreeModel):
         return self._once("predictors", self._make_predictors)
 
     def _make_predictors(self) -> list[TreePredictor]:
-        K, codes = len(self.baseline_), self._category_codes()
+        K, codes = len(self.baseline_), category_codes(self)
         if K == 1:
             return [self._predictor]
         return [TreePredictor(trees_of_score(self._trees, k, K), self.n_features_in_, codes) for k in range(K)]

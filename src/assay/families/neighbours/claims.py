@@ -23,7 +23,7 @@ from assay.certify.intervals import clopper_pearson
 from assay.engines import Block, Engine, Rows, fold
 from assay.engines.split import row_keys
 from assay.families.neighbours.leave_one_out import least_bayes_error, queries
-from assay.families.neighbours.metrics import described
+from assay.families.neighbours.metrics import OTHER_NAMES, described
 from assay.families.neighbours.neighbourhood import Neighbourhood
 from assay.families.neighbours.plain import HAMMING
 from assay.inputs.labels import class_multipliers, plain_labels
@@ -96,7 +96,7 @@ def _named(model: NeighboursModel) -> dict[str, Any]:
         given = dict(model.metric_params or {})
         return {"metric": "own", "function": metric, "arguments": list(given), "given": list(given.values())}
     if metric != "minkowski":
-        return {"metric": metric}
+        return {"metric": OTHER_NAMES.get(metric, metric)}
     plain = {1.0: "manhattan", 2.0: "euclidean", math.inf: "chebyshev"}.get(p)
     return {"metric": metric, "p": p} if plain is None else {"metric": plain}
 

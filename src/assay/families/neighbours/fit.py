@@ -48,9 +48,9 @@ PAIRS = 3e11  # rows · rows · (columns + 16) up to which a comparison tries br
 MANY_ROWS = 20_000  # from which some of them tell the number of neighbours as well as all
 FEW_COLUMNS = 6  # in so few columns a tree finds neighbours among any number of rows
 
-ALGORITHM = param("how neighbours are found; all find the same, 'auto' measures which is faster", default="auto", check=Choice(("auto", "kd_tree", "brute")))  # fmt: skip
+ALGORITHM = param("how neighbours are found; all find the same, 'auto' ('ball_tree' is another name of it) measures which is faster", default="auto", check=Choice(("auto", "kd_tree", "ball_tree", "brute")))  # fmt: skip
 LEAF_SIZE = param("accepted for scikit-learn's sake: leaves hold 16 rows at most", default=30, check=Range(int, low=1))
-WEIGHTS = param("every neighbour counts alike, or in inverse proportion to its distance", default="uniform", says={"distance": "weighted"}, check=Choice(("uniform", "distance")))  # fmt: skip
+WEIGHTS = param("every neighbour counts alike (None: too), or in inverse proportion to its distance", default="uniform", says={"distance": "weighted"}, check=Choice(("uniform", "distance"), words=(None,)))  # fmt: skip
 RULE = param("of n_neighbors='auto': the least leave-one-out error, or the most neighbours within one standard error of it", default="best", check=Choice(("best", "one-se")))  # fmt: skip
 VALIDATION_ROWS = param("of n_neighbors='auto': rows that are left out in turn, drawn evenly; None: all", default=None, check=Range(int, low=2, words=(None,)))  # fmt: skip
 GEOMETRY_LAYOUT: Layout = {

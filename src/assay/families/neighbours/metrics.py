@@ -31,7 +31,17 @@ from assay.inputs.labels import Labels
 from assay.numerics import Array, Floats
 from assay.statistics.scatter import ClassScatter, absorb_scatter, merge_scatter
 
-NORMS = {"euclidean": 2.0, "manhattan": 1.0, "chebyshev": math.inf, "hamming": HAMMING, "cosine": 2.0}
+NORMS = {
+    "euclidean": 2.0,
+    "manhattan": 1.0,
+    "chebyshev": math.inf,
+    "hamming": HAMMING,
+    "cosine": 2.0,
+    "l1": 1.0,
+    "l2": 2.0,
+    "cityblock": 1.0,
+}
+OTHER_NAMES = {"l1": "manhattan", "cityblock": "manhattan", "l2": "euclidean"}  # scikit-learn's and scipy's
 SYMMETRIC = 1e-8  # of the greatest entry: more asymmetry than that is no rounding
 NEGATIVE = 1e-10  # of the greatest eigenvalue: less than −that is no rounding
 MOST_DIGITS = 500  # binary: what a root may add to distances
@@ -285,6 +295,6 @@ def described(metric: Any, p: float) -> str:
     if callable(metric):
         return f"the distance that the function {getattr(metric, '__name__', type(metric).__name__)} gives"
     if metric != "minkowski":
-        return f"{metric.capitalize()} distance"
+        return f"{OTHER_NAMES.get(metric, metric).capitalize()} distance"
     known = {1.0: "Manhattan", 2.0: "Euclidean", math.inf: "Chebyshev"}
     return f"{known.get(float(p), f'Minkowski (p = {p:g})')} distance"

@@ -91,7 +91,7 @@ class NeighbourSearch:
         """The search that answers these queries."""
         if self.norm == HAMMING or (0 < self.norm < 1):  # a box says nothing of how many columns differ
             return self.brute
-        if self.algorithm != "auto":
+        if self.algorithm in ("kd_tree", "brute"):
             return self.tree if self.algorithm == "kd_tree" else self.brute
         about = k.bit_length()
         if about not in self._faster:
