@@ -84,6 +84,9 @@ class LeastSquares(OneFold, Regressor):
     init: Any = attribute()
     random_state: Any = attribute()
     coef_: Floats = attribute()
+    sigma2_: Any = attribute()  # these three of several targets are arrays
+    off_by_: Any = attribute()
+    n_iter_: Any = attribute()
     intercept_ = Shown(lambda model, kept: np.float64(kept) if isinstance(kept, float) else kept)
     _columns_off: Floats | None = attribute(default=None)
 
@@ -197,7 +200,7 @@ class LeastSquares(OneFold, Regressor):
     @classmethod
     def layout_of(cls, record: Record) -> Layout:
         """With several targets there are weights for each."""
-        return LAYOUT if np.ndim(record.arrays.get("coef_")) != 2 else {**LAYOUT, **CHANGED}
+        return LAYOUT if record.arrays.get("coef_", np.empty(0)).ndim != 2 else {**LAYOUT, **CHANGED}
 
     def _restore(self, record: Record) -> None:
         super()._restore(record)

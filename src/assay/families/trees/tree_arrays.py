@@ -70,11 +70,13 @@ class TreeArrays:
 
     def predict(self, X: Any) -> Floats:
         """`value` of the leaf where each row ends."""
-        return self.value[self.apply(X), 0]
+        answers: Floats = self.value[self.apply(X), 0]
+        return answers
 
     def apply(self, X: Any) -> Array:
         """The leaf where each row ends."""
-        return self._model._answer(self._named(X), self._model._nodes_block)[:, 0]
+        leaves: Array = self._model._answer(self._named(X), self._model._nodes_block)[:, 0]
+        return leaves
 
     def decision_path(self, X: Any) -> Any:
         """(n, node_count) as a sparse matrix: 1 where a row passes a node."""
