@@ -7,7 +7,6 @@ A model declares its hyper-parameters (`param`), the look of what it learns (`la
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -17,17 +16,27 @@ import numpy as np
 
 from assay import store
 from assay.certify import Certificate, Claim
-from assay.certify.claim import claims_are_wanted
-from assay.certify.coverage import Coverage, Covers
+from assay.certify.claim import Coverage, Covers, claims_are_wanted
 from assay.engines import Block, Engine, FilledRows, Part, Rows, engine_for, targets_of
 from assay.engines.engine import one_thread_blas
 from assay.engines.rows import cut
 from assay.errors import DataError, not_fitted
-from assay.estimator.base import declare, get_params, is_fitted, notebook_html, representation, set_params, sklearn_tags
-from assay.estimator.docstrings import attribute
-from assay.estimator.layout import Layout, Tensor
-from assay.estimator.params import Param, check_params, drawn_seed, param
-from assay.estimator.record import model_of, record_of
+from assay.estimator.layout import Layout, Tensor, model_of, record_of
+from assay.estimator.params import (
+    Param,
+    attribute,
+    check_params,
+    declare,
+    drawn_seed,
+    get_params,
+    is_fitted,
+    notebook_html,
+    param,
+    representation,
+    seeded,
+    set_params,
+    sklearn_tags,
+)
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.shown import kept
 from assay.estimator.steps import Step, model_at
@@ -117,24 +126,12 @@ class Estimator:
         check_params(self)
         before = dict(vars(self))
         try:
-            with self._seeded():
+            with seeded(self):
                 return self._fit_rows(X, y, sample_weight, afresh, classes)
         except BaseException:  # a fit that fails leaves the model as it was
             vars(self).clear()
             vars(self).update(before)
             raise
-
-    @contextmanager
-    def _seeded(self) -> Iterator[None]:
-        """The seed drawn, where a stream of random numbers is given: certificate and file know the number that was used."""
-        given = vars(self).get("random_state")
-        drawn = drawn_seed(given)
-        if drawn is given:
-            yield
-            return
-        self.random_state = drawn
-        yield
-        self.random_state = given
 
     def _fit_rows(self, X: Any, y: Any, sample_weight: Any, afresh: bool, classes: Any) -> Self:
         levels = None if afresh or not hasattr(self, "n_features_in_") else self._levels()

@@ -5,8 +5,7 @@
 Two classes are one such problem; more are softmax (one problem with a weight vector a class) or, for margin losses, each
 class against the rest. The way of a fit, `_learn`:
 
-    statistics.py   one fold: targets, means and products of the columns
-    problem.py      the objective (from the hyper-parameters) and these statistics make a problem for a solver
+    problem.py      one fold: targets, means and products of the columns; with the objective (from the hyper-parameters) these make a problem
     solvers/        the solver, found by its name, evaluates the problem by folds until the gap is small
     fit.py          what was learnt is set, and claims.py says what is proved about it
 """
@@ -22,29 +21,31 @@ import numpy as np
 from assay.certify import Claim
 from assay.engines import Block, Engine, Rows
 from assay.engines.csr import SparseMatrix
-from assay.engines.engine import one_thread_blas
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads, one_thread_blas
 from assay.errors import ConvergenceWarning, DataError, ModelFileError, as_seen_by_sklearn, warn
 from assay.estimator.classifier import Classifier
-from assay.estimator.docstrings import attribute
 from assay.estimator.estimator import fresh_and_rows
 from assay.estimator.layout import Fact, Layout, Tensor
+from assay.estimator.params import attribute
 from assay.estimator.steps import Measure, Step, answering, measures, some_of
-from assay.families.linear.claims import COVERAGE, gap_claim, unshifted
-from assay.families.linear.problem import Objective, PosedProblem, about_zero, gram_about, pose
-from assay.families.linear.rounding import as_saved, with_rounding
-from assay.families.linear.statistics import (
+from assay.families.linear.claims import COVERAGE, as_saved, gap_claim, unshifted, with_rounding
+from assay.families.linear.problem import (
+    Objective,
+    PosedProblem,
     RowStatistics,
     TargetedRows,
     TargetMaker,
+    about_zero,
     class_counts,
+    gram_about,
+    pose,
     prepare,
     row_statistics,
 )
 from assay.families.linear.warm_start import StartingPoint, WarmStart
 from assay.inputs.labels import class_multipliers, plain_labels
 from assay.numerics import Array, Floats
-from assay.risk.surrogates import MARGIN
+from assay.risk.terms import MARGIN
 from assay.solvers.needs import check, choose
 from assay.solvers.preconditioner import CURVATURE
 from assay.solvers.problem import Iterate, MarginRows, last

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from assay.families.trees.importance import columns_of, impurities, node_gains, node_values, sums_below
 from assay.families.trees.nodes import LEAF
-from assay.families.trees.values import columns_of, impurities, node_gains, node_values, sums_below
 from assay.numerics import Array, Floats
 
 if TYPE_CHECKING:

@@ -1,9 +1,13 @@
-"""A position-dependent hash of each column of a block, at the speed of memory.
+"""Words mixed so that nothing is left of their order: a hash of columns, and random numbers.
+
+A hash of each column of a block that depends on positions, at the speed of memory:
 
     h_j = Σ_i  lo(v)·hi(v) + u     v = u XOR (i + 1)·G,    u = the bits of x_ij,    mod 2⁶⁴
 
 lo and hi are the 32-bit halves of v, G is the odd number nearest 2⁶⁴/φ. It tells data sets apart; it is no defence
 against someone who wants two of them to collide.
+
+Random numbers of a node are a stream that depends on the node's key alone, whoever grows it and when.
 """
 
 from __future__ import annotations
@@ -11,8 +15,14 @@ from __future__ import annotations
 import numpy as np
 
 from assay.compiled.decorator import jit
-from assay.compiled.prefetch import prefetch_rows
+from assay.compiled.simd.memory import prefetch_rows
 from assay.compiled.simd.rows import mix_lanes
+
+STEP = np.uint64(0x9E3779B97F4A7C15)
+LEFT = np.uint64(0xA0761D6478BD642F)
+RIGHT = np.uint64(0xE7037ED1A0B428DB)
+A = np.uint64(0xBF58476D1CE4E5B9)
+B = np.uint64(0x94D049BB133111EB)
 
 
 @jit(inline="always")
@@ -54,3 +64,29 @@ def mix_rows(U, shift, first, h):  # type: ignore[no-untyped-def]
         mix_pair(U, i, s, row_key(first + i), h)
     if m % 2:
         mix_rest(U, m - 1, s, row_key(first + m - 1), 0, h)
+
+
+@jit(inline="always")
+def mixed(z):  # type: ignore[no-untyped-def]
+    """splitmix64's scrambling of a word."""
+    z = (z ^ (z >> np.uint64(30))) * A
+    z = (z ^ (z >> np.uint64(27))) * B
+    return z ^ (z >> np.uint64(31))
+
+
+@jit(inline="always")
+def below(word, n):  # type: ignore[no-untyped-def]
+    """A number 0 … n − 1 (n < 2³²) of a random word."""
+    return np.int64(((word >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
+
+
+@jit(inline="always")
+def unit(word):  # type: ignore[no-untyped-def]
+    """A number 0 ≤ u < 1 of a random word."""
+    return np.float64(np.int64(word >> np.uint64(11))) * 2.0**-53
+
+
+@jit(inline="always")
+def child_key(key, left):  # type: ignore[no-untyped-def]
+    """The key of a child."""
+    return mixed(key + (LEFT if left else RIGHT))
