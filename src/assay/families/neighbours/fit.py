@@ -72,6 +72,7 @@ GEOMETRY_LAYOUT: Layout = {
 class NeighboursModel(Estimator):
     """Keep the rows, answer from the nearest. Subclasses turn the neighbours' targets into an answer."""
 
+    takes_sparse = fills_sparse = fills_whole = True
     coverage = COVERAGE
     layout: ClassVar[Layout] = {
         **GEOMETRY_LAYOUT,

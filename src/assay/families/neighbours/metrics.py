@@ -344,6 +344,6 @@ def described(metric: Any, p: float) -> str:
     if callable(metric):
         return f"the distance that the function {getattr(metric, '__name__', type(metric).__name__)} gives"
     if metric not in POWERS:
-        return f"{metric.capitalize()} distance"
+        return f"{PLAINEST.get(metric, metric).capitalize()} distance"
     known = {1.0: "Manhattan", 2.0: "Euclidean", math.inf: "Chebyshev"}
     return f"{known.get(float(p), f'Minkowski (p = {p:g})')} distance"

@@ -16,7 +16,7 @@ import numpy as np
 from assay.compiled.simd.gathers import NODES
 from assay.engines import Engine, Part, Rows
 from assay.engines.engine import Threads
-from assay.errors import DataError, ParameterError
+from assay.errors import DataError, ParameterError, warn
 from assay.families.trees.claims import forest_evidence_of
 from assay.families.trees.codes import Bins
 from assay.families.trees.fit_tree import pruned
@@ -121,6 +121,8 @@ def _sizes(model: Forest, have: int, out_of_bag: bool) -> list[int]:
                 f"{name}: n_estimators={model.n_estimators} is less than the {have} trees of the fit before (warm_start): give at "
                 f"least {have}, or fit with warm_start=False."
             )
+        if have and int(model.n_estimators) == have:
+            warn("Warm-start fitting without increasing n_estimators does not fit new trees.", UserWarning)
         return [int(model.n_estimators)]
     if not out_of_bag:
         raise ParameterError(

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from assay.errors import ModelFileError, ParameterError
-from assay.estimator.estimator import Estimator
+from assay.errors import ParameterError
 from assay.estimator.params import defaults
 from assay.numerics import Array
-from assay.store import Record
 
 if TYPE_CHECKING:
     from assay.families.trees.forest_builder import OutOfBag
@@ -101,16 +99,6 @@ def estimators_samples(forest: Forest) -> list[Array]:
     every = np.arange(n)
     times = [sample.times(number, n) for number in range(len(forest.nodes_))]
     return [every if not len(drawn) else np.repeat(every, drawn) for drawn in times]
-
-
-def to_record(forest: Forest) -> Record:
-    """The fitted model as plain data."""
-    if callable(forest._fitted_with.get("oob_score")):
-        raise ModelFileError(
-            f"This {type(forest).__name__} was fitted with an oob_score function of yours, and a model file holds data, no code: fit with "
-            "oob_score=True, and score oob_decision_function_ or oob_prediction_ yourself."
-        )
-    return Estimator.to_record(forest)
 
 
 def oob_importance(

@@ -30,10 +30,10 @@ from assay.families.trees.claims import (  # fmt: skip
     tree_claims,
     tree_coverage,
 )
-from assay.families.trees.nodes import Trees
+from assay.families.trees.nodes import Trees, parts_of
 from assay.families.trees.predict import TreePredictor
 from assay.families.trees.shap import shap_base, shap_certificate, shap_values
-from assay.families.trees.survey import Categories, category_levels
+from assay.families.trees.survey import category_codes
 from assay.inputs import refuse_non_finite
 from assay.inputs.labels import Labels
 from assay.numerics import Array, Floats, safe_log
@@ -46,30 +46,15 @@ if TYPE_CHECKING:
 
 LEAVES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)  # of one tree, cut again and again
 FEW_ROWS = 1000  # below, a search for the size of leaves costs more than it brings
-MOST_CODED = 1 << 20  # columns of which some hold categories, where a file does not list them
 Made = TypeVar("Made")
 NO_SETS = np.zeros((0, 4), dtype=np.uint64)
-
-
-def parts_of(trees: Trees) -> dict[str, Any]:
-    """The learnt parts of a model with these trees, of which nothing else is made yet."""
-    return {
-        "feature_": trees.feature,
-        "cut_": trees.cut,
-        "missing_left_": trees.missing,
-        "leaf_": trees.leaf,
-        "nodes_": trees.nodes,
-        "table_": trees.table,
-        "sets_": trees.sets if len(trees.sets) else None,
-        "_made": {},
-    }
 
 
 class TreeModel(Estimator):
     """Trees and what they answer. Subclasses grow them (`_learn`) and keep them by `_keep_trees`."""
 
-    takes_missing = True
-    takes_categories = True
+    takes_missing = takes_categories = True
+    takes_sparse = fills_sparse = fills_whole = True
 
     feature_: Array = attribute()
     cut_: Floats = attribute()
@@ -86,6 +71,15 @@ class TreeModel(Estimator):
     categorical_features: Any = attribute()
     random_state: int | None = attribute()
     class_weight: Any = attribute(default=None)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, *, afresh: bool = True, classes: Any = None) -> Self:
+        given = self.criterion
+        if given == "friedman_mse":  # which chooses the splits of the squared error, as scikit-learn found out
+            self.criterion = "squared_error"
+        try:
+            return super()._fit(X, y, sample_weight, afresh=afresh, classes=classes)
+        finally:
+            self.criterion = given
 
     _made: dict[str, Any] = attribute()  # from the learnt parts, when first needed: answering must add no attributes
 
@@ -208,21 +202,7 @@ class TreeModel(Estimator):
 
     @property
     def _predictor(self) -> TreePredictor:
-        return self._once("predictor", lambda: TreePredictor(self._trees, self.n_features_in_, self._category_codes()))
-
-    def _category_codes(self) -> Categories | None:
-        """How categories become codes, from the columns' categories and what the file holds."""
-        code = getattr(self, "category_code_", None)
-        if code is None:
-            return None
-        if self._categories is None and self.n_features_in_ > MOST_CODED:
-            raise ModelFileError(
-                f"The model file claims categories in {self.n_features_in_} columns and names none of them."
-            )
-        levels = category_levels(self._fitted_with["categorical_features"], self._column_names(), self._levels())
-        if int(levels.first[-1]) != len(code):
-            raise ModelFileError("The model file's categories do not fit its columns.")
-        return Categories(levels.count, levels.first[:-1].copy(), code)
+        return self._once("predictor", lambda: TreePredictor(self._trees, self.n_features_in_, category_codes(self)))
 
     def _names_in_words(self) -> list[str]:
         names = self._column_names()
@@ -269,7 +249,7 @@ class TreeModel(Estimator):
     def _restore(self, record: Record) -> None:
         super()._restore(record)
         by_sets = bool((self.feature_ < -1).any())
-        codes = self._category_codes()
+        codes = category_codes(self)
         if by_sets:
             column = -2 - self.feature_[self.feature_ < -1]
             if codes is None or not (codes.levels[column] > 0).all():
@@ -440,7 +420,10 @@ class Forest(TreeModel):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, *, afresh: bool = True, classes: Any = None) -> Any:
         again = self.warm_start and hasattr(self, "n_features_in_")
-        return super()._fit(X, y, sample_weight, afresh=not again, classes=classes)
+        super()._fit(X, y, sample_weight, afresh=not again, classes=classes)
+        if callable(self.oob_score):  # a file holds no functions
+            self._fitted_with = {**self._fitted_with, "oob_score": True}
+        return self
 
     def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
         from assay.families.trees.forest_builder import learn
@@ -494,4 +477,4 @@ class Forest(TreeModel):
 
         return nodes_passed(self, X), np.concatenate([[0], np.cumsum(self.nodes_)])
 
-    oob_importance, to_record = forest_trees.oob_importance, forest_trees.to_record
+    oob_importance = forest_trees.oob_importance

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from assay.engines import ArrayRows
 from assay.errors import ParameterError
 from assay.families.trees.hyper_parameters import columns_asked
 from assay.families.trees.importance import NodeValues, columns_of, impurities, node_gains, node_values, sums_below
@@ -67,9 +68,11 @@ def n_outputs(model: TreeModel) -> int:
 
 
 def n_classes(model: TreeModel) -> int:
-    """The number of classes of the target; 1 where it is a number."""
+    """The number of classes of the target; a regressor has none."""
+    if model._kind != "classifier":
+        raise AttributeError(f"{type(model).__name__} has no n_classes_: it answers with numbers.")
     model._check_fitted()
-    return len(model.classes_) if model._kind == "classifier" else 1
+    return len(model.classes_)
 
 
 def max_features(model: TreeModel) -> int:
@@ -201,6 +204,8 @@ class TreeView:
     def n_node_samples(self) -> Array:
         """Of each node the number of its rows (of a forest's tree: of draws), (nodes,)."""
         rows = getattr(self._model, "leaf_rows_", None)
+        if rows is not None and len(rows) != self.n_leaves:  # of a tree on its way to the whole one
+            rows = None
         each = self._known.weight if rows is None else sums_below(self._model._predictor, rows.astype(np.float64))
         return _frozen(np.maximum(np.rint(each), 1).astype(WHOLE))
 
@@ -229,7 +234,7 @@ class TreeView:
 
     def apply(self, X: Any) -> Array:
         """The leaf where each row ends, (n,)."""
-        return self._model.apply(X)
+        return self._model.apply(self._named(X))
 
     def predict(self, X: Any) -> Floats:
         """The value of the leaf where each row ends, (n, classes) or (n, 1)."""
@@ -238,7 +243,12 @@ class TreeView:
 
     def decision_path(self, X: Any) -> Any:
         """(n, nodes) as a sparse matrix: 1 where a row passes a node."""
-        return self._model.decision_path(X)
+        return self._model.decision_path(self._named(X))
+
+    def _named(self, X: Any) -> Any:
+        """Plain arrays under the columns' names, where these have some: nobody who reads a tree knows them."""
+        names = self._model._column_names()
+        return ArrayRows(np.ascontiguousarray(X), names=names) if names and isinstance(X, np.ndarray) else X
 
     def compute_feature_importances(self, normalize: bool = True) -> Floats:
         """Of each column what its splits gained: as a share of all, or (normalize=False) for each row of the fit."""
