@@ -31,7 +31,9 @@ CASES = [
 IDS = [f"{name}-{'-'.join(given.get('metric_params', {}))}" for name, _, _, given in CASES]
 
 
-@pytest.mark.filterwarnings("ignore:Parameter p is found:SyntaxWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:Parameter p is found:SyntaxWarning")
+
+
 @pytest.mark.parametrize(("metric", "rows", "asked", "given"), CASES, ids=IDS)
 def test_distances_are_those_of_scikit_learns_brute_force(metric, rows, asked, given):
     mine = assay.NearestNeighbors(n_neighbors=7, metric=metric, **given).fit(rows)

@@ -24,7 +24,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from assay.engines import Block, Engine, Rows, fold
-from assay.errors import DataError, ParameterError
+from assay.errors import DataError, ParameterError, warn
 from assay.estimator.params import ChoiceOrFunction, Free, Range, param
 from assay.families.neighbours.named_metrics import NAMED, WEIGHTED, NamedMetric
 from assay.families.neighbours.search import HAMMING, MetricFunction
@@ -256,6 +256,11 @@ def plain_geometry(model: Metric, d: int, low: Floats, high: Floats) -> Geometry
     if own is not None:
         return Geometry(1.0, own=own)
     if model.metric in POWERS:
+        if "p" in given:
+            warn(
+                "Parameter p is found in metric_params. The corresponding parameter from __init__ is ignored.",
+                SyntaxWarning,
+            )
         return Geometry(power_of(model)).scaled(low, high)
     if model.metric in NORMS:
         return Geometry(NORMS[model.metric], unit=model.metric == "cosine").scaled(low, high)

@@ -96,7 +96,7 @@ def estimators_samples(forest: Forest) -> list[Array]:
     n, draws = forest.rows_, getattr(forest, "draws_", None)
     seed, replace = int(forest._fitted_with["random_state"] or 0), bool(forest._fitted_with["bootstrap"])
     sample = RowSample(seed, draws, replace, getattr(forest, "_counted", None))
-    every = np.arange(n)
+    every = np.arange(n, dtype=np.int32 if n < 1 << 31 else np.int64)  # as scikit-learn has them
     times = [sample.times(number, n) for number in range(len(forest.nodes_))]
     return [every if not len(drawn) else np.repeat(every, drawn) for drawn in times]
 
