@@ -7,7 +7,7 @@ JOBS ?= 2
 MINUTES ?= 60
 SEED ?= 0
 
-.PHONY: demo test lint types imports page tests other-python docs fuzz wheel bench clean
+.PHONY: demo test lint types imports page tests other-python docs fuzz peer wheel bench clean
 
 demo: $(VENV)/.user
 	@echo '$$ assay compare coins --target coin --out coins.assay --report coins.html'
@@ -51,6 +51,10 @@ docs: $(VENV)/.docs
 
 fuzz: $(VENV)/.dev
 	$(BIN)/python tests/fuzz --minutes $(MINUTES) --seed $(SEED)
+
+# scikit-learn's own tests on our classes; writes bench/results/peer.md
+peer: $(VENV)/.dev
+	$(BIN)/python tests/peer
 
 wheel: $(VENV)/.dev
 	$(BIN)/python tools/wheel

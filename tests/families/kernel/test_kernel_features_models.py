@@ -64,7 +64,7 @@ def test_with_all_rows_as_landmarks_the_regressor_is_kernel_ridge_with_an_interc
 
 
 def test_the_model_is_the_transform_and_the_linear_model():
-    F = (nystroem := assay.Nystroem(n_components=30)).fit_transform(X)
+    F = (nystroem := assay.Nystroem(gamma="scale", n_components=30)).fit_transform(X)
     linear = assay.LogisticRegression(C=2.0).fit(F, Y)
     model = assay.KernelFeaturesClassifier(n_components=30, C=2.0).fit(X, Y)
     assert np.array_equal(model.feature_coef_, linear.coef_)

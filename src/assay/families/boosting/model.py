@@ -19,10 +19,11 @@ from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Measure, Step, answering, measures, shown_of, some_of
 from assay.families.boosting.claims import COVERAGE, boosting_claims, boosting_coverage
 from assay.families.boosting.losses import BoostingLoss, Huber, loss_of
-from assay.families.trees.model import TreeModel, parts_of
-from assay.families.trees.nodes import TreeNodes, Trees, first_nodes, join_trees
+from assay.families.trees.model import TreeModel
+from assay.families.trees.nodes import TreeNodes, Trees, first_nodes, join_trees, parts_of
 from assay.families.trees.predict import TreePredictor
 from assay.families.trees.shap import added_shap_base, added_shap_values
+from assay.families.trees.survey import category_codes
 from assay.numerics import Array, Floats
 from assay.store import Record
 
@@ -166,7 +167,7 @@ class BoostedTrees(TreeModel):
         return self._once("predictors", self._make_predictors)
 
     def _make_predictors(self) -> list[TreePredictor]:
-        K, codes = len(self.baseline_), self._category_codes()
+        K, codes = len(self.baseline_), category_codes(self)
         if K == 1:
             return [self._predictor]
         return [TreePredictor(trees_of_score(self._trees, k, K), self.n_features_in_, codes) for k in range(K)]

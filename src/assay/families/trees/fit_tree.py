@@ -35,6 +35,7 @@ from assay.families.trees.loops.arrays import ABSOLUTE, ENTROPY, POISSON, CodedC
 from assay.families.trees.loops.walk import leaf_of_codes
 from assay.families.trees.nodes import LEAF, TreeNodes, depths_of, join_trees, labels_of_leaves, tree_ends, tree_of
 from assay.families.trees.training_data import TrainingData, prepare, reweighed, single_tree
+from assay.families.trees.tree_view import leaf_impurities
 from assay.inputs.labels import Labels
 from assay.numerics import Array, Floats
 
@@ -328,8 +329,24 @@ def keep(model: DecisionTree, unpruned: UnprunedTree) -> None:
     values = leaf_values(training_data.inputs, grown, unpruned.entries)
     model._keep_trees(join_trees([tree_of(grown, values)]), training_data)
     vars(model).update(evidence_of(training_data, grown, values))
+    leaf = grown.feature == LEAF
+    model.leaf_rows_ = None if training_data.weights is None else grown.rows[leaf].astype(np.int64)
+    model._leaf_impurity = None
+    if model._kind == "regressor" and len(unpruned.entries):
+        model._leaf_impurity = _impurities_of_leaves(model, unpruned, values[:, 0])
     model._provenance = {"fingerprint": training_data.survey.mark.hex()}
     model._state_claims()
+
+
+def _impurities_of_leaves(model: DecisionTree, unpruned: UnprunedTree, answers: Floats) -> Floats:
+    """Of each leaf of a tree of numbers, from its rows: no file holds them."""
+    training_data, grown, entries = unpruned.training_data, unpruned.grown, unpruned.entries
+    start = grown.start[grown.feature == LEAF]
+    leaf = np.full(len(training_data.truth), -1)
+    leaf[(entries >> np.uint64(32)).astype(np.int64)] = np.repeat(
+        np.arange(len(start)), np.diff(np.append(start, len(entries)))
+    )
+    return leaf_impurities(training_data.truth, training_data.weights, leaf, answers, model.criterion)
 
 
 def pruning_path(model: DecisionTree, X: Any, y: Any, sample_weight: Any) -> PruningPath:
