@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from peer.families import FAMILIES  # noqa: E402
-from peer.running import Verdict, by_error, judge, run_family, table, write_gaps  # noqa: E402
+from peer.running import Verdict, by_error, judge, rows_of, run_family, table, write_gaps  # noqa: E402
 
 
 def main() -> int:
@@ -27,7 +27,9 @@ def main() -> int:
     parser.add_argument("--family", action="append", choices=[*FAMILIES], help="only these families")
     parser.add_argument("--log", type=Path, help="write every failure, ordered by error, into this file")
     parser.add_argument("--theirs", action="store_true", help="replace nothing")
-    parser.add_argument("--update-gaps", action="store_true", help="write gaps.txt anew for the families run")
+    parser.add_argument(
+        "--update-gaps", action="store_true", help="write gaps.txt, and the rows of peer.md, anew for the families run"
+    )
     parser.add_argument("--keyword", help="only tests that match this expression of pytest's -k")
     given = parser.parse_args()
     verdicts: dict[str, Verdict] = {}
@@ -40,8 +42,11 @@ def main() -> int:
                 print(by_error(family, verdicts[family]), file=log)
         if given.update_gaps:
             write_gaps(verdicts[family], FAMILIES[family])
-    if given.family is None and not given.theirs and given.keyword is None:
-        (HERE.parent.parent / "bench" / "results" / "peer.md").write_text(table(verdicts))
+    if not given.theirs and given.keyword is None and (given.family is None or given.update_gaps):
+        page = HERE.parent.parent / "bench" / "results" / "peer.md"
+        known = rows_of(page.read_text()) if page.exists() else {}
+        found = {**known, **verdicts}
+        page.write_text(table({family: found[family] for family in FAMILIES if family in found}))
     wrong = [line for verdict in verdicts.values() for line in verdict.wrong]
     print("".join(f"  {line}\n" for line in wrong), end="")
     return int(bool(wrong) and not given.theirs and not given.update_gaps)

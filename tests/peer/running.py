@@ -147,6 +147,15 @@ def by_error(family: str, verdict: Verdict) -> str:
     return "\n".join(lines)
 
 
+def rows_of(page: str) -> dict[str, Verdict]:
+    """The counts that peer.md has of each family."""
+    lines = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines() if line.startswith("| ")
+    ]
+    rows = [cells for cells in lines if len(cells) > 4 and cells[1].isdecimal() and not cells[0].startswith("*")]
+    return {cells[0]: Verdict(int(cells[1]), int(cells[2]), int(cells[4])) for cells in rows}
+
+
 def table(verdicts: dict[str, Verdict]) -> str:
     """bench/results/peer.md."""
     import sklearn

@@ -153,9 +153,12 @@ def as_column(y: Any, name: str, n: int | None) -> Array:
 
 def as_targets(y: Any, n: int | None) -> Array:
     """A target (n,), or several (n, T): a column each, also where there is but one."""
-    if np.ndim(y) != 2 or is_sparse(y):
+    try:
+        array = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    except ValueError:
+        array = np.empty(0)  # ragged, which is refused below
+    if array.ndim != 2:
         return as_column(y, "y", n)
-    array = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     columns = [as_column(column, "y", n) for column in array.T]
     if not columns:
         raise DataError("y has no columns: give one for each target.")

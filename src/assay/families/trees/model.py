@@ -73,13 +73,13 @@ class TreeModel(Estimator):
     class_weight: Any = attribute(default=None)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, *, afresh: bool = True, classes: Any = None) -> Self:
-        given = self.criterion
-        if given == "friedman_mse":  # which chooses the splits of the squared error, as scikit-learn found out
-            self.criterion = "squared_error"
+        if vars(self).get("criterion") != "friedman_mse":
+            return super()._fit(X, y, sample_weight, afresh=afresh, classes=classes)
+        self.criterion = "squared_error"  # whose splits it chooses, as scikit-learn found out
         try:
             return super()._fit(X, y, sample_weight, afresh=afresh, classes=classes)
         finally:
-            self.criterion = given
+            self.criterion = "friedman_mse"
 
     _made: dict[str, Any] = attribute()  # from the learnt parts, when first needed: answering must add no attributes
 
