@@ -9,6 +9,8 @@ SEED ?= 0
 
 .PHONY: demo test lint types imports page tests other-python docs fuzz peer wheel bench clean
 
+# its second command must not compile all modules again
+demo: export PYTHONDONTWRITEBYTECODE :=
 demo: $(VENV)/.user
 	@echo '$$ assay compare coins --target coin --out coins.assay --report coins.html'
 	@$(BIN)/assay compare coins --target coin --out coins.assay --report coins.html
@@ -68,7 +70,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.user: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(PIP) install -c constraints.txt -e '.[plot]'
+	$(PIP) install --no-compile -c constraints.txt -e '.[plot]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
