@@ -27,6 +27,7 @@ TAMPERED = {
     "boxed_duality_gap": ["coef", "intercept", "objective", "step"],
     "constant_class": ["shares", "tolerance"],
     "constant_number": ["mean", "tolerance"],
+    "cross_validation": ["fold_weights", "strengths"],
     "custom_loss": ["coef", "intercept", "strengths", "tolerance"],
     "discriminant_boundary": ["M", "b", "priors", "w"],
     "discriminant_likelihood": ["added", "log_det", "mean", "priors", "whiten"],

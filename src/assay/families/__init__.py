@@ -27,9 +27,17 @@ if TYPE_CHECKING:
     from assay.families.kernel.svm.estimators import SVR as SVR
     from assay.families.least_squares.estimators import LinearRegression as LinearRegression
     from assay.families.least_squares.estimators import Ridge as Ridge
+    from assay.families.linear.cross_validated import ElasticNetCV as ElasticNetCV
+    from assay.families.linear.cross_validated import LassoCV as LassoCV
+    from assay.families.linear.elastic_net import ElasticNet as ElasticNet
+    from assay.families.linear.elastic_net import Lasso as Lasso
     from assay.families.linear.erm import ERM as ERM
     from assay.families.linear.linear_svc import LinearSVC as LinearSVC
     from assay.families.linear.logistic import LogisticRegression as LogisticRegression
+    from assay.families.linear.logistic_cv import LogisticRegressionCV as LogisticRegressionCV
+    from assay.families.linear.ridge import RidgeClassifier as RidgeClassifier
+    from assay.families.linear.ridge import RidgeClassifierCV as RidgeClassifierCV
+    from assay.families.linear.ridge import RidgeCV as RidgeCV
     from assay.families.naive_bayes.estimators import BernoulliNB as BernoulliNB
     from assay.families.naive_bayes.estimators import CategoricalNB as CategoricalNB
     from assay.families.naive_bayes.estimators import GaussianNB as GaussianNB
@@ -61,7 +69,15 @@ REGISTRY: dict[str, str] = {
     "lda": "assay.families.discriminant.estimators:LinearDiscriminantAnalysis",
     "linear-regression": "assay.families.least_squares.estimators:LinearRegression",
     "ridge": "assay.families.least_squares.estimators:Ridge",
+    "elastic-net": "assay.families.linear.elastic_net:ElasticNet",
+    "lasso": "assay.families.linear.elastic_net:Lasso",
+    "lasso-cv": "assay.families.linear.cross_validated:LassoCV",
+    "elastic-net-cv": "assay.families.linear.cross_validated:ElasticNetCV",
+    "ridge-cv": "assay.families.linear.ridge:RidgeCV",
+    "ridge-classifier": "assay.families.linear.ridge:RidgeClassifier",
+    "ridge-classifier-cv": "assay.families.linear.ridge:RidgeClassifierCV",
     "logistic-regression": "assay.families.linear.logistic:LogisticRegression",
+    "logistic-regression-cv": "assay.families.linear.logistic_cv:LogisticRegressionCV",
     "perceptron": "assay.families.perceptron.estimators:Perceptron",
     "kernel-perceptron": "assay.families.kernel.perceptron.estimators:KernelPerceptron",
     "linear-svc": "assay.families.linear.linear_svc:LinearSVC",

@@ -77,8 +77,8 @@ def witness_of(objective: Objective, model: Any) -> dict[str, Any]:
         support = {"width": model.width_}
     return {
         **support,
-        "coef": model.coef_,
-        "intercept": model.intercept_,
+        "coef": np.atleast_2d(model.coef_),
+        "intercept": np.atleast_1d(model.intercept_),
         "classes": None if classes is None else plain_labels(classes),
         "class_factor": _factors(model, classes),
         "balanced": getattr(model, "class_weight", None) == "balanced",
@@ -232,4 +232,54 @@ def no_mistake_claim(objective: Objective, model: Any) -> Claim:
         value=value,
         bound=0.0,
         witness=witness_of(objective, model),
+    )
+
+
+def cross_validation_claim(
+    objective: Objective, model: Any, name: str = "alpha", error: str = "mean square error"
+) -> Claim:
+    """That the chosen strength, which the model calls by `name`, has the least mean error over the folds, whose fits are minima."""
+    chosen, mean = float(getattr(model, f"{name}_")), float(model.cv_error_)
+    strengths, share = np.atleast_2d(model.strengths_), float(getattr(model, "l1_ratio_", 0.0))
+    r = int(np.argmax(getattr(model, "ratios_", np.zeros(1)) == share))
+    a = int(np.argmax(strengths[r] == chosen))
+    return Claim(
+        name="cross-validation",
+        statement=f"of {strengths.size} strengths {name} = {chosen:.6g} (l1_ratio {share:g}) has the least {error} on "
+        f"{model.fold_errors_.shape[2]} folds of fits without them, {mean:.6g}; the fits at this choice are minima as above",
+        holds=bool(np.isfinite(mean)),
+        check="cross_validation",
+        value=mean,
+        kind="estimate",
+        witness={
+            **witness_of(objective, model),
+            "errors": model.fold_errors_,
+            "fold_weights": model.fold_weights_,
+            "chosen": [r, a],
+            "error": error,
+            **({"folds": model.folds_} if hasattr(model, "folds_") else {}),
+        },
+    )
+
+
+def leave_one_out_claim(objective: Objective, model: Any) -> Claim:
+    """That the chosen strength of a ridge regression has the least error on the row left out."""
+    least = float(model.left_out_.min())
+    return Claim(
+        name="leave-one-out",
+        statement=f"of {len(model.strengths_)} strengths alpha = {model.alpha_:.6g} has the least mean square error on a row that the fit has not seen, "
+        f"{least:.6g}",
+        holds=bool(np.isfinite(model.left_out_).all()),
+        check="ridge_leave_one_out",
+        value=least,
+        witness={
+            **{
+                k: v
+                for k, v in witness_of(objective, model).items()
+                if k in ("classes", "class_factor", "balanced", "fit_intercept")
+            },
+            "alpha": model.alpha_,
+            "alphas": model.strengths_,
+            "errors": model.left_out_,
+        },
     )

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from assay.engines import Engine, Rows, SparseMatrix
-from assay.families.linear.statistics import RowStatistics, TargetedRows
+from assay.families.linear.statistics import MOST_PRODUCTS, RowStatistics, TargetedRows
 from assay.numerics import Array, Floats
 from assay.risk.custom_surrogate import CustomSurrogate
 from assay.risk.penalties import Penalty
@@ -30,6 +30,7 @@ ROWS_A_WEIGHT = 400  # so many rows for each weight make a Hessian good enough f
 MOST_SAMPLED = 16
 EPS = float(np.finfo(np.float64).eps)
 CLEAR = 1e-9  # means of classes tell more than their rounding where that is at most this share of a column's scale
+LASSO_PRODUCTS = 200  # columns: a product of all costs as much as some passes over the rows
 LARGE = 1e3  # terms of a score beyond this may leave it with few digits
 
 
@@ -56,6 +57,12 @@ class Objective:
     def free_intercept(self) -> bool:
         """Whether an intercept is fitted that costs nothing."""
         return self.fit_intercept and self.intercept_l2 == 0.0
+
+    @property
+    def most_products(self) -> int:
+        """Columns up to which all their products pay: where l1 leaves few weights, those of a working set cost less beyond."""
+        lasso = self.l1 > 0 and self.loss is not None and self.loss.name == "squared"
+        return LASSO_PRODUCTS if lasso else MOST_PRODUCTS
 
     @property
     def unpenalised(self) -> bool:
@@ -202,7 +209,7 @@ def _never_vary(rows: Rows, mean: Floats, variance: Floats) -> tuple[Array, Floa
 
 def _reach(statistics: RowStatistics, loss: Surrogate, centre: Floats, positive: int | None) -> Reach:
     if loss.kind == REGRESSION or positive is None:
-        target = 0.0 if statistics.gram is None else float(statistics.gram.target_mean[0])
+        target = 0.0 if statistics.gram is None else as_target_of(statistics, positive)[0]
         return Reach((statistics.n, 0.0), (column_mean(statistics) - centre, np.zeros_like(centre)), target)
     inside = float(statistics.weight[positive])
     outside = statistics.n - inside
@@ -210,6 +217,16 @@ def _reach(statistics: RowStatistics, loss: Surrogate, centre: Floats, positive:
     rest[positive] = 0.0
     mean = rest @ statistics.classes.mean / outside if outside > 0 else np.zeros_like(centre)
     return Reach((inside, outside), (statistics.classes.mean[positive] - centre, mean - centre), 0.0)
+
+
+def as_target_of(statistics: RowStatistics, positive: int | None) -> tuple[float, Floats]:
+    """The mean of the target t and Σ c (x − x̄) t (d,): of a number, or of ±1 for the class `positive` against the rest."""
+    gram = statistics.gram
+    assert gram is not None
+    if positive is None:
+        return float(gram.target_mean[0]), gram.cross
+    inside = float(statistics.weight[positive])
+    return 2.0 * inside / statistics.n - 1.0, 2.0 * inside * (statistics.classes.mean[positive] - gram.mean)
 
 
 def gram_about(statistics: RowStatistics, centre: Floats) -> Floats | None:
@@ -233,9 +250,10 @@ def _first_evaluation(
     if gram is None or statistics.gram is None:
         return None
     if loss.name == "squared":
-        total = n * float(statistics.gram.target_mean[0])
-        about_mean = statistics.gram.cross
-        value = smooth = 0.5 * (float(statistics.gram.target_scatter[0]) + total * total / n)
+        target, about_mean = as_target_of(statistics, positive)
+        total = n * target
+        squares = n if positive is not None else float(statistics.gram.target_scatter[0]) + total * target
+        value = smooth = 0.5 * squares
         slope, bend, slopes = -1.0, 1.0, 0.0
     elif loss.at_zero is not None and positive is not None:
         value, smooth, slope, bend = loss.at_zero

@@ -142,9 +142,9 @@ class RowStatistics(NamedTuple):
         return float(self.weight.sum())
 
 
-def row_statistics(engine: Engine, rows: Rows, targets: TargetMaker) -> RowStatistics:
-    """One fold over rows whose y are labels (or numbers)."""
-    absorb = partial(absorb_statistics, rows.names, targets, wants_products(rows))
+def row_statistics(engine: Engine, rows: Rows, targets: TargetMaker, most: int = MOST_PRODUCTS) -> RowStatistics:
+    """One fold over rows whose y are labels (or numbers); of more columns than `most` no products are taken."""
+    absorb = partial(absorb_statistics, rows.names, targets, wants_products(rows, most))
     found = fold(engine, rows.blocks(), absorb, merge_statistics)
     if found is None:
         raise DataError("Found array with 0 sample(s) while a minimum of 1 is required.")
@@ -153,9 +153,9 @@ def row_statistics(engine: Engine, rows: Rows, targets: TargetMaker) -> RowStati
     return found
 
 
-def wants_products(rows: Rows) -> bool:
+def wants_products(rows: Rows, most: int = MOST_PRODUCTS) -> bool:
     """Whether the products of all columns are worth taking."""
-    return rows.n_columns <= (WIDE_SPARSE if rows.sparse else MOST_PRODUCTS)
+    return rows.n_columns <= (WIDE_SPARSE if rows.sparse else most)
 
 
 def absorb_statistics(
