@@ -82,6 +82,13 @@ def lines(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return _frozen(X, X @ beta + 2.0 + 0.3 * rng.standard_normal(n))
 
 
+@lru_cache(maxsize=8)
+def amounts(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """A number above zero whose logarithm depends linearly on others, with noise."""
+    X, y = lines(n, d, seed)
+    return _frozen(X - 3.0, np.exp(0.2 * (y - y.mean())) + 0.1)
+
+
 def _frozen(*arrays: np.ndarray) -> tuple[Any, ...]:
     for array in arrays:  # fits must never write into what they are given
         array.flags.writeable = False
@@ -151,6 +158,12 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
     "ridge-classifier": [{}, {"params": {"class_weight": "balanced", "alpha": 0.3}, "data": pairs}],
     "ridge-classifier-cv": [{"params": {"alphas": [0.01, 1.0, 100.0]}}],
     "logistic-regression-cv": [{"params": {"Cs": [0.1, 1.0], "cv": 3}}],
+    "poisson-regressor": [{"params": {"alpha": 0.1, "tol": 1e-10}, "data": amounts, "tolerance": 1e-6}],
+    "gamma-regressor": [{"params": {"alpha": 0.1, "tol": 1e-10}, "data": amounts, "tolerance": 1e-6}],
+    "tweedie-regressor": [
+        {"params": {"alpha": 0.1}},
+        {"params": {"power": 1.5, "alpha": 0.1, "tol": 1e-10}, "data": amounts, "tolerance": 1e-6},
+    ],
     "lasso-cv": [{"params": {"alphas": 20, "cv": 3}}],
     "elastic-net-cv": [{"params": {"alphas": [1.0, 0.1, 0.01], "l1_ratio": [0.2, 0.8]}}],
     "logistic-regression": [{}, {"params": {"l1_ratio": 0.5, "C": 0.5}, "data": pairs}],

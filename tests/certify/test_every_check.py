@@ -29,6 +29,7 @@ TAMPERED = {
     "constant_number": ["mean", "tolerance"],
     "cross_validation": ["fold_weights", "strengths"],
     "custom_loss": ["coef", "intercept", "strengths", "tolerance"],
+    "deviance_gap": ["coef", "intercept", "objective", "power", "strengths", "tolerance"],
     "discriminant_boundary": ["M", "b", "priors", "w"],
     "discriminant_likelihood": ["added", "log_det", "mean", "priors", "whiten"],
     "discriminant_pooled": ["added", "errors", "pooled_share", "rank"],

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from assay.families.linear.elastic_net import ElasticNet as ElasticNet
     from assay.families.linear.elastic_net import Lasso as Lasso
     from assay.families.linear.erm import ERM as ERM
+    from assay.families.linear.glm import GammaRegressor as GammaRegressor
+    from assay.families.linear.glm import PoissonRegressor as PoissonRegressor
+    from assay.families.linear.glm import TweedieRegressor as TweedieRegressor
     from assay.families.linear.linear_svc import LinearSVC as LinearSVC
     from assay.families.linear.logistic import LogisticRegression as LogisticRegression
     from assay.families.linear.logistic_cv import LogisticRegressionCV as LogisticRegressionCV
@@ -78,6 +81,9 @@ REGISTRY: dict[str, str] = {
     "ridge-classifier-cv": "assay.families.linear.ridge:RidgeClassifierCV",
     "logistic-regression": "assay.families.linear.logistic:LogisticRegression",
     "logistic-regression-cv": "assay.families.linear.logistic_cv:LogisticRegressionCV",
+    "poisson-regressor": "assay.families.linear.glm:PoissonRegressor",
+    "gamma-regressor": "assay.families.linear.glm:GammaRegressor",
+    "tweedie-regressor": "assay.families.linear.glm:TweedieRegressor",
     "perceptron": "assay.families.perceptron.estimators:Perceptron",
     "kernel-perceptron": "assay.families.kernel.perceptron.estimators:KernelPerceptron",
     "linear-svc": "assay.families.linear.linear_svc:LinearSVC",

@@ -283,3 +283,13 @@ def leave_one_out_claim(objective: Objective, model: Any) -> Claim:
             "errors": model.left_out_,
         },
     )
+
+
+def deviance_claim(objective: Objective, model: Any, power: float) -> Claim:
+    """How far half a deviance and its penalty are from their least value, by slopes and convexity."""
+    statement = (
+        f"sum of half the deviances of power {power:g} + {penalty_text(objective, model.weight_)} = {float(model.objective_.sum()):.10g}: at most a "
+        f"share of {objective.tol:g} above the least value for weights that are penalised or within {BOX:g} of these (in units of 1 / scale of the column)"
+    )
+    more: dict[str, Any] = {"loss": "deviance", "power": power, "box": BOX}
+    return _within_tolerance(objective, model, "duality gap", "deviance_gap", statement, **more)
