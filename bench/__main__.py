@@ -2,7 +2,7 @@
 
 ASSAY_DATA names the folder with the real tables, which `tables` and the first table of `compare` need. ASSAY_BENCH_SCALE=0.01 makes the tables
 of compare, csv_encode and predict_files smaller (4: larger; a CSV of 1 GB); no results are written then. ASSAY_BENCH_MODELS=svc,mlp has cold_start
-take these models alone.
+take these models alone. `before_after`, which runs only when it is named, races an older version: ASSAY_BENCH_BEFORE is its `src` folder.
 """
 
 from __future__ import annotations

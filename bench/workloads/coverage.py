@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.assess.distinct_rows import effective_rows
-from assay.certify.intervals import clopper_pearson
+from assay.certify.held_out import clopper_pearson
 from bench.harness import Race
 
 ROWS, FRESH, SAMPLES = 300, 10_000, 20

@@ -18,7 +18,7 @@ from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from sklearnex.neighbors import NearestNeighbors as Intelex
 
 import assay
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.families.neighbours.metric_learning import sorted_rows, value
 from bench.harness import Contender, Race, Target
 

@@ -7,7 +7,7 @@ import pytest
 
 from assay.assess.distinct_rows import effective_rows, independent_share, of_distinct_rows, of_groups
 from assay.assess.score import Score, proportion
-from assay.certify.intervals import clopper_pearson
+from assay.certify.held_out import clopper_pearson
 
 
 def test_fits_that_share_rows_are_worth_fewer_answers_and_intervals_say_so():

@@ -14,7 +14,7 @@ import pytest
 from certify.every_check import honest_claims
 
 from assay.certify import Certificate
-from assay.certify.registry import all_checks, check, checker
+from assay.certify.claim import all_checks, check, checker
 
 #: of a check, parts of its witness that it must refuse when one number in them is another; of one that is not here, all that hold numbers
 TAMPERED = {

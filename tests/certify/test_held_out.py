@@ -9,8 +9,7 @@ import pytest
 
 from assay.certify.certificate import plain_rows
 from assay.certify.check_held_out import check_held_out_error, check_held_out_loss
-from assay.certify.held_out import held_out_error, held_out_loss
-from assay.certify.intervals import clopper_pearson, normal_interval
+from assay.certify.held_out import clopper_pearson, held_out_error, held_out_loss, normal_interval
 from assay.engines import ArrayRows
 
 

@@ -8,16 +8,15 @@ import scipy.sparse as sp
 from cases import blobs, lines, pairs
 
 import assay
-from assay.certify.draws import between_0_and_1, content_keys, row_keys
-from assay.certify.rows import CsrBlock, back, times
-from assay.engines import fingerprint, split
+from assay.certify.rows import CsrBlock, back, between_0_and_1, content_keys, row_keys, times
+from assay.engines import derived, fingerprint
 from assay.families.kernel.features import maps
 from assay.families.linear.check.terms import LOSSES, Strengths, farthest_target, least_margin, softmax_terms
 from assay.families.separability.check import _bounded_solution, _meeting_weights, _whole_solution
 from assay.families.trees import training_data
 from assay.families.trees.check.witness import class_factors
 from assay.inputs import labels
-from assay.risk import penalties
+from assay.risk import terms
 from assay.solvers import problem
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -33,7 +32,7 @@ def found_out(model, X, y):
 
 @pytest.mark.parametrize("make", [pairs, blobs])
 def test_a_solver_that_takes_a_penalty_for_lighter_is_found_out(monkeypatch, make):
-    monkeypatch.setattr(penalties.Penalty, "conjugate", lambda self, g: 0.0)
+    monkeypatch.setattr(terms.Penalty, "conjugate", lambda self, g: 0.0)
     assert found_out(assay.LogisticRegression(), *make(120, 3, 0))
 
 
@@ -102,9 +101,9 @@ def test_draws_are_those_of_the_fit(dtype):
     X = np.random.default_rng(0).normal(size=(50, 3))
     X[3, 1] = -0.0
     for seed in (0, 7, (1 << 64) - 1):
-        assert np.array_equal(row_keys(50, seed), split.row_keys(0, 50, seed))
+        assert np.array_equal(row_keys(50, seed), derived.row_keys(0, 50, seed))
         assert np.array_equal(content_keys(X, seed, dtype), fingerprint.content_keys(X, seed, dtype))
-    assert np.array_equal(between_0_and_1(row_keys(50, 1)), split.unit_interval(split.row_keys(0, 50, 1)))
+    assert np.array_equal(between_0_and_1(row_keys(50, 1)), derived.unit_interval(derived.row_keys(0, 50, 1)))
 
 
 @pytest.mark.parametrize(

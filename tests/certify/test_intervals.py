@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.certify.check_held_out import interval_is_exact
-from assay.certify.intervals import clopper_pearson, hoeffding
+from assay.certify.held_out import clopper_pearson, hoeffding
 
 
 @given(n=st.integers(1, 3000), share=st.floats(0, 1), confidence=st.sampled_from([0.5, 0.9, 0.95, 0.99]))

@@ -12,7 +12,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 import assay
-from assay.certify.intervals import clopper_pearson
+from assay.certify.held_out import clopper_pearson
 
 
 def table(text: str) -> list[list[str]]:
@@ -33,7 +33,7 @@ def test_train_counts_the_errors_of_the_rows_it_held_out(cli):
     found = json.loads(cli("train", "coins", "--model", "gaussian-nb", "--seed", 3, "--holdout", 0.5, "--json").out)
     assert found["schema"] == "assay.train/1"
     data = assay.dataset("coins")
-    from assay.engines.split import held_out_mask
+    from assay.engines.derived import held_out_mask
 
     mask = held_out_mask(0, len(data.y), 0.5, 3)
     model = assay.GaussianNB().fit(data.X[~mask], data.y[~mask])

@@ -7,10 +7,9 @@ import threading
 import numpy as np
 import pytest
 
-from assay.compiled.barrier import APART, BROKEN, barrier, break_barrier
 from assay.compiled.decorator import jit
-from assay.compiled.simd.memory import data_pointer
-from assay.engines.threads import Threads
+from assay.compiled.simd.memory import APART, BROKEN, barrier, break_barrier, data_pointer
+from assay.engines.engine import Threads
 
 WAIT = 60  # seconds, far more than a barrier takes
 

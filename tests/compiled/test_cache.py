@@ -120,7 +120,7 @@ def test_where_nothing_can_be_kept_it_says_so_once_and_goes_on(tmp_path: Path):
 
 
 def test_a_name_tells_apart_all_that_code_depends_on(monkeypatch):
-    from assay.compiled.fingerprint import mix_rows, row_key
+    from assay.compiled.mixing import mix_rows, row_key
 
     name = LoopCache(mix_rows.py_func).name
     first = name(("int64",))
@@ -137,7 +137,7 @@ def test_what_a_wheel_brings_comes_first_and_is_not_written_to(tmp_path: Path, m
     monkeypatch.setattr(cache, "SHIPPED", tmp_path / "shipped")
     monkeypatch.setattr(cache, "users_folder", lambda: tmp_path / "own")
     monkeypatch.setattr(cache.CompileResult, "_rebuild", lambda context, *payload: payload)
-    from assay.compiled.fingerprint import row_key
+    from assay.compiled.mixing import row_key
 
     monkeypatch.setattr(cache.rtsys, "initialize", lambda context: None)
     own = SimpleNamespace(consts=[])

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from assay.compiled.cache import DIGEST, LoopCache, _read, users_folder
-from assay.compiled.fingerprint import mix_rows
+from assay.compiled.mixing import mix_rows
 from assay.compiled.shipping import PACKAGE, called_by, loops, names_of, ship
 from assay.compiled.tiers import TIER
 from assay.engines.fingerprint import column_hashes

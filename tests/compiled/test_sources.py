@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assay.compiled import sources
-from assay.compiled.sources import HOME, sources_of, stamp_of
+from assay.compiled import cache
+from assay.compiled.cache import HOME, sources_of, stamp_of
 
 
 def test_the_sources_of_a_loop_are_those_of_all_that_it_calls():
     families = HOME / "assay" / "families"
     found = sources_of(families / "networks" / "loops" / "epoch.py")
-    for called in ("activations_and_losses.py", "minibatch.py", "backprop.py"):
+    for called in ("minibatch.py", "backprop.py"):
         assert families / "networks" / "loops" / called in found
-    for called in ("decorator.py", "barrier.py", "simd/activations.py", "simd/vectors.py", "simd/memory.py"):
+    for called in ("decorator.py", "simd/networks.py", "simd/vectors.py", "simd/memory.py"):
         assert HOME / "assay" / "compiled" / called in found
     assert families / "neighbours" / "loops" / "brute.py" not in found
 
@@ -31,7 +31,7 @@ def test_the_stamp_changes_with_the_text_of_what_is_called(tmp_path: Path):
     def stamp(**changed: str) -> bytes:
         for name, text in {**texts, **changed}.items():
             (loops / f"{name}.py").write_text(text)
-        for known in (sources._text, sources._digest, sources._imported, stamp_of):
+        for known in (cache._text, cache._digest, cache._imported, stamp_of):
             known.cache_clear()
         return stamp_of(loops / "caller.py", tmp_path)
 

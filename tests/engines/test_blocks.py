@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.engines import ArrayRows, Block, Rows, block_rows, rechunk, split_rows
+from assay.engines.derived import held_out_mask
 from assay.engines.rows import BLOCK_ELEMENTS, LARGEST_BLOCK, SMALLEST_BLOCK
-from assay.engines.split import held_out_mask
 from assay.errors import ParameterError
 
 

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.engines import Block, Engine, fold, merge_in_order
-from assay.engines.stream import Stream
-from assay.engines.threads import Threads
+from assay.engines.engine import Stream, Threads
 
 
 class Plain(Engine):

@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import assay
-from assay.engines.stream import Stream
-from assay.engines.threads import Threads
+from assay.engines.engine import Stream, Threads
 from assay.errors import ParameterError
 
 ENGINES = [Threads(1), Threads(2), Threads(5), Stream(1), Stream(2)]

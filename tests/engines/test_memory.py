@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import assay
-from assay.engines import memory
-from assay.engines.memory import check_room, free_memory, memory_limit
+from assay.engines.rows import check_room, free_memory, memory_limit
 from assay.errors import DataError
 
 
@@ -45,7 +44,7 @@ def test_without_groups_or_a_limit_the_machine_counts(tmp_path):
 
 
 def test_what_does_not_fit_is_refused_with_the_way_on(monkeypatch):
-    monkeypatch.setattr(memory, "free_memory", lambda: 6e9)
+    monkeypatch.setattr("assay.engines.rows.free_memory", lambda: 6e9)
     with pytest.raises(DataError, match=r"5000000 rows .* about 8\.0 GB, and 6\.0 GB are free.*linear-svc"):
         check_room(5_000_000, 1600)
     with pytest.warns(UserWarning, match=r"about 4\.0 GB"):
@@ -61,8 +60,8 @@ def test_a_model_that_needs_all_rows_says_so_before_it_reads_them(tmp_path, monk
     X = rng.normal(size=(300, 3))
     columns = {**{f"x{j}": X[:, j] for j in range(3)}, "y": np.where(X[:, 0] > 0, "a", "b")}
     parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
-    monkeypatch.setattr(memory, "WORTH_SAYING", 1000.0)
-    monkeypatch.setattr(memory, "free_memory", lambda: 2000.0)
+    monkeypatch.setattr("assay.engines.rows.WORTH_SAYING", 1000.0)
+    monkeypatch.setattr("assay.engines.rows.free_memory", lambda: 2000.0)
     rows = assay.rows(tmp_path / "t.parquet", target="y")
     with assay.engine("stream"):
         with pytest.raises(DataError, match="All 300 rows are needed in memory"):

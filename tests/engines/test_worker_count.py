@@ -6,8 +6,7 @@ import os
 
 import pytest
 
-from assay.engines import threads
-from assay.engines.threads import Threads, worker_count
+from assay.engines.engine import Threads, _available, _cgroup_quota, worker_count
 from assay.errors import ParameterError
 
 
@@ -24,8 +23,8 @@ def test_what_is_asked_is_done(monkeypatch):
 
 
 def test_minus_one_is_all_that_the_process_may_use():
-    assert worker_count(-1) == worker_count() == threads._available()
-    assert threads._available() <= len(os.sched_getaffinity(0))
+    assert worker_count(-1) == worker_count() == _available()
+    assert _available() <= len(os.sched_getaffinity(0))
 
 
 @pytest.mark.parametrize("asked", [0, -2])
@@ -52,7 +51,7 @@ def test_a_bad_value_of_our_variable_is_refused(monkeypatch, text):
 )
 def test_openmp_can_only_make_it_fewer(monkeypatch, text, wanted):
     monkeypatch.setenv("OMP_NUM_THREADS", text)
-    assert worker_count() == (wanted or threads._available())
+    assert worker_count() == (wanted or _available())
 
 
 @pytest.mark.parametrize(
@@ -73,4 +72,4 @@ def test_the_quota_of_a_container_is_read(tmp_path, files, wanted):
     (tmp_path / "cpu").mkdir()
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    assert threads._cgroup_quota(tmp_path) == wanted
+    assert _cgroup_quota(tmp_path) == wanted

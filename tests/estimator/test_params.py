@@ -15,9 +15,18 @@ from hypothesis import strategies as st
 
 import assay
 from assay.errors import ParameterError
-from assay.estimator.base import Transformer
-from assay.estimator.docstrings import attribute
-from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Flag, Free, Range, defaults, param
+from assay.estimator.params import (
+    CLASS_WEIGHT,
+    N_JOBS,
+    Choice,
+    Flag,
+    Free,
+    Range,
+    Transformer,
+    attribute,
+    defaults,
+    param,
+)
 
 SHARE = Range(low=0, high=1, open_low=True, words=("auto",), doc="a share")
 COUNT = Range(kind=int, low=1, words=(None,), doc="a count")

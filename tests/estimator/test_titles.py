@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.estimator.search_space import TableTraits
-from assay.estimator.titles import amounts_of, title_of
+from assay.estimator.search_space import TableTraits, amounts_of, title_of
 from assay.families import REGISTRY, model_class
 from assay.selection.comparison import Entry
 

@@ -145,7 +145,7 @@ def test_a_bag_that_was_not_drawn_is_found(honest):
 
 
 def test_hashes_are_those_that_fits_draw_by():
-    from assay.certify.draws import content_keys, row_keys
+    from assay.certify.rows import content_keys, row_keys
     from assay.families.trees.check.witness import times_drawn as of_checker
 
     X = np.array([[1.5, -0.0], [3e40, 2.0]])

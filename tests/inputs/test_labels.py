@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import assay
 from assay.engines import ArrayRows
+from assay.engines.engine import Threads
 from assay.engines.rows import LARGEST_BLOCK
-from assay.engines.threads import Threads
 from assay.errors import DataError, ParameterError
 from assay.inputs.labels import Labels, class_multipliers, distinct, find_classes
 

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 import assay
 from assay import plots
 from assay.errors import ParameterError
-from assay.plots.style import COLOURS, HATCHES, LINES, MARKERS, style_of
+from assay.plots.canvas import COLOURS, HATCHES, LINES, MARKERS, style_of
 
 rng = np.random.default_rng(0)
 X = np.vstack([rng.normal(-2, 1, (30, 2)), rng.normal(2, 1, (30, 2))])

@@ -12,7 +12,7 @@ from matplotlib.image import AxesImage
 
 import assay
 from assay.errors import DataError, NotFittedError, ParameterError, SchemaError
-from assay.pictures.plane import plane, reach
+from assay.pictures.geometry import plane, reach
 from assay.pictures.rows import picture_rows
 from assay.plots import decision_regions
 

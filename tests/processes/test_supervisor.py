@@ -17,9 +17,8 @@ import numpy as np
 import pytest
 
 import assay
-from assay.engines.engine import engine_for
+from assay.engines.engine import engine_for, worker_count
 from assay.engines.rows import ArrayRows
-from assay.engines.threads import worker_count
 from assay.errors import DataError, ParameterError
 from assay.processes.supervisor import Job, Outcome, run_jobs
 

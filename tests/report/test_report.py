@@ -182,7 +182,7 @@ def test_the_report_has_the_verdict_first_and_a_section_for_every_finished_model
 
 
 def test_every_number_of_the_ranking_stands_in_the_report(trees, trees_html):
-    from assay.report.wording import amount, interval
+    from assay.report.markup import amount, interval
 
     page = sound(trees, trees_html)
     for entry in trees.done:

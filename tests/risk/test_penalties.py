@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.risk.penalties import Penalty
+from assay.risk.terms import Penalty
 
 CASES = {"l2": (0.0, 0.7), "l1": (0.7, 0.0), "both": (0.4, 0.9), "none": (0.0, 0.0)}
 

@@ -9,7 +9,7 @@ import pytest
 
 from assay.errors import ParameterError
 from assay.risk.custom_surrogate import surrogate as custom
-from assay.risk.surrogates import HINGE, HUBER, REGRESSION, SURROGATES, surrogate
+from assay.risk.terms import HINGE, HUBER, REGRESSION, SURROGATES, surrogate
 
 Z = np.linspace(-4.03, 4.03, 301)
 

@@ -12,7 +12,7 @@ from odd_models import Hangs, Slow, register
 from passing_time import PassingTime
 
 from assay import compare
-from assay.selection.halving import SHARES, common_rows, some_of
+from assay.selection.few_rows import SHARES, common_rows, some_of
 from assay.selection.splits import Resampling, Split, make_splits
 
 
@@ -81,7 +81,7 @@ def test_with_folds_nothing_drops_out(table):
 def test_rounds_hold_models_to_their_time(monkeypatch, table):
     from assay.selection.candidates import candidates
     from assay.selection.compare import CandidateWork
-    from assay.selection.halving import worth_the_time
+    from assay.selection.few_rows import worth_the_time
     from assay.selection.plan import Limits, Question
 
     register(monkeypatch, Hangs)
@@ -135,12 +135,12 @@ def test_a_budget_is_kept(monkeypatch, table):
 def test_an_interrupt_during_the_rounds_ends_the_comparison(monkeypatch, table):
     """Nothing is finished then that could be kept."""
     from assay.processes.supervisor import Outcome
-    from assay.selection import halving
+    from assay.selection import few_rows
 
     def interrupted(tasks, **_):
         yield from (Outcome(task.key, "interrupted", None, "Stopped by SIGTERM.") for task in tasks)
 
-    monkeypatch.setattr(halving, "run_jobs", interrupted)
+    monkeypatch.setattr(few_rows, "run_jobs", interrupted)
     with pytest.raises(KeyboardInterrupt, match="SIGTERM"):
         compare(table, "y", models=["baseline", "lda"], budget=30.0)
 

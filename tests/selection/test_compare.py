@@ -11,7 +11,7 @@ from odd_models import Guess, register
 
 import assay
 from assay import compare
-from assay.certify.intervals import clopper_pearson
+from assay.certify.held_out import clopper_pearson
 from assay.errors import DataError, OneClassError, ParameterError, SchemaError
 
 FEW = ["baseline", "gaussian-nb", "lda", "linear-svc"]

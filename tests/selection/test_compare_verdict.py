@@ -15,7 +15,7 @@ import assay
 from assay import compare
 from assay.assess.distinct_rows import effective_rows
 from assay.assess.paired import SAME, corrected_rows_t, mcnemar
-from assay.certify.intervals import clopper_pearson
+from assay.certify.held_out import clopper_pearson
 from assay.errors import DataError
 from assay.selection.text import interval, number, wrap
 

@@ -9,7 +9,7 @@ import pytest
 import assay
 from assay import compare
 from assay.assess.distinct_rows import effective_rows
-from assay.certify.intervals import clopper_pearson
+from assay.certify.held_out import clopper_pearson
 
 
 def table(n: int = 90, seed: int = 0) -> pd.DataFrame:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from assay.assess.distinct_rows import effective_rows
-from assay.certify.intervals import clopper_pearson
+from assay.certify.held_out import clopper_pearson
 from assay.errors import DataError
 from assay.selection.compare import compare
 from assay.selection.comparison import Comparison, Entry

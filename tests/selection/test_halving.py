@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.selection.halving import kept
+from assay.selection.few_rows import kept
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 0.3)), min_size=1, max_size=20), st.floats(0.05, 1))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import assay
 from assay.cli import app
-from assay.engines.split import SplitSide, held_out_mask, split_rows
+from assay.engines.derived import SplitSide, held_out_mask, split_rows
 from assay.errors import DataError, ParameterError, SchemaError
 from assay.selection.held_out_rows import groups_held_out, held_out_rows, latest
 from assay.tables.schema.schema import infer

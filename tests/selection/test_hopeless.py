@@ -10,7 +10,7 @@ import assay
 from assay import compare
 from assay.errors import DataError, OneClassError, ParameterError
 from assay.families import models
-from assay.selection.hopeless import counterpart
+from assay.selection.candidates import counterpart
 from assay.selection.plan import open_table
 from assay.selection.training import train
 from assay.tables.schema.schema import infer

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from assay.engines.split import held_out_mask
+from assay.engines.derived import held_out_mask
 from assay.selection.calibration import MOST_ROWS
 from assay.selection.candidates import candidates
 from assay.selection.data import TableData

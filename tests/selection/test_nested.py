@@ -13,9 +13,8 @@ import assay
 from assay import compare
 from assay.selection.candidates import candidates
 from assay.selection.data import TableData
-from assay.selection.nested import NO_PART, PARTS, parts_of
 from assay.selection.plan import open_table
-from assay.selection.splits import Resampling, Split, make_splits
+from assay.selection.splits import NO_PART, PARTS, Resampling, Split, make_splits, parts_of
 from assay.selection.trial import inner_splits, search_settings
 from assay.tables.schema.schema import infer
 from assay.tables.sources.recognise import table_source

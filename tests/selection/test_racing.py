@@ -10,8 +10,7 @@ from odd_models import Guess, register
 from assay.selection import trial
 from assay.selection.candidates import candidates
 from assay.selection.plan import open_table
-from assay.selection.racing import RACED, Race
-from assay.selection.trial import drawn_evenly, inner_splits, search_settings
+from assay.selection.trial import RACED, Race, drawn_evenly, inner_splits, search_settings
 from assay.tables.schema.schema import infer
 from assay.tables.sources.recognise import table_source
 

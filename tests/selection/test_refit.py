@@ -11,7 +11,7 @@ import pytest
 import assay
 from assay import compare
 from assay.certify import Claim
-from assay.certify.intervals import clopper_pearson
+from assay.certify.held_out import clopper_pearson
 from assay.errors import ParameterError
 from assay.processes.supervisor import Outcome
 from assay.selection import refit as refitting

@@ -12,7 +12,7 @@ from assay.http.replies import Refusal
 from assay.server.bodies import Body
 from assay.server.decoding import names_of_first
 from assay.server.predict import FORMS, predict
-from assay.server.replies import refusal_of
+from assay.server.schemas import refusal_of
 from assay.server.served import ServedModel
 from tests.server.running import Running, serving
 

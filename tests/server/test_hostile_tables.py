@@ -16,7 +16,7 @@ import pytest
 from assay.errors import TooLargeError
 from assay.server.bodies import Body
 from assay.server.predict import predict
-from assay.server.replies import refusal_of
+from assay.server.schemas import refusal_of
 from assay.server.served import ServedModel
 from assay.tables.bodies import stream_contents
 from tests.server.conftest import customers

@@ -22,7 +22,7 @@ import pytest
 import assay
 from assay.cli.app import run
 from assay.errors import ModelFileError
-from assay.server.catalogue import Catalogue
+from assay.server.served import Catalogue
 from tests.server.running import LIMIT, Running, serving
 from tests.server.test_connections import request, statuses
 
@@ -187,7 +187,7 @@ def test_a_file_that_fails_in_any_way_does_not_keep_others_from_being_loaded(
     model(tmp_path / "a.assay", "high")
     told: list[str] = []
     catalogue = Catalogue(tmp_path, lambda event, **facts: told.append(f"{event} {facts}"))
-    monkeypatch.setattr("assay.server.catalogue.ServedModel", Mock(side_effect=ZeroDivisionError("odd")))
+    monkeypatch.setattr("assay.server.served.ServedModel", Mock(side_effect=ZeroDivisionError("odd")))
     assert catalogue.load(("a", "1"), tmp_path / "a.assay") is None
     assert "ZeroDivisionError: odd" in told[0]
 

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assay.server.access_log import AccessLog
 from assay.server.admission import LONGER, SHORT, Lane
 from assay.server.app import ServerSettings, Service
-from assay.server.catalogue import Catalogue
+from assay.server.metrics import AccessLog
+from assay.server.served import Catalogue
 from tests.server.conftest import customers
 from tests.server.running import Running, serving
 

@@ -7,8 +7,7 @@ import numpy as np
 from assay.engines import ArrayRows, engine
 from assay.engines.csr import SparseMatrix
 from assay.engines.rows import SparseRows
-from assay.risk.penalties import Penalty
-from assay.risk.surrogates import surrogate
+from assay.risk.terms import Penalty, surrogate
 from assay.solvers.problem import Problem, Reach
 
 

@@ -9,7 +9,7 @@ from sklearn.svm import LinearSVC
 from solvers.problems import make_problem, make_softmax, two_classes
 
 from assay.errors import ParameterError
-from assay.risk.penalties import Penalty
+from assay.risk.terms import Penalty
 from assay.solvers.lbfgs import lbfgs
 from assay.solvers.newton import newton
 from assay.solvers.preconditioner import diagonal_preconditioner, gram_preconditioner, preconditioner, root_of_inverse

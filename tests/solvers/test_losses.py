@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.compiled.exponential import exp_of_negative
-from assay.risk.surrogates import SURROGATES, surrogate
-from assay.solvers.loops.losses import LEAST, LOSS, SLOPES, SMOOTH, tile_losses
+from assay.compiled.simd.scalars import exp_of_negative
+from assay.risk.terms import SURROGATES, surrogate
+from assay.solvers.loops.sweep import LEAST, LOSS, SLOPES, SMOOTH, tile_losses
 
 NAMES = list(SURROGATES)
 NONE = np.empty(0)

@@ -10,8 +10,7 @@ import pytest
 from solvers.problems import make_problem, two_classes
 
 from assay.errors import ParameterError
-from assay.risk.penalties import Penalty
-from assay.risk.surrogates import SURROGATES
+from assay.risk.terms import SURROGATES, Penalty
 from assay.solvers import needs
 from assay.solvers.needs import NEEDS, SolverArgs, check, choose, solve, solver
 from assay.solvers.problem import Iterate, last

@@ -40,7 +40,7 @@ def test_no_weights_are_better_by_more_than_the_gap(loss):
 @pytest.mark.parametrize("loss", ["log", "squared hinge"])
 def test_the_units_of_columns_do_not_matter(loss):
     """Columns × s with strengths × s² are the same problem."""
-    from assay.risk.penalties import Penalty
+    from assay.risk.terms import Penalty
 
     X, t = two_classes(500, 8, seed=3)
     s = 10.0 ** np.random.default_rng(0).uniform(-4, 4, 8)

@@ -7,9 +7,9 @@ import pytest
 from sklearn.datasets import load_iris
 from solvers.problems import make_problem, make_softmax, two_classes
 
-from assay.risk.penalties import Penalty
+from assay.risk.terms import Penalty
+from assay.solvers.gradient_descent import proximal_gradient, shrunk_step
 from assay.solvers.problem import last
-from assay.solvers.proximal_gradient import proximal_gradient, shrunk_step
 from assay.solvers.proximal_newton import proximal_newton
 
 

@@ -11,13 +11,12 @@ from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression
 from solvers.problems import make_problem, make_softmax, sparse_of, two_classes, worst_violation
 
 from assay.numerics import log_softmax
-from assay.risk.penalties import Penalty
-from assay.solvers import column_set
-from assay.solvers import column_set as column_blocks
-from assay.solvers.column_set import choose_columns
+from assay.risk.terms import Penalty
 from assay.solvers.problem import last
 from assay.solvers.proximal_newton import (
     FlatSoftmax,
+    by_column_blocks,
+    choose_columns,
     minimise_model,
     proximal_newton,
     proximal_newton_on_all,
@@ -125,7 +124,7 @@ def test_of_many_columns_a_set_gives_the_same_minimum(loss, sparse, monkeypatch)
     assert end.objective == pytest.approx(
         last(proximal_newton_on_all(whole, np.zeros(601), 1e-10, 100)).objective, rel=1e-9
     )
-    monkeypatch.setattr(column_set, "MOST_CHOSEN", 10)
+    monkeypatch.setattr("assay.solvers.proximal_newton.MOST_CHOSEN", 10)
     rough = solved(problem, tol=1e-4, max_iter=3000)
     assert rough.gap <= 1e-4
     assert rough.objective == pytest.approx(end.objective, rel=1e-4)
@@ -261,10 +260,10 @@ def test_an_intercept_that_is_not_to_move_stays():
 def test_blocks_of_columns_in_turn_reach_the_same_minimum(loss, monkeypatch):
     X, t = two_classes(300, 300, informative=10)
     X *= np.random.default_rng(3).random(X.shape) < 0.1
-    monkeypatch.setattr(column_blocks, "BLOCK", 40)
+    monkeypatch.setattr("assay.solvers.proximal_newton.BLOCK", 40)
     for strengths in ({"l1": 2.0}, {"l1": 0.5, "l2": 1.0}):
         problem = make_problem(X, t, loss, sparse=True, centred=False, **strengths)
-        iterates = list(column_blocks.by_column_blocks(problem, np.zeros(301), 1e-7, 300))
+        iterates = list(by_column_blocks(problem, np.zeros(301), 1e-7, 300))
         assert iterates[-1].done
         assert iterates[-1].gap <= 1e-7
         assert iterates[-1].objective == pytest.approx(solved(problem).objective, rel=1e-7)

@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 
 from assay.engines import ArrayRows, SparseRows, engine, engine_for
 from assay.errors import DataError, OneClassError, ParameterError
-from assay.families.linear.hard_margin import projected_gradient
+from assay.families.linear.linear_svc import projected_gradient
 from assay.inputs.labels import Labels, find_classes
 from assay.inputs.rows import as_sparse
 from assay.solvers.separation import exact

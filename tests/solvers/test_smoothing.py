@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linprog, minimize
 from solvers.problems import make_problem, two_classes
 
-from assay.risk.surrogates import HINGE
+from assay.risk.terms import HINGE
 from assay.solvers.problem import last
 from assay.solvers.smoothing import smoothing
 

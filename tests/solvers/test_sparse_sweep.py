@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from assay.numerics import log_softmax
-from assay.risk.surrogates import SURROGATES
+from assay.risk.terms import SURROGATES
 from assay.solvers.loops.sparse import sparse_dot, sparse_softmax_sweep, sparse_sweep
 
 NONE = np.empty(0)

@@ -11,7 +11,7 @@ import pytest
 
 from assay.engines import Block
 from assay.engines.csr import SparseMatrix
-from assay.risk.surrogates import SURROGATES
+from assay.risk.terms import SURROGATES
 from assay.solvers.problem import evaluate_block, merge_evaluations
 
 KINDS = ("float64", "float32", "sparse", "sparse float32")

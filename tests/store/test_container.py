@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from assay.errors import ModelFileError
-from assay.store.container import DTYPES, pack, unpack
+from assay.store.file import DTYPES, pack, unpack
 
 arrays = st.dictionaries(
     st.text(st.characters(codec="utf-8"), min_size=1, max_size=8).filter(lambda name: name != "__metadata__"),

@@ -17,8 +17,8 @@ import pytest
 import assay
 from assay.errors import ModelFileError
 from assay.store import disk, write_atomically
-from assay.store.container import LARGEST_HEADER
 from assay.store.disk import read_whole
+from assay.store.file import LARGEST_HEADER
 
 
 @pytest.fixture(scope="module")

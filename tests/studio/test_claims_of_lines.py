@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from figures import arrays, best_line, changes, fitted, model_of, plane, risk, risks, steps_of
 
-from assay.studio.presets import PRESETS, neighbours
+from assay.studio.presets import PRESETS, gaussian
 
 
 def mistakes(model):
@@ -151,7 +151,7 @@ def test_three_neighbours_and_five_answer_the_marked_point_differently():
 
 def test_the_learned_distance_errs_least_on_new_points_and_the_euclidean_most():
     models, _, _ = fitted("what-near-means")
-    euclidean, mahalanobis, learned = (risk(model, *arrays(neighbours.strips(1000, 1000))) for model in models)
+    euclidean, mahalanobis, learned = (risk(model, *arrays(gaussian.strips(1000, 1000))) for model in models)
     assert learned < mahalanobis < euclidean / 4
 
 

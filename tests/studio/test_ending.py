@@ -29,5 +29,5 @@ def test_a_table_without_the_target_is_refused_in_one_line():
 
 
 def test_the_server_loads_nothing_that_takes_long():
-    code = "import sys, assay.studio.running; print([n for n in ('numpy', 'numba', 'pyarrow') if n in sys.modules])"
+    code = "import sys, assay.studio.serving; print([n for n in ('numpy', 'numba', 'pyarrow') if n in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -50,7 +50,7 @@ def test_every_element_and_picture_that_a_script_looks_up_is_in_the_markup() -> 
 
 
 def test_colours_of_classes_are_those_of_the_report() -> None:
-    style = text(ROOT / "src" / "assay" / "plots" / "style.py")
+    style = text(ROOT / "src" / "assay" / "plots" / "canvas.py")
     of_report = re.search(r"^COLOURS = \(([^)]*)\)", style, re.MULTILINE)
     of_page = re.search(r"CLASS_COLOURS = \[([^\]]*)\]", text(PAGE / "colours.js"))
     assert of_report

@@ -11,8 +11,7 @@ import pytest
 from figures import fitted, model_of, risk, rows_of
 
 from assay.families import REGISTRY, model_class
-from assay.studio.presets import PRESETS
-from assay.studio.presets.sections import BEYOND, SECTIONS
+from assay.studio.presets import BEYOND, PRESETS, SECTIONS
 
 FIELDS = {"id", "group", "note", "title", "look", "data", "panels", "view", "speed", "show", "task"}
 SHOWN = {

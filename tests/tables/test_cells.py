@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from assay.compiled import jit
-from assay.tables.loops.cells import read_number
+from assay.tables.loops import read_number
 from assay.tables.sources.plain_csv import PlainParser
 from assay.tables.sources.recognise import source_of
 

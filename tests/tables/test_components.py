@@ -9,8 +9,7 @@ import pyarrow as pa
 import pytest
 
 from assay.engines import MaskedRows, some_rows
-from assay.engines.stream import Stream
-from assay.engines.threads import Threads
+from assay.engines.engine import Stream, Threads
 from assay.errors import ModelFileError
 from assay.tables.encoding import Encoding, EncodingSpec, from_data, to_data
 from assay.tables.encoding import components as module
@@ -47,7 +46,7 @@ def bits(encoding: Encoding) -> str:
 def test_threads_and_stream_give_the_same_bits(monkeypatch):
     monkeypatch.setattr("assay.engines.rows.SPARSE_BLOCK", 64)
     monkeypatch.setattr("assay.tables.table_rows.SPARSE_BLOCK", 64)
-    monkeypatch.setattr("assay.engines.split.SPARSE_BLOCK", 64)
+    monkeypatch.setattr("assay.engines.derived.SPARSE_BLOCK", 64)
     data = table()
     mask = np.arange(400) % 3 > 0
     for keep in (None, mask):

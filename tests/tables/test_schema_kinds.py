@@ -12,8 +12,7 @@ import pytest
 
 from assay.errors import AssayError, DataError, ParameterError, SchemaError
 from assay.tables import rows
-from assay.tables.schema.kinds import MOST_LEVELS
-from assay.tables.schema.schema import infer, task_of
+from assay.tables.schema.schema import MOST_LEVELS, infer, task_of
 
 
 def schema_of(path, target=None, **options):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from assay.engines import ArrayRows, Block
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.errors import DataError
 from assay.tables.encoding.columns import TILE, ColumnGroups, _Absorb, statistics_of
 from assay.tables.schema.schema import infer

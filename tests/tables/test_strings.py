@@ -10,8 +10,7 @@ import pyarrow as pa
 import pytest
 
 from assay.engines import MaskedRows, some_rows
-from assay.engines.stream import Stream
-from assay.engines.threads import Threads
+from assay.engines.engine import Stream, Threads
 from assay.errors import ModelFileError
 from assay.tables.encoding import Encoding, EncodingSpec, from_data, to_data
 from assay.tables.encoding.strings import PARTS, SHRINKAGE, part_of

@@ -6,8 +6,17 @@ Every number comes with an interval that says how exact it is: `exact` holds for
 
 from assay.assess.bayes_error import BayesBracket, bayes_bracket
 from assay.assess.bias_variance import BiasVariance, bias_variance
-from assay.assess.calibration import Reliability, reliability
-from assay.assess.curves import ThresholdCurve, Thresholds, binary_auc, macro_auc, precision_recall, roc, thresholds
+from assay.assess.curves import (
+    Reliability,
+    ThresholdCurve,
+    Thresholds,
+    binary_auc,
+    macro_auc,
+    precision_recall,
+    reliability,
+    roc,
+    thresholds,
+)
 from assay.assess.drift import Drift, drift
 from assay.assess.groups import GroupRisk, mean_loss, risk_by_group
 from assay.assess.importance import Importance, permutation_importance

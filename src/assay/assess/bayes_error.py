@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from assay.assess.score import Score, check_confidence, plain, proportion, same_length
-from assay.engines.split import row_keys
-from assay.engines.threads import Threads
+from assay.engines.derived import row_keys
+from assay.engines.engine import Threads
 from assay.errors import DataError, OneClassError, ParameterError
 from assay.families.neighbours.leave_one_out import least_bayes_error
 from assay.families.neighbours.search import NeighbourSearch

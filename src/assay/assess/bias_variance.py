@@ -27,7 +27,7 @@ import numpy as np
 
 from assay.assess.measure import class_codes
 from assay.assess.score import Score, around, plain, same_length, score
-from assay.certify.intervals import Interval
+from assay.certify.held_out import Interval
 from assay.errors import DataError, ParameterError
 from assay.inputs.labels import distinct
 from assay.numerics import Array, Floats

@@ -16,10 +16,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from assay.assess.calibration import Bin
+from assay.assess.curves import Bin
 from assay.assess.score import Score
 from assay.assess.scores import ClassScores, f1_of, jaccard_of
-from assay.certify.intervals import Interval, clopper_pearson
+from assay.certify.held_out import Interval, clopper_pearson
 from assay.numerics import Array, Floats
 
 OVERLAP = 0.5  # share of Nadeau and Bengio's correction that covers: see effective_rows

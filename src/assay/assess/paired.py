@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from assay.assess.score import Kind, around, check_confidence, plain, same_length
-from assay.certify.intervals import Interval, clopper_pearson
+from assay.certify.held_out import Interval, clopper_pearson
 from assay.errors import DataError, ParameterError
 from assay.numerics import Array, Floats
 

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from assay.certify.intervals import Interval, clopper_pearson
+from assay.certify.held_out import Interval, clopper_pearson
 from assay.errors import DataError, ParameterError
 from assay.numerics import Array, Floats
 

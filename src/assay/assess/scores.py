@@ -37,7 +37,7 @@ from assay.assess.score import (
     same_length,
     score,
 )
-from assay.certify.intervals import Interval, clopper_pearson
+from assay.certify.held_out import Interval, clopper_pearson
 from assay.errors import DataError, ParameterError, nearest
 from assay.inputs import as_regression_target
 from assay.inputs.labels import distinct, plain_labels

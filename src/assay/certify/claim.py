@@ -3,21 +3,36 @@
 Of some fits nobody asks for a certificate: those of a search and of folds answer some rows and are gone (`unclaimed`). Such a fit makes its claims when
 somebody asks for them all the same. What it would measure for them alone, and cannot measure later without the rows, is left out, and so are the claims
 that rest on it.
+
+What the claims cover (`Coverage`): which learnt numbers they tie to the rows, by a proof, by an estimate, or not at all. A number is tied by a
+proof where no other value of it, noticeably different, could stand in its place and be verified.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from importlib import import_module
+from pkgutil import iter_modules
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from assay.certify.rows import CheckedRows
+
+    Check = Callable[["Claim", CheckedRows, Any], "Verdict"]
+
 Kind = Literal["proof", "estimate", "warning"]
 _unclaimed: ContextVar[bool] = ContextVar("unclaimed", default=False)
+INDENT = " " * 17
+TITLES = {"proof": "by proof", "estimate": "by estimate", "nothing": "by nothing"}
+_checks: dict[str, Check] = {}
+_modules = ["assay.certify.check_held_out"]
 
 
 @dataclass(frozen=True)
@@ -130,3 +145,110 @@ def unclaimed() -> Iterator[None]:
 def claims_are_wanted() -> bool:
     """Whether somebody may ask for the certificate of a fit that is made now."""
     return not _unclaimed.get()
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Declared beside the claims of a family: {names of checks: names of the parts of the layout that these tie to the rows}, names
+    parted by blanks; `nothing`: the parts that no check does; `but`: what is left open all the same, in words."""
+
+    proof: Mapping[str, str] = field(default_factory=dict)
+    estimate: Mapping[str, str] = field(default_factory=dict)
+    nothing: str = ""
+    but: str = ""
+
+    def named(self) -> list[str]:
+        """Every part that is declared, as often as it is."""
+        return [
+            name for names in (*self.proof.values(), *self.estimate.values(), self.nothing) for name in names.split()
+        ]
+
+    def declared(self, parts: Collection[str]) -> Covers:
+        """What is covered of the parts of a model where all claims are made."""
+        kinds = " ".join(self.proof.values()), " ".join(self.estimate.values()), self.nothing
+        proof, estimate, nothing = (tuple(name for name in names.split() if name in parts) for names in kinds)
+        return Covers(proof, estimate, nothing, self.but)
+
+    def of(self, claims: Iterable[Claim], parts: Collection[str]) -> Covers:
+        """What these claims cover of the parts that a model has; one that does not hold covers nothing."""
+        kinds: dict[str, set[str]] = {}
+        for claim in claims:
+            if claim.holds:
+                kinds.setdefault(claim.check, set()).add(claim.kind)
+        proof, estimate = (_tied(tied, kinds) for tied in (self.proof, self.estimate))
+        firm = [name for name in parts if proof.get(name, set()) - {"estimate"}]
+        rough = [name for name in parts if name not in firm and (proof.get(name) or estimate.get(name))]
+        rest = [name for name in parts if name not in firm and name not in rough]
+        return Covers(tuple(firm), tuple(rough), tuple(rest), self.but)
+
+
+def _tied(declared: Mapping[str, str], kinds: Mapping[str, set[str]]) -> dict[str, set[str]]:
+    """Of each part the kinds of the claims that tie it to the rows."""
+    found: dict[str, set[str]] = {}
+    for checks, names in declared.items():
+        there = set().union(*(kinds.get(check, set()) for check in checks.split()))
+        for name in names.split():
+            found[name] = there
+    return found
+
+
+class Covers(NamedTuple):
+    """The learnt numbers, each once: those tied to the rows by a proof, by an estimate, by nothing; and what is left open all the same."""
+
+    proof: tuple[str, ...] = ()
+    estimate: tuple[str, ...] = ()
+    nothing: tuple[str, ...] = ()
+    but: str = ""
+
+    def data(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**{kind: list(getattr(self, kind)) for kind in TITLES}, "but": self.but}
+
+    def lines(self) -> list[str]:
+        """A line a kind, as {title}: {names}, and what is left open."""
+        kinds = [f"{title}: {', '.join(names)}" for kind, title in TITLES.items() if (names := getattr(self, kind))]
+        return [*kinds, *([f"left open: {self.but}"] if self.but else [])]
+
+    def __str__(self) -> str:
+        first = f"{'covers':<{len(INDENT)}}"
+        lines = [part for line in self.lines() for part in wrap(line, 96 - len(INDENT), subsequent_indent="  ")]
+        return "\n".join((INDENT if k else first) + line for k, line in enumerate(lines))
+
+
+def check(name: str) -> Callable[[Check], Check]:
+    """Register a checker of the claims whose `check` is `name`."""
+
+    def register(function: Check) -> Check:
+        if name in _checks:
+            raise ValueError(f"there are two checkers of {name!r}")
+        _checks[name] = function
+        return function
+
+    return register
+
+
+def checks_in(*modules: str) -> None:
+    """Say which modules, or folders of them, hold checkers."""
+    _modules.extend(module for module in modules if module not in _modules)
+
+
+def checker(name: str) -> Check | None:
+    """The checker of that name, or None."""
+    for module in _modules:
+        if name in _checks:
+            break
+        _load(module)
+    return _checks.get(name)
+
+
+def all_checks() -> dict[str, Check]:
+    """Every checker there is, by name."""
+    for module in _modules:
+        _load(module)
+    return dict(_checks)
+
+
+def _load(module: str) -> None:
+    """Import a module and, where it is a folder, all that lie in it."""
+    for inner in iter_modules(getattr(import_module(module), "__path__", ()), f"{module}."):
+        import_module(inner.name)

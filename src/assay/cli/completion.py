@@ -148,7 +148,7 @@ def _models() -> Iterable[str]:
 def _columns(ctx: click.Context) -> list[str]:
     """The columns of DATA: a file's or a bundled dataset's. No network is asked, and no query run."""
     from assay.cli.tables import open_rows
-    from assay.selection.named_data import bundled
+    from assay.selection.loading import bundled
 
     data = ctx.params.get("data") or ""
     if ctx.params.get("sql") or not (bundled(data) or Path(data).exists()):

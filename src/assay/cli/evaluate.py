@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from assay.cli.options import computing, data_argument, model_argument, opening, speaking
-from assay.cli.shell import Shell
-from assay.cli.showing import confusion_table
+from assay.cli.shell import Shell, confusion_table
 from assay.cli.tables import labelled_rows, load_model, masked
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ def unseen(model: Any, rows: Any) -> Unseen:
 def _sides(model: Any, rows: Any) -> tuple[Rows, Rows | None] | None:
     """The rows that a fit on this table saw, and those it did not; None where it cannot be the same table."""
     from assay.engines import engine_for
-    from assay.engines.split import split_rows
+    from assay.engines.derived import split_rows
 
     if getattr(model, "encoding_", None) is None:
         split = model.certificate_.split
@@ -119,7 +118,7 @@ def _levels(record: Any) -> Any:
 
 def _classes(model: Any, rows: Any) -> tuple[dict[str, Any], str]:
     from assay.assess.measure import confusion
-    from assay.certify.intervals import clopper_pearson, hoeffding
+    from assay.certify.held_out import clopper_pearson, hoeffding
 
     found = confusion(model, rows)
     low, high = clopper_pearson(found.errors, found.n)
@@ -132,7 +131,7 @@ def _classes(model: Any, rows: Any) -> tuple[dict[str, Any], str]:
 
 def _numbers(model: Any, rows: Any) -> tuple[dict[str, Any], str]:
     from assay.assess.measure import residuals
-    from assay.certify.intervals import normal_interval
+    from assay.certify.held_out import normal_interval
 
     found = residuals(model, rows)
     data: dict[str, Any] = {"rows": found.n, "mse": found.loss, "r2": found.r2}

@@ -44,8 +44,7 @@ def command(
     A row of the result has the prediction, the answer that is explained (a number, or of a class its probability before calibration or, of boosting, its score), the base
     from which it starts, and what each column adds: base and columns add up to the answer.
     """
-    from assay.tables.answers import answer_file
-    from assay.tables.kept_columns import kept_beside
+    from assay.tables.answers import answer_file, kept_beside
 
     form = answer_form(out, shell.as_json)
     check_writable(out)

@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from assay.cli.options import model_argument, speaking
-from assay.cli.shell import Shell
-from assay.cli.showing import claims_data, columns_data, columns_text, indented, listed, schema_data, schema_text
+from assay.cli.shell import Shell, claims_data, columns_data, columns_text, indented, listed, schema_data, schema_text
 from assay.cli.tables import load_model
 
 

@@ -42,8 +42,7 @@ def command(
     The model's columns are found by name; others are ignored, or kept: --keep id,name puts these before the answers, --all all of
     them. With --json and no --out the answers are in the JSON.
     """
-    from assay.tables.answers import answer_file
-    from assay.tables.kept_columns import kept_beside
+    from assay.tables.answers import answer_file, kept_beside
 
     form = answer_form(out, shell.as_json)
     check_writable(out)

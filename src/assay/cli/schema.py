@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.cli.options import choosing_columns, data_argument, kinds_option, opening, speaking
-from assay.cli.shell import Shell
-from assay.cli.showing import indented, listed, nearly_numbers
+from assay.cli.shell import Shell, indented, listed, nearly_numbers
 from assay.cli.tables import open_rows
-from assay.selection.named_data import usual_target
+from assay.selection.loading import usual_target
 
 if TYPE_CHECKING:
     from assay.tables.schema.schema import Schema
@@ -56,7 +55,7 @@ def command(
 
 
 def _treatment(column: Any) -> str:
-    from assay.tables.schema.kinds import TREATMENT
+    from assay.tables.schema.schema import TREATMENT
 
     return TREATMENT[column.kind]
 
@@ -80,7 +79,7 @@ def _target_text(schema: Schema, task: str | None, why: str | None) -> str:
 
 def _treatment_text(schema: Schema) -> str:
     """What becomes of the columns, kind by kind; those that are left out with their reason."""
-    from assay.tables.schema.kinds import KINDS, TREATMENT, USED
+    from assay.tables.schema.schema import KINDS, TREATMENT, USED
 
     lines = []
     for kind in KINDS:

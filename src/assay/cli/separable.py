@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from assay.cli.options import computing, data_argument, names_of, opening, speaking
-from assay.cli.shell import Shell
-from assay.cli.showing import claims_data
+from assay.cli.shell import Shell, claims_data
 from assay.cli.tables import chosen_target, open_rows, open_source
 
 

@@ -54,7 +54,7 @@ def command(
     assay serve churn.assay --port 8080
     curl localhost:8080/predict -H 'content-type: application/json' -d '[{"age": 41, "plan": "basic"}]'
     """
-    from assay.engines.threads import worker_count
+    from assay.engines.engine import worker_count
     from assay.server.app import ServerSettings
     from assay.server.run import run
 

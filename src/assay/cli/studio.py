@@ -11,7 +11,7 @@ import click
 from assay.cli.options import speaking
 from assay.cli.shell import Shell
 from assay.errors import DataError, MissingExtraError, install, nearest
-from assay.selection.named_data import bundled, refuse_misspelt, usual_target
+from assay.selection.loading import bundled, refuse_misspelt, usual_target
 
 
 @click.command()
@@ -31,7 +31,7 @@ def command(data: str | None, target: str | None, figure: str | None, port: int,
         import uvicorn  # noqa: F401
     except ImportError as missing:
         raise MissingExtraError(f"The studio needs a server: {install('studio')}.") from missing
-    from assay.studio.running import run
+    from assay.studio.serving import run
 
     if figure is not None:
         _check_figure(figure, data)

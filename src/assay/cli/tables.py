@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from assay.datasets import dataset
-from assay.selection.named_data import bundled, refuse_misspelt, usual_target
+from assay.selection.loading import bundled, refuse_misspelt, usual_target
 
 if TYPE_CHECKING:
     from assay.cli.shell import Shell

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.cli.options import choosing_columns, computing, data_argument, kinds_option, opening, speaking
-from assay.cli.shell import Shell
-from assay.cli.showing import claims_data, indented, nearly_numbers, schema_data, schema_text
+from assay.cli.shell import Shell, claims_data, indented, nearly_numbers, schema_data, schema_text
 from assay.cli.tables import chosen_target, masked, open_source
 
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ def command(
     its max-seconds ran out, 130 where Ctrl-C ended it: both leave a model of what was found until then (a second Ctrl-C leaves none).
     """
     from assay.families import model_class
-    from assay.selection.hopeless import check_model
+    from assay.selection.candidates import check_model
     from assay.selection.training import encoding_spec_for, fit_and_measure
     from assay.tables.schema.schema import infer
 
@@ -152,8 +151,7 @@ def _named(asked: str | None, schema: Any, shell: Shell) -> str:
 
 def default_model(schema: Schema) -> tuple[str, str]:
     """(name, why). Logistic regression takes a text word by word, as thousands of sparse columns."""
-    from assay.tables.schema.kinds import TEXTUAL
-    from assay.tables.schema.schema import task_of
+    from assay.tables.schema.schema import TEXTUAL, task_of
 
     task, why = task_of(schema)
     if task == "regression":

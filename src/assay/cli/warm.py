@@ -27,7 +27,7 @@ def command(models: tuple[str, ...], jobs: int | None, shell: Shell) -> int:
     already is not compiled again. One line in a Dockerfile: RUN assay warm
     """
     from assay.compiled.cache import can_keep, users_folder
-    from assay.engines.threads import worker_count
+    from assay.engines.engine import worker_count
     from assay.selection.candidates import registered
     from assay.warming import jobs as all_jobs
     from assay.warming import run_all

@@ -2,6 +2,7 @@
 
     the loop's name, its arguments' types, the text of all that it uses, the tier, and the versions of Numba and Python
 
+The text is that of the loop's own file and of all that this imports of the package: what a loop calls is compiled into it.
 Such a file is never changed, only written whole and put in its place; so nothing needs a lock, and a name that is found is right.
 Looked for in turn: the folder that a wheel brings, which nobody writes to; the user's own; else the loop is compiled, and kept in the latter.
 """
@@ -12,6 +13,7 @@ import inspect
 import os
 import pickle
 import platform
+import re
 import sys
 import time
 import warnings
@@ -29,15 +31,57 @@ from numba.core.compiler import CompileResult
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
-from assay.compiled.sources import stamp_of
 from assay.compiled.tiers import SHIPPED, TIER
 
+HOME = Path(__file__).resolve().parents[2]  # where the package lies
+IMPORT = re.compile(r"^[ \t]*from (assay[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
+NAME = re.compile(r"\w+")
 VERSIONS = (
     f"{numba.__version__} {platform.python_implementation()} {sys.version_info[:2]} {sys.platform} {platform.machine()}"
 )
 DIGEST = 32  # bytes before the code: a hash of it
 DAY = 86400.0
 UNUSED = 60 * DAY  # what has not been loaded for so long goes when its loop is compiled anew
+
+
+@cache
+def _text(file: Path) -> bytes:
+    return file.read_bytes()
+
+
+@cache
+def _imported(file: Path, home: Path) -> frozenset[Path]:
+    found = set()
+    for module, names in IMPORT.findall(_text(file).decode()):
+        place = home.joinpath(*module.split("."))
+        found.add(place.with_suffix(".py"))
+        if place.is_dir():
+            found.update(place / f"{name}.py" for name in ("__init__", *NAME.findall(names)))
+    return frozenset(other for other in found if other.is_file())
+
+
+@cache
+def _digest(file: Path) -> bytes:
+    return sha256(_text(file)).digest()
+
+
+def sources_of(file: Path, home: Path = HOME) -> list[Path]:
+    """A file and those of the package whose text it may use, in a fixed order."""
+    found, new = {file}, [file]
+    while new:
+        others = _imported(new.pop(), home) - found
+        found |= others
+        new += others
+    return sorted(found)
+
+
+@cache
+def stamp_of(file: Path, home: Path = HOME) -> bytes:
+    """Changes with the text of any of the sources."""
+    whole = sha256()
+    for source in sources_of(file, home):
+        whole.update(source.name.encode() + b"\0" + _digest(source))
+    return whole.digest()
 
 
 @cache

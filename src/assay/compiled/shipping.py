@@ -13,7 +13,7 @@ from types import CodeType
 from numba.core.serialize import dumps
 
 from assay.compiled.cache import DIGEST
-from assay.compiled.target import KIND, LoopDispatcher
+from assay.compiled.decorator import KIND, LoopDispatcher
 
 PACKAGE = Path(__file__).resolve().parents[1]
 

@@ -1,10 +1,9 @@
 """Where algorithms run: threads, stream (out of core), cluster (Dask); all with the same bits."""
 
 from assay.engines.csr import SparseMatrix
-from assay.engines.derived import FilledRows, MappedRows, PickedRows, pick_rows
+from assay.engines.derived import FilledRows, MappedRows, MaskedRows, PickedRows, pick_rows, some_rows, split_rows
 from assay.engines.engine import Engine, engine, engine_for, fold, merge_in_order
 from assay.engines.rows import ArrayRows, Block, Part, Rows, SparseRows, block_rows, load, rechunk, rows_of, targets_of
-from assay.engines.split import MaskedRows, some_rows, split_rows
 
 __all__ = [
     "ArrayRows",

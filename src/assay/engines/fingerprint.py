@@ -12,7 +12,7 @@ import sys
 import numpy as np
 
 from assay.engines.csr import SparseMatrix
-from assay.engines.split import keys_of
+from assay.engines.derived import keys_of
 from assay.numerics import Array
 
 FEW = 20_000  # numbers that NumPy hashes in less time than it takes to load a compiled loop
@@ -30,7 +30,7 @@ def column_hashes(X: Array) -> Array:
     U, shift = bits(X)
     if U.size <= FEW and "numba" not in sys.modules:
         return _mix_few(U, shift)
-    from assay.compiled.fingerprint import mix_rows
+    from assay.compiled.mixing import mix_rows
 
     h = np.zeros(X.shape[1], dtype=np.uint64)
     mix_rows(U, shift, 0, h)

@@ -9,9 +9,8 @@ import numpy as np
 
 from assay.engines import Block, Engine, Rows
 from assay.errors import DataError, OneClassError
-from assay.estimator.base import AvailableIf
-from assay.estimator.docstrings import attribute
 from assay.estimator.estimator import Estimator
+from assay.estimator.params import AvailableIf, attribute
 from assay.inputs import refuse_non_finite, refuse_overflow
 from assay.inputs.labels import Labels, find_classes
 from assay.numerics import Array, Floats, log_softmax, safe_log

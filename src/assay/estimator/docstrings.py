@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import inspect
 import re
-from dataclasses import dataclass
 from textwrap import fill, indent
-from typing import Any, Literal
+from typing import Any
 
 from assay.estimator.layout import Fact, Tensor
 from assay.estimator.params import Flag, Param
 
-UNSET: Any = object()
 CERTIFICATE = r"^Certificate\n-{3,}\n.*?(?=^\w[\w ]*\n-{3,}$|\Z)"  # up to the next section
 WIDTH = 100
 SIZES = {"d": "n_features", "K": "n_classes", "n": "n_rows"}  # letters of the layout that have names people know
@@ -24,27 +22,6 @@ ARRAYS = {
     "Floats | None": "ndarray or None",
     "Array | None": "ndarray or None",
 }
-
-
-@dataclass(frozen=True)
-class Attribute:
-    """An attribute of a model that is no hyper-parameter, and what is told of it."""
-
-    doc: str
-    default: Any
-
-    @property
-    def has_default(self) -> bool:
-        """Whether it is there before any fit."""
-        return self.default is not UNSET
-
-
-def attribute(doc: str = "", *, default: Any = UNSET, init: Literal[False] = False) -> Any:
-    """An attribute that fits set; `default` is what it is before. What the layout holds is explained there, without `doc` here.
-
-    Type checkers read `init`: it is no argument of the constructor.
-    """
-    return Attribute(doc, default)
 
 
 class LazyDoc:

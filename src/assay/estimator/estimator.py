@@ -16,17 +16,25 @@ import numpy as np
 
 from assay import store
 from assay.certify import Certificate, Claim
-from assay.certify.claim import claims_are_wanted
-from assay.certify.coverage import Coverage, Covers
+from assay.certify.claim import Coverage, Covers, claims_are_wanted
 from assay.engines import Block, Engine, FilledRows, Part, Rows, engine_for, targets_of
 from assay.engines.engine import one_thread_blas
 from assay.engines.rows import cut
 from assay.errors import DataError, not_fitted
-from assay.estimator.base import declare, get_params, is_fitted, notebook_html, representation, set_params, sklearn_tags
-from assay.estimator.docstrings import attribute
-from assay.estimator.layout import Layout, Tensor
-from assay.estimator.params import Param, check_params, param
-from assay.estimator.record import model_of, record_of
+from assay.estimator.layout import Layout, Tensor, model_of, record_of
+from assay.estimator.params import (
+    Param,
+    attribute,
+    check_params,
+    declare,
+    get_params,
+    is_fitted,
+    notebook_html,
+    param,
+    representation,
+    set_params,
+    sklearn_tags,
+)
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, model_at
 from assay.inputs import KnownLevels, NumberColumns, as_column, as_rows, check_features

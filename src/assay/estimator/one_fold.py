@@ -14,8 +14,7 @@ import numpy as np
 
 from assay.certify import Claim
 from assay.engines import Block, Engine, Rows, engine_for, fold
-from assay.engines.engine import one_thread_blas
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads, one_thread_blas
 from assay.errors import DataError
 from assay.estimator.estimator import Estimator, fresh_and_rows
 from assay.estimator.params import check_params

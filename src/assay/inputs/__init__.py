@@ -4,9 +4,17 @@ The inside trusts what comes from here. Values are not searched for NaN up front
 model's statistics show that something is not finite, and `refuse_non_finite` then finds and names the cell.
 """
 
-from assay.inputs.frames import KnownLevels, Levels, NumberColumns
 from assay.inputs.refusals import check_features, first_cell, largest, refuse_non_finite, refuse_overflow
-from assay.inputs.rows import as_column, as_matrix, as_regression_target, as_rows, as_weights
+from assay.inputs.rows import (
+    KnownLevels,
+    Levels,
+    NumberColumns,
+    as_column,
+    as_matrix,
+    as_regression_target,
+    as_rows,
+    as_weights,
+)
 
 __all__ = [
     "KnownLevels",

@@ -13,7 +13,7 @@ from assay.engines import ArrayRows, Rows
 from assay.errors import DataError, ParameterError, SchemaError, nearest, not_fitted
 from assay.estimator.estimator import Estimator
 from assay.inputs import KnownLevels, Levels, NumberColumns, as_column, as_rows, check_features
-from assay.inputs.frames import as_frame
+from assay.inputs.rows import as_frame
 from assay.numerics import Array, Floats
 
 AT_ONCE = 4_000_000  # numbers that a model is asked about at once

@@ -17,12 +17,10 @@ from typing import TYPE_CHECKING, Any
 from assay.errors import MissingExtraError, install
 
 if TYPE_CHECKING:
-    from assay.families.trees.explain import TreeShape as TreeShape
+    from assay.families.trees.text import TreeShape as TreeShape
     from assay.plots.boundaries import margin_distribution as margin_distribution
     from assay.plots.boundaries import margins as margins
     from assay.plots.boundaries import perceptron_path as perceptron_path
-    from assay.plots.confusion_table import class_balance as class_balance
-    from assay.plots.confusion_table import confusion as confusion
     from assay.plots.curves import bias_variance as bias_variance
     from assay.plots.curves import learning_curve as learning_curve
     from assay.plots.curves import loss_curve as loss_curve
@@ -31,19 +29,21 @@ if TYPE_CHECKING:
     from assay.plots.curves import oob_curve as oob_curve
     from assay.plots.curves import pruning_curve as pruning_curve
     from assay.plots.curves import validation_curve as validation_curve
+    from assay.plots.errors import class_balance as class_balance
     from assay.plots.errors import coefficients as coefficients
+    from assay.plots.errors import confusion as confusion
     from assay.plots.errors import importance as importance
     from assay.plots.errors import predicted_against_true as predicted_against_true
     from assay.plots.errors import ranking as ranking
     from assay.plots.errors import residuals as residuals
     from assay.plots.errors import risk_by_group as risk_by_group
-    from assay.plots.one_column import densities as densities
-    from assay.plots.one_column import fitted_curve as fitted_curve
-    from assay.plots.one_column import loss_functions as loss_functions
+    from assay.plots.errors import shap_importance as shap_importance
+    from assay.plots.errors import waterfall as waterfall
     from assay.plots.regions import covariance_ellipses as covariance_ellipses
     from assay.plots.regions import decision_regions as decision_regions
-    from assay.plots.shap_bars import shap_importance as shap_importance
-    from assay.plots.shap_bars import waterfall as waterfall
+    from assay.plots.regions import densities as densities
+    from assay.plots.regions import fitted_curve as fitted_curve
+    from assay.plots.regions import loss_functions as loss_functions
     from assay.plots.surface import loss_surface as loss_surface
     from assay.plots.svg_text import svg as svg
     from assay.plots.threshold_curves import calibration as calibration

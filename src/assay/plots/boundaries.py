@@ -11,11 +11,9 @@ from matplotlib.axes import Axes
 
 from assay.errors import DataError, ParameterError
 from assay.numerics import Array, Floats
-from assay.pictures.geometry import inside_margin, segment
-from assay.pictures.plane import Plane, slice_of
+from assay.pictures.geometry import Plane, inside_margin, segment, slice_of
 from assay.pictures.rows import PictureRows, all_classes, codes_of, picture_rows, some_of, thinned_note
-from assay.plots.canvas import axes, drawn, grid, labels, legend, note, scatter
-from assay.plots.style import INK, SMALL, shown_classes, style_of
+from assay.plots.canvas import INK, SMALL, axes, drawn, grid, labels, legend, note, scatter, shown_classes, style_of
 
 PIXELS = 120
 MOST_VISITS = 100_000

@@ -14,6 +14,8 @@ from assay.errors import DataError
 from assay.numerics import Array, Floats
 from assay.pictures.rows import all_classes, codes_of, picture_rows
 from assay.plots.canvas import (
+    INK,
+    ClassStyle,
     Interval,
     axes,
     drawn,
@@ -26,10 +28,11 @@ from assay.plots.canvas import (
     pair,
     scatter,
     short,
+    shown_classes,
     stacked,
+    style_of,
     words,
 )
-from assay.plots.style import INK, ClassStyle, shown_classes, style_of
 
 STYLES = {
     "noise": 3,

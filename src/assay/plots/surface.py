@@ -11,10 +11,8 @@ from matplotlib.axes import Axes
 from assay.errors import DataError, ParameterError
 from assay.inputs import as_column, as_matrix
 from assay.numerics import Array, Floats
-from assay.plots.canvas import axes, labels, legend, note
-from assay.plots.style import GREY, INK, SMALL, style_of
-from assay.risk.penalties import Penalty
-from assay.risk.surrogates import MARGIN, surrogate
+from assay.plots.canvas import GREY, INK, SMALL, axes, labels, legend, note, style_of
+from assay.risk.terms import MARGIN, Penalty, surrogate
 
 PIXELS, LINES = 80, 14
 GRID, MOVES = 11, 3  # points a side of a grid that looks for the least risk, and how often it may move on

@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
 from assay.errors import ParameterError
-from assay.plots.style import INK
+from assay.plots.canvas import INK
 
 PX = 96 / 72  # pixels of a page in a point
 NUMBER = re.compile(r"-?\d+\.\d+")

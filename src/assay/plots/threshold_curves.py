@@ -15,8 +15,22 @@ from assay.assess.curves import positives
 from assay.errors import DataError
 from assay.numerics import Array, Floats
 from assay.pictures.rows import some_of
-from assay.plots.canvas import Interval, axes, dress, grid, labels, legend, numbers, pair, scores_of, stacked
-from assay.plots.style import FONT, GREY, INK, style_of
+from assay.plots.canvas import (
+    FONT,
+    GREY,
+    INK,
+    Interval,
+    axes,
+    dress,
+    grid,
+    labels,
+    legend,
+    numbers,
+    pair,
+    scores_of,
+    stacked,
+    style_of,
+)
 
 MOST = 400  # points of a drawn curve
 Drawn = list[tuple[str, Floats, Floats]]

@@ -12,11 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
 
 from assay.errors import DataError, ParameterError
-from assay.families.trees.explain import TreeShape as TreeShape
+from assay.families.trees.text import TreeShape as TreeShape
 from assay.families.trees.text import rows_in_words
 from assay.numerics import Array, Floats
-from assay.plots.canvas import WIDTH, axes, legend, note, short
-from assay.plots.style import GREY, INK, SMALL, ClassStyles, shown_classes, style_of
+from assay.plots.canvas import GREY, INK, SMALL, WIDTH, ClassStyles, axes, legend, note, short, shown_classes, style_of
 
 STEP, LEVEL = 0.8, 1.05  # inches between leaves and between levels
 LETTERS = 12.5  # of small print in an inch

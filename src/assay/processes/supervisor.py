@@ -23,8 +23,7 @@ from pathlib import Path
 from pickle import PicklingError
 from typing import Any
 
-from assay.engines.engine import Engine, in_force
-from assay.engines.threads import thread_limit, worker_count
+from assay.engines.engine import Engine, in_force, thread_limit, worker_count
 from assay.errors import ParameterError, warn
 from assay.processes.child import (
     Emit,

@@ -8,8 +8,26 @@ import numpy as np
 
 from assay import plots
 from assay.assess.verdict import percent
-from assay.report.markup import Html, el, figure, folded, join, paragraphs, section, side_by_side, table
-from assay.report.wording import LOSSES, alone, amount, exactness, interval, pill, plain, tested_rows, with_interval
+from assay.report.markup import (
+    LOSSES,
+    Html,
+    alone,
+    amount,
+    el,
+    exactness,
+    figure,
+    folded,
+    interval,
+    join,
+    paragraphs,
+    pill,
+    plain,
+    section,
+    side_by_side,
+    table,
+    tested_rows,
+    with_interval,
+)
 from assay.selection.comparison import Comparison, Entry
 from assay.selection.details import Details
 

@@ -19,7 +19,7 @@ from assay.engines import ArrayRows, Rows
 from assay.errors import DataError
 from assay.estimator.params import defaults
 from assay.numerics import Array, Floats
-from assay.plots.style import INK, style_of
+from assay.plots.canvas import INK, style_of
 from assay.report.answers import (
     curves_section,
     importance_figure,
@@ -30,25 +30,33 @@ from assay.report.answers import (
     worst_section,
 )
 from assay.report.markup import (
+    LOSSES,
     Html,
+    alone,
+    amount,
     anchor,
     el,
     facts,
     figure,
     folded,
+    interval,
     items,
     join,
     optional,
     paragraphs,
     part,
+    pill,
+    plain,
     section,
+    setting_words,
     side_by_side,
+    span_of_time,
     table,
+    tested_rows,
 )
 from assay.report.overview import least_error
 from assay.report.raw_model import RawModel, picture_rows, two_columns
-from assay.report.wording import LOSSES, alone, amount, interval, pill, plain, setting_words, span_of_time, tested_rows
-from assay.risk.surrogates import MARGIN, Surrogate, surrogate
+from assay.risk.terms import MARGIN, Surrogate, surrogate
 from assay.selection.comparison import Comparison, Entry
 from assay.selection.details import ROUNDS, Details, Refits
 

@@ -10,18 +10,28 @@ from assay import plots
 from assay.assess import Score
 from assay.assess.verdict import best_possible, in_unit, percent, span, tells
 from assay.report.answers import scores_table
-from assay.report.markup import Html, anchor, el, figure, folded, items, join, paragraphs, section, side_by_side, table
-from assay.report.wording import (
+from assay.report.markup import (
     LOSSES,
+    Html,
     alone,
     amount,
+    anchor,
+    el,
     exactness,
+    figure,
+    folded,
     interval,
+    items,
+    join,
     of_fit,
+    paragraphs,
     pill,
     plain,
+    section,
     setting_words,
+    side_by_side,
     span_of_time,
+    table,
     tested_rows,
 )
 from assay.selection.comparison import Comparison, Entry

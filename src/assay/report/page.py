@@ -12,10 +12,25 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from assay.engines.threads import worker_count
+from assay.engines.engine import worker_count
 from assay.families import model_class
 from assay.processes.supervisor import Job, Outcome, run_jobs
-from assay.report.markup import Html, anchor, el, facts, folded, items, join, paragraphs, part, section
+from assay.report.markup import (
+    Html,
+    alone,
+    anchor,
+    el,
+    facts,
+    file_name,
+    folded,
+    items,
+    join,
+    paragraphs,
+    part,
+    place,
+    plain,
+    section,
+)
 from assay.report.model import model_content, model_fold
 from assay.report.overview import (
     bracket_section,
@@ -25,11 +40,10 @@ from assay.report.overview import (
     schema_section,
     worries_section,
 )
-from assay.report.wording import alone, file_name, place, plain
 from assay.selection.candidates import registered
 from assay.selection.comparison import Comparison
 from assay.selection.details import details
-from assay.selection.named_data import bundled
+from assay.selection.loading import bundled
 
 CSS = """
 :root{color-scheme:light dark;--paper:#fff;--ink:#1b1c1d;--soft:#565b61;--line:#d5d8dc;--card:#f5f6f8;--link:#0b5cad;

@@ -13,7 +13,7 @@ from assay.numerics import Array, Floats
 from assay.selection.details import Details
 from assay.selection.raw_rows import RawRows
 from assay.selection.table_model import TableModel
-from assay.tables.schema.kinds import TEXTUAL
+from assay.tables.schema.schema import TEXTUAL
 
 ENOUGH = 50  # rows without a gap, or half of all: then the others are left out of a picture rather than filled
 

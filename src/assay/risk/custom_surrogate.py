@@ -17,7 +17,7 @@ import numpy as np
 
 from assay.errors import ParameterError
 from assay.numerics import Floats
-from assay.risk.surrogates import MARGIN, REGRESSION, Surrogate
+from assay.risk.terms import MARGIN, REGRESSION, Surrogate
 
 STEP = 1e-5  # of the differences
 NEAR, FAINT = 1e-4, 1e-6  # how far a slope may be off: of itself, and of the greatest slope around

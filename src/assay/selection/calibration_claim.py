@@ -23,9 +23,8 @@ from assay.selection.candidates import Candidate
 from assay.selection.data import TableData
 from assay.selection.inner_answers import of_one_model
 from assay.selection.measured_fit import setting_of, sides_of
-from assay.selection.nested import PAIRS, parts_of, shared_by
 from assay.selection.plan import OF_CLASSES, Question, at_hand, moments_of, splits_of, with_marks
-from assay.selection.splits import Resampling
+from assay.selection.splits import PAIRS, Resampling, parts_of, shared_by
 from assay.selection.trial import ENOUGH_LEFT_OUT, calibration_of, quietly, search_and_fit
 from assay.tables.sources.source import Source
 
@@ -47,7 +46,7 @@ class LearntFrom(NamedTuple):
     fixed: dict[str, Any]
     by: str
     plan: dict[str, Any]
-    shared: bool | str  # whether folds shared their inner fits (nested.py), and with PAIRS the search on all rows too
+    shared: bool | str  # whether folds shared their inner fits (splits.py), and with PAIRS the search on all rows too
 
     @classmethod
     def of(

@@ -1,7 +1,7 @@
 """`assay.compare`: from a table to a verdict. Every registered model, searched and judged on rows it never saw.
 
 What is asked is planned (plan.py), the models that can learn such a target are chosen (candidates.py) and, under a budget, those worth
-the time (halving.py). Here they run, each in a process of its own: one that is slow, large or broken holds up nothing else. What they
+the time (few_rows.py). Here they run, each in a process of its own: one that is slow, large or broken holds up nothing else. What they
 answer is judged (judge.py).
 """
 
@@ -21,9 +21,8 @@ import numpy as np
 
 from assay.certify.certificate import UNUSABLE
 from assay.certify.claim import unclaimed
-from assay.certify.held_out import held_out_error, held_out_loss
-from assay.certify.intervals import clopper_pearson
-from assay.engines.threads import worker_count
+from assay.certify.held_out import clopper_pearson, held_out_error, held_out_loss
+from assay.engines.engine import worker_count
 from assay.errors import ParameterError
 from assay.estimator.one_fold import OneFold
 from assay.estimator.search_space import Categories
@@ -33,11 +32,9 @@ from assay.selection.calibration_claim import LearntFrom, calibration_claim
 from assay.selection.candidates import Candidate, candidates
 from assay.selection.comparison import Comparison, Entry
 from assay.selection.data import TableData, row_losses
-from assay.selection.few_rows import begin_with_few, learnt_from, of_part
-from assay.selection.halving import worth_the_time
+from assay.selection.few_rows import begin_with_few, learnt_from, of_part, worth_the_time
 from assay.selection.judge import judged
-from assay.selection.named_data import named_source, usual_target
-from assay.selection.nested import parts_of
+from assay.selection.loading import named_source, usual_target
 from assay.selection.plan import (
     Limits,
     Question,
@@ -50,11 +47,11 @@ from assay.selection.plan import (
     with_marks,
 )
 from assay.selection.refit import hand_over
-from assay.selection.splits import Resampling, Split
+from assay.selection.splits import Resampling, Split, parts_of
 from assay.selection.table_claims import cross_validated_claim, encoding_claim
 from assay.selection.table_model import TableModel
 from assay.selection.trial import Trial, calibration_of, forget_answers, prepare, run_trial, search_and_fit
-from assay.tables.new_frame import library_of
+from assay.tables.answers import library_of
 from assay.tables.schema.schema import infer
 from assay.tables.sources.source import Source, cached, release_cache
 
@@ -352,7 +349,7 @@ def _length(candidate: Candidate) -> tuple[bool, float]:
 
 def _load_once() -> None:
     """Load once what every fit needs: forked processes inherit it, and none has to load its own (0.4 s each)."""
-    from assay.compiled.fingerprint import mix_rows
+    from assay.compiled.mixing import mix_rows
 
     mix_rows(np.zeros((2, 1), dtype=np.uint64), 0, 0, np.zeros(1, dtype=np.uint64))  # the compiler
     clopper_pearson(1, 2)  # the distributions that claims are made of

@@ -15,7 +15,7 @@ import numpy as np
 from assay import selection
 from assay.assess import BayesBracket, PairedTest, Score, Worry
 from assay.errors import ParameterError, nearest
-from assay.estimator.titles import amounts_of, title_of
+from assay.estimator.search_space import amounts_of, title_of
 from assay.families import REGISTRY, model_class
 from assay.numerics import Array, Floats
 from assay.selection.data import Answers
@@ -143,7 +143,7 @@ class Comparison:
     """The outcome of `assay.compare`: print it, ask it for a model, or make a report of it.
 
     `entries` are ranked by risk, those without one last. `recommended` is the best, or a simpler model that
-    costs next to nothing (selection/recommendation.py); `model` is that model, fitted, ready to predict and to be saved. Where
+    costs next to nothing (selection/sentences.py); `model` is that model, fitted, ready to predict and to be saved. Where
     rows were held out to measure on, it is fitted again on all rows with its settings; `found[NAME].model` is the measured fit, and
     `refit(NAME)` fits any other again.
     """
@@ -284,7 +284,7 @@ class Comparison:
 
     def to_frame(self, library: str | None = None) -> Any:
         """`table` as a frame of a library: "pandas", "polars", "pyarrow", or another that narwhals makes."""
-        from assay.tables.new_frame import new_frame
+        from assay.tables.answers import new_frame
 
         return new_frame(ranking_columns(self), library or self.library)
 
@@ -325,7 +325,7 @@ class Comparison:
         return as_text(self)
 
     def _repr_html_(self) -> str:
-        from assay.selection.notebook import as_html
+        from assay.selection.text import as_html
 
         return as_html(self)
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from assay.engines import MaskedRows, Rows, engine_for, pick_rows, some_rows, targets_of
-from assay.engines.split import held_out_mask
+from assay.engines.derived import held_out_mask
 from assay.inputs.labels import Labels
 from assay.numerics import Array, Floats
 from assay.selection.calibration import MOST_ROWS, CalibratedModel, agreed
@@ -50,7 +50,7 @@ class TableData:
     labels: Labels | None = None  # None: the target is a number
     groups: Array | None = None  # (n,): the group of each row; rows of one group stay on one side of every split
     times: Array | None = None  # (n,): when each row was; tests are later than what is learnt from
-    parts: Array | None = None  # (n,): rows of one part share a search (nested.py); None: each side has its own
+    parts: Array | None = None  # (n,): rows of one part share a search (splits.py); None: each side has its own
     pairs: bool = True  # whether the search on all rows asks the fits of those searches, and has none of its own
     taken: Array | None = (
         None  # (n,): the numbers of the rows in the table that they were taken from, `whole` rows long

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from assay.engines import Rows, targets_of
-from assay.engines.split import held_out_mask, keys_of, unit_interval
+from assay.engines.derived import held_out_mask, keys_of, unit_interval
 from assay.errors import DataError, ParameterError
 from assay.numerics import Array
 from assay.tables.sources.source import Source

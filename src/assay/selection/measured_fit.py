@@ -13,7 +13,7 @@ import numpy as np
 
 from assay.certify import Claim
 from assay.certify.claim import differs_in
-from assay.certify.intervals import clopper_pearson, normal_interval
+from assay.certify.held_out import clopper_pearson, normal_interval
 from assay.engines import Rows
 from assay.estimator.estimator import Estimator
 from assay.estimator.params import defaults

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from assay.engines import Engine, Rows, engine_for
-from assay.engines.memory import memory_limit
-from assay.engines.threads import worker_count
+from assay.engines.engine import worker_count
+from assay.engines.rows import memory_limit
 from assay.errors import DataError, ParameterError, nearest
 from assay.numerics import Array
+from assay.selection.candidates import check_rare, check_target
 from assay.selection.data import TableData
 from assay.selection.held_out_rows import held_out_rows
-from assay.selection.hopeless import check_rare, check_target
 from assay.selection.splits import Resampling, Split, make_splits
 from assay.tables.encoding.columns import DATE_PARTS
 from assay.tables.encoding.components import MOST_COMPONENTS

@@ -17,8 +17,7 @@ from assay.selection.data import Answers, TableData
 from assay.selection.splits import each_once
 from assay.selection.table_model import TableModel
 from assay.tables.encoding.words import BUCKETS
-from assay.tables.schema.kinds import TEXTUAL
-from assay.tables.schema.schema import Column
+from assay.tables.schema.schema import TEXTUAL, Column
 from assay.tables.schema.text import moment, number
 from assay.tables.table_rows import texts_at
 

@@ -17,7 +17,7 @@ from assay.assess.score import around
 from assay.certify import Claim
 from assay.certify.certificate import unusable
 from assay.certify.claim import Verdict, differs_in
-from assay.certify.intervals import clopper_pearson, normal_interval
+from assay.certify.held_out import clopper_pearson, normal_interval
 from assay.engines import Rows
 from assay.estimator.params import defaults
 from assay.numerics import Array
@@ -25,15 +25,13 @@ from assay.selection.calibration_claim import CALIBRATION, candidate_like, check
 from assay.selection.candidates import Candidate
 from assay.selection.data import Answers, TableData, row_losses
 from assay.selection.measured_fit import MEASURED, check_measured_fit
-from assay.selection.nested import PAIRS, parts_of, shared_by
 from assay.selection.plan import OF_CLASSES, OF_NUMBERS
-from assay.selection.splits import Resampling, Split, make_splits
+from assay.selection.splits import PAIRS, Resampling, Split, make_splits, parts_of, shared_by
 from assay.selection.text_check import wrong_components, wrong_strings
 from assay.selection.trial import Trial, fit_one, learnt, quietly, search_settings
 from assay.tables.encoding import Encoding
 from assay.tables.encoding.columns import MISSING
-from assay.tables.schema.kinds import USED
-from assay.tables.schema.schema import Schema, infer
+from assay.tables.schema.schema import USED, Schema, infer
 from assay.tables.sources.source import Source
 
 if TYPE_CHECKING:
@@ -190,7 +188,7 @@ def cross_validated_claim(
 
 class Searched(NamedTuple):
     """The settings searched, those that each fold's search chose, what was changed to be quick, what the user fixed, the loss, and whether
-    folds shared their searches (nested.py; files from before have none of that)."""
+    folds shared their searches (splits.py; files from before have none of that)."""
 
     among: list[dict[str, Any]]
     chosen: list[dict[str, Any]]

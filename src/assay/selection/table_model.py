@@ -14,25 +14,25 @@ import numpy as np
 from assay import store
 from assay.certify import Certificate, Claim
 from assay.certify.certificate import Verdicts
-from assay.certify.coverage import Covers
+from assay.certify.claim import Covers
 from assay.engines import Engine, MaskedRows, Rows, engine_for, some_rows
 from assay.errors import DataError, ModelFileError
-from assay.estimator.base import notebook_html
 from assay.estimator.estimator import Estimator
-from assay.estimator.record import claim_data
+from assay.estimator.layout import claim_data
+from assay.estimator.params import notebook_html
 from assay.numerics import Array
 from assay.selection.calibration import Calibration, with_calibration
 from assay.selection.calibration_claim import CALIBRATION
 from assay.selection.held_out_rows import held_out_rows, rows_of_fit
-from assay.selection.named_data import named_source
+from assay.selection.loading import named_source
 from assay.selection.table_claims import TABLE_CHECKS, encoding_claim, table_verdicts
 from assay.store import Record
 from assay.tables.encoding import Encoding, EncodingSpec, from_data, to_data
 from assay.tables.schema.compatible import check_columns, check_same
 from assay.tables.schema.schema import Schema
-from assay.tables.schema.written import read_like
 from assay.tables.sources.source import check_known
 from assay.tables.table_rows import EncodedRows, TableRows, encode, encode_some
+from assay.tables.written.source import read_like
 
 ANSWERS = ("predict_proba", "predict_log_proba", "decision_function", "predict_proba_blocks", "predict_both_blocks")
 

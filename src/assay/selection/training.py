@@ -13,11 +13,10 @@ from assay.estimator.estimator import Estimator
 from assay.estimator.progress import INTERRUPTED, interrupts_raised
 from assay.estimator.search_space import Categories, SearchSpace
 from assay.selection.calibration_claim import calibrate_fit
-from assay.selection.candidates import features_of
+from assay.selection.candidates import check_model, features_of
 from assay.selection.data import TableData
 from assay.selection.held_out_rows import held_out_rows
-from assay.selection.hopeless import check_model
-from assay.selection.named_data import named_source
+from assay.selection.loading import named_source
 from assay.selection.plan import at_hand
 from assay.selection.table_model import TableModel, fit_table, sides
 from assay.tables.encoding import EncodingSpec

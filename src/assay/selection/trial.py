@@ -3,6 +3,11 @@
 The search is nested: settings are judged on inner splits of the training rows, so the test rows decide nothing. The setting of
 least risk is taken, of those that cannot be told apart the one of least log loss (inner_answers.py). (One standard error's leave, as between
 models, would cost accuracy here: on few rows it is wide.) The same inner answers calibrate the chosen setting's probabilities.
+
+Settings race (Maron and Moore 1994; Birattari et al. 2002): after each inner fold, those that fall behind are fitted no more. On many rows one fold
+tells most settings apart. The same rows cost all of them something, so it is the paired difference to the best so far that tells: a setting leaves
+where that is more than BEHIND standard errors above zero. What leaves wrongly would have been better by next to nothing. Everything follows from the
+losses, so a race run again has the same end.
 """
 
 from __future__ import annotations
@@ -26,11 +31,11 @@ from assay.selection.calibration import Calibration, with_calibration
 from assay.selection.candidates import Candidate
 from assay.selection.data import Answers, TableData, row_losses
 from assay.selection.inner_answers import AnswersOfSettings, InnerAnswers, of_one_model
-from assay.selection.nested import by_parts, outside
-from assay.selection.racing import RACED, Race
-from assay.selection.splits import Resampling, Split, each_once, make_splits
+from assay.selection.splits import Resampling, Split, by_parts, each_once, make_splits, outside
 from assay.tables.encoding import Encoding, EncodingSpec
 
+BEHIND = 2.0  # standard errors
+RACED = 1000  # training rows up to which every setting goes the whole way: few rows tell nothing apart
 EVERYTHING = {  # what any model may need of an encoding's statistics
     "classification": EncodingSpec(target="classes"),
     "regression": EncodingSpec(target="number"),
@@ -40,6 +45,49 @@ ENOUGH = 5000  # training rows that tell the risk on these: a model that answers
 ENOUGH_LEFT_OUT = 100  # rows to calibrate by, where each fit that leaves some out is made for this alone
 
 Settings = Sequence[Mapping[str, Any]]
+
+
+class Race:
+    """The losses of each setting on the rows tested so far, and who is still in it; `whole`: all go to the end."""
+
+    def __init__(self, settings: int, whole: bool) -> None:
+        self.whole = whole
+        self.left = list(range(settings))
+        self.losses: list[Floats] = [np.zeros(0)] * settings
+
+    def add(self, losses: Floats) -> None:
+        """(settings left, m): the losses on the rows of one more fold."""
+        for setting, more in zip(self.left, losses):
+            self.losses[setting] = np.concatenate([self.losses[setting], more])
+        if not self.whole:
+            best = self.losses[self.best]
+            self.left = [k for k in self.left if not _behind(self.losses[k] - best)]
+
+    @property
+    def best(self) -> int:
+        """The setting of least risk among those left, of equals the first: it is the simplest."""
+        risks = [float(self.losses[k].mean()) for k in self.left]
+        return self.left[0] if np.isnan(risks).all() else self.left[int(np.nanargmin(risks))]
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is left to decide."""
+        return len(self.left) == 1 and not self.whole
+
+    @property
+    def risks(self) -> Floats:
+        return np.array([each.mean() for each in self.losses])
+
+    @property
+    def errors(self) -> Floats:
+        """The standard errors of the risks."""
+        return np.array([each.std(ddof=1) / np.sqrt(len(each)) if len(each) > 1 else 0.0 for each in self.losses])
+
+
+def _behind(difference: Floats) -> bool:
+    """Whether differences to the best, row by row, are above zero beyond doubt."""
+    n = len(difference)
+    return n > 1 and bool(difference.mean() > BEHIND * difference.std(ddof=1) / np.sqrt(n))
 
 
 @dataclass(frozen=True)

@@ -4,5 +4,5 @@
 
 uvicorn speaks HTTP/1.1 and TLS; `protocol.py` adds the limits of what may arrive. `app.py` is an ASGI application without a framework;
 `admission.py` says who waits and who is turned away: small requests are answered in the event loop itself, large ones by threads.
-`catalogue.py` keeps the models and notices replaced files, `run.py` starts and ends it all.
+`served.py` keeps the models and notices replaced files, `run.py` starts and ends it all.
 """

@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import Any
 
 from assay.http.replies import Refusal, Reply
-from assay.server.replies import RETRY
+from assay.server.schemas import RETRY
 
 SHORT = 0.010  # seconds that more than `queue` requests may wait,
 LONGER = 0.025  # or so many where nobody waited

@@ -13,17 +13,15 @@ from typing import Any
 import msgspec
 
 from assay.http.replies import Receive, Refusal, Reply, Send, knows_token, send_reply
-from assay.server.access_log import AccessLog
 from assay.server.admission import SLOW, Admission, Lane, too_busy
 from assay.server.bodies import Body, BodyBudget, too_large, unpacked
-from assay.server.catalogue import Catalogue
 from assay.server.infer import HEADER_LENGTH, infer
-from assay.server.metrics import Metrics
+from assay.server.metrics import AccessLog, Metrics
 from assay.server.pages import page
 from assay.server.predict import predict
-from assay.server.replies import RETRY, refusal_of, reply_of
 from assay.server.request import Request, answer_form, body_form, joined_headers, requested_outputs, route_of
-from assay.server.served import ServedModel
+from assay.server.schemas import RETRY, refusal_of, reply_of
+from assay.server.served import Catalogue, ServedModel
 
 BODIES = 8  # times `max_bytes` that all bodies together may hold
 LIGHT = 1 << 15  # bytes of a body that is answered in the event loop

@@ -12,7 +12,7 @@ from typing import IO, Any
 
 from assay.abandoned import temporary_file
 from assay.http.replies import Refusal
-from assay.server.replies import RETRY
+from assay.server.schemas import RETRY
 
 IN_MEMORY = 8 << 20
 PIECE = 1 << 16  # bytes that are unpacked at once,

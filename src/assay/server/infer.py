@@ -15,10 +15,9 @@ from msgspec import UNSET
 from assay.engines import Rows
 from assay.http.replies import Refusal, Reply
 from assay.numerics import Array
-from assay.server.answers import RequestedOutputs
 from assay.server.decoding import ExpectedColumn
 from assay.server.schemas import InferAnswer, InferRequest, InputTensor, OutputTensor, read_infer
-from assay.server.served import ServedModel
+from assay.server.served import RequestedOutputs, ServedModel
 
 HEADER_LENGTH = "inference-header-content-length"
 NUMBERS: dict[str, Any] = {

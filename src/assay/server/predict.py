@@ -14,11 +14,10 @@ from assay.engines import Rows
 from assay.errors import DataError
 from assay.http.replies import Refusal, Reply
 from assay.numerics import Array
-from assay.server.answers import Answer, RequestedOutputs
 from assay.server.bodies import Body, answer_file
 from assay.server.decoding import NotPlain, names_of_first, plain_name
-from assay.server.replies import refusal_of
-from assay.server.served import ServedModel
+from assay.server.schemas import refusal_of
+from assay.server.served import Answer, RequestedOutputs, ServedModel
 
 FORMS = {
     "application/json": "json",

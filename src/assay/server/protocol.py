@@ -16,7 +16,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from assay.http.replies import Refusal
 from assay.http.running import IDLE
-from assay.server.replies import RETRY
+from assay.server.schemas import RETRY
 
 HEAD = 1 << 15  # bytes of a request's head
 MOST_HEADERS = 100

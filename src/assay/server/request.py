@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qs, unquote
 
 from assay.http.replies import Refusal
-from assay.server.answers import KNOWN, RequestedOutputs
 from assay.server.bodies import Body
 from assay.server.predict import FORMS
-from assay.server.served import ServedModel
+from assay.server.served import KNOWN, RequestedOutputs, ServedModel
 
 LONGEST = 4096  # bytes of a path
 FORM = "application/x-www-form-urlencoded"

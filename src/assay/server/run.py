@@ -32,8 +32,8 @@ from assay.processes.child import ignore_interrupts, interrupts_held
 
 if TYPE_CHECKING:
     from assay.http.running import OwnedServer
-    from assay.server.access_log import AccessLog
     from assay.server.app import ServerSettings, Service
+    from assay.server.metrics import AccessLog
 
 WATCH = 1.0  # seconds between two looks at the model files
 SWEEP = 0.5  # seconds between two looks at the connections
@@ -106,9 +106,9 @@ def serve(
     """Serve in this process. Of several `worker` processes each ends when the connection to its `parent` does."""
     from assay.abandoned import tidy
     from assay.http.running import on_end_of, on_signals
-    from assay.server.access_log import AccessLog
     from assay.server.app import Service
-    from assay.server.catalogue import Catalogue
+    from assay.server.metrics import AccessLog
+    from assay.server.served import Catalogue
 
     log = AccessLog(settings.access_log)
 

@@ -24,7 +24,7 @@ from assay.engines.csr import SparseMatrix, stack
 from assay.engines.rows import Part
 from assay.errors import ParameterError
 from assay.numerics import Array, Floats
-from assay.risk.penalties import slack
+from assay.risk.terms import slack
 from assay.solvers.problem import Iterate, MarginRows, Problem, relative_gap, rows_back, rows_times
 
 CLOSER = 0.03  # how much less the pushes must differ before the gap is looked at again

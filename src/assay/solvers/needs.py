@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from assay.errors import ParameterError, nearest
 from assay.numerics import Floats
-from assay.risk.penalties import Penalty
-from assay.risk.surrogates import Surrogate
+from assay.risk.terms import Penalty, Surrogate
 from assay.solvers.problem import WIDE_SPARSE, Evaluation, Iterate
 
 QUADRATIC, ANY, SOME, NONE, RIDGE = "quadratic", "any", "some", "none", "ridge"
@@ -114,7 +113,7 @@ def _coordinate_descent(args: SolverArgs) -> Iterator[Iterate]:
 
 @solver("proximal-gradient", (*SMOOTH, *CUSTOM), SOME, "a continuous slope")
 def _proximal_gradient(args: SolverArgs) -> Iterator[Iterate]:
-    from assay.solvers.proximal_gradient import proximal_gradient
+    from assay.solvers.gradient_descent import proximal_gradient
 
     return proximal_gradient(*args.usual)
 

@@ -18,7 +18,7 @@ import numpy as np
 from assay.engines import Block
 from assay.engines.engine import scipy_linalg
 from assay.numerics import Floats
-from assay.risk.surrogates import MARGIN, Surrogate
+from assay.risk.terms import MARGIN, Surrogate
 from assay.solvers.problem import Evaluation, Iterate, Problem, last, relative_gap, rows_back, rows_times
 
 ARMIJO = 1e-4

@@ -18,7 +18,7 @@ from assay.engines import Block
 from assay.engines.engine import one_thread_blas, scipy_linalg
 from assay.numerics import Array, Floats
 from assay.risk.custom_surrogate import CustomSurrogate
-from assay.risk.surrogates import SQUARED, Surrogate
+from assay.risk.terms import SQUARED, Surrogate
 from assay.solvers.problem import NONE, WIDE_SPARSE, Problem, accessor, evaluate_block
 from assay.solvers.softmax_problem import SoftmaxProblem, rooms
 

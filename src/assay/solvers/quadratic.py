@@ -17,10 +17,9 @@ import numpy as np
 
 from assay.engines import Block
 from assay.numerics import Array, Floats
-from assay.risk.penalties import Penalty
-from assay.solvers.column_set import MOST_CHOSEN, by_column_sets, column_set
+from assay.risk.terms import Penalty
 from assay.solvers.problem import Evaluation, Iterate, Problem
-from assay.solvers.proximal_newton import minimise_model
+from assay.solvers.proximal_newton import MOST_CHOSEN, by_column_sets, column_set, minimise_model
 
 FEW = 1e-5  # a loss below this share of that at zero has lost digits as a difference of products: the rows are asked
 REFINEMENTS = 8  # of a minimum whose slope is measured on the rows

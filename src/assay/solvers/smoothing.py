@@ -19,8 +19,7 @@ import numpy as np
 from assay.engines import Block
 from assay.engines.csr import SparseMatrix
 from assay.numerics import Array, Floats
-from assay.risk.penalties import Penalty
-from assay.risk.surrogates import WIDEST
+from assay.risk.terms import WIDEST, Penalty
 from assay.solvers.interior_point import InteriorPoint, Margins, PrimalDual, interior_points
 from assay.solvers.newton import advance, newton_step, slope
 from assay.solvers.problem import Evaluation, Iterate, MarginRows, Problem, relative_gap, rows_back, rows_times

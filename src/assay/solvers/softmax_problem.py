@@ -18,7 +18,7 @@ import numpy as np
 from assay.engines import Block, Engine, Rows
 from assay.engines.csr import SparseMatrix
 from assay.numerics import Floats
-from assay.risk.penalties import Penalty, class_leans, farthest_apart, slack
+from assay.risk.terms import Penalty, class_leans, farthest_apart, slack
 from assay.solvers.problem import (
     NONE,
     WIDE_SPARSE,

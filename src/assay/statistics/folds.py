@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from assay.engines import Rows
-from assay.engines.split import MaskedRows, some_rows
+from assay.engines.derived import MaskedRows, some_rows
 from assay.errors import DataError, ParameterError
 from assay.numerics import Array
 

@@ -110,7 +110,7 @@ def _sums_of_few(X: Array, y: Floats, root: Floats, p: Floats, q: float, hashes:
 
 def _sums_of_many(X: Array, y: Floats, root: Floats, p: Floats, q: float, hashes: Array) -> Floats:
     """The same by BLAS."""
-    from assay.compiled.fingerprint import mix_rows
+    from assay.compiled.mixing import mix_rows
 
     (m, d), step = X.shape, tile_rows(X.shape[1])
     M, T = np.zeros((d + 2, d + 2)), np.ones((min(m, step), d + 2))

@@ -14,10 +14,9 @@ import numpy as np
 from numba import config
 
 from assay.compiled.decorator import jit
-from assay.compiled.fingerprint import mix_pair, mix_rest, mix_rows, row_key
-from assay.compiled.prefetch import prefetch_rows
-from assay.compiled.simd.products import CORNER, add_corner_1, add_corner_2, add_corner_3
-from assay.compiled.simd.rows import add_lanes, shift_lanes
+from assay.compiled.mixing import mix_pair, mix_rest, mix_rows, row_key
+from assay.compiled.simd.memory import prefetch_rows
+from assay.compiled.simd.rows import CORNER, add_corner_1, add_corner_2, add_corner_3, add_lanes, shift_lanes
 from assay.compiled.simd.vectors import LANE
 from assay.compiled.tiers import WIDE_REGISTERS
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from assay.errors import AssayError, MissingExtraError
-from assay.estimator.titles import title_of
+from assay.estimator.search_space import title_of
 from assay.families import model_class
 from assay.selection.compare import compare as compare_models
 from assay.selection.comparison import plain

@@ -10,16 +10,15 @@ from typing import Any
 import numpy as np
 
 from assay.engines import ArrayRows
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.errors import DataError, SchemaError, nearest
 from assay.numerics import Array, Floats
-from assay.pictures.plane import Plane, plane
+from assay.pictures.geometry import Plane, plane
 from assay.pictures.rows import PictureRows, some_of
 from assay.report.raw_model import without_gaps
 from assay.selection.data import TableData
 from assay.studio.requests import Data, Points, PointsRequest, TableLocation
-from assay.tables.schema.kinds import TEXTUAL
-from assay.tables.schema.schema import Schema, infer, task_of
+from assay.tables.schema.schema import TEXTUAL, Schema, infer, task_of
 from assay.tables.sources.recognise import table_source
 from assay.tables.sources.source import Source
 from assay.tables.table_rows import TableRows

@@ -14,8 +14,7 @@ from assay.estimator.steps import Step
 from assay.numerics import Floats
 from assay.selection.table_model import TableModel
 from assay.studio.code import code
-from assay.studio.grid import Grid
-from assay.studio.overlays import affine, model_overlays, row_overlays
+from assay.studio.overlays import Grid, affine, model_overlays, row_overlays
 from assay.studio.requests import FitRequest, TableLocation
 from assay.studio.session_files import SessionFiles
 from assay.studio.training_run import TrainingRun

@@ -14,14 +14,14 @@ import numpy as np
 
 from assay.engines import ArrayRows
 from assay.errors import AssayError, DataError
-from assay.families.neighbours.plain import HAMMING, reduced_distances
+from assay.families.neighbours.search import HAMMING, reduced_distances
 from assay.numerics import Array
 from assay.report.raw_model import RawModel
 from assay.selection.comparison import plain
 from assay.selection.loading import load
 from assay.selection.table_model import TableModel
 from assay.studio.dataset import PlottedDataset, plotted_dataset
-from assay.studio.grid import Grid
+from assay.studio.overlays import Grid
 from assay.studio.playing import claims, frame
 from assay.studio.requests import NameRequest, NearRequest, ShowRequest, TableLocation
 from assay.studio.session_files import SessionFiles

@@ -10,7 +10,7 @@ import numpy as np
 from assay.errors import DataError
 from assay.numerics import Floats
 from assay.pictures.geometry import centres, contour
-from assay.studio.grid import packed
+from assay.studio.overlays import packed
 from assay.studio.playing import line_of
 from assay.studio.requests import SurfaceRequest, TableLocation
 from assay.studio.session_files import SessionFiles

@@ -1,4 +1,8 @@
-"""Answers written as they come, block by block: CSV, JSON or Parquet. A file appears whole or not at all."""
+"""What is handed out: answers written as they come, block by block (CSV, JSON or Parquet; a file appears whole or not at all), with columns of
+the table beside them (an id, a name, or all); and tables as frames of the library that the user works with: pandas, polars, Arrow, or another.
+
+For the columns beside, the table is read once more, at the pace of the answers: neither has to fit into memory.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +11,22 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Any, TextIO
+from typing import IO, TYPE_CHECKING, Any, TextIO
 
-from assay.errors import AssayError
+from assay.errors import AssayError, MissingExtraError, ParameterError
 from assay.numerics import Array
 from assay.store.disk import file_beside
 
+if TYPE_CHECKING:
+    from assay.tables.sources.source import Reading, Source
+
 Write = Callable[[Sequence[Array]], int]
+AT_A_TIME = 1 << 16  # rows
+LIBRARIES = ("pandas", "polars", "pyarrow")  # the last is always there
 
 
 @contextmanager
@@ -130,3 +140,74 @@ def _tables(opened: Callable[[Any], Any], names: list[str]) -> Iterator[Write]:
     finally:
         if writer is not None:
             writer.close()
+
+
+def kept_beside(
+    blocks: Iterator[list[Any]], source: Source, names: Sequence[str], reading: Reading
+) -> Iterator[list[Any]]:
+    """The columns of a source, then the answers, block by block as the answers come.
+
+    `reading`: "text" keeps the characters of a file as they are, "as it is" its numbers and dates.
+    """
+    import pyarrow as pa
+
+    from assay.tables.sources.source import check_known
+
+    check_known(names, source.types, "to be kept", source.where)
+    columns: Mapping[str, Reading] = dict.fromkeys(names, reading)
+    batches = source.batches(columns, AT_A_TIME)
+    held: list[Any] = []
+    for answers in blocks:
+        held, rows = _at_least(held, batches, len(answers[0])), len(answers[0])
+        table = pa.Table.from_batches(held)
+        yield [*(table[name].slice(0, rows).combine_chunks() for name in names), *answers]
+        held = table.slice(rows).to_batches()
+
+
+def _at_least(held: list[Any], batches: Iterator[Any], rows: int) -> list[Any]:
+    """What is held, with as many further batches as these rows need."""
+    held = list(held)
+    missing = rows - sum(batch.num_rows for batch in held)
+    while missing > 0:
+        held.append(next(batches))
+        missing -= held[-1].num_rows
+    return held
+
+
+def library_of(data: Any) -> str | None:
+    """The library of a frame; None where data is no frame of one that frames are handed out in.
+
+    >>> library_of("trees.csv")
+    """
+    name = type(data).__module__.partition(".")[0]
+    return name if name in LIBRARIES else None
+
+
+def usual_library() -> str:
+    """Of the libraries that are installed one that is in use already, else the first."""
+    here = [name for name in LIBRARIES if find_spec(name) is not None]
+    return next((name for name in here[:-1] if name in sys.modules), here[0])
+
+
+def new_frame(columns: Mapping[str, Sequence[Any]], library: str | None = None) -> Any:
+    """A frame of these columns, each of one type, in which None is a missing value."""
+    import narwhals.stable.v2 as nw
+
+    chosen = library or usual_library()
+    schema = {name: _type(values) for name, values in columns.items()}
+    try:
+        return nw.from_dict({k: list(v) for k, v in columns.items()}, schema, backend=chosen).to_native()  # type: ignore[arg-type]
+    except ModuleNotFoundError:
+        raise MissingExtraError(f"A table of {chosen} needs {chosen}: pip install {chosen}.") from None
+    except (TypeError, ValueError):
+        raise ParameterError(f"No frames can be made by {chosen!r}. Known: {', '.join(LIBRARIES)}.") from None
+
+
+def _type(values: Sequence[Any]) -> Any:
+    import narwhals.stable.v2 as nw
+
+    known = {type(value) for value in values if value is not None}
+    for kind, made in ((str, nw.String), (bool, nw.Boolean), (int, nw.Int64)):
+        if known == {kind}:
+            return made()
+    return nw.Float64()

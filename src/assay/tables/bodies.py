@@ -27,8 +27,7 @@ import pyarrow.types as types
 
 from assay.errors import DataError, TooLargeError
 from assay.tables.sources.arrow_ipc import FILE_MAGIC
-from assay.tables.sources.frames import FrameSource
-from assay.tables.sources.source import Source
+from assay.tables.sources.source import FrameSource, Source
 
 Form = Literal["csv", "parquet", "arrow"]
 WHERE = "the body"

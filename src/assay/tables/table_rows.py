@@ -34,8 +34,7 @@ from assay.tables.arrow_columns import (
 )
 from assay.tables.encoding.encoding import Encoding
 from assay.tables.encoding.words import BUCKETS, hstack, term_counts
-from assay.tables.schema.kinds import TEXTUAL
-from assay.tables.schema.schema import Column, Schema
+from assay.tables.schema.schema import TEXTUAL, Column, Schema
 from assay.tables.schema.tallies import text_hashes
 from assay.tables.sources.source import Decoding, Reading, Source, SourceRows, check_known, cut
 

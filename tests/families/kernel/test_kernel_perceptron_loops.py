@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.families.kernel.functions import Kernel
 from assay.families.kernel.perceptron.check import _drawn
 from assay.families.kernel.perceptron.loops import drawn

@@ -11,8 +11,14 @@ from cases import file_bytes
 import assay
 from assay.errors import ConvergenceWarning
 from assay.families.kernel import check as checker
-from assay.families.kernel.functions import Kernel
-from assay.families.kernel.powers import centre_values, exact_centre_values, largest_powers, powers_about, squares_about
+from assay.families.kernel.functions import (
+    Kernel,
+    centre_values,
+    exact_centre_values,
+    largest_powers,
+    powers_about,
+    squares_about,
+)
 from assay.store import decode
 
 rng = np.random.default_rng(1)

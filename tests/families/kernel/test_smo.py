@@ -7,7 +7,7 @@ from collections import deque
 import numpy as np
 import pytest
 
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.families.kernel.functions import Kernel, resolve
 from assay.families.kernel.svm import smo as module
 from assay.families.kernel.svm.dual import best_intercept, classes_problem, measure, numbers_problem

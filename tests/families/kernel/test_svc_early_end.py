@@ -16,8 +16,8 @@ from assay.errors import ConvergenceWarning
 from assay.estimator.progress import LEAST, Stopping
 from assay.families.kernel.svm import fit, solve
 from assay.families.kernel.svm.dual import DualState
-from assay.families.kernel.svm.progress import SolverProgress, seconds_left
 from assay.families.kernel.svm.smo import smo
+from assay.families.kernel.svm.solve import SolverProgress, seconds_left
 
 
 def slowed(seconds, each=lambda number: None):
@@ -139,7 +139,7 @@ def test_progress_says_a_line_a_second():
 
 def test_a_fit_that_is_watched_says_what_it_does(monkeypatch, capsys):
     X, y = pairs(600, 3, 0)
-    monkeypatch.setattr("assay.families.kernel.svm.progress.EVERY", 0.0)
+    monkeypatch.setattr("assay.families.kernel.svm.solve.EVERY", 0.0)
     assay.SVC(C=100.0, verbose=True).fit(X, y)
     assert "support rows" in capsys.readouterr().err
     heard = []

@@ -11,8 +11,7 @@ from cases import file_bytes
 import assay
 from assay.errors import ConvergenceWarning
 from assay.families.kernel.functions import Kernel, far_centre
-from assay.families.kernel.svm.dual import classes_problem
-from assay.families.kernel.svm.rounding import extended_values, value_errors
+from assay.families.kernel.svm.dual import classes_problem, extended_values, value_errors
 from assay.store import decode
 
 rng = np.random.default_rng(0)

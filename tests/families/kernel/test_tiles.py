@@ -5,7 +5,7 @@ import pytest
 from other_processes import printed_by_both
 
 from assay.compiled.simd.kernels import ASKED
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.families.kernel.expansion import Expansion
 from assay.families.kernel.functions import resolve
 from assay.families.kernel.tiles import Tiles, has_tiles

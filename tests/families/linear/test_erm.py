@@ -18,7 +18,7 @@ from assay.families.least_squares.estimators import Ridge
 from assay.families.linear.erm import ERM, LOSSES, SOLVERS
 from assay.families.linear.linear_svc import LinearSVC
 from assay.families.linear.logistic import LogisticRegression
-from assay.risk.penalties import Penalty
+from assay.risk.terms import Penalty
 from assay.solvers.needs import NEEDS, check
 
 PENALTIES = ("l2", "l1", "elasticnet", None)

@@ -9,8 +9,8 @@ import pytest
 
 import assay
 from assay.errors import ModelFileError, SeparableWarning
-from assay.risk import surrogates
-from assay.risk.penalties import farthest
+from assay.risk import terms
+from assay.risk.terms import farthest
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(80, 3))
@@ -50,8 +50,8 @@ def test_the_strength_of_a_penalty_is_counted_by_the_weight_of_the_rows():
 
 
 def test_without_rows_of_a_class_nothing_bounds_the_intercept():
-    assert farthest(surrogates.SQUARED_HINGE, 5.0, 0.0, (0.0, 5.0), (0.0, 0.0)) == np.inf
-    assert np.isfinite(farthest(surrogates.SQUARED, 5.0, 0.0, (5.0, 0.0), (0.0, 0.0)))
+    assert farthest(terms.SQUARED_HINGE, 5.0, 0.0, (0.0, 5.0), (0.0, 0.0)) == np.inf
+    assert np.isfinite(farthest(terms.SQUARED, 5.0, 0.0, (5.0, 0.0), (0.0, 0.0)))
 
 
 def test_a_multiplier_of_a_row_without_weight_proves_nothing():

@@ -11,7 +11,7 @@ from solvers.problems import make_problem, make_softmax, two_classes
 
 from assay.errors import ParameterError
 from assay.families.linear.paths import grid, path, strongest
-from assay.risk.penalties import Penalty
+from assay.risk.terms import Penalty
 from assay.solvers.problem import last
 from assay.solvers.proximal_newton import proximal_newton
 

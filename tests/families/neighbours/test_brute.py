@@ -10,12 +10,12 @@ import sys
 import numpy as np
 import pytest
 
-import assay.families.neighbours.brute as brute
+import assay.families.neighbours.search as brute
 from assay.compiled import jit
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.families.neighbours.brute import Brute
 from assay.families.neighbours.loops.brute import LARGEST, cuts, narrow
-from assay.families.neighbours.plain import HAMMING, NO_ROW, nearest, reduced_distances
+from assay.families.neighbours.search import HAMMING, NO_ROW, nearest, reduced_distances
 
 NORMS = [2.0, 1.0, math.inf, HAMMING]
 KINDS = [
@@ -219,9 +219,9 @@ def test_compiled_powers_are_the_c_librarys():
 def test_the_loops_say_the_same_without_the_compiler():
     code = """
 import numpy as np
-from assay.engines.threads import Threads
-from assay.families.neighbours.brute import Brute
-from assay.families.neighbours.plain import nearest
+from assay.engines.engine import Threads
+from assay.families.neighbours.search import Brute
+from assay.families.neighbours.search import nearest
 rng = np.random.default_rng(0)
 Z = np.round(rng.normal(size=(70, 3)), 1)
 own = np.arange(12)

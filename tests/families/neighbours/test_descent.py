@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from neighbour_rows import NORMS, queries_like, rows_like
 
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.families.neighbours.kdtree import BoxTree
 from assay.families.neighbours.steps import descent
 

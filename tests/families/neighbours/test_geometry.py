@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 
 from assay.errors import DataError, ParameterError
 from assay.families.neighbours.metrics import Geometry, root_of
-from assay.families.neighbours.plain import HAMMING, reduced_distances
+from assay.families.neighbours.search import HAMMING, reduced_distances
 
 RNG = np.random.default_rng(1)
 X, Q = RNG.normal(size=(40, 4)), RNG.normal(size=(9, 4))

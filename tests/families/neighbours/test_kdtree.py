@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from neighbour_rows import KINDS, NORMS, queries_like, rows_like
 
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.families.neighbours.kdtree import BoxTree
-from assay.families.neighbours.plain import nearest, reduced_distances
+from assay.families.neighbours.search import nearest, reduced_distances
 
 
 def assert_same(found, expected):
@@ -114,7 +114,7 @@ WITHOUT = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from neighbour_rows import *
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.families.neighbours.kdtree import BoxTree
 for norm in NORMS:
     for kind in ("normal", "tied", "huge", "vanishing"):

@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from sklearn.preprocessing import StandardScaler
 
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.errors import ParameterError
 from assay.families.neighbours.metric_learning import learn_map, sorted_rows, value
 from assay.families.neighbours.metrics import root_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.families.neighbours.plain import PICKED, least
+from assay.families.neighbours.search import PICKED, least
 
 
 @pytest.mark.parametrize("k", [1, 5, PICKED, PICKED + 1, 40])

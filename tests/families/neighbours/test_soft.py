@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.families.neighbours.metric_learning import sorted_rows, value, value_and_gradient
 
 ONE = Threads(1)
@@ -94,7 +94,7 @@ def test_rows_of_one_class_are_always_right():
 
 def test_it_is_the_same_without_the_compiler():
     code = (
-        "import numpy as np; from assay.engines.threads import Threads; from assay.families.neighbours.metric_learning import *;"
+        "import numpy as np; from assay.engines.engine import Threads; from assay.families.neighbours.metric_learning import *;"
         "g = np.random.default_rng(0); rows = sorted_rows(g.normal(size=(90, 3)), np.arange(90) % 4, g.random(90));"
         "F, G = value_and_gradient(rows, g.normal(size=(3, 3)), Threads(1)); print(round(F, 12), (G + 0.0).round(10).tolist())"
     )

@@ -11,9 +11,8 @@ import pytest
 from assay.certify import Certificate
 from assay.families.networks.architecture import ACTIVATIONS
 from assay.families.networks.check import back, bent, lost, net_of, through
-from assay.families.networks.claims import network_claims
+from assay.families.networks.claims import Measured, network_claims
 from assay.families.networks.estimators import MLPClassifier, MLPRegressor
-from assay.families.networks.measure import Measured
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from other_processes import printed_by_both
 
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.families.networks import architecture
 from assay.families.networks import training as t
 from assay.families.networks.architecture import ACTIVATIONS, LOSSES, Layer, NetworkShape
@@ -302,7 +302,7 @@ def test_the_gradient_with_dropout_is_that_of_the_network_that_is_left(activatio
 
 WITHOUT = """
 import numpy as np
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.families.networks.architecture import ACTIVATIONS, LOSSES, NetworkShape
 from assay.families.networks.training_data import prepare
 from assay.families.networks.training import Trainer, UpdateRule

@@ -207,7 +207,7 @@ def test_one_tree_is_grown_for_settings_that_differ_in_cutting_alone(monkeypatch
 
 def test_the_search_of_a_comparison_shares_one_tree():
     from assay.estimator.search_space import TableTraits
-    from assay.families.trees.pruning import all_but_cutting
+    from assay.families.trees.fit_tree import all_but_cutting
 
     features = TableTraits(rows=1000, classes=2, only_categories=False, never_negative=False, text=False)
     for cls, kind in ((assay.DecisionTreeClassifier, "classifier"), (assay.DecisionTreeRegressor, "regressor")):

@@ -11,8 +11,8 @@ from tree_tables import random_setup
 
 import assay
 from assay.families.trees import shap as shap_module
+from assay.families.trees.importance import node_values
 from assay.families.trees.nodes import LEAF
-from assay.families.trees.values import node_values
 
 SEEDS = range(24)
 

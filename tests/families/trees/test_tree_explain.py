@@ -85,7 +85,7 @@ def test_importances_of_numbers_are_those_of_scikit_learn(criterion):
 
 
 def test_gains_follow_from_the_leaves_alone():
-    from assay.families.trees.values import node_gains
+    from assay.families.trees.importance import node_gains
 
     for model, X, y in models():
         fitted = copy.copy(model).fit(X, y, WEIGHTS)

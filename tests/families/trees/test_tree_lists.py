@@ -10,11 +10,11 @@ import pytest
 
 import assay
 from assay.engines import ArrayRows
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.families.trees import codes as coded
 from assay.families.trees import grow_parallel
 from assay.families.trees.loops.coding import order_words, pack_values, turn
-from assay.families.trees.loops.partition import _last_below
+from assay.families.trees.loops.splitting import _last_below
 from assay.families.trees.survey import Categories, Levels
 
 PARTS = ("feature_", "cut_", "missing_left_", "leaf_", "table_", "gain_", "sets_")

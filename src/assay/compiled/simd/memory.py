@@ -4,6 +4,13 @@ Numba counts references to every array that a function takes out of a tuple: 3 Â
 a tenth of that. Addresses are counted by nobody. Numba frees an array that a function has made after the last line that names it, whoever has its
 address: so a function that takes the `data_pointer` of an array of its own names it in `keep_alive` at its end. What it is given lives in its
 caller. Without the compiler an address is the flat array itself, and nothing is loaded ahead.
+
+Loading ahead, measured on 500 000Ã—50 doubles, two threads: hash and moments in one pass take 17 ms without and 11.5 ms with it, where
+reading alone takes 8.5 ms: the work between two rows keeps the hardware's own prefetcher from running far enough ahead.
+
+At a barrier each thread raises its flag to the number of the barrier, and goes on when all flags are there. They look a while without rest, for a
+batch takes a tenth of a millisecond; then they let others run between looks. A thread that fails breaks the barrier: whoever waits for it, now
+or later, leaves, too.
 """
 
 from __future__ import annotations
@@ -15,9 +22,14 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import config, types
 from numba.extending import intrinsic
 
+from assay.compiled.decorator import inner, jit
 from assay.compiled.simd.vectors import BYTE, INT32, call
+from assay.numerics import Array
 
 LINE = 64  # bytes of a cache line
+APART = 16  # flags, so that no two share a line of the cache
+LOOKS = 20_000  # before others may run
+BROKEN = -1
 
 
 @intrinsic
@@ -154,3 +166,37 @@ store_release = _plain_store_release if config.DISABLE_JIT else _store_release
 load_acquire = _plain_load_acquire if config.DISABLE_JIT else _load_acquire
 # yield_thread(): let other threads run
 yield_thread = _plain_yield_thread if config.DISABLE_JIT else _yield_thread
+
+
+@inner
+def barrier(flags, rank, ranks, passed):  # type: ignore[no-untyped-def]
+    """Wait until all have come to one barrier more than the `passed` ones; returns how many that are, or BROKEN where a thread has failed.
+    flags: the address of APART whole numbers a thread, zero at first."""
+    passed += 1
+    if ranks > 1:
+        store_release(flags, rank * APART, passed)
+        for other in range(ranks):
+            looks = 0
+            seen = load_acquire(flags, other * APART)
+            while seen < passed:
+                if seen == BROKEN:
+                    store_release(flags, rank * APART, BROKEN)
+                    return BROKEN
+                looks += 1
+                if looks > LOOKS:
+                    yield_thread()
+                seen = load_acquire(flags, other * APART)
+    return passed
+
+
+def break_barrier(flags: Array, rank: int) -> None:
+    """A thread will not come any more: to be called where its loop has raised."""
+    flags[rank * APART] = BROKEN
+
+
+@jit(inline="always")
+def prefetch_rows(flat, first, count, stride):  # type: ignore[no-untyped-def]
+    """Start loading `count` numbers of a flat array from `first` on; `stride` numbers fill a cache line."""
+    stop = min(first + count, flat.shape[0])
+    for i in range(first, stop, stride):
+        prefetch(flat, i)

@@ -15,21 +15,20 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from assay.certify import Claim
-from assay.certify.coverage import Coverage
+from assay.certify.claim import Coverage
 from assay.engines import Block, Engine, Rows, fingerprint
 from assay.errors import DataError, ModelFileError
 from assay.estimator.classifier import Classifier
-from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.one_fold import OneFold
-from assay.estimator.params import N_JOBS
+from assay.estimator.params import N_JOBS, attribute
 from assay.estimator.regressor import Regressor
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.inputs import as_regression_target, refuse_non_finite
 from assay.inputs.labels import Labels, plain_labels
 from assay.inputs.refusals import refuse_heavy
 from assay.numerics import Array, Floats, safe_log
-from assay.statistics.class_moments import ClassMoments, absorb_moments, merge_moments
+from assay.statistics.scatter import ClassMoments, absorb_moments, merge_moments
 from assay.store import Record
 
 TOLERANCE = 1e-8

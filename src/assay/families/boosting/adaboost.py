@@ -16,16 +16,14 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from assay.certify import Claim
-from assay.certify.claim import unclaimed
-from assay.certify.coverage import Coverage
+from assay.certify.claim import Coverage, unclaimed
 from assay.engines import Block, Engine, Rows, targets_of
 from assay.engines.rows import ArrayRows
 from assay.errors import ModelFileError
 from assay.estimator.classifier import Classifier
-from assay.estimator.docstrings import attribute
 from assay.estimator.estimator import fresh_and_rows
 from assay.estimator.layout import Fact, Layout, Tensor
-from assay.estimator.params import N_JOBS, Free, Range, check_names, param
+from assay.estimator.params import N_JOBS, Free, Range, attribute, check_names, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Measure, Step, answering, measures, shown_of, some_of
 from assay.families.trees.estimators import OF_CLASSES, ROWS, DecisionTreeClassifier
@@ -341,7 +339,7 @@ def _learnt(stages: list[WeakLearner]) -> dict[str, Any]:
 
 
 def _steps(model: AdaBoostClassifier, X: Any, y: Any, sample_weight: Any) -> Iterator[Step]:
-    from assay.engines.threads import Threads
+    from assay.engines.engine import Threads
 
     fresh, rows = fresh_and_rows(model, X, y, sample_weight)
     engine = Threads(fresh.n_jobs)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from assay.certify import Claim
-from assay.certify.coverage import Coverage
-from assay.certify.intervals import normal_interval
-from assay.engines.split import keys_of
+from assay.certify.claim import Coverage
+from assay.certify.held_out import normal_interval
+from assay.engines.derived import keys_of
 from assay.families.trees.hyper_parameters import trends_of
 from assay.families.trees.survey import category_levels
 from assay.inputs.labels import plain_labels

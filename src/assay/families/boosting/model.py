@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from assay.certify import Claim
-from assay.certify.coverage import Coverage
+from assay.certify.claim import Coverage
 from assay.engines import Block, Engine, Rows
+from assay.engines.engine import Threads
 from assay.errors import ModelFileError
-from assay.estimator.docstrings import attribute
+from assay.estimator.estimator import fresh_and_rows
+from assay.estimator.params import attribute
 from assay.estimator.search_space import SearchSpace, TableTraits
-from assay.estimator.steps import Step, shown_of, some_of
+from assay.estimator.steps import Measure, Step, answering, measures, shown_of, some_of
 from assay.families.boosting.claims import COVERAGE, boosting_claims, boosting_coverage
 from assay.families.boosting.losses import BoostingLoss, Huber, loss_of
-from assay.families.trees.model import TreeModel
-from assay.families.trees.nodes import Trees, first_nodes
+from assay.families.trees.model import TreeModel, parts_of
+from assay.families.trees.nodes import TreeNodes, Trees, first_nodes, join_trees
 from assay.families.trees.predict import TreePredictor
 from assay.families.trees.shap import added_shap_base, added_shap_values
 from assay.numerics import Array, Floats
 from assay.store import Record
+
+if TYPE_CHECKING:
+    from assay.families.boosting.fit import BoostingFit
 
 FEW_ROWS = 1000
 
@@ -217,7 +223,6 @@ class BoostedTrees(TreeModel):
 
     def steps(self, X: Any, y: Any = None, sample_weight: Any = None, *, every: int | None = None) -> Iterator[Step]:
         """The model stage by stage: training loss, that of the rows held out, leaves, and the step."""
-        from assay.families.boosting.steps import boosting_steps
 
         return some_of(boosting_steps(self, X, y, sample_weight), every)
 
@@ -252,3 +257,55 @@ def stage_ends(nodes: Array, K: int) -> Array:
     """Of each stage the node behind its last."""
     ends: Array = (first_nodes(nodes) + nodes)[K - 1 :: K]
     return ends
+
+
+def boosting_steps(model: BoostedTrees, X: Any, y: Any, sample_weight: Any) -> Iterator[Step]:
+    """A step a stage: leaves of its trees, its step, the training loss and that of the rows held out; of two classes the margins too."""
+    fresh, rows = fresh_and_rows(model, X, y, sample_weight)
+    from assay.families.boosting.fit import BoostingFit
+
+    work = BoostingFit(fresh, Threads(fresh.n_jobs), rows, True, None)
+    codes, lacking = work.rows.categories.code, work.rows.survey.missing
+    known = {
+        "category_code_": codes if len(codes) else None,
+        "missing_columns_": lacking.astype(np.uint8) if lacking.any() else None,
+        "baseline_": np.asarray(work.boosting.start),
+        "delta_": getattr(work.loss, "delta", None),
+    }
+    vars(fresh).update(known)
+    for number, stage in enumerate(work.run(), 1):
+        values: dict[str, Any] = {
+            "leaves": sum(len(tree.values) for tree in stage.trees),
+            "step": float(work.steps[-1]),
+            "training_loss": float(work.curve[-1]),
+            "nodes_": np.array([len(t.feature) for t in work.trees]),
+        }
+        if stage.held is not None:
+            values["held_out_loss"] = float(stage.held)
+        margin = _least_margin(work)
+        if margin is not None:
+            values["least_margin"] = margin
+        state = answering(fresh, partial(_first, work.trees, work.steps, number, work.loss.trees))
+        yield Step(number, rows.n_rows or 0, values, _measures(values), state)
+
+
+def _least_margin(work: BoostingFit) -> float | None:
+    """Of two classes the least of ±F over the rows that count: above zero all are right, and it may go on growing."""
+    if work.loss.name not in ("log_loss", "exponential") or work.loss.trees > 1:
+        return None
+    F: Floats = work.boosting.scores[0] + work.boosting.start[0]
+    there = work.rows.w > 0
+    return float((np.where(work.rows.y > 0, F, -F)[there]).min())
+
+
+def _measures(values: dict[str, Any]) -> tuple[Measure, ...]:
+    loss, held, margin = values["training_loss"], values.get("held_out_loss"), values.get("least_margin")
+    return measures(
+        Measure("training loss", loss, None, f"training loss {loss:.4g}"),
+        None if held is None else Measure("held-out loss", held, None, f"loss of the rows held out {held:.4g}"),
+        None if margin is None else Measure("least margin", margin, 0.0, f"least margin {margin:.4g}", better="up"),
+    )
+
+
+def _first(trees: list[TreeNodes], steps: list[float], number: int, K: int) -> dict[str, Any]:
+    return {**parts_of(join_trees(trees[: number * K])), "step_": np.array(steps[:number])}

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.compiled.barrier import APART, break_barrier
 from assay.compiled.simd.boosting import BINS
-from assay.engines.split import keys_of, row_keys, unit_interval
-from assay.engines.threads import Threads
+from assay.compiled.simd.memory import APART, break_barrier
+from assay.engines.derived import keys_of, row_keys, unit_interval
+from assay.engines.engine import Threads
 from assay.families.boosting.loops.grow import (
     GrownNodes,
     GrowthRules,

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from assay.engines import Engine, Rows, targets_of
-from assay.engines.split import held_out_mask
-from assay.engines.threads import Threads
+from assay.engines.derived import held_out_mask
+from assay.engines.engine import Threads
 from assay.errors import DataError, ParameterError
 from assay.families.boosting.loops.grow import BinnedColumns
 from assay.families.trees.codes import Bins, binned_table, find_bins

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.certify import Claim
-from assay.certify.coverage import Coverage
+from assay.certify.claim import Coverage
 from assay.inputs.labels import plain_labels
 from assay.numerics import Floats, safe_log
 

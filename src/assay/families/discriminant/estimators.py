@@ -13,9 +13,8 @@ import numpy as np
 from assay.certify import Claim
 from assay.engines import Block
 from assay.errors import ParameterError
-from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Layout, Tensor
-from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Range, param
+from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Range, attribute, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.families.discriminant.claims import COVERAGE
 from assay.families.discriminant.fit import (

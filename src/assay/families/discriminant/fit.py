@@ -29,10 +29,9 @@ from assay.certify import Claim
 from assay.engines import Block, Engine, Rows
 from assay.errors import DataError, ModelFileError, ParameterError
 from assay.estimator.classifier import Classifier
-from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.one_fold import OneFold
-from assay.estimator.params import Free, Range, param
+from assay.estimator.params import Free, Range, attribute, param
 from assay.families.discriminant.claims import Boundary, boundary, normal_claims
 from assay.families.discriminant.pooling import (
     SLACK,

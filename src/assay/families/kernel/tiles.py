@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.compiled.simd.kernels import ASKED, CITY, GAUSS, POWER, PRODUCT, TANH, lanes_of
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.families.kernel.functions import Kernel, has_formula
 from assay.families.kernel.loops import (
     KernelFormula,

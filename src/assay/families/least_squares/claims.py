@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.certify import Claim
-from assay.certify.coverage import Coverage
+from assay.certify.claim import Coverage
 from assay.families.least_squares.normal_equations import NormalSystem
 from assay.numerics import Floats
 

@@ -17,13 +17,12 @@ import numpy as np
 
 from assay.certify import Claim
 from assay.engines import Block, Engine, Rows, fold
-from assay.engines.engine import one_thread_blas
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads, one_thread_blas
 from assay.errors import ConvergenceWarning, DataError, ModelFileError, ParameterError, as_seen_by_sklearn
-from assay.estimator.docstrings import attribute
 from assay.estimator.estimator import fresh_and_rows
 from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.one_fold import OneFold
+from assay.estimator.params import attribute
 from assay.estimator.regressor import Regressor
 from assay.estimator.steps import Measure, Step, answering, measures, shown_of, some_of
 from assay.families.least_squares import gradient_descent as gd

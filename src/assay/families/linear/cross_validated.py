@@ -16,15 +16,14 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from assay.certify import Claim
-from assay.certify.coverage import Coverage
+from assay.certify.claim import Coverage
 from assay.engines import Engine, Rows, targets_of
 from assay.errors import ParameterError
-from assay.estimator.docstrings import attribute
 from assay.estimator.estimator import Estimator
 from assay.estimator.layout import Fact, Layout, Tensor
-from assay.estimator.params import N_JOBS, Free, Range, param
+from assay.estimator.params import N_JOBS, Free, Range, attribute, param
 from assay.estimator.search_space import SearchSpace, TableTraits
-from assay.families.linear.claims import COVERAGE, cross_validation_claim
+from assay.families.linear.claims import COVERAGE, witness_of
 from assay.families.linear.elastic_net import (  # fmt: skip
     COPY_X,
     FIT_INTERCEPT,
@@ -38,12 +37,20 @@ from assay.families.linear.elastic_net import (  # fmt: skip
     dual_gap,
     penalised_squares,
 )
-from assay.families.linear.fit import LinearTask
-from assay.families.linear.problem import Objective, gram_about, pose
+from assay.families.linear.fit import LinearTask, most_products
+from assay.families.linear.problem import (
+    Objective,
+    RowStatistics,
+    TargetMaker,
+    gram_about,
+    merge_statistics,
+    pose,
+    prepare,
+    row_statistics,
+)
 from assay.families.linear.regressor import NUMBER_LAYOUT, LinearRegressor
-from assay.families.linear.statistics import RowStatistics, TargetMaker, merge_statistics, prepare, row_statistics
 from assay.numerics import Array, Floats
-from assay.risk.penalties import Penalty
+from assay.risk.terms import Penalty
 from assay.solvers.proximal_newton import minimise_model
 from assay.statistics.folds import fold_numbers, fold_pair, given_fold_numbers, stratified_fold_numbers
 from assay.store import Record
@@ -110,7 +117,7 @@ def choose_strength(model: Any, engine: Engine, rows: Rows) -> None:
     folds, k = folds_asked(model, rows)
     ratios = np.atleast_1d(np.asarray(model._ratios(), dtype=np.float64))
     strengths = np.stack([_strengths(model, engine, rows, ratio) for ratio in ratios])
-    pairs = _fold_pairs(engine, rows, folds, k, model._objective_of(1.0, 1.0).most_products)
+    pairs = _fold_pairs(engine, rows, folds, k, most_products(model._objective_of(1.0, 1.0)))
     given = folds, k, ratios, strengths
     found, weights_of = _from_rows(model, rows, *given) if pairs is None else _from_products(model, pairs, *given)
     found = found if rows.has_weight else found._replace(weights=np.ones(k))
@@ -160,7 +167,7 @@ def _strengths(model: Any, engine: Engine, rows: Rows, ratio: float) -> Floats:
             "give alphas=[…]."
         )
     objective = model._objective_of(1.0, 1.0)
-    statistics = row_statistics(engine, rows, NUMBERS, objective.most_products)
+    statistics = row_statistics(engine, rows, NUMBERS, most_products(objective))
     posed = pose(engine, prepare(rows, NUMBERS), statistics, objective, None)
     first = posed.problem.evaluate(np.zeros(posed.problem.shape)) if posed.first is None else posed.first
     most = float(np.abs(first.gradient[:-1]).max()) / (statistics.n * ratio)
@@ -430,3 +437,30 @@ class ElasticNetCV(LinearRegressor):
         rows = engine.keep(rows)
         choose_strength(self, engine, rows)
         return super()._task(engine, rows, afresh, classes)
+
+
+def cross_validation_claim(
+    objective: Objective, model: Any, name: str = "alpha", error: str = "mean square error"
+) -> Claim:
+    """That the chosen strength, which the model calls by `name`, has the least mean error over the folds, whose fits are minima."""
+    chosen, mean = float(getattr(model, f"{name}_")), float(model.cv_error_)
+    strengths, share = np.atleast_2d(model.strengths_), float(getattr(model, "l1_ratio_", 0.0))
+    r = int(np.argmax(getattr(model, "ratios_", np.zeros(1)) == share))
+    a = int(np.argmax(strengths[r] == chosen))
+    return Claim(
+        name="cross-validation",
+        statement=f"of {strengths.size} strengths {name} = {chosen:.6g} (l1_ratio {share:g}) has the least {error} on "
+        f"{model.fold_errors_.shape[2]} folds of fits without them, {mean:.6g}; the fits at this choice are minima as above",
+        holds=bool(np.isfinite(mean)),
+        check="cross_validation",
+        value=mean,
+        kind="estimate",
+        witness={
+            **witness_of(objective, model),
+            "errors": model.fold_errors_,
+            "fold_weights": model.fold_weights_,
+            "chosen": [r, a],
+            "error": error,
+            **({"folds": model.folds_} if hasattr(model, "folds_") else {}),
+        },
+    )

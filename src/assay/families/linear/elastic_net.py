@@ -3,7 +3,7 @@
     min_{w, b}  1/(2n) Σ_i (y_i − w·x_i − b)² + alpha·(l1_ratio·‖w‖₁ + (1 − l1_ratio)·½‖w‖²)
 
 The loss is its own quadratic model: from the products of the columns that carry weights the minimum over these follows without
-the rows (`solvers/proximal_newton.py`), and an evaluation of all columns tells which are missing (`solvers/column_set.py`).
+the rows (`solvers/proximal_newton.py`), and an evaluation of all columns tells which are missing (`solvers/quadratic.py`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from assay.estimator.params import N_JOBS, Choice, Free, Range, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.families.linear.problem import Objective
 from assay.families.linear.regressor import LinearRegressor
-from assay.risk.surrogates import SQUARED
+from assay.risk.terms import SQUARED
 
 SHARES = (
     0.5,

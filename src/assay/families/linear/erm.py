@@ -20,9 +20,8 @@ import numpy as np
 from assay.certify import Claim
 from assay.engines import Block, Engine, Rows
 from assay.errors import ModelFileError, ParameterError, SeparableWarning, warn
-from assay.estimator.base import AvailableIf
 from assay.estimator.layout import Fact, Layout, Tensor
-from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, param
+from assay.estimator.params import CLASS_WEIGHT, N_JOBS, AvailableIf, Choice, Free, Range, param
 from assay.estimator.regressor import Regressor
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.families.linear.claims import (
@@ -35,13 +34,11 @@ from assay.families.linear.claims import (
 )
 from assay.families.linear.fit import LAYOUT, PENALTY_WORDS, LinearClassifier, LinearTask, linear_scores
 from assay.families.linear.paths import OVER_LAM, Path, regularisation_path
-from assay.families.linear.problem import Objective, PosedProblem
-from assay.families.linear.statistics import RowStatistics, TargetMaker
+from assay.families.linear.problem import Objective, PosedProblem, RowStatistics, TargetMaker
 from assay.numerics import Array, Floats, log_softmax, near_zero
 from assay.risk.custom_surrogate import CustomSurrogate
-from assay.risk.surrogates import HUBER, REGRESSION, Surrogate, surrogate
-from assay.solvers.custom_problem import refuse_unsendable
-from assay.solvers.problem import Iterate
+from assay.risk.terms import HUBER, REGRESSION, Surrogate, surrogate
+from assay.solvers.problem import Iterate, refuse_unsendable
 from assay.store import Record
 
 TITLES = {

@@ -5,8 +5,7 @@
 Two classes are one such problem; more are softmax (one problem with a weight vector a class) or, for margin losses, each
 class against the rest. The way of a fit, `_learn`:
 
-    statistics.py   one fold: targets, means and products of the columns
-    problem.py      the objective (from the hyper-parameters) and these statistics make a problem for a solver
+    problem.py      one fold: targets, means and products of the columns; with the objective (from the hyper-parameters) these make a problem
     solvers/        the solver, found by its name, evaluates the problem by folds until the gap is small
     fit.py          what was learnt is set, and claims.py says what is proved about it
 """
@@ -22,29 +21,32 @@ import numpy as np
 from assay.certify import Claim
 from assay.engines import Block, Engine, Rows
 from assay.engines.csr import SparseMatrix
-from assay.engines.engine import one_thread_blas
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads, one_thread_blas
 from assay.errors import ConvergenceWarning, DataError, ModelFileError, as_seen_by_sklearn, warn
 from assay.estimator.classifier import Classifier
-from assay.estimator.docstrings import attribute
 from assay.estimator.estimator import Estimator, fresh_and_rows
 from assay.estimator.layout import Fact, Layout, Tensor
+from assay.estimator.params import attribute
 from assay.estimator.steps import Measure, Step, answering, measures, some_of
-from assay.families.linear.claims import COVERAGE, gap_claim, unshifted
-from assay.families.linear.problem import Objective, PosedProblem, about_zero, gram_about, pose
-from assay.families.linear.rounding import as_saved, with_rounding
-from assay.families.linear.statistics import (
+from assay.families.linear.claims import COVERAGE, as_saved, gap_claim, unshifted, with_rounding
+from assay.families.linear.problem import (
+    MOST_PRODUCTS,
+    Objective,
+    PosedProblem,
     RowStatistics,
     TargetedRows,
     TargetMaker,
+    about_zero,
     class_counts,
+    gram_about,
+    pose,
     prepare,
     row_statistics,
 )
 from assay.families.linear.warm_start import StartingPoint, WarmStart
 from assay.inputs.labels import class_multipliers, plain_labels
 from assay.numerics import Array, Floats
-from assay.risk.surrogates import MARGIN
+from assay.risk.terms import MARGIN
 from assay.solvers.needs import check, choose
 from assay.solvers.preconditioner import CURVATURE
 from assay.solvers.problem import Iterate, MarginRows, last
@@ -52,6 +54,7 @@ from assay.store import Record
 
 MOST_EIGENVALUES = 512  # columns beyond which eigenvalues cost too much of a fit; all weights ≠ 0 are counted then
 SOFTMAX_CURVATURE = 0.5
+LASSO_PRODUCTS = 200  # columns: a product of all costs as much as some passes over the rows
 TILE = 1 << 16  # numbers that are made float64 at a time
 
 PENALTY_WORDS = {"l1": "L1", "elasticnet": "elastic net"}  # the square of the weights goes without saying
@@ -158,7 +161,7 @@ class LinearModel(Estimator):
         rows = engine.keep(rows)
         targets = self._targets(engine, rows, afresh, classes)
         objective, problems = self._problems(targets)
-        statistics = row_statistics(engine, rows, targets, objective.most_products)
+        statistics = row_statistics(engine, rows, targets, most_products(objective))
         self._check_statistics(statistics)
         return LinearTask(engine, objective, prepare(rows, targets), statistics, problems)
 
@@ -328,6 +331,12 @@ class LinearClassifier(LinearModel, Classifier):
     def _scores(self, X: Array) -> Floats:
         Z = linear_scores(X, self.coef_, self.intercept_)
         return np.concatenate([np.zeros_like(Z), Z], axis=1) if Z.shape[1] == 1 else Z
+
+
+def most_products(objective: Objective) -> int:
+    """Columns up to which all their products pay: where l1 leaves few weights, those of a working set cost less beyond."""
+    lasso = objective.l1 > 0 and objective.loss is not None and objective.loss.name == "squared"
+    return LASSO_PRODUCTS if lasso else MOST_PRODUCTS
 
 
 def _about_zero(objective: Objective, posed: PosedProblem, at: Iterate) -> Floats:

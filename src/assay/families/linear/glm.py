@@ -15,19 +15,20 @@ from typing import Any
 import numpy as np
 
 from assay.certify import Claim
-from assay.certify.coverage import Coverage
+from assay.certify.claim import Coverage
 from assay.engines import Engine, Rows
 from assay.errors import DataError, ParameterError
 from assay.estimator.params import N_JOBS, Choice, Range, param
 from assay.estimator.search_space import SearchSpace, TableTraits
-from assay.families.linear.claims import deviance_claim
+from assay.families.linear.claims import penalty_text, within_tolerance
 from assay.families.linear.elastic_net import FIT_INTERCEPT, WARM_START
 from assay.families.linear.fit import LinearTask
 from assay.families.linear.problem import Objective
 from assay.families.linear.regressor import LinearRegressor
 from assay.numerics import Array, Floats
 from assay.risk.custom_surrogate import CODE, CustomSurrogate, Function
-from assay.risk.surrogates import REGRESSION, SQUARED
+from assay.risk.terms import REGRESSION, SQUARED
+from assay.solvers.problem import BOX
 
 STRENGTHS = tuple({"alpha": 10.0**power} for power in range(1, -6, -1))
 ALPHA = param("strength of the penalty ½·‖w‖² against the mean of half the deviance; 0: none", default=1.0, check=Range(low=0, open_high=True))  # fmt: skip
@@ -284,3 +285,13 @@ class TweedieRegressor(GeneralizedLinear):
                 f"proved. Use link='auto', which is {usual!r} here."
             )
         return power
+
+
+def deviance_claim(objective: Objective, model: Any, power: float) -> Claim:
+    """How far half a deviance and its penalty are from their least value, by slopes and convexity."""
+    statement = (
+        f"sum of half the deviances of power {power:g} + {penalty_text(objective, model.weight_)} = {float(model.objective_.sum()):.10g}: at most a "
+        f"share of {objective.tol:g} above the least value for weights that are penalised or within {BOX:g} of these (in units of 1 / scale of the column)"
+    )
+    more: dict[str, Any] = {"loss": "deviance", "power": power, "box": BOX}
+    return within_tolerance(objective, model, "duality gap", "deviance_gap", statement, **more)

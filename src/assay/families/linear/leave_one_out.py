@@ -8,14 +8,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.engines import Block, Engine, SparseMatrix, fold
+from assay.certify import Claim
+from assay.engines import Block, Engine, fold
+from assay.engines.csr import SparseMatrix
 from assay.errors import ParameterError
-from assay.families.linear.problem import as_target_of, gram_about
-from assay.families.linear.statistics import RowStatistics, TargetedRows
+from assay.families.linear.claims import witness_of
+from assay.families.linear.problem import Objective, RowStatistics, TargetedRows, as_target_of, gram_about
 from assay.numerics import Floats
 
 MOST_AT_A_TIME = 1 << 18  # numbers of rows that are turned at a time
@@ -97,3 +99,26 @@ def _absorb(
 
 def _merge(a: LeftOutSums, b: LeftOutSums) -> LeftOutSums:
     return LeftOutSums(a.squares + b.squares, a.rows + b.rows)
+
+
+def leave_one_out_claim(objective: Objective, model: Any) -> Claim:
+    """That the chosen strength of a ridge regression has the least error on the row left out."""
+    least = float(model.left_out_.min())
+    return Claim(
+        name="leave-one-out",
+        statement=f"of {len(model.strengths_)} strengths alpha = {model.alpha_:.6g} has the least mean square error on a row that the fit has not seen, "
+        f"{least:.6g}",
+        holds=bool(np.isfinite(model.left_out_).all()),
+        check="ridge_leave_one_out",
+        value=least,
+        witness={
+            **{
+                k: v
+                for k, v in witness_of(objective, model).items()
+                if k in ("classes", "class_factor", "balanced", "fit_intercept")
+            },
+            "alpha": model.alpha_,
+            "alphas": model.strengths_,
+            "errors": model.left_out_,
+        },
+    )

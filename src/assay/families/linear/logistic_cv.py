@@ -7,21 +7,20 @@ from typing import Any, ClassVar
 import numpy as np
 
 from assay.certify import Claim
-from assay.certify.coverage import Coverage
+from assay.certify.claim import Coverage
 from assay.engines import Engine, Rows
-from assay.estimator.docstrings import attribute
 from assay.estimator.estimator import Estimator
 from assay.estimator.layout import Fact, Layout, Tensor
-from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, param
+from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, attribute, param
 from assay.estimator.search_space import SearchSpace, TableTraits
-from assay.families.linear.claims import COVERAGE, cross_validation_claim
-from assay.families.linear.cross_validated import CV, stratified_folds_asked, with_folds
+from assay.families.linear.claims import COVERAGE
+from assay.families.linear.cross_validated import CV, cross_validation_claim, stratified_folds_asked, with_folds
 from assay.families.linear.elastic_net import FIT_INTERCEPT, RANDOM
 from assay.families.linear.fit import LAYOUT, LinearClassifier, LinearTask
 from assay.families.linear.logistic import OURS, THEIRS, LogisticRegression
 from assay.families.linear.problem import Objective
 from assay.numerics import Floats
-from assay.risk.surrogates import LOG
+from assay.risk.terms import LOG
 from assay.statistics.folds import fold_pair
 from assay.store import Record
 

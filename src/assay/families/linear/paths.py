@@ -22,7 +22,7 @@ from assay.families.linear.fit import LinearClassifier, LinearTask
 from assay.families.linear.problem import Objective, PosedProblem, about_zero
 from assay.inputs import as_rows
 from assay.numerics import Floats
-from assay.risk.penalties import Penalty
+from assay.risk.terms import Penalty
 from assay.solvers.problem import Iterate, last
 
 NUMBER = 50  # strengths of a path where none are given

@@ -11,12 +11,12 @@ import numpy as np
 
 from assay.certify import Claim
 from assay.engines import Engine, Rows
-from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Fact, Layout, Tensor
+from assay.estimator.params import attribute
 from assay.estimator.regressor import Regressor
 from assay.families.linear.claims import boxed_gap_claim, estimate_claim, gap_claim
 from assay.families.linear.fit import LAYOUT, LinearModel, LinearTask, linear_scores
-from assay.families.linear.statistics import TargetMaker
+from assay.families.linear.problem import TargetMaker
 from assay.numerics import Array, Floats
 from assay.solvers.problem import Iterate
 

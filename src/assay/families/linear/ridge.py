@@ -13,24 +13,29 @@ from typing import Any, ClassVar
 import numpy as np
 
 from assay.certify import Claim
-from assay.certify.coverage import Coverage
+from assay.certify.claim import Coverage
 from assay.engines import Engine, Rows, targets_of
 from assay.errors import ParameterError
-from assay.estimator.docstrings import attribute
 from assay.estimator.estimator import Estimator
 from assay.estimator.layout import Fact, Layout, Tensor
-from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, param
+from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, attribute, param
 from assay.estimator.search_space import SearchSpace, TableTraits
-from assay.families.linear.claims import COVERAGE, cross_validation_claim, leave_one_out_claim
-from assay.families.linear.cross_validated import CV, CV_LAYOUT, folds_asked, stratified_folds_asked, with_folds
+from assay.families.linear.claims import COVERAGE
+from assay.families.linear.cross_validated import (
+    CV,
+    CV_LAYOUT,
+    cross_validation_claim,
+    folds_asked,
+    stratified_folds_asked,
+    with_folds,
+)
 from assay.families.linear.elastic_net import COPY_X, FIT_INTERCEPT, RANDOM, ElasticNet
 from assay.families.linear.fit import LAYOUT, LinearClassifier, LinearTask
-from assay.families.linear.leave_one_out import left_out_errors
-from assay.families.linear.problem import Objective
+from assay.families.linear.leave_one_out import leave_one_out_claim, left_out_errors
+from assay.families.linear.problem import Objective, TargetMaker
 from assay.families.linear.regressor import NUMBER_LAYOUT, LinearRegressor
-from assay.families.linear.statistics import TargetMaker
 from assay.numerics import Array, Floats
-from assay.risk.surrogates import SQUARED
+from assay.risk.terms import SQUARED
 from assay.statistics.folds import fold_pair
 from assay.store import Record
 

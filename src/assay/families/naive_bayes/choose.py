@@ -23,7 +23,7 @@ from assay.families.naive_bayes.densities.columns import NO_WEIGHTS, ColumnsOfCl
 from assay.families.naive_bayes.densities.counts import ValueSums, absorb_ranges, merge_sums
 from assay.inputs.labels import Labels
 from assay.numerics import Array, Floats
-from assay.statistics.class_moments import ClassMoments, merge_moments
+from assay.statistics.scatter import ClassMoments, merge_moments
 
 FAMILIES = ("gaussian", "bernoulli", "poisson", "multinomial", "categorical")
 LOG_FACTORIALS = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1.0, 256.0)))])

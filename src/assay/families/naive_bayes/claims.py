@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from assay.certify import Claim
-from assay.certify.coverage import Coverage
+from assay.certify.claim import Coverage
 from assay.families.naive_bayes.choose import FAMILIES
 from assay.families.naive_bayes.densities.gaussian import SMALLEST, variances
 from assay.inputs.labels import plain_labels

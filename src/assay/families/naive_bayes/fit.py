@@ -20,9 +20,9 @@ from assay.certify import Claim
 from assay.engines import Block, Engine, Rows, fingerprint
 from assay.errors import DataError, ModelFileError, ParameterError
 from assay.estimator.classifier import Classifier
-from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Fact, Tensor
 from assay.estimator.one_fold import OneFold
+from assay.estimator.params import attribute
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.families.naive_bayes.choose import FAMILIES, choose
 from assay.families.naive_bayes.claims import COVERAGE, make_claims
@@ -34,7 +34,7 @@ from assay.families.naive_bayes.densities.counts import ValueSums, merge_sums
 from assay.inputs.labels import Labels, class_multipliers
 from assay.inputs.refusals import refuse_heavy
 from assay.numerics import Array, Floats, safe_log
-from assay.statistics.class_moments import ClassMoments, merge_moments
+from assay.statistics.scatter import ClassMoments, merge_moments
 from assay.store import Record
 
 LEAST_ALPHA = 1e-10

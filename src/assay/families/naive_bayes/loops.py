@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from assay.compiled.decorator import jit
-from assay.compiled.prefetch import prefetch_rows
+from assay.compiled.simd.memory import prefetch_rows
 
 AHEAD = 16  # entries whose row of the table is asked for in advance
 

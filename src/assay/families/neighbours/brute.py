@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from assay.compiled.simd.neighbours import ASKED, PANEL
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.families.neighbours.loops.brute import (
     ALL,
     COUNT,

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from assay.certify import Claim
-from assay.certify.coverage import Coverage
-from assay.certify.intervals import clopper_pearson
+from assay.certify.claim import Coverage
+from assay.certify.held_out import clopper_pearson
 from assay.engines import Block, Engine, Rows, fold
-from assay.engines.split import row_keys
+from assay.engines.derived import row_keys
 from assay.families.neighbours.leave_one_out import least_bayes_error, queries
 from assay.families.neighbours.metrics import described
 from assay.families.neighbours.neighbourhood import Neighbourhood
-from assay.families.neighbours.plain import HAMMING
+from assay.families.neighbours.search import HAMMING
 from assay.inputs.labels import class_multipliers, plain_labels
 from assay.numerics import Array, Floats
 

@@ -12,12 +12,11 @@ import numpy as np
 
 from assay.certify import Claim
 from assay.engines import ArrayRows, Block, Engine, Rows
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.errors import DataError, ModelFileError, ParameterError
 from assay.estimator.classifier import Classifier
-from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Layout, Tensor
-from assay.estimator.params import CLASS_WEIGHT, N_JOBS, ChoiceOrFunction, Range, param
+from assay.estimator.params import CLASS_WEIGHT, N_JOBS, ChoiceOrFunction, Range, attribute, param
 from assay.estimator.regressor import Regressor
 from assay.families.neighbours.fit import ALGORITHM, LEAF_SIZE, RULE, VALIDATION_ROWS, WEIGHTS, NeighboursModel
 from assay.families.neighbours.leave_one_out import LeaveOneOutCurve, class_curves, number_curves
@@ -34,7 +33,7 @@ from assay.families.neighbours.metrics import (
     reach,
 )
 from assay.families.neighbours.neighbourhood import Neighbourhood, Voters, mean_value, tally, winners
-from assay.families.neighbours.plain import HAMMING
+from assay.families.neighbours.search import HAMMING
 from assay.inputs import as_rows, refuse_non_finite
 from assay.inputs.labels import Labels, class_multipliers
 from assay.inputs.refusals import refuse_absent, refuse_unlisted

@@ -17,15 +17,13 @@ import numpy as np
 
 from assay.certify import Claim
 from assay.engines import ArrayRows, Block, Engine, Rows, engine_for, fold
-from assay.engines.engine import one_thread_blas
+from assay.engines.derived import row_keys
+from assay.engines.engine import Threads, one_thread_blas
 from assay.engines.rows import cut
-from assay.engines.split import row_keys
-from assay.engines.threads import Threads
 from assay.errors import DataError, ModelFileError, ParameterError
-from assay.estimator.docstrings import attribute
 from assay.estimator.estimator import Estimator
 from assay.estimator.layout import Fact, Layout, Tensor
-from assay.estimator.params import Choice, Range, check_params, param
+from assay.estimator.params import Choice, Range, attribute, check_params, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, some_of
 from assay.families.neighbours.claims import COVERAGE, claims_of

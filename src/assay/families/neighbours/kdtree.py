@@ -24,7 +24,7 @@ import numpy as np
 
 from assay.compiled.simd.neighbours import GREATEST, POWERS, SQUARES, SUM
 from assay.compiled.simd.vectors import LANE
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.families.neighbours.loops.kdtree import BLOCKS, LEAF, BoxScale, Nodes, fill_leaves, halve
 from assay.families.neighbours.loops.kdtree_query import count_within, gather, homes, nearest, within
 from assay.numerics import Array, Floats

@@ -31,9 +31,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.engines.engine import one_thread_blas
-from assay.engines.split import row_keys
-from assay.engines.threads import Threads
+from assay.engines.derived import row_keys
+from assay.engines.engine import Threads, one_thread_blas
 from assay.errors import ParameterError
 from assay.families.neighbours.loops.soft import soft_rows
 from assay.numerics import Array, Floats

@@ -26,7 +26,7 @@ import numpy as np
 from assay.engines import Block, Engine, Rows, fold
 from assay.errors import DataError, ParameterError
 from assay.estimator.params import ChoiceOrFunction, Free, Range, param
-from assay.families.neighbours.plain import HAMMING, MetricFunction
+from assay.families.neighbours.search import HAMMING, MetricFunction
 from assay.inputs.labels import Labels
 from assay.numerics import Array, Floats
 from assay.statistics.scatter import ClassScatter, absorb_scatter, merge_scatter

@@ -18,11 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.engines import Engine, Part, Rows
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.errors import DataError
 from assay.families.neighbours.metrics import Geometry
-from assay.families.neighbours.plain import NO_ROW
-from assay.families.neighbours.search import NeighbourSearch
+from assay.families.neighbours.search import NO_ROW, NeighbourSearch
 from assay.numerics import Array, Floats
 
 

@@ -14,14 +14,14 @@ import numpy as np
 
 from assay.compiled.simd.vectors import LANE
 from assay.engines import ArrayRows
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.errors import DataError
 from assay.estimator.estimator import fresh_and_rows
 from assay.estimator.steps import Measure, Step, answering, measures
 from assay.families.neighbours.kdtree import BoxTree
 from assay.families.neighbours.loops.kdtree import LEAF
 from assay.families.neighbours.neighbourhood import Neighbourhood
-from assay.families.neighbours.plain import HAMMING, reduced_distances
+from assay.families.neighbours.search import HAMMING, reduced_distances
 from assay.numerics import Floats
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _descent(model: NeighboursModel, hood: Neighbourhood, Z: Floats, own: int) -
 
 
 def _scanned(model: NeighboursModel, hood: Neighbourhood, Z: Floats, own: int, k: int) -> Iterator[dict[str, Any]]:
-    from assay.families.neighbours.plain import reduced_distances
+    from assay.families.neighbours.search import reduced_distances
 
     numbers = np.arange(len(model.rows_)) if hood.numbers is None else hood.numbers
     measure = hood.geometry.norm if hood.geometry.own is None else hood.geometry.own
@@ -163,7 +163,7 @@ class SearchStep:
 def descent(tree: BoxTree, q: Any, k: int) -> Iterator[SearchStep]:
     """The steps of the search for the k nearest rows of q (d,): the nearest child first. The last step's `best` is the answer.
 
-    >>> from assay.engines.threads import Threads
+    >>> from assay.engines.engine import Threads
     >>> tree = BoxTree(np.arange(40.0)[:, None], Threads(1))
     >>> for step in descent(tree, [38.0], 2):
     ...     print(step.level, step.node, step.gap, step.looked, step.best)

@@ -19,11 +19,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from assay.engines import Engine, Part, Rows
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.errors import DataError
 from assay.estimator.progress import Stopping
-from assay.families.networks.architecture import wrong
-from assay.families.networks.hyper_parameters import TrainingPlan
+from assay.families.networks.architecture import TrainingPlan, wrong
 from assay.families.networks.training_data import NetworkTask, PreparedBlock, PreparedBlocks, epoch_order, prepare_block
 from assay.numerics import Array, Floats
 

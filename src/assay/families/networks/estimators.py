@@ -8,15 +8,21 @@ import numpy as np
 
 from assay.engines import Block, Engine, Rows
 from assay.errors import ModelFileError
-from assay.estimator.base import AvailableIf
 from assay.estimator.classifier import Classifier
-from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Fact, Layout, Tensor
-from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, param
+from assay.estimator.params import CLASS_WEIGHT, N_JOBS, AvailableIf, Choice, attribute, param
 from assay.estimator.regressor import Regressor
-from assay.families.networks.architecture import Standardisation, activated
+from assay.families.networks.architecture import (
+    DROPOUT,
+    DTYPE,
+    LAYOUT,
+    MAX_SECONDS,
+    OUTPUT_BIAS,
+    STANDARDIZE,
+    Standardisation,
+    activated,
+)
 from assay.families.networks.fit import NO_PARTIAL_FIT, NetworkModel, supports_partial_fit
-from assay.families.networks.hyper_parameters import DROPOUT, DTYPE, LAYOUT, MAX_SECONDS, OUTPUT_BIAS, STANDARDIZE
 from assay.families.networks.training_data import NetworkSurvey
 from assay.inputs.labels import Labels, class_multipliers
 from assay.inputs.refusals import refuse_absent, refuse_balanced, refuse_unlisted

@@ -15,28 +15,31 @@ from assay.certify.claim import claims_are_wanted
 from assay.engines import Block, Engine, Rows, SparseMatrix, block_rows
 from assay.engines.rows import cut
 from assay.errors import ModelFileError, warn
-from assay.estimator.docstrings import attribute
 from assay.estimator.estimator import Estimator
 from assay.estimator.layout import Layout
-from assay.estimator.params import Choice, Range, param
+from assay.estimator.params import Choice, Range, attribute, param
 from assay.estimator.progress import Stopping
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, shown_of, some_of
 from assay.families.networks.architecture import (
     ACTIVATIONS,
+    LAYOUT,
     FittedNetwork,
     Layer,
+    LayerSizes,
     NetworkShape,
     Standardisation,
+    TrainingPlan,
+    are_sizes,
     count,
     packed,
+    seed_of,
+    shape_of,
     unpacked,
 )
-from assay.families.networks.claims import COVERAGE
+from assay.families.networks.claims import COVERAGE, measure
 from assay.families.networks.epochs import Epoch, Epochs, batches_of
 from assay.families.networks.full_batch import FullBatchProblem
-from assay.families.networks.hyper_parameters import LAYOUT, LayerSizes, TrainingPlan, are_sizes, seed_of, shape_of
-from assay.families.networks.measure import measure
 from assay.families.networks.steps import (
     TrainingProgress,
     steps_of,

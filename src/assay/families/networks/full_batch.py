@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.engines import Block, Engine, Rows, fold
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.estimator.progress import Stopping
+from assay.families.networks.architecture import TrainingPlan
 from assay.families.networks.epochs import Epoch, divergence_error, has_diverged, squares
-from assay.families.networks.hyper_parameters import TrainingPlan
 from assay.families.networks.training_data import NetworkTask, PreparedBlock, fits_in_memory, prepare_block
 from assay.numerics import Floats
 from assay.solvers.lbfgs import LbfgsState, Memory, descend

@@ -15,11 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.compiled.barrier import APART, break_barrier
+from assay.compiled.simd.memory import APART, break_barrier
 from assay.compiled.simd.networks import SHORT
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.families.networks.architecture import Layer, NetworkShape
-from assay.families.networks.loops.activations_and_losses import HINGE, LOG, NAMES, SIGNS, SOFTMAX, SQUARED
 from assay.families.networks.loops.backprop import Examples, LayerTable, Parameters, Workspace
 from assay.families.networks.loops.epoch import (
     ADAM,
@@ -31,7 +30,7 @@ from assay.families.networks.loops.epoch import (
     give_outputs,
     run_epochs,
 )
-from assay.families.networks.loops.minibatch import shuffled
+from assay.families.networks.loops.minibatch import HINGE, LOG, NAMES, SIGNS, SOFTMAX, SQUARED, shuffled
 from assay.families.networks.training_data import NetworkRows, aligned
 from assay.numerics import Array, Floats
 

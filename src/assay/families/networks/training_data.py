@@ -15,13 +15,12 @@ import numpy as np
 
 from assay.engines import Block, Engine, Part, Rows, fingerprint, fold, load
 from assay.errors import DataError, ParameterError
-from assay.families.networks.architecture import Layer, NetworkShape, Standardisation
-from assay.families.networks.hyper_parameters import hidden_sizes
+from assay.families.networks.architecture import Layer, NetworkShape, Standardisation, hidden_sizes
 from assay.inputs import as_regression_target, refuse_non_finite, refuse_overflow
 from assay.inputs.labels import Labels
 from assay.inputs.refusals import refuse_heavy
 from assay.numerics import Array, Floats
-from assay.statistics.class_moments import ClassMoments, absorb_moments, merge_moments
+from assay.statistics.scatter import ClassMoments, absorb_moments, merge_moments
 
 if TYPE_CHECKING:
     from assay.families.networks.fit import NetworkModel

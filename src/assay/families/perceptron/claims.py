@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from assay.certify import Claim
-from assay.certify.coverage import Coverage
+from assay.certify.claim import Coverage
 from assay.errors import ConvergenceWarning, as_seen_by_sklearn
 from assay.estimator.layout import Fact, Tensor
 from assay.inputs.labels import plain_labels
@@ -251,7 +251,7 @@ def separation_claims_of(model: Any, space: Space) -> tuple[Claim, ...]:
     answer = {text: value for value, text in ANSWERS.items()}.get(getattr(model, "separable_", "undecided"))
     if answer is None:
         return ()
-    from assay.families.separability.claims import bound_claim, is_clear, separation_claims
+    from assay.families.separability.separability import bound_claim, is_clear, separation_claims
     from assay.solvers.separation.separation import Separation
 
     margin, upper = model.greatest_margin_, model.margin_limit_

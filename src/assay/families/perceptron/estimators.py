@@ -12,9 +12,8 @@ from assay.certify.certificate import fingerprint_of
 from assay.engines import Block, Engine, Rows, engine_for
 from assay.errors import DataError, ModelFileError
 from assay.estimator.classifier import Classifier
-from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Fact, Tensor
-from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, param
+from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, attribute, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, checked, shown_of, some_of
 from assay.families.linear.fit import count_free

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.engines import Block, Engine, Rows, SparseMatrix, fold
+from assay.engines.engine import Threads
 from assay.engines.fingerprint import bits, join, leaf, leaf_of
-from assay.engines.threads import Threads
 from assay.errors import DataError, ParameterError
 from assay.inputs import refuse_non_finite
 from assay.inputs.labels import Labels, class_multipliers

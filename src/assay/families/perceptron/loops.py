@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.compiled.decorator import inner, jit
-from assay.compiled.fingerprint import mix_rows
+from assay.compiled.mixing import mix_rows
 from assay.compiled.simd.rows import row_add, row_ask, row_score, row_square
 from assay.numerics import Array
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.engines import Engine, Rows
-from assay.engines.engine import one_thread_blas
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads, one_thread_blas
 from assay.estimator.estimator import fresh_and_rows
 from assay.estimator.steps import Measure, Step, answering_like
 from assay.families.perceptron.claims import most_mistakes

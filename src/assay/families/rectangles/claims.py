@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.certify import Claim
-from assay.certify.coverage import Coverage
+from assay.certify.claim import Coverage
 from assay.inputs.labels import plain_labels
 
 if TYPE_CHECKING:

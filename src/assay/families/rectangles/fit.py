@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from assay.engines import Engine, Rows
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.families.rectangles.rows import Boxes, WholeWeights, covered_by
 from assay.numerics import Array, Floats
 

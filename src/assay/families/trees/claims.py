@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.certify import Claim
-from assay.certify.coverage import Coverage
-from assay.certify.intervals import clopper_pearson, normal_interval
-from assay.engines.split import row_keys
+from assay.certify.claim import Coverage
+from assay.certify.held_out import clopper_pearson, normal_interval
+from assay.engines.derived import row_keys
 from assay.families.trees.hyper_parameters import columns_asked, rows_asked, trends_of
 from assay.families.trees.nodes import LEAF, tree_ends
 from assay.families.trees.survey import category_levels

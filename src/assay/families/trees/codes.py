@@ -12,9 +12,9 @@ from functools import partial
 import numpy as np
 
 from assay.engines import Block, Engine, Part, Rows
+from assay.engines.derived import keys_of, unit_interval
+from assay.engines.engine import Threads
 from assay.engines.rows import settled
-from assay.engines.split import keys_of, unit_interval
-from assay.engines.threads import Threads
 from assay.families.trees.loops.arrays import CodedColumns
 from assay.families.trees.loops.coding import (
     MOST_VALUE_BUCKETS,

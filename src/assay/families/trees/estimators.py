@@ -14,9 +14,8 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from assay.estimator.classifier import Classifier
-from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Fact, Layout, Tensor
-from assay.estimator.params import CLASS_WEIGHT, N_JOBS
+from assay.estimator.params import CLASS_WEIGHT, N_JOBS, attribute
 from assay.estimator.regressor import Regressor
 from assay.families.trees.hyper_parameters import (
     BINS,
@@ -46,7 +45,7 @@ from assay.families.trees.hyper_parameters import (
     WARM_START,
 )
 from assay.families.trees.model import DecisionTree, Forest
-from assay.families.trees.quantiles import OF_QUANTILES, predict_quantiles
+from assay.families.trees.predict import OF_QUANTILES, predict_quantiles
 from assay.numerics import Floats
 
 NODES: Layout = {

@@ -15,15 +15,15 @@ import numpy as np
 
 from assay.compiled.simd.gathers import NODES
 from assay.engines import Engine, Part, Rows
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.errors import DataError, ParameterError
 from assay.families.trees.claims import forest_evidence_of
 from assay.families.trees.codes import Bins
+from assay.families.trees.fit_tree import pruned
 from assay.families.trees.grow import NONE, RowSample, entries_of, grow_from, leaf_values
 from assay.families.trees.loops.arrays import CodedColumns, NodeArrays
-from assay.families.trees.loops.forest import mean_loss, spread_of_loss
 from assay.families.trees.loops.packed import leaves_of, pack_nodes
-from assay.families.trees.loops.walk import add_leaves_at, leaf_of_codes
+from assay.families.trees.loops.walk import add_leaves_at, leaf_of_codes, mean_loss, spread_of_loss
 from assay.families.trees.nodes import LEAF, TreeNodes, join_trees, split_trees, tree_of
 from assay.families.trees.predict import (
     NARROW_COLUMNS,
@@ -32,9 +32,8 @@ from assay.families.trees.predict import (
     WIDE_COLUMNS,
     WIDE_CUTS,
     TreePredictor,
+    keep_members,
 )
-from assay.families.trees.pruning import pruned
-from assay.families.trees.quantiles import keep_members
 from assay.families.trees.training_data import EXACT_BELOW, TrainingData, prepare, single_tree
 from assay.numerics import Array, Floats
 

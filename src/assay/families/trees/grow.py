@@ -21,7 +21,7 @@ from assay.families.trees.loops.arrays import (
 )
 from assay.families.trees.loops.draws import draw_with, draw_without, fill_entries
 from assay.families.trees.loops.grow import GatheredNode, grow
-from assay.families.trees.loops.numbers_worth import NumberTargets
+from assay.families.trees.loops.worth import NumberTargets
 from assay.families.trees.target import Target
 from assay.numerics import Array, Floats
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.compiled.random import child_key
+from assay.compiled.mixing import child_key
 from assay.engines import Block, Engine, Rows, fold
 from assay.families.trees.codes import Bins
 from assay.families.trees.grow import FREE, TreeInputs, found_for, grow_from, grown_for, scratch_for

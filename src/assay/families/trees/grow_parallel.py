@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from assay.compiled.random import child_key
-from assay.engines.threads import Threads
+from assay.compiled.mixing import child_key
+from assay.engines.engine import Threads
 from assay.families.trees.grow import FREE, TreeInputs, found_for, grow_from, grown_for, scratch_for
 from assay.families.trees.loops.arrays import (
     ABSOLUTE,

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 
 from assay.certify import Claim
-from assay.certify.coverage import Coverage
+from assay.certify.claim import Coverage
 from assay.engines import Block, Engine, Rows
 from assay.errors import ModelFileError
 from assay.estimator.classifier import Classifier
-from assay.estimator.docstrings import attribute
 from assay.estimator.estimator import Estimator
+from assay.estimator.params import attribute
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, shown_of, some_of
 from assay.families.trees.claims import (
@@ -39,10 +39,9 @@ from assay.numerics import Array, Floats, safe_log
 from assay.store import Record
 
 if TYPE_CHECKING:
-    from assay.families.trees.explain import PathOfRow, TreeShape
+    from assay.families.trees.fit_tree import PruningPath, SharedTree
     from assay.families.trees.importance import ShuffledColumns
-    from assay.families.trees.pruning import PruningPath, SharedTree
-    from assay.families.trees.text import LeafRule
+    from assay.families.trees.text import LeafRule, PathOfRow, TreeShape
     from assay.families.trees.training_data import TrainingData
 
 LEAVES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)  # of one tree, cut again and again
@@ -132,7 +131,7 @@ class TreeModel(Estimator):
         Classes: bias (K,), contributions (n, d, K), for `predict_proba`; numbers: one number, (n, d), for `predict`. The bias is the mean
         answer for the training rows; each question on the way of a row adds to its column what its answer changed (Saabas 2014).
         """
-        from assay.families.trees.explain import contributions_of
+        from assay.families.trees.text import contributions_of
 
         return contributions_of(self, X)
 
@@ -295,7 +294,7 @@ class DecisionTree(TreeModel):
 
     def fit_each(self, X: Any, settings: Sequence[Mapping[str, Any]]) -> Iterator[Self]:
         """A model for each of the settings, bit for bit as `fit` makes it; those that differ in how a tree is cut share one grown tree."""
-        from assay.families.trees.pruning import SharedTree, all_but_cutting
+        from assay.families.trees.fit_tree import SharedTree, all_but_cutting
 
         models = [type(self)(**{**self.get_params(), **changed}) for changed in settings]
         shared: dict[str, SharedTree] = {}
@@ -368,20 +367,20 @@ class DecisionTree(TreeModel):
 
     def tree_shape(self) -> TreeShape:
         """The tree as arrays, as `assay.plots.tree_drawing` draws it."""
-        from assay.families.trees.explain import shape_of
+        from assay.families.trees.text import shape_of
 
         self._check_fitted()
         return shape_of(self)
 
     def decision_path(self, X: Any) -> Any:
         """(n, nodes) as a sparse matrix: 1 where a row passes a node."""
-        from assay.families.trees.explain import nodes_passed
+        from assay.families.trees.text import nodes_passed
 
         return nodes_passed(self, X)
 
     def explain_path(self, x: Any) -> PathOfRow:
         """The way of one row: each question with the row's value, the answer, the gain, and what the answer changed; made to be printed."""
-        from assay.families.trees.explain import path_of_row
+        from assay.families.trees.text import path_of_row
 
         return path_of_row(self, x)
 
@@ -443,7 +442,7 @@ class Forest(TreeModel):
         return forest_claims(self)
 
     def _restore(self, record: Record) -> None:
-        from assay.families.trees.quantiles import check_members
+        from assay.families.trees.predict import check_members
 
         super()._restore(record)
         check_members(self, record.arrays)
@@ -463,7 +462,7 @@ class Forest(TreeModel):
 
     def tree(self, number: int) -> DecisionTree:
         """Tree `number` of the forest as a decision tree of its own, which answers, draws and explains itself."""
-        from assay.families.trees.explain import tree_of_forest
+        from assay.families.trees.text import tree_of_forest
 
         self._check_fitted()
         return tree_of_forest(self, number)
@@ -480,7 +479,7 @@ class Forest(TreeModel):
 
     def decision_path(self, X: Any) -> tuple[Any, Array]:
         """((n, nodes) as a sparse matrix: 1 where a row passes a node, where the nodes of each tree begin), as in scikit-learn."""
-        from assay.families.trees.explain import nodes_passed
+        from assay.families.trees.text import nodes_passed
 
         return nodes_passed(self, X), np.concatenate([[0], np.cumsum(self.nodes_)])
 

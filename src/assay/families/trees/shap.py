@@ -18,9 +18,9 @@ import numpy as np
 
 from assay.engines import Block
 from assay.errors import DataError
+from assay.families.trees.importance import node_values, parents_of, sums_below
 from assay.families.trees.predict import TreePredictor
 from assay.families.trees.survey import Categories
-from assay.families.trees.values import node_values, parents_of, sums_below
 from assay.numerics import Array, Floats
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _by_shares(trees: ExplainedTrees, X: Array) -> Floats:
 
 
 def _against(trees: ExplainedTrees, X: Array, background: Array) -> Floats:
-    from assay.families.trees.loops.shap_background import add_shap_of_leaves
+    from assay.families.trees.loops.shap import add_shap_of_leaves
 
     p, (depths, earlier, _, degree) = trees.predictor, trees.ways
     out = np.zeros((*X.shape, trees.K))

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.estimator.estimator import fresh_and_rows
 from assay.estimator.steps import Measure, Step, answering, measures
-from assay.families.trees.fit_tree import cut, grow, keep
+from assay.families.trees.fit_tree import cut, grow, in_order_of_gain, keep, root_impurity, weighted_gains
 from assay.families.trees.forest_builder import grow_forest, prepare_forest
+from assay.families.trees.importance import parents_of
 from assay.families.trees.model import parts_of
 from assay.families.trees.nodes import LEAF, TreeNodes, depths_of, join_trees, tree_ends, tree_of
-from assay.families.trees.pruning import in_order_of_gain, root_impurity, weighted_gains
 from assay.families.trees.text import Questions
-from assay.families.trees.values import parents_of
 from assay.numerics import Array, Floats
 
 ROUNDING = 1e-12  # of the first impurity: what gains that add up to all of it may leave

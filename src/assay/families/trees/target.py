@@ -16,9 +16,8 @@ import numpy as np
 from assay.errors import DataError
 from assay.families.trees.loops.absolute import MedianTargets
 from assay.families.trees.loops.arrays import ABSOLUTE, ENTROPY, GINI, POISSON
-from assay.families.trees.loops.classes_worth import ClassTargets
-from assay.families.trees.loops.numbers_worth import NumberTargets
 from assay.families.trees.loops.two_words import TwoClassTargets
+from assay.families.trees.loops.worth import ClassTargets, NumberTargets
 from assay.inputs.labels import Labels
 from assay.numerics import Array, Floats
 

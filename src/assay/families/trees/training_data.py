@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from assay.engines import Engine, Rows, targets_of
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.errors import DataError, ParameterError
 from assay.families.trees import grow_by_level
 from assay.families.trees.codes import FEW_ROWS, binned_table, exact_table, find_bins

@@ -20,9 +20,8 @@ import numpy as np
 from numba import config
 
 from assay.compiled.decorator import inner, jit
-from assay.compiled.exponential import exp_of_negative
-from assay.compiled.simd.products import CORNER, add_corner_1, add_corner_2, add_corner_3
-from assay.compiled.simd.scalars import multiply_add
+from assay.compiled.simd.rows import CORNER, add_corner_1, add_corner_2, add_corner_3
+from assay.compiled.simd.scalars import exp_of_negative, multiply_add
 from assay.compiled.simd.vectors import LANE
 from assay.compiled.tiers import WIDE_REGISTERS
 from assay.solvers.loops.sweep import fill_tile
@@ -85,28 +84,38 @@ def softmax_tile(P: int) -> int:
 
 
 @inner
+def row_shares(Z, k, K, own, weight, room):  # type: ignore[no-untyped-def]
+    """Turn the scores of row k of Z (M, Q) into weight·(e^{z_j} / Σ e^z − [j = own]), room (Q,).
+
+    Return s = Σ_j e^{z_j − top} over the K classes, and top − z_own: the row's loss is log s more than that.
+    """
+    Q = Z.shape[1]
+    top = Z[k, 0]
+    for j in range(1, K):
+        top = max(top, Z[k, j])
+    below = top - Z[k, own]
+    for j in range(Q):
+        room[j] = exp_of_negative(Z[k, j] - top)
+    s = 0.0
+    for j in range(K):
+        s += room[j]
+    share = weight / s
+    for j in range(Q):
+        Z[k, j] = room[j] * share if room[j] > NOTHING else 0.0
+    Z[k, own] -= weight
+    return s, below
+
+
+@inner
 def _shares(Z, m, K, y, c, start, room):  # type: ignore[no-untyped-def]
     """Turn the scores Z[:m] (M, Q) into r; return Σcℓ."""
-    Q = Z.shape[1]
     weighted = c.shape[0] > 0
     total = 0.0
     product = 1.0
     for k in range(m):
-        top = Z[k, 0]
-        for j in range(1, K):
-            top = max(top, Z[k, j])
-        own = y[start + k]
         weight = c[start + k] if weighted else 1.0
-        total = multiply_add(weight, top - Z[k, own], total)
-        for j in range(Q):
-            room[j] = exp_of_negative(Z[k, j] - top)
-        s = 0.0
-        for j in range(K):
-            s += room[j]
-        share = weight / s
-        for j in range(Q):
-            Z[k, j] = room[j] * share if room[j] > NOTHING else 0.0
-        Z[k, own] -= weight
+        s, below = row_shares(Z, k, K, y[start + k], weight, room)
+        total = multiply_add(weight, below, total)
         if weighted:
             total = multiply_add(weight, np.log(s), total)
         else:

@@ -22,14 +22,13 @@ from __future__ import annotations
 import numpy as np
 
 from assay.compiled.decorator import inner, jit
-from assay.compiled.exponential import exp_of_negative
-from assay.compiled.prefetch import prefetch_rows
+from assay.compiled.simd.memory import prefetch_rows
 from assay.compiled.simd.scalars import multiply_add
-from assay.solvers.loops.losses import tile_losses
+from assay.solvers.loops.softmax import row_shares
+from assay.solvers.loops.sweep import tile_losses
 
 ROWS = 64  # rows between scoring and handing back
 ROWS_OF_COLUMNS = 32  # rows treated together for a few columns
-NOTHING = 1e-200
 
 
 @jit
@@ -73,7 +72,8 @@ def sparse_softmax_sweep(data, indices, indptr, y, c, W, G):  # type: ignore[no-
     """Add the block to G (d + 1, K) at W (d + 1, K), intercepts last; y (m,) codes; return Σcℓ."""
     n, d, K = y.shape[0], W.shape[0] - 1, W.shape[1]
     weighted = c.shape[0] > 0
-    z = np.empty(K)
+    Z, room = np.empty((1, K)), np.empty(K)
+    z = Z[0]
     total = 0.0
     for i in range(n):
         for k in range(K):
@@ -83,14 +83,8 @@ def sparse_softmax_sweep(data, indices, indptr, y, c, W, G):  # type: ignore[no-
             for k in range(K):
                 z[k] = multiply_add(x, W[j, k], z[k])
         weight = c[i] if weighted else 1.0
-        own, top = z[y[i]], z.max()
-        for k in range(K):
-            z[k] = exp_of_negative(z[k] - top)
-        s = z.sum()
-        total = multiply_add(weight, np.log(s) + top - own, total)
-        for k in range(K):
-            z[k] = z[k] * weight / s if z[k] > NOTHING else 0.0
-        z[y[i]] -= weight
+        s, below = row_shares(Z, 0, K, y[i], weight, room)
+        total = multiply_add(weight, np.log(s) + below, total)
         for k in range(K):
             G[d, k] += z[k]
         for e in range(indptr[i], indptr[i + 1]):

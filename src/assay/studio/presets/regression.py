@@ -9,8 +9,18 @@ from __future__ import annotations
 from random import Random
 
 from assay.datasets import dataset
-from assay.studio.presets.figure import Figure, Panel, panel
-from assay.studio.presets.points import Labelled, NumberedPoints, box, cloud, curve, evenly, in_turn
+from assay.studio.presets.figure import (
+    Figure,
+    Labelled,
+    NumberedPoints,
+    Panel,
+    box,
+    cloud,
+    curve,
+    evenly,
+    in_turn,
+    panel,
+)
 
 OAK_AXES = ("x: age (years)", "target: diameter (inches)")
 PENALTY = 1e-6

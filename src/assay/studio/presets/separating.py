@@ -1,14 +1,14 @@
-"""A line that separates two classes: found by the perceptron as the notes run it, by much or by little, or not there at all."""
+"""The tables of the notes (papayas in a rectangle, coins by size and mass), and a line that separates two classes: found by the perceptron as the notes run it, by much or by little, or not there at all."""
 
 from __future__ import annotations
 
 from random import Random
 
 from assay.datasets import dataset
-from assay.studio.presets.figure import Figure, Panel, panel
-from assay.studio.presets.points import Labelled, cloud, either_side, in_turn
+from assay.studio.presets.figure import Figure, Labelled, Panel, cloud, either_side, in_turn, panel
 
 PERCEPTRON_AND_MARGIN: tuple[Panel, ...] = (panel("perceptron"), panel("linear-svc", C=float("inf")))
+MOST = 300
 
 
 def worked_example() -> Figure:
@@ -133,7 +133,49 @@ def not_separable() -> Figure:
     )
 
 
+def _first_rows(name: str) -> Labelled:
+    """The first rows of a bundled table; their order is random already."""
+    table = dataset(name)
+    places = tuple((float(x), float(y)) for x, y in table.X[:MOST])
+    return Labelled(places, tuple(str(label) for label in table.y[:MOST]))
+
+
+def papayas() -> Figure:
+    return Figure(
+        title="Papayas in a rectangle",
+        look=(
+            "The tightest rectangle around the tasty papayas makes no mistake, and on new fruit it can only be too small.",
+            "Trees also cut along the axes, but do not know that the answer is one rectangle; a line is no help at all.",
+        ),
+        data=_first_rows("papayas"),
+        panels=(
+            panel("rectangle", method="tightest", pos_label="tasty"),
+            panel("decision-tree"),
+            panel("logistic-regression"),
+        ),
+        speed=4,
+        show=("box", "cells", "mistakes"),
+        axes=("x: softness", "y: colour"),
+    )
+
+
+def coins() -> Figure:
+    return Figure(
+        title="Coins by size and mass",
+        look=(
+            "Four coins are four clouds; only the 5c and the 25c come near each other, and there every model makes its mistakes.",
+            "The 50c is rare: its ellipse rests on a few coins, and new ones will tell whether it was estimated well.",
+        ),
+        data=_first_rows("coins"),
+        panels=(panel("qda"), panel("knn", n_neighbors=5), panel("decision-tree", max_depth=4)),
+        speed=4,
+        show=("ellipses", "neighbours", "cells", "mistakes"),
+        axes=("x: size (mm)", "y: mass (g)"),
+    )
+
+
 GROUPS = {
+    "Papayas and coins": {"papayas": papayas, "coins": coins},
     "The perceptron": {
         "worked-example": worked_example,
         "five-passes": five_passes,

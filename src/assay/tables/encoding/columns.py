@@ -23,8 +23,7 @@ from assay.engines.engine import merge_in_order
 from assay.errors import DataError
 from assay.numerics import Array, Floats
 from assay.tables.encoding.words import BUCKETS
-from assay.tables.schema.kinds import TEXTUAL
-from assay.tables.schema.schema import Column, Schema
+from assay.tables.schema.schema import TEXTUAL, Column, Schema
 
 DATE_PARTS = ("days", "month", "weekday")
 DAY = 86_400.0

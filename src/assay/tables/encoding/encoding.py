@@ -23,7 +23,7 @@ import numpy as np
 
 from assay.engines import ArrayRows, Engine, Part, Rows, SparseRows
 from assay.engines.csr import SparseMatrix
-from assay.engines.threads import default_engine
+from assay.engines.engine import default_engine
 from assay.estimator.estimator import Estimator
 from assay.estimator.search_space import Categories, SearchSpace
 from assay.numerics import Array, Floats

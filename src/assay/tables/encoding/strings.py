@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from assay.engines import Block, Engine, Rows, fold
-from assay.engines.split import keys_of
+from assay.engines.derived import keys_of
 from assay.numerics import Array, Floats
 from assay.tables.encoding.columns import ColumnGroups, StringValues
 

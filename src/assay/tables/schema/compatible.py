@@ -19,8 +19,7 @@ import pyarrow.types as types
 from assay.errors import SchemaError, nearest
 from assay.numerics import Array
 from assay.tables.arrow_columns import Family, NotOfKind, as_kind, as_text, family_of, without_nan
-from assay.tables.schema.kinds import MOST_LEVELS, TEXTUAL
-from assay.tables.schema.schema import Column, Schema
+from assay.tables.schema.schema import MOST_LEVELS, TEXTUAL, Column, Schema
 from assay.tables.schema.survey import rows_at_once
 from assay.tables.schema.text import values_text
 from assay.tables.sources.source import INDEX_OF_PANDAS, Reading, Source, cut

@@ -17,20 +17,22 @@ import pyarrow as pa
 from assay.errors import ParameterError, SchemaError, nearest
 from assay.tables.arrow_columns import Family, as_text, family_of, without_nan
 from assay.tables.encoding.words import terms_in
-from assay.tables.schema.kinds import (
+from assay.tables.schema.schema import (
     CHOOSABLE,
     KINDS,
     MOST_LEVELS,
     MOST_WORDS,
     TEXTUAL,
     USED,
+    Column,
     Facts,
     Kind,
+    Schema,
     decide,
     decide_target,
+    infer,
     is_plain_word,
 )
-from assay.tables.schema.schema import Column, Schema, infer
 from assay.tables.schema.tallies import BooleanTally, DateTally, EmptyTally, NumberTally, Tally, TextTally
 from assay.tables.sources.recognise import table_source
 from assay.tables.sources.source import Reading, Source, choose_features, cut

@@ -24,7 +24,7 @@ from assay.tables.arrow_columns import (
     parse_text,
     without_nan,
 )
-from assay.tables.schema.kinds import MOST_CLASSES, MOST_LEVELS, NEARLY_NUMBERS, Facts, Kind
+from assay.tables.schema.schema import MOST_CLASSES, MOST_LEVELS, NEARLY_NUMBERS, Facts, Kind
 
 DAY = 86400
 SAMPLE = 200  # texts of a batch whose words are counted

@@ -8,7 +8,7 @@ from collections import Counter
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from assay.tables.schema.kinds import USED
+from assay.tables.schema.schema import USED
 
 if TYPE_CHECKING:
     from assay.tables.schema.schema import Column, Schema

@@ -23,8 +23,8 @@ import pyarrow as pa
 import pyarrow.compute as compute
 
 from assay.errors import DataError
-from assay.tables.sources.frames import FrameSource
-from assay.tables.sources.headers import numbered_names, repeats_note
+from assay.tables.sources.guessing import numbered_names, repeats_note
+from assay.tables.sources.source import FrameSource
 from assay.tables.sources.text import encoding_of, head_of, plain_bytes
 
 TEXT = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""

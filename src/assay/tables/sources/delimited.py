@@ -29,14 +29,17 @@ import pyarrow.csv as arrow_csv
 import pyarrow.types as types
 
 from assay.errors import DataError
-from assay.tables.sources.guessing import Parse, guess, options, without_missing
-from assay.tables.sources.headers import (
-    LOOKED_AT,
+from assay.tables.sources.guessing import (
+    LINES_LOOKED_AT,
+    Parse,
+    guess,
     header_place,
     numbered_names,
+    options,
     repeats_note,
     skipped_note,
     totals_note,
+    without_missing,
 )
 from assay.tables.sources.source import Reading, Source, named
 from assay.tables.sources.text import (
@@ -301,7 +304,7 @@ def first_rows_of(text: bytes, delimiter: str, skip: int) -> tuple[list[list[str
     rows: list[list[str]] = []
     ends: list[int] = []
     reader = csv.reader(counted(), delimiter=delimiter)
-    while len(rows) < LOOKED_AT or not any(rows):
+    while len(rows) < LINES_LOOKED_AT or not any(rows):
         try:
             row = next(reader, None)
         except csv.Error:

@@ -1,6 +1,6 @@
 """A sheet of an Excel workbook (.xlsx) as a source. The sheet is held in memory, as Arrow columns: workbooks have at most a million rows.
 
-The first row that is not empty is the header, but for titles above it (`headers.py`). A column is
+The first row that is not empty is the header, but for titles above it (`guessing.py`). A column is
 - text where any of its cells is text (its numbers are then written as they are, 3 as "3"), or where dates and numbers mix;
 - dates where all its cells are shown as dates: days, or times where any cell has a time of day;
 - truth values where all its cells are; else numbers, true as 1.
@@ -20,8 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as compute
 
 from assay.errors import DataError
-from assay.tables.sources import headers
-from assay.tables.sources.frames import FrameSource
+from assay.tables.sources import guessing
+from assay.tables.sources.source import FrameSource
 from assay.tables.sources.workbook import OLD_HINT, Workbook
 
 OLD_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -40,7 +40,7 @@ class ExcelSheet(FrameSource):
         titles, header, columns = _read(workbook, sheet, skip)
         places = sorted({*header, *columns.pieces})
         given = {j: _written(header[j]) if j in header else f"column {j + 1}" for j in places}
-        numbered, self.repeated = headers.numbered_names(list(given.values()))
+        numbered, self.repeated = guessing.numbered_names(list(given.values()))
         names = dict(zip(places, numbered))
         if not names:
             raise DataError(f"{self.where} has an empty sheet. {_others(workbook)}")
@@ -48,8 +48,8 @@ class ExcelSheet(FrameSource):
             raise DataError(f"{self.where} has a header but no rows.")
         super().__init__(pa.table({name: columns.column(j) for j, name in names.items()}), self.where)
         errors = workbook.errors
-        self.notes = [*headers.skipped_note(self.where, titles), *headers.repeats_note(self.where, self.repeated)]
-        self.notes += headers.totals_note(self.where, columns.last)
+        self.notes = [*guessing.skipped_note(self.where, titles), *guessing.repeats_note(self.where, self.repeated)]
+        self.notes += guessing.totals_note(self.where, columns.last)
         self.notes += [f"{errors} cells of {self.where} hold errors such as #N/A: they are missing."] if errors else []
         if sheet is None and len(workbook.sheets) > 1:
             used, *others = workbook.sheets
@@ -77,8 +77,8 @@ def _read(workbook: Workbook, sheet: str | None, skip: int | None) -> tuple[list
     rows = ((number, values) for number, values in workbook.rows(sheet) if values)
     if skip is not None:
         rows = ((number, values) for number, values in rows if number > skip)
-    first = list(islice(rows, headers.LOOKED_AT))
-    place = 0 if skip is not None else headers.header_place(_padded([values for _, values in first]))
+    first = list(islice(rows, guessing.LINES_LOOKED_AT))
+    place = 0 if skip is not None else guessing.header_place(_padded([values for _, values in first]))
     number, header = first[place] if first else (0, {})
     columns = SheetColumns(workbook.where, number + 1)
     for at, values in chain(first[place + 1 :], rows):

@@ -1,4 +1,7 @@
-"""What the columns of a text file hold, guessed from its first megabytes.
+"""Where the table begins in a text file, what its columns are called, and what they hold, guessed from its first megabytes.
+
+Offices put a title, a date and a blank line above the header. These lines are skipped by themselves where that is plain: they fill at most half
+of the columns, and the line below them names nearly all columns, none by a number.
 
 The rules, for a column's values in the first megabytes (quotes around a value change nothing):
 - missing: an empty cell, a blank, ?, NA, N/A, #N/A, n/a, NaN, nan, null, NULL, None, <NA> and their kin, in every column;
@@ -8,13 +11,14 @@ The rules, for a column's values in the first megabytes (quotes around a value c
 - truth values: true and false in any case. Yes and no are text, that is a category of two values;
 - dates: ISO 8601 (2026-01-31, 2026-01-31 10:00:00, with T or a zone); any other spelling of a date is text here;
 - text: everything else, also a column of which a single value is no number. What text writes numbers or dates in another way
-  (1.234,50, $1,234, 09.02.2021) is found later, over all rows (`tables/written/recognise.py`).
+  (1.234,50, $1,234, 09.02.2021) is found later, over all rows (`tables/written/source.py`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -23,8 +27,7 @@ import pyarrow.compute as compute
 import pyarrow.csv as arrow_csv
 import pyarrow.types as types
 
-from assay.tables.written.evidence import UNSURE_NUMBER, elected, number_evidence
-from assay.tables.written.shapes import ShapeCounts, may_be_numbers
+from assay.tables.written.evidence import UNSURE_NUMBER, ShapeCounts, elected, may_be_numbers, number_evidence
 from assay.tables.written.writing import LONGEST_ODD, Writing, WritingOptions
 
 MISSING = (
@@ -39,6 +42,12 @@ CALLED_CODE = re.compile(
 SHORTEST_CODE = 4
 FEW_ROWS = 1 << 12
 LOOKED_AT = 1 << 14  # values of a column that show what a point or a comma means
+LINES_LOOKED_AT = 20  # rows
+MOST_TITLES = 10
+NEARLY_ALL = 0.8
+LONGEST_SHOWN = 40
+NUMBER_LIKE = re.compile(r"[-+(]?[\d.,' ]*\d[\d.,' ]*%?\)?")
+TOTALS = re.compile(r"(?i)(grand )?totals?|summen?|gesamt(summe)?|insgesamt|sums?|somme|totale|total général|suma")
 
 
 class ColumnGuess(NamedTuple):
@@ -198,3 +207,75 @@ def _missing_among_numbers(column: Any, point: str) -> set[str]:
         return set()
     known = pa.array(MISSING_AMONG_NUMBERS)
     return set(compute.unique(others).to_pylist()) if compute.all(compute.is_in(others, known)).as_py() else set()
+
+
+def header_place(rows: Sequence[Sequence[str]]) -> int:
+    """The place of the header among the first rows of a file, blank ones included; 0 where no title stands plainly above it.
+
+    >>> header_place([["Sales 2021"], [], ["city", "sold", "price"], ["Bern", "3", "1.5"], ["Basel", "4", "2"]])
+    2
+    """
+    filled = [sum(bool(cell.strip()) for cell in row) for row in rows]
+    said = [len(row) for row, count in zip(rows, filled) if count]
+    width = max(Counter(said).most_common(), key=lambda pair: (pair[1], pair[0]), default=(0, 0))[0]
+    place = next((k for k, count in enumerate(filled) if 2 * count > width), 0)
+    titles = [row for row, count in zip(rows[:place], filled) if count]
+    if width < 2 or not titles or len(titles) > MOST_TITLES or place + 1 >= len(rows):
+        return 0
+    if width == 2 and any(len(row) > 1 for row in titles):  # a column without a name is no title
+        return 0
+    header = [cell.strip() for cell in rows[place]]
+    named = len(header) == width and filled[place] >= NEARLY_ALL * width
+    return place if named and not any(NUMBER_LIKE.fullmatch(cell) for cell in header) else 0
+
+
+def skipped_note(where: str, titles: Sequence[str]) -> list[str]:
+    """What was skipped above the header, and how not to."""
+    shown = [title for title in titles if title.strip()]
+    if not shown:
+        return []
+    first = shown[0][:LONGEST_SHOWN] + ("…" if len(shown[0]) > LONGEST_SHOWN or len(shown) > 1 else "")
+    lines = "The first line" if len(titles) == 1 else f"The first {len(titles)} lines"
+    return [
+        f"{lines} of {where} ({first!r}) stand above the header and are skipped (skip=0, --skip 0: they are the table)."
+    ]
+
+
+def numbered_names(names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """(the names, those that repeat with a number behind, and columns without one by their place; which of them repeat).
+
+    >>> numbered_names(["x", "", "x"])
+    (['x', 'column 2', 'x (2)'], ['x'])
+    """
+    found: list[str] = []
+    taken = set(names)
+    repeated: list[str] = []
+    seen: set[str] = set()
+    for j, name in enumerate(names):
+        base = name or f"column {j + 1}"
+        if base in seen:
+            repeated.append(base)
+        chosen, k = base, 2
+        while chosen in seen or (chosen != name and chosen in taken):
+            chosen, k = f"{base} ({k})", k + 1
+        seen.add(chosen)
+        found.append(chosen)
+    return found, list(dict.fromkeys(repeated))
+
+
+def repeats_note(where: str, repeated: Sequence[str]) -> list[str]:
+    """How columns of the same name are told apart."""
+    if not repeated:
+        return []
+    shown, first = ", ".join(map(repr, repeated)), repeated[0]
+    return [f"{where} has several columns named {shown}: they are numbered, {first!r}, {f'{first} (2)'!r} and so on."]
+
+
+def totals_note(where: str, cells: Sequence[str]) -> list[str]:
+    """A note where the last row seems to be a total of the others."""
+    named = next((cell.strip() for cell in cells if TOTALS.fullmatch(cell.strip().rstrip(":"))), None)
+    if named is None:
+        return []
+    return [
+        f"The last row of {where} says {named!r}: if it adds up the others, delete it, for it is read like any row."
+    ]

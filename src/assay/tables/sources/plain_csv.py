@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.types as types
 
 from assay.numerics import Array
-from assay.tables.loops.cells import REFUSED, Cells, MissingWords, gather, read_cells
+from assay.tables.loops import REFUSED, Cells, MissingWords, gather, read_cells
 from assay.tables.sources.guessing import MISSING
 
 LONGEST_WORD = 16

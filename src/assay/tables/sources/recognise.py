@@ -1,4 +1,7 @@
-"""Whatever holds a table as a `Source`: paths, databases, frames, arrays. What a file is, its content says and not its name."""
+"""Whatever holds a table as a `Source`: paths, databases, frames, arrays. What a file is, its content says and not its name.
+
+Which files of a folder are its table: those of one form, the one that most of them have; a note says which are not read.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -17,7 +20,6 @@ from assay.errors import DataError, DataTypeError, ParameterError
 from assay.numerics import Array
 from assay.tables.sources.arff import ArffFile, is_arff
 from assay.tables.sources.arrow_ipc import FILE_MAGIC, STREAM_MAGIC
-from assay.tables.sources.folders import PARQUET, PARQUET_NAMES, form_by_name, tables_inside
 from assay.tables.sources.images import ImageFolder, image_files
 from assay.tables.sources.source import MOST_CACHED, Source, SourceRows
 from assay.tables.sources.svmlight import SvmlightFile, is_svmlight
@@ -25,12 +27,84 @@ from assay.tables.sources.text import head_of
 from assay.tables.written.source import with_writings
 from assay.tables.written.writing import WritingOptions
 
+PARQUET = "Parquet"
+PARQUET_NAMES = (".parquet", ".pq", ".parq")
+FORMS = {
+    **dict.fromkeys(PARQUET_NAMES, PARQUET),
+    **dict.fromkeys((".csv", ".tsv"), "CSV"),
+    **dict.fromkeys((".json", ".jsonl", ".ndjson"), "JSON"),
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), "Arrow"),
+    **dict.fromkeys((".xlsx", ".xls"), "Excel"),
+    ".arff": "ARFF",
+    **dict.fromkeys((".svm", ".libsvm", ".svmlight"), "svmlight"),
+}
+PACKED = (".gz", ".zst", ".bz2", ".lz4")
+NAMED = 3
 Form = Literal["parquet", "arrow", "excel", "json", "ARFF", "svmlight", "text"]
 PARQUET_MAGIC = b"PAR1"
 OLD_FEATHER = b"FEA1"
 EXCEL_MAGIC = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")  # .xlsx is a zip file; .xls
 PARTITION = re.compile(r"[^=]+=[^=]*")
 BATCH = 1 << 16
+
+
+class FolderFiles(NamedTuple):
+    """The files that are read as one table, and all others."""
+
+    form: str
+    read: list[Path]
+    left: list[Path]
+
+    def notes(self, folder: Path) -> list[str]:
+        """What is read of a folder, where something is not."""
+        if not self.read or not self.left:
+            return []
+        files = "file" if len(self.read) == 1 else "files"
+        return [
+            f"Of {str(folder)!r} the {len(self.read)} {self.form} {files} {_named(self.read, folder)} are read as one table; not read: "
+            f"{_named(self.left, folder)}."
+        ]
+
+
+def tables_inside(folder: Path) -> FolderFiles:
+    """The tables of a folder and its subfolders, but hidden ones and those that begin with _ (as writers' marks do)."""
+    files = [p for p in sorted(folder.rglob("*")) if p.is_file()]
+    shown = [p for p in files if not any(part[0] in "._" for part in p.relative_to(folder).parts)]
+    by_form: dict[str, list[Path]] = {}
+    for path in shown:
+        by_form.setdefault(form_by_name(path), []).append(path)
+    by_form.pop("", None)
+    form = PARQUET if PARQUET in by_form else _most(by_form, folder)
+    read = by_form.get(form, [])
+    return FolderFiles(form, read, [path for path in shown if path not in set(read)])
+
+
+def form_by_name(path: Path) -> str:
+    """The form that a file's name says; "" where it says none.
+
+    >>> form_by_name(Path("sales.csv.gz")), form_by_name(Path("notes.txt"))
+    ('CSV', '')
+    """
+    name = path.name.lower()
+    for packed in PACKED:
+        name = name.removesuffix(packed)
+    return FORMS.get(Path(name).suffix, "")
+
+
+def _most(by_form: dict[str, list[Path]], folder: Path) -> str:
+    """The form most files have."""
+    counted = sorted(by_form, key=lambda form: -len(by_form[form]))
+    if len(counted) > 1 and len(by_form[counted[0]]) == len(by_form[counted[1]]):
+        some = "; ".join(f"{form}: {_named(by_form[form], folder)}" for form in counted)
+        raise DataError(
+            f"{str(folder)!r} holds tables of several forms ({some}): give the file, or a pattern such as {str(folder / '*.csv')!r}."
+        )
+    return counted[0] if counted else ""
+
+
+def _named(paths: Sequence[Path], folder: Path) -> str:
+    more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
+    return ", ".join(str(path.relative_to(folder)) for path in paths[:NAMED]) + more
 
 
 def table_source(
@@ -100,7 +174,7 @@ def _source_of(
     """The source, its text columns as they are."""
     if not isinstance(data, str | os.PathLike) and _is_frame(data):
         _refuse_options("a frame in memory", table=table, sql=sql, sheet=sheet, size=size, skip=skip)
-        from assay.tables.sources.frames import FrameSource
+        from assay.tables.sources.source import FrameSource
 
         return FrameSource(data, where)
     if isinstance(data, str | os.PathLike):
@@ -225,7 +299,7 @@ def form_of(path: Path) -> Form:
 def _is_frame(data: Any) -> bool:
     if isinstance(data, Rows | list | tuple) or (hasattr(data, "__array__") and not hasattr(data, "columns")):
         return False
-    from assay.tables.sources.frames import is_frame
+    from assay.tables.sources.source import is_frame
 
     return is_frame(data)
 
@@ -362,7 +436,7 @@ def _with(source: Source, beside: Mapping[str, Any]) -> Source:
     """A table with further columns, which take the place of those of the same name."""
     import pyarrow as pa
 
-    from assay.tables.sources.frames import FrameSource
+    from assay.tables.sources.source import FrameSource
 
     given = FrameSource(dict(beside), "what is given beside the table")
     kept = [name for name in source.types if name not in given.types]

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from assay.errors import DataError
-from assay.tables.sources.frames import FrameSource
+from assay.tables.sources.source import FrameSource
 from assay.tables.sources.text import plain_bytes
 
 NUMBER = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"

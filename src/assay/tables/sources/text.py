@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from assay.engines.threads import worker_count
+from assay.engines.engine import worker_count
 from assay.errors import DataError
 
 MOST_WORKERS = 8

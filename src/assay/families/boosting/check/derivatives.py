@@ -123,7 +123,7 @@ def start_problem(t: dict[str, Any], y: Floats, w: Floats, start: Floats, K: int
 
 def sample_of(seed: int, stage: int, n: int, d: int, rows: float, columns: float, w: Floats) -> tuple[Floats, Array]:
     """(weights of the rows that a stage saw, its columns), drawn again by (seed, stage)."""
-    from assay.certify.draws import between_0_and_1, keys, row_keys
+    from assay.certify.rows import between_0_and_1, keys, row_keys
 
     key = int(keys(np.array([stage], np.uint64), seed)[0] >> np.uint64(2))
     chosen = np.arange(d)

@@ -11,11 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.compiled.barrier import barrier
 from assay.compiled.decorator import inner, jit
-from assay.compiled.simd.boosting import BINS
-from assay.compiled.simd.memory import data_pointer, keep_alive, prefetch_at
-from assay.families.boosting.loops.histogram import clear, count_rows, join, subtract
+from assay.compiled.simd.boosting import BINS, TOGETHER, add_eight, add_pair
+from assay.compiled.simd.memory import barrier, data_pointer, keep_alive, prefetch_at
 from assay.families.boosting.loops.scan import (
     BITS,
     CODE,
@@ -34,8 +32,57 @@ from assay.families.boosting.loops.scan import (
     worth_of,
 )
 
+AHEAD_OF_COUNTS = 32  # rows that are asked for before their turn
 AHEAD = 24
 TINY = 1e-12  # of a node's worth: a gain that rounding may feign
+
+
+@inner
+def count_rows(codes, d, rows, a, b, columns, used, words, sums, at):  # type: ignore[no-untyped-def]
+    """Add the words of rows[a:b] to the bins of some columns (`used` of them; all: eight at a time), which begin at bin `at`. All arrays are addresses."""
+    whole = d - d % TOGETHER
+    for i in range(a, b):
+        if i + AHEAD_OF_COUNTS < b:
+            q = np.int64(rows[i + AHEAD_OF_COUNTS])
+            prefetch_at(codes, q * d)
+            prefetch_at(codes, q * d + d - 1)
+            prefetch_at(words, 2 * q)
+        r = np.int64(rows[i])
+        base = r * d
+        if used == d:
+            for j in range(0, whole, TOGETHER):
+                add_eight(sums, 2 * (at + BINS * j), codes, base + j, words, 2 * r)
+            for j in range(whole, d):
+                add_pair(sums, 2 * (at + BINS * j + np.int64(codes[base + j])), words, 2 * r)
+        else:
+            for k in range(used):
+                j = columns[k]
+                add_pair(sums, 2 * (at + BINS * j + np.int64(codes[base + j])), words, 2 * r)
+
+
+@inner
+def clear(sums, at, bins):  # type: ignore[no-untyped-def]
+    """All bins from `at` on nothing."""
+    for b in range(2 * at, 2 * (at + bins)):
+        sums[b] = 0
+
+
+@inner
+def join(parts, ranks, bins, turn, a, b, sums, at):  # type: ignore[no-untyped-def]
+    """The bins a … b − 1 of what each thread has counted of its first (turn 0) or second node, added up into `sums` from bin `at` on."""
+    for k in range(2 * a, 2 * b):
+        sums[2 * at + k] = 0
+    for rank in range(ranks):
+        base = 2 * (2 * rank + turn) * bins
+        for k in range(2 * a, 2 * b):
+            sums[2 * at + k] += parts[base + k]
+
+
+@inner
+def subtract(sums, whole, part, a, b):  # type: ignore[no-untyped-def]
+    """From the bins a … b − 1 of one node take those of its child."""
+    for k in range(2 * a, 2 * b):
+        sums[2 * whole + k] -= sums[2 * part + k]
 
 
 class BinnedColumns(NamedTuple):

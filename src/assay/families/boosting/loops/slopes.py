@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from assay.compiled.decorator import jit
-from assay.compiled.exponential import exp_of_negative
+from assay.compiled.simd.scalars import exp_of_negative
 
 FACTORS = 512
 

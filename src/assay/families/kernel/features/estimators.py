@@ -15,11 +15,9 @@ import numpy as np
 from assay.engines import Block, Engine, Rows, engine_for
 from assay.engines.engine import one_thread_blas
 from assay.errors import DataError, not_fitted
-from assay.estimator.base import Transformer
 from assay.estimator.classifier import Classifier
-from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Layout
-from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Range, check_params, param
+from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Range, Transformer, attribute, check_params, param
 from assay.estimator.regressor import Regressor
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.families.kernel.features.fit import KernelFeaturesModel, in_memory_if_few, layout_with

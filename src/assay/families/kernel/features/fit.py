@@ -17,14 +17,13 @@ from typing import Any, Self
 import numpy as np
 
 from assay.certify import Claim
-from assay.certify.coverage import Coverage
+from assay.certify.claim import Coverage
 from assay.engines import ArrayRows, Block, Engine, MappedRows, Part, Rows
-from assay.engines.engine import one_thread_blas
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads, one_thread_blas
 from assay.errors import ModelFileError
-from assay.estimator.docstrings import attribute
 from assay.estimator.estimator import Estimator, fresh_and_rows
 from assay.estimator.layout import Fact, Layout, Tensor
+from assay.estimator.params import attribute
 from assay.estimator.steps import Step, answering
 from assay.families.kernel.features.maps import (
     KernelMap,

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from assay.certify import Claim
-from assay.certify.coverage import Coverage
+from assay.certify.claim import Coverage
 from assay.families.kernel.perceptron.fit import KernelPerceptronRun, VisitTargets
 from assay.families.perceptron.claims import EPS
 from assay.inputs.labels import plain_labels

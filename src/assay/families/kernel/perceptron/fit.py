@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from assay.engines import Rows, block_rows
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.errors import DataError, ParameterError
 from assay.families.kernel.functions import Kernel, check_own_kernel, check_precomputed, needs_differences, resolve
 from assay.families.kernel.perceptron.values import KernelValues

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.compiled.decorator import jit
-from assay.compiled.random import STEP, below, mixed
+from assay.compiled.mixing import STEP, below, mixed
 
 
 @jit(inline="always")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.errors import DataError
 from assay.families.kernel.functions import COARSE, Kernel
 from assay.numerics import Array, Floats

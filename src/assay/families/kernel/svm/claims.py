@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from assay.certify import Claim
-from assay.certify.claim import Kind
-from assay.certify.coverage import Coverage
+from assay.certify.claim import Coverage, Kind
 from assay.families.kernel.functions import Kernel
 from assay.inputs.labels import plain_labels
 from assay.numerics import Array, Floats

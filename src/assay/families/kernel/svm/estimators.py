@@ -11,9 +11,8 @@ from assay.certify import Claim
 from assay.engines import Block, Engine, Rows
 from assay.errors import DataError, ModelFileError, ParameterError
 from assay.estimator.classifier import Classifier, of_each_class
-from assay.estimator.docstrings import attribute
 from assay.estimator.layout import Fact, Layout, Tensor
-from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Range, param
+from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Range, attribute, param
 from assay.estimator.progress import Stopping
 from assay.estimator.regressor import Regressor
 from assay.estimator.search_space import SearchSpace, TableTraits, paired

@@ -10,18 +10,28 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from assay.engines import Block, Engine, Rows
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.errors import ConvergenceWarning, ModelFileError, as_seen_by_sklearn, warn
-from assay.estimator.docstrings import attribute
 from assay.estimator.estimator import Estimator
 from assay.estimator.layout import Fact, Layout, Tensor
-from assay.estimator.params import Choice, Free, Range, param
+from assay.estimator.params import Choice, Free, Range, attribute, param
 from assay.estimator.progress import INTERRUPTED, Stopping
 from assay.estimator.search_space import TableTraits
 from assay.estimator.steps import Step, some_of
-from assay.families.kernel.functions import KERNEL_WORDS, KERNELS, Kernel, far_centre, needs_differences, resolve
-from assay.families.kernel.powers import FAR_POWERS, centre_values, exact, exact_centre_values, in_long, is_power
-from assay.families.kernel.svm.progress import SolverProgress
+from assay.families.kernel.functions import (
+    FAR_POWERS,
+    KERNEL_WORDS,
+    KERNELS,
+    Kernel,
+    centre_values,
+    exact,
+    exact_centre_values,
+    far_centre,
+    in_long,
+    is_power,
+    needs_differences,
+    resolve,
+)
 from assay.families.kernel.svm.solve import (
     NO_LIMIT,
     SOLVERS,
@@ -30,6 +40,7 @@ from assay.families.kernel.svm.solve import (
     MachineRows,
     Solved,
     SolverPlan,
+    SolverProgress,
     check_kernel,
     rows_in_memory,
     solve_all,

@@ -11,9 +11,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from assay.compiled.simd.kernels import LANES
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
 from assay.families.kernel.functions import Kernel
-from assay.families.kernel.svm.loops import add_kept_rows
+from assay.families.kernel.loops import add_kept_rows
 from assay.families.kernel.tiles import Tiles, has_tiles
 from assay.numerics import Array, Floats
 

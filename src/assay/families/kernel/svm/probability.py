@@ -18,8 +18,8 @@ import numpy as np
 
 from assay.certify import Claim
 from assay.engines import Block
+from assay.engines.derived import keys_of
 from assay.engines.rows import cut
-from assay.engines.split import keys_of
 from assay.estimator.progress import Stopping
 from assay.families.kernel.functions import Kernel
 from assay.families.kernel.svm.solve import (

@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.engines.threads import Threads
+from assay.engines.engine import Threads
+from assay.families.kernel.loops import gap_of, mark_settled, mark_violators, solve_working_set, take_slopes
 from assay.families.kernel.svm.dual import DualProblem, DualState, best_intercept, measure
 from assay.families.kernel.svm.kernel_cache import ComputedKernelRows, KernelRows, source_of
-from assay.families.kernel.svm.loops import gap_of, mark_settled, mark_violators, solve_working_set, take_slopes
 from assay.families.kernel.svm.sqp import MOST_ROWS, sqp
 from assay.families.kernel.tiles import Tiles, has_float32, has_tiles
 from assay.numerics import Array, Floats

@@ -3,11 +3,16 @@
 Several classes are problems of two: one against one, or one against the rest. One against one, problem (i, j), i < j: y = +1 for class i, so
 f_ij > 0 votes for i. As libsvm, coefficients of all problems lie in an array (K − 1, m): of a support row of class i, row j − 1 of the array
 is its part in (i, j) with i < j, and row j its part in (j, i) with j < i.
+
+A long fit tells of its progress: iteration, gap, support rows, and how long it may still take. The gap of a working-set method falls about
+exponentially: log gap is extrapolated along its later half, on its lower envelope.
 """
 
 from __future__ import annotations
 
 import math
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import combinations, pairwise
@@ -16,25 +21,97 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.engines import Engine, Rows, fold
-from assay.engines.split import keys_of
-from assay.engines.threads import Threads
+from assay.engines.derived import keys_of
+from assay.engines.engine import Threads
 from assay.errors import DataConversionWarning, DataError, as_seen_by_sklearn, warn
-from assay.estimator.progress import Stopping
+from assay.estimator.progress import EVERY, Say, Stopping, time_left, to_stderr
 from assay.families.kernel.expansion import Expansion
 from assay.families.kernel.functions import Kernel, check_own_kernel, check_precomputed
-from assay.families.kernel.svm.dual import DualProblem, DualState, Measures, best_intercept, classes_problem, measure
-from assay.families.kernel.svm.progress import SolverProgress
-from assay.families.kernel.svm.rounding import EXTENDED, balanced, extended_values, with_rounding
+from assay.families.kernel.svm.dual import (
+    EXTENDED,
+    DualProblem,
+    DualState,
+    Measures,
+    balanced,
+    best_intercept,
+    classes_problem,
+    extended_values,
+    measure,
+    with_rounding,
+)
 from assay.inputs.labels import Labels
 from assay.numerics import Array, Floats
 from assay.statistics.targets import merge_surveys, some, survey_block
 
+FEW = 3  # states from which on anything is foretold
 APART = 1e3  # times the least spread of a column: from there on the kernel hardly sees that column
 NAMED = 5  # columns that a warning names
 OF_DISTANCES = ("rbf", "laplacian", "poly", "sigmoid")  # kernels in which the widest columns drown the others
 SOLVERS = ("smo", "sqp")
 NO_LIMIT = 10**9  # iterations
 CLOSER = 0.9  # of tol: solvers may count on kernel values in float32, and the gap shall hold without
+
+
+def seconds_left(times: list[float], gaps: list[float], tol: float) -> float:
+    """How long until the gap is ≤ tol; infinity where it does not fall, NaN where nothing can be said yet.
+
+    >>> round(seconds_left([0.0, 1.0, 2.0, 3.0], [1.0, 0.1, 0.01, 0.001], 1e-5), 6)
+    2.0
+    """
+    usable = [(t, g) for t, g in zip(times, gaps) if 0 < g < math.inf]
+    if len(usable) < FEW:
+        return math.nan
+    t = np.array([u[0] for u in usable])
+    lowest = np.minimum.accumulate(np.log([u[1] for u in usable]))
+    if lowest[-1] <= math.log(tol):
+        return 0.0
+    half = int(np.searchsorted(t, 0.5 * (t[0] + t[-1])))
+    half = min(half, len(t) - 2)
+    fall, spent = lowest[half] - lowest[-1], t[-1] - t[half]
+    return float((lowest[-1] - math.log(tol)) * spent / fall) if fall > 0 else math.inf
+
+
+class SolverProgress:
+    """Records every state of every problem, and emits a line a second."""
+
+    def __init__(self, problems: int, tol: float, say: Say | None = None, clock: Callable[[], float] = time.monotonic):
+        self.problems, self.tol, self.clock = problems, tol, clock
+        self.emit: Say = say or to_stderr
+        self.done = 0
+        self.began = self.last = clock()
+        self.gaps: dict[int, tuple[list[float], list[float]]] = {}
+        self.lock = threading.Lock()
+
+    def record(self, problem: int, state: DualState) -> None:
+        """A solver passed through a state."""
+        with self.lock:
+            now = self.clock()
+            times, gaps = self.gaps.setdefault(problem, ([], []))
+            times.append(now)
+            gaps.append(state.gap)
+            if now - self.last >= EVERY:
+                self.last = now
+                self.emit(self._line(problem, state))
+
+    def ended(self, problem: int) -> None:
+        """A problem is solved, or given up."""
+        with self.lock:
+            self.done += 1
+            self.gaps.pop(problem, None)
+
+    def _line(self, problem: int, state: DualState) -> str:
+        which = f"problem {problem + 1} of {self.problems}, " if self.problems > 1 else ""
+        support = int(np.count_nonzero(state.alpha))
+        return f"{which}iteration {state.number}: gap {state.gap:.2e} (tol {self.tol:g}), {support} support rows, {self._left(problem)}"
+
+    def _left(self, problem: int) -> str:
+        """Of one problem by its gap, of many by those that are done."""
+        if self.problems > 1:
+            spent = self.clock() - self.began
+            left = spent * (self.problems - self.done) / self.done if self.done else math.nan
+        else:
+            left = seconds_left(*self.gaps[problem], self.tol)
+        return time_left(left)
 
 
 class DualTask(NamedTuple):

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from assay.certify.claim import Claim, Verdict
-from assay.certify.registry import check
+from assay.certify.claim import Claim, Verdict, check
 from assay.certify.rows import Array, CheckedRows, CsrBlock, Floats, RowBlock, codes_of, times
 from assay.families.linear.check.gaps import SLACK, gap_and_objectives
-from assay.families.linear.check.moments import blocks, shape_of
+from assay.families.linear.check.terms import blocks, shape_of
 
 ALIKE = 1e-5  # of an error on a row left out: an inverse of columns in very different units has lost so much
 NEAR = 1e-6  # of an error, and of the square of the target: what may differ where sums are added up otherwise

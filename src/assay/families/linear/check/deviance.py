@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from assay.certify.claim import Claim, Verdict
-from assay.certify.registry import check
+from assay.certify.claim import Claim, Verdict, check
 from assay.certify.rows import Array, CheckedRows, Floats, back, times
 from assay.families.linear.check.gaps import LOOSEST, SLACK, cases, free_intercept, same_objective, strengths_of
-from assay.families.linear.check.moments import blocks, shape_of
+from assay.families.linear.check.terms import blocks, shape_of
 
 
 def half_deviance(z: Floats, y: Array, p: float) -> Floats:

@@ -12,17 +12,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.certify.claim import Claim, Verdict
-from assay.certify.registry import check
+from assay.certify.claim import Claim, Verdict, check
 from assay.certify.rows import Array, CheckedRows, Floats, back, sizes, times
-from assay.families.linear.check.moments import RowMoments, blocks, numbered_blocks, shape_of
 from assay.families.linear.check.terms import (
+    RowMoments,
     Strengths,
+    blocks,
     farthest_target,
     intercept_cost,
     least_margin,
     loss_terms,
     mean_score,
+    numbered_blocks,
+    shape_of,
     softmax_terms,
 )
 

@@ -24,7 +24,7 @@ from assay.families.naive_bayes.densities.columns import (
     tiles,
 )
 from assay.numerics import Array, Floats
-from assay.statistics.class_moments import LEAST, ClassMoments, absorb_moments, absorb_present, merge_moments
+from assay.statistics.scatter import LEAST, ClassMoments, absorb_moments, absorb_present, merge_moments
 
 SMALLEST = float(np.finfo(np.float64).tiny)
 LARGEST = 2.0**1000  # variances above it leave no room to compute with them

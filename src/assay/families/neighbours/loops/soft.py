@@ -12,7 +12,7 @@ import numpy as np
 from numba import config
 
 from assay.compiled.decorator import inner, jit
-from assay.compiled.exponential import exp_of_negative
+from assay.compiled.simd.scalars import exp_of_negative
 
 FAR = -1e300  # the score of a row with itself
 NOTHING = 1e-200  # an exponential below is zero: products with it would be denormal, which is slow

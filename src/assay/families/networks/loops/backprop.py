@@ -30,17 +30,20 @@ from assay.compiled.simd.networks import (
     tall_wide,
 )
 from assay.compiled.simd.scalars import is_single
-from assay.families.networks.loops.activations_and_losses import (
+from assay.families.networks.loops.minibatch import (
     IDENTITY,
     LOGISTIC,
     SOFTMAX,
     activate,
+    bring,
+    drop,
+    drop_slopes,
+    key_of,
     needs_no_sums,
     row_loss,
     softmax_loss,
     times_slope,
 )
-from assay.families.networks.loops.minibatch import bring, drop, drop_slopes, key_of
 
 MUCH = 1e200  # times the most outputs there can be is still a number
 

@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.compiled.barrier import barrier
 from assay.compiled.decorator import inlined, inner, jit
-from assay.compiled.simd.memory import data_pointer, keep_alive
+from assay.compiled.simd.memory import barrier, data_pointer, keep_alive
 from assay.compiled.simd.networks import NARROW, SHORT, adapt_lanes
 from assay.families.networks.loops.backprop import (
     Dropout,

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.compiled.decorator import inner, jit
-from assay.compiled.random import mixed
+from assay.compiled.mixing import mixed
 from assay.families.trees.loops.arrays import HALF, LOW16, LOW32, NONE_MISSING, ZERO
 from assay.families.trees.loops.candidates import (
     beats,
@@ -22,7 +22,7 @@ from assay.families.trees.loops.candidates import (
     rank_by,
     sorted_node,
 )
-from assay.families.trees.loops.random_threshold import keep_random_threshold, random_threshold
+from assay.families.trees.loops.draws import keep_random_threshold, random_threshold
 
 QUARTER = np.uint64(16)
 

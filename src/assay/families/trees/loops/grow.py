@@ -16,7 +16,7 @@ from numba import config
 from numba.extending import overload
 
 from assay.compiled.decorator import inner, jit
-from assay.compiled.random import child_key
+from assay.compiled.mixing import child_key
 from assay.compiled.simd.memory import data_pointer
 from assay.families.trees.loops.absolute import MedianTargets
 from assay.families.trees.loops.arrays import (
@@ -31,13 +31,11 @@ from assay.families.trees.loops.arrays import (
     scratch_pointers,
     table_pointers,
 )
-from assay.families.trees.loops.classes_worth import ClassTargets
 from assay.families.trees.loops.kinds import cost, gain, target_pointers, total, weight
-from assay.families.trees.loops.numbers_worth import NumberTargets
-from assay.families.trees.loops.partition import mark_sides, narrow, part, part_lists, written
-from assay.families.trees.loops.sorted_lists import SORTED
-from assay.families.trees.loops.splitting import find_split
+from assay.families.trees.loops.sorted_search import SORTED
+from assay.families.trees.loops.splitting import find_split, mark_sides, narrow, part, part_lists, written
 from assay.families.trees.loops.two_words import TwoClassTargets
+from assay.families.trees.loops.worth import ClassTargets, NumberTargets
 
 
 class GatheredNode(NamedTuple):

@@ -13,13 +13,17 @@ from assay.compiled.simd.memory import data_pointer
 from assay.families.trees.loops.absolute import MedianTargets, absolute_cost, medians_gain, medians_search
 from assay.families.trees.loops.arrays import ZERO
 from assay.families.trees.loops.classes import classes_counted, classes_scan, classes_search
-from assay.families.trees.loops.classes_worth import ClassTargets, classes_gain, classes_total
 from assay.families.trees.loops.numbers import numbers_counted, numbers_search, numbers_total
-from assay.families.trees.loops.numbers_worth import NumberTargets, numbers_gain
-from assay.families.trees.loops.sorted_lists import unpacked
-from assay.families.trees.loops.sorted_search import numbers_ceiling, numbers_listed, two_ceiling, two_listed
+from assay.families.trees.loops.sorted_search import numbers_ceiling, numbers_listed, two_ceiling, two_listed, unpacked
 from assay.families.trees.loops.two_classes import two_counted, two_gain, two_search, two_total
 from assay.families.trees.loops.two_words import TwoClassTargets
+from assay.families.trees.loops.worth import (
+    ClassTargets,
+    NumberTargets,
+    classes_gain,
+    classes_total,
+    numbers_gain,
+)
 
 
 @jit(inline="always")

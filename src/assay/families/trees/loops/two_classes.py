@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 
 from assay.compiled.decorator import inlined, inner, jit
-from assay.compiled.random import mixed
+from assay.compiled.mixing import mixed
 from assay.compiled.simd.memory import cast_pointer, prefetch_at
 from assay.compiled.simd.trees import corners_above
 from assay.families.trees.loops.arrays import AHEAD, BITS_A_NAT, ENTROPY, FEW_ROWS, HALF, LOW32, NONE_MISSING, ONE, ZERO
@@ -35,7 +35,7 @@ from assay.families.trees.loops.candidates import (
     more_than_one,
     sorted_node,
 )
-from assay.families.trees.loops.random_threshold import keep_random_threshold, random_threshold
+from assay.families.trees.loops.draws import keep_random_threshold, random_threshold
 from assay.families.trees.loops.two_words import (
     best_categories,
     by_occupied,

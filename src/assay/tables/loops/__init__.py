@@ -1,1 +1,0 @@
-"""Compiled loops that read numbers from delimited text."""
