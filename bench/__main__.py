@@ -21,6 +21,7 @@ WORKLOADS = [
     "least_squares",
     "linear_models",
     "trees",
+    "boosting",
     "explain",
     "neighbours",
     "kernel_machines",

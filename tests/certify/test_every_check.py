@@ -14,7 +14,7 @@ import pytest
 from certify.every_check import honest_claims
 
 from assay.certify import Certificate
-from assay.certify.claim import all_checks, check, checker
+from assay.certify.registry import all_checks, check, checker
 
 #: of a check, parts of its witness that it must refuse when one number in them is another; of one that is not here, all that hold numbers
 TAMPERED = {
@@ -92,6 +92,7 @@ TAMPERED = {
     "separability_margin": ["coef", "intercept", "rows"],
     "separability_weak": ["coef", "intercept"],
     "separating_weights": ["coef", "intercept"],
+    "shap_adds_up": ["base", "values"],
     "small_slope": ["coef", "objective", "tolerance"],
     "tree_best_splits": ["cut", "feature", "least_rows", "nodes"],
     "tree_gains": ["cut", "feature", "gain", "nodes"],

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from assay.certify.claim import Claim, Covers, Verdict, checker, differs_in
+from assay.certify.claim import Claim, Covers, Verdict, differs_in
+from assay.certify.registry import checker
 from assay.certify.rows import CheckedRows, CsrBlock, RowBlock
 from assay.engines import Block, Part, Rows, SparseMatrix, engine_for, fold, rows_of, split_rows
 from assay.engines.fingerprint import join, leaf_of

@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from assay.certify.claim import checks_in
+from assay.certify.registry import checks_in
 from assay.errors import ModelFileError, ParameterError, nearest
 
 if TYPE_CHECKING:

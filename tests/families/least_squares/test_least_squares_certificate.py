@@ -11,7 +11,7 @@ from families.least_squares.problems import problem
 import assay
 from assay.certify import Verdict
 from assay.certify.certificate import plain_rows
-from assay.certify.claim import checker
+from assay.certify.registry import checker
 from assay.engines import ArrayRows
 
 

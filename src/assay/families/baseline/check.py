@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from assay.certify.claim import Claim, Verdict, check
+from assay.certify.claim import Claim, Verdict
+from assay.certify.registry import check
 from assay.certify.rows import Array, CheckedRows
 
 LARGEST_TOLERANCE = 1e-6

@@ -29,7 +29,8 @@ from assay.store import Record
 if TYPE_CHECKING:
     from assay.families.boosting.fit import BoostingFit
 
-FEW_ROWS = 1000
+FEW_ROWS, MANY_ROWS = 1000, 2000
+SMALL = {"n_estimators": "cv", "learning_rate": 0.05, "min_samples_leaf": 5, "subsample": 0.8, "colsample_bytree": 0.8}
 
 
 def trees_of_score(trees: Trees, k: int, K: int, stages: int | None = None) -> Trees:
@@ -65,6 +66,7 @@ class BoostedTrees(TreeModel):
     step_: Floats = attribute()
     loss_curve_: Floats = attribute()
     validation_curve_: Floats | None = attribute(default=None)
+    cv_curve_: Floats | None = attribute(default=None)
     delta_: float | None = attribute(default=None)
     held_error_: Floats | None = attribute(default=None)
     gain_: Floats = attribute()
@@ -106,25 +108,24 @@ class BoostedTrees(TreeModel):
     @property
     def depends_on_order(self) -> bool:
         """Whether rows are drawn or held out by their numbers."""
-        return self.subsample < 1 or self.n_iter_no_change is not None or self.n_estimators == "auto"
+        return self.subsample < 1 or self.n_iter_no_change is not None or isinstance(self.n_estimators, str)
 
     subsample: float = attribute()
     n_iter_no_change: int | None = attribute()
 
     @classmethod
     def search_space(cls, kind: str, features: TableTraits) -> SearchSpace | None:
-        """Few leaves and many; the stages by early stopping where rows are many."""
+        """Few leaves and many; of few rows one slow way with rows and columns drawn, whose stages its own folds choose: on twelve small tables its log loss ranks
+        before the defaults of every other boosting that was tried."""
         if kind != cls._kind:
             return None
         if features.rows < FEW_ROWS:
-            settings: tuple[dict[str, Any], ...] = (
-                {"max_leaf_nodes": 4, "learning_rate": 0.05, "min_samples_leaf": 5},
-                {"max_leaf_nodes": 16, "learning_rate": 0.05, "min_samples_leaf": 5},
-            )
+            settings: tuple[dict[str, Any], ...] = (SMALL,)
         else:
+            stages = 100 if kind == "classifier" and features.rows < MANY_ROWS else 200
             settings = (
-                {"max_leaf_nodes": 8, "n_estimators": 200},
-                {"max_leaf_nodes": 31, "n_estimators": 200, "colsample_bytree": 0.7},
+                {"max_leaf_nodes": 8, "n_estimators": stages},
+                {"max_leaf_nodes": 31, "n_estimators": stages, "colsample_bytree": 0.7},
             )
         return SearchSpace(search=settings, categories="native", cost=6.0)
 
@@ -219,7 +220,7 @@ class BoostedTrees(TreeModel):
     def n_steps(self, rows: int, every: int | None = None) -> int | None:
         """As many as stages; None where the rows decide how many these are, until they have."""
         stages = len(self.step_) if hasattr(self, "step_") else self.n_estimators
-        return None if stages == "auto" else shown_of(int(stages), every)
+        return None if isinstance(stages, str) else shown_of(int(stages), every)
 
     def steps(self, X: Any, y: Any = None, sample_weight: Any = None, *, every: int | None = None) -> Iterator[Step]:
         """The model stage by stage: training loss, that of the rows held out, leaves, and the step."""

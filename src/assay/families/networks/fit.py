@@ -187,10 +187,12 @@ class NetworkModel(Estimator):
 
     @classmethod
     def search_space(cls, kind: str, features: TableTraits) -> SearchSpace | None:
-        """Ever more units, and with many of them a stronger and a weaker penalty; rows held out say when to stop."""
+        """Ever more units, and with many of them a stronger and a weaker penalty. Rows held out say when to stop; where they are too few, 100 epochs
+        do as well as 200, or better."""
         if cls._kind != kind:
             return None
-        usual = {"early_stopping": features.rows >= 2000, "learning_rate_init": 3e-3}
+        many = features.rows >= 2000
+        usual = {"early_stopping": many, "learning_rate_init": 3e-3, **({} if many else {"max_iter": 100})}
         tried: tuple[tuple[tuple[int, ...], float], ...] = (
             ((32,), 1e-4),
             ((100,), 1.0),

@@ -21,8 +21,10 @@ import numpy as np
 from assay.engines import Engine, Rows
 from assay.engines.derived import row_keys
 from assay.engines.engine import Threads
+from assay.engines.rows import ArrayRows
 from assay.errors import DataError
 from assay.estimator.estimator import fresh_and_rows
+from assay.estimator.params import check_params
 from assay.families.trees.claims import evidence_of
 from assay.families.trees.grow import RowSample, entries_of, leaf_values
 from assay.families.trees.grow_parallel import grow_tree
@@ -31,8 +33,9 @@ from assay.families.trees.importance import columns_of, impurities, parents_of
 from assay.families.trees.loops.absolute import leaf_medians
 from assay.families.trees.loops.arrays import ABSOLUTE, ENTROPY, POISSON, CodedColumns, NodeArrays
 from assay.families.trees.loops.walk import leaf_of_codes
-from assay.families.trees.nodes import LEAF, depths_of, join_trees, tree_ends, tree_of
-from assay.families.trees.training_data import TrainingData, prepare, single_tree
+from assay.families.trees.nodes import LEAF, TreeNodes, depths_of, join_trees, labels_of_leaves, tree_ends, tree_of
+from assay.families.trees.training_data import TrainingData, prepare, reweighed, single_tree
+from assay.inputs.labels import Labels
 from assay.numerics import Array, Floats
 
 if TYPE_CHECKING:
@@ -275,6 +278,27 @@ def cut(model: DecisionTree, unpruned: UnprunedTree) -> UnprunedTree:
     model.alpha_ = curve.alpha
     model.pruning_curve_ = np.column_stack([curve.alphas, curve.risk, curve.error])
     return unpruned.cut(None, None, curve.alpha)
+
+
+class GrownAgain:
+    """Trees of the same rows, again and again with other weights: what does not depend on them is found once."""
+
+    def __init__(self, model: Any, rows: Rows, labels: Labels, w: Floats) -> None:
+        check_params(model)
+        self.model, self.rows, self.labels, self.workers = model, rows, labels, Threads(model.n_jobs)
+        model.classes_ = labels.classes
+        weighed = ArrayRows(rows.X, rows.y, w, like=rows)
+        self.data = prepare(model, self.workers, weighed, labels, None, UNLIMITED, shared=model.ccp_alpha == "cv")
+
+    def __call__(self, w: Floats) -> tuple[TreeNodes, Array]:
+        """The tree of the rows with these weights, and the class that it says of each row, as a code."""
+        data = reweighed(self.model, self.data, self.labels, w)
+        grown, entries = single_tree(self.workers, self.rows, data, RowSample(self.model._seed()), 0, self.workers)
+        unpruned = cut(self.model, UnprunedTree(data, entries, grown, self.labels.classes))
+        values = leaf_values(data.inputs, unpruned.grown, entries)
+        node = leaves_by_codes(unpruned.grown, data.inputs.table, np.arange(data.survey.n))
+        leaf = np.cumsum(unpruned.grown.feature == LEAF) - 1
+        return tree_of(unpruned.grown, values), labels_of_leaves(values)[leaf[node]]
 
 
 def _grower(model: DecisionTree, training_data: TrainingData) -> Callable[[Array], UnprunedTree]:

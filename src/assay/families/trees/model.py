@@ -31,7 +31,7 @@ from assay.families.trees.claims import (
 )
 from assay.families.trees.nodes import Trees
 from assay.families.trees.predict import TreePredictor
-from assay.families.trees.shap import shap_base, shap_values
+from assay.families.trees.shap import shap_base, shap_certificate, shap_values
 from assay.families.trees.survey import Categories, category_levels
 from assay.inputs import refuse_non_finite
 from assay.inputs.labels import Labels
@@ -137,6 +137,7 @@ class TreeModel(Estimator):
 
     shap_values = shap_values
     shap_base_ = property(shap_base)
+    shap_certificate = shap_certificate
 
     # --- answering ----------------------------------------------------------------------------------------------------
 

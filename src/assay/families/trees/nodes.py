@@ -75,6 +75,12 @@ def tree_of(grown: NodeArrays, values: Floats) -> TreeNodes:
     return TreeNodes(*parts, grown.gain[split])
 
 
+def labels_of_leaves(table: Floats) -> Array:
+    """The class of each leaf; of equal shares the first."""
+    said: Array = (table / table.sum(axis=1, keepdims=True)).argmax(axis=1)
+    return said
+
+
 def _pooled(parts: Sequence[Array]) -> tuple[Array, list[int]]:
     """Arrays one after another and where each begins; one that several share is there once."""
     begin: dict[int, int] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import frexp, ldexp
 from typing import Any
 
@@ -112,6 +112,24 @@ def prepare(
     return TrainingData(
         TreeInputs(target, table, rules), found, categories, total, drawn, truth, w, draws, counted, recipe, order
     )
+
+
+def reweighed(model: Any, data: TrainingData, labels: Labels, w: Floats) -> TrainingData:
+    """What trees of classes are grown from where nothing but the weights of the rows has changed, and those that count are the same: neither are
+    rows read again, nor columns coded. Of codes in memory alone."""
+    assert data.recipe is None
+    table, rules = data.inputs.table, data.inputs.rules
+    found = data.survey._replace(
+        class_weight=np.bincount(data.truth, weights=w, minlength=len(labels.classes)), heaviest=float(w.max())
+    )
+    multipliers = _multipliers(model, labels, found)
+    refuse_absent(labels.classes, found.class_weight * (1.0 if multipliers is None else multipliers), whole=True)
+    w = w if multipliers is None else w * multipliers[data.truth]
+    draws = data.draws or found.n
+    target, total = _target(model, labels, data.truth, w, found, draws, bool(table.trend.any()))
+    drawn = total if data.draws is None else total * (data.draws / found.class_rows.sum())
+    rules = rules_of(model, target, found.n, table.d, drawn, rules.exact_below)
+    return replace(data, inputs=TreeInputs(target, table, rules), survey=found, total=total, drawn=drawn, weights=w)
 
 
 def spread_out(engine: Engine, codes: int, shared: bool) -> bool:

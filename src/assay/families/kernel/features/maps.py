@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from assay.certify.claim import claims_are_wanted
 from assay.engines import Block, Engine, MappedRows, Rows, fingerprint, fold
 from assay.engines.fingerprint import content_keys
 from assay.engines.rows import settled
@@ -206,10 +207,11 @@ class MapError(NamedTuple):
 
 
 class LearntMap(NamedTuple):
-    """A map, how good it is, and the survey that it came from; what rounding puts features off by (m,), where that was asked for."""
+    """A map, how good it is, and the survey that it came from; what rounding puts features off by (m,), where that was asked for. How good it
+    is nobody asks of a fit without claims."""
 
     map: KernelMap
-    error: MapError
+    error: MapError | None
     survey: FeatureSurvey
     off: Floats | None = None
 
@@ -226,6 +228,8 @@ def learn(
     else:
         learnt = WaveMap.of(kernel, found.mean, map_spec.n_components, map_spec.random_state)
     sample = sample_of(found.drawn)
+    if not claims_are_wanted():
+        return LearntMap(learnt, None, found)
     return LearntMap(learnt, error_of(learnt, sample), found, features_off(learnt, sample) if marked else None)
 
 
