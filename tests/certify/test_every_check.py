@@ -25,6 +25,7 @@ TAMPERED = {
     "boosting_losses": ["baseline", "cut", "feature", "loss_curve", "table"],
     "boosting_splits": ["cut", "feature", "gain", "l2"],
     "boxed_duality_gap": ["coef", "intercept", "objective", "step"],
+    "constant_answer": ["answer", "tolerance"],
     "constant_class": ["shares", "tolerance"],
     "constant_number": ["mean", "tolerance"],
     "cross_validation": ["fold_weights", "strengths"],

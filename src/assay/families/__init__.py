@@ -13,6 +13,8 @@ from assay.errors import ModelFileError, ParameterError, nearest
 
 if TYPE_CHECKING:
     from assay.estimator.estimator import Estimator
+    from assay.families.baseline.dummy import DummyClassifier as DummyClassifier
+    from assay.families.baseline.dummy import DummyRegressor as DummyRegressor
     from assay.families.baseline.estimators import Baseline as Baseline
     from assay.families.baseline.estimators import BaselineRegressor as BaselineRegressor
     from assay.families.boosting.adaboost import AdaBoostClassifier as AdaBoostClassifier
@@ -58,11 +60,15 @@ if TYPE_CHECKING:
     from assay.families.trees.estimators import ExtraTreesRegressor as ExtraTreesRegressor
     from assay.families.trees.estimators import RandomForestClassifier as RandomForestClassifier
     from assay.families.trees.estimators import RandomForestRegressor as RandomForestRegressor
+    from assay.families.trees.extra_tree import ExtraTreeClassifier as ExtraTreeClassifier
+    from assay.families.trees.extra_tree import ExtraTreeRegressor as ExtraTreeRegressor
     from assay.store import Record
 
 REGISTRY: dict[str, str] = {
     "baseline": "assay.families.baseline.estimators:Baseline",
     "baseline-regressor": "assay.families.baseline.estimators:BaselineRegressor",
+    "dummy-classifier": "assay.families.baseline.dummy:DummyClassifier",
+    "dummy-regressor": "assay.families.baseline.dummy:DummyRegressor",
     "naive-bayes": "assay.families.naive_bayes.estimators:NaiveBayes",
     "gaussian-nb": "assay.families.naive_bayes.estimators:GaussianNB",
     "bernoulli-nb": "assay.families.naive_bayes.estimators:BernoulliNB",
@@ -92,6 +98,8 @@ REGISTRY: dict[str, str] = {
     "tree-regressor": "assay.families.trees.estimators:DecisionTreeRegressor",
     "random-forest": "assay.families.trees.estimators:RandomForestClassifier",
     "forest-regressor": "assay.families.trees.estimators:RandomForestRegressor",
+    "extra-tree": "assay.families.trees.extra_tree:ExtraTreeClassifier",
+    "extra-tree-regressor": "assay.families.trees.extra_tree:ExtraTreeRegressor",
     "extra-trees": "assay.families.trees.estimators:ExtraTreesClassifier",
     "extra-regressor": "assay.families.trees.estimators:ExtraTreesRegressor",
     "adaboost": "assay.families.boosting.adaboost:AdaBoostClassifier",

@@ -316,7 +316,7 @@ class LassoCV(LinearRegressor):
     >>> X, y = [[i, i % 3] for i in range(12)], [2.0 * i + (i % 2) for i in range(12)]
     >>> model = LassoCV(cv=3).fit(X, y)
     >>> round(model.alpha_, 4), model.coef_.round(3)
-    (0.0237, array([2., 0.]))
+    (0.2095, array([2.003, 0.   ]))
     """
 
     title = "Lasso (CV)"
@@ -388,7 +388,7 @@ class ElasticNetCV(LinearRegressor):
     >>> X, y = [[i, i % 3] for i in range(12)], [2.0 * i + (i % 2) for i in range(12)]
     >>> model = ElasticNetCV(cv=3).fit(X, y)
     >>> round(model.alpha_, 4), model.l1_ratio_, model.coef_.round(3)
-    (0.0237, 0.5, array([2., 0.]))
+    (0.1691, 0.5, array([2., 0.]))
     """
 
     title = "Elastic net (CV)"

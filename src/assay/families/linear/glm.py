@@ -10,6 +10,7 @@ For 1 ≤ p ≤ 2 the deviance is convex in w·x + b, so Newton's method finds t
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import fsum
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,10 @@ from assay.families.linear.regressor import LinearRegressor
 from assay.numerics import Array, Floats
 from assay.risk.custom_surrogate import CODE, CustomSurrogate, Function
 from assay.risk.terms import REGRESSION, SQUARED
-from assay.solvers.problem import BOX
+from assay.solvers.problem import BOX, Iterate
 
+EPS = float(np.finfo(np.float64).eps)
+ROUNDINGS = 4
 STRENGTHS = tuple({"alpha": 10.0**power} for power in range(1, -6, -1))
 ALPHA = param("strength of the penalty ½·‖w‖² against the mean of half the deviance; 0: none", default=1.0, check=Range(low=0, open_high=True))  # fmt: skip
 SOLVER = param("accepted for scikit-learn's sake; the minimum is the same", default="lbfgs", check=Choice(("lbfgs", "newton-cholesky", "auto")))  # fmt: skip
@@ -112,25 +115,37 @@ class GeneralizedLinear(LinearRegressor):
         task = super()._task(engine, rows, afresh, classes)
         if self._power() == 0:
             return task
-        mean = self._mean_target(task.prepared.rows)
+        mean = self._mean_target(task)
         if not (task.objective.fit_intercept and mean > 0):
             return task
         start = np.append(np.log(mean), np.zeros(rows.n_columns))  # Newton's steps from far below would be far too long
         return task._replace(objective=replace(task.objective, init=start))
 
-    def _mean_target(self, rows: Rows) -> float:
-        """The mean of the target; raises where it holds numbers that its deviance does not take."""
-        total = weight = 0.0
-        for part in rows.targets():
+    def _mean_target(self, task: LinearTask) -> float:
+        """The mean of the target, the same bits however it is read; raises where it holds numbers that its deviance does not take."""
+        terms: list[float] = []
+        for part in task.prepared.rows.targets():
             block = part.load()
             y = np.asarray(block.y, dtype=np.float64)
             c = np.ones(len(y)) if block.w is None else block.w
             bad = (y <= 0 if self._power() == 2.0 else y < 0) & (c > 0)
             if bad.any():
                 least = "> 0" if self._power() == 2.0 else "≥ 0"
-                raise DataError(f"{type(self).__name__}: y holds {y[bad][0]:g} in row {block.start + int(np.argmax(bad))}, and some value(s) of y are out of the valid range: they must be {least}.")  # fmt: skip
-            total, weight = total + float(c @ y), weight + float(c.sum())
-        return total / weight if weight > 0 else 0.0
+                raise DataError(
+                    f"{type(self).__name__}: y holds {y[bad][0]:g} in row {block.start + int(np.argmax(bad))}, and some value(s) of y are out of "
+                    f"the valid range: they must be {least}."
+                )
+            if task.statistics.gram is None:
+                terms.extend((c * y).tolist())
+        gram = task.statistics.gram
+        return fsum(terms) / task.statistics.n if gram is None else float(gram.target_mean[0])
+
+    def _finish(self, task: LinearTask, solver: str, answers: list[Iterate], w: Floats) -> None:
+        if self._power() != 0:  # the rounding of a slope that is added up over all rows, times the box
+            size = 1.0 + max(self._mean_target(task), 0.0) ** (2.0 - self._power())
+            lost = ROUNDINGS * EPS * BOX * task.statistics.n * size / max(answers[0].objective, 1e-300)
+            answers = [answers[0]._replace(gap=answers[0].gap + lost)]
+        super()._finish(task, solver, answers, w)
 
     def _make_claims(self) -> tuple[Claim, ...]:
         if self._power() == 0:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from assay.certify.claim import Claim, Verdict, check
+from assay.certify.claim import Claim, Verdict
+from assay.certify.registry import check
 from assay.certify.rows import Array, CheckedRows, CsrBlock, Floats, RowBlock, codes_of, times
 from assay.families.linear.check.gaps import SLACK, gap_and_objectives
 from assay.families.linear.check.terms import blocks, shape_of

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from assay.certify.claim import Claim, Verdict, check
+from assay.certify.claim import Claim, Verdict
+from assay.certify.registry import check
 from assay.certify.rows import Array, CheckedRows, Floats, back, times
 from assay.families.linear.check.gaps import LOOSEST, SLACK, cases, free_intercept, same_objective, strengths_of
 from assay.families.linear.check.terms import blocks, shape_of
