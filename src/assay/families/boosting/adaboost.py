@@ -29,8 +29,8 @@ from assay.estimator.steps import Measure, Step, answering, measures, shown_of, 
 from assay.families.trees.claims import tree_witness
 from assay.families.trees.estimators import OF_CLASSES, ROWS, DecisionTreeClassifier
 from assay.families.trees.hyper_parameters import CATEGORICAL_FEATURES, RANDOM_STATE
-from assay.families.trees.model import TreeModel, parts_of
-from assay.families.trees.nodes import TreeNodes, Trees, join_trees, labels_of_leaves
+from assay.families.trees.model import TreeModel
+from assay.families.trees.nodes import TreeNodes, Trees, join_trees, labels_of_leaves, parts_of
 from assay.families.trees.survey import category_levels, survey
 from assay.inputs import NumberColumns
 from assay.inputs.labels import Labels

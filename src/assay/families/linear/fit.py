@@ -124,7 +124,7 @@ class LinearModel(Estimator):
     gap_: Floats = attribute()
     width_: Floats = attribute()
     converged_: bool = attribute()
-    n_iter_: int = attribute()
+    n_iter_: Any = attribute()
     solver_: str = attribute()
     weight_: float = attribute()
     multipliers_: Floats = attribute()
@@ -221,17 +221,19 @@ class LinearModel(Estimator):
             self.dual_values_ = np.concatenate([s.values for _, s in found])
 
     def _warn(self, objective: Objective) -> None:
+        enough = vars(self)["n_iter_"] >= objective.max_iter
         warn(
-            f"{type(self).__name__}: solver {self.solver_!r} stopped after {self.n_iter_} iterations at a relative gap of "
+            (self._ended_early() if enough else "")
+            + f"{type(self).__name__}: solver {self.solver_!r} stopped after {vars(self)['n_iter_']} iterations at a relative gap of "
             f"{self.gap_.max():.3g} (tol={objective.tol:g}). "
-            + (
-                "Raise max_iter, or "
-                if self.n_iter_ >= objective.max_iter
-                else "No further fall can be seen: standardise the columns, or "
-            )
+            + ("Raise max_iter, or " if enough else "No further fall can be seen: standardise the columns, or ")
             + ("allow a larger tol." if objective.solver == "auto" else "allow a larger tol or use solver='auto'."),
             as_seen_by_sklearn(ConvergenceWarning),
         )
+
+    def _ended_early(self) -> str:
+        """What scikit-learn's users know the warning by, where max_iter was reached."""
+        return ""
 
     def _make_claims(self) -> tuple[Claim, ...]:
         K = len(self.classes_) if hasattr(self, "classes_") else 0

@@ -47,7 +47,7 @@ TREE_COVERAGE = Coverage(
         "tree_gains": "gain_",
         "tree_best_splits": "feature_ cut_",
     },
-    nothing=f"{NODES} exact_ alpha_ pruning_curve_",
+    nothing=f"{NODES} leaf_rows_ exact_ alpha_ pruning_curve_",
     but="the side of missing values and of categories at splits that no such row reaches; how alpha_ was chosen",
 )
 SAMPLED_TREE_COVERAGE = replace(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -220,3 +220,18 @@ def words_of(trees: Trees, ends: Array) -> Array:
     words[split, 1] = (right << np.uint64(32)) | (column << np.uint64(8)) | flags
     words[leaves, 1] = FLAG_LEAF
     return words
+
+
+def parts_of(trees: Trees) -> dict[str, Any]:
+    """The learnt parts of a model with these trees, of which nothing else is made yet."""
+    return {
+        "feature_": trees.feature,
+        "cut_": trees.cut,
+        "missing_left_": trees.missing,
+        "leaf_": trees.leaf,
+        "nodes_": trees.nodes,
+        "table_": trees.table,
+        "sets_": trees.sets if len(trees.sets) else None,
+        "_made": {},
+        "_leaf_impurity": None,  # a fit knows them
+    }

@@ -144,7 +144,8 @@ def _check_trends(name: str, trend: Array, labels: Labels | None, levels: Levels
         return
     if labels is not None and len(labels.classes) > 2:
         raise ParameterError(
-            f"{name}: monotonic_cst needs two classes or a number as target; y has {len(labels.classes)} classes."
+            f"{name}: monotonic_cst needs two classes or a number as target; y has {len(labels.classes)} classes. "
+            "(Monotonicity constraints are not supported with multiclass classification.)"
         )
     if (trend[levels.count > 0] != 0).any():
         raise ParameterError(f"{name}: monotonic_cst names a column of categories, which have no order.")

@@ -89,7 +89,7 @@ def layout_with(*linear: type[Estimator]) -> Layout:
 
 def parts_of(linear: Estimator) -> dict[str, Any]:
     """What a linear model has learnt, by our names."""
-    return {OURS.get(name, name): getattr(linear, name) for name in linear.layout if hasattr(linear, name)}
+    return {OURS.get(name, name): linear._part(name) for name in linear.layout if hasattr(linear, name)}
 
 
 def parts_at(linear: Estimator, step: Step) -> dict[str, Any] | None:
