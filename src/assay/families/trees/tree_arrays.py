@@ -108,7 +108,7 @@ def known_to_sklearn(model: Any) -> None:
 
 
 def tree_arrays(model: DecisionTree) -> TreeArrays:
-    """The nodes as arrays under scikit-learn's names: `children_left`, `feature`, `threshold`, `value`, `impurity`, …"""
+    """The nodes as arrays (node_count,) under scikit-learn's names: `children_left`, `feature`, `threshold`, `value`, `impurity`, …"""
     model._check_fitted()
     return model._once("tree_", lambda: TreeArrays(model))
 
@@ -122,7 +122,7 @@ def n_classes(model: Any) -> int:
 
 
 def trees_rows(forest: Any) -> list[Array]:
-    """The rows that each tree was grown from, by number, as often as they were drawn."""
+    """The rows that each tree was grown from, by number, as often as they were drawn: an array (m,) a tree."""
     from assay.families.trees.grow import RowSample
 
     forest._check_fitted()
