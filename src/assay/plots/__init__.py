@@ -56,9 +56,9 @@ _ELSEWHERE = {  # no figure has the name of a file, which would hide it once the
     "TreeShape": "tree_drawing",
     "bias_variance": "curves",
     "calibration": "threshold_curves",
-    "class_balance": "confusion_table",
+    "class_balance": "errors",
     "coefficients": "errors",
-    "confusion": "confusion_table",
+    "confusion": "errors",
     "covariance_ellipses": "regions",
     "decision_regions": "regions",
     "densities": "one_column",
@@ -81,12 +81,12 @@ _ELSEWHERE = {  # no figure has the name of a file, which would hide it once the
     "residuals": "errors",
     "risk_by_group": "errors",
     "roc": "threshold_curves",
-    "shap_importance": "shap_bars",
+    "shap_importance": "errors",
     "svg": "svg_text",
     "thresholds": "threshold_curves",
     "tree": "tree_drawing",
     "validation_curve": "curves",
-    "waterfall": "shap_bars",
+    "waterfall": "errors",
 }
 
 
