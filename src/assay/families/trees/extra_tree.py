@@ -11,7 +11,7 @@ from assay.families.trees.hyper_parameters import MAX_FEATURES, SPLITTER
 
 
 class ExtraTreeClassifier(DecisionTreeClassifier):
-    """A tree whose splits are the best of one random threshold for each of some columns.
+    """A tree whose splits are the best of one random threshold for each of some columns. Shape: repeated fold.
 
         h(x) = the class of most weight in the leaf C(x);   a split is the best of max_features thresholds, one drawn a column
 
@@ -43,7 +43,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
 
 
 class ExtraTreeRegressor(DecisionTreeRegressor):
-    """A regression tree whose splits are the best of one random threshold for each of some columns.
+    """A regression tree whose splits are the best of one random threshold for each of some columns. Shape: repeated fold.
 
         h(x) = the mean of the leaf C(x);   a split is the best of max_features thresholds, one drawn a column
 
