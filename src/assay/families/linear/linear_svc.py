@@ -14,6 +14,7 @@ constraints, which few rows bear:
 
 from __future__ import annotations
 
+import operator
 from collections import deque
 from collections.abc import Iterator
 from itertools import count
@@ -22,7 +23,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from assay.certify import Claim
-from assay.engines import Engine, Rows
+from assay.engines import Block, Engine, Rows, fold
 from assay.engines.engine import Threads
 from assay.errors import DataError, ParameterError
 from assay.estimator.estimator import fresh_and_rows
@@ -32,7 +33,7 @@ from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Measure, Step, answering, some_of
 from assay.families.linear.fit import LAYOUT, PENALTY_WORDS, LinearClassifier
 from assay.families.linear.paths import path_over_C
-from assay.families.linear.problem import Objective, count_rows
+from assay.families.linear.problem import Objective
 from assay.inputs.labels import Labels, plain_labels
 from assay.numerics import Array, Floats
 from assay.risk.terms import surrogate
@@ -348,7 +349,7 @@ class LinearSVC(LinearClassifier):
         labels = task.prepared.targets.labels
         assert labels is not None
         answers = [self._solve_hard(engine, rows, labels, k) for k in task.problems if k is not None]
-        self.rows_ = count_rows(engine, rows)
+        self.rows_ = _count_rows(engine, rows)
         solver = "pgd" if self.solver == "pgd" else "hard-margin"
         self._finish(task, solver, answers, np.stack([a.w for a in answers]))
 
@@ -372,3 +373,14 @@ class LinearSVC(LinearClassifier):
         if not self._hard():
             return super().steps(X, y, sample_weight, every=every)
         return some_of(hard_steps(self, X, y, sample_weight), every)
+
+
+def _rows_that_count(block: Block) -> int:
+    assert block.y is not None
+    return len(block.y) if block.w is None else int(np.count_nonzero(block.w))
+
+
+def _count_rows(engine: Engine, rows: Rows) -> int:
+    """How many rows have a positive weight."""
+    n = fold(engine, rows.targets(), _rows_that_count, operator.add)
+    return int(n or 0)

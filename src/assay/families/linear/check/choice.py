@@ -57,7 +57,7 @@ def check_cross_validation(claim: Claim, rows: CheckedRows, predict: Any) -> Ver
             return _no(claim, f"the fit without fold {f} has an error of {found:.6g} on it")
         rest = without(rows, folds == f)
         fit = {**w, "coef": weights[f][:, :-1], "intercept": weights[f][:, -1], "class_factor": _factors(claim, rest)}
-        worst, _ = gap_and_objectives(replace(claim, witness=fit), rest, tolerance)
+        worst, *_ = gap_and_objectives(replace(claim, witness=fit), rest, tolerance)
         if not worst <= SLACK * tolerance + 1e-12:
             return _no(claim, f"the fit without fold {f} is a share of {worst:.3g} above its least")
     means = errors @ (sizes / sizes.sum())
