@@ -18,6 +18,7 @@ from bench.report import markdown
 WORKLOADS = [
     "naive_bayes",
     "discriminant",
+    "lasso",
     "least_squares",
     "linear_models",
     "trees",

@@ -232,6 +232,8 @@ def candidates(
         if search_space is None:
             if only is not None:
                 left_out.append((name, _other_kind(cls, schema)))
+        elif search_space.when_named and only is None and name not in own:
+            continue
         elif name in set_aside:
             left_out.append((name, "set aside"))
         elif search_space.unfit is not None:

@@ -215,7 +215,7 @@ def _never_vary(rows: Rows, mean: Floats, variance: Floats) -> tuple[Array, Floa
 
 def _reach(statistics: RowStatistics, loss: Surrogate, centre: Floats, positive: int | None) -> Reach:
     if loss.kind == REGRESSION or positive is None:
-        target = 0.0 if statistics.gram is None else float(statistics.gram.target_mean[0])
+        target = 0.0 if statistics.gram is None else as_target_of(statistics, positive)[0]
         return Reach((statistics.n, 0.0), (column_mean(statistics) - centre, np.zeros_like(centre)), target)
     inside = float(statistics.weight[positive])
     outside = statistics.n - inside
@@ -223,6 +223,16 @@ def _reach(statistics: RowStatistics, loss: Surrogate, centre: Floats, positive:
     rest[positive] = 0.0
     mean = rest @ statistics.classes.mean / outside if outside > 0 else np.zeros_like(centre)
     return Reach((inside, outside), (statistics.classes.mean[positive] - centre, mean - centre), 0.0)
+
+
+def as_target_of(statistics: RowStatistics, positive: int | None) -> tuple[float, Floats]:
+    """The mean of the target t and Σ c (x − x̄) t (d,): of a number, or of ±1 for the class `positive` against the rest."""
+    gram = statistics.gram
+    assert gram is not None
+    if positive is None:
+        return float(gram.target_mean[0]), gram.cross
+    inside = float(statistics.weight[positive])
+    return 2.0 * inside / statistics.n - 1.0, 2.0 * inside * (statistics.classes.mean[positive] - gram.mean)
 
 
 def gram_about(statistics: RowStatistics, centre: Floats) -> Floats | None:
@@ -246,9 +256,10 @@ def _first_evaluation(
     if gram is None or statistics.gram is None:
         return None
     if loss.name == "squared":
-        total = n * float(statistics.gram.target_mean[0])
-        about_mean = statistics.gram.cross
-        value = smooth = 0.5 * (float(statistics.gram.target_scatter[0]) + total * total / n)
+        target, about_mean = as_target_of(statistics, positive)
+        total = n * target
+        squares = n if positive is not None else float(statistics.gram.target_scatter[0]) + total * target
+        value = smooth = 0.5 * squares
         slope, bend, slopes = -1.0, 1.0, 0.0
     elif loss.at_zero is not None and positive is not None:
         value, smooth, slope, bend = loss.at_zero
@@ -377,9 +388,9 @@ class RowStatistics(NamedTuple):
         return float(self.weight.sum())
 
 
-def row_statistics(engine: Engine, rows: Rows, targets: TargetMaker) -> RowStatistics:
-    """One fold over rows whose y are labels (or numbers)."""
-    absorb = partial(absorb_statistics, rows.names, targets, wants_products(rows))
+def row_statistics(engine: Engine, rows: Rows, targets: TargetMaker, most: int = MOST_PRODUCTS) -> RowStatistics:
+    """One fold over rows whose y are labels (or numbers); of more columns than `most` no products are taken."""
+    absorb = partial(absorb_statistics, rows.names, targets, wants_products(rows, most))
     found = fold(engine, rows.blocks(), absorb, merge_statistics)
     if found is None:
         raise DataError("Found array with 0 sample(s) while a minimum of 1 is required.")
@@ -388,9 +399,9 @@ def row_statistics(engine: Engine, rows: Rows, targets: TargetMaker) -> RowStati
     return found
 
 
-def wants_products(rows: Rows) -> bool:
+def wants_products(rows: Rows, most: int = MOST_PRODUCTS) -> bool:
     """Whether the products of all columns are worth taking."""
-    return rows.n_columns <= (WIDE_SPARSE if rows.sparse else MOST_PRODUCTS)
+    return rows.n_columns <= (WIDE_SPARSE if rows.sparse else most)
 
 
 def absorb_statistics(

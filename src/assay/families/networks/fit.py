@@ -188,7 +188,7 @@ class NetworkModel(Estimator):
     @classmethod
     def search_space(cls, kind: str, features: TableTraits) -> SearchSpace | None:
         """Ever more units, and with many of them a stronger and a weaker penalty. Rows held out say when to stop; where they are too few, 100 epochs
-        do as well as 200, or better."""
+        do about as well as 200."""
         if cls._kind != kind:
             return None
         many = features.rows >= 2000

@@ -138,7 +138,8 @@ def sums_of(claim: Claim, rows: CheckedRows, case: Case, shape: RowMoments) -> L
 
 def _aim(claim: Claim, shape: RowMoments) -> float:
     """What scores and targets are counted from: the mean target, where an error is their difference and b is free."""
-    return shape.target if claim.witness["loss"] in ("squared", "huber") and free_intercept(claim) else 0.0
+    number = claim.witness["loss"] in ("squared", "huber") and claim.witness["classes"] is None
+    return shape.target if number and free_intercept(claim) else 0.0
 
 
 def _target(case: Case, codes: Array, aim: float = 0.0) -> Any:
@@ -180,11 +181,11 @@ def _intercept_cost(
     name, w = claim.witness["loss"], case.w[..., :-1]
     if name == "softmax":
         return _softmax_cost(case, shape, s, value, gap, left)
-    if case.positive is None:
-        off = abs(shape.target - _aim(claim, shape)) + farthest_target(
-            name, value / float(shape.weight.sum()), case.width
-        )
-        mean = shape.means[0]
+    if name in ("squared", "huber"):
+        n = float(shape.weight.sum())
+        target = shape.target if case.positive is None else 2.0 * float(shape.weight[case.positive]) / n - 1.0
+        off = abs(target - _aim(claim, shape)) + farthest_target(name, value / n, case.width)
+        mean = shape.weight @ shape.means / n
         return intercept_cost(abs(float(left)), gap, value, lambda fall: off + mean_score(s, value, fall, mean, w))
     inside = np.arange(len(shape.weight)) == case.positive
     sides = []
@@ -204,11 +205,17 @@ def _intercept_cost(
 def check_duality_gap(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Sum objective and lower bound again; the relative gap of each problem must be at most the stated tolerance."""
     tolerance = float(claim.witness["tolerance"])
+    if not np.asarray(claim.witness["strengths"], dtype=np.float64)[:2].any():
+        return Verdict(claim.name, False, "weights without a penalty have no such bound", kind=claim.kind)
+    worst, totals = gap_and_objectives(claim, rows, tolerance)
+    return _verdict(claim, rows, worst, totals, tolerance)
+
+
+def gap_and_objectives(claim: Claim, rows: CheckedRows, tolerance: float) -> tuple[float, list[float]]:
+    """The largest relative gap of the problems behind the coefficients, and their objectives."""
     free = free_intercept(claim)
     shape = shape_of(claim, rows, free)
     penalty = strengths_of(claim, float(shape.weight.sum()))
-    if penalty.l1 == 0 == penalty.l2:
-        return Verdict(claim.name, False, "weights without a penalty have no such bound", kind=claim.kind)
     worst, totals = 0.0, []
     for case in cases(claim, rows.n_columns):
         s = sums_of(claim, rows, case, shape)
@@ -223,7 +230,7 @@ def check_duality_gap(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
         bound -= _hidden(claim, rows, case, shape, value, tolerance)
         worst = float(np.maximum(worst, (value - bound) / value if value > 0 else 0.0))  # NaN stays, and is refused
         totals.append(value)
-    return _verdict(claim, rows, worst, totals, tolerance)
+    return worst, totals
 
 
 def _hidden(claim: Claim, rows: CheckedRows, case: Case, shape: RowMoments, value: float, tolerance: float) -> float:
