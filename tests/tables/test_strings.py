@@ -115,7 +115,7 @@ def test_parts_are_of_about_equal_size():
 
 @pytest.mark.parametrize("spec", [SPEC, EncodingSpec("one-hot", True, sparse=True, target="classes")])
 def test_threads_and_stream_encode_the_rows_of_a_fit_with_the_same_bits(monkeypatch, spec):
-    for module in ("engines.rows", "engines.split", "tables.table_rows"):
+    for module in ("engines.rows", "engines.derived", "tables.table_rows"):
         monkeypatch.setattr(f"assay.{module}.SPARSE_BLOCK", 64)
     data, mask = cities(), np.arange(300) % 3 > 0
     found = []
