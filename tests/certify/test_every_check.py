@@ -105,6 +105,7 @@ TAMPERED = {
 WRONG = {
     "boxed_duality_gap": "bound",
     "custom_loss": "bound",
+    "deviance_gap": "bound",
     "discriminant_boundary": "b",
     "discriminant_likelihood": "log_det",
     "discriminant_pooled": "errors",

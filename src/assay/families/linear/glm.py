@@ -29,10 +29,8 @@ from assay.families.linear.regressor import LinearRegressor
 from assay.numerics import Array, Floats
 from assay.risk.custom_surrogate import CODE, CustomSurrogate, Function
 from assay.risk.terms import REGRESSION, SQUARED
-from assay.solvers.problem import BOX, Iterate
+from assay.solvers.problem import BOX
 
-EPS = float(np.finfo(np.float64).eps)
-ROUNDINGS = 4
 STRENGTHS = tuple({"alpha": 10.0**power} for power in range(1, -6, -1))
 ALPHA = param("strength of the penalty ½·‖w‖² against the mean of half the deviance; 0: none", default=1.0, check=Range(low=0, open_high=True))  # fmt: skip
 SOLVER = param("accepted for scikit-learn's sake; the minimum is the same", default="lbfgs", check=Choice(("lbfgs", "newton-cholesky", "auto")))  # fmt: skip
@@ -139,13 +137,6 @@ class GeneralizedLinear(LinearRegressor):
                 terms.extend((c * y).tolist())
         gram = task.statistics.gram
         return fsum(terms) / task.statistics.n if gram is None else float(gram.target_mean[0])
-
-    def _finish(self, task: LinearTask, solver: str, answers: list[Iterate], w: Floats) -> None:
-        if self._power() != 0:  # the rounding of a slope that is added up over all rows, times the box
-            size = 1.0 + max(self._mean_target(task), 0.0) ** (2.0 - self._power())
-            lost = ROUNDINGS * EPS * BOX * task.statistics.n * size / max(answers[0].objective, 1e-300)
-            answers = [answers[0]._replace(gap=answers[0].gap + lost)]
-        super()._finish(task, solver, answers, w)
 
     def _make_claims(self) -> tuple[Claim, ...]:
         if self._power() == 0:
