@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-import assay.families.neighbours.search as brute
+import assay.families.neighbours.brute as brute
 from assay.compiled import jit
 from assay.engines.engine import Threads
 from assay.families.neighbours.brute import Brute
