@@ -1,6 +1,6 @@
 """Checks of claims about normal class densities: means and covariances are formed again in two passes over the rows.
 
-Nothing of the model's code is used: sums are taken row block by row block about the mean of the first pass, covariances
+Nothing of the model's code is used: sums are taken row block by row block about a row and then about the mean of the first pass, covariances
 are compared with the whitening matrices that predictions use, ranks come from singular values. Where covariances had to be pulled towards the common one, the share
 must be the one of least leave-one-out error: each row's density without the row itself is formed from inverses of covariances by the formula of Sherman
 and Morrison, in the columns' units.
@@ -48,37 +48,55 @@ def pieces(rows: CheckedRows, classes: list[Any]) -> Iterator[tuple[int, Floats,
             yield k, block.X[mine].astype(np.float64), w[mine]
 
 
-def _means(rows: CheckedRows, classes: list[Any], d: int) -> tuple[Floats, Floats]:
-    """Weight (K,) and mean (K, d) of each class."""
-    n, total, rest = np.zeros(len(classes)), np.zeros((len(classes), d)), np.zeros((len(classes), d))
+class Centres(NamedTuple):
+    """The mean of each class as first + shift, both (K, d), with first one of its rows: a column may vary by few roundings of its mean."""
+
+    first: Floats
+    shift: Floats
+
+    def off(self, k: int, X: Floats) -> Floats:
+        """x − μ_k of each row."""
+        U: Floats = (X - self.first[k]) - self.shift[k]
+        return U
+
+
+def _centres(rows: CheckedRows, classes: list[Any], d: int) -> tuple[Floats, Centres]:
+    """Weight (K,) and centre of each class."""
+    n, first, seen = np.zeros(len(classes)), np.zeros((len(classes), d)), set()
+    total, rest = np.zeros((len(classes), d)), np.zeros((len(classes), d))
     for k, X, w in pieces(rows, classes):
+        if len(X) and k not in seen:
+            seen.add(k)
+            first[k] = X[0]
         n[k] += w.sum()
-        total[k] += w @ X
+        total[k] += w @ (X - first[k])
     size = np.where(n > 0, n, 1.0)[:, None]
-    mean = total / size
+    about = Centres(first, total / size)
     for k, X, w in pieces(rows, classes):  # the mean of what is left takes the rounding of the first sum away
-        rest[k] += w @ (X - mean[k])
-    return n, mean + rest / size
+        rest[k] += w @ about.off(k, X)
+    return n, Centres(first, about.shift + rest / size)
 
 
-def _covariances(rows: CheckedRows, classes: list[Any], n: Floats, mean: Floats) -> Floats:
-    S, left, size = np.zeros((*mean.shape, mean.shape[1])), np.zeros_like(mean), np.where(n > 0, n, 1.0)[:, None, None]
+def _covariances(rows: CheckedRows, classes: list[Any], n: Floats, centres: Centres) -> Floats:
+    K, d = centres.first.shape
+    S, left, size = np.zeros((K, d, d)), np.zeros((K, d)), np.where(n > 0, n, 1.0)
     for k, X, w in pieces(rows, classes):
-        U = X - mean[k]
+        U = centres.off(k, X)
         S[k] += U.T @ (w[:, None] * U)
         left[k] += w @ U
-    S -= left[:, :, None] * left[:, None, :] / size  # the mean itself is rounded, by as much as a column may vary
-    C: Floats = (S + S.transpose(0, 2, 1)) / 2 / size
+    left /= np.sqrt(size)[:, None]  # before they are multiplied: weights and values are each at any scale
+    S -= left[:, :, None] * left[:, None, :]  # the centre itself is rounded
+    C: Floats = (S + S.transpose(0, 2, 1)) / 2 / size[:, None, None]
     return C
 
 
-def _ledoit_wolf(rows: CheckedRows, classes: list[Any], n: Floats, mean: Floats, C: Floats) -> Floats:
+def _ledoit_wolf(rows: CheckedRows, classes: list[Any], n: Floats, centres: Centres, C: Floats) -> Floats:
     """By how much (K,) Ledoit and Wolf (2004) shrink the correlations of each class."""
-    K, d = mean.shape
+    K, d = centres.first.shape
     v = _variances(C)
     quartic = np.zeros(K)
     for k, X, w in pieces(rows, classes):
-        quartic[k] += w @ (((X - mean[k]) ** 2 / v[k]).sum(axis=1) ** 2)
+        quartic[k] += w @ ((centres.off(k, X) ** 2 / v[k]).sum(axis=1) ** 2)
     amounts = np.zeros(K)
     for k in [k for k in range(K) if n[k] > 0 and d > 1]:
         R = C[k] / np.sqrt(np.outer(v[k], v[k]))
@@ -107,13 +125,14 @@ def recompute(witness: dict[str, Any], rows: CheckedRows) -> Recomputed:
     """Means and covariances by the recipe in the witness."""
     classes, shrinkage = witness["classes"], witness["shrinkage"]
     d = witness["added"].shape[1]
-    raw, mean = _means(rows, classes, d)
-    C = _covariances(rows, classes, raw, mean)
+    raw, centres = _centres(rows, classes, d)
+    mean = centres.first + centres.shift
+    C = _covariances(rows, classes, raw, centres)
     overall = raw @ mean / raw.sum()
     variance = raw / raw.sum() @ (np.diagonal(C, axis1=1, axis2=2) + (mean - overall) ** 2)
     amounts = np.full(len(raw), 0.0 if shrinkage in (None, "auto") else shrinkage)
     if shrinkage == "auto":
-        amounts = _ledoit_wolf(rows, classes, raw, mean, C)
+        amounts = _ledoit_wolf(rows, classes, raw, centres, C)
         C = _shrunk_correlations(C, amounts)
     elif shrinkage is not None:
         sphere = np.trace(C, axis1=1, axis2=2)[:, None, None] / d * np.eye(d)
@@ -283,12 +302,15 @@ def _singular_problem(g: int, C: Floats, unit: Floats, floor: float, w: dict[str
 def rank_problem(g: int, R: Floats, floor: float, ranks: Array) -> str | None:
     """Whether covariance g, in its columns' own units, has another rank than stated; values near the floor may count or not."""
     values = np.linalg.svd(R, compute_uv=False)
-    least, most = (
-        int((values > 2 * floor + 64 * len(R) * EPS).sum()),
-        int((values > floor / 2 - 64 * len(R) * EPS).sum()),
-    )
+    surely, perhaps = _near_zero(floor, len(R))
+    least, most = int((values > surely).sum()), int((values > perhaps).sum())
     good = least <= ranks[g] <= most
     return None if good else f"covariance {g} has rank {least}, the certificate says {ranks[g]}"
+
+
+def _near_zero(floor: float, d: int) -> tuple[float, float]:
+    """Above which an eigenvalue of correlations is above the floor whatever rounding did to it, and above which it may be."""
+    return 2 * floor + 64 * d * EPS, floor / 2 - 64 * d * EPS
 
 
 @check("discriminant_pooled")
@@ -356,7 +378,7 @@ def _untried(w: dict[str, Any], found: Recomputed, share: float) -> str | None:
     C = _cured(w, found, share)
     root = np.sqrt(np.diagonal(C, axis1=1, axis2=2))
     least = float(np.linalg.eigvalsh(C / root[:, :, None] / root[:, None, :]).min())
-    good = least <= _floor(w, C.shape[1])
+    good = least <= _near_zero(_floor(w, C.shape[1]), C.shape[1])[0]
     return None if good else f"the share {share:.3g} was not tried, and leaves no covariance singular"
 
 
