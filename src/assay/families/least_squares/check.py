@@ -3,7 +3,8 @@
     g = Xᵀ(y − b − Xw) − alpha·w    about the means of the columns (about zero where no intercept is fitted)
 
 That X has rank r is proved by the witness W (d, r): if XW has orthonormal columns, the r directions are there, and
-the singular values of X on them are one over those of W; if nothing of X is left outside them, there are no more.
+the singular values of X on them are one over those of W; if nothing of X is left outside them, there are no more. W itself is rounded, which at a
+condition number κ turns XW by some εκ√d: so much more its columns may be off, and the condition number with them.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from assay.certify.rows import Array, CheckedRows, Floats
 EPS = float(np.finfo(np.float64).eps)
 LOOSEST = 1e-2  # a tolerance beyond this proves nothing
 UNSEEN = 8.0  # what computed columns are said to be off by, as a multiple of what was seen
+ORTHONORMAL = 1e-2  # what WᵀXᵀXW may differ from I by, besides the rounding of W
+FULL_RANK = 0.5  # below 1 the columns of XW are independent; here their lengths are known within a factor of 1.75, too
 LARGEST_CUT = 1e-4  # nor does leaving out directions that are longer than this
 
 
@@ -209,14 +212,17 @@ def _directions(claim: Claim, rows: CheckedRows) -> Directions:
         D *= per_length
         left += float(((D - (D @ basis) @ basis.T) ** 2).sum())
     singular = np.linalg.svd(scaled, compute_uv=False)
-    there = W.shape[1] == 0 or bool(np.linalg.norm(K - np.eye(len(K)), 2) <= 1e-2)
+    condition = float(singular[0] / singular[-1]) if len(singular) else 1.0
+    turned = ORTHONORMAL + 4 * np.sqrt(len(coef)) * EPS * condition
+    there = W.shape[1] == 0 or bool(np.linalg.norm(K - np.eye(len(K)), 2) <= turned <= FULL_RANK)
     live = s.lengths > 0
     grown = np.sqrt(np.sum((s.raw_lengths[live] / s.lengths[live]) ** 2))
     cut = _one(claim, "cut")
-    limit = np.sqrt(len(coef)) * (cut + 64 * EPS * (len(coef) + grown))
+    off = _columns_off(rows, s, at.n, coef, alpha)[
+        1
+    ]  # in the rows, and in the lengths by which W is turned into a basis
+    limit = np.sqrt(len(coef)) * (cut + 64 * EPS * (len(coef) + grown)) + 2 * off
     everything = W.shape[1] == len(coef) or bool(np.sqrt(left) <= limit)
-    condition = float(singular[0] / singular[-1]) if len(singular) else 1.0
-    off = _columns_off(rows, s, at.n, coef, alpha)[1]
     return Directions(basis, lengths, condition, there, everything, off)
 
 
@@ -269,5 +275,6 @@ def _outside(coef: Floats, found: Directions) -> tuple[float, float]:
     if found.basis.shape[1] == np.count_nonzero(live):
         return float(np.linalg.norm(coef[~live])), 0.0
     Q = np.linalg.qr(found.basis * found.lengths[:, None])[0]
-    rounding = 64 * EPS * len(coef) * found.lengths.max() * float(np.linalg.norm(coef[live] / found.lengths[live]))
+    share = 64 * EPS * len(coef) + 2 * found.off
+    rounding = share * found.lengths.max() * float(np.linalg.norm(coef[live] / found.lengths[live]))
     return float(np.linalg.norm(coef - Q @ (Q.T @ coef))), rounding

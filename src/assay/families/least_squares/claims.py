@@ -15,6 +15,8 @@ TOLERANCE = 1e-9  # what the normal equations may be off by, besides rounding
 ROUNDING = 64 * float(np.finfo(np.float64).eps)
 INSIDE = 1e-8  # of its length: what may lie outside of the span of the rows, besides rounding
 NOTHING = 1e150  # a share of rounding that leaves nothing to be claimed
+ORTHONORMAL = 1e-2  # what WᵀXᵀXW may differ from I by, besides the rounding of W
+FULL_RANK = 0.5  # from 1 on it would prove no rank
 LOOSEST = 1e-2  # what a user may allow at most and still claim a minimum
 
 
@@ -103,13 +105,16 @@ def _shares_off(system: NormalSystem, e: LeastSquaresEvidence) -> float:
 def _rank(system: NormalSystem, e: LeastSquaresEvidence, witness: dict[str, Any]) -> Claim:
     d, r = e.inverse_root.shape
     matrix = "X'X + alpha*I" if system.alpha else "X"
-    what = f"{matrix} has rank {r} of {d}, condition number {e.condition:.4g} with columns of length one"
+    known = ORTHONORMAL + 4 * float(np.sqrt(d) * np.finfo(np.float64).eps) * e.condition
+    accuracy = f" (to {known:.0%})" if known > 2 * ORTHONORMAL else ""  # rounding of W alone turns XW by εκ√d
+    what = f"{matrix} has rank {r} of {d}, condition number {e.condition:.4g}{accuracy} with columns of length one"
     if r < d:
-        what += f"; columns are constant or depend on each other (to {e.cut:.1g}): several w fit equally well"
+        to = e.cut + 2 * _shares_off(system, e)
+        what += f"; columns are constant or depend on each other (to {to:.1g}): several w fit equally well"
     return Claim(
         name="rank and condition",
         statement=what,
-        holds=bool(_shares_off(system, e) * e.condition <= LOOSEST),
+        holds=bool(_shares_off(system, e) * e.condition <= LOOSEST and known <= FULL_RANK),
         check="least_squares_rank",
         value=float(e.condition),
         kind="proof" if r == d else "warning",
@@ -123,10 +128,16 @@ def _least_norm(system: NormalSystem, e: LeastSquaresEvidence, witness: dict[str
     norm = float(np.linalg.norm(e.coef))
     share = 0.0
     if e.inverse_root.shape[1] < np.count_nonzero(live):  # columns of other lengths depend on each other less exactly
-        share = ROUNDING * len(live) * lengths.max() * float(np.linalg.norm(e.coef[live] / lengths[live]))
+        share = ROUNDING * len(live) + 2 * _shares_off(system, e)
+        share *= lengths.max() * float(np.linalg.norm(e.coef[live] / lengths[live]))
+    rounded = (
+        ""
+        if e.columns_off is None
+        else f", but for what rounding of the columns may turn it by: {share:.1g} of {norm:.1g}"
+    )
     return Claim(
         name="minimum norm",
-        statement="w lies in the span of the rows: no other solution of the normal equations is shorter",
+        statement=f"w lies in the span of the rows: no other solution of the normal equations is shorter{rounded}",
         holds=bool(
             _shares_off(system, e) <= LOOSEST
             and share <= LOOSEST * norm
