@@ -101,6 +101,8 @@ class StatedMachine(NamedTuple):
         """What rounding may change a decision value by: products of d numbers, what the kernel makes of that, and a sum over the rows."""
         name, gamma, degree = (self.witness[key] for key in ("kernel", "gamma", "degree"))
         A, top = np.asarray(X, dtype=np.float64), self.square(X)
+        if name == "precomputed":  # need be no kernel, whose values the diagonal would bound
+            top = float(np.abs(A[:, self.support]).max(initial=0.0))
         u, off = (A.shape[1] + 8) * EPS, 8 * EPS * top
         if name in ("rbf", "laplacian"):
             A = A - (self.Z.mean(axis=0) if len(self.Z) else 0.0)
@@ -179,7 +181,9 @@ def check_values(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
         or claim.value != len(asked)
     ):
         raise ValueError("no rows are asked, or other values than theirs are stated")
-    S, rounding = machine.scores(table.X[asked]), machine.rounding(_that_count(claim, table))
+    S = machine.scores(table.X[asked])
+    # of a given matrix what stands beside the rows asked is all that is added up
+    rounding = machine.rounding(table.X[asked] if t["kernel"] == "precomputed" else _that_count(claim, table))
     if not rounding <= HIDDEN * float(np.abs(S).max()):
         return Verdict(claim.name, False, "rounding hides the decision values", kind=claim.kind)
     size = rounding + 1e-9 * float(np.abs(S).max())
@@ -263,6 +267,7 @@ class KernelReplay:
         self.X = np.asarray(table.X, dtype=np.float64)
         m, n = len(machine.coef), len(self.X)
         self.coef, self.drift, self.S = np.zeros((m, n)), np.zeros((m, n)), np.zeros((n, m))
+        self.terms = np.zeros((n, m), dtype=np.int64)  # of each score, other than zero
         self.kept: list[int] = []
         self.visits = self.mistakes = 0
         if self.order not in ("cyclic", "cyclic, shuffled", "first-mistake") or self.passes < 1:
@@ -341,9 +346,14 @@ class KernelReplay:
             raise ValueError(f"there are more mistakes than the stated {self.stated}")
 
     def _add(self, i: int, change: Floats) -> None:
+        """Change the coefficients of row i; a score that has no terms left is zero, not what rounding left of them."""
+        before = self.coef[:, i] != 0
         self.coef[:, i] += change
         one = self.machine._replace(support=np.array([i]), Z=self.X[i : i + 1])
-        self.S += one.kernel(self.X) * change
+        K = one.kernel(self.X)
+        self.S += K * change
+        self.terms += (K != 0) * ((self.coef[:, i] != 0).astype(np.int64) - before)
+        self.S[self.terms == 0] = 0.0
 
     def _make_room(self, i: int) -> None:
         if i in self.kept:

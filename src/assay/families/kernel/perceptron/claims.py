@@ -161,7 +161,12 @@ def _values(m: Any, witness: dict[str, Any]) -> Claim:
         check="kernel_perceptron_values",
         value=float(len(m.asked_)),
         kind=_kind(m),
-        witness={**witness, "coef": m.dual_coef_, "asked": m.asked_, "values": m.asked_values_},
+        witness={
+            **witness,
+            "coef": m.dual_coef_,
+            "asked": m.asked_,
+            "values": m.asked_values_,
+        },
     )
 
 
@@ -339,7 +344,7 @@ def evaluate(run: KernelPerceptronRun, targets: VisitTargets, answering: Floats)
     asked = np.unique(np.linspace(0, len(rows) - 1, ASKED).astype(np.int64))
     R2 = run.values.largest_square(rows)
     total = float(np.abs(run.beta).sum())
-    value_off = run.values.rounding(rows) + (run.mistakes + 8) * np.finfo(np.float64).eps * R2
+    value_off = run.values.rounding(rows) + (run.mistakes + 8) * EPS * run.values.largest(rows)
     ever = (1 if len(S) == 1 else 2) * run.step_sum  # no coefficients on the way add up to more
     return {
         "certain_": bool(run.closest > 8 * ever * value_off),

@@ -105,11 +105,18 @@ class KernelValues:
         """R² = max K(x, x)."""
         return float(self.diagonal[rows].max(initial=0.0))
 
+    def largest(self, rows: Array) -> float:
+        """A bound of |K(x, z)|: R², but for a given matrix, which need be no kernel."""
+        if self.kernel.name != "precomputed":
+            return self.largest_square(rows)
+        steps = [rows[a : a + TALL] for a in range(0, len(rows), TALL)]
+        return max((float(np.abs(self.X[np.ix_(some, rows)]).max()) for some in steps), default=0.0)
+
     def rounding(self, rows: Array) -> float:
         """A bound of what rounding changes a value K(x, z) of these rows by: products of d numbers, and what the kernel makes of their errors."""
         k, X = self.kernel, self.X
         if k.name in ("precomputed", "own"):
-            return 8 * EPS * self.largest_square(rows)
+            return 8 * EPS * self.largest(rows)
         u: float = (X.shape[1] + 8) * EPS
         if k.name == "laplacian":
             top = float(np.abs(self._centred(rows)).sum(axis=1).max(initial=0.0))
