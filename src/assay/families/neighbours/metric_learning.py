@@ -38,6 +38,8 @@ from assay.families.neighbours.loops.soft import soft_rows
 from assay.numerics import Array, Floats
 from assay.solvers.lbfgs import LbfgsState, Memory, descend, dot
 
+EPS = float(np.finfo(np.float64).eps)
+BLURRED = 1e-9  # what rounding may change a chance by, as a share, before it is taken anew
 ROWS = 256  # of a task
 TILE = 64  # rows whose pairs with all rows are in memory at a time: for some thousand rows they stay in a core's cache
 FIRST = 0.05  # the length of the first step, as a share of the start's
@@ -117,9 +119,10 @@ def learn_map(
         history = []
         for place in ascent.climb(start, steps, tol):
             L = C @ ascent.map(place.w)
-            history.append(-place.value)
+            history.append(told(rows, L, -place.value) if not history else -place.value)
             if each is not None:
                 each(len(history) - 1, quadratic(L), history[-1])
+        history[-1] = told(rows, L, history[-1])
     taken, slope = len(history) - 1, slope_of(place)
     converged = taken < steps or slope <= tol
     return LearnedMap(L, history[-1], history[0], tuple(history), taken, converged, slope, len(rows.X))
@@ -344,6 +347,22 @@ def value(rows: Sorted, L: Floats, workers: Threads) -> float:
         if mapped is None:
             return np.nan
         return float(sum(workers.map(partial(_value, rows, mapped), range(0, len(rows.X), ROWS))))
+
+
+def told(rows: Sorted, L: Floats, found: float) -> float:
+    """F(L), which was found by products of rows; by their differences where the rounding of products would show in what is stated."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        A = rows.X @ L
+        blurred = 4 * (A.shape[1] + 2) * EPS * float((A * A).sum(axis=1).max())
+    if not BLURRED < blurred < np.inf:
+        return found
+    total = 0.0
+    for i in range(len(A)):
+        D = np.square(A - A[i]).sum(axis=1)
+        D[i] = np.inf
+        e = rows.w * np.exp(D.min() - D)
+        total += float(rows.w[i] * e[rows.low[i] : rows.high[i]].sum() / e.sum())
+    return total
 
 
 def value_and_gradient(rows: Sorted, L: Floats, workers: Threads) -> tuple[float, Floats]:
