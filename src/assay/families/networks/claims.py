@@ -45,6 +45,7 @@ AT_A_TIME = 1 << 11
 MUCH = 1 << 24  # rows times weights from which threads are worth their start
 MANY = 4  # blocks a thread from which each takes whole ones: of fewer, one may be left with most of the rows
 BOUND = 1e-6
+LARGE = 1e4  # scores whose rounding may show in the length of a gradient
 ROUNDING = 1e-2  # times 1 + |f|, as in the check
 
 
@@ -309,9 +310,10 @@ def _errors(found: Measured, witness: dict[str, Any]) -> Claim:
 def _gradient(found: Measured, witness: dict[str, Any], agrees: bool) -> Claim:
     """The length is that of a gradient if slopes agree with differences, which those of huge weights do not show."""
     which = "all rows" if found.every == 1 else f"every {_th(found.every)} row of each block"
+    rounded = f" (with the rounding of scores up to {found.top:.3g} in it)" if found.top > LARGE else ""
     return Claim(
         name="gradient",
-        statement=f"the length of the gradient of the objective on {which}, in standardised columns; the objective is not convex, so that even a "
+        statement=f"the length of the gradient of the objective on {which}, in standardised columns{rounded}; the objective is not convex, so that even a "
         "length of 0 would not tell whether another network of this shape does better",
         holds=agrees,
         check="network_gradient",
