@@ -305,7 +305,7 @@ def _add_to(a: Floats, b: Floats) -> Floats:
 # --- products of a block with weights about the centre, in plain NumPy: for what is computed once a fit ---------------
 
 
-FAR = 1e4  # a centre so many times further from zero than rows are from it: products are taken of the differences
+FAR = 16.0  # a centre so many times further from zero than rows are from it: products are taken of the differences
 SOME = 64  # rows that say whether it is
 
 

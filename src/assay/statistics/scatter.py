@@ -62,7 +62,7 @@ def absorb_scatter(labels: Labels, names: Any, high: bool, block: Block) -> Clas
     third, fourth = (np.zeros((K, d, d)), np.zeros((K, d, d))) if high else (None, None)
     with np.errstate(over="ignore", invalid="ignore"):
         for k, rows in _rows_of_classes(codes, block.w, K):
-            pivot = _pivot(block.X, rows if block.w is None else rows[block.w[rows] >= block.w[rows].max() / 2])
+            pivot = median_row(block.X, rows if block.w is None else rows[block.w[rows] >= block.w[rows].max() / 2])
             sums = _about(block.X, block.w, rows, pivot, high)
             shift = sums.s1 / sums.n
             n[k], mean[k], scatter[k] = sums.n, pivot + shift, _about_mean(sums)
@@ -89,7 +89,8 @@ def _rows_of_classes(codes: Array, w: Array | None, K: int) -> Iterator[tuple[in
             yield k, rows
 
 
-def _pivot(X: Array, rows: Array) -> Floats:
+def median_row(X: Array, rows: Array) -> Floats:
+    """The medians of the columns in the first of these rows: exact where a column never varies, zero where it is mostly zeros."""
     first = np.sort(X[rows[:PIVOT_ROWS]].astype(np.float64), axis=0)
     middle = first[len(first) // 2]
     return np.where(np.isfinite(middle), middle, 0.0)

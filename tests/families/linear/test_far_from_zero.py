@@ -144,15 +144,68 @@ def exact_objective(model, X, s):
     return w * w / 2 / Fraction(model.C) + sum(losses)
 
 
+def test_weights_under_a_hinge_leave_rounding_no_loss_to_hide():
+    y, model = [0, 0, 1, 1], assay.LinearSVC(loss="hinge", C=0.0014156588791234635).fit(HUGE, [0, 0, 1, 1])
+    assert float(exact_objective(model, HUGE, [-1, -1, 1, 1])) == pytest.approx(float(model.objective_[0]), rel=1e-9)
+    assert model.certificate_.holds
+    assert model.certificate_.verify(HUGE, y).holds
+
+
 def test_what_rounding_hides_of_a_hinge_is_not_proved():
-    y, model = [0, 0, 1, 1], assay.LinearSVC(loss="hinge", C=0.0014156588791234635)
-    with pytest.warns(UserWarning, match="standardise the columns"):
-        model.fit(HUGE, y)
-    assert exact_objective(model, HUGE, [-1, -1, 1, 1]) > 1e6 * float(model.objective_[0])
-    assert not model.certificate_.holds
-    assert not model.certificate_.verify(HUGE, y).holds
-    forged = replace(model.certificate_["duality gap"], holds=True, value=0.0)
+    y, model = [0, 0, 1, 1], assay.LinearSVC(loss="hinge", C=0.0014156588791234635).fit(HUGE, [0, 0, 1, 1])
+    claim = model.certificate_["duality gap"]
+    w, b = Fraction(float(model.coef_[0, 0])), Fraction(float(model.intercept_[0]))
+    least = float(min(t * (w * Fraction(float(x)) + b) for t, x in zip([-1, -1, 1, 1], HUGE[:, 0])))
+    shorter = {name: np.asarray(claim.witness[name]) / least for name in ("coef", "intercept")}  # on the margin
+    forged = replace(claim, witness={**claim.witness, **shorter})
     assert not replace(model.certificate_, claims=(forged,), own=None).verify(HUGE, y).holds
+
+
+@pytest.mark.parametrize("C", [1e7, 1e10, 1e14])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_separable_rows_under_a_hinge_are_proved_at_any_C(C, fit_intercept):
+    rng = np.random.default_rng(14)
+    X = rng.standard_normal((60, 3)) * [1.0, 1e-2, 30.0]
+    y = (X @ [1.0, 200.0, -0.03] > 0).astype(int)
+    X += np.outer(2 * y - 1, [0.1, 1e-3, -3.0])
+    model = fitted(assay.LinearSVC(loss="hinge", C=C, fit_intercept=fit_intercept), X, y)
+    assert model.certificate_.holds, str(model.certificate_)
+    assert model.certificate_.verify(X, y).holds, str(model.certificate_.verify(X, y))
+
+
+def test_a_dual_point_is_balanced_where_slopes_nearly_cancel():
+    from scipy.sparse import csr_matrix
+
+    X = np.zeros((5, 4), np.float32)
+    X[0, 0], X[2, 2], X[3, 2], X[4, 1] = 69587.99, -100058.13, -47592.773, 146211.2
+    model = fitted(assay.LinearSVC(), csr_matrix(X), y := np.array([2, 0, 2, 0, 1]))
+    assert model.certificate_.holds
+    assert model.certificate_.verify(csr_matrix(X), y).holds, str(model.certificate_.verify(csr_matrix(X), y))
+
+
+def test_slopes_that_l1_bounds_are_proved_no_nearer_than_their_rounding():
+    X = np.array([[41, 43, 36, 40], [37, 48, 36, 43], [39, 42, 34, 46], [34, 36, 37, 51]], float)[[0, 0, 1, 0, 2, 0, 3]]
+    y, w = [1, 1, 1, 0, 0, 0, 0], [9.8e08, 1.49e09, 1.73e09, 1.49e09, 1.16e09, 1.28e08, 6.96e08]
+    model = assay.LogisticRegression(penalty="l1", solver="auto")
+    with pytest.warns(UserWarning, match="standardise the columns"):
+        model.fit(X, y, sample_weight=w)
+    assert not model.certificate_.holds
+    assert not model.certificate_.verify(X, y, w).holds
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_standard_errors_of_sparse_and_dense_rows_far_from_zero_are_proved(sparse):
+    from scipy.sparse import csr_matrix
+
+    rng = np.random.default_rng(3)
+    three = 2.9e11 + np.array([[0.0, 0.0, 0.0], [0.8, 0.2, -0.3], [-4.0, -0.9, 1.1]])
+    X = three[np.repeat([0, 1, 2], [20, 4, 3])]
+    y = np.concatenate([rng.permutation(np.arange(20) % 2), [1, 1, 1, 0], [0, 0, 1]])
+    rows_ = csr_matrix(X) if sparse else X
+    model = fitted(assay.LogisticRegression(C=np.inf), rows_, y)
+    assert model.certificate_.holds, str(model.certificate_)
+    assert model.certificate_.verify(rows_, y).holds, str(model.certificate_.verify(rows_, y))
+    assert np.allclose(model.covariance_[:3, :3], fitted(assay.LogisticRegression(C=np.inf), X, y).covariance_[:3, :3])
 
 
 def test_losses_of_softmax_below_the_rounding_of_one_keep_their_digits():

@@ -28,7 +28,7 @@ from assay.estimator.estimator import fresh_and_rows
 from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.params import attribute
 from assay.estimator.steps import Measure, Step, answering, measures, some_of
-from assay.families.linear.claims import COVERAGE, as_saved, gap_claim, unshifted, with_rounding
+from assay.families.linear.claims import COVERAGE, gap_claim, unshifted
 from assay.families.linear.problem import (
     Objective,
     PosedProblem,
@@ -42,6 +42,7 @@ from assay.families.linear.problem import (
     prepare,
     row_statistics,
 )
+from assay.families.linear.rounding import as_saved, clear_of_margin, with_rounding
 from assay.families.linear.warm_start import StartingPoint, WarmStart
 from assay.inputs.labels import class_multipliers, plain_labels
 from assay.numerics import Array, Floats
@@ -148,9 +149,10 @@ class LinearClassifier(Classifier):
             posed = task.posed(positive)
             begin = (None, None) if start is None else start.of(posed, task.objective)
             at = self._settle(task, posed, last(posed.iterates(task.objective, solver, *begin)))
+            at = clear_of_margin(posed, at, task.objective.tol)
             weights.append(_about_zero(task.objective, posed, at))
             saved = as_saved(posed, at, weights[-1])
-            answers.append(with_rounding(posed, saved, weights[-1], task.objective.tol))
+            answers.append(with_rounding(posed, saved, weights[-1], task.objective.tol, task.statistics.rows))
         self._finish(task, solver, answers, np.concatenate([np.atleast_2d(w) for w in weights]))
         if self._warm_start_from is not None:
             self._warm_start_from.remember(self, task, solver, weights, answers)

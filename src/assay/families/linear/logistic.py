@@ -12,6 +12,7 @@ all, and how sure the coefficients are: the inverse of the loss's Hessian is the
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,14 +27,13 @@ from assay.families.linear.claims import (
     covariance_claim,
     estimate_claim,
     gap_claim,
-    is_moved,
-    least_class_margin,
     likelihood_claim,
     weak_claim,
 )
 from assay.families.linear.fit import LAYOUT, PENALTY_WORDS, LinearClassifier, LinearTask
 from assay.families.linear.paths import path_over_C
 from assay.families.linear.problem import Objective, PosedProblem, about_centre, about_zero
+from assay.families.linear.rounding import is_moved, least_class_margin
 from assay.inputs.labels import plain_labels
 from assay.numerics import Array, Floats, near_zero
 from assay.risk.terms import LOG
@@ -45,6 +45,7 @@ from assay.solvers.softmax_problem import SoftmaxProblem
 
 EPS = float(np.finfo(np.float64).eps)
 
+NEARLY_ALL = 0.999  # of a column's curvature: what is left beside the intercept's has lost digits
 FLAT = 1e-6  # a curvature below this, where the columns' products have 1, makes one ask whether the weights run away
 OURS = ("auto", "newton", "lbfgs", "proximal-newton", "proximal-gradient", "gd")
 THEIRS = ("newton-cholesky", "newton-cg", "liblinear", "sag", "saga")  # scikit-learn's names: they mean "auto"
@@ -123,15 +124,31 @@ def runs_away(posed: PosedProblem, evaluation: Evaluation) -> bool:
     return bool(rank > 0 and values[len(values) - rank] < FLAT)
 
 
-def covariance_about_zero(problem: Problem, evaluation: Evaluation) -> Floats:
-    """The inverse of the loss's Hessian, (d + 1, d + 1), for the weights (w, b) of the user's coordinates."""
+def _about_curvature(problem: Problem, evaluation: Evaluation, w: Floats) -> tuple[Problem, Evaluation]:
+    """The same problem and Hessian about the mean of the rows by their curvature, where hardly any is left beside that of a few rows."""
     H, d = evaluation.hessian, len(problem.centre)
     assert H is not None
+    if not (problem.intercept and H[d, d] > 0):
+        return problem, evaluation
+    centre = problem.centre + H[:d, d] / H[d, d]
+    if not np.any(H[:d, d] ** 2 > NEARLY_ALL * H[d, d] * np.diag(H)[:d]):
+        return problem, evaluation
+    moved = replace(problem, centre=centre)
+    at = np.append(w[:-1], w[-1] + (centre - problem.centre) @ w[:-1])
+    return moved, moved.evaluate(at, hessian=True)
+
+
+def covariance_about_zero(problem: Problem, evaluation: Evaluation, w: Floats) -> Floats:
+    """The inverse of the loss's Hessian at w, (d + 1, d + 1), for the weights (w, b) of the user's coordinates."""
+    d = len(problem.centre)
     size = d + 1 if problem.intercept else d
+    assert evaluation.hessian is not None
     # a column that varies by the rounding of its mean alone has no direction of its own
-    still = np.diag(H)[:d] <= float(sum(problem.reach.weights)) * (16 * EPS * np.abs(problem.centre)) ** 2
-    moving = np.append(~still, True)
-    H = np.where(moving & moving[:, None], H, 0.0)
+    noise = float(sum(problem.reach.weights)) * (16 * EPS * np.abs(problem.centre)) ** 2
+    moving = np.append(np.diag(evaluation.hessian)[:d] > noise, True)
+    problem, evaluation = _about_curvature(problem, evaluation, w)
+    assert evaluation.hessian is not None
+    H = np.where(moving & moving[:, None], evaluation.hessian, 0.0)
     T = np.eye(d + 1)
     T[d, :d] = -problem.centre
     covariance = np.zeros((d + 1, d + 1))
@@ -279,7 +296,7 @@ class LogisticRegression(LinearClassifier):
         if evaluation is not None and at.step is not None:
             self.step_ = about_zero(at.step, problem.centre)[None, :]
             if not hasattr(self, "direction_") and np.isfinite(at.gap):
-                self.covariance_ = covariance_about_zero(problem, evaluation)
+                self.covariance_ = covariance_about_zero(problem, evaluation, at.w)
         return at
 
     def _ask_each_class(self, task: LinearTask, posed: PosedProblem, at: Iterate) -> None:

@@ -36,7 +36,7 @@ from assay.solvers.problem import WIDE_SPARSE, CustomProblem, Evaluation, Iterat
 from assay.solvers.separation.exact import value_at
 from assay.solvers.softmax_problem import ClassReach, SoftmaxProblem
 from assay.statistics.gram import Gram, gram_of, merge_gram
-from assay.statistics.scatter import ClassMoments, merge_moments
+from assay.statistics.scatter import PIVOT_ROWS, ClassMoments, absorb_moments, median_row, merge_moments
 
 ROWS_A_WEIGHT = 400  # so many rows for each weight make a Hessian good enough for Newton's steps
 MOST_SAMPLED = 16
@@ -421,8 +421,6 @@ def absorb_statistics(
 def _dense(
     block: Block, classes: Array, number: Floats, c: Array | None, K: int, products: bool
 ) -> tuple[ClassMoments, Gram | None, Array]:
-    from assay.statistics.scatter import absorb_moments
-
     if not products:
         found, _, hashes = absorb_moments(block.X, classes, c, K)
         return found, None, hashes
@@ -449,8 +447,16 @@ def _moments_of(gram: Gram, weight: Floats) -> ClassMoments:
 def _sparse(
     X: SparseMatrix, classes: Array, number: Floats, c: Array | None, K: int, products: bool
 ) -> tuple[ClassMoments, Gram | None]:
-    """Sums of the entries of each class by counting; absent entries are zeros. Products by the sweep itself."""
+    """Sums of the entries of each class by counting; absent entries are zeros. Products by the sweep itself.
+
+    Few columns some of which are hardly ever zero are summed about a number near theirs: squares about zero would leave no digit of their spread.
+    """
     d = X.shape[1]
+    head = np.arange(min(len(classes), PIVOT_ROWS)) if c is None else np.flatnonzero(c[:PIVOT_ROWS] > 0)
+    pivot = median_row(X[:PIVOT_ROWS].toarray(), head) if products and len(head) else np.zeros(d)
+    if pivot.any():
+        gram = _sparse_gram(X, number, c, pivot)
+        return absorb_moments(np.asarray(X.toarray(), dtype=np.float64), classes, c, K)[0], gram
     rows = X.row_numbers()
     weights = np.ones(len(classes)) if c is None else c
     place = classes[rows] * d + X.indices
@@ -462,16 +468,16 @@ def _sparse(
     n = np.repeat(np.bincount(classes, weights=weights, minlength=K)[:, None], d, axis=1)
     mean = np.divide(s1, n, out=np.zeros_like(s1), where=n > 0)
     found = ClassMoments(n, mean, np.maximum(s2 - s1 * mean, 0.0))
-    return found, _sparse_gram(X, number, c) if products else None
+    return found, _sparse_gram(X, number, c, pivot) if products else None
 
 
-def _sparse_gram(X: SparseMatrix, number: Floats, c: Array | None) -> Gram:
-    """Products from one sweep of the squared loss at w = 0: H = Σ c x̃x̃ᵀ, g = −Σ c t x̃."""
+def _sparse_gram(X: SparseMatrix, number: Floats, c: Array | None, pivot: Floats) -> Gram:
+    """Products from one sweep of the squared loss at w = 0: H = Σ c x̃x̃ᵀ, g = −Σ c t x̃, with x̃ counted from the pivot."""
     from assay.risk.terms import SQUARED
     from assay.solvers.problem import evaluate_block
 
     d = X.shape[1]
-    evaluation = evaluate_block(SQUARED.code, 1.0, np.zeros(d + 1), np.zeros(d), True, Block(X, number, c, 0))
+    evaluation = evaluate_block(SQUARED.code, 1.0, np.zeros(d + 1), pivot, True, Block(X, number, c, 0))
     assert evaluation.hessian is not None
     n = float(evaluation.hessian[d, d])
     mean = evaluation.hessian[:d, d] / n if n > 0 else np.zeros(d)
@@ -479,7 +485,7 @@ def _sparse_gram(X: SparseMatrix, number: Floats, c: Array | None) -> Gram:
     scatter = evaluation.hessian[:d, :d] - n * np.outer(mean, mean)
     cross = -evaluation.gradient[:d] - n * target * mean
     left = max(2.0 * evaluation.loss - n * target * target, 0.0)
-    return Gram(np.array([n]), mean, scatter, cross, np.array([target]), np.array([left]), b"")
+    return Gram(np.array([n]), pivot + mean, scatter, cross, np.array([target]), np.array([left]), b"")
 
 
 def merge_statistics(a: RowStatistics, b: RowStatistics) -> RowStatistics:

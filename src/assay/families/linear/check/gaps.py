@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.certify.claim import Claim, Verdict, check
-from assay.certify.rows import Array, CheckedRows, Floats, back, sizes, times
+from assay.certify.rows import Array, CheckedRows, CsrBlock, Floats, back, sizes, times
 from assay.families.linear.check.terms import (
     RowMoments,
     Strengths,
@@ -34,6 +34,14 @@ SAME = 1e-9  # what the objective may be off by, relatively
 SAME_OF_COMPUTED = 1e-6  # and where columns were computed
 NEGLIGIBLE = 1e-10  # of the objective: twice as much that rounding hides is let pass
 SEEN = 0.01  # and so is such a share of the tolerance
+BENDS = {
+    "log": 0.25,
+    "softmax": 0.5,
+    "squared": 1.0,
+    "huber": 1.0,
+    "squared hinge": 2.0,
+}  # the most that losses are curved
+ADD_UP = 8.0  # times the root of the sum of their squares: so much roundings of many rows add up to at most
 SLACK = 1.001  # the bound is summed in another order than the solver's
 
 
@@ -100,24 +108,33 @@ def free_intercept(claim: Claim) -> bool:
 
 
 class LossSums(NamedTuple):
-    """Σcℓ, Σcℓ*(u), Σ c u (x − p) and Σ c u (the gradient (d + 1,) or (K, d + 1))."""
+    """Σcℓ, Σcℓ*(u), Σ c u (x − p) and Σ c u (the gradient (d + 1,) or (K, d + 1)), and Σ c|u| of both sides, where there are two."""
 
     loss: float
     conjugate: float
     gradient: Floats
+    sides: tuple[float, float] = (0.0, 0.0)
+
+    def balance(self) -> tuple[float, float]:
+        """What u of t = 1 and of t = −1 are multiplied by, so that Σ c u = 0: the side of more comes down to the other."""
+        first, second = self.sides
+        return min(1.0, second / first), min(1.0, first / second)
 
 
-def sums_of(claim: Claim, rows: CheckedRows, case: Case, shape: RowMoments) -> LossSums:
-    """About the centre p of the rows."""
+def sums_of(
+    claim: Claim, rows: CheckedRows, case: Case, shape: RowMoments, balance: tuple[float, float] = (1.0, 1.0)
+) -> LossSums:
+    """About the centre p of the rows; `balance`: a factor of u where t = 1 and where t = −1, at most 1."""
     name = claim.witness["loss"]
-    loss = conjugate = 0.0
+    loss = conjugate = first = second = 0.0
     aim = _aim(claim, shape)
     gradient, w = np.zeros_like(case.w), shape.weights(case.w, aim)
     for X, codes, c, start in numbered_blocks(claim, rows, shape.origin):
         t = _target(case, codes, aim)
         z = times(X, w[..., :-1].T) + w[..., -1]
         if case.rows is None or case.values is None:
-            value, u, star = softmax_terms(z, t) if name == "softmax" else _terms(name, z, t, case.width)
+            share = np.where(t > 0, *balance) if balance != (1.0, 1.0) else None
+            value, u, star = softmax_terms(z, t) if name == "softmax" else _terms(name, z, t, case.width, share)
             cu = (c * u.T).T
             conjugate += float(c @ star)
         else:
@@ -126,13 +143,16 @@ def sums_of(claim: Claim, rows: CheckedRows, case: Case, shape: RowMoments) -> L
             alpha[case.rows[here] - start] = case.values[here]
             if np.any(alpha < 0) or np.any(alpha > c):
                 raise ValueError("a multiplier lies outside [0, weight of its row]")
+            alpha = alpha * np.where(t > 0, *balance)
             cu = -t * alpha
             conjugate -= float(alpha.sum())
         loss += float(c @ value)
+        if case.positive is not None:
+            first, second = first + abs(float(cu[t > 0].sum())), second + abs(float(cu[t < 0].sum()))
         gradient[..., -1] += cu.sum(axis=0)
         gradient[..., :-1] += back(X, cu).T
     gradient[..., :-1] -= np.multiply.outer(gradient[..., -1], shape.centre - shape.origin)
-    return LossSums(loss, conjugate, gradient)
+    return LossSums(loss, conjugate, gradient, (first, second))
 
 
 def _aim(claim: Claim, shape: RowMoments) -> float:
@@ -146,9 +166,9 @@ def _target(case: Case, codes: Array, aim: float = 0.0) -> Any:
     return np.where(codes == case.positive, 1.0, -1.0)
 
 
-def _terms(name: str, z: Floats, t: Array, width: float) -> tuple[Floats, Floats, Floats]:
+def _terms(name: str, z: Floats, t: Array, width: float, share: Floats | None = None) -> tuple[Floats, Floats, Floats]:
     loss = loss_terms(name)
-    u = loss.slope(z, t, width)
+    u = loss.slope(z, t, width) if share is None else share * loss.slope(z, t, width)
     return loss.value(z, t, width), u, loss.conjugate(u, t, width)
 
 
@@ -208,40 +228,90 @@ def check_duality_gap(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     penalty = strengths_of(claim, float(shape.weight.sum()))
     if penalty.l1 == 0 == penalty.l2:
         return Verdict(claim.name, False, "weights without a penalty have no such bound", kind=claim.kind)
-    worst, totals = 0.0, []
+    worst, totals, rooms = 0.0, [], []
     for case in cases(claim, rows.n_columns):
         s = sums_of(claim, rows, case, shape)
         value = s.loss + penalty.value(case.w)
-        rho = penalty.into_domain(s.gradient)
-        g = s.gradient.copy()
-        if not claim.witness["fit_intercept"]:
-            g[..., -1] = 0.0
-        bound = -rho * s.conjugate - penalty.conjugate(rho * g)
-        if free:
-            bound -= _intercept_cost(claim, case, shape, penalty, value, value - bound, rho * g[..., -1])
-        bound -= _hidden(claim, rows, case, shape, value, tolerance)
+        off = _slopes_off(claim, rows, case, shape, penalty, tolerance)
+        bound = _lower_bound(claim, case, shape, penalty, value, s, off)
+        if (
+            free and value - bound > SEEN * tolerance * value and min(s.sides) > 0
+        ):  # of slopes that cancel rounding leaves some
+            even = sums_of(claim, rows, case, shape, s.balance())
+            even.gradient[-1] = 0.0
+            bound = float(np.maximum(bound, _lower_bound(claim, case, shape, penalty, value, even, off)))
+        lost = _hidden(claim, rows, case, shape, value, tolerance)
+        rooms.append(lost)
+        bound -= max(0.0, lost - _seen(tolerance) * value)
         worst = float(np.maximum(worst, (value - bound) / value if value > 0 else 0.0))  # NaN stays, and is refused
         totals.append(value)
-    return _verdict(claim, rows, worst, totals, tolerance)
+    return _verdict(claim, rows, worst, totals, tolerance, rooms)
+
+
+def _lower_bound(
+    claim: Claim, case: Case, shape: RowMoments, penalty: Strengths, value: float, s: LossSums, off: Floats
+) -> float:
+    """−Σcℓ*(u) − Ω*(−Σ c u x), less what the slope of a free intercept may cost; slopes may be off by so much."""
+    g = s.gradient.copy()
+    if not claim.witness["fit_intercept"]:
+        g[..., -1] = 0.0
+    rho = penalty.into_domain(np.abs(g) + off)
+    bound = -rho * s.conjugate - penalty.conjugate(rho * g)
+    if free_intercept(claim):
+        bound -= _intercept_cost(claim, case, shape, penalty, value, value - bound, rho * g[..., -1])
+    return bound
+
+
+def _slopes_off(
+    claim: Claim, rows: CheckedRows, case: Case, shape: RowMoments, penalty: Strengths, tolerance: float
+) -> Floats:
+    """What the rounding of multipliers u may put each slope Σ c u x (d + 1,) off by, where l1 alone keeps slopes within bounds, and it shows.
+
+    u is off by its last digits, and by those of its score times the curvature; of many rows such errors add up like the root of their squares.
+    """
+    none, name = np.zeros(case.w.shape[-1]), claim.witness["loss"]
+    if not penalty.l2 == 0 < penalty.l1 or name not in BENDS:
+        return none
+    whole, squares, seen = none.copy(), none.copy(), SEEN * tolerance * penalty.l1
+    aim = _aim(claim, shape)
+    w, lean = shape.weights(case.w, aim), shape.centre - shape.origin
+    for X, codes, c in blocks(claim, rows, shape.origin):
+        z = times(X, w[..., :-1].T) + w[..., -1]
+        t = _target(case, codes, aim)
+        u = softmax_terms(z, t)[1] if name == "softmax" else _terms(name, z, t, case.width)[1]
+        digit = _rounding(sizes(X), w) if w.ndim == 1 else np.stack([_rounding(sizes(X), each) for each in w], axis=1)
+        each = 4 * EPS * np.abs(u) + BENDS[name] * digit
+        each = c * (each if each.ndim == 1 else each.max(axis=1))
+        far = sizes(X) if isinstance(X, CsrBlock) else np.abs(X - lean)
+        whole[:-1] += back(far, each)
+        squares[:-1] += back(far.with_data(far.data**2) if isinstance(far, CsrBlock) else far**2, each**2)
+    found: Floats = np.minimum(whole, ADD_UP * np.sqrt(squares))
+    return np.where(found > seen, found, 0.0)
 
 
 def _hidden(claim: Claim, rows: CheckedRows, case: Case, shape: RowMoments, value: float, tolerance: float) -> float:
-    """What the rounding of scores may hide of losses that end at a margin, where it is more than a small share of the tolerance.
+    """What the rounding of scores may hide of losses that end at a margin.
 
     A row beyond its margin by more than the rounding of its score loses nothing; any other may lose so much more than was added up.
     """
     name, w = claim.witness["loss"], shape.weights(case.w)
     if name not in ("hinge", "squared hinge"):
         return 0.0
-    n, seen = float(shape.weight.sum()), max(2 * NEGLIGIBLE, SEEN * tolerance) * value
+    n, seen = float(shape.weight.sum()), _seen(tolerance) * value
     sizes_of_all = shape.scale + np.abs(shape.centre - shape.origin) + 16 * EPS * np.abs(shape.centre)
-    if n * _hides(name, np.sqrt(value / n), _rounding(sizes_of_all, w)) <= seen:
-        return 0.0
+    most = n * float(_hides(name, np.sqrt(value / n), _rounding(sizes_of_all, w)))
+    if most <= seen:
+        return most
     lost = 0.0
     for X, codes, c in blocks(claim, rows, shape.origin):
         short, room = 1.0 - _target(case, codes) * (times(X, w[:-1]) + w[-1]), _rounding(sizes(X), w)
         lost += float(c @ np.where(short > -room, _hides(name, np.maximum(short, 0.0), room), 0.0))
-    return max(0.0, lost - seen)
+    return lost
+
+
+def _seen(tolerance: float) -> float:
+    """The share of an objective that rounding may hide without being told."""
+    return max(2 * NEGLIGIBLE, SEEN * tolerance)
 
 
 def _rounding(sizes_: Any, w: Floats) -> Any:
@@ -254,16 +324,22 @@ def _hides(name: str, short: Any, room: Any) -> Any:
     return room if name == "hinge" else room * (2 * short + room)
 
 
-def same_objective(claim: Claim, totals: list[float], rows: CheckedRows) -> bool:
-    """Whether the stated objectives are those found, and finite; computed columns have other digits wherever they are computed."""
+def same_objective(claim: Claim, totals: list[float], rows: CheckedRows, rooms: Any = 0.0) -> bool:
+    """Whether the stated objectives are those found, and finite; computed columns have other digits wherever they are computed.
+
+    `rooms`: what the rounding of scores may hide of each.
+    """
     close = SAME if rows.columns_off is None else SAME_OF_COMPUTED
     stated = np.asarray(claim.witness["objective"], dtype=np.float64)
-    same = stated.shape == (len(totals),) and np.allclose(stated, totals, rtol=close, atol=1e-300)
+    room = close * np.abs(totals) + np.asarray(rooms) + 1e-300
+    same = stated.shape == (len(totals),) and bool(np.all(np.abs(stated - totals) <= room))
     return bool(same and np.isfinite(totals).all())
 
 
-def _verdict(claim: Claim, rows: CheckedRows, worst: float, totals: list[float], tolerance: float) -> Verdict:
-    if not same_objective(claim, totals, rows):
+def _verdict(
+    claim: Claim, rows: CheckedRows, worst: float, totals: list[float], tolerance: float, rooms: Any = 0.0
+) -> Verdict:
+    if not same_objective(claim, totals, rows, rooms):
         return Verdict(claim.name, False, f"the objective is {totals}", worst, claim.kind)
     total = float(sum(totals))
     if not 0 <= tolerance <= LOOSEST or claim.bound != tolerance:
@@ -281,31 +357,65 @@ def check_boxed_duality_gap(claim: Claim, rows: CheckedRows, predict: Any) -> Ve
     loss = loss_terms(w["loss"])
     if any(np.asarray(w["strengths"], dtype=np.float64)) or loss.curvature is None or box < 10:
         return Verdict(claim.name, False, "the witness is of another kind of claim", kind=claim.kind)
-    fitted = bool(w["fit_intercept"])
-    shape = shape_of(claim, rows, fitted)
+    shape = shape_of(claim, rows, bool(w["fit_intercept"]))
     worst, totals = 0.0, []
     steps = np.atleast_2d(np.asarray(w["step"], dtype=np.float64))
     for case, v in zip(cases(claim, rows.n_columns), steps, strict=True):
-        value, star, g = 0.0, 0.0, np.zeros_like(case.w)
-        aim = _aim(claim, shape)
-        at, step = shape.weights(case.w, aim), shape.weights(v)
-        for X, codes, c in blocks(claim, rows, shape.origin):
-            t = _target(case, codes, aim)
-            z, dz = (times(X, a[:-1]) + a[-1] for a in (at, step))
-            u = loss.slope(z, t, case.width) + loss.curvature(z, t, case.width) * dz
-            u = loss.into_domain(u, t, case.width)
-            value += float(c @ loss.value(z, t, case.width))
-            star += float(c @ loss.conjugate(u, t, case.width))
-            g[-1] += float(c @ u)
-            g[:-1] += back(X, c * u)
-        g[:-1] -= g[-1] * (shape.centre - shape.origin)
-        at[-1] += (shape.centre - shape.origin) @ case.w[:-1]
-        if not fitted:
-            g[-1] = 0.0
-        bound = -star + float(at @ g) - box * float(np.abs(g) @ np.append(1.0 / shape.scale, 1.0))
+        step, seen = shape.weights(v), _seen(tolerance)
+        value, bound, g = _boxed_bound(claim, rows, case, shape, step)
+        last = EPS * float(np.abs(v[:-1]) @ np.abs(shape.origin) + abs(v[-1]))
+        if (
+            last * box * float(shape.weight.sum()) > seen * value > 0
+        ):  # b of a step far from zero has no digits to prove it by
+            step = step + _newton_step(claim, rows, case, shape, step, g)
+            bound = float(np.maximum(bound, _boxed_bound(claim, rows, case, shape, step)[1]))
         worst = float(np.maximum(worst, (value - bound) / value if value > 0 else 0.0))  # NaN stays, and is refused
         totals.append(value)
     return _verdict(claim, rows, worst, totals, tolerance)
+
+
+def _boxed_bound(
+    claim: Claim, rows: CheckedRows, case: Case, shape: RowMoments, step: Floats
+) -> tuple[float, float, Floats]:
+    """F, what it is at least for all weights in the box by the dual point after a step (about the origin), and Σ c u (x − p, 1) there."""
+    w, loss, aim = claim.witness, loss_terms(claim.witness["loss"]), _aim(claim, shape)
+    assert loss.curvature is not None
+    value, star, g, at = 0.0, 0.0, np.zeros_like(case.w), shape.weights(case.w, aim)
+    for X, codes, c in blocks(claim, rows, shape.origin):
+        t = _target(case, codes, aim)
+        z, dz = (times(X, a[:-1]) + a[-1] for a in (at, step))
+        u = loss.into_domain(loss.slope(z, t, case.width) + loss.curvature(z, t, case.width) * dz, t, case.width)
+        value += float(c @ loss.value(z, t, case.width))
+        star += float(c @ loss.conjugate(u, t, case.width))
+        g[-1] += float(c @ u)
+        g[:-1] += back(X, c * u)
+    g[:-1] -= g[-1] * (shape.centre - shape.origin)
+    at[-1] += (shape.centre - shape.origin) @ case.w[:-1]
+    if not w["fit_intercept"]:
+        g[-1] = 0.0
+    reach = float(w["box"]) * float(np.abs(g) @ np.append(1.0 / shape.scale, 1.0))
+    return value, -star + float(at @ g) - reach, g
+
+
+def _newton_step(claim: Claim, rows: CheckedRows, case: Case, shape: RowMoments, step: Floats, g: Floats) -> Floats:
+    """−H⁺g about the origin: what is missing of a step after which the slopes Σ c u (x − p, 1) = g should vanish."""
+    loss, aim, lean = loss_terms(claim.witness["loss"]), _aim(claim, shape), shape.centre - shape.origin
+    assert loss.curvature is not None
+    H, at = np.zeros((len(g), len(g))), shape.weights(case.w, aim)
+    for X, codes, c in blocks(claim, rows, shape.origin):
+        bend = loss.curvature(times(X, at[:-1]) + at[-1], _target(case, codes, aim), case.width)
+        A = np.column_stack([X.toarray() if isinstance(X, CsrBlock) else X, np.ones(len(c))])
+        A[:, :-1] -= lean
+        H += (A * (c * bend)[:, None]).T @ A
+    if not claim.witness["fit_intercept"]:
+        H[-1, :] = H[:, -1] = 0.0
+    size = np.sqrt(np.diag(H))
+    unit = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
+    values, V = np.linalg.eigh(H * unit * unit[:, None])
+    live = values > 1e-13 * len(H) * values[-1]
+    out: Floats = -unit * (V[:, live] @ ((V[:, live].T @ (unit * g)) / values[live]))
+    out[-1] -= lean @ out[:-1]
+    return out
 
 
 # Checks of fits whose loss is a user's own function, which must be at hand, and of zero perceptron losses.

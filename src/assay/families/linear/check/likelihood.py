@@ -19,9 +19,9 @@ def _dense(X: Any) -> Floats:
     return X.toarray().astype(np.float64) if isinstance(X, CsrBlock) else np.asarray(X)
 
 
-def _gram(claim: Claim, rows: CheckedRows, shape: RowMoments, curvature: Any) -> Floats:
-    """Σ c q (x − p, 1)(x − p, 1)ᵀ with q = curvature(X, codes), X counted from the origin and p the centre."""
-    d, lean = rows.n_columns, shape.centre - shape.origin
+def _gram(claim: Claim, rows: CheckedRows, shape: RowMoments, curvature: Any, further: Any = 0.0) -> Floats:
+    """Σ c q (x − p, 1)(x − p, 1)ᵀ with q = curvature(X, codes), X counted from the origin and p the centre, or so much further."""
+    d, lean = rows.n_columns, shape.centre - shape.origin + further
     G = np.zeros((d + 1, d + 1))
     for X, codes, c in blocks(claim, rows, shape.origin):
         A = np.column_stack([_dense(X) - lean, np.ones(len(codes))])
@@ -91,7 +91,8 @@ def check_inverse_hessian(claim: Claim, rows: CheckedRows, predict: Any) -> Verd
     """The stated covariance must be the inverse of the Hessian, summed again (on the directions that rows have).
 
     With (S, h, k) = (H_ww − hhᵀ/k, H_wb, H_bb) about the rows' mean p, the covariance V of w is S⁻¹, and b = b_p − p·w has
-    cov(w, b) = −V(h/k + p), var(b) = 1/k + (h/k + p)ᵀV(h/k + p): so no digits are lost where p is far from zero.
+    cov(w, b) = −V(h/k + p), var(b) = 1/k + (h/k + p)ᵀV(h/k + p): so no digits are lost where p is far from zero. S is summed about
+    p + h/k, the mean of the rows by their curvature, which a few rows may have nearly all of.
     """
     w = claim.witness
     loss = loss_terms(w["loss"])
@@ -114,8 +115,10 @@ def check_inverse_hessian(claim: Claim, rows: CheckedRows, predict: Any) -> Verd
     S, V = H[:d, :d], C[:d, :d]
     along, alone = np.zeros(d), 0.0
     if w["fit_intercept"]:
-        S = S - np.outer(H[:d, d], H[:d, d]) / H[d, d]
-        along, alone = H[:d, d] / H[d, d] + shape.centre, 1.0 / H[d, d]
+        mean = H[:d, d] / H[d, d]
+        H = _gram(claim, rows, shape, curvature, mean) * moves * moves[:, None]
+        S = H[:d, :d] - np.outer(H[:d, d], H[:d, d]) / H[d, d]
+        along, alone = mean + H[:d, d] / H[d, d] + shape.centre, 1.0 / H[d, d]
     off = max(_apart(S, V), _intercept_apart(C, -V @ along, float(alone + along @ V @ along)))
     reason = f"covariance and Hessian are inverse to each other to {off:.2g}"
     return Verdict(claim.name, bool(off <= 1e-6), reason, off, claim.kind)
