@@ -7,8 +7,10 @@ JOBS ?= 2
 MINUTES ?= 60
 SEED ?= 0
 
-.PHONY: demo test lint types imports page tests other-python docs fuzz wheel bench clean
+.PHONY: demo test lint types imports page tests other-python docs fuzz peer wheel bench clean
 
+# its second command must not compile all modules again
+demo: export PYTHONDONTWRITEBYTECODE :=
 demo: $(VENV)/.user
 	@echo '$$ assay compare coins --target coin --out coins.assay --report coins.html'
 	@$(BIN)/assay compare coins --target coin --out coins.assay --report coins.html
@@ -52,6 +54,10 @@ docs: $(VENV)/.docs
 fuzz: $(VENV)/.dev
 	$(BIN)/python tests/fuzz --minutes $(MINUTES) --seed $(SEED)
 
+# scikit-learn's own tests on our classes; writes bench/results/peer.md
+peer: $(VENV)/.dev
+	$(BIN)/python tests/peer
+
 wheel: $(VENV)/.dev
 	$(BIN)/python tools/wheel
 
@@ -64,7 +70,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.user: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(PIP) install -c constraints.txt -e '.[plot]'
+	$(PIP) install --no-compile -c constraints.txt -e '.[plot]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt

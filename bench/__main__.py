@@ -18,9 +18,11 @@ from bench.report import markdown
 WORKLOADS = [
     "naive_bayes",
     "discriminant",
+    "lasso",
     "least_squares",
     "linear_models",
     "trees",
+    "boosting",
     "explain",
     "neighbours",
     "kernel_machines",

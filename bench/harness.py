@@ -16,7 +16,7 @@ SHORT, IN_A_ROW = (
 
 @dataclass(frozen=True)
 class Contender:
-    """Something that is timed. `run` returns what `agree` compares; `rounds` caps the turns of a slow one."""
+    """Something that is timed. `run` returns what `agree` compares; `rounds` caps the turns of a slow one (0: so slow that the first turn counts)."""
 
     name: str
     run: Callable[[], Any]
@@ -64,8 +64,11 @@ class Line:
 
 def run_race(race: Race, rounds: int) -> list[Line]:
     """Let all contenders take turns; the first turn warms caches and is not counted."""
-    results = {c.name: c.run() for c in race.contenders}
-    best = {c.name: float("inf") for c in race.contenders}
+    results, best = {}, {}
+    for c in race.contenders:
+        start = time.perf_counter()
+        results[c.name] = c.run()
+        best[c.name] = float("inf") if c.rounds else time.perf_counter() - start
     for turn in range(rounds):
         for c in race.contenders:
             if turn >= c.rounds:

@@ -82,6 +82,13 @@ def lines(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return _frozen(X, X @ beta + 2.0 + 0.3 * rng.standard_normal(n))
 
 
+@lru_cache(maxsize=8)
+def amounts(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """A number above zero whose logarithm depends linearly on others, with noise."""
+    X, y = lines(n, d, seed)
+    return _frozen(X - 3.0, np.exp(0.2 * (y - y.mean())) + 0.1)
+
+
 def _frozen(*arrays: np.ndarray) -> tuple[Any, ...]:
     for array in arrays:  # fits must never write into what they are given
         array.flags.writeable = False
@@ -137,6 +144,7 @@ TWO_BLOCKS = 140_000  # rows: more than the largest block, of models that take s
 NEEDS: dict[str, list[dict[str, Any]]] = {
     "adaboost": [{"params": {"n_estimators": 8}}],
     "baseline": [{"data": uneven}],
+    "dummy-classifier": [{"data": uneven}, {"data": uneven, "params": {"strategy": "most_frequent"}}],
     "bernoulli-nb": [{"data": bits}],
     "multinomial-nb": [{"data": counts}],
     "categorical-nb": [{"data": codes}],
@@ -145,6 +153,20 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
     "qda": [{}, {"params": {"covariance": "diagonal", "unbiased": True}}],
     "lda": [{}, {"params": {"covariance": "isotropic", "class_weight": "balanced"}}],
     "linear-regression": [{}, {"params": {"fit_intercept": False}}],
+    "elastic-net": [{"params": {"alpha": 0.1}}, {"params": {"alpha": 0.05, "l1_ratio": 0.0, "fit_intercept": False}}],
+    "lasso": [{"params": {"alpha": 0.1}}],
+    "ridge-cv": [{"params": {"alphas": [0.01, 1.0, 100.0]}}],
+    "ridge-classifier": [{}, {"params": {"class_weight": "balanced", "alpha": 0.3}, "data": pairs}],
+    "ridge-classifier-cv": [{"params": {"alphas": [0.01, 1.0, 100.0]}}],
+    "logistic-regression-cv": [{"params": {"Cs": [0.1, 1.0], "cv": 3}}],
+    "poisson-regressor": [{"params": {"alpha": 0.1, "tol": 1e-8}, "data": amounts, "tolerance": 1e-4}],
+    "gamma-regressor": [{"params": {"alpha": 0.1, "tol": 1e-8}, "data": amounts, "tolerance": 1e-4}],
+    "tweedie-regressor": [
+        {"params": {"alpha": 0.1}},
+        {"params": {"power": 1.5, "alpha": 0.1, "tol": 1e-8}, "data": amounts, "tolerance": 1e-4},
+    ],
+    "lasso-cv": [{"params": {"alphas": 20, "cv": 3}}],
+    "elastic-net-cv": [{"params": {"alphas": [1.0, 0.1, 0.01], "l1_ratio": [0.2, 0.8]}}],
     "logistic-regression": [{}, {"params": {"l1_ratio": 0.5, "C": 0.5}, "data": pairs}],
     "kernel-perceptron": [
         {"params": {"max_iter": 3, "budget": 60}},
@@ -167,6 +189,8 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
     "tree-regressor": [{"params": {"max_depth": 10}}, {"params": {"max_depth": 4, "min_impurity_decrease": 1e-6}}],
     "random-forest": [{"params": {"n_estimators": 3, "max_depth": 6}}],
     "forest-regressor": [{"params": {"n_estimators": 3, "max_depth": 6}}],
+    "extra-tree": [{"params": {"max_depth": 8}}],
+    "extra-tree-regressor": [{"params": {"max_depth": 8}}],
     "extra-trees": [{"params": {"n_estimators": 3, "max_depth": 6}}],
     "extra-regressor": [{"params": {"n_estimators": 3, "max_depth": 6}}],
     "gradient-boosting": [

@@ -71,7 +71,7 @@ DEMO = ["compare", "coins", "--target", "coin", "--out", "coins.assay", "--repor
 
 def races() -> list[Race]:
     folder = Path(tempfile.mkdtemp())
-    return [_imports(), _shell(folder), *(_first_fit(name) for name in _models()), *_comparisons(), _demo()]
+    return [_imports(), _shell(folder), *(first_fit(name) for name in _models()), *_comparisons(), _demo()]
 
 
 def notes() -> list[str]:
@@ -173,7 +173,8 @@ def _command() -> list[str]:
     return [sys.executable, "-m", "assay"]
 
 
-def _first_fit(name: str) -> Race:
+def first_fit(name: str) -> Race:
+    """A model's first fit and answers, warm, cold and from a wheel."""
     code = _code("assay", model_class(name).__name__, name)
     found = [Contender("clone, warm", _python(code), TURNS)]
     if (path := _installed()) is not None:

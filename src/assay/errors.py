@@ -126,7 +126,7 @@ def not_fitted(model: object) -> NotFittedError:
     """The error for a model that has not been fitted yet."""
     name = type(model).__name__
     error: NotFittedError = as_seen_by_sklearn(NotFittedError)(
-        f"This {name} instance is not fitted yet. Call 'fit' with rows and targets before using it."
+        f"This {name} instance is not fitted yet. Call 'fit' with appropriate arguments before using this estimator."
     )
     return error
 

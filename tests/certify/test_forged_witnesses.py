@@ -12,7 +12,7 @@ from store.hostile import ONCE, document, every_case, file_of, from_bytes, parts
 
 import assay
 from assay.certify import Certificate, Claim
-from assay.certify.claim import check
+from assay.certify.registry import check
 from assay.errors import ModelFileError
 
 NESTED: object = 0.5

@@ -28,7 +28,7 @@ every_case = pytest.mark.parametrize("case", CASES, ids=IDS)
         (lambda X, y: (X + 1j, y), "Complex data not supported"),
         (lambda X, y: (X, None), "requires y"),
         (lambda X, y: (X, y[:-1]), "inconsistent numbers of samples: X has 120 rows, y has 119"),
-        (lambda X, y: (X, np.c_[y, y]), "1d array"),
+        (lambda X, y: (X, np.c_[y, y][:, :, None]), "1d array"),
         (lambda X, y: (np.where(X[3, 1] == X, np.inf, X), y), "infinity"),
         (lambda X, y: (np.where(X[3, 1] == X, "x", X.astype(object)), y), "contains 'x'"),
         (

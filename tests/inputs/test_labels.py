@@ -73,7 +73,7 @@ def test_what_cannot_be_a_label_is_refused(y, message):
     ],
 )
 def test_an_unknown_label_is_named(classes, y, stranger):
-    with pytest.raises(DataError, match=rf"not among the classes: {stranger}\. Known classes: \[['0a]"):
+    with pytest.raises(DataError, match=rf"label\(s\) \[{stranger}\] in y do not exist in the initial classes \[['0a]"):
         Labels.of(classes).encode(y)
 
 

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from cases import CASES, IDS
 
-from assay import GaussianNB, LinearRegression, MultinomialNB
+from assay import GaussianNB, LinearDiscriminantAnalysis, MultinomialNB
 from assay.engines.rows import SparseRows
 from assay.errors import DataError, DataTypeError
 from assay.inputs import as_rows, refuse_non_finite, refuse_overflow
@@ -169,7 +169,7 @@ def test_models_that_do_not_take_sparse_rows_say_what_to_do(case):
 
 def test_sparse_rows_are_refused_where_a_model_takes_arrays_only():
     with pytest.raises(DataTypeError, match="toarray"):
-        LinearRegression().fit(SparseRows(as_sparse(sp.csr_matrix(DENSE)), np.arange(30.0)))
+        LinearDiscriminantAnalysis().fit(SparseRows(as_sparse(sp.csr_matrix(DENSE)), np.arange(30) % 2))
 
 
 def test_cells_that_are_not_finite_are_named():

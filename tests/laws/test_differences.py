@@ -53,6 +53,11 @@ SETTINGS = {
         (assay.MLPRegressor([4], max_iter=3, batch_size=10), {"solver": "lbfgs"}),
     ],
     '`metric="learned"`': [(assay.KNeighborsClassifier(metric="learned"), {"metric": "mahalanobis"})],
+    "a number of folds": [(assay.LassoCV(), {"alphas": [0.05]}), (assay.ElasticNetCV(), {"alphas": [0.05]})],
+    "several `alphas`": [
+        (assay.RidgeCV(np.logspace(-3, 3, 40)), {"alphas": [0.5]}),
+        (assay.RidgeClassifierCV(np.logspace(-3, 3, 40)), {"alphas": [0.5]}),
+    ],
 }
 
 

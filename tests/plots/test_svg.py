@@ -75,7 +75,7 @@ def test_ids_on_a_page_are_unique_and_every_reference_is_met(fitted):
 def test_ink_is_the_pages_own_colour_and_text_stays_text(fitted):
     text = plots.svg(plots.confusion([[3, 1], [2, 4]], ["no", "yes"]), title="t", description="d")
     assert "currentColor" in text
-    assert plots.style.INK not in text
+    assert plots.canvas.INK not in text
     assert "#000000" not in text
     assert "#ffffff" not in text
     assert "DejaVu" not in text

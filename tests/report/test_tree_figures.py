@@ -33,3 +33,12 @@ def test_a_tree_pruned_by_cross_validation_shows_its_curve():
         workers=1,
     )
     assert "<strong>Pruning by cross-validation</strong>" in report_html(found)
+
+
+def test_what_columns_add_is_drawn_and_checked():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((150, 3))
+    found = compare(X, y=X[:, 0] * X[:, 1], models=["boosting-regressor", "ridge"], resampling="holdout", workers=1)
+    page = report_html(found, models="all")
+    assert page.count("<strong>What the columns add</strong>") == 1  # a linear model has weights in its place
+    assert "add up to the score of every row was checked by walking the trees again" in page

@@ -14,7 +14,7 @@ from assay.selection.candidates import Candidate, candidates
 from assay.selection.data import Answers, row_losses
 from assay.selection.plan import open_table
 from assay.selection.splits import Split
-from assay.selection.trial import inner_splits, run_trial, search_settings
+from assay.selection.trial import OF_FOLDS, drawn_evenly, inner_splits, run_trial, search_settings
 from assay.tables.schema.schema import infer
 from assay.tables.sources.recognise import table_source
 
@@ -48,6 +48,27 @@ def test_a_trial_is_a_search_a_fit_and_answers():
     assert np.allclose(trial.answers.P, trial.calibration.proba(scores, codes), atol=1e-6)
     assert trial.calibration.rows == 90
     assert (trial.train_rows, trial.columns) == (90, 3)
+
+
+def test_the_training_risk_of_many_folds_is_asked_of_rows_drawn_evenly():
+    data = opened(frame())
+    split = Split(np.arange(90), np.arange(90, 120))
+    trial = run_trial(candidate(data, "lda"), data, split, "zero-one", 0, splits=OF_FOLDS // 10)
+    X, y = frame()[list("abc")].to_numpy(), frame().y.to_numpy()
+    model = assay.LinearDiscriminantAnalysis().fit(X[:90], y[:90])
+    some = drawn_evenly(np.arange(90), 10)
+    assert len(some) == 10
+    assert trial.train_risk == np.mean(model.predict(X[some]) != y[some])
+    assert trial.test_risk == np.mean(model.predict(X[90:]) != y[90:])
+
+
+def test_what_is_rough_about_a_search_overrides_its_settings_and_what_the_user_fixed_overrides_that():
+    data = opened(frame())
+    one = candidate(data, "mlp")
+    assert {setting["max_iter"] for setting in one.settings()} == {100}
+    assert {setting["max_iter"] for setting in one.roughly(one.settings())} == {30}
+    fixed = candidate(data, "mlp", max_iter=7)
+    assert {setting["max_iter"] for setting in fixed.roughly(fixed.settings())} == {7}
 
 
 def test_the_search_takes_the_setting_of_least_risk_and_of_equals_the_simplest_where_log_losses_do_not_count():

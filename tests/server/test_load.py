@@ -9,7 +9,6 @@ import platform
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -68,54 +67,58 @@ def test_the_memory_of_one_request_is_kept_for_the_next() -> None:
 
 
 def test_large_requests_do_not_hold_up_small_ones(server: Running) -> None:
+    """Two of them are under way at a time; a small one that had to wait for those before it would see both of them end."""
     body = json.dumps(customers(30_000, seed=4).drop(["churn"]).to_pylist()).encode()
-    over = threading.Event()
+    over, ended = threading.Event(), list[int]()
+    under_way = threading.Barrier(3)
 
-    def large() -> list[float]:
-        taken = []
+    def large() -> None:
+        under_way.wait()
         while not over.is_set():
-            start = time.perf_counter()
             reply = server.client.post(
                 "/models/linear/predict", content=body, headers={"content-type": "application/json"}
             )
             assert reply.status_code == 200
-            taken.append(time.perf_counter() - start)
-        return taken
+            ended.append(1)
 
     with ThreadPoolExecutor(2) as pool:
         jobs = [pool.submit(large) for _ in range(2)]
-        seconds = []
-        for _ in range(60):
-            start = time.perf_counter()
-            assert server.ask("/models/linear/predict", ROWS).status_code == 200
-            seconds.append(time.perf_counter() - start)
-            time.sleep(0.01)
-        over.set()
-        large_ones = [taken for job in jobs for taken in job.result()]
-    assert np.median(seconds) < np.median(large_ones)  # two of them are under way at a time
+        under_way.wait()
+        seen_to_end = []
+        try:
+            while len(ended) < 6 or len(seen_to_end) < 20:
+                before = len(ended)
+                assert server.ask("/models/linear/predict", ROWS).status_code == 200
+                seen_to_end.append(len(ended) - before)
+        finally:
+            over.set()
+        for job in jobs:
+            job.result()
+    assert np.median(seen_to_end) < 1
 
 
-def test_more_load_than_can_be_served_is_refused_quickly_and_probes_still_answer(models: Path) -> None:
+def test_more_load_than_can_be_served_is_refused_and_probes_still_answer(models: Path) -> None:
+    """However fast the server is: more is asked until it refuses some, and until it has answered some."""
     rows = json.dumps(customers(2000, seed=4).drop(["churn"]).to_pylist()).encode()
     with serving(models, "--queue", "1", "--jobs", "1", "--quiet") as running:
-        found: list[tuple[int, float, str | None]] = []
+        found: list[tuple[int, str | None]] = []
 
         def ask() -> None:
-            for _ in range(6):
-                start = time.perf_counter()
+            for _ in range(200):
                 reply = running.client.post(
                     "/models/forest/predict", content=rows, headers={"content-type": "application/json"}
                 )
-                found.append((reply.status_code, time.perf_counter() - start, reply.headers.get("retry-after")))
+                found.append((reply.status_code, reply.headers.get("retry-after")))
+                if {200, 503} <= {status for status, _ in found}:
+                    return
 
         with ThreadPoolExecutor(16) as pool:
             jobs = [pool.submit(ask) for _ in range(16)]
             assert running.ask("/v2/health/ready").status_code == 200
             for job in jobs:
                 job.result()
-        refused = [f for f in found if f[0] == 503]
-        assert {f[0] for f in found} == {200, 503}
-        assert all(f[2] == "1" for f in refused)
+        assert {status for status, _ in found} == {200, 503}
+        assert all(after == "1" for status, after in found if status == 503)
         assert running.ask("/models/linear/predict", ROWS).status_code == 200
 
 

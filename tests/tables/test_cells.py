@@ -9,11 +9,12 @@ import sys
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from assay.compiled import jit
 from assay.tables.loops import read_number
+from assay.tables.sources.delimited import DelimitedFiles
 from assay.tables.sources.plain_csv import PlainParser
 from assay.tables.sources.recognise import source_of
 
@@ -82,6 +83,7 @@ def test_the_table_is_the_one_that_arrow_reads_or_none(tmp_path_factory, rows, e
     path = tmp_path_factory.mktemp("cells") / "t.csv"
     path.write_bytes(text.encode())
     source = source_of(path, delimiter=",")
+    assume(isinstance(source, DelimitedFiles))  # one of 1.125 alone leaves open what its point means
     columns = {"n": "as it is", "c": "text", "x": "number"}
     dtypes = {name: source._type(name, reading) for name, reading in columns.items()}
     parser = PlainParser(source.names, dtypes, ",", source.point, source._missing_numbers)

@@ -67,8 +67,11 @@ def test_names_that_repeat_or_lack_are_numbered_with_a_note(tmp_path):
     assert list(found.types) == ["x", "x (3)", "column 3", "x (2)", "x (4)"]
     assert table_of(found)["x (4)"].to_pylist() == [5]
     assert "several columns named 'x'" in found.notes[0]
-    with pytest.raises(SchemaError, match="two columns named 'x', and that is the target"):
+    with pytest.raises(
+        SchemaError, match=r"two columns named 'x', and that is the target.*name one that is numbered: 'x \(4\)'"
+    ):
         infer(found, target="x")  # the other one would tell it
+    assert infer(found, target="x (4)").target.name == "x (4)"
 
 
 def test_a_total_below_is_pointed_out_and_left_alone(tmp_path):

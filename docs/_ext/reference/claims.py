@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import assay
-from assay.certify.claim import all_checks
+from assay.certify.registry import all_checks
 from assay.errors import DataError
 from assay.families import models
 from reference.markdown import code, plain, prose

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from assay.certify.claim import Claim, Covers, Verdict, checker, differs_in
+from assay.certify.claim import Claim, Covers, Verdict, differs_in
+from assay.certify.registry import checker
 from assay.certify.rows import CheckedRows, CsrBlock, RowBlock
 from assay.engines import Block, Part, Rows, SparseMatrix, engine_for, fold, rows_of, split_rows
 from assay.engines.fingerprint import join, leaf_of
@@ -80,7 +81,7 @@ class Certificate:
     `own` makes the claims anew from the parts with which the model answers: the certificate must make those claims.
     `fingerprint` is that of the rows of the fit, whose target had these `classes` (None: numbers).
     `columns` is how many the model has: of rows with more or fewer nothing is claimed, and nothing is made anew of a number that a file claims.
-    `covering` says what claims cover of the learnt numbers.
+    `covering` says what claims cover of the learnt numbers. `multi_output`: the target may be several columns.
     `sparse`: the checks take sparse rows, as `seen_as` makes of them what the fit saw. `verifier` does it all where the rows have to be encoded first.
     """
 
@@ -97,6 +98,7 @@ class Certificate:
     verifier: Callable[[Any, Any, Any], Verdicts] | None = field(default=None, repr=False)
     columns: int | None = None
     covering: Callable[[tuple[Claim, ...]], Covers] | None = field(default=None, repr=False)
+    multi_output: bool = False
 
     @property
     def covers(self) -> Covers:
@@ -121,7 +123,15 @@ class Certificate:
         """Re-check every claim from the rows it speaks of and its witness, with plain NumPy."""
         if self.verifier is not None:
             return self.verifier(X, y, sample_weight)
-        rows = as_rows(X, y, sample_weight, categories=self.levels is not None, levels=self.levels, sparse=self.sparse)
+        rows = as_rows(
+            X,
+            y,
+            sample_weight,
+            categories=self.levels is not None,
+            levels=self.levels,
+            sparse=self.sparse,
+            multi_output=self.multi_output,
+        )
         rows = rows.fitted_to(self.names, self.levels)
         rows = engine_for(rows).open(rows)
         return self.verdicts(*((rows, None) if self.split is None else split_rows(rows, *self.split)))

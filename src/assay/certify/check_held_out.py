@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from assay.certify.claim import Claim, Verdict, check, differs_in
+from assay.certify.claim import Claim, Verdict, differs_in
+from assay.certify.registry import check
 from assay.certify.rows import CheckedRows
 
 TOLERANCE = 1e-6

@@ -11,28 +11,19 @@ proof where no other value of it, noticeably different, could stand in its place
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from importlib import import_module
-from pkgutil import iter_modules
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from assay.certify.rows import CheckedRows
-
-    Check = Callable[["Claim", CheckedRows, Any], "Verdict"]
 
 Kind = Literal["proof", "estimate", "warning"]
 _unclaimed: ContextVar[bool] = ContextVar("unclaimed", default=False)
 INDENT = " " * 17
 TITLES = {"proof": "by proof", "estimate": "by estimate", "nothing": "by nothing"}
-_checks: dict[str, Check] = {}
-_modules = ["assay.certify.check_held_out"]
 
 
 @dataclass(frozen=True)
@@ -213,42 +204,3 @@ class Covers(NamedTuple):
         first = f"{'covers':<{len(INDENT)}}"
         lines = [part for line in self.lines() for part in wrap(line, 96 - len(INDENT), subsequent_indent="  ")]
         return "\n".join((INDENT if k else first) + line for k, line in enumerate(lines))
-
-
-def check(name: str) -> Callable[[Check], Check]:
-    """Register a checker of the claims whose `check` is `name`."""
-
-    def register(function: Check) -> Check:
-        if name in _checks:
-            raise ValueError(f"there are two checkers of {name!r}")
-        _checks[name] = function
-        return function
-
-    return register
-
-
-def checks_in(*modules: str) -> None:
-    """Say which modules, or folders of them, hold checkers."""
-    _modules.extend(module for module in modules if module not in _modules)
-
-
-def checker(name: str) -> Check | None:
-    """The checker of that name, or None."""
-    for module in _modules:
-        if name in _checks:
-            break
-        _load(module)
-    return _checks.get(name)
-
-
-def all_checks() -> dict[str, Check]:
-    """Every checker there is, by name."""
-    for module in _modules:
-        _load(module)
-    return dict(_checks)
-
-
-def _load(module: str) -> None:
-    """Import a module and, where it is a folder, all that lie in it."""
-    for inner in iter_modules(getattr(import_module(module), "__path__", ()), f"{module}."):
-        import_module(inner.name)

@@ -25,9 +25,10 @@ from assay.engines.rows import (
     rows_of,
     settled,
 )
-from assay.errors import DataError, ParameterError
+from assay.errors import DataError, ParameterError, TooLargeError
 from assay.numerics import Array
 
+MOST_FILLED = 4e9  # bytes of a sparse table with its zeros, where a model needs all of it at once
 MOST_COLUMNS = 1 << 16  # a block of the fewest rows then takes 128 MB, and some are in flight
 Map = Callable[[Block], Array]
 
@@ -71,6 +72,39 @@ class FilledRows(Rows):
     def in_memory(self) -> Rows:
         """As they are: all zeros at once may not fit."""
         return self
+
+    def whole(self, who: str) -> Rows:
+        """All rows with their zeros as one array, for a model that reads them in any order."""
+        needed = 8.0 * (self.n_rows or 0) * self.n_columns
+        if needed > MOST_FILLED:
+            raise TooLargeError(
+                f"{who} needs sparse rows with all their zeros, and those of {self.n_rows} rows × {self.n_columns} columns take {needed / 1e9:.1f} GB, more than the "
+                f"{MOST_FILLED / 1e9:g} GB that are filled in: keep the columns with the most entries, take fewer rows, or use a linear model or naive Bayes, "
+                "whose work follows the entries other than zero."
+            )
+        return super().in_memory()
+
+
+class _TargetPart(NamedTuple):
+    part: Part
+    t: int
+
+    def load(self) -> Block:
+        block = self.part.load()
+        assert block.y is not None
+        return block._replace(y=settled(block.y[:, self.t]))
+
+
+class OneTarget(Rows):
+    """Rows of several targets, seen with the target t alone."""
+
+    def __init__(self, source: Rows, t: int) -> None:
+        self.source, self.t, self.home, self.local, self.sparse = source, t, source.home, source.local, source.sparse
+        self.n_columns, self.n_rows, self.names = source.n_columns, source.n_rows, source.names
+        self.has_target, self.has_weight = True, source.has_weight
+
+    def blocks(self) -> Iterator[Part]:
+        return (_TargetPart(part, self.t) for part in self.source.blocks())
 
 
 def pick_rows(rows: Rows, which: Array) -> Rows:

@@ -51,9 +51,10 @@ class Classifier(Estimator):
         """The classes: given ones, those of the earlier fit, or those found in the rows."""
         if classes is not None:
             given = np.unique(np.asarray(classes))
-            if not afresh and not np.array_equal(given, self.classes_):
+            if not afresh and (not np.array_equal(given, self.classes_) or len(given) != np.size(classes)):
                 raise DataError(
-                    f"classes={given.tolist()} differs from the classes of the first call, {self.classes_.tolist()}."
+                    f"classes={np.asarray(classes).tolist()} is not the same as on last call to partial_fit, which was "
+                    f"{self.classes_.tolist()}."
                 )
             self.classes_ = given
         elif afresh:

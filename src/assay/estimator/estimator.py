@@ -27,17 +27,20 @@ from assay.estimator.params import (
     attribute,
     check_params,
     declare,
+    drawn_seed,
     get_params,
     is_fitted,
     notebook_html,
     param,
     representation,
+    seeded,
     set_params,
     sklearn_tags,
 )
 from assay.estimator.search_space import SearchSpace, TableTraits
+from assay.estimator.shown import kept
 from assay.estimator.steps import Step, model_at
-from assay.inputs import KnownLevels, NumberColumns, as_column, as_rows, check_features
+from assay.inputs import KnownLevels, NumberColumns, as_column, as_rows, as_targets, check_features
 from assay.inputs.refusals import refuse_extreme
 from assay.numerics import Array
 from assay.store import Record
@@ -57,6 +60,8 @@ class Estimator:
     takes_missing: ClassVar[bool] = False
     takes_sparse: ClassVar[bool] = False  # scipy's sparse matrices stay sparse
     fills_sparse: ClassVar[bool] = False  # it takes them, and fills their zeros in block by block
+    fills_whole: ClassVar[bool] = False  # all at once: it needs the rows in memory
+    multi_output: ClassVar[bool] = False  # y may have several columns, a target each
     positive_only: ClassVar[bool] = False
     _kind: ClassVar[str]
 
@@ -87,6 +92,7 @@ class Estimator:
     slow_rows: ClassVar[int | None] = None  # so many rows take long enough to answer to be a task of their own
 
     n_jobs: int | None = attribute()
+    random_state: Any = attribute()
     n_features_in_: int = attribute("the number of columns of the rows of the fit")
     feature_names_in_: Array = attribute(
         "the names of the columns, where the rows of the fit had names; of shape (n_features,)"
@@ -120,7 +126,8 @@ class Estimator:
         check_params(self)
         before = dict(vars(self))
         try:
-            return self._fit_rows(X, y, sample_weight, afresh, classes)
+            with seeded(self):
+                return self._fit_rows(X, y, sample_weight, afresh, classes)
         except BaseException:  # a fit that fails leaves the model as it was
             vars(self).clear()
             vars(self).update(before)
@@ -128,7 +135,15 @@ class Estimator:
 
     def _fit_rows(self, X: Any, y: Any, sample_weight: Any, afresh: bool, classes: Any) -> Self:
         levels = None if afresh or not hasattr(self, "n_features_in_") else self._levels()
-        rows = as_rows(X, y, sample_weight, categories=self.takes_categories, levels=levels, sparse=self.takes_sparse)
+        rows = as_rows(
+            X,
+            y,
+            sample_weight,
+            categories=self.takes_categories,
+            levels=levels,
+            sparse=self.takes_sparse,
+            multi_output=self.multi_output,
+        )
         self._check_target(rows)
         if afresh or not hasattr(self, "n_features_in_"):
             if rows.categories is not None and not self.takes_categories:
@@ -152,7 +167,7 @@ class Estimator:
 
     def _refuse_unbounded(self, rows: Rows) -> None:
         """Raise where what was learnt overflowed: a file could not hold it, and answers would be no numbers."""
-        for name, field in self.layout.items():
+        for name, field in self._layout().items():
             part = None if name.startswith("state.") or not isinstance(field, Tensor) else self._part(name)
             if not isinstance(part, np.ndarray) or part.dtype.kind != "f" or part.size > MOST_CHECKED:
                 continue
@@ -161,7 +176,10 @@ class Estimator:
 
     def _filled(self, rows: Rows) -> Rows:
         """The rows with all their zeros, where the model needs them."""
-        return FilledRows(rows, type(self).__name__) if rows.sparse and self.fills_sparse else rows
+        if not (rows.sparse and self.fills_sparse):
+            return rows
+        filled = FilledRows(rows, type(self).__name__)
+        return filled.whole(type(self).__name__) if self.fills_whole else filled
 
     _fitted_with: Mapping[str, Any] = attribute()  # the hyper-parameters of the fit, whatever set_params did since
 
@@ -260,7 +278,7 @@ class Estimator:
         rows = as_rows(X, categories=self.takes_categories, levels=self._levels(), sparse=self.takes_sparse)
         rows = rows.fitted_to(self._column_names(), self._categories)
         check_features(self, rows)
-        return rows
+        return FilledRows(rows, type(self).__name__) if rows.sparse and self.fills_sparse else rows
 
     def _answers(self, X: Any, answer: Callable[[Block], Array]) -> Iterator[Array]:
         """answer(block) for every block of X, in order."""
@@ -302,7 +320,7 @@ class Estimator:
     def _truth(self, X: Any, y: Any, sample_weight: Any, n: int) -> tuple[Array, Any]:
         """Targets and weights of n answered rows, which `assay.rows` brings itself."""
         if not isinstance(X, Rows):
-            return as_column(y, "y", n), sample_weight
+            return as_targets(y, n) if self.multi_output else as_column(y, "y", n), sample_weight
         if y is not None or not X.has_target:
             raise DataError("assay.rows(...) brings its own target: name it there (target=...), and give no y here.")
         return targets_of(X)
@@ -327,13 +345,14 @@ class Estimator:
             self._filled,
             columns=self.n_features_in_,
             covering=self._covered_by,
+            multi_output=self.multi_output,
         )
 
     coverage: ClassVar[Coverage] = Coverage()  # which learnt numbers claims tie to the rows
 
     def _covered_by(self, claims: tuple[Claim, ...]) -> Covers:
         """What claims cover of the parts that this fit has."""
-        parts = [name for name in self.layout if (value := self._part(name)) is not None and np.size(value)]
+        parts = [name for name in self._layout() if (value := self._part(name)) is not None and np.size(value)]
         return self._coverage_of(claims).of(claims, parts)
 
     def _coverage_of(self, claims: tuple[Claim, ...]) -> Coverage:
@@ -404,11 +423,20 @@ class Estimator:
         """A fitted model from plain data that has not been trusted yet."""
         return model_of(cls, record)
 
+    def _layout(self) -> Layout:
+        """What this fit has learnt: of most classes always the same."""
+        return self.layout
+
+    @classmethod
+    def layout_of(cls, record: Record) -> Layout:
+        """What the parts of a file must look like."""
+        return cls.layout
+
     def _part(self, name: str) -> Any:
         """A learnt part by its name in the layout; `state.x` is the field x of the sufficient statistics."""
         if name.startswith("state."):
             return getattr(self._state, name[6:])
-        return getattr(self, name, None)
+        return kept(self, name)
 
     _state: Any = attribute(default=None)
 
@@ -451,6 +479,8 @@ def fresh_and_rows(model: Model, X: Any, y: Any, sample_weight: Any) -> tuple[Mo
     """An unfitted model of the same hyper-parameters that knows the columns, and the rows in memory."""
     fresh = type(model)(**model.get_params())
     check_params(fresh)
+    if "random_state" in vars(fresh):
+        fresh.random_state = drawn_seed(fresh.random_state)
     rows: Rows = as_rows(X, y, sample_weight, categories=fresh.takes_categories, sparse=fresh.takes_sparse).in_memory()
     fresh._check_target(rows)
     if rows.categories is not None and not fresh.takes_categories:

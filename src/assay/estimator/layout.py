@@ -138,7 +138,7 @@ def record_of(model: Estimator) -> Record:
     """The fitted model as plain data."""
     arrays: dict[str, Array] = {}
     facts: dict[str, Any] = {}
-    for name, field in model.layout.items():
+    for name, field in model._layout().items():
         value = model._part(name)
         if value is None and field.optional:
             continue
@@ -163,7 +163,7 @@ def record_of(model: Estimator) -> Record:
 def model_of(cls: type[Model], record: Record) -> Model:
     """A fitted model of the class from plain data that has not been trusted yet."""
     model = _with_params(cls, record)
-    check_layout(cls.layout, _sizes(cls, record), record.arrays, record.facts)
+    check_layout(cls.layout_of(record), _sizes(cls, record), record.arrays, record.facts)
     _check_provenance(record.provenance)
     model._forget()
     try:

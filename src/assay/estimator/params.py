@@ -11,7 +11,8 @@ from __future__ import annotations
 import inspect
 import math
 import numbers
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cache
 from html import escape
@@ -171,6 +172,61 @@ class Free(Param):
             return text
 
 
+@dataclass(frozen=True)
+class Penalties(Range):
+    """A number as of `Range`, or an array of such: one for each target."""
+
+    def accepts(self, value: Any) -> bool:
+        if isinstance(value, list | tuple | np.ndarray):
+            return np.ndim(value) == 1 and len(value) > 0 and all(super(Penalties, self).accepts(v) for v in value)
+        return super().accepts(value)
+
+    def describe(self) -> str:
+        return f"{super().describe()}, or one for each target"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seed(Param):
+    """What random numbers begin with: a whole number, or a NumPy `RandomState` or `Generator`, of which each fit draws one (`drawn_seed`)."""
+
+    high: int = 1 << 64
+
+    def accepts(self, value: Any) -> bool:
+        if isinstance(value, str) or value is None:
+            return value in self.words
+        if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+            return 0 <= int(value) < self.high
+        return isinstance(value, np.random.RandomState | np.random.Generator)
+
+    def describe(self) -> str:
+        return self._allowed("a whole number ≥ 0 or a NumPy RandomState or Generator")
+
+    def parse(self, text: str) -> Any:
+        word = self._word(text, self)
+        return word if word is not self else int(text) if text.isdecimal() else text
+
+
+def drawn_seed(value: Any) -> Any:
+    """The seed that a fit uses: drawn from a stream of random numbers where one is given, else the value itself, as a plain number."""
+    if isinstance(value, np.random.RandomState):
+        return int(value.randint(1 << 31))
+    if isinstance(value, np.random.Generator):
+        return int(value.integers(1 << 31))
+    return int(value) if isinstance(value, np.integer) else value
+
+
+@contextmanager
+def seeded(model: Any) -> Iterator[None]:
+    """The model with a plain number as its seed: certificate and file know which was drawn, the user keeps the stream that was given."""
+    given = vars(model).get("random_state")
+    drawn = drawn_seed(given)
+    if drawn is not given:
+        model.random_state = drawn
+    yield
+    if drawn is not given:
+        model.random_state = given
+
+
 def param(doc: str, *, default: Any, kw_only: bool = True, check: Param | None = None, says: Any = None) -> Any:
     """A hyper-parameter, as a class declares it: what it means, its default, and what it may be (`check`; True or False needs none).
 
@@ -324,7 +380,7 @@ def sklearn_tags(model: Any) -> Any:
     kind = model.kind_of(get_params(model))
     return Tags(
         estimator_type=kind,
-        target_tags=TargetTags(required=True),
+        target_tags=TargetTags(required=True, multi_output=getattr(model, "multi_output", False)),
         transformer_tags=TransformerTags() if hasattr(model, "transform") else None,
         classifier_tags=ClassifierTags() if kind == "classifier" else None,
         regressor_tags=RegressorTags() if kind == "regressor" else None,

@@ -35,10 +35,13 @@ class Regressor(Estimator):
         return values
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """R²: the share of the target's variance that is explained."""
+        """R²: the share of the target's variance that is explained; of several targets the mean."""
         answers = self.predict(X)
         target, weights = self._truth(X, y, sample_weight, len(answers))
-        return r2_score(as_regression_target(target), answers, weights)
+        truth = as_regression_target(target)
+        if answers.ndim == 2:
+            return float(np.mean([r2_score(t, a, weights) for t, a in zip(truth.T, answers.T)]))
+        return r2_score(truth, answers, weights)
 
 
 def r2_score(truth: Array, answers: Array, weights: Array | None = None) -> float:

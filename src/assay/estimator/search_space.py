@@ -45,6 +45,7 @@ class SearchSpace:
     `scaled`: the mathematics depends on units, so numbers are brought to mean 0 and deviation 1.
     `dense`: text is to become a few dense columns, though the class takes sparse ones.
     `unfit` says why the class cannot use the table at hand.
+    `when_named`: the class adds nothing to those that are there anyway, and takes part only where somebody names it.
     `cost`: how long a setting takes, a linear model's being 1; about, and on usual tables, so that the longest are begun first.
     """
 
@@ -56,6 +57,7 @@ class SearchSpace:
     )  # what is changed while settings are only compared, to save time
     unfit: str | None = None
     dense: bool = False
+    when_named: bool = False
     cost: float = 1.0
 
 

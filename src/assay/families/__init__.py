@@ -8,11 +8,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from assay.certify.claim import checks_in
+from assay.certify.registry import checks_in
 from assay.errors import ModelFileError, ParameterError, nearest
 
 if TYPE_CHECKING:
     from assay.estimator.estimator import Estimator
+    from assay.families.baseline.dummy import DummyClassifier as DummyClassifier
+    from assay.families.baseline.dummy import DummyRegressor as DummyRegressor
     from assay.families.baseline.estimators import Baseline as Baseline
     from assay.families.baseline.estimators import BaselineRegressor as BaselineRegressor
     from assay.families.boosting.adaboost import AdaBoostClassifier as AdaBoostClassifier
@@ -27,9 +29,20 @@ if TYPE_CHECKING:
     from assay.families.kernel.svm.estimators import SVR as SVR
     from assay.families.least_squares.estimators import LinearRegression as LinearRegression
     from assay.families.least_squares.estimators import Ridge as Ridge
+    from assay.families.linear.cross_validated import ElasticNetCV as ElasticNetCV
+    from assay.families.linear.cross_validated import LassoCV as LassoCV
+    from assay.families.linear.elastic_net import ElasticNet as ElasticNet
+    from assay.families.linear.elastic_net import Lasso as Lasso
     from assay.families.linear.erm import ERM as ERM
+    from assay.families.linear.glm import GammaRegressor as GammaRegressor
+    from assay.families.linear.glm import PoissonRegressor as PoissonRegressor
+    from assay.families.linear.glm import TweedieRegressor as TweedieRegressor
     from assay.families.linear.linear_svc import LinearSVC as LinearSVC
     from assay.families.linear.logistic import LogisticRegression as LogisticRegression
+    from assay.families.linear.logistic_cv import LogisticRegressionCV as LogisticRegressionCV
+    from assay.families.linear.ridge import RidgeClassifier as RidgeClassifier
+    from assay.families.linear.ridge import RidgeClassifierCV as RidgeClassifierCV
+    from assay.families.linear.ridge import RidgeCV as RidgeCV
     from assay.families.naive_bayes.estimators import BernoulliNB as BernoulliNB
     from assay.families.naive_bayes.estimators import CategoricalNB as CategoricalNB
     from assay.families.naive_bayes.estimators import GaussianNB as GaussianNB
@@ -47,11 +60,15 @@ if TYPE_CHECKING:
     from assay.families.trees.estimators import ExtraTreesRegressor as ExtraTreesRegressor
     from assay.families.trees.estimators import RandomForestClassifier as RandomForestClassifier
     from assay.families.trees.estimators import RandomForestRegressor as RandomForestRegressor
+    from assay.families.trees.extra_tree import ExtraTreeClassifier as ExtraTreeClassifier
+    from assay.families.trees.extra_tree import ExtraTreeRegressor as ExtraTreeRegressor
     from assay.store import Record
 
 REGISTRY: dict[str, str] = {
     "baseline": "assay.families.baseline.estimators:Baseline",
     "baseline-regressor": "assay.families.baseline.estimators:BaselineRegressor",
+    "dummy-classifier": "assay.families.baseline.dummy:DummyClassifier",
+    "dummy-regressor": "assay.families.baseline.dummy:DummyRegressor",
     "naive-bayes": "assay.families.naive_bayes.estimators:NaiveBayes",
     "gaussian-nb": "assay.families.naive_bayes.estimators:GaussianNB",
     "bernoulli-nb": "assay.families.naive_bayes.estimators:BernoulliNB",
@@ -61,7 +78,18 @@ REGISTRY: dict[str, str] = {
     "lda": "assay.families.discriminant.estimators:LinearDiscriminantAnalysis",
     "linear-regression": "assay.families.least_squares.estimators:LinearRegression",
     "ridge": "assay.families.least_squares.estimators:Ridge",
+    "elastic-net": "assay.families.linear.elastic_net:ElasticNet",
+    "lasso": "assay.families.linear.elastic_net:Lasso",
+    "lasso-cv": "assay.families.linear.cross_validated:LassoCV",
+    "elastic-net-cv": "assay.families.linear.cross_validated:ElasticNetCV",
+    "ridge-cv": "assay.families.linear.ridge:RidgeCV",
+    "ridge-classifier": "assay.families.linear.ridge:RidgeClassifier",
+    "ridge-classifier-cv": "assay.families.linear.ridge:RidgeClassifierCV",
     "logistic-regression": "assay.families.linear.logistic:LogisticRegression",
+    "logistic-regression-cv": "assay.families.linear.logistic_cv:LogisticRegressionCV",
+    "poisson-regressor": "assay.families.linear.glm:PoissonRegressor",
+    "gamma-regressor": "assay.families.linear.glm:GammaRegressor",
+    "tweedie-regressor": "assay.families.linear.glm:TweedieRegressor",
     "perceptron": "assay.families.perceptron.estimators:Perceptron",
     "kernel-perceptron": "assay.families.kernel.perceptron.estimators:KernelPerceptron",
     "linear-svc": "assay.families.linear.linear_svc:LinearSVC",
@@ -70,6 +98,8 @@ REGISTRY: dict[str, str] = {
     "tree-regressor": "assay.families.trees.estimators:DecisionTreeRegressor",
     "random-forest": "assay.families.trees.estimators:RandomForestClassifier",
     "forest-regressor": "assay.families.trees.estimators:RandomForestRegressor",
+    "extra-tree": "assay.families.trees.extra_tree:ExtraTreeClassifier",
+    "extra-tree-regressor": "assay.families.trees.extra_tree:ExtraTreeRegressor",
     "extra-trees": "assay.families.trees.estimators:ExtraTreesClassifier",
     "extra-regressor": "assay.families.trees.estimators:ExtraTreesRegressor",
     "adaboost": "assay.families.boosting.adaboost:AdaBoostClassifier",

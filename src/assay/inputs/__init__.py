@@ -13,6 +13,7 @@ from assay.inputs.rows import (
     as_matrix,
     as_regression_target,
     as_rows,
+    as_targets,
     as_weights,
 )
 
@@ -24,6 +25,7 @@ __all__ = [
     "as_matrix",
     "as_regression_target",
     "as_rows",
+    "as_targets",
     "as_weights",
     "check_features",
     "first_cell",

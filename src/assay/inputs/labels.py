@@ -52,7 +52,7 @@ class Labels(NamedTuple):
         if not np.all(good):
             unknown = _plain(y[~np.asarray(good)][0])
             raise DataError(
-                f"y contains a label that is not among the classes: {unknown!r}. Known classes: {self.classes[:10].tolist()}. "
+                f"The target label(s) [{unknown!r}] in y do not exist in the initial classes {self.classes[:10].tolist()}. "
                 "Give every class that can occur in the first call (partial_fit(..., classes=...)) or fit again."
             )
         return codes

@@ -35,12 +35,14 @@ def as_rows(
     categories: bool = False,
     levels: KnownLevels | None = None,
     sparse: bool = False,
+    multi_output: bool = False,
 ) -> Rows:
     """Rows of anything that holds a table: arrays, lists, frames (pandas, polars, Arrow, …), Dask collections, `assay.rows`.
 
     `categories`: text and categorical columns become codes (for models that take them) instead of an error; `levels` are
     the categories of an earlier fit (None for a column of numbers), by which they are then coded; unknown ones become
     missing, and a column that changed its kind is refused. `sparse`: sparse matrices stay sparse instead of an error.
+    `multi_output`: y may have several columns, a target each.
     """
     if isinstance(X, Rows):
         if y is not None or sample_weight is not None:
@@ -56,9 +58,9 @@ def as_rows(
         if not sparse:
             raise DataTypeError(NOT_SPARSE)
         kept = as_sparse(X)
-        return SparseRows(kept, *_target_and_weights(y, sample_weight, len(kept)))
+        return SparseRows(kept, *_target_and_weights(y, sample_weight, len(kept), multi_output))
     names, cats, array = _matrix(X, categories, levels)
-    target, weights = _target_and_weights(y, sample_weight, len(array))
+    target, weights = _target_and_weights(y, sample_weight, len(array), multi_output)
     return ArrayRows(array, target, weights, names=names, categories=cats)
 
 
@@ -73,8 +75,10 @@ def _matrix(
     return None, None, as_matrix(X)
 
 
-def _target_and_weights(y: Any, sample_weight: Any, n: int) -> tuple[Array | None, Array | None]:
-    target = None if y is None else as_column(y, "y", n)
+def _target_and_weights(
+    y: Any, sample_weight: Any, n: int, multi_output: bool = False
+) -> tuple[Array | None, Array | None]:
+    target = None if y is None else as_targets(y, n) if multi_output else as_column(y, "y", n)
     weights = None if sample_weight is None else as_weights(sample_weight, n)
     return target, weights
 
@@ -147,6 +151,20 @@ def as_column(y: Any, name: str, n: int | None) -> Array:
     return array
 
 
+def as_targets(y: Any, n: int | None) -> Array:
+    """A target (n,), or several (n, T): a column each, also where there is but one."""
+    try:
+        array = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    except ValueError:
+        array = np.empty(0)  # ragged, which is refused below
+    if array.ndim != 2:
+        return as_column(y, "y", n)
+    columns = [as_column(column, "y", n) for column in array.T]
+    if not columns:
+        raise DataError("y has no columns: give one for each target.")
+    return np.stack(columns, axis=1)
+
+
 def _plain_numbers(array: Array) -> Array:
     """Numbers held as objects (as frames with missing values do) as an array of numbers; anything else as it was."""
     if not all(isinstance(v, int | float | np.generic) for v in array):
@@ -162,8 +180,8 @@ def as_regression_target(y: Array, start: int = 0) -> Array:
     except (TypeError, ValueError):
         raise DataError(f"y holds {y.dtype}, for instance {y[0]!r}: a regression target must be numbers.") from None
     if not np.all(np.isfinite(target)):
-        where = int(np.flatnonzero(~np.isfinite(target))[0])
-        what = "NaN" if np.isnan(target[where]) else "infinity or a value too large for dtype('float64')"
+        where = int(np.argwhere(~np.isfinite(target))[0, 0])
+        what = "NaN" if np.isnan(target[where]).any() else "infinity or a value too large for dtype('float64')"
         raise DataError(f"Input y contains {what}. (First at row {start + where}: drop the rows without a target.)")
     return target
 
@@ -185,7 +203,10 @@ def as_weights(sample_weight: Any, n: int) -> Array:
     except (TypeError, ValueError):
         raise DataTypeError(f"sample_weight holds {w.dtype}, not numbers.") from None
     if len(w) and not check_weights(w).any():
-        raise DataError("Every value of sample_weight is zero, so no row counts: give some rows a positive weight.")
+        raise DataError(
+            "Every value of sample_weight is zero, so no row counts (Invalid input - all samples have zero or negative weights.): "
+            "give some rows a positive weight."
+        )
     return w
 
 

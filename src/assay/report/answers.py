@@ -8,6 +8,7 @@ import numpy as np
 
 from assay import plots
 from assay.assess.verdict import percent
+from assay.engines import ArrayRows, SparseMatrix
 from assay.report.markup import (
     LOSSES,
     Html,
@@ -33,6 +34,7 @@ from assay.selection.details import Details
 
 MOST_CLASSES = 40  # in a table; more are folded away
 CELL = 60
+EXPLAINED = 200  # rows whose SHAP values are averaged
 
 
 def scores_section(details: Details) -> Html | None:
@@ -255,3 +257,23 @@ def importance_figure(details: Details) -> tuple[Html | None, str]:
             "the model handed over knows these by heart."
         )
     return drawn, note
+
+
+def shap_figure(details: Details) -> tuple[Html | None, str]:
+    """What the columns add to the answers for rows that the fit never saw, as far as the model has SHAP values: trees have; and whether they add up."""
+    model, rows = details.unseen
+    inner = model.model_
+    if not hasattr(inner, "shap_certificate") or isinstance(rows.X, SparseMatrix) or model.encoding_.sparse:
+        return None, ""
+    encoded = model.encoding_.rows(ArrayRows(rows.X[:EXPLAINED]))
+    stated = inner.shap_certificate(encoded)
+    (verdict,), values = stated.verify(encoded), stated["SHAP values"].witness["values"]
+    of = "the score" if hasattr(inner, "baseline_") else "the answer" if values.ndim == 2 else "the probabilities"
+    drawn = figure(
+        "What the columns add",
+        f"The mean size of the exact SHAP values of {plain(len(values))} rows, in units of {of}.",
+        lambda: plots.shap_importance(values, list(model.encoding_.names or ()) or None),
+        key=f"{details.entry.name} shap",
+    )
+    checked = "was checked by walking the trees again" if verdict.holds else f"FAILS: {verdict.reason}"
+    return drawn, f"That base and SHAP values add up to {of} of every row {checked}."

@@ -26,6 +26,7 @@ from assay.report.answers import (
     mistakes_section,
     parts_section,
     scores_section,
+    shap_figure,
     with_words,
     worst_section,
 )
@@ -126,7 +127,8 @@ def columns_section(details: Details) -> Html | None:
     """What the columns are worth, and what the model answers over the two that matter most."""
     regions, why_not = region_figures(details)
     drawn, note = importance_figure(details)
-    return section("Columns and regions", side_by_side(drawn, *regions), paragraphs(note, why_not), level=3)
+    added, how = shap_figure(details)
+    return section("Columns and regions", side_by_side(drawn, added, *regions), paragraphs(note, how, why_not), level=3)
 
 
 # --- certificate ------------------------------------------------------------------------------------------------------

@@ -150,6 +150,10 @@ class Candidate:
         """It with one setting, and nothing rough about its fits."""
         return replace(self, search_space=replace(self.search_space, search=(setting,), rough={}))
 
+    def roughly(self, settings: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """Settings as they are fitted while they are only compared."""
+        return [{**setting, **self.search_space.rough, **self.fixed} for setting in settings]
+
     def settings(self) -> list[Mapping[str, Any]]:
         """What the search goes through, simplest first."""
         if not self.fixed:
@@ -228,6 +232,8 @@ def candidates(
         if search_space is None:
             if only is not None:
                 left_out.append((name, _other_kind(cls, schema)))
+        elif search_space.when_named and only is None and name not in own:
+            continue
         elif name in set_aside:
             left_out.append((name, "set aside"))
         elif search_space.unfit is not None:

@@ -259,7 +259,8 @@ class CandidateWork:
         for number, split in enumerate(self.splits):
             emit(("split", number, len(self.splits)))
             with nullcontext() if self._hands_over_a_trial else unclaimed():
-                trials.append(run_trial(candidate, self.table, split, self.asked.loss, self.asked.seed, throttled))
+                asked = candidate, self.table, split, self.asked.loss, self.asked.seed
+                trials.append(run_trial(*asked, throttled, len(self.splits)))
             emit(("fold", number + 1, len(self.splits), trials[-1].test_risk, trials[-1].train_risk))
         emit(("split", len(self.splits), len(self.splits)))
         model, search = self._final(candidate, trials, throttled)

@@ -307,8 +307,7 @@ class HalvingRound:
         with quietly(), unclaimed():
             encoding, rows = learnt(self.candidate, data, split.train)
             found = AnswersOfSettings(data, split.test, lambda which: data.encoded(encoding, which), loss)
-            rough = {**self.candidate.search_space.rough, **self.candidate.fixed}
-            for model in self.candidate.model(**rough).fit_each(rows, self.settings):
+            for model in self.candidate.model().fit_each(rows, self.candidate.roughly(self.settings)):
                 found.ask(model)
         losses = found.found().charged(loss, data, split.train)[0]
         return losses.mean(axis=1), losses.std(axis=1, ddof=1) / np.sqrt(losses.shape[1])

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from assay.certify.claim import unclaimed
-from assay.engines import Rows
+from assay.engines import Rows, pick_rows
 from assay.errors import ConvergenceWarning, DataConversionWarning
 from assay.estimator.estimator import Estimator
 from assay.numerics import Array, Floats
@@ -41,7 +41,10 @@ EVERYTHING = {  # what any model may need of an encoding's statistics
     "regression": EncodingSpec(target="number"),
 }
 FEW, MANY = 5000, 20_000  # training rows up to which five inner folds are taken, and three; beyond, a quarter once
-ENOUGH = 5000  # training rows that tell the risk on these: a model that answers slowly would take longer to do so than to learn
+ENOUGH, OF_FOLDS = (
+    5000,
+    2500,
+)  # training rows that tell the risk on these, of one split, and of all folds together: many models learn faster than they answer
 ENOUGH_LEFT_OUT = 100  # rows to calibrate by, where each fit that leaves some out is made for this alone
 
 Settings = Sequence[Mapping[str, Any]]
@@ -129,14 +132,22 @@ def run_trial(
     loss: str,
     seed: int,
     emit: Emit = lambda event: None,
+    splits: int = 1,
 ) -> Trial:
-    """Search, fit and answer on one split."""
+    """Search, fit and answer on one split, of so many."""
     with quietly() as notes:
         search, setting, encoding, rows, model = search_and_fit(candidate, data, split.train, loss, seed, emit)
         calibration = calibration_of(candidate, data, split.train, loss, seed, search, model, rows)
         learner = with_calibration(model, calibration)
-        seen = drawn_evenly(split.train, ENOUGH)
-        rows = rows if seen is split.train else data.encoded(encoding, seen)  # a large table is then not there twice
+        most = ENOUGH if splits == 1 else max(1, OF_FOLDS // splits)
+        seen = drawn_evenly(split.train, most)
+        if seen is not split.train:
+            here = data.in_memory and splits > 1
+            rows = (
+                pick_rows(rows, drawn_evenly(np.arange(len(split.train)), most))
+                if here
+                else data.encoded(encoding, seen)
+            )  # a large table is then not there twice
         train = Answers.for_loss(learner, rows, data.classes, loss)
         del rows
         answers = Answers.of(learner, data.encoded(encoding, split.test), data.classes)
@@ -276,9 +287,8 @@ def _fit_and_test(
     """The encoded rows are gone before those of the next split are made."""
     encoding, rows = learnt(candidate, data, drawn_evenly(split.train, candidate.model.enough_rows))
     found = AnswersOfSettings(data, split.test, lambda which: data.encoded(encoding, which), loss)
-    rough = {**candidate.search_space.rough, **candidate.fixed}
     with unclaimed():
-        for model in candidate.model(**rough).fit_each(rows, settings):
+        for model in candidate.model().fit_each(rows, candidate.roughly(settings)):
             found.ask(model)
             progress()
     return found.found()

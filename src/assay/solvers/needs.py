@@ -104,6 +104,13 @@ def _proximal_newton(args: SolverArgs) -> Iterator[Iterate]:
     )
 
 
+@solver("coordinate-descent", ("squared",), SOME, "squared errors, which are their own quadratic model")
+def _coordinate_descent(args: SolverArgs) -> Iterator[Iterate]:
+    from assay.solvers.quadratic import coordinate_descent
+
+    return coordinate_descent(*args.usual, args.evaluation, args.gram)
+
+
 @solver("proximal-gradient", (*SMOOTH, *CUSTOM), SOME, "a continuous slope")
 def _proximal_gradient(args: SolverArgs) -> Iterator[Iterate]:
     from assay.solvers.gradient_descent import proximal_gradient
@@ -191,6 +198,8 @@ def choose(loss: Surrogate | str | None, penalty: Penalty, d: int, sparse: bool 
     if not penalty.quadratic:
         if name in CUSTOM:
             return "proximal-gradient"
+        if name == "squared":
+            return "coordinate-descent"
         whole = name != SOFTMAX or (hessian and classes * (d + 1) <= FEW_WEIGHTS)
         return "proximal-newton" if whole else "proximal-gradient"
     return "newton" if name in NEEDS["newton"].losses and hessian else "lbfgs"

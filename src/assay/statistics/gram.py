@@ -26,8 +26,9 @@ SMALLEST = float(np.finfo(np.float64).tiny)
 
 
 class Gram(NamedTuple):
-    """n (1,): weight; mean (d,), scatter (d, d): Σw(x − x̄)(x − x̄)ᵀ, cross (d,): Σw(x − x̄)(y − ȳ); the same of y.
+    """n (1,): weight; mean (d,), scatter (d, d): Σw(x − x̄)(x − x̄)ᵀ, cross (d,): Σw(x − x̄)(y − ȳ); the same of y (1,).
 
+    Of T targets, columns of y (m, T), cross is (T, d), and what there is of y (T,).
     Of `absorb_gram` the scatter of a column, or of y, is zero where all values are the same and only there.
     """
 
@@ -63,7 +64,9 @@ def absorb_gram(names: Sequence[str] | None, block: Block) -> Gram:
     """The statistics of one block; values that are not finite are refused by name."""
     assert block.y is not None
     y = as_regression_target(block.y, block.start)
-    gram, hashes = gram_of(block.X, y, block.w)
+    gram, hashes = gram_of(block.X, y if y.ndim == 1 else y[:, 0], block.w)
+    if y.ndim == 2:
+        gram = _with_targets(gram, block.X, y, block.w)
     if not _finite(gram):
         _refuse(block, names)
     _mark_lost(gram, block, y)
@@ -76,8 +79,9 @@ def _mark_lost(gram: Gram, block: Block, y: Floats) -> None:
     for j in np.flatnonzero(gram.scatter.diagonal() < SMALLEST):
         if _differ(block.X[live, j]):
             gram.scatter[j, j] = SMALLEST
-    if gram.target_scatter[0] < SMALLEST and _differ(y[live]):
-        gram.target_scatter[0] = SMALLEST
+    for t, target in enumerate(y[:, None].T if y.ndim == 1 else y.T):
+        if gram.target_scatter[t] < SMALLEST and _differ(target[live]):
+            gram.target_scatter[t] = SMALLEST
 
 
 def _differ(values: Array) -> bool:
@@ -93,6 +97,22 @@ def gram_of(X: Array, y: Floats, w: Array | None) -> tuple[Gram, Array]:
     with np.errstate(invalid="ignore", over="ignore"):
         M = sums(X, y, root, p, q, hashes)
         return _about_mean(float(len(y)) if w is None else float(w.sum()), p, q, M), hashes
+
+
+def _with_targets(gram: Gram, X: Array, Y: Floats, w: Array | None) -> Gram:
+    """The statistics with those of every target, about the means."""
+    weights = np.ones(len(Y)) if w is None else w
+    q = _pivot(Y, w)
+    with np.errstate(invalid="ignore", over="ignore"):
+        at = q + weights @ (Y - q) / gram.n[0] if gram.n[0] > 0 else q
+        cross, scatter = np.zeros((Y.shape[1], X.shape[1])), np.zeros(Y.shape[1])
+        for a in range(0, len(Y), tile_rows(X.shape[1])):
+            here = slice(a, a + tile_rows(X.shape[1]))
+            apart = Y[here] - at
+            weighted = apart * weights[here, None]
+            cross += weighted.T @ np.subtract(X[here], gram.mean, dtype=np.float64)
+            scatter += (weighted * apart).sum(axis=0)
+    return gram._replace(cross=cross, target_mean=at, target_scatter=scatter)
 
 
 def _sums_of_few(X: Array, y: Floats, root: Floats, p: Floats, q: float, hashes: Array) -> Floats:
@@ -166,7 +186,7 @@ def merge_gram(a: Gram, b: Gram) -> Gram:
             np.array([n]),
             a.mean + dx * share,
             a.scatter + b.scatter + np.outer(dx * weight, dx),
-            a.cross + b.cross + dx * (dy * weight),
+            a.cross + b.cross + (dx * (dy * weight) if a.cross.ndim == 1 else np.outer(dy * weight, dx)),
             a.target_mean + dy * share,
             a.target_scatter + b.target_scatter + dy * dy * weight,
             fingerprint.join(a.mark, b.mark),

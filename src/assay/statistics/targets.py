@@ -42,6 +42,13 @@ def survey_block(labels: Labels | None, names: Any, block: Block) -> TargetSurve
     return TargetSurvey(y, block.w, low.astype(np.float64), high.astype(np.float64), mark)
 
 
+def survey_missing(labels: Labels | None, names: Any, block: Block) -> TargetSurvey:
+    """As `survey_block` of rows in which values may be missing."""
+    found = survey_block(labels, names, block._replace(X=np.where(np.isnan(block.X), 0.0, block.X)))
+    target = None if block.y is None else found.y
+    return found._replace(mark=fingerprint.leaf_of(block.X, target, block.w))
+
+
 def merge_surveys(a: TargetSurvey, b: TargetSurvey) -> TargetSurvey:
     """Of both, one after the other."""
     w = None if a.w is None or b.w is None else np.concatenate([a.w, b.w])

@@ -92,8 +92,8 @@ class Verb(NamedTuple):
 
 
 VERBS = {
-    "about": Verb(None, "forms", "about_everything"),
-    "preset": Verb(NameRequest, "forms", "preset"),
+    "about": Verb(None, "training_run", "about_everything"),
+    "preset": Verb(NameRequest, "training_run", "preset"),
     "table": Verb(None, "dataset", "table"),
     "points": Verb(PointsRequest, "dataset", "points"),
     "play": Verb(FitRequest, "playing", "watched"),

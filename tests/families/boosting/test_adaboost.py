@@ -28,6 +28,24 @@ def test_errors_votes_and_answers_are_those_of_scikit_learn(name, rate):
         assert np.array_equal(a, b)
 
 
+@pytest.mark.parametrize(
+    "tree", [{"max_depth": 1}, {"max_leaf_nodes": 4}, {"ccp_alpha": "cv"}, {"class_weight": "balanced", "max_depth": 2}]
+)
+def test_each_tree_is_the_one_that_is_fitted_to_the_rows_as_they_are_weighed_then(tree):
+    """The columns are coded once for all stages, and nothing but time depends on it."""
+    X, y = load_iris(return_X_y=True)
+    w = 1.0 + np.arange(150.0) % 3
+    model = assay.AdaBoostClassifier(tree, n_estimators=6).fit(X, y, w)
+    D = w / w.sum()
+    for stage, alpha in enumerate(model.estimator_weights_):
+        alone = assay.DecisionTreeClassifier(**tree).fit(X, y, D)
+        wrong = alone.predict(X) != y
+        assert model.estimator_errors_[stage] == pytest.approx(D[wrong].sum(), rel=1e-9)
+        assert np.array_equal(model.apply(X)[:, stage], alone.apply(X))
+        D = D * np.exp(alpha * wrong)
+        D /= D.sum()
+
+
 def test_the_training_error_is_below_the_product_of_the_edges_and_verify_says_so():
     X, y = load_breast_cancer(return_X_y=True)
     model = assay.AdaBoostClassifier(n_estimators=30).fit(X, y)

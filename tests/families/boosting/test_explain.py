@@ -38,3 +38,13 @@ def test_contributions_of_boosting_are_its_shap_values():
     base, added = model.contributions(X[:9])
     assert base == model.shap_base_
     assert np.array_equal(added, model.shap_values(X[:9]))
+
+
+def test_the_check_adds_up_by_itself_and_refuses_values_of_other_rows():
+    model = assay.GradientBoostingClassifier(n_estimators=5).fit(X, np.digitize(NUMBERS, [-0.3, 0.3]))
+    for background in (None, X[100:110]):
+        stated = model.shap_certificate(X[:30], background)
+        assert np.array_equal(stated["SHAP values"].witness["values"], model.shap_values(X[:30], background))
+        assert stated.verify(X[:30]).holds
+        assert not stated.verify(X[30:60]).holds
+        assert not stated.verify(X[:29]).holds

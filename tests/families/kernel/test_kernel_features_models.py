@@ -64,7 +64,7 @@ def test_with_all_rows_as_landmarks_the_regressor_is_kernel_ridge_with_an_interc
 
 
 def test_the_model_is_the_transform_and_the_linear_model():
-    F = (nystroem := assay.Nystroem(n_components=30)).fit_transform(X)
+    F = (nystroem := assay.Nystroem(gamma="scale", n_components=30)).fit_transform(X)
     linear = assay.LogisticRegression(C=2.0).fit(F, Y)
     model = assay.KernelFeaturesClassifier(n_components=30, C=2.0).fit(X, Y)
     assert np.array_equal(model.feature_coef_, linear.coef_)
@@ -419,3 +419,18 @@ def test_no_gap_is_claimed_of_an_objective_that_rounding_of_features_leaves_open
     model = assay.KernelFeaturesClassifier(C=10.0).fit(plain, (plain[:, 0] ** 2 > 0.5).astype(int))
     assert model.certificate_.holds
     assert "rounding" not in model.certificate_.claims[0].statement
+
+
+def test_a_fit_whose_claims_nobody_asks_for_learns_the_same_and_measures_less():
+    from assay.certify.claim import unclaimed
+
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    y = X[:, 0] * X[:, 1] > 0
+    whole = assay.KernelFeaturesClassifier(n_components=20).fit(X, y)
+    with unclaimed():
+        bare = assay.KernelFeaturesClassifier(n_components=20).fit(X, y)
+    assert np.array_equal(whole.feature_coef_, bare.feature_coef_)
+    assert np.array_equal(whole.predict(X), bare.predict(X))
+    assert whole.error_rows_ > 0
+    assert not hasattr(bare, "error_rows_")
+    assert not hasattr(bare, "features_off_")

@@ -27,7 +27,7 @@ from assay.families.least_squares.estimators import line
         ([[1.0], [2.0]], [1, 2], [0, 0], "positive weight"),
         ([[1e300], [2.0]], [1, 2], None, "overflow"),
         ([[1.0], [2.0]], [1e300, 2], None, "overflow"),
-        ([[1.0], [2.0]], [[1, 2], [3, 4]], None, "1d array"),
+        ([[1.0], [2.0]], [[[1], [2]], [[3], [4]]], None, "1d array"),
     ],
 )
 @pytest.mark.parametrize("cls", [assay.LinearRegression, assay.Ridge])
@@ -37,7 +37,7 @@ def test_bad_input_is_refused_by_name(cls, X, y, w, message):
 
 
 def test_bad_parameters_are_refused_by_name():
-    for bad in ({"positive": True}, {"solver": "svd"}, {"eta": 0.0}, {"max_iter": 0}, {"random_state": -1}):
+    for bad in ({"solver": "svdd"}, {"eta": 0.0}, {"max_iter": 0}, {"random_state": -1}):
         with pytest.raises(ParameterError, match=next(iter(bad))):
             assay.LinearRegression(**bad).fit([[1.0], [2.0]], [1, 2])
     with pytest.raises(ParameterError, match="alpha"):

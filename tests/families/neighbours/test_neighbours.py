@@ -341,3 +341,14 @@ def test_a_tree_by_itself():
         tree.query(Q, 0)
     with pytest.raises(ValueError, match="has no boxes"):
         assay.KDTree(X, metric="hamming")
+
+
+@pytest.mark.parametrize(("name", "plain"), [("l1", "manhattan"), ("cityblock", "manhattan"), ("l2", "euclidean")])
+def test_other_names_of_a_metric_and_of_a_search_change_no_answer(name, plain):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 4)), np.arange(300) % 3
+    other = assay.KNeighborsClassifier(7, metric=name, algorithm="ball_tree", weights=None).fit(X, y)
+    usual = assay.KNeighborsClassifier(7, metric=plain).fit(X, y)
+    assert np.array_equal(other.predict_proba(X), usual.predict_proba(X))
+    assert np.array_equal(other.kneighbors(X)[0], usual.kneighbors(X)[0])
+    assert other.certificate_.verify(X, y).holds

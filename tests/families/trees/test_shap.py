@@ -13,6 +13,7 @@ import assay
 from assay.families.trees import shap as shap_module
 from assay.families.trees.importance import node_values
 from assay.families.trees.nodes import LEAF
+from assay.families.trees.survey import category_codes
 
 SEEDS = range(24)
 
@@ -50,7 +51,7 @@ def _by_cover(model, x):
 
 def _every_answer(model, x):
     """Whether x goes left at each node, also at those that it does not come to."""
-    c, place, left = model._category_codes(), np.cumsum(model.feature_ != LEAF) - 1, {}
+    c, place, left = category_codes(model), np.cumsum(model.feature_ != LEAF) - 1, {}
     for node in np.flatnonzero(model.feature_ != LEAF).tolist():
         f, cut, lacking = model.feature_[node], model.cut_[place[node]], bool(model.missing_left_[place[node]])
         value = x[f if f > LEAF else -2 - f]

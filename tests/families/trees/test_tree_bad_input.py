@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy.sparse
 
 import assay
 from assay.errors import DataError, DataTypeError, OneClassError, ParameterError
@@ -173,8 +172,6 @@ def test_shapes_and_types_that_cannot_be_are_refused(family):
             model.fit(X[:, 0], y)
         with pytest.raises((DataError, DataTypeError), match=r"(?i)complex"):
             model.fit(X.astype(complex), y)
-        with pytest.raises((DataError, DataTypeError), match=r"(?i)sparse"):
-            model.fit(scipy.sparse.csr_matrix(X), y)
         with pytest.raises(DataError, match=r"(?i)inconsistent|length|rows"):
             model.fit(X, y[:-1])
         with pytest.raises(DataError, match="expecting 3 features"):

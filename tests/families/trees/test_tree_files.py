@@ -173,3 +173,23 @@ def test_a_loaded_forest_answers_a_few_rows_without_the_compiler(tmp_path):
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stderr
     assert run.stdout.strip() == model.predict_proba(X[:20]).tobytes().hex()
+
+
+def test_a_loaded_model_that_is_asked_again_and_again_loads_the_compiled_loops_and_answers_the_same(tmp_path):
+    model = forest()
+    model.save(tmp_path / "m.assay")
+    np.save(tmp_path / "rows.npy", X[:20])
+    code = (
+        "import sys, numpy as np, assay\n"
+        "from assay.families.trees import predict\n"
+        "predict.FEW = 20 * (predict.CALL + 5)\n"
+        f"model = assay.load({str(tmp_path / 'm.assay')!r})\n"
+        f"rows = np.load({str(tmp_path / 'rows.npy')!r})\n"
+        "first = [model.predict_proba(row[None]) for row in rows]\n"
+        "assert 'numba' not in sys.modules\n"
+        "then = [model.predict_proba(row[None]) for row in rows]\n"
+        "assert 'assay.families.trees.loops.walk' in sys.modules\n"
+        "assert np.array_equal(first, then)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0, run.stderr

@@ -100,7 +100,7 @@ def test_what_cannot_have_a_trend_is_said(family):
     X = np.nan_to_num(X)
     with pytest.raises(ParameterError, match="needs two classes or a number as target; y has 3 classes"):
         made(family, "Classifier", monotonic_cst=[1, 0, 0]).fit(X, np.arange(60) % 3)
-    with pytest.raises(ParameterError, match="has 2 entries for 3 columns"):
+    with pytest.raises(ParameterError, match="has shape 2 but the input data X has 3 features"):
         made(family, "Regressor", monotonic_cst=[1, 0]).fit(X, y)
     with pytest.raises(ParameterError, match="column of categories, which have no order"):
         made(family, "Regressor", monotonic_cst=[1, 0, 0], categorical_features=[0]).fit(np.abs(np.round(X)), y)

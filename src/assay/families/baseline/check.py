@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from assay.certify.claim import Claim, Verdict, check
+from assay.certify.claim import Claim, Verdict
+from assay.certify.registry import check
 from assay.certify.rows import Array, CheckedRows
 
 LARGEST_TOLERANCE = 1e-6
@@ -73,3 +74,25 @@ def check_constant_number(claim: Claim, rows: CheckedRows, predict: Any) -> Verd
     stated = claim.value is not None and abs(np.sqrt(max(claim.value, 0.0)) - spread) <= allowed
     reason = f"the mean is off by {off:.3g} ({allowed:.3g} is allowed), the mean square error is {squares / n:.6g}"
     return Verdict(claim.name, bool(off <= allowed and stated), reason, squares / n, claim.kind)
+
+
+@check("constant_answer")
+def check_constant_answer(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
+    """The mean leaves no slope; a quantile q has at most q of the weight below it and at least q at or below it."""
+    tolerance, c, q = _tolerance(claim), float(claim.witness["answer"]), claim.witness["share"]
+    if claim.value != c:
+        return Verdict(claim.name, False, "the answer is not the one stated", kind=claim.kind)
+    n = below = at = slope = top = 0.0
+    for y, w in _targets(rows):
+        y = y.astype(np.float64)
+        n, slope, top = n + float(w.sum()), slope + float(w @ (y - c)), max(top, float(np.abs(y).max(initial=0.0)))
+        below, at = below + float(w[y < c].sum()), at + float(w[y <= c].sum())
+    if claim.witness["strategy"] == "constant":
+        return Verdict(claim.name, True, "the answer was given", c, claim.kind)
+    if q is None:
+        off = abs(slope / n)
+        return Verdict(claim.name, bool(off <= tolerance * top), f"the mean is off by {off:.3g}", c, claim.kind)
+    holds = below / n <= float(q) + tolerance and at / n >= float(q) - tolerance
+    return Verdict(
+        claim.name, bool(holds), f"{below / n:.6g} of the weight is below, {at / n:.6g} at or below", c, claim.kind
+    )

@@ -9,14 +9,14 @@ the training error is at most Π_t Z_t e^{−α_t/2}: for two classes and η = 1
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from assay.certify import Claim
-from assay.certify.claim import Coverage, unclaimed
+from assay.certify.claim import Coverage
 from assay.engines import Block, Engine, Rows, targets_of
 from assay.engines.rows import ArrayRows
 from assay.errors import ModelFileError
@@ -26,13 +26,14 @@ from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.params import N_JOBS, Free, Range, attribute, check_names, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Measure, Step, answering, measures, shown_of, some_of
+from assay.families.trees.claims import tree_witness
 from assay.families.trees.estimators import OF_CLASSES, ROWS, DecisionTreeClassifier
 from assay.families.trees.hyper_parameters import CATEGORICAL_FEATURES, RANDOM_STATE
-from assay.families.trees.model import TreeModel, parts_of
-from assay.families.trees.nodes import TreeNodes, Trees, join_trees, split_trees
+from assay.families.trees.model import TreeModel
+from assay.families.trees.nodes import TreeNodes, Trees, join_trees, labels_of_leaves, parts_of
 from assay.families.trees.survey import category_levels, survey
 from assay.inputs import NumberColumns
-from assay.inputs.labels import Labels, plain_labels
+from assay.inputs.labels import Labels
 from assay.numerics import Array, Floats, log_softmax
 from assay.store import Record
 
@@ -232,12 +233,6 @@ class AdaBoostClassifier(TreeModel, Classifier):
             raise ModelFileError("The model file's leaves are not in their order.")
 
 
-def labels_of_leaves(table: Floats) -> Array:
-    """The class of each leaf; of equal shares the first."""
-    said: Array = (table / table.sum(axis=1, keepdims=True)).argmax(axis=1)
-    return said
-
-
 class _Boosting:
     """The rows in memory, their weights as they change, and the votes so far."""
 
@@ -267,15 +262,9 @@ class _Boosting:
             clipped = np.where(self.w > 0, np.maximum(D, EPS), 0.0)
             self.bound *= float(clipped.sum())
             D = clipped / clipped.sum()
-            tree = DecisionTreeClassifier(
-                **params, categorical_features=model.categorical_features, random_state=model.random_state, n_jobs=1
-            )
-            with unclaimed():
-                tree.fit(ArrayRows(self.rows.X, self.y, D, like=self.rows))
-            self.codes, self.missing = tree.category_code_, tree.missing_columns_
-            said = np.searchsorted(
-                tree.classes_, tree.predict(self.rows.X if self.rows.categories is None else self.rows)
-            )
+            if t == 0:
+                grow = self._grower(params, D)
+            tree, said = grow(D)
             wrong = said != self.y
             error = float(D[wrong].sum() / D.sum())
             good = error < 1.0 - 1.0 / K
@@ -294,10 +283,24 @@ class _Boosting:
             Z = float(D.sum())
             D /= Z
             self.bound *= float(np.exp(min(np.log(Z) + beyond - alpha / 2, MOST)))
-            yield WeakLearner(split_trees(tree._trees)[0], error, float(alpha))
+            yield WeakLearner(tree, error, float(alpha))
             if error <= 0 or not good:
                 self.why = self.why or f"the tree of stage {t + 1} makes no error"
                 return
+
+    def _grower(self, params: dict[str, Any], D: Floats) -> Callable[[Floats], tuple[TreeNodes, Array]]:
+        """How the tree of any weights is grown; what its columns are is the same for all."""
+        from assay.families.trees.fit_tree import GrownAgain
+
+        model = self.model
+        tree = DecisionTreeClassifier(
+            **params, categorical_features=model.categorical_features, random_state=model.random_state, n_jobs=1
+        )
+        rows = ArrayRows(self.rows.X, self.y, D, like=self.rows)
+        grow = GrownAgain(tree, rows, Labels.of(np.unique(self.y)), D)
+        tree._keep_columns(grow.data)
+        self.codes, self.missing = tree.category_code_, tree.missing_columns_
+        return grow
 
     def measured(self) -> tuple[float, Floats]:
         """The training error, and of each row of positive weight its margin: votes for its class less most for another, over all."""
@@ -371,20 +374,8 @@ def _steps(model: AdaBoostClassifier, X: Any, y: Any, sample_weight: Any) -> Ite
 def adaboost_claims(model: AdaBoostClassifier) -> tuple[Claim, ...]:
     """The bound of the training error by the edges, and the distribution of margins."""
     K, eta = len(model.classes_), float(model.learning_rate)
-    levels = category_levels(model.categorical_features, model._column_names(), model._levels()).count
     witness = {
-        "feature": model.feature_,
-        "cut": model.cut_,
-        "missing_left": model.missing_left_,
-        "leaf": model.leaf_,
-        "sets": getattr(model, "sets_", None),
-        "nodes": model.nodes_,
-        "table": model.table_,
-        "category_code": getattr(model, "category_code_", None),
-        "levels": levels if levels.any() else None,
-        "trend": None,
-        "classes": plain_labels(model.classes_),
-        "class_weight": None,
+        **tree_witness(model),
         "criterion": "gini",
         "tolerance": TOLERANCE,
         "rate": eta,

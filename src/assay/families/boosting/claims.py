@@ -11,9 +11,7 @@ from assay.certify import Claim
 from assay.certify.claim import Coverage
 from assay.certify.held_out import normal_interval
 from assay.engines.derived import keys_of
-from assay.families.trees.hyper_parameters import trends_of
-from assay.families.trees.survey import category_levels
-from assay.inputs.labels import plain_labels
+from assay.families.trees.claims import tree_witness
 from assay.numerics import Array
 
 MOST_WORK = 2e7  # rows times columns of the nodes that are searched again
@@ -26,7 +24,7 @@ COVERAGE = Coverage(
         "boosting_splits": "gain_ feature_ cut_",
     },
     estimate={"boosting_held_out": "validation_curve_"},
-    nothing="missing_left_ sets_ category_code_ missing_columns_ weight_ rows_ delta_ mixed_ held_error_",
+    nothing="missing_left_ sets_ category_code_ missing_columns_ weight_ rows_ delta_ mixed_ held_error_ cv_curve_",
     but="the side of missing values and of categories at splits that no such row reaches; another edge of a bin that holds no row of its node; "
     "that leaves which were not split gain less",
 )
@@ -59,24 +57,10 @@ def boosting_claims(model: Any) -> tuple[Claim, ...]:
 
 def witness_of(model: Any) -> dict[str, Any]:
     """The trees and what they were told; all claims share it, so that a check plays the stages again once."""
-    d, names = model.n_features_in_, model._column_names()
-    levels = category_levels(model.categorical_features, names, model._levels()).count
-    trend = trends_of(model.monotonic_cst, names, d)
     share = 0.0 if model.validation_curve_ is None else float(model.validation_fraction)
     return {
-        "feature": model.feature_,
-        "cut": model.cut_,
-        "missing_left": model.missing_left_,
-        "leaf": model.leaf_,
-        "sets": getattr(model, "sets_", None),
-        "nodes": model.nodes_,
-        "table": model.table_,
+        **tree_witness(model),
         "gain": model.gain_,
-        "category_code": getattr(model, "category_code_", None),
-        "levels": levels if levels.any() else None,
-        "trend": trend if trend.any() else None,
-        "classes": plain_labels(model.classes_) if hasattr(model, "classes_") else None,
-        "class_weight": model.class_weight,
         "baseline": model.baseline_,
         "step": model.step_,
         "loss_curve": model.loss_curve_,
@@ -94,6 +78,7 @@ def witness_of(model: Any) -> dict[str, Any]:
         "cat_smooth": float(model.cat_smooth),
         "cat_l2": float(model.cat_l2),
         "subsample": float(model.subsample),
+        **({"by_gradient": True} if model.sampling_method == "gradient_based" else {}),
         "colsample": float(model.colsample_bytree),
         "max_bins": int(model.max_bins),
         "groups": _groups(model),

@@ -52,25 +52,27 @@ QUANTILE = param("of loss='quantile': the share of rows that lie below the answe
 ALPHA = param("of loss='huber': the share of rows whose errors count squared at the start", default=0.9, check=Range(low=0, high=1, open_low=True, open_high=True))  # fmt: skip
 POWER = param("of loss='tweedie': the variance grows with this power of the mean", default=1.5, check=Range(low=1, high=2, open_low=True, open_high=True))  # fmt: skip
 LEARNING_RATE = param("what the answers of a stage's leaves are multiplied with", default=0.1, says="rate {}", check=Range(low=0, open_low=True, high=1))  # fmt: skip
-N_ESTIMATORS = param("stages, a tree each (of more than two classes one a class); 'auto': until rows that are held out are answered no better", default=100, says="{} stages", check=Range(int, low=1, high=100_000, words=("auto",)))  # fmt: skip
+N_ESTIMATORS = param("stages, a tree each (of more than two classes one a class); 'auto': until rows that are held out are answered no better; 'cv': as many as are best by cross-validation, of all rows", default=100, says="{} stages", check=Range(int, low=1, high=100_000, words=("auto", "cv")))  # fmt: skip
 MAX_LEAF_NODES = param("most leaves of a tree: the leaf whose split gains most is split next; None: no limit", default=31, says="{} leaves", check=Range(int, low=2, words=(None,)))  # fmt: skip
 MAX_DEPTH = replace(TREE_DEPTH)
 MIN_SAMPLES_LEAF = param("least rows of a leaf", default=20, says="leaves of {}+ rows", check=Range(int, low=1))
 MIN_SUM_HESSIAN = param("least sum of curvatures of the loss in a leaf", default=1e-3, check=Range(low=0, high=math.inf, open_high=True))  # fmt: skip
 L1 = param("strength of the L1 penalty on the leaves' answers", default=0.0, check=Range(low=0, high=math.inf, open_high=True))  # fmt: skip
-L2 = param("strength of the L2 penalty on the leaves' answers", default=0.0, check=Range(low=0, high=math.inf, open_high=True))  # fmt: skip
+L2 = param("strength of the L2 penalty on the leaves' answers, in units of curvature (0, as in LightGBM, trusts small leaves)", default=1.0, check=Range(low=0, high=math.inf, open_high=True))  # fmt: skip
 MIN_GAIN = param(
     "splits that gain less than this are not made; the gain is that of twice the second-order loss",
     default=0.0,
     check=Range(low=0, high=math.inf, open_high=True),
 )
 SUBSAMPLE = param("share of the rows that a stage sees, drawn by (seed, stage)", default=1.0, check=SHARE)
+SAMPLING = param("how the rows of a stage are drawn where subsample < 1: all alike, or those of larger gradients more often, counted less (in the place of GOSS)", default="uniform", check=Choice(("uniform", "gradient_based")))  # fmt: skip
 COLSAMPLE = param("share of the columns that a stage may ask about, drawn by (seed, stage)", default=1.0, check=SHARE)
 CAT_SMOOTH = param("curvature with which the order of categories is smoothed; those of fewer rows at a node are not told apart", default=10.0, check=Range(low=0, high=math.inf, open_high=True))  # fmt: skip
 CAT_L2 = param("L2 penalty of splits by categories besides", default=10.0, check=Range(low=0, high=math.inf, open_high=True))  # fmt: skip
 MAX_BINS = param("quantile bins of a column of numbers", default=255, check=Range(int, low=2, high=255))
 INTERACTION_CST = param("groups of columns: a way through a tree asks about columns of one group alone", default=None, check=Free("a list of lists of columns, by name or number", words=(None, "pairwise", "no_interactions"), check=_groups))  # fmt: skip
-N_ITER_NO_CHANGE = param("hold rows out, and end after so many stages that answer them no better, with the best stage; None: do all stages (of 'auto': 20)", default=None, check=Range(int, low=1, words=(None,)))  # fmt: skip
+N_ITER_NO_CHANGE = param("hold rows out, and end after so many stages that answer them no better, with the best stage; None: do all stages (of 'auto' and 'cv': 20)", default=None, check=Range(int, low=1, words=(None,)))  # fmt: skip
+FOLDS = param("of n_estimators='cv': the number of folds", default=5, check=Range(int, low=2))
 VALIDATION_FRACTION = param("share of the rows that are held out for n_iter_no_change", default=0.1, check=Range(low=0, high=1, open_low=True, open_high=True))  # fmt: skip
 TOL = param("a loss of held-out rows that falls by less than this share is no better", default=1e-7, check=Range(low=0, high=1))  # fmt: skip
 WARM_START = param("keep the trees of the fit before and add to them", default=False)
@@ -85,6 +87,7 @@ LAYOUT: Layout = {
     "step_": Tensor(("s",), low=0, high=1, doc="of each stage what its leaves were multiplied with besides the rate: halved until the training loss did not rise"),
     "loss_curve_": Tensor(("t",), low=0, doc="the training loss before the first and after each stage"),
     "validation_curve_": Tensor(("v",), low=0, optional=True, doc="the loss of the rows held out, before the first and after each stage; None where none were"),
+    "cv_curve_": Tensor(("u",), low=0, optional=True, doc="of n_estimators='cv' the loss of all rows, each answered by the folds that have not seen it, before the first and after each stage; else None"),
     "held_error_": Tensor((2,), low=0, optional=True, doc="standard error of the loss of the rows held out at the chosen stage, and how many they are; None where none were"),
     "delta_": Fact(float, low=0, optional=True, doc="of loss='huber': the error from which on errors count as they are, and not squared"),
     "weight_": Fact(float, low=0, doc="the total weight of the rows that the trees learnt from"),
@@ -134,6 +137,7 @@ class GradientBoostingClassifier(BoostedTrees, Classifier):
     l2_regularization: float = L2
     min_gain_to_split: float = MIN_GAIN
     subsample: float = SUBSAMPLE
+    sampling_method: str = SAMPLING
     colsample_bytree: float = COLSAMPLE
     max_bins: int = MAX_BINS
     categorical_features: Any = CATEGORICAL_FEATURES
@@ -144,6 +148,7 @@ class GradientBoostingClassifier(BoostedTrees, Classifier):
     class_weight: Any = CLASS_WEIGHT
     n_iter_no_change: int | None = N_ITER_NO_CHANGE
     validation_fraction: float = VALIDATION_FRACTION
+    folds: int = FOLDS
     tol: float = TOL
     max_seconds: float | None = MAX_SECONDS
     warm_start: bool = WARM_START
@@ -227,6 +232,7 @@ class GradientBoostingRegressor(BoostedTrees, Regressor):
     l2_regularization: float = L2
     min_gain_to_split: float = MIN_GAIN
     subsample: float = SUBSAMPLE
+    sampling_method: str = SAMPLING
     colsample_bytree: float = COLSAMPLE
     quantile: float = QUANTILE
     alpha: float = ALPHA
@@ -239,6 +245,7 @@ class GradientBoostingRegressor(BoostedTrees, Regressor):
     interaction_cst: Any = INTERACTION_CST
     n_iter_no_change: int | None = N_ITER_NO_CHANGE
     validation_fraction: float = VALIDATION_FRACTION
+    folds: int = FOLDS
     tol: float = TOL
     max_seconds: float | None = MAX_SECONDS
     warm_start: bool = WARM_START

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,16 @@ import assay.families.trees.loops.walk  # noqa: F401  (the compiler is there any
 from assay.engines import Engine, Part, Rows
 from assay.errors import ConvergenceWarning, DataError, ParameterError, warn
 from assay.estimator.progress import EVERY, Stopping, time_left, to_stderr
+from assay.families.boosting.cross_validation import FoldedBoosting
 from assay.families.boosting.losses import Huber, loss_of
 from assay.families.boosting.stages import Boosting, Stage, finished, settings_of
 from assay.families.boosting.training_rows import training_rows
 from assay.families.trees.nodes import TreeNodes, join_trees, split_trees
 from assay.numerics import Floats
 
-MOST_STAGES, PATIENCE = 5000, 20  # of n_estimators="auto"
+MOST_STAGES, PATIENCE = 5000, 20  # of n_estimators="auto" and "cv"
 EMPTY = 10  # stages in a row without a split, where rows or columns are drawn, that end a fit
-FREE_OF_STAGES = ("n_estimators", "n_jobs", "warm_start", "verbose", "max_seconds", "n_iter_no_change", "tol", "importance_type")  # fmt: skip
+FREE_OF_STAGES = ("n_estimators", "n_jobs", "warm_start", "verbose", "max_seconds", "n_iter_no_change", "tol", "folds", "importance_type")  # fmt: skip
 
 
 class BoostingFit:
@@ -29,8 +31,8 @@ class BoostingFit:
     def __init__(self, model: Any, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
         self.model, self.afresh = model, afresh
         labels = model._labels(engine, rows, afresh, classes)
-        K = 0 if labels is None else len(labels.classes)
-        self.loss = loss_of(model, K)
+        self.K = 0 if labels is None else len(labels.classes)
+        self.loss = loss_of(model, self.K)
         self.patience = patience_of(model)
         share = 0.0 if self.patience is None else float(model.validation_fraction)
         self.rows = training_rows(model, engine, rows, labels, share)
@@ -42,16 +44,18 @@ class BoostingFit:
         start = self.loss.start(self.rows.y[there], self.rows.w[there]) if before is None else model.baseline_
         if before is not None and isinstance(self.loss, Huber):
             self.loss.delta = float(model.delta_)
-        threads = engine.threads(model.n_jobs)
-        self.boosting = Boosting(self.rows, self.loss, settings_of(model, model._seed()), threads, start)
+        self.threads = engine.threads(model.n_jobs)
+        self.boosting = Boosting(self.rows, self.loss, settings_of(model, model._seed()), self.threads, start)
         self.trees: list[TreeNodes] = [] if before is None else before
         self.steps: list[float] = [] if before is None else model.step_.tolist()
         if before is not None:
             self.boosting.scores = _scores_of(model, engine, rows)
         self.now = self.boosting.derive()
+        self.seen = float(self.boosting.sample(0)[0].sum())  # weight of the rows that the first stage sees
         self.curve = [self.now[0]] if before is None else model.loss_curve_.tolist()
         old = None if before is None else model.validation_curve_
         self.held = [self.now[1]] if old is None else old.tolist()
+        self.cv_curve: Floats | None = None
         self.most = self._most()
         self.stopping = Stopping(model.max_seconds, least=1)
         self.ended: str | None = None
@@ -59,7 +63,7 @@ class BoostingFit:
 
     def _most(self) -> int:
         asked, have = self.model.n_estimators, len(self.steps)
-        if asked == "auto":
+        if asked in ("auto", "cv"):
             return MOST_STAGES
         if int(asked) < have:
             raise ParameterError(
@@ -68,8 +72,29 @@ class BoostingFit:
             )
         return int(asked)
 
+    def _cross_validate(self) -> None:
+        """Find by cross-validation how many stages are best."""
+        model, begun, told = self.model, time.monotonic(), time.monotonic()
+        patience = PATIENCE if model.n_iter_no_change is None else int(model.n_iter_no_change)
+        make = partial(loss_of, model, self.K)
+        folded = FoldedBoosting(self.rows, make, self.K > 0, self.boosting.settings, self.threads, int(model.folds))
+        half = None if self.stopping.deadline is None else 0.5 * (self.stopping.deadline + self.stopping.clock())
+        while len(folded.curve) <= MOST_STAGES and not folded.enough(patience, model.tol):
+            folded.grow()
+            if model.verbose and time.monotonic() - told > EVERY:
+                told = time.monotonic()
+                to_stderr(
+                    f"cross-validation, stage {len(folded.curve) - 1}: held out {folded.curve[-1]:.6g}, {told - begun:.0f} s"
+                )
+            if self.stopping.over(half, len(folded.curve)):
+                break
+        self.cv_curve = np.array(folded.curve)
+        self.most = max(folded.best, len(self.steps), 1)
+
     def run(self) -> Iterator[Stage]:
         """Stage after stage until it is to end."""
+        if self.model.n_estimators == "cv":
+            self._cross_validate()
         begun, told, empty = time.monotonic(), time.monotonic(), 0
         settings = self.boosting.settings
         if self.now[0] == 0.0 or len(self.steps) >= self.most:
@@ -129,7 +154,7 @@ class BoostingFit:
         model, K = self.model, self.loss.trees
         stages = len(self.steps) if self.patience is None else self.best()
         if not self.trees or not stages:
-            constant = [_constant(float(self.boosting.sample(0)[0].sum()))] * K  # of the rows that stage would see
+            constant = [_constant(self.seen)] * K
             self.trees, self.steps, self.curve = constant + self.trees, [0.0, *self.steps], [self.curve[0], *self.curve]
             self.held = [self.held[0], *self.held]
             stages = 1
@@ -143,7 +168,7 @@ class BoostingFit:
         model.gain_, model.baseline_ = trees.gain, np.asarray(self.boosting.start, dtype=np.float64)
         model.step_, model.loss_curve_ = np.array(self.steps[:stages]), np.array(self.curve[: stages + 1])
         model.validation_curve_ = None if self.patience is None else np.array(self.held, dtype=np.float64)
-        model.held_error_ = self.error
+        model.held_error_, model.cv_curve_ = self.error, self.cv_curve
         model.delta_ = float(self.loss.delta) if isinstance(self.loss, Huber) else None
         model.mixed_ = self.mixed
         model.weight_, model.rows_ = float(self.rows.w.sum()), self.rows.n
@@ -173,6 +198,8 @@ def _constant(weight: float) -> TreeNodes:
 
 def patience_of(model: Any) -> int | None:
     """Stages without gain that end a fit; None: it ends by their number alone."""
+    if model.n_estimators == "cv":
+        return None
     if model.n_iter_no_change is not None:
         return int(model.n_iter_no_change)
     return PATIENCE if model.n_estimators == "auto" else None

@@ -19,17 +19,19 @@ from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Measure, Step, answering, measures, shown_of, some_of
 from assay.families.boosting.claims import COVERAGE, boosting_claims, boosting_coverage
 from assay.families.boosting.losses import BoostingLoss, Huber, loss_of
-from assay.families.trees.model import TreeModel, parts_of
-from assay.families.trees.nodes import TreeNodes, Trees, first_nodes, join_trees
+from assay.families.trees.model import TreeModel
+from assay.families.trees.nodes import TreeNodes, Trees, first_nodes, join_trees, parts_of
 from assay.families.trees.predict import TreePredictor
 from assay.families.trees.shap import added_shap_base, added_shap_values
+from assay.families.trees.survey import category_codes
 from assay.numerics import Array, Floats
 from assay.store import Record
 
 if TYPE_CHECKING:
     from assay.families.boosting.fit import BoostingFit
 
-FEW_ROWS = 1000
+FEW_ROWS, MANY_ROWS = 1000, 2000
+SMALL = {"max_leaf_nodes": 8, "n_estimators": 60, "min_samples_leaf": 5, "subsample": 0.8, "colsample_bytree": 0.8}
 
 
 def trees_of_score(trees: Trees, k: int, K: int, stages: int | None = None) -> Trees:
@@ -65,6 +67,7 @@ class BoostedTrees(TreeModel):
     step_: Floats = attribute()
     loss_curve_: Floats = attribute()
     validation_curve_: Floats | None = attribute(default=None)
+    cv_curve_: Floats | None = attribute(default=None)
     delta_: float | None = attribute(default=None)
     held_error_: Floats | None = attribute(default=None)
     gain_: Floats = attribute()
@@ -106,25 +109,24 @@ class BoostedTrees(TreeModel):
     @property
     def depends_on_order(self) -> bool:
         """Whether rows are drawn or held out by their numbers."""
-        return self.subsample < 1 or self.n_iter_no_change is not None or self.n_estimators == "auto"
+        return self.subsample < 1 or self.n_iter_no_change is not None or isinstance(self.n_estimators, str)
 
     subsample: float = attribute()
     n_iter_no_change: int | None = attribute()
 
     @classmethod
     def search_space(cls, kind: str, features: TableTraits) -> SearchSpace | None:
-        """Few leaves and many; the stages by early stopping where rows are many."""
+        """Few leaves and many; of few rows small trees with rows and columns drawn, as good as stages that folds choose on five small tables at a fifth of their time
+        or less. Classes of fewer rows need fewer stages than numbers, whose errors go on falling."""
         if kind != cls._kind:
             return None
         if features.rows < FEW_ROWS:
-            settings: tuple[dict[str, Any], ...] = (
-                {"max_leaf_nodes": 4, "learning_rate": 0.05, "min_samples_leaf": 5},
-                {"max_leaf_nodes": 16, "learning_rate": 0.05, "min_samples_leaf": 5},
-            )
+            settings: tuple[dict[str, Any], ...] = (SMALL,)
         else:
+            stages = 100 if kind == "classifier" and features.rows < MANY_ROWS else 200
             settings = (
-                {"max_leaf_nodes": 8, "n_estimators": 200},
-                {"max_leaf_nodes": 31, "n_estimators": 200, "colsample_bytree": 0.7},
+                {"max_leaf_nodes": 8, "n_estimators": stages},
+                {"max_leaf_nodes": 31, "n_estimators": stages, "colsample_bytree": 0.7},
             )
         return SearchSpace(search=settings, categories="native", cost=6.0)
 
@@ -165,7 +167,7 @@ class BoostedTrees(TreeModel):
         return self._once("predictors", self._make_predictors)
 
     def _make_predictors(self) -> list[TreePredictor]:
-        K, codes = len(self.baseline_), self._category_codes()
+        K, codes = len(self.baseline_), category_codes(self)
         if K == 1:
             return [self._predictor]
         return [TreePredictor(trees_of_score(self._trees, k, K), self.n_features_in_, codes) for k in range(K)]
@@ -219,7 +221,7 @@ class BoostedTrees(TreeModel):
     def n_steps(self, rows: int, every: int | None = None) -> int | None:
         """As many as stages; None where the rows decide how many these are, until they have."""
         stages = len(self.step_) if hasattr(self, "step_") else self.n_estimators
-        return None if stages == "auto" else shown_of(int(stages), every)
+        return None if isinstance(stages, str) else shown_of(int(stages), every)
 
     def steps(self, X: Any, y: Any = None, sample_weight: Any = None, *, every: int | None = None) -> Iterator[Step]:
         """The model stage by stage: training loss, that of the rows held out, leaves, and the step."""

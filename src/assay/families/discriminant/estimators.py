@@ -247,7 +247,7 @@ class LinearDiscriminantAnalysis(NormalClassifier):
         most = min(len(self.classes_) - 1, self.n_features_in_)
         if self.n_components is not None and self.n_components > most:
             raise ParameterError(
-                f"n_components={self.n_components} cannot be larger than min(n_features, n_classes - 1) = {most}."
+                f"n_components cannot be larger than min(n_features, n_classes - 1) = {most}, but it is {self.n_components}."
             )
         A = self.whiten_[0]
         between = np.sqrt(self.priors_)[:, None] * ((self.means_ - self.xbar_) @ A.T)

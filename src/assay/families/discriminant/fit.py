@@ -65,7 +65,7 @@ def _are_priors(value: Any) -> bool:
     return priors.ndim == 1 and bool(np.all(np.isfinite(priors)) and np.all(priors >= 0) and priors.sum() > 0)
 
 
-CLASS_PROBABILITIES = Free("a list of non-negative numbers, one a class", words=(None,), check=_are_priors)
+CLASS_PROBABILITIES = Free("numbers, one a class (priors must be non-negative)", words=(None,), check=_are_priors)
 PRIORS = param("probabilities of the classes; None: their shares of the rows", default=None, check=CLASS_PROBABILITIES)
 SHRINKAGE = param("pull covariances towards a multiple of I; 'auto': by Ledoit and Wolf", default=None, check=Range(low=0, high=1, words=(None, "auto")))  # fmt: skip
 STORE_COVARIANCE = param("accepted for scikit-learn's sake: covariance_ is always there", default=False)

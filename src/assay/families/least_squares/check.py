@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.certify.claim import Claim, Verdict, check
+from assay.certify.claim import Claim, Verdict
+from assay.certify.registry import check
 from assay.certify.rows import Array, CheckedRows, Floats
 
 EPS = float(np.finfo(np.float64).eps)
@@ -52,20 +53,30 @@ class ResidualSums(NamedTuple):
     raw_target: float
 
 
-def _blocks(rows: CheckedRows) -> Iterator[tuple[Array, Array, Array]]:
+def _blocks(rows: CheckedRows, target: int | None) -> Iterator[tuple[Array, Array, Array]]:
     for block in rows.blocks():
         w = np.ones(len(block.X)) if block.w is None else block.w
+        y = np.asarray(block.y, dtype=np.float64)
+        if (y.ndim == 1) != (target is None):
+            raise ValueError(
+                f"the rows have a target of shape {y.shape[1:]}, and the claim is about the target {target}"
+            )
         yield (
             block.X.astype(np.promote_types(block.X.dtype, np.float64), copy=False),
-            np.asarray(block.y, dtype=np.float64),
+            y if target is None else y[:, target],
             w,
         )
 
 
-def _centre(rows: CheckedRows, about_mean: bool) -> Centre:
+def _target(claim: Claim) -> int | None:
+    """Which of several targets the claim is about; None: there is one."""
+    return int(_one(claim, "target")) if "target" in claim.witness else None
+
+
+def _centre(rows: CheckedRows, about_mean: bool, which: int | None) -> Centre:
     """Means as a row of weight + mean distance from it, which is exact for a constant column."""
     n, first, target, sx, sy = 0.0, None, 0.0, np.zeros(rows.n_columns), 0.0
-    for X, y, w in _blocks(rows):
+    for X, y, w in _blocks(rows, which):
         if first is None and w.any():
             first, target = X[w.argmax()], float(y[w.argmax()])
         if first is None:
@@ -79,7 +90,7 @@ def _centre(rows: CheckedRows, about_mean: bool) -> Centre:
         return Centre(n, np.zeros(rows.n_columns), 0.0, np.zeros(rows.n_columns), 0.0)
     mean, y_mean = first + sx / n, target + sy / n
     rest, y_rest = np.zeros(rows.n_columns), 0.0
-    for X, y, w in _blocks(rows):
+    for X, y, w in _blocks(rows, which):
         rest += w @ (X - mean)
         y_rest += float(w @ (y - y_mean))
     return Centre(n, mean, y_mean, rest / n, y_rest / n)
@@ -103,11 +114,11 @@ def _witness(claim: Claim, rows: CheckedRows) -> tuple[Floats, float, float, Flo
     return w, b, alpha, root
 
 
-def _sum(rows: CheckedRows, at: Centre, coef: Floats, intercept: float) -> ResidualSums:
+def _sum(rows: CheckedRows, at: Centre, coef: Floats, intercept: float, which: int | None) -> ResidualSums:
     d = rows.n_columns
     slope, squared, raw = np.zeros(d), np.zeros(d), np.zeros(d)
     total = squares = target = raw_target = 0.0
-    for X, y, w in _blocks(rows):
+    for X, y, w in _blocks(rows, which):
         r = y - intercept - X @ coef
         D = at.apart(X)
         slope += (w * r) @ D
@@ -141,9 +152,15 @@ def check_normal_equations(claim: Claim, rows: CheckedRows, predict: Any) -> Ver
     coef, b, alpha, _ = _witness(claim, rows)
     tolerance = _one(claim, "tolerance")
     about_mean = bool(_one(claim, "fit_intercept"))
-    at = _centre(rows, about_mean)
-    s = _sum(rows, at, coef, b)
+    at = _centre(rows, about_mean, _target(claim))
+    s = _sum(rows, at, coef, b, _target(claim))
     g, lengths = s.slope - alpha * coef, np.sqrt(s.lengths**2 + alpha)
+    if "positive" in claim.witness:  # at w_j = 0 only a gradient above zero would lead to less
+        if _one(claim, "positive") != 1 or (coef < 0).any():
+            return Verdict(
+                claim.name, False, f"a weight is {coef.min():.3g} where all are claimed to be ≥ 0", kind=claim.kind
+            )
+        g = np.where(coef == 0, np.maximum(g, 0.0), g)
     if about_mean:
         g, lengths = np.append(g, s.total), np.append(lengths, np.sqrt(at.n))
     scale = lengths * (s.target or 1.0)
@@ -169,8 +186,8 @@ def check_normal_equations(claim: Claim, rows: CheckedRows, predict: Any) -> Ver
 def check_residual_variance(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Compute the mean square of the residuals again."""
     coef, b, alpha, _ = _witness(claim, rows)
-    at = _centre(rows, bool(_one(claim, "fit_intercept")))
-    s = _sum(rows, at, coef, b)
+    at = _centre(rows, bool(_one(claim, "fit_intercept")), _target(claim))
+    s = _sum(rows, at, coef, b, _target(claim))
     value, stated = s.squares / at.n, _one(claim, "sigma2")
     slack = 1e-8 * np.sqrt(value) + _rounding(s, at.n, coef, b) / np.sqrt(at.n) + 1e-155  # squares of less are nothing
     off, _ = _columns_off(rows, s, at.n, coef, alpha)
@@ -199,14 +216,14 @@ class Directions(NamedTuple):
 
 def _directions(claim: Claim, rows: CheckedRows) -> Directions:
     coef, b, alpha, W = _witness(claim, rows)
-    at = _centre(rows, bool(_one(claim, "fit_intercept")))
-    s = _sum(rows, at, coef, b)
+    at = _centre(rows, bool(_one(claim, "fit_intercept")), _target(claim))
+    s = _sum(rows, at, coef, b, _target(claim))
     lengths = np.sqrt(s.lengths**2 + alpha)
     scaled = W * lengths[:, None]
     basis = np.linalg.qr(scaled)[0]
     per_length = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
     K, left = alpha * (W.T @ W), 0.0
-    for X, _, w in _blocks(rows):
+    for X, _, w in _blocks(rows, _target(claim)):
         D = at.apart(X) * np.sqrt(w)[:, None]
         K += (D @ W).T @ (D @ W)
         D *= per_length

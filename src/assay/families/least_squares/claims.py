@@ -52,8 +52,10 @@ class LeastSquaresEvidence(NamedTuple):
         return 0.0 if self.columns_off is None else float(np.abs(self.coef) @ self.columns_off)
 
 
-def claims_of(system: NormalSystem, e: LeastSquaresEvidence, *, shortest: bool) -> tuple[Claim, ...]:
-    """All claims of a fit; `shortest`: its solver finds the solution of minimum norm."""
+def claims_of(
+    system: NormalSystem, e: LeastSquaresEvidence, *, shortest: bool, positive: bool = False
+) -> tuple[Claim, ...]:
+    """All claims of a fit; `shortest`: its solver finds the solution of minimum norm; `positive`: among weights ≥ 0."""
     witness = {
         "coef": e.coef,
         "intercept": np.array([e.intercept]),
@@ -62,6 +64,8 @@ def claims_of(system: NormalSystem, e: LeastSquaresEvidence, *, shortest: bool) 
         "inverse_root": e.inverse_root,
         "cut": np.array([e.cut]),
     }
+    if positive:
+        witness["positive"] = np.array([1.0])
     least = [_least_norm(system, e, witness)] if shortest and e.inverse_root.shape[1] < len(e.coef) else []
     return (_stationary(system, e, witness), _rank(system, e, witness), *least, _variance(system, e, witness))
 
@@ -72,10 +76,13 @@ def _stationary(system: NormalSystem, e: LeastSquaresEvidence, witness: dict[str
     varies = system.yy > 0  # a target without length allows for nothing: weights of zero fit it exactly
     bound = e.tolerance + system.rounding(e.coef, e.intercept) + _of_columns(system, e) if varies else 0.0
     lost = len(system.c) - np.count_nonzero(system.matrix.diagonal() == 0) - e.inverse_root.shape[1]
+    minimum = "w, b are a minimum"
+    if "positive" in witness:
+        minimum = "where w > 0, and less than that elsewhere: w, b are a minimum of all w >= 0"
     among = f" among those that take what depends to {e.cut:.1g} for dependent" if lost else ""
     return Claim(
         name="normal equations",
-        statement=f"X'(y - b - Xw){penalty} = 0 to {e.tolerance:g} of {length}|y|{about}, and rounding: w, b are a minimum{among}",
+        statement=f"X'(y - b - Xw){penalty} = 0 to {e.tolerance:g} of {length}|y|{about}, and rounding{':' if minimum.startswith('w, b') else ''} {minimum}{among}",
         holds=bool(e.off <= bound <= LOOSEST and (varies or not e.coef.any())),
         check="normal_equations",
         value=float(e.off),

@@ -18,19 +18,21 @@ import numpy as np
 
 from assay.engines import Block, Engine, Rows
 from assay.errors import DataError, ParameterError
-from assay.estimator.params import N_JOBS, Choice, Free, Range, param
+from assay.estimator.params import N_JOBS, Choice, Free, Penalties, Range, Seed, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.families.least_squares.fit import LeastSquares
 from assay.numerics import Array, Floats
 
 FIT_INTERCEPT = param("fit b as well; otherwise b = 0", default=True)
+POSITIVE = param("whether weights below zero are forbidden", default=False)
 COPY_X = param("accepted for scikit-learn's sake; X is never changed", default=True)
 TOL = param("solver='gd' stops where the normal equations are off by at most this, relative to their scale", default=1e-6, check=Range(low=0, high=1))  # fmt: skip
-SOLVER = param("normal equations, or gradient descent as in the lecture notes", default="normal", check=Choice(("normal", "gd")))  # fmt: skip
+EXACT = ("normal", "auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
+SOLVER = param("'gd': gradient descent as in the lecture notes; any other name, scikit-learn's too: normal equations, refined, which are exact", default="normal", check=Choice((*EXACT, "gd")))  # fmt: skip
 ETA = param("learning speed of solver='gd': times the gradient of the sum over the rows, E = ½ Σ (…)²; 'auto': as large as is safe", default="auto", check=Range(low=0, open_low=True, words=("auto",)))  # fmt: skip
-MAX_ITER = param("most iterations of solver='gd'", default=10_000, check=Range(int, low=1))
+MAX_ITER = param("most iterations of solver='gd'", default=10_000, check=Range(int, low=1, words=(None,)))
 INIT = param("first weights (b, w_1, …, w_d) of solver='gd'; None or 'random': drawn close to zero", default=None, check=Free("d + 1 numbers", words=(None, "random")))  # fmt: skip
-RANDOM_STATE = param("seed of the first weights of solver='gd'", default=0, check=Range(int, low=0))
+RANDOM_STATE = param("seed of the first weights of solver='gd'", default=0, check=Seed())
 
 
 class LinearRegression(LeastSquares):
@@ -69,12 +71,12 @@ class LinearRegression(LeastSquares):
     copy_X: bool = COPY_X
     tol: float = TOL
     n_jobs: int | None = N_JOBS
-    positive: bool = param("not supported: coefficients of either sign are fitted", default=False)
+    positive: bool = POSITIVE
     solver: str = SOLVER
     eta: float | str = ETA
-    max_iter: int = MAX_ITER
+    max_iter: int | None = MAX_ITER
     init: Any = INIT
-    random_state: int = RANDOM_STATE
+    random_state: Any = RANDOM_STATE
     alpha = 0.0
 
     @classmethod
@@ -85,9 +87,9 @@ class LinearRegression(LeastSquares):
         return SearchSpace(categories="reference")
 
     def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
-        if self.positive:
+        if self.positive and self.solver == "gd":
             raise ParameterError(
-                "LinearRegression: positive=True is not supported: coefficients of either sign are fitted. Use positive=False."
+                "LinearRegression: solver='gd' fits weights of either sign: take another solver, or positive=False."
             )
         super()._learn(engine, rows, afresh, classes)
 
@@ -97,6 +99,11 @@ class LinearRegression(LeastSquares):
     def degrees_of_freedom_(self) -> float:
         """n − p: the weight of the rows less the parameters fitted."""
         self._check_fitted()
+        if np.ndim(self.coef_) == 2 or self._fitted_with["positive"]:
+            raise DataError(
+                "Standard errors, p-values and intervals are those of one target with weights of either sign: fit one "
+                "column of y at a time, with positive=False."
+            )
         return float(self._state.n[0]) - self.rank_ - bool(self._fitted_with["fit_intercept"])
 
     @property
@@ -249,16 +256,17 @@ class Ridge(LeastSquares):
 
     title = "Ridge regression"
     name = "ridge"
-    alpha: float = param("strength of the penalty on the length of the weights", default=1.0, kw_only=False, check=Range(low=0, open_high=True))  # fmt: skip
+    alpha: Any = param("strength of the penalty on the length of the weights; of several targets also one each", default=1.0, kw_only=False, check=Penalties(low=0, open_high=True))  # fmt: skip
     fit_intercept: bool = FIT_INTERCEPT
     copy_X: bool = COPY_X
-    max_iter: int = MAX_ITER
+    max_iter: int | None = MAX_ITER
     tol: float = TOL
     solver: str = SOLVER
     eta: float | str = ETA
     init: Any = INIT
-    random_state: int = RANDOM_STATE
+    random_state: Any = RANDOM_STATE
     n_jobs: int | None = N_JOBS
+    positive: bool = POSITIVE
 
     @classmethod
     def search_space(cls, kind: str, features: TableTraits) -> SearchSpace | None:
@@ -269,6 +277,24 @@ class Ridge(LeastSquares):
             search=tuple({"alpha": 10.0**power} for power in range(3, -4, -1)),
             scaled=True,
         )
+
+    def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
+        if self.positive and self.solver not in ("auto", "lbfgs", "normal"):
+            raise ParameterError(
+                f"Ridge: solver={self.solver!r} does not support positive fitting. Please set the solver to 'auto' or 'lbfgs', or set positive=False."
+            )
+        if self.solver == "lbfgs" and not self.positive:
+            raise ParameterError(
+                "Ridge: 'lbfgs' solver can be used only when positive=True. Please use another solver, such as 'auto'."
+            )
+        super()._learn(engine, rows, afresh, classes)
+
+    @property
+    def solver_(self) -> str:
+        """The name of the solver that was used; 'auto' is 'normal'."""
+        self._check_fitted()
+        name = str(self._fitted_with["solver"])
+        return "normal" if name == "auto" else name
 
     def _refused(self, *arguments: Any, **options: Any) -> Any:
         """Refused: see the message."""

@@ -24,14 +24,24 @@ from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.one_fold import OneFold
 from assay.estimator.params import attribute
 from assay.estimator.regressor import Regressor
+from assay.estimator.shown import Shown
 from assay.estimator.steps import Measure, Step, answering, measures, shown_of, some_of
 from assay.families.least_squares import gradient_descent as gd
 from assay.families.least_squares.claims import COVERAGE, TOLERANCE, LeastSquaresEvidence, claims_of
-from assay.families.least_squares.normal_equations import LeastSquaresFit, NormalSystem, RowPasses, solve
+from assay.families.least_squares.nonnegative import solve_nonnegative
+from assay.families.least_squares.normal_equations import (
+    LeastSquaresFit,
+    NormalSystem,
+    RowPasses,
+    SingularFactor,
+    solve,
+)
+from assay.families.least_squares.targets import CHANGED, claims_of_each, of_each, passes_of, penalties_of
 from assay.numerics import Array, Floats, near_zero
 from assay.statistics.gram import Gram, absorb_gram, merge_gram, tile_rows
 from assay.store import Record
 
+MAX_ITER = 10_000  # iterations of solver="gd" where max_iter is None
 LEAST, LARGEST = 2.0**-400, 2.0**400  # sums of squares beyond leave no room to multiply and divide by them
 LAYOUT: Layout = {
     "coef_": Tensor(("d",), doc="the weight w of each column"),
@@ -60,18 +70,23 @@ class LeastSquares(OneFold, Regressor):
     statistics = Gram
     coverage = COVERAGE
     layout = LAYOUT
+    takes_sparse = fills_sparse = multi_output = True
     _merge = staticmethod(merge_gram)
 
-    alpha: float = attribute()
+    alpha: Any = attribute()
+    positive: bool = attribute(default=False)
     fit_intercept: bool = attribute()
     tol: float = attribute()
     solver: str = attribute()
     eta: float | str = attribute()
-    max_iter: int = attribute()
+    max_iter: int | None = attribute()
     init: Any = attribute()
-    random_state: int = attribute()
+    random_state: Any = attribute()
     coef_: Floats = attribute()
-    intercept_: float = attribute()
+    sigma2_: Any = attribute()  # these three of several targets are arrays
+    off_by_: Any = attribute()
+    n_iter_: Any = attribute()
+    intercept_ = Shown(lambda model, kept: np.float64(kept) if isinstance(kept, float) else kept)
     _columns_off: Floats | None = attribute(default=None)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # type: ignore[override]  # no classes
@@ -90,53 +105,101 @@ class LeastSquares(OneFold, Regressor):
     def _finish(self, state: Gram) -> None:
         self._solve(state, None)
 
-    def _system(self, g: Gram) -> NormalSystem:
-        """The sums about the means, or about zero where no intercept is fitted."""
+    def _system(self, g: Gram, alpha: float | None = None) -> NormalSystem:
+        """The sums about the means, or about zero where no intercept is fitted; `alpha`: of one of several targets."""
+        if alpha is None:
+            alpha = float(penalties_of(self.alpha, 1)[0])
         n, mean, target = float(g.n[0]), g.mean, float(g.target_mean[0])
         if not n > 0:
             raise DataError("All sample weights are zero: give some rows a positive weight.")
         S, c, yy = g.scatter, g.cross, float(g.target_scatter[0])
         if not self.fit_intercept:
             S, c, yy = S + np.outer(n * mean, mean), c + n * target * mean, yy + n * target**2
-        return NormalSystem(n, mean, target, S, c, yy, float(self.alpha), bool(self.fit_intercept))
+        return NormalSystem(n, mean, target, S, c, yy, alpha, bool(self.fit_intercept))
 
     def _check_statistics(self, state: Gram, whole: bool) -> None:
         super()._check_statistics(state, whole)
         refuse_scales(state, self._column_names())
 
     def _solve(self, g: Gram, passes: RowPasses | None) -> None:
+        if g.cross.ndim == 2:
+            return self._solve_each(g, passes)
         system = self._system(g)
-        factor, fit = solve(system, passes, tile_rows(len(g.mean)))
+        factor, fit = self._solution(system, passes)
+        self.coef_, self.intercept_ = fit.coef, float(fit.intercept)
+        self.sigma2_, self.off_by_ = fit.squares / system.n, min(fit.off, 1e300)
+        self.n_iter_, self.converged_ = fit.rounds, fit.converged
+        self._keep(system, factor)
+        return None
+
+    def _solve_each(self, g: Gram, passes: RowPasses | None) -> None:
+        """Several targets, one after the other; what is kept of the factor is that of the least penalty."""
+        systems = self._systems(g)
+        found = [self._solution(system, passes_of(passes, t)) for t, system in enumerate(systems)]
+        fits = [fit for _, fit in found]
+        self.coef_ = np.stack([fit.coef for fit in fits])
+        self.intercept_ = np.array([float(fit.intercept) for fit in fits])
+        self.sigma2_ = np.array([fit.squares / system.n for fit, system in zip(fits, systems)])
+        self.off_by_ = np.array([min(fit.off, 1e300) for fit in fits])
+        self.n_iter_ = np.array([fit.rounds for fit in fits], dtype=np.int64)
+        self.converged_ = all(fit.converged for fit in fits)
+        least = int(np.argmin([system.alpha for system in systems]))
+        self._keep(systems[least], found[least][0])
+
+    def _systems(self, g: Gram) -> list[NormalSystem]:
+        alphas = penalties_of(self.alpha, len(g.cross))
+        return [self._system(one, float(alpha)) for one, alpha in zip(of_each(g), alphas)]
+
+    def _solution(self, system: NormalSystem, passes: RowPasses | None) -> tuple[SingularFactor, LeastSquaresFit]:
+        if self.positive:
+            factor, fit = solve_nonnegative(system, passes, tile_rows(len(system.c)))
+        else:
+            factor, fit = solve(system, passes, tile_rows(len(system.c)))
         if self.solver == "gd":
             fit = self._descend(system, passes)
         if not np.isfinite(fit.coef).all():
             raise DataError("The coefficients overflow float64: bring the columns and y to similar scales.")
-        self.coef_, self.intercept_ = fit.coef, float(fit.intercept)
-        self.sigma2_ = fit.squares / system.n
+        return factor, fit
+
+    def _keep(self, system: NormalSystem, factor: SingularFactor) -> None:
         self.rank_, self.condition_ = len(factor.s), max(1.0, factor.condition)
-        self.inverse_root_ = factor.root
+        self.inverse_root_, self.cut_ = factor.root, factor.cut
         self.singular_ = (
             factor.singular_values()
-            if self.alpha == 0
+            if system.alpha == 0
             else np.sqrt(np.maximum(np.linalg.eigvalsh(system.S)[::-1], 0.0))
         )
-        self.n_iter_, self.converged_ = fit.rounds, fit.converged
-        self.cut_, self.off_by_ = factor.cut, min(fit.off, 1e300)
 
     def _make_claims(self) -> tuple[Claim, ...]:
-        exact = self.solver == "normal"
-        evidence = LeastSquaresEvidence(
-            self.coef_,
-            self.intercept_,
-            self.inverse_root_,
-            self.condition_,
-            self.cut_,
-            self.sigma2_,
-            self.off_by_,
-            TOLERANCE if exact else float(self.tol),
-            self._columns_off,
-        )
-        return claims_of(self._system(self._state), evidence, shortest=exact)
+        exact = self.solver != "gd"
+        coefs, *of_fits = (np.atleast_1d(a) for a in (self.coef_, self.intercept_, self.sigma2_, self.off_by_))
+        evidence = [
+            LeastSquaresEvidence(
+                coef,
+                float(b),
+                self.inverse_root_,
+                self.condition_,
+                self.cut_,
+                float(sigma2),
+                float(off),
+                TOLERANCE if exact else float(self.tol),
+                self._columns_off,
+            )
+            for coef, b, sigma2, off in zip(np.atleast_2d(coefs), *of_fits)
+        ]
+        shortest, positive = exact and not self.positive, bool(self.positive)
+        if np.ndim(self.coef_) == 2:
+            systems = self._systems(self._state)
+            return claims_of_each(systems, evidence, shortest=shortest, positive=positive)
+        return claims_of(self._system(self._state), evidence[0], shortest=shortest, positive=positive)
+
+    def _layout(self) -> Layout:
+        return LAYOUT if np.ndim(self.coef_) == 1 else {**LAYOUT, **CHANGED}
+
+    @classmethod
+    def layout_of(cls, record: Record) -> Layout:
+        """With several targets there are weights for each."""
+        return LAYOUT if record.arrays.get("coef_", np.empty(0)).ndim != 2 else {**LAYOUT, **CHANGED}
 
     def _restore(self, record: Record) -> None:
         super()._restore(record)
@@ -148,10 +211,12 @@ class LeastSquares(OneFold, Regressor):
     def complexity(self) -> float:
         """The rank of the columns, or with a penalty tr S(S + alpha·I)⁻¹, which is less; and one for the intercept."""
         self._check_fitted()
-        alpha = float(self._fitted_with.get("alpha", 0.0))
-        squares = self.singular_**2
-        weights = float(self.rank_) if alpha == 0 else float((squares / (squares + alpha)).sum())
-        return weights + float(self._fitted_with["fit_intercept"])
+        alpha = self._fitted_with.get("alpha", 0.0)
+        squares, T = self.singular_**2, len(np.atleast_2d(self.coef_))
+        weights = [
+            float(self.rank_) if a == 0 else float((squares / (squares + a)).sum()) for a in penalties_of(alpha, T)
+        ]
+        return float(sum(weights)) + T * float(self._fitted_with["fit_intercept"])
 
     # --- gradient descent -------------------------------------------------------------------------------------------
 
@@ -162,7 +227,7 @@ class LeastSquares(OneFold, Regressor):
         last = reached[0]
         if not last.off <= self.tol:
             self._warn(last, gd.stable_step(system))
-        fit = gd.as_fit(last, float(self.alpha), self.tol)
+        fit = gd.as_fit(last, system.alpha, self.tol)
         return fit if passes is None else gd.measured(fit, system, passes, tile_rows(len(system.c)))
 
     def _iterates(self, system: NormalSystem, passes: RowPasses | None) -> Iterator[gd.Descent]:
@@ -177,7 +242,7 @@ class LeastSquares(OneFold, Regressor):
         else:
             slope = partial(gd.slope_of_rows, passes, tile_rows(size))
         eta = gd.stable_step(system) if self.eta == "auto" else float(self.eta)
-        return gd.until(gd.descend(slope, system, start, eta), self.tol, self.max_iter)
+        return gd.until(gd.descend(slope, system, start, eta), self.tol, self.max_iter or MAX_ITER)
 
     def _given_start(self, size: int) -> Floats:
         try:
@@ -224,25 +289,26 @@ class LeastSquares(OneFold, Regressor):
     # --- answering --------------------------------------------------------------------------------------------------
 
     def _values(self, X: Array) -> Floats:
-        out = np.empty(len(X))
+        coef = self.coef_.T
+        out = np.empty((len(X), *coef.shape[1:]))
         tile = len(X) if X.dtype == np.float64 else tile_rows(X.shape[1])
         for a in range(0, len(X), max(1, tile)):
-            np.dot(X[a : a + tile].astype(np.float64, copy=False), self.coef_, out=out[a : a + tile])
+            np.dot(X[a : a + tile].astype(np.float64, copy=False), coef, out=out[a : a + tile])
         out += self.intercept_
         return out
 
 
 def refuse_scales(g: Gram, names: Any) -> None:
     """Raise where sums of squares are so large or so small that products of them would overflow or underflow."""
-    n, target = float(g.n[0]), float(g.target_scatter[0])
+    n, target = float(g.n[0]), g.target_scatter
     squares = g.scatter.diagonal()
     with np.errstate(over="ignore"):
-        whole, target_whole = squares + n * g.mean**2, target + n * float(g.target_mean[0]) ** 2
+        whole, target_whole = squares + n * g.mean**2, target + n * g.target_mean**2
     if n > 0 and not LEAST <= n <= LARGEST:
         raise DataError(f"The weights add up to {n:.3g}: multiply them by a constant that brings them to about 1.")
     for what, bad, how, remedy in (
-        ("y holds values", not target_whole <= LARGEST, "large", "divide"),
-        ("y holds values that differ by", 0 < target < LEAST, "little", "multiply"),
+        ("y holds values", ~(target_whole <= LARGEST), "large", "divide"),
+        ("y holds values that differ by", (target > 0) & (target < LEAST), "little", "multiply"),
         (None, ~(whole <= LARGEST), "large", "divide"),
         (None, (squares > 0) & (squares < LEAST), "little", "multiply"),
     ):

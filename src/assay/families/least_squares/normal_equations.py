@@ -110,13 +110,13 @@ def solve(system: NormalSystem, passes: RowPasses | None, tile: int) -> tuple[Si
     b, rounds = 0.0, 1
     squares = max(system.yy - float(w @ (2 * system.c - system.S @ w)), 0.0)
     g = system.c - system.matrix @ w
-    if passes is not None and (start is not None or _digits_lost(system, factor, squares, g)):
+    if passes is not None and (start is not None or digits_lost(system, factor, squares, g)):
         w, b, squares, g, rounds = refine(system, passes, factor, w, tile)
     intercept = b + system.target_mean - float(system.mean @ w) if system.intercept else 0.0
     return factor, LeastSquaresFit(w, intercept, squares, system.off_by(g), rounds, True)
 
 
-def _digits_lost(system: NormalSystem, factor: SingularFactor, squares: float, g: Floats) -> bool:
+def digits_lost(system: NormalSystem, factor: SingularFactor, squares: float, g: Floats) -> bool:
     """Whether digits were lost: to the condition number, or in a sum of squares that is almost nothing."""
     return factor.condition > WELL_CONDITIONED or squares < 1e-6 * system.yy or system.off_by(g) > CLOSE
 

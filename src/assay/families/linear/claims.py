@@ -76,8 +76,8 @@ def witness_of(objective: Objective, model: Any) -> dict[str, Any]:
         support = {"width": model.width_}
     return {
         **support,
-        "coef": model.coef_,
-        "intercept": model.intercept_,
+        "coef": np.atleast_2d(model.coef_),
+        "intercept": np.atleast_1d(model.intercept_),
         "classes": None if classes is None else plain_labels(classes),
         "class_factor": _factors(model, classes),
         "balanced": getattr(model, "class_weight", None) == "balanced",
@@ -116,7 +116,7 @@ def penalty_text(objective: Objective, weight: float) -> str:
     return " + ".join(parts) or "no penalty"
 
 
-def _within_tolerance(
+def within_tolerance(
     objective: Objective, model: Any, name: str, check: str, statement: str, kind: Kind = "proof", **more: Any
 ) -> Claim:
     """That the largest gap of the problems is no more than the tolerance; `more` is what the witness holds besides the objective."""
@@ -140,7 +140,7 @@ def gap_claim(objective: Objective, model: Any) -> Claim:
         f"sum of {loss_text(objective)} losses + {penalty_text(objective, model.weight_)} = {float(model.objective_.sum()):.10g}{many}: "
         f"at most a share of {objective.tol:g} above the least value there is, by a dual bound"
     )
-    return _within_tolerance(objective, model, "duality gap", "duality_gap", statement)
+    return within_tolerance(objective, model, "duality gap", "duality_gap", statement)
 
 
 def boxed_gap_claim(objective: Objective, model: Any, step: Floats) -> Claim:
@@ -149,7 +149,7 @@ def boxed_gap_claim(objective: Objective, model: Any, step: Floats) -> Claim:
         f"sum of {loss_text(objective)} losses = {float(model.objective_.sum()):.10g}: at most a share of {objective.tol:g} above the least value "
         f"for weights within {CLAIM_BOX:g} of these (in units of 1 / scale of the column), by a dual bound"
     )
-    return _within_tolerance(objective, model, "duality gap", "boxed_duality_gap", statement, step=step, box=CLAIM_BOX)
+    return within_tolerance(objective, model, "duality gap", "boxed_duality_gap", statement, step=step, box=CLAIM_BOX)
 
 
 def estimate_claim(objective: Objective, model: Any) -> Claim:
@@ -158,7 +158,7 @@ def estimate_claim(objective: Objective, model: Any) -> Claim:
         f"sum of {loss_text(objective)} losses = {float(model.objective_.sum()):.10g}: a step along the slope g promises less than a share of "
         f"{objective.tol:g} of it, g'(K X'X)^-1 g / 2"
     )
-    return _within_tolerance(objective, model, "slope", "small_slope", statement, "estimate")
+    return within_tolerance(objective, model, "slope", "small_slope", statement, "estimate")
 
 
 def likelihood_claim(objective: Objective, model: Any, margin: float) -> Claim:
@@ -215,7 +215,7 @@ def custom_claim(objective: Objective, model: Any) -> Claim:
         "convex, and its risk may be less elsewhere"
     )
     whole = f"sum of {loss.label} losses + {penalty_text(objective, model.weight_)} = {float(model.objective_.sum()):.10g}: {statement}"
-    return _within_tolerance(objective, model, "slope", "custom_loss", whole, "estimate", loss=loss, box=BOX)
+    return within_tolerance(objective, model, "slope", "custom_loss", whole, "estimate", loss=loss, box=BOX)
 
 
 def no_mistake_claim(objective: Objective, model: Any) -> Claim:

@@ -51,7 +51,7 @@ TITLES = {
     "huber": "Huber regression",
 }
 LOSSES = ("log", "softmax", "hinge", "squared_hinge", "perceptron", "squared", "huber")
-SOLVERS = ("auto", "newton", "lbfgs", "proximal-newton", "proximal-gradient", "smoothing", "dual-coordinate", "gd", "subgradient")  # fmt: skip
+SOLVERS = ("auto", "newton", "lbfgs", "proximal-newton", "coordinate-descent", "proximal-gradient", "smoothing", "dual-coordinate", "gd", "subgradient")  # fmt: skip
 NUMBERS = ("squared", "huber")
 LAMS = {  # from hardly any weight to nearly all: beyond the first of each, few columns of deviation one keep a weight
     "log": (0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4),

@@ -1,4 +1,4 @@
-"""Linear models learnt by making a loss and a penalty small: what logistic regression, the linear SVM and ERM share.
+"""Linear models learnt by making a loss and a penalty small: what all of them share, and what those of classes do.
 
     min_{w, b}  Σ_i c_i ℓ(t_i, w·x_i + b) + l1·‖w‖₁ + ½·l2·‖w‖²          Shape: repeated fold
 
@@ -24,12 +24,13 @@ from assay.engines.csr import SparseMatrix
 from assay.engines.engine import Threads, one_thread_blas
 from assay.errors import ConvergenceWarning, DataError, ModelFileError, as_seen_by_sklearn, warn
 from assay.estimator.classifier import Classifier
-from assay.estimator.estimator import fresh_and_rows
+from assay.estimator.estimator import Estimator, fresh_and_rows
 from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.params import attribute
 from assay.estimator.steps import Measure, Step, answering, measures, some_of
 from assay.families.linear.claims import COVERAGE, gap_claim, unshifted
 from assay.families.linear.problem import (
+    MOST_PRODUCTS,
     Objective,
     PosedProblem,
     RowStatistics,
@@ -54,6 +55,7 @@ from assay.store import Record
 
 MOST_EIGENVALUES = 512  # columns beyond which eigenvalues cost too much of a fit; all weights ≠ 0 are counted then
 SOFTMAX_CURVATURE = 0.5
+LASSO_PRODUCTS = 200  # columns: a product of all costs as much as some passes over the rows
 TILE = 1 << 16  # numbers that are made float64 at a time
 
 PENALTY_WORDS = {"l1": "L1", "elasticnet": "elastic net"}  # the square of the weights goes without saying
@@ -106,11 +108,8 @@ class LinearTask(NamedTuple):
         return pose(self.engine, self.prepared, self.statistics, self.objective, positive)
 
 
-class LinearClassifier(Classifier):
-    """Coefficients `coef_` (m, d) and intercepts `intercept_` (m,): m = 1 for two classes or a number, else one a class.
-
-    The sign of w·x + b for two classes, else the class with the greatest w_k·x + b_k. Subclasses give `_objective`.
-    """
+class LinearModel(Estimator):
+    """What is learnt by making a loss and a penalty small, of classes or of a number. Subclasses give `_objective`, and with it the targets."""
 
     coverage = COVERAGE
     layout = LAYOUT
@@ -126,7 +125,7 @@ class LinearClassifier(Classifier):
     gap_: Floats = attribute()
     width_: Floats = attribute()
     converged_: bool = attribute()
-    n_iter_: int = attribute()
+    n_iter_: Any = attribute()
     solver_: str = attribute()
     weight_: float = attribute()
     multipliers_: Floats = attribute()
@@ -164,17 +163,13 @@ class LinearClassifier(Classifier):
         rows = engine.keep(rows)
         targets = self._targets(engine, rows, afresh, classes)
         objective, problems = self._problems(targets)
-        statistics = row_statistics(engine, rows, targets)
+        statistics = row_statistics(engine, rows, targets, most_products(objective))
         self._check_statistics(statistics)
         return LinearTask(engine, objective, prepare(rows, targets), statistics, problems)
 
     def _targets(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> TargetMaker:
-        """How labels become targets and weights."""
-        labels = self._classes_of(engine, rows, afresh, classes)
-        if self.class_weight is None:
-            return TargetMaker(labels, np.ones(len(labels.classes)))
-        counts = class_counts(engine, rows, labels)
-        return TargetMaker(labels, class_multipliers(self.class_weight, self.classes_, counts))
+        """How labels (or numbers) become targets and weights."""
+        raise NotImplementedError
 
     def _problems(self, targets: TargetMaker) -> tuple[Objective, list[int | None]]:
         """The objective, and the problems as `LinearTask` has them."""
@@ -186,17 +181,6 @@ class LinearClassifier(Classifier):
 
     def _check_statistics(self, statistics: RowStatistics) -> None:
         """Raise where no model can come of the rows."""
-        present = np.flatnonzero(statistics.weight > 0)
-        if len(present) < 2:
-            raise DataError(
-                f"Only one class, {plain_labels(self.classes_)[present[0]]!r}, has rows of positive weight: a classifier needs at least two "
-                "classes to tell apart."
-            )
-        if len(present) < len(statistics.weight):
-            absent = plain_labels(self.classes_)[np.flatnonzero(statistics.weight <= 0)[0]]
-            raise DataError(
-                f"Class {absent!r} has no rows of positive weight: drop its rows, or give some of them (or the class) a weight."
-            )
 
     def _settle(self, task: LinearTask, posed: PosedProblem, at: Iterate) -> Iterate:
         """What becomes of a problem's last state; where its minimum does not exist, that may be other weights."""
@@ -204,7 +188,7 @@ class LinearClassifier(Classifier):
 
     def _finish(self, task: LinearTask, solver: str, answers: list[Iterate], w: Floats) -> None:
         """Set what was learnt."""
-        self.coef_, self.intercept_ = np.ascontiguousarray(w[:, :-1]), np.ascontiguousarray(w[:, -1])
+        vars(self).update(self._learnt(w))
         self.multipliers_ = task.prepared.targets.multipliers
         self.weight_ = task.statistics.n
         self.objective_ = np.array([a.objective for a in answers])
@@ -214,13 +198,21 @@ class LinearClassifier(Classifier):
         self.n_iter_ = max(a.number for a in answers)
         self.converged_ = bool(np.all(self.gap_ <= task.objective.tol))
         self.solver_ = solver
-        freedom = effective_freedom(task.statistics, task.objective, self.coef_)
+        freedom = effective_freedom(task.statistics, task.objective, w[:, :-1])
         if freedom is not None:
             self.freedom_ = freedom
         self._provenance = {"fingerprint": task.statistics.mark.hex()}
         if not self.converged_:
             self._warn(task.objective)
         self._state_claims()
+
+    def _learnt(self, w: Floats) -> dict[str, Any]:
+        """Weights (m, d + 1) under the names by which the model has them."""
+        return {"coef_": np.ascontiguousarray(w[:, :-1]), "intercept_": np.ascontiguousarray(w[:, -1])}
+
+    def _weights(self) -> Floats:
+        """The weights (m, d + 1), intercepts last."""
+        return np.column_stack([np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)])
 
     def _keep_support(self, supports: list[MarginRows | None]) -> None:
         """The multipliers of rows near the margin, which prove the gap of a hinge loss; those of other rows are clear."""
@@ -231,17 +223,19 @@ class LinearClassifier(Classifier):
             self.dual_values_ = np.concatenate([s.values for _, s in found])
 
     def _warn(self, objective: Objective) -> None:
+        enough = vars(self)["n_iter_"] >= objective.max_iter
         warn(
-            f"{type(self).__name__}: solver {self.solver_!r} stopped after {self.n_iter_} iterations at a relative gap of "
+            (self._ended_early() if enough else "")
+            + f"{type(self).__name__}: solver {self.solver_!r} stopped after {vars(self)['n_iter_']} iterations at a relative gap of "
             f"{self.gap_.max():.3g} (tol={objective.tol:g}). "
-            + (
-                "Raise max_iter, or "
-                if self.n_iter_ >= objective.max_iter
-                else "No further fall can be seen: standardise the columns, or "
-            )
+            + ("Raise max_iter, or " if enough else "No further fall can be seen: standardise the columns, or ")
             + ("allow a larger tol." if objective.solver == "auto" else "allow a larger tol or use solver='auto'."),
             as_seen_by_sklearn(ConvergenceWarning),
         )
+
+    def _ended_early(self) -> str:
+        """What scikit-learn's users know the warning by, where max_iter was reached."""
+        return ""
 
     def _make_claims(self) -> tuple[Claim, ...]:
         K = len(self.classes_) if hasattr(self, "classes_") else 0
@@ -249,7 +243,7 @@ class LinearClassifier(Classifier):
 
     def _restore(self, record: Record) -> None:
         super()._restore(record)
-        m, K = len(self.coef_), len(getattr(self, "classes_", ()))
+        m, K = len(self._weights()), len(getattr(self, "classes_", ()))
         if m not in {0: (1,), 2: (1, 2)}.get(K, (K,)):
             raise ModelFileError(f"The model file has weights of {m} scores where its {K} classes need others.")
         if len(self.objective_) not in (1, m):
@@ -261,8 +255,8 @@ class LinearClassifier(Classifier):
         A softmax of K classes counts K − 1 of its vectors: adding one vector to all of them changes nothing.
         """
         self._check_fitted()
-        softmax = len(self.objective_) == 1 < len(self.coef_)
-        counted = count_free(self.coef_, self.intercept_, softmax)
+        w = self._weights()
+        counted = count_free(w[:, :-1], w[:, -1], len(self.objective_) == 1 < len(w))
         return min(counted, getattr(self, "freedom_", counted))
 
     # --- beginning where another fit ended, and the states on the way -------------------------------------------------
@@ -291,7 +285,7 @@ class LinearClassifier(Classifier):
     def _forget(self) -> None:
         self._before: list[Floats] | None = None
         if self.warm_start and hasattr(self, "coef_"):
-            w = np.column_stack([self.coef_, self.intercept_])
+            w = self._weights()
             softmax = len(self.objective_) == 1 < len(w)
             self._before = [w] if softmax else list(w)
         super()._forget()
@@ -300,6 +294,33 @@ class LinearClassifier(Classifier):
         """The weights after each iteration (of each problem in turn): coef_, intercept_, objective and relative gap."""
 
         return some_of(steps_of(self, X, y, sample_weight), every)
+
+
+class LinearClassifier(LinearModel, Classifier):
+    """Coefficients `coef_` (m, d) and intercepts `intercept_` (m,): m = 1 for two classes, else one a class.
+
+    The sign of w·x + b for two classes, else the class with the greatest w_k·x + b_k. Subclasses give `_objective`.
+    """
+
+    def _targets(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> TargetMaker:
+        labels = self._classes_of(engine, rows, afresh, classes)
+        if self.class_weight is None:
+            return TargetMaker(labels, np.ones(len(labels.classes)))
+        counts = class_counts(engine, rows, labels)
+        return TargetMaker(labels, class_multipliers(self.class_weight, self.classes_, counts))
+
+    def _check_statistics(self, statistics: RowStatistics) -> None:
+        present = np.flatnonzero(statistics.weight > 0)
+        if len(present) < 2:
+            raise DataError(
+                f"Only one class, {plain_labels(self.classes_)[present[0]]!r}, has rows of positive weight: a classifier needs at least two "
+                "classes to tell apart."
+            )
+        if len(present) < len(statistics.weight):
+            absent = plain_labels(self.classes_)[np.flatnonzero(statistics.weight <= 0)[0]]
+            raise DataError(
+                f"Class {absent!r} has no rows of positive weight: drop its rows, or give some of them (or the class) a weight."
+            )
 
     # --- answering --------------------------------------------------------------------------------------------------
 
@@ -314,6 +335,12 @@ class LinearClassifier(Classifier):
     def _scores(self, X: Array) -> Floats:
         Z = linear_scores(X, self.coef_, self.intercept_)
         return np.concatenate([np.zeros_like(Z), Z], axis=1) if Z.shape[1] == 1 else Z
+
+
+def most_products(objective: Objective) -> int:
+    """Columns up to which all their products pay: where l1 leaves few weights, those of a working set cost less beyond."""
+    lasso = objective.l1 > 0 and objective.loss is not None and objective.loss.name == "squared"
+    return LASSO_PRODUCTS if lasso else MOST_PRODUCTS
 
 
 def _about_zero(objective: Objective, posed: PosedProblem, at: Iterate) -> Floats:
@@ -386,7 +413,7 @@ def _trace(H: Floats, l2: float) -> float:
     return float((values / (values + l2)).sum())
 
 
-def steps_of(model: LinearClassifier, X: Any, y: Any, sample_weight: Any) -> Iterator[Step]:
+def steps_of(model: LinearModel, X: Any, y: Any, sample_weight: Any) -> Iterator[Step]:
     """The states of all problems; those whose turn has not come have weights of zero."""
     fresh, rows = fresh_and_rows(model, X, y, sample_weight)
     with one_thread_blas():
@@ -399,16 +426,13 @@ def steps_of(model: LinearClassifier, X: Any, y: Any, sample_weight: Any) -> Ite
                 w = np.atleast_2d(about_zero(at.w, posed.problem.centre))
                 later = np.zeros((len(task.problems) - k - 1, w.shape[1]))
                 W = np.concatenate([before, w, later])
-                learnt = {
-                    "coef_": np.ascontiguousarray(W[:, :-1]),
-                    "intercept_": np.ascontiguousarray(W[:, -1]),
-                }
+                learnt = fresh._learnt(W)
                 told = {"objective": at.objective, "gap": at.gap, "problem": positive, "width": at.width}
                 yield Step(next(number), len(rows.X), {**learnt, **told}, _measures(task, at), answering(fresh, learnt))
             before = np.concatenate([before, w])
 
 
-def _states(model: LinearClassifier, task: LinearTask, posed: PosedProblem, solver: str) -> Iterator[Iterate]:
+def _states(model: LinearModel, task: LinearTask, posed: PosedProblem, solver: str) -> Iterator[Iterate]:
     """Those of the solver, and what becomes of the last one where its minimum does not exist."""
     for at in posed.iterates(task.objective, solver):
         yield at

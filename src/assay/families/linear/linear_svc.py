@@ -27,7 +27,7 @@ from assay.engines.engine import Threads
 from assay.errors import DataError, ParameterError
 from assay.estimator.estimator import fresh_and_rows
 from assay.estimator.layout import Fact, Layout
-from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Flag, Range, param
+from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Flag, Range, Seed, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Measure, Step, answering, some_of
 from assay.families.linear.fit import LAYOUT, PENALTY_WORDS, LinearClassifier
@@ -289,7 +289,7 @@ class LinearSVC(LinearClassifier):
     max_iter: int = param("most iterations of the solver; a fit that ends there warns", default=1000, check=Range(int, low=1))  # fmt: skip
     eta: float = param("learning speed of solver='pgd': how far a step goes along the slope", default=0.5, check=Range(low=0, high=2, open_low=True, open_high=True))  # fmt: skip
     warm_start: bool = param("begin at the weights of the fit before", default=False)
-    random_state: int | None = param("accepted for scikit-learn's sake; nothing is random", default=None, check=Range(int, low=0, words=(None,)))  # fmt: skip
+    random_state: int | None = param("accepted for scikit-learn's sake; nothing is random", default=None, check=Seed(words=(None,)))  # fmt: skip
     verbose: int = param("accepted for scikit-learn's sake; it changes nothing", default=0, check=Range(int, low=0))
     n_jobs: int | None = N_JOBS
 
@@ -317,6 +317,9 @@ class LinearSVC(LinearClassifier):
             self.max_iter,
             intercept_l2=bias,
         )
+
+    def _ended_early(self) -> str:
+        return "Liblinear failed to converge, increase the number of iterations. "
 
     # --- the hard margin ----------------------------------------------------------------------------------------------
 

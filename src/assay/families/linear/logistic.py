@@ -18,10 +18,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from assay.certify import Claim
+from assay.engines import Engine, Rows
 from assay.errors import ParameterError, SeparableWarning, warn
 from assay.estimator.layout import Fact, Layout, Tensor
-from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, param
+from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, Seed, param
 from assay.estimator.search_space import SearchSpace, TableTraits
+from assay.estimator.shown import Shown
 from assay.families.linear.claims import (
     boxed_gap_claim,
     covariance_claim,
@@ -32,7 +34,7 @@ from assay.families.linear.claims import (
 )
 from assay.families.linear.fit import LAYOUT, PENALTY_WORDS, LinearClassifier, LinearTask
 from assay.families.linear.paths import path_over_C
-from assay.families.linear.problem import Objective, PosedProblem, about_centre, about_zero
+from assay.families.linear.problem import Objective, PosedProblem, TargetMaker, about_centre, about_zero
 from assay.families.linear.rounding import is_moved, least_class_margin
 from assay.inputs.labels import plain_labels
 from assay.numerics import Array, Floats, near_zero
@@ -49,6 +51,14 @@ NEARLY_ALL = 0.999  # of a column's curvature: what is left beside the intercept
 FLAT = 1e-6  # a curvature below this, where the columns' products have 1, makes one ask whether the weights run away
 OURS = ("auto", "newton", "lbfgs", "proximal-newton", "proximal-gradient", "gd")
 THEIRS = ("newton-cholesky", "newton-cg", "liblinear", "sag", "saga")  # scikit-learn's names: they mean "auto"
+ENDED = {
+    "newton-cg": "newton-cg failed to converge at loss = {loss:.6g}: Increase the number of iterations. ",
+    "newton-cholesky": "Newton solver did not converge after {n} iterations. ",
+    "liblinear": "Liblinear failed to converge, increase the number of iterations. ",
+    "sag": "The max_iter was reached which means the coef_ did not converge. ",
+    "saga": "The max_iter was reached which means the coef_ did not converge. ",
+    "lbfgs": "lbfgs failed to converge. ",
+}  # as scikit-learn says it of its own solvers
 FAR = 8.0  # a weight beyond this, in units of one over its column's scale, makes one ask whether it runs away
 WARNINGS = {
     True: ("", "those of the widest margin (least margin 1), the direction in which it grows"),
@@ -201,20 +211,25 @@ class LogisticRegression(LinearClassifier):
     penalty: str | None = param("'auto': by C and l1_ratio; the other words are scikit-learn's of old", default="auto", says=PENALTY_WORDS, kw_only=False, check=Choice(("auto", "l2", "l1", "elasticnet"), words=(None,)))  # fmt: skip
     C: float = param("one over the strength of the penalty; inf: no penalty", default=1.0, check=Range(low=0, open_low=True))  # fmt: skip
     l1_ratio: float | None = param("share of ‖w‖₁ in the penalty; the rest is ½‖w‖²", default=0.0, check=Range(low=0, high=1, words=(None,)))  # fmt: skip
-    tol: float = param("relative duality gap at which the fit is done", default=1e-6, check=Range(low=0, high=1))
+    tol: float = param(
+        "relative duality gap at which the fit is done; its root for solvers of scikit-learn, which bound the gradient",
+        default=1e-6,
+        check=Range(low=0, high=1),
+    )
     fit_intercept: bool = param("fit b as well; otherwise b = 0", default=True)
     solver: str = param("how the minimum is found; 'gd' is gradient descent as in the notes", default="auto", check=Choice((*OURS, *THEIRS)))  # fmt: skip
-    max_iter: int = param("most iterations of the solver; a fit that ends there warns", default=1000, check=Range(int, low=1))  # fmt: skip
+    max_iter: int = param("most iterations of the solver; a fit that ends there warns", default=1000, check=Range(int, low=0))  # fmt: skip
     eta: float | str = param("learning speed of solver='gd': times the gradient of the sum over the rows, as the formula above is one (that of the mean over n rows is n times as long); 'auto': as large as is safe", default="auto", check=Range(low=0, open_low=True, words=("auto",)))  # fmt: skip
     init: Any = param("first weights (b, w_1, …, w_d), a row a class; None: zeros; 'random': drawn close to zero", default=None, check=Free("numbers", words=(None, "random")))  # fmt: skip
     class_weight: Any = CLASS_WEIGHT
     warm_start: bool = param("begin at the weights of the fit before", default=False)
     dual: bool = param("accepted for scikit-learn's sake; it changes nothing", default=False)
-    intercept_scaling: float = param("accepted for scikit-learn's sake; b is never penalised", default=1.0, check=Range(low=0, open_low=True))  # fmt: skip
-    random_state: int | None = param("seed of init='random'; nothing else is random", default=None, check=Range(int, low=0, words=(None,)))  # fmt: skip
+    intercept_scaling: float = param("s of solver='liblinear', which adds ½(b/s)² to the L2 penalty; the others never penalise b", default=1.0, check=Range(low=0, open_low=True))  # fmt: skip
+    random_state: int | None = param("seed of init='random'; nothing else is random", default=None, check=Seed(words=(None,)))  # fmt: skip
     verbose: int = param("accepted for scikit-learn's sake; it changes nothing", default=0, check=Range(int, low=0))
     n_jobs: int | None = N_JOBS
 
+    n_iter_ = Shown(lambda model, kept: np.array([kept], dtype=np.int32))
     path = path_over_C
 
     @classmethod
@@ -225,7 +240,7 @@ class LogisticRegression(LinearClassifier):
         return SearchSpace(search=tuple({"C": 10.0**power} for power in range(-3, 4)), scaled=True, rough={"tol": 1e-2})
 
     def _objective(self, n_classes: int) -> Objective:
-        share = {"l2": 0.0, "l1": 1.0}.get(str(self.penalty), float(self.l1_ratio or 0.0))
+        share = self._penalty_share()
         strength = 0.0 if self.penalty is None else 1.0 / float(self.C)
         return Objective(
             LOG if n_classes == 2 else None,
@@ -233,11 +248,23 @@ class LogisticRegression(LinearClassifier):
             (1.0 - share) * strength,
             self.fit_intercept,
             "auto" if self.solver in THEIRS else self.solver,
-            float(self.tol),
+            self._gap(),
             self.max_iter,
             eta=self.eta,
             init=self._given_start(n_classes),
+            intercept_l2=strength / float(self.intercept_scaling) ** 2
+            if self.solver == "liblinear" and self.fit_intercept and share == 0
+            else 0.0,
         )
+
+    def _penalty_share(self) -> float:
+        """The share of ‖w‖₁ in the penalty."""
+        return {"l2": 0.0, "l1": 1.0}.get(str(self.penalty), float(self.l1_ratio or 0.0))
+
+    def _gap(self) -> float:
+        """The relative duality gap to reach. scikit-learn's solvers bound the gradient by tol, and a gap is of its square."""
+        tol = float(self.tol)
+        return max(min(tol, tol * tol), min(tol, 1e-12)) if self.solver in THEIRS else tol
 
     def _given_start(self, n_classes: int) -> Floats | None:
         if self.init is None:
@@ -254,6 +281,43 @@ class LogisticRegression(LinearClassifier):
                 + (" for each class." if n_classes > 2 else ".")
             )
         return start
+
+    def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
+        self._check_options()
+        super()._learn(engine, rows, afresh, classes)
+
+    def _check_options(self) -> None:
+        """Say which of the hyper-parameters that were given are not used."""
+        share = self.l1_ratio
+        if self.penalty == "elasticnet" and share is None:
+            raise ParameterError("LogisticRegression: penalty='elasticnet' needs l1_ratio, a number in [0, 1].")
+        if self.penalty is None and (self.C != 1.0 or share):
+            warn("Setting penalty=None will ignore the C and l1_ratio parameters.", UserWarning)
+        if (self.penalty == "l1" and share not in (None, 0, 1)) or (self.penalty == "l2" and share):
+            warn(
+                f"l1_ratio parameter is only used when penalty is 'elasticnet'. Got (penalty={self.penalty}). "
+                f"Inconsistent values: penalty={self.penalty} with l1_ratio={share}.",
+                UserWarning,
+            )
+        if self.solver == "liblinear" and self.fit_intercept and self._penalty_share() > 0:
+            warn(
+                "LogisticRegression: scikit-learn's solver='liblinear' puts |b| into an L1 penalty too, which is not done here: "
+                "the weights are those of solver='saga'.",
+                UserWarning,
+            )
+
+    def _targets(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> TargetMaker:
+        found = super()._targets(engine, rows, afresh, classes)
+        if self.solver == "liblinear" and len(self.classes_) > 2:
+            raise ParameterError(
+                f"LogisticRegression: The 'liblinear' solver does not support multiclass classification. y has {len(self.classes_)} classes: use "
+                "solver='auto', which fits softmax regression."
+            )
+        return found
+
+    def _ended_early(self) -> str:
+        said = ENDED.get(self.solver, "")
+        return said.format(n=vars(self)["n_iter_"], loss=float(self.objective_[0]))
 
     # --- without a penalty --------------------------------------------------------------------------------------------
 

@@ -32,7 +32,7 @@ from assay.numerics import Array, Floats
 from assay.risk.custom_surrogate import CustomSurrogate
 from assay.risk.terms import REGRESSION, Penalty, Surrogate
 from assay.solvers.needs import SolverArgs, loss_name, solve
-from assay.solvers.problem import WIDE_SPARSE, CustomProblem, Evaluation, Iterate, Problem, Reach
+from assay.solvers.problem import WIDE_SPARSE, CustomProblem, Evaluation, Iterate, Problem, Reach, sparse_gram
 from assay.solvers.separation.exact import value_at
 from assay.solvers.softmax_problem import ClassReach, SoftmaxProblem
 from assay.statistics.gram import Gram, gram_of, merge_gram
@@ -215,7 +215,7 @@ def _never_vary(rows: Rows, mean: Floats, variance: Floats) -> tuple[Array, Floa
 
 def _reach(statistics: RowStatistics, loss: Surrogate, centre: Floats, positive: int | None) -> Reach:
     if loss.kind == REGRESSION or positive is None:
-        target = 0.0 if statistics.gram is None else float(statistics.gram.target_mean[0])
+        target = 0.0 if statistics.gram is None else as_target_of(statistics, positive)[0]
         return Reach((statistics.n, 0.0), (column_mean(statistics) - centre, np.zeros_like(centre)), target)
     inside = float(statistics.weight[positive])
     outside = statistics.n - inside
@@ -223,6 +223,16 @@ def _reach(statistics: RowStatistics, loss: Surrogate, centre: Floats, positive:
     rest[positive] = 0.0
     mean = rest @ statistics.classes.mean / outside if outside > 0 else np.zeros_like(centre)
     return Reach((inside, outside), (statistics.classes.mean[positive] - centre, mean - centre), 0.0)
+
+
+def as_target_of(statistics: RowStatistics, positive: int | None) -> tuple[float, Floats]:
+    """The mean of the target t and Σ c (x − x̄) t (d,): of a number, or of ±1 for the class `positive` against the rest."""
+    gram = statistics.gram
+    assert gram is not None
+    if positive is None:
+        return float(gram.target_mean[0]), gram.cross
+    inside = float(statistics.weight[positive])
+    return 2.0 * inside / statistics.n - 1.0, 2.0 * inside * (statistics.classes.mean[positive] - gram.mean)
 
 
 def gram_about(statistics: RowStatistics, centre: Floats) -> Floats | None:
@@ -246,9 +256,10 @@ def _first_evaluation(
     if gram is None or statistics.gram is None:
         return None
     if loss.name == "squared":
-        total = n * float(statistics.gram.target_mean[0])
-        about_mean = statistics.gram.cross
-        value = smooth = 0.5 * (float(statistics.gram.target_scatter[0]) + total * total / n)
+        target, about_mean = as_target_of(statistics, positive)
+        total = n * target
+        squares = n if positive is not None else float(statistics.gram.target_scatter[0]) + total * target
+        value = smooth = 0.5 * squares
         slope, bend, slopes = -1.0, 1.0, 0.0
     elif loss.at_zero is not None and positive is not None:
         value, smooth, slope, bend = loss.at_zero
@@ -377,9 +388,9 @@ class RowStatistics(NamedTuple):
         return float(self.weight.sum())
 
 
-def row_statistics(engine: Engine, rows: Rows, targets: TargetMaker) -> RowStatistics:
-    """One fold over rows whose y are labels (or numbers)."""
-    absorb = partial(absorb_statistics, rows.names, targets, wants_products(rows))
+def row_statistics(engine: Engine, rows: Rows, targets: TargetMaker, most: int = MOST_PRODUCTS) -> RowStatistics:
+    """One fold over rows whose y are labels (or numbers); of more columns than `most` no products are taken."""
+    absorb = partial(absorb_statistics, rows.names, targets, wants_products(rows, most))
     found = fold(engine, rows.blocks(), absorb, merge_statistics)
     if found is None:
         raise DataError("Found array with 0 sample(s) while a minimum of 1 is required.")
@@ -388,9 +399,9 @@ def row_statistics(engine: Engine, rows: Rows, targets: TargetMaker) -> RowStati
     return found
 
 
-def wants_products(rows: Rows) -> bool:
+def wants_products(rows: Rows, most: int = MOST_PRODUCTS) -> bool:
     """Whether the products of all columns are worth taking."""
-    return rows.n_columns <= (WIDE_SPARSE if rows.sparse else MOST_PRODUCTS)
+    return rows.n_columns <= (WIDE_SPARSE if rows.sparse else most)
 
 
 def absorb_statistics(
@@ -455,7 +466,7 @@ def _sparse(
     head = np.arange(min(len(classes), PIVOT_ROWS)) if c is None else np.flatnonzero(c[:PIVOT_ROWS] > 0)
     pivot = median_row(X[:PIVOT_ROWS].toarray(), head) if products and len(head) else np.zeros(d)
     if pivot.any():
-        gram = _sparse_gram(X, number, c, pivot)
+        gram = sparse_gram(X, number, c, pivot)
         return absorb_moments(np.asarray(X.toarray(), dtype=np.float64), classes, c, K)[0], gram
     rows = X.row_numbers()
     weights = np.ones(len(classes)) if c is None else c
@@ -468,24 +479,7 @@ def _sparse(
     n = np.repeat(np.bincount(classes, weights=weights, minlength=K)[:, None], d, axis=1)
     mean = np.divide(s1, n, out=np.zeros_like(s1), where=n > 0)
     found = ClassMoments(n, mean, np.maximum(s2 - s1 * mean, 0.0))
-    return found, _sparse_gram(X, number, c, pivot) if products else None
-
-
-def _sparse_gram(X: SparseMatrix, number: Floats, c: Array | None, pivot: Floats) -> Gram:
-    """Products from one sweep of the squared loss at w = 0: H = Σ c x̃x̃ᵀ, g = −Σ c t x̃, with x̃ counted from the pivot."""
-    from assay.risk.terms import SQUARED
-    from assay.solvers.problem import evaluate_block
-
-    d = X.shape[1]
-    evaluation = evaluate_block(SQUARED.code, 1.0, np.zeros(d + 1), pivot, True, Block(X, number, c, 0))
-    assert evaluation.hessian is not None
-    n = float(evaluation.hessian[d, d])
-    mean = evaluation.hessian[:d, d] / n if n > 0 else np.zeros(d)
-    target = -float(evaluation.gradient[d]) / n if n > 0 else 0.0
-    scatter = evaluation.hessian[:d, :d] - n * np.outer(mean, mean)
-    cross = -evaluation.gradient[:d] - n * target * mean
-    left = max(2.0 * evaluation.loss - n * target * target, 0.0)
-    return Gram(np.array([n]), pivot + mean, scatter, cross, np.array([target]), np.array([left]), b"")
+    return found, sparse_gram(X, number, c, pivot) if products else None
 
 
 def merge_statistics(a: RowStatistics, b: RowStatistics) -> RowStatistics:

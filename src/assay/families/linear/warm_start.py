@@ -12,7 +12,7 @@ from assay.risk.custom_surrogate import CustomSurrogate
 from assay.solvers.problem import Evaluation, Iterate
 
 if TYPE_CHECKING:
-    from assay.families.linear.fit import LinearClassifier, LinearTask
+    from assay.families.linear.fit import LinearModel, LinearTask
 
 AS_WRITTEN = ("gd", "subgradient")  # these are to take the notes' steps from the notes' start
 MOST_NUMBERS = 10_000_000  # of all Hessians that are kept
@@ -43,7 +43,7 @@ class WarmStart:
     depends_on: Any = None
     starts: list[StartingPoint] = field(default_factory=list)
 
-    def task_of(self, model: LinearClassifier, engine: Engine) -> LinearTask | None:
+    def task_of(self, model: LinearModel, engine: Engine) -> LinearTask | None:
         """The task of the fit before with this model's objective, where the statistics are the same."""
         if self.task is None or self.depends_on != _statistics_depend_on(model):
             return None
@@ -73,7 +73,7 @@ class WarmStart:
         return _sums_of(before.objective) == _sums_of(task.objective)
 
     def remember(
-        self, model: LinearClassifier, task: LinearTask, solver: str, weights: list[Floats], answers: list[Iterate]
+        self, model: LinearModel, task: LinearTask, solver: str, weights: list[Floats], answers: list[Iterate]
     ) -> None:
         """Where a fit ended: its weights about zero, and the iterates they came from."""
         kept = [at.evaluation.hessian for at in answers if at.evaluation is not None]
@@ -86,7 +86,7 @@ class WarmStart:
         ]
 
 
-def _statistics_depend_on(model: LinearClassifier) -> Any:
+def _statistics_depend_on(model: LinearModel) -> Any:
     """What of the hyper-parameters the statistics of the rows depend on, for `==`."""
     return model.class_weight, model.kind_of(model.get_params())
 

@@ -36,7 +36,7 @@ def _are_whole(value: Any) -> bool:
     return not isinstance(value, bool) and array.dtype.kind in "iu" and array.ndim <= 1 and bool(np.all(array >= 1))
 
 
-PRIORS = param("probabilities of the classes; None: as frequent as in the rows", default=None, check=Free("a list with a probability for each class", words=(None,), check=_are_numbers))  # fmt: skip
+PRIORS = param("probabilities of the classes; None: as frequent as in the rows", default=None, check=Free("a list with a probability for each class (Priors must be non-negative)", words=(None,), check=_are_numbers))  # fmt: skip
 ALPHA = param("smoothing: this many further occurrences of everything; 0 is plain maximum likelihood", default=1.0, check=Range(low=0, open_high=True))  # fmt: skip
 ALPHA_EACH = param(
     "smoothing: this many further occurrences of everything; 0 is plain maximum likelihood",
@@ -340,7 +340,11 @@ class CategoricalNB(NaiveBayesModel):
     min_categories: Any = param(
         "least number of categories of a column, so that those not seen have a probability",
         default=None,
-        check=Free("a whole number ≥ 1 or one a column", words=(None,), check=_are_whole),
+        check=Free(
+            "a whole number ≥ 1 or one a column ('min_categories' should have shape (n_features,))",
+            words=(None,),
+            check=_are_whole,
+        ),
     )
     n_jobs: int | None = N_JOBS
 

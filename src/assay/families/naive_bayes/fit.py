@@ -428,7 +428,8 @@ def _alphas(settings: NaiveBayesSettings, d: int) -> Floats:
         )
     if not settings.force_alpha and alpha.min() < LEAST_ALPHA:
         warnings.warn(
-            f"alpha={alpha.min():g} is too small, using {LEAST_ALPHA:g}; force_alpha=True keeps it as it is.",
+            f"alpha too small will result in numeric errors, setting alpha = {LEAST_ALPHA:.1e} in the place of {alpha.min():g}; "
+            "force_alpha=True keeps it as it is.",
             stacklevel=2,
         )
         alpha = np.maximum(alpha, LEAST_ALPHA)

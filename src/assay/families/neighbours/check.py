@@ -6,11 +6,13 @@ The neighbours are the rows least in (distance, row number). A row of weight w h
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.certify.claim import Claim, Verdict, check
+from assay.certify.claim import Claim, Verdict
+from assay.certify.registry import check
 from assay.certify.rows import Array, CheckedRows, CountedRows, Floats, codes_of, counted_rows, row_keys
 
 LARGEST_TOLERANCE = 1e-6
@@ -48,6 +50,13 @@ def reduced_of(Z: Floats, q: Floats, witness: dict[str, Any]) -> tuple[Floats, f
     metric = witness["metric"]
     if metric == "own":
         return _by_function(witness, Z, q), 1.0
+    if metric == "precomputed":
+        return q[witness["numbers"]], 1.0
+    if metric in BY_FORMULA:
+        return BY_FORMULA[metric](Z, q), 1.0
+    if "w" in witness:
+        p, w = float(witness["p"]), np.asarray(witness["w"], dtype=np.float64)
+        return np.array([sum(v * abs(a) ** p for v, a in zip(w, z - q)) ** (1 / p) for z in Z]), 1.0
     t = np.abs(Z - q)
     if metric == "hamming":
         return (t != 0).sum(axis=1).astype(np.float64), 1.0
@@ -58,10 +67,68 @@ def reduced_of(Z: Floats, q: Floats, witness: dict[str, Any]) -> tuple[Floats, f
     if metric == "minkowski":
         p, scale = float(witness["p"]), _scale_of(t, FAR / float(witness["p"]))
         return summed(np.array([[math.pow(x, p) for x in row] for row in (t * scale).tolist()])), scale
-    if metric not in ("euclidean", "cosine", "mahalanobis", "quadratic", "learned"):
+    if metric not in ("euclidean", "cosine", "mahalanobis", "seuclidean", "quadratic", "learned"):
         raise ValueError(f"there is no metric {metric!r}")
     scale = _scale_of(t, FAR / 2)
     return summed((t * scale) ** 2), scale
+
+
+@np.errstate(invalid="ignore", divide="ignore")
+def _canberra(Z: Floats, q: Floats) -> Floats:
+    return np.asarray(np.nansum(np.abs(Z - q) / (np.abs(Z) + np.abs(q)), axis=1))  # 0/0 adds nothing
+
+
+@np.errstate(invalid="ignore", divide="ignore")
+def _braycurtis(Z: Floats, q: Floats) -> Floats:
+    return np.asarray(np.nan_to_num(np.abs(Z - q).sum(axis=1) / (np.abs(Z) + np.abs(q)).sum(axis=1)))
+
+
+def _correlation(Z: Floats, q: Floats) -> Floats:
+    return np.array([1.0 - np.corrcoef(z, q)[0, 1] for z in Z])
+
+
+def _haversine(Z: Floats, q: Floats) -> Floats:
+    """The angle between points of the unit sphere; the cosine of a small angle has too few digits."""
+    up, along = 1 - np.cos(Z[:, 0] - q[0]), 1 - np.cos(Z[:, 1] - q[1])  # the versine is twice the haversine
+    near = (np.abs(Z - q) < 1).all(axis=1)
+    sines = np.sin((Z - q) / 2) ** 2
+    up, along = np.where(near, sines[:, 0], up / 2), np.where(near, sines[:, 1], along / 2)
+    return np.asarray(2 * np.arcsin(np.sqrt(np.clip(up + np.cos(q[0]) * np.cos(Z[:, 0]) * along, 0.0, 1.0))))
+
+
+def _nan_euclidean(Z: Floats, q: Floats) -> Floats:
+    seen = (~np.isnan(Z - q)).sum(axis=1)
+    total = np.nansum((Z - q) ** 2, axis=1)
+    return np.where(seen > 0, np.sqrt(Z.shape[1] * total / np.maximum(seen, 1)), np.inf)
+
+
+def _bits(formula: Callable[..., Any]) -> Callable[[Floats, Floats], Floats]:
+    """A distance of columns that are zero or not, from the numbers of those that are both, of z alone, of q alone, and neither."""
+
+    def far(Z: Floats, q: Floats) -> Floats:
+        z, other = Z != 0, q != 0
+        counts = ((z & other), (z & ~other), (~z & other), (~z & ~other))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(np.nan_to_num(formula(*(c.sum(axis=1).astype(np.float64) for c in counts))))
+
+    return far
+
+
+BY_FORMULA: dict[str, Callable[[Floats, Floats], Floats]] = {
+    "sqeuclidean": lambda Z, q: summed((Z - q) ** 2),
+    "canberra": _canberra,
+    "braycurtis": _braycurtis,
+    "correlation": _correlation,
+    "haversine": _haversine,
+    "nan_euclidean": _nan_euclidean,
+    "jaccard": _bits(lambda a, b, c, e: (b + c) / (a + b + c)),
+    "dice": _bits(lambda a, b, c, e: (b + c) / (2 * a + b + c)),
+    "russellrao": _bits(lambda a, b, c, e: (b + c + e) / (a + b + c + e)),
+    "sokalsneath": _bits(lambda a, b, c, e: 2 * (b + c) / (a + 2 * (b + c))),
+    "rogerstanimoto": _bits(lambda a, b, c, e: 2 * (b + c) / (a + e + 2 * (b + c))),
+    "sokalmichener": _bits(lambda a, b, c, e: 2 * (b + c) / (a + e + 2 * (b + c))),
+    "yule": _bits(lambda a, b, c, e: 2 * b * c / (a * e + b * c)),
+}
 
 
 def _by_function(witness: dict[str, Any], Z: Floats, q: Floats) -> Floats:
@@ -89,7 +156,7 @@ def distances_of(Z: Floats, q: Floats, witness: dict[str, Any]) -> Floats:
         return np.asarray(r / Z.shape[1])
     if metric == "cosine":
         return np.asarray(0.5 * r)
-    if metric in ("chebyshev", "manhattan", "own"):
+    if metric in ("chebyshev", "manhattan", "own", "precomputed", *BY_FORMULA) or "w" in witness:
         return r
     if metric == "minkowski":
         return np.asarray(r ** (1 / float(witness["p"])) / scale)
@@ -132,7 +199,14 @@ def listed_for(table: CountedRows, Z: Floats, q: Floats, out: int | None, most: 
 def factors_of(listed: Listed, witness: dict[str, Any]) -> Floats:
     """What a vote of each listed row counts."""
     factor = np.ones(len(listed.y))
-    if witness["by_distance"]:
+    if "vote_function" in witness:
+        voters = 1 + int(np.searchsorted(np.cumsum(listed.votes), int(witness["k"])))
+        given = np.asarray(witness["vote_function"](listed.distance[None, :voters].copy()), dtype=np.float64)[0]
+        if not (given >= 0).all():
+            raise ValueError("the function of distances gives what is no weight")
+        factor = np.zeros(len(listed.y))
+        factor[: len(given)] = np.isinf(given) if np.isinf(given).any() else given
+    elif witness["by_distance"]:
         d = listed.distance
         factor = (d == 0).astype(np.float64) if d[0] == 0 else d[0] / d
     if "class_factor" in witness:
@@ -180,6 +254,7 @@ def check_kept(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
         if block.y is None:
             raise ValueError("the rows have no target")
         X, w = np.asarray(block.X, dtype=np.float64), np.ones(len(block.X)) if block.w is None else block.w
+        X = np.where(np.isnan(X), 0.0, X)  # missing values add nothing
         n, plain, absolute = n + len(X), plain + w @ X, absolute + w @ np.abs(X)
         weights.append(w)
         targets.append(np.asarray(block.y))
@@ -215,7 +290,7 @@ def _rows_asked(table: CountedRows, X: Floats, witness: dict[str, Any]) -> list[
 
 def _is_query(table: CountedRows, at: Any, X: Floats, witness: dict[str, Any], i: int) -> Any:
     """Whether rows `at` of the table are query i, its target and its weight."""
-    same = (X[i] == table.X[at]).all(axis=-1)
+    same = ((X[i] == table.X[at]) | (np.isnan(X[i]) & np.isnan(table.X[at]))).all(axis=-1)
     return same & (table.y[at] == witness["targets"][i]) & (table.w[at] == witness["weights"][i])
 
 
@@ -229,6 +304,7 @@ def check_exact(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Compare every query with every row: its nearest others and its answer must be those stated."""
     witness, tolerance = claim.witness, tolerance_of(claim)
     table = counted_rows(rows, witness.get("classes"))
+    witness = {**witness, "numbers": table.number}
     X, stated = (np.asarray(witness[name], dtype=np.float64) for name in ("queries", "distances"))
     answers, k, whole = np.asarray(witness["answers"], dtype=np.float64), int(witness["k"]), "whole" in witness
     if whole and k <= table.w.sum() - 1:
@@ -310,6 +386,7 @@ def check_choice(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Leave every row out in turn and answer it with 1, 2, … neighbours."""
     witness, tolerance = claim.witness, tolerance_of(claim)
     table = counted_rows(rows, witness.get("classes"))
+    witness = {**witness, "numbers": table.number}
     unit = 1.0 if "classes" in witness else 1.0 / _scale_of(np.abs(table.y), FAR / 4)
     table = table._replace(y=table.y / unit)
     stated, k = np.asarray(witness["loss"], dtype=np.float64) / unit / unit, int(witness["k"])
@@ -368,6 +445,7 @@ def check_bayes(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Count the rows whose nearest other row is of another class again, and take the bracket anew."""
     witness = claim.witness
     table, K = counted_rows(rows, witness.get("classes")), len(witness["classes"])
+    witness = {**witness, "numbers": table.number}
     Z, wrong = mapped(table.X, witness), 0
     asked = _drawn(table, int(witness["most"]), int(witness["seed"]))
     for i in asked.tolist():

@@ -23,7 +23,7 @@ from assay.certify.held_out import clopper_pearson
 from assay.engines import Block, Engine, Rows, fold
 from assay.engines.derived import row_keys
 from assay.families.neighbours.leave_one_out import least_bayes_error, queries
-from assay.families.neighbours.metrics import described
+from assay.families.neighbours.metrics import PLAINEST, POWERS, described, power_of
 from assay.families.neighbours.neighbourhood import Neighbourhood
 from assay.families.neighbours.search import HAMMING
 from assay.inputs.labels import class_multipliers, plain_labels
@@ -73,6 +73,7 @@ def claims_of(model: NeighboursModel) -> tuple[Claim, ...]:
         **_named(model),
         "k": model.n_neighbors_,
         "by_distance": model.weights == "distance",
+        **({"vote_function": model.weights} if callable(model.weights) else {}),
         **({} if model.map_ is None else {"map": model.map_, "centre": model.centre_}),
         **_answering(model),
     }
@@ -91,14 +92,16 @@ def claims_of(model: NeighboursModel) -> tuple[Claim, ...]:
 
 def _named(model: NeighboursModel) -> dict[str, Any]:
     """The metric by its plainest name, or the function that it is."""
-    metric, p = model.metric, float(model.p)
+    metric, p = model.metric, power_of(model)
     if callable(metric):
         given = dict(model.metric_params or {})
         return {"metric": "own", "function": metric, "arguments": list(given), "given": list(given.values())}
-    if metric != "minkowski":
-        return {"metric": metric}
+    if metric not in POWERS:
+        return {"metric": PLAINEST.get(metric, metric)}
+    if "w" in (model.metric_params or {}):
+        return {"metric": "minkowski", "p": p, "w": np.asarray(model.metric_params["w"], dtype=np.float64)}
     plain = {1.0: "manhattan", 2.0: "euclidean", math.inf: "chebyshev"}.get(p)
-    return {"metric": metric, "p": p} if plain is None else {"metric": plain}
+    return {"metric": "minkowski", "p": p} if plain is None else {"metric": plain}
 
 
 def _classifies(model: Any) -> bool:
@@ -127,6 +130,8 @@ def _add(a: ColumnSums, b: ColumnSums) -> ColumnSums:
 def _sum_block(block: Block) -> ColumnSums:
     w = np.ones(len(block.X)) if block.w is None else block.w
     X = np.asarray(block.X, dtype=np.float64)
+    if np.isnan(w @ X).any():  # missing values, which nan_euclidean takes, add nothing
+        X = np.where(np.isnan(X), 0.0, X)
     return ColumnSums(w @ X, w @ np.abs(X))
 
 

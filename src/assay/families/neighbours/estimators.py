@@ -28,7 +28,7 @@ from assay.families.neighbours.metrics import (
     Geometry,
     P,
     check_metric,
-    mahalanobis,
+    fitted_geometry,
     plain_geometry,
     reach,
 )
@@ -50,8 +50,10 @@ class KNeighborsClassifier(NeighboursModel, Classifier):
     Of classes with equally many votes that of the nearest voter wins, then the lowest; of rows equally far the first is nearer. A row of
     weight w has w votes, as w copies would, and k counts votes. `n_neighbors="auto"` takes the k of least exact leave-one-out error.
 
-    `metric`: "minkowski" (with `p`), "euclidean", "manhattan", "chebyshev", "cosine", "hamming"; "mahalanobis" (Σ of the rows, or
-    `metric_params={"V": Σ}` or {"VI": Σ⁻¹}); "quadratic", √((x − z)ᵀ W (x − z)) with `metric_params={"W": W}`; "learned", the W that
+    `metric`: "minkowski" (with `p`, and `metric_params={"w": weights of columns}`), "euclidean", "manhattan", "chebyshev", "cosine", "hamming",
+    "canberra", "braycurtis", "correlation", "haversine", "sqeuclidean", "nan_euclidean" (of rows with missing values), of zeros and ones "jaccard" and
+    the like; "precomputed", where X holds distances; "seuclidean" (variances of the rows, or {"V": variances}); "mahalanobis" (Σ of the rows, or
+    {"V": Σ} or {"VI": Σ⁻¹}); "quadratic", √((x − z)ᵀ W (x − z)) with `metric_params={"W": W}`; "learned", the W that
     makes the soft leave-one-out error least (`rank`, `metric_steps`); or a function of yours that gives the distance of a query and a row
     (`metric_params`: its keyword arguments), which is asked for every pair and cannot go into a model file.
 
@@ -76,7 +78,7 @@ class KNeighborsClassifier(NeighboursModel, Classifier):
     title = "Nearest neighbours"
     name = "knn"
     n_neighbors: int | str = param("how many neighbours answer; 'auto': by leave-one-out", default=5, says="k={}", kw_only=False, check=Range(int, low=1, words=("auto",)))  # fmt: skip
-    weights: str = WEIGHTS
+    weights: Any = WEIGHTS
     algorithm: str = ALGORITHM
     leaf_size: int = LEAF_SIZE
     p: float = P
@@ -173,7 +175,7 @@ class KNeighborsClassifier(NeighboursModel, Classifier):
 
     def _tallied(self, hood: Neighbourhood, Z: Floats, own: Array | None = None) -> tuple[Floats, Voters]:
         hood.check(self.n_neighbors_)
-        voters = hood.voters(Z, self.n_neighbors_, self.weights == "distance", own)
+        voters = hood.voters(Z, self.n_neighbors_, self._votes(), own)
         if self.class_weight is not None:
             voters = voters._replace(votes=voters.votes * self.class_factor_[self.codes_[voters.rows]])
         return tally(voters, self.codes_, len(self.classes_)), voters
@@ -181,13 +183,14 @@ class KNeighborsClassifier(NeighboursModel, Classifier):
     def _leave_one_out(self, hood: Neighbourhood, Z: Floats, own: Array | None) -> Floats:
         return self._tallied(hood, Z, own)[0]
 
-    def _predict_block(self, block: Block) -> Array:
-        labels: Array = self.classes_[winners(*self._tallied(self.neighbourhood(), self._queries(block)), self.codes_)]
+    def _predict_block(self, block: Block, own: Array | None = None) -> Array:
+        tallied = self._tallied(self.neighbourhood(), self._queries(block), own)
+        labels: Array = self.classes_[winners(*tallied, self.codes_)]
         return labels
 
-    def _proba_block(self, block: Block) -> Array:
+    def _proba_block(self, block: Block, own: Array | None = None) -> Array:
         """Shares of the votes; where classes tie, the winner's is the next greater number, so that the greatest share is its."""
-        total, voters = self._tallied(self.neighbourhood(), self._queries(block))
+        total, voters = self._tallied(self.neighbourhood(), self._queries(block), own)
         votes = total.sum(axis=1, keepdims=True)
         shares: Array = np.divide(total, votes, out=np.full(total.shape, 1 / total.shape[1]), where=votes > 0)
         best = winners(total, voters, self.codes_)
@@ -238,7 +241,7 @@ class KNeighborsRegressor(NeighboursModel, Regressor):
     }
 
     n_neighbors: int | str = param("how many neighbours answer; 'auto': by leave-one-out", default=5, says="k={}", kw_only=False, check=Range(int, low=1, words=("auto",)))  # fmt: skip
-    weights: str = WEIGHTS
+    weights: Any = WEIGHTS
     algorithm: str = ALGORITHM
     leaf_size: int = LEAF_SIZE
     p: float = P
@@ -268,14 +271,14 @@ class KNeighborsRegressor(NeighboursModel, Regressor):
     ) -> list[LeaveOneOutCurve]:
         return number_curves(hood, rows, self.y_, ways, k, chosen)
 
-    def _predict_block(self, block: Block) -> Array:
+    def _predict_block(self, block: Block, own: Array | None = None) -> Array:
         hood = self.neighbourhood()
         hood.check(self.n_neighbors_)
-        voters = hood.voters(self._queries(block), self.n_neighbors_, self.weights == "distance")
+        voters = hood.voters(self._queries(block), self.n_neighbors_, self._votes(), own)
         return mean_value(voters, self.y_)
 
     def _leave_one_out(self, hood: Neighbourhood, Z: Floats, own: Array | None) -> Floats:
-        return mean_value(hood.voters(Z, self.n_neighbors_, self.weights == "distance", own), self.y_)[:, None]
+        return mean_value(hood.voters(Z, self.n_neighbors_, self._votes(), own), self.y_)[:, None]
 
 
 class NearestNeighbors(NeighboursModel):
@@ -409,7 +412,7 @@ class KDTree:
     def _geometry(self) -> Geometry:
         check_metric(self, self._rows.shape[1])
         known = plain_geometry(self, self._rows.shape[1], *reach(self._rows, float(self.p)))
-        known = mahalanobis(Threads(self.n_jobs), ArrayRows(self._rows)) if known is None else known
+        known = fitted_geometry(self, Threads(self.n_jobs), ArrayRows(self._rows)) if known is None else known
         if known.own is not None or known.norm == HAMMING or known.norm < 1:
             raise ParameterError(
                 f"metric={self.metric!r}, p={self.p:g} has no boxes to speak of: use NearestNeighbors."

@@ -5,7 +5,6 @@ A fit keeps rows that are in memory, and of rows that are read as a stream or li
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
@@ -20,20 +19,31 @@ from assay.engines import ArrayRows, Block, Engine, Rows, engine_for, fold
 from assay.engines.derived import row_keys
 from assay.engines.engine import Threads, one_thread_blas
 from assay.engines.rows import cut
-from assay.errors import DataError, ModelFileError, ParameterError
+from assay.errors import ParameterError
 from assay.estimator.estimator import Estimator
 from assay.estimator.layout import Fact, Layout, Tensor
-from assay.estimator.params import Choice, Range, attribute, check_params, param
+from assay.estimator.params import Choice, ChoiceOrFunction, Range, attribute, check_params, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, some_of
+from assay.families.neighbours.asked import check_mode, check_parts, check_rows, refuse_functions, whole_number
 from assay.families.neighbours.claims import COVERAGE, claims_of
 from assay.families.neighbours.leave_one_out import LeaveOneOutCurve, most_neighbours
-from assay.families.neighbours.metrics import NORMS, Geometry, check_metric, mahalanobis, own_metric, plain_geometry
+from assay.families.neighbours.metrics import (  # fmt: skip
+    NORMS,
+    POWERS,
+    Geometry,
+    check_metric,
+    fitted_geometry,
+    own_metric,
+    plain_geometry,
+    power_of,
+)
+from assay.families.neighbours.named_metrics import NamedMetric
 from assay.families.neighbours.neighbourhood import Neighbourhood, neighbourhood_in_memory, neighbourhood_in_parts
 from assay.inputs import refuse_non_finite, refuse_overflow
 from assay.inputs.labels import Labels
 from assay.numerics import Array, Floats
-from assay.statistics.targets import TargetSurvey, merge_surveys, some, survey_block
+from assay.statistics.targets import TargetSurvey, merge_surveys, some, survey_block, survey_missing
 from assay.store import Record
 
 if TYPE_CHECKING:
@@ -41,18 +51,17 @@ if TYPE_CHECKING:
 
 
 AT_A_TIME = 1 << 14  # queries whose lists are held at a time
-MAPPED = ("mahalanobis", "quadratic", "learned")  # metrics that are a linear map
 PAIRS = 3e11  # rows · rows · (columns + 16) up to which a comparison tries brute force: a minute or so
 MANY_ROWS = 20_000  # from which some of them tell the number of neighbours as well as all
 FEW_COLUMNS = 6  # in so few columns a tree finds neighbours among any number of rows
 
-ALGORITHM = param("how neighbours are found; all find the same, 'auto' measures which is faster", default="auto", check=Choice(("auto", "kd_tree", "brute")))  # fmt: skip
+ALGORITHM = param("how neighbours are found; all find the same, 'auto' measures which is faster", default="auto", check=Choice(("auto", "kd_tree", "ball_tree", "brute")))  # fmt: skip
 LEAF_SIZE = param("accepted for scikit-learn's sake: leaves hold 16 rows at most", default=30, check=Range(int, low=1))
-WEIGHTS = param("every neighbour counts alike, or in inverse proportion to its distance", default="uniform", says={"distance": "weighted"}, check=Choice(("uniform", "distance")))  # fmt: skip
+WEIGHTS = param("every neighbour counts alike (None: too), or in inverse proportion to its distance, or as a function of the distances says", default="uniform", says={"distance": "weighted"}, check=ChoiceOrFunction(("uniform", "distance"), "a function of an array of distances (m, k) that gives the weight of each", words=(None,)))  # fmt: skip
 RULE = param("of n_neighbors='auto': the least leave-one-out error, or the most neighbours within one standard error of it", default="best", check=Choice(("best", "one-se")))  # fmt: skip
 VALIDATION_ROWS = param("of n_neighbors='auto': rows that are left out in turn, drawn evenly; None: all", default=None, check=Range(int, low=2, words=(None,)))  # fmt: skip
 GEOMETRY_LAYOUT: Layout = {
-    "rows_": Tensor(("n", "d"), doc="the rows of the fit, among which neighbours are found"),
+    "rows_": Tensor(("n", "d"), finite=False, doc="the rows of the fit, among which neighbours are found"),
     "weights_": Tensor(("n",), low=0, optional=True, doc="the votes of each row; None where all are 1"),
     "map_": Tensor(("d", "r"), optional=True, doc="the matrix L of a metric ‖Lᵀ(x − z)‖, such as a Mahalanobis or learned one; None for other metrics"),
     "centre_": Tensor(("d",), optional=True, doc="the point that is taken from rows before `map_`; None where there is none"),
@@ -63,6 +72,7 @@ GEOMETRY_LAYOUT: Layout = {
 class NeighboursModel(Estimator):
     """Keep the rows, answer from the nearest. Subclasses turn the neighbours' targets into an answer."""
 
+    takes_sparse = fills_sparse = fills_whole = True
     coverage = COVERAGE
     layout: ClassVar[Layout] = {
         **GEOMETRY_LAYOUT,
@@ -71,7 +81,7 @@ class NeighboursModel(Estimator):
     }  # fmt: skip
 
     n_neighbors: int | str = attribute()
-    weights: str = attribute()
+    weights: Any = attribute()
     algorithm: str = attribute()
     leaf_size: int = attribute()
     metric: Any = attribute()
@@ -132,7 +142,8 @@ class NeighboursModel(Estimator):
         if not afresh and self._holds_rows():
             rows = self._with_more(rows)
             engine = engine_for(rows, self.n_jobs)
-        survey = some(fold(engine, rows.blocks(), partial(survey_block, labels, rows.names), merge_surveys))
+        absorb = survey_missing if self.metric == "nan_euclidean" else survey_block
+        survey = some(fold(engine, rows.blocks(), partial(absorb, labels, rows.names), merge_surveys))
         self._keep_rows(rows, survey)
         self._keep_target(survey)
         self._keep_geometry(self._geometry_for(engine, rows, survey))
@@ -189,15 +200,19 @@ class NeighboursModel(Estimator):
 
     def _geometry_for(self, engine: Engine, rows: Rows, survey: TargetSurvey) -> Geometry:
         known = plain_geometry(self, rows.n_columns, survey.low, survey.high)
-        return mahalanobis(engine, rows) if known is None else known
+        known = fitted_geometry(self, engine, rows) if known is None else known
+        if isinstance(known.own, NamedMetric) and rows.resident:
+            known.own.check(self.rows_, fit=True)
+        return known
 
     def _keep_geometry(self, geometry: Geometry) -> None:
         self.map_, self.centre_, self.scale_ = geometry.map, geometry.centre, geometry.scale
 
     def _geometry(self) -> Geometry:
-        if callable(self.metric):
-            return Geometry(1.0, own=own_metric(self))
-        norm = float(self.p) if self.metric == "minkowski" else NORMS.get(self.metric, 2.0)
+        own = own_metric(self)
+        if own is not None:
+            return Geometry(1.0, own=own)
+        norm = power_of(self) if self.metric in POWERS else NORMS.get(self.metric, 2.0)
         return Geometry(norm, self.map_, self.centre_, self.metric == "cosine", self.scale_)
 
     def _make_claims(self) -> tuple[Claim, ...]:
@@ -223,6 +238,11 @@ class NeighboursModel(Estimator):
     def _choose(self, hood: Neighbourhood, rows: Rows) -> None:
         """n_neighbors="auto"."""
         hood.check(2)
+        if callable(self.weights):
+            raise ParameterError(
+                "n_neighbors='auto' cannot go with a function as weights, which may depend on how many neighbours there are: give a number of "
+                "neighbours, or weights='uniform' or 'distance'."
+            )
         ways = self._vote_kinds or (self.weights == "distance",)
         found = self._curves(hood, rows, ways, most_neighbours(hood.total), self._validated(hood))
         self._curves_found = dict(zip(ways, found))
@@ -298,6 +318,23 @@ class NeighboursModel(Estimator):
             self._hood = neighbourhood_in_memory(self.rows_, w, self._geometry(), Threads(self.n_jobs), self.algorithm)
         return self._hood
 
+    def _votes(self) -> Any:
+        """How votes count: alike (False), by distance (True), or by a function."""
+        return self.weights if callable(self.weights) else self.weights == "distance"
+
+    def _answer(self, X: Any, answer: Callable[..., Array]) -> Array:
+        """Without X the rows of the fit, each left out in turn."""
+        if X is not None:
+            return super()._answer(X, answer)
+        pieces = (piece for block, _ in self._query_blocks(None) for piece in cut(block, AT_A_TIME))
+        return np.concatenate([answer(p, np.arange(p.start, p.start + len(p.X))) for p in pieces])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.metric == "nan_euclidean"
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        return tags
+
     def _codes_or_numbers(self) -> Array:
         raise NotImplementedError
 
@@ -355,8 +392,8 @@ class NeighboursModel(Estimator):
         Without X the queries are the rows of the fit, none of which is its own neighbour.
         """
         hood = self.neighbourhood()
-        k = self._usual_neighbors() if n_neighbors is None else _whole(n_neighbors)
-        _check_rows(k, hood.size - (X is None))
+        k = self._usual_neighbors() if n_neighbors is None else whole_number(n_neighbors)
+        check_rows(k, hood.size - (X is None))
         found = []
         for block, own in self._query_blocks(X):
             for piece in cut(block, AT_A_TIME):
@@ -403,7 +440,7 @@ class NeighboursModel(Estimator):
 
     def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> csr_matrix:
         """The nearest rows as a sparse matrix (m, n): ones, or distances with mode="distance"."""
-        _check_mode(mode)
+        check_mode(mode)
         distances, rows = self.kneighbors(X, n_neighbors)
         m, k = rows.shape
         values = np.ones(m * k) if mode == "connectivity" else distances.ravel()
@@ -413,7 +450,7 @@ class NeighboursModel(Estimator):
         self, X: Any = None, radius: float | None = None, mode: str = "connectivity"
     ) -> csr_matrix:
         """The rows up to a distance as a sparse matrix (m, n): ones, or distances with mode="distance"."""
-        _check_mode(mode)
+        check_mode(mode)
         hood = self.neighbourhood()
         start, rows, far = self._within(X, radius)
         values = np.ones(len(rows)) if mode == "connectivity" else hood.geometry.distances(far, hood.columns)
@@ -429,7 +466,10 @@ class NeighboursModel(Estimator):
 
     def _mapped(self, block: Block, names: Any = None) -> Floats:
         if not np.isfinite(block.X).all():
-            refuse_non_finite(block.X, block.start, names)
+            refuse_non_finite(block.X, block.start, names, nan=self.metric != "nan_euclidean")
+        own = self.neighbourhood().geometry.own
+        if isinstance(own, NamedMetric):
+            own.check(block.X, fit=False)
         with np.errstate(over="ignore", invalid="ignore"):
             Z = self.neighbourhood().geometry.rows(block.X)
         if self.map_ is not None and not np.isfinite(Z).all():  # what is mapped beyond all numbers is near to nothing
@@ -441,11 +481,7 @@ class NeighboursModel(Estimator):
     def to_record(self) -> Record:
         """The fitted model as plain data."""
         self._check_fitted()
-        if callable(self._fitted_with["metric"]):
-            raise ModelFileError(
-                f"This {type(self).__name__} was fitted with a metric function of yours, and a model file holds data, no code. Use one of the "
-                "named metrics, or metric='quadratic' with a matrix; or keep the table, and fit again where you need the model."
-            )
+        refuse_functions(self)
         return super().to_record()
 
     def _part(self, name: str) -> Any:
@@ -459,32 +495,4 @@ class NeighboursModel(Estimator):
         for name in ("weights_", "map_", "centre_", "leave_one_out_"):
             if name not in vars(self):
                 setattr(self, name, None)
-        check_metric(self, self.n_features_in_)
-        if (self.map_ is None) != (self.centre_ is None) or (self.map_ is None) == (self.metric in MAPPED):
-            raise ModelFileError(f"The model file's map is not one of metric={self.metric!r}.")
-        if self.map_ is not None and not np.isfinite(self._geometry().rows(self.rows_)).all():
-            raise ModelFileError("The model file's map takes its rows beyond all numbers.")
-        if not (self.scale_ > 0 and math.frexp(self.scale_)[0] == 0.5):
-            raise ModelFileError("The model file's scale is no power of two.")
-        if (self.n_neighbors == "auto") != (self.leave_one_out_ is not None):
-            raise ModelFileError("The model file's leave-one-out errors do not fit its n_neighbors.")
-        if self.n_neighbors not in ("auto", self.n_neighbors_):
-            raise ModelFileError("The model file's number of neighbours is not the one that was asked for.")
-
-
-def _whole(k: Any) -> int:
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ParameterError(f"n_neighbors={k!r} is not possible: it must be a whole number ≥ 1.")
-    return int(k)
-
-
-def _check_rows(k: int, n: int) -> None:
-    if k > n:
-        raise DataError(
-            f"Expected n_neighbors <= n_samples_fit: {k} neighbours are asked for, and there are {n} rows to choose from."
-        )
-
-
-def _check_mode(mode: str) -> None:
-    if mode not in ("connectivity", "distance"):
-        raise ParameterError(f"mode={mode!r} is not possible: it must be 'connectivity' or 'distance'.")
+        check_parts(self)

@@ -5,7 +5,7 @@
     cosine          1 − cos(x, z) = ½ ‖x/|x| − z/|z|‖₂²
     norm 1, ∞, p    Σ|x_j − z_j|,  max|x_j − z_j|,  (Σ|x_j − z_j|^p)^{1/p};        Hamming: the share of columns that differ
 
-But for a function of the user's, which is asked for every query and row.
+But for the distances of `named_metrics` and functions of the user's, which are asked for every query and row.
 
 The lecture notes' d_W is the square of the one here, which orders rows alike and is a metric.
 
@@ -24,20 +24,28 @@ from typing import Any, Protocol
 import numpy as np
 
 from assay.engines import Block, Engine, Rows, fold
-from assay.errors import DataError, ParameterError
+from assay.errors import DataError, ParameterError, warn
 from assay.estimator.params import ChoiceOrFunction, Free, Range, param
+from assay.families.neighbours.named_metrics import NAMED, WEIGHTED, NamedMetric
 from assay.families.neighbours.search import HAMMING, MetricFunction
 from assay.inputs.labels import Labels
 from assay.numerics import Array, Floats
 from assay.statistics.scatter import ClassScatter, absorb_scatter, merge_scatter
 
-NORMS = {"euclidean": 2.0, "manhattan": 1.0, "chebyshev": math.inf, "hamming": HAMMING, "cosine": 2.0}
+NORMS = {"euclidean": 2.0, "l2": 2.0, "manhattan": 1.0, "cityblock": 1.0, "l1": 1.0, "chebyshev": math.inf, "hamming": HAMMING, "cosine": 2.0}  # fmt: skip
+PLAINEST = {
+    "l2": "euclidean",
+    "cityblock": "manhattan",
+    "l1": "manhattan",
+    "p": "minkowski",
+}  # one name for each metric
 SYMMETRIC = 1e-8  # of the greatest entry: more asymmetry than that is no rounding
 NEGATIVE = 1e-10  # of the greatest eigenvalue: less than −that is no rounding
 MOST_DIGITS = 500  # binary: what a root may add to distances
 ROOMY = 256  # powers of differences up to 2^this, and down to 2^−this, are far from where float64 ends
-METRICS = ("minkowski", *NORMS, "mahalanobis", "quadratic")
-MATRICES = {"mahalanobis": ("V", "VI"), "quadratic": ("W",)}
+POWERS = ("minkowski", "p")
+METRICS = (*POWERS, *NORMS, "mahalanobis", "seuclidean", "quadratic", *NAMED)
+MATRICES = {"mahalanobis": ("V", "VI"), "quadratic": ("W",), "seuclidean": ("V",), "minkowski": ("p", "w"), "p": ("p", "w")}  # fmt: skip
 FLAT = 1e-12  # of the greatest eigenvalue of a covariance of columns of variance 1: less is no spread but rounding
 
 
@@ -51,7 +59,11 @@ class Geometry:
     centre: Floats | None = None
     unit: bool = False
     scale: float = 1.0
-    own: MetricFunction | None = None
+    own: MetricFunction | NamedMetric | None = None
+
+    def among(self, numbers: Array | None) -> MetricFunction | NamedMetric | None:
+        """What takes the place of the norm where only these rows are searched."""
+        return self.own.only(numbers) if isinstance(self.own, NamedMetric) else self.own
 
     def scaled(self, low: Floats, high: Floats) -> Geometry:
         """The geometry in which powers of the differences of rows between these values, as `rows` gives them, neither overflow nor all vanish: this one
@@ -198,7 +210,7 @@ def _matrices(value: Any) -> bool:
 FUNCTION = "a function d(x, z) of a query and a row"
 METRIC = param("the distance by which rows are near or far", default="minkowski", check=ChoiceOrFunction(METRICS, FUNCTION))  # fmt: skip
 P = param("the power of the Minkowski distance: 1 Manhattan, 2 Euclidean, inf Chebyshev", default=2, check=Range(low=0, open_low=True))  # fmt: skip
-METRIC_PARAMS = param("V or VI (its inverse) of metric='mahalanobis', W of metric='quadratic'; keyword arguments of a function of yours", default=None, check=Free("a dict such as {'W': matrix}", words=(None,), check=_matrices))  # fmt: skip
+METRIC_PARAMS = param("V or VI (its inverse) of metric='mahalanobis', W of 'quadratic', V (variances) of 'seuclidean', w (weights of columns) and p of 'minkowski'; keyword arguments of a function of yours", default=None, check=Free("a dict such as {'W': matrix}", words=(None,), check=_matrices))  # fmt: skip
 
 
 def check_metric(model: Metric, d: int) -> None:
@@ -211,47 +223,99 @@ def check_metric(model: Metric, d: int) -> None:
         if name not in allowed:
             wanted = " or ".join(repr(a) for a in allowed) if allowed else "none"
             raise ParameterError(f"metric={model.metric!r} has no metric_params[{name!r}]; it takes {wanted}.")
-    if len(given) > 1:
+    if len(given) > 1 and "V" in given:
         raise ParameterError("metric_params holds both V and VI: give one of them, the other is its inverse.")
     if model.metric == "quadratic" and not given:
         raise ParameterError("metric='quadratic' needs metric_params={'W': matrix}, the W of (x − z)ᵀ W (x − z).")
+    if "w" in given:
+        _weights_of(model, d)
+    if "p" in given and not (isinstance(given["p"], int | float | np.number) and given["p"] > 0):
+        raise ParameterError(
+            f"metric_params['p']={given['p']!r} is not possible: the power of a distance is a number > 0."
+        )
+
+
+def power_of(model: Metric) -> float:
+    """The power of a Minkowski distance: metric_params['p'] before p."""
+    return float((model.metric_params or {}).get("p", model.p))
+
+
+def _weights_of(model: Metric, d: int) -> tuple[float, ...]:
+    w = np.asarray(model.metric_params["w"], dtype=np.float64)
+    if w.shape != (d,) or not (np.isfinite(w).all() and (w >= 0).all() and (w > 0).any()):
+        raise ParameterError(
+            f"metric_params['w'] must hold a weight ≥ 0 for each of the {d} columns, not all of them 0; its shape is {w.shape}."
+        )
+    return tuple(w.tolist())
 
 
 def plain_geometry(model: Metric, d: int, low: Floats, high: Floats) -> Geometry | None:
     """The geometry where nothing of the rows matters but how far their columns reach; None: more does."""
     given = model.metric_params or {}
-    if callable(model.metric):
-        return Geometry(1.0, own=own_metric(model))
-    if model.metric == "minkowski":
-        return Geometry(float(model.p)).scaled(low, high)
+    own = own_metric(model)
+    if own is not None:
+        return Geometry(1.0, own=own)
+    if model.metric in POWERS:
+        if "p" in given:
+            warn(
+                "Parameter p is found in metric_params. The corresponding parameter from __init__ is ignored.",
+                SyntaxWarning,
+            )
+        return Geometry(power_of(model)).scaled(low, high)
     if model.metric in NORMS:
         return Geometry(NORMS[model.metric], unit=model.metric == "cosine").scaled(low, high)
     for name in ("W", "VI"):
         if name in given:
             return Geometry(2.0, root_of(given[name], d, f"metric_params[{name!r}]"), np.zeros(d))
+    if model.metric == "seuclidean":
+        return None if "V" not in given else Geometry(2.0, by_deviation(given["V"], d, None), np.zeros(d))
     if "V" in given:
         return Geometry(2.0, whitening(given["V"], d, None), np.zeros(d))
     return None
 
 
-def own_metric(model: Metric) -> MetricFunction | None:
-    """The function of the user's with its keyword arguments, where the metric is one."""
+def own_metric(model: Metric) -> MetricFunction | NamedMetric | None:
+    """What takes the place of a norm: a distance of `named_metrics`, or the function of the user's with its keyword arguments."""
+    if model.metric in POWERS and "w" in (model.metric_params or {}):
+        w, p = np.asarray(model.metric_params["w"], dtype=np.float64), power_of(model)
+        return NamedMetric(WEIGHTED, p, tuple(w.tolist()))
+    if isinstance(model.metric, str) and model.metric in NAMED:
+        return NamedMetric(model.metric)
     if not callable(model.metric):
         return None
     return partial(model.metric, **model.metric_params) if model.metric_params else model.metric
 
 
-def mahalanobis(engine: Engine, rows: Rows) -> Geometry:
-    """W = Σ⁻¹ of the rows, Σ = 1/N Σ w (x − μ)(x − μ)ᵀ."""
+def fitted_geometry(model: Metric, engine: Engine, rows: Rows) -> Geometry:
+    """The geometry that the rows decide: W = Σ⁻¹ of them, Σ = 1/N Σ w (x − μ)(x − μ)ᵀ; of "seuclidean" their variances, by N − 1."""
     one = Labels.of(np.zeros(1, dtype=np.int64))
     found = fold(engine, rows.blocks(), partial(_absorb, one, rows.names), merge_scatter)
     assert found is not None
+    if model.metric == "seuclidean":
+        V = np.diag(found.scatter[0]) / max(found.class_count[0] - 1.0, 1.0)
+        return Geometry(2.0, by_deviation(V, rows.n_columns, rows.names), np.zeros(rows.n_columns))
     V = found.scatter[0] / found.class_count[0]
     return Geometry(2.0, whitening(V, rows.n_columns, rows.names), found.mean[0])
 
 
 def _absorb(labels: Labels, names: Any, block: Block) -> ClassScatter:
     return absorb_scatter(labels, names, False, block._replace(y=np.zeros(len(block.X), dtype=np.int64)))
+
+
+def by_deviation(V: Any, d: int, names: Any) -> Floats:
+    """The diagonal matrix that divides each column by the root of its variance."""
+    V = np.asarray(V, dtype=np.float64)
+    if V.shape != (d,) or not np.isfinite(V).all():
+        raise ParameterError(
+            f"metric_params['V'] must hold the variance of each of the {d} columns; its shape is {V.shape}."
+        )
+    flat = np.flatnonzero(~(V > 0))
+    if len(flat):
+        raise DataError(
+            f"Distances by metric='seuclidean' divide by the variance, and {_columns(flat, names)} has none. Leave it out, or use "
+            "metric='euclidean'."
+        )
+    return np.diag(1.0 / np.sqrt(V))
 
 
 def whitening(V: Any, d: int, names: Any) -> Floats:
@@ -284,7 +348,7 @@ def described(metric: Any, p: float) -> str:
     """The metric in words."""
     if callable(metric):
         return f"the distance that the function {getattr(metric, '__name__', type(metric).__name__)} gives"
-    if metric != "minkowski":
-        return f"{metric.capitalize()} distance"
+    if metric not in POWERS:
+        return f"{PLAINEST.get(metric, metric).capitalize()} distance"
     known = {1.0: "Manhattan", 2.0: "Euclidean", math.inf: "Chebyshev"}
     return f"{known.get(float(p), f'Minkowski (p = {p:g})')} distance"

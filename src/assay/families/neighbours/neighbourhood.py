@@ -84,10 +84,15 @@ class Neighbourhood:
             return np.ones(r.shape)
         return nearer_more(self.geometry.distances(r, self.columns), w > 0)
 
-    def voters(self, Z: Floats, k: int, by_distance: bool, own: Array | None = None) -> Voters:
+    def voters(self, Z: Floats, k: int, by_distance: bool | VoteFunction, own: Array | None = None) -> Voters:
         """Who answers each mapped query, and with how many votes."""
         r, rows, w = self.listed(Z, k, own)
-        return Voters(r, rows, first_votes(w, k) * self.factors(r, w, by_distance))
+        votes = first_votes(w, k)
+        if callable(by_distance):
+            factor = factors_by(by_distance, self.geometry.distances(r, self.columns), votes > 0)
+        else:
+            factor = self.factors(r, w, by_distance)
+        return Voters(r, rows, votes * factor)
 
     def check(self, k: float) -> None:
         """Raise where there are not as many votes."""
@@ -105,7 +110,7 @@ def neighbourhood_in_memory(
     """Of rows in memory."""
     numbers = None if w is None or w.all() else np.flatnonzero(w > 0)
     Z = geometry.rows(X if numbers is None else X[numbers])
-    search = NeighbourSearch(Z, geometry.norm, workers, algorithm, geometry.own)
+    search = NeighbourSearch(Z, geometry.norm, workers, algorithm, geometry.among(numbers))
     return Neighbourhood(geometry, search, Z.shape[1], len(Z), numbers, _uneven(w))
 
 
@@ -121,6 +126,38 @@ def neighbourhood_in_parts(
 def _uneven(w: Floats | None) -> Floats | None:
     """Weights that are not all 1 (or 0, which is no row)."""
     return None if w is None or bool(np.all((w == 1) | (w == 0))) else w
+
+
+VoteFunction = Callable[[Floats], Any]  # of distances (m, k): what a vote of each counts
+
+
+def factors_by(function: VoteFunction, distance: Floats, there: Array) -> Floats:
+    """What a vote counts by a function of the user's, which is given the distances of the voters; where some count without end, they alone do.
+
+    >>> factors_by(lambda d: d**-2.0, np.array([[0.5, 1.0]]), np.array([[True, True]]))
+    array([[4., 1.]])
+    """
+    if there.all():
+        factor = _asked(function, distance)
+    else:  # queries with other numbers of voters, one after another
+        factor = np.zeros(distance.shape)
+        for i, mine in enumerate(there):
+            factor[i, mine] = _asked(function, distance[i : i + 1, mine])[0]
+    endless = np.isinf(factor)
+    rows = endless.any(axis=1)
+    factor[rows] = endless[rows]
+    return factor
+
+
+def _asked(function: VoteFunction, distance: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        factor = np.array(function(distance.copy()), dtype=np.float64)
+    if factor.shape != distance.shape or not (factor >= 0).all():
+        raise DataError(
+            f"The function given as weights must return a number ≥ 0 for each of its distances, {distance.shape}; it returned an array of "
+            f"shape {factor.shape}{'' if factor.shape != distance.shape else ' with negative numbers or NaN'}."
+        )
+    return factor
 
 
 class Voters(NamedTuple):
@@ -224,7 +261,7 @@ def _search_of(geometry: Geometry, algorithm: str, part: Part) -> tuple[Neighbou
     block = part.load()
     at = np.arange(len(block.X)) if block.w is None else np.flatnonzero(block.w > 0)
     Z = geometry.rows(block.X[at])
-    return NeighbourSearch(Z, geometry.norm, Threads(1), algorithm, geometry.own), at + block.start
+    return NeighbourSearch(Z, geometry.norm, Threads(1), algorithm, geometry.among(at + block.start)), at + block.start
 
 
 def _nearest_of_part(

@@ -17,6 +17,7 @@ import numpy as np
 
 from assay.engines.engine import Threads
 from assay.errors import DataError
+from assay.families.neighbours.named_metrics import NamedMetric
 from assay.numerics import Array, Floats
 
 HAMMING = 0.0
@@ -35,12 +36,14 @@ HOPELESS = 8.0  # so many times slower on the sample: building it for all rows i
 
 
 @np.errstate(over="ignore")
-def reduced_distances(Z: Floats, Q: Floats, norm: float | MetricFunction) -> Floats:
+def reduced_distances(Z: Floats, Q: Floats, norm: float | MetricFunction | NamedMetric) -> Floats:
     """r (m, n) of the queries Q (m, d) and the rows Z (n, d), each added up in the order of the columns, or by a function of the user's.
 
     >>> reduced_distances(np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([[3.0, 0.0]]), 2.0)
     array([[ 9., 16.]])
     """
+    if isinstance(norm, NamedMetric):
+        return norm.distances(Z, Q)
     if callable(norm):
         return _by_function(norm, Z, Q)
     r = np.zeros((len(Q), len(Z)))
@@ -124,7 +127,7 @@ def _picked(r: Floats, k: int) -> tuple[Floats, Array]:
 
 
 def nearest(
-    Z: Floats, Q: Floats, k: int, norm: float | MetricFunction, without: Array | None = None
+    Z: Floats, Q: Floats, k: int, norm: float | MetricFunction | NamedMetric, without: Array | None = None
 ) -> tuple[Floats, Array]:
     """The k rows of Z nearest to each query: r (m, k) and row numbers (m, k). `without` (m,): a row that a query must not have, or −1.
     Where there are fewer rows: infinity, and a number above all."""
@@ -139,7 +142,9 @@ def nearest(
     return r, index
 
 
-def _piece(Z: Floats, Q: Floats, k: int, norm: float | MetricFunction, without: Array | None) -> tuple[Floats, Array]:
+def _piece(
+    Z: Floats, Q: Floats, k: int, norm: float | MetricFunction | NamedMetric, without: Array | None
+) -> tuple[Floats, Array]:
     r = reduced_distances(Z, Q, norm)
     if without is not None:
         own = np.flatnonzero(without >= 0)
@@ -150,7 +155,7 @@ def _piece(Z: Floats, Q: Floats, k: int, norm: float | MetricFunction, without: 
     return r, index
 
 
-def within(Z: Floats, Q: Floats, r: Floats, norm: float | MetricFunction) -> tuple[Array, Array, Floats]:
+def within(Z: Floats, Q: Floats, r: Floats, norm: float | MetricFunction | NamedMetric) -> tuple[Array, Array, Floats]:
     """The rows of Z up to a reduced distance r (m,) of each query: start (m + 1,), row numbers and reduced distances, those of query i at
     start[i] … start[i + 1] − 1 in the order of (distance, number)."""
     step = max(1, AT_A_TIME // max(1, len(Z)))
@@ -166,11 +171,16 @@ def within(Z: Floats, Q: Floats, r: Floats, norm: float | MetricFunction) -> tup
 
 
 class NeighbourSearch:
-    """Rows Z (n, d), float64 and finite, queried under a norm; `algorithm`: "auto", "kd_tree" or "brute"; `own`: a function in place of the norm,
+    """Rows Z (n, d), float64 and finite, queried under a norm; `algorithm`: "auto", "brute", or a tree ("kd_tree", "ball_tree"); `own`: a distance in place of the norm,
     for which nothing is known that would spare a pair of rows."""
 
     def __init__(
-        self, Z: Floats, norm: float, workers: Threads, algorithm: str = "auto", own: MetricFunction | None = None
+        self,
+        Z: Floats,
+        norm: float,
+        workers: Threads,
+        algorithm: str = "auto",
+        own: MetricFunction | NamedMetric | None = None,
     ) -> None:
         self.Z, self.norm, self.workers, self.algorithm = np.ascontiguousarray(Z), norm, workers, algorithm
         self._measure = norm if own is None else own
@@ -220,7 +230,7 @@ class NeighbourSearch:
         return found
 
     def _are_few(self, m: int) -> bool:
-        if callable(self._measure):
+        if not isinstance(self._measure, float):
             return True
         loaded = all(name in sys.modules for name in LOOPS)
         return m * self.Z.size <= (min(FEW, FEW_LOADED) if loaded else FEW)
@@ -230,7 +240,7 @@ class NeighbourSearch:
         if self.norm == HAMMING or (0 < self.norm < 1):  # a box says nothing of how many columns differ
             return self.brute
         if self.algorithm != "auto":
-            return self.tree if self.algorithm == "kd_tree" else self.brute
+            return self.brute if self.algorithm == "brute" else self.tree
         about = k.bit_length()
         if about not in self._faster:
             if self._is_soon_done(len(Q)):

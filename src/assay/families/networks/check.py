@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.certify.claim import Claim, Verdict, check
+from assay.certify.claim import Claim, Verdict
+from assay.certify.registry import check
 from assay.certify.rows import Array, CheckedRows, Floats, codes_of, once, row_keys
 
 NEAR = 1e-6  # times 1 + |f|: scores that differ by less may be in another order elsewhere

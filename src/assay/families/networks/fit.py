@@ -17,7 +17,7 @@ from assay.engines.rows import cut
 from assay.errors import ModelFileError, warn
 from assay.estimator.estimator import Estimator
 from assay.estimator.layout import Layout
-from assay.estimator.params import Choice, Range, attribute, param
+from assay.estimator.params import Choice, Range, Seed, attribute, param
 from assay.estimator.progress import Stopping
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, shown_of, some_of
@@ -109,7 +109,7 @@ class NetworkModel(Estimator):
     power_t: float = param("of learning_rate='invscaling': rate / (rows seen)^power_t", default=0.5, check=Range())
     max_iter: int = param("most epochs (solver='lbfgs': steps)", default=200, check=Range(int, low=1))
     shuffle: bool = param("visit the rows of each block in a new order in each epoch", default=True)
-    random_state: int | None = param("seed of first weights, orders and dropout; None: 0", default=None, check=Range(int, low=0, words=(None,)))  # fmt: skip
+    random_state: int | None = param("seed of first weights, orders and dropout; None: 0", default=None, check=Seed(words=(None,)))  # fmt: skip
     tol: float = param("a loss that falls by less for n_iter_no_change epochs ends the fit (lbfgs: the greatest slope)", default=1e-4, check=Range(low=0, high=np.inf, open_high=True))  # fmt: skip
     verbose: bool = param("say a line a second on standard error: epoch, loss, time left", default=False)
     warm_start: bool = param("begin at the weights of the fit before", default=False)
@@ -187,10 +187,12 @@ class NetworkModel(Estimator):
 
     @classmethod
     def search_space(cls, kind: str, features: TableTraits) -> SearchSpace | None:
-        """Ever more units, and with many of them a stronger and a weaker penalty; rows held out say when to stop."""
+        """Ever more units, and with many of them a stronger and a weaker penalty. Rows held out say when to stop; where they are too few, 100 epochs
+        do about as well as 200."""
         if cls._kind != kind:
             return None
-        usual = {"early_stopping": features.rows >= 2000, "learning_rate_init": 3e-3}
+        many = features.rows >= 2000
+        usual = {"early_stopping": many, "learning_rate_init": 3e-3, **({} if many else {"max_iter": 100})}
         tried: tuple[tuple[tuple[int, ...], float], ...] = (
             ((32,), 1e-4),
             ((100,), 1.0),

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.certify.claim import Claim, Verdict, check
+from assay.certify.claim import Claim, Verdict
+from assay.certify.registry import check
 from assay.certify.rows import Array, CheckedRows, CsrBlock, Floats, codes_of
 
 EPS = float(np.finfo(np.float64).eps)

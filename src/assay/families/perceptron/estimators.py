@@ -13,7 +13,7 @@ from assay.engines import Block, Engine, Rows, engine_for
 from assay.errors import DataError, ModelFileError
 from assay.estimator.classifier import Classifier
 from assay.estimator.layout import Fact, Tensor
-from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, attribute, param
+from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, Seed, attribute, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, checked, shown_of, some_of
 from assay.families.linear.fit import count_free
@@ -127,7 +127,7 @@ class Perceptron(Classifier):
     variant: str = param("which of the weights under way give the answer", default="last", says={"averaged": "averaged", "voted": "voted"}, check=Choice(("last", "averaged", "voted")))  # fmt: skip
     shuffle: bool = param("order='cyclic': visit the rows of a block in a new random order in each pass", default=False)
     max_voters: int = param("most weight vectors that variant='voted' may keep", default=10_000, check=Range(int, low=1))  # fmt: skip
-    random_state: int | None = param("seed of draws, shuffles and init='random'; None: 0", default=0, check=Range(int, low=0, words=(None,)))  # fmt: skip
+    random_state: int | None = param("seed of draws, shuffles and init='random'; None: 0", default=0, check=Seed(words=(None,)))  # fmt: skip
     class_weight: Any = CLASS_WEIGHT
     n_jobs: int | None = N_JOBS
     coverage = COVERAGE

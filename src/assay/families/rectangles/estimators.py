@@ -18,7 +18,7 @@ from assay.errors import ModelFileError, ParameterError
 from assay.estimator.classifier import Classifier
 from assay.estimator.estimator import fresh_and_rows
 from assay.estimator.layout import Fact, Layout, Tensor
-from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Param, Range, attribute, param
+from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Param, Range, Seed, attribute, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Measure, Step, answering, some_of
 from assay.families.rectangles.claims import COVERAGE, claims_of
@@ -135,7 +135,7 @@ class RectangleClassifier(Classifier):
     )
     pos_label: Any = param("of two classes the one that lies in rectangles; None: the greater", default=None, check=Label())  # fmt: skip
     n_init: int = param("starts of a search: the tightest rectangle and random ones", default=4, check=Range(int, low=1))  # fmt: skip
-    random_state: int | None = param("seed of the random starts; None: 0", default=0, check=Range(int, low=0, words=(None,)))  # fmt: skip
+    random_state: int | None = param("seed of the random starts; None: 0", default=0, check=Seed(words=(None,)))  # fmt: skip
     class_weight: Any = CLASS_WEIGHT
     n_jobs: int | None = N_JOBS
     coverage = COVERAGE

@@ -47,7 +47,7 @@ TREE_COVERAGE = Coverage(
         "tree_gains": "gain_",
         "tree_best_splits": "feature_ cut_",
     },
-    nothing=f"{NODES} exact_ alpha_ pruning_curve_",
+    nothing=f"{NODES} leaf_rows_ exact_ alpha_ pruning_curve_",
     but="the side of missing values and of categories at splits that no such row reaches; how alpha_ was chosen",
 )
 SAMPLED_TREE_COVERAGE = replace(
@@ -143,11 +143,11 @@ def _too_near(model: Any) -> bool:
     return bool(np.ptp(model.table_[:, 0]) < NEAR and model.training_loss_ < NEAR**2)
 
 
-def witness_of(model: Any) -> dict[str, Any]:
-    """The trees, and what is asked of them."""
+def tree_witness(model: Any) -> dict[str, Any]:
+    """Trees as every check reads them, whatever is made of them: their parts, and what the columns and classes are."""
     d, names = model.n_features_in_, model._column_names()
     levels = category_levels(model.categorical_features, names, model._levels()).count
-    trend = trends_of(model.monotonic_cst, names, d)
+    trend = trends_of(getattr(model, "monotonic_cst", None), names, d)
     return {
         "feature": model.feature_,
         "cut": model.cut_,
@@ -161,9 +161,12 @@ def witness_of(model: Any) -> dict[str, Any]:
         "trend": trend if trend.any() else None,
         "classes": plain_labels(model.classes_) if hasattr(model, "classes_") else None,
         "class_weight": model.class_weight,
-        "criterion": model.criterion,
-        "tolerance": TOLERANCE,
     }
+
+
+def witness_of(model: Any) -> dict[str, Any]:
+    """The trees, and what is asked of them."""
+    return {**tree_witness(model), "criterion": model.criterion, "tolerance": TOLERANCE}
 
 
 def held_in_leaves(model: Any) -> str:

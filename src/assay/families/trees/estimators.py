@@ -75,6 +75,7 @@ OF_TREES: Layout = {
     "exact_": Fact(bool, optional=True, doc="whether all thresholds were tried, and not those between bins alone"),
     "training_loss_": Fact(float, low=0, optional=True, doc="the training error: share of wrong answers, or mean squared (absolute, Poisson) error"),
     "gain_": Tensor(("S",), optional=True, doc="what each split gained in purity"),
+    "leaf_rows_": Tensor(("L",), dtype="<i8", low=0, optional=True, doc="the number of rows in each leaf, where rows or classes have weights; else None"),
     "alpha_": Fact(float, low=0, optional=True, doc="of ccp_alpha='cv': the alpha that cross-validation chose"),
     "pruning_curve_": Tensor(("g", 3), low=0, optional=True, doc="of ccp_alpha='cv': alphas, the cross-validated risk at each, and its standard error"),
 }  # fmt: skip
@@ -217,7 +218,7 @@ class RandomForestClassifier(Forest, Classifier):
     max_leaf_nodes: int | None = MAX_LEAF_NODES
     min_impurity_decrease: float = MIN_IMPURITY_DECREASE
     bootstrap: bool = BOOTSTRAP
-    oob_score: bool = OOB_SCORE
+    oob_score: Any = OOB_SCORE
     n_jobs: int | None = N_JOBS
     random_state: int | None = RANDOM_STATE
     verbose: int = VERBOSE
@@ -269,7 +270,7 @@ class ExtraTreesClassifier(Forest, Classifier):
     max_leaf_nodes: int | None = MAX_LEAF_NODES
     min_impurity_decrease: float = MIN_IMPURITY_DECREASE
     bootstrap: bool = replace(BOOTSTRAP, default=False)
-    oob_score: bool = OOB_SCORE
+    oob_score: Any = OOB_SCORE
     n_jobs: int | None = N_JOBS
     random_state: int | None = RANDOM_STATE
     verbose: int = VERBOSE
@@ -319,7 +320,7 @@ class RandomForestRegressor(Forest, Regressor):
     max_leaf_nodes: int | None = MAX_LEAF_NODES
     min_impurity_decrease: float = MIN_IMPURITY_DECREASE
     bootstrap: bool = BOOTSTRAP
-    oob_score: bool = OOB_SCORE
+    oob_score: Any = OOB_SCORE
     n_jobs: int | None = N_JOBS
     random_state: int | None = RANDOM_STATE
     verbose: int = VERBOSE
@@ -372,7 +373,7 @@ class ExtraTreesRegressor(Forest, Regressor):
     max_leaf_nodes: int | None = MAX_LEAF_NODES
     min_impurity_decrease: float = MIN_IMPURITY_DECREASE
     bootstrap: bool = replace(BOOTSTRAP, default=False)
-    oob_score: bool = OOB_SCORE
+    oob_score: Any = OOB_SCORE
     n_jobs: int | None = N_JOBS
     random_state: int | None = RANDOM_STATE
     verbose: int = VERBOSE

@@ -21,18 +21,22 @@ import numpy as np
 from assay.engines import Engine, Rows
 from assay.engines.derived import row_keys
 from assay.engines.engine import Threads
+from assay.engines.rows import ArrayRows
 from assay.errors import DataError
 from assay.estimator.estimator import fresh_and_rows
+from assay.estimator.params import check_params
 from assay.families.trees.claims import evidence_of
 from assay.families.trees.grow import RowSample, entries_of, leaf_values
-from assay.families.trees.grow_parallel import grow_tree
+from assay.families.trees.grow_parallel import ROW, grow_tree
 from assay.families.trees.hyper_parameters import UNLIMITED
 from assay.families.trees.importance import columns_of, impurities, parents_of
 from assay.families.trees.loops.absolute import leaf_medians
 from assay.families.trees.loops.arrays import ABSOLUTE, ENTROPY, POISSON, CodedColumns, NodeArrays
 from assay.families.trees.loops.walk import leaf_of_codes
-from assay.families.trees.nodes import LEAF, depths_of, join_trees, tree_ends, tree_of
-from assay.families.trees.training_data import TrainingData, prepare, single_tree
+from assay.families.trees.nodes import LEAF, TreeNodes, depths_of, join_trees, labels_of_leaves, tree_ends, tree_of
+from assay.families.trees.training_data import TrainingData, prepare, reweighed, single_tree
+from assay.families.trees.tree_view import leaf_impurities
+from assay.inputs.labels import Labels
 from assay.numerics import Array, Floats
 
 if TYPE_CHECKING:
@@ -277,6 +281,34 @@ def cut(model: DecisionTree, unpruned: UnprunedTree) -> UnprunedTree:
     return unpruned.cut(None, None, curve.alpha)
 
 
+class GrownAgain:
+    """Trees of the same rows, again and again with other weights: what does not depend on them is found once."""
+
+    def __init__(self, model: Any, rows: Rows, labels: Labels, w: Floats) -> None:
+        check_params(model)
+        self.model, self.rows, self.labels, self.workers = model, rows, labels, Threads(model.n_jobs)
+        model.classes_ = labels.classes
+        weighed = ArrayRows(rows.X, rows.y, w, like=rows)
+        self.data = prepare(model, self.workers, weighed, labels, None, UNLIMITED, shared=model.ccp_alpha == "cv")
+
+    def __call__(self, w: Floats) -> tuple[TreeNodes, Array]:
+        """The tree of the rows with these weights, and the class that it says of each row, as a code."""
+        data = reweighed(self.model, self.data, self.labels, w)
+        grown, entries = single_tree(self.workers, self.rows, data, RowSample(self.model._seed()), 0, self.workers)
+        if self.model.max_leaf_nodes is not None or self.model.ccp_alpha != 0:  # the depth is that of the growth
+            grown = cut(self.model, UnprunedTree(data, entries, grown, self.labels.classes)).grown
+        values = leaf_values(data.inputs, grown, entries)
+        said = labels_of_leaves(values)
+        is_leaf = grown.feature == LEAF
+        if len(entries) == data.survey.n:  # they lie leaf after leaf
+            found = np.empty(len(entries), dtype=said.dtype)
+            found[(entries >> ROW).astype(np.int64)] = np.repeat(said, grown.rows[is_leaf])
+        else:
+            node = leaves_by_codes(grown, data.inputs.table, np.arange(data.survey.n))
+            found = said[(np.cumsum(is_leaf) - 1)[node]]
+        return tree_of(grown, values), found
+
+
 def _grower(model: DecisionTree, training_data: TrainingData) -> Callable[[Array], UnprunedTree]:
     """How the tree of some of the rows is grown and cut, up to its alpha."""
     key, workers = RowSample(model._seed()).key(0), Threads(model.n_jobs)
@@ -297,8 +329,24 @@ def keep(model: DecisionTree, unpruned: UnprunedTree) -> None:
     values = leaf_values(training_data.inputs, grown, unpruned.entries)
     model._keep_trees(join_trees([tree_of(grown, values)]), training_data)
     vars(model).update(evidence_of(training_data, grown, values))
+    leaf = grown.feature == LEAF
+    model.leaf_rows_ = None if training_data.weights is None else grown.rows[leaf].astype(np.int64)
+    model._leaf_impurity = None
+    if model._kind == "regressor" and len(unpruned.entries):
+        model._leaf_impurity = _impurities_of_leaves(model, unpruned, values[:, 0])
     model._provenance = {"fingerprint": training_data.survey.mark.hex()}
     model._state_claims()
+
+
+def _impurities_of_leaves(model: DecisionTree, unpruned: UnprunedTree, answers: Floats) -> Floats:
+    """Of each leaf of a tree of numbers, from its rows: no file holds them."""
+    training_data, grown, entries = unpruned.training_data, unpruned.grown, unpruned.entries
+    start = grown.start[grown.feature == LEAF]
+    leaf = np.full(len(training_data.truth), -1)
+    leaf[(entries >> np.uint64(32)).astype(np.int64)] = np.repeat(
+        np.arange(len(start)), np.diff(np.append(start, len(entries)))
+    )
+    return leaf_impurities(training_data.truth, training_data.weights, leaf, answers, model.criterion)
 
 
 def pruning_path(model: DecisionTree, X: Any, y: Any, sample_weight: Any) -> PruningPath:

@@ -16,10 +16,11 @@ import numpy as np
 from assay.compiled.simd.gathers import NODES
 from assay.engines import Engine, Part, Rows
 from assay.engines.engine import Threads
-from assay.errors import DataError, ParameterError
+from assay.errors import DataError, ParameterError, warn
 from assay.families.trees.claims import forest_evidence_of
 from assay.families.trees.codes import Bins
 from assay.families.trees.fit_tree import pruned
+from assay.families.trees.forest_trees import own_oob_score
 from assay.families.trees.grow import NONE, RowSample, entries_of, grow_from, leaf_values
 from assay.families.trees.loops.arrays import CodedColumns, NodeArrays
 from assay.families.trees.loops.packed import leaves_of, pack_nodes
@@ -71,6 +72,7 @@ def learn(model: Any, engine: Engine, rows: Rows, afresh: bool, classes: Any) ->
     model.gain_ = None if told else trees.gain
     model.weight_, model.rows_ = training_data.total, training_data.survey.n
     model._out_of_bag = bag
+    model._counted = training_data.counted
     keep_members(model, bag, training_data)
     _keep_out_of_bag(model, bag, len(forest.trees))
     model._provenance = {"fingerprint": training_data.survey.mark.hex()}
@@ -119,6 +121,8 @@ def _sizes(model: Forest, have: int, out_of_bag: bool) -> list[int]:
                 f"{name}: n_estimators={model.n_estimators} is less than the {have} trees of the fit before (warm_start): give at "
                 f"least {have}, or fit with warm_start=False."
             )
+        if have and int(model.n_estimators) == have:
+            warn("Warm-start fitting without increasing n_estimators does not fit new trees.", UserWarning)
         return [int(model.n_estimators)]
     if not out_of_bag:
         raise ParameterError(
@@ -173,7 +177,7 @@ def _keep_out_of_bag(model: Any, bag: OutOfBag, trees: int) -> None:
     if not rows:
         return
     model.oob_loss_, model.oob_error_of_loss_, model.oob_rows_ = loss, error, rows
-    model.oob_score_ = bag.score(loss)
+    model.oob_score_ = own_oob_score(model, bag) if callable(model.oob_score) else bag.score(loss)
     curve = np.array(bag.curve, dtype=np.float64).reshape(-1, 2)
     curve = curve[np.isfinite(curve[:, 1])]  # the first trees may have seen every row
     if len(curve):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import ceil, log2, sqrt
 from numbers import Integral, Real
 from typing import Any
@@ -10,10 +11,21 @@ from typing import Any
 import numpy as np
 
 from assay.errors import ParameterError
-from assay.estimator.params import Choice, Free, Range, param
+from assay.estimator.params import Choice, Flag, Free, Range, Seed, param
 from assay.numerics import Array
 
 UNLIMITED = 1 << 40
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlagOrFunction(Flag):
+    """True or False, or a function of truths and answers."""
+
+    def accepts(self, value: Any) -> bool:
+        return callable(value) or super().accepts(value)
+
+    def describe(self) -> str:
+        return f"{super().describe()} or a function of truths and answers"
 
 
 def _whole(value: Any) -> bool:
@@ -43,7 +55,7 @@ def _columns(value: Any) -> bool:
 
 
 CRITERION_OF_CLASSES = param("impurity u; 'entropy' is that of the lecture notes", default="gini", check=Choice(("gini", "entropy", "log_loss")))  # fmt: skip
-CRITERION_OF_NUMBERS = param("the error that a split makes small: squared, absolute, or the Poisson deviance", default="squared_error", check=Choice(("squared_error", "absolute_error", "poisson")))  # fmt: skip
+CRITERION_OF_NUMBERS = param("the error that a split makes small: squared ('friedman_mse' is another name of it), absolute, or the Poisson deviance", default="squared_error", check=Choice(("squared_error", "absolute_error", "poisson", "friedman_mse")))  # fmt: skip
 MAX_DEPTH = param("most splits on the way to a leaf; None: no limit", default=None, check=Range(int, low=1, words=(None,)))  # fmt: skip
 MIN_SAMPLES_SPLIT = param("least rows of a node that is split; smaller nodes become leaves", default=2, check=Free("a whole number ≥ 2, or a share in (0, 1]", check=_count_or_share(2)))  # fmt: skip
 MIN_SAMPLES_LEAF = param("least rows of a leaf: splits that would leave fewer on a side are not made", default=1, says="leaves of {}+ rows", check=Free("a whole number ≥ 1, or a share in (0, 1]", check=_count_or_share(1)))  # fmt: skip
@@ -66,7 +78,7 @@ MONOTONIC_CST = param(
     default=None,
     check=Free("a list with 1, 0 or −1 for each column, or a dict {column: 1 or −1}", words=(None,), check=_trends),
 )
-RANDOM_STATE = param("seed of what is drawn at random; None: 0", default=None, check=Range(int, low=0, words=(None,)))
+RANDOM_STATE = param("seed of what is drawn at random; None: 0", default=None, check=Seed(words=(None,)))
 CCP_ALPHA = param("prune splits that gain less than this for each leaf", default=0.0, check=Range(low=0))
 PRUNING_ALPHA = param("prune splits that gain less than this for each leaf; 'cv': chosen by cross-validation", default=0.0, check=Range(low=0, words=("cv",)))  # fmt: skip
 FOLDS = param("parts into which ccp_alpha='cv' cuts the rows, to leave out each in turn", default=5, check=Range(int, low=2))  # fmt: skip
@@ -84,7 +96,7 @@ MAX_SAMPLES = param(
         check=lambda v: isinstance(v, int | float | np.number) and not isinstance(v, bool) and bool(0 < v < np.inf),
     ),
 )
-OOB_SCORE = param("judge each row by the trees that did not see it", default=True)
+OOB_SCORE = param("judge each row by the trees that did not see it; a function of truths and answers gives oob_score_", default=True, check=FlagOrFunction())  # fmt: skip
 WARM_START = param("keep the trees of the fit before and add to them", default=False)
 VERBOSE = param("accepted for scikit-learn's sake; it changes nothing", default=0, check=Range(int, low=0))
 
@@ -129,6 +141,8 @@ def trends_of(asked: Any, names: Sequence[str] | None, d: int) -> Array:
             trend[number_of(column, names, d, "monotonic_cst")] = direction
     elif asked is not None:
         if len(asked) != d:
-            raise ParameterError(f"monotonic_cst has {len(asked)} entries for {d} columns: give one for each.")
+            raise ParameterError(
+                f"monotonic_cst has shape {len(asked)} but the input data X has {d} features. Give one entry for each."
+            )
         trend[:] = np.asarray(asked, dtype=np.int64)
     return trend

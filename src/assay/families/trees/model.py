@@ -21,7 +21,8 @@ from assay.estimator.estimator import Estimator
 from assay.estimator.params import attribute
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, shown_of, some_of
-from assay.families.trees.claims import (
+from assay.families.trees import forest_trees, tree_view
+from assay.families.trees.claims import (  # fmt: skip
     FOREST_COVERAGE,
     TREE_COVERAGE,
     forest_claims,
@@ -29,10 +30,10 @@ from assay.families.trees.claims import (
     tree_claims,
     tree_coverage,
 )
-from assay.families.trees.nodes import Trees
+from assay.families.trees.nodes import Trees, parts_of
 from assay.families.trees.predict import TreePredictor
-from assay.families.trees.shap import shap_base, shap_values
-from assay.families.trees.survey import Categories, category_levels
+from assay.families.trees.shap import shap_base, shap_certificate, shap_values
+from assay.families.trees.survey import category_codes
 from assay.inputs import refuse_non_finite
 from assay.inputs.labels import Labels
 from assay.numerics import Array, Floats, safe_log
@@ -40,36 +41,20 @@ from assay.store import Record
 
 if TYPE_CHECKING:
     from assay.families.trees.fit_tree import PruningPath, SharedTree
-    from assay.families.trees.importance import ShuffledColumns
     from assay.families.trees.text import LeafRule, PathOfRow, TreeShape
     from assay.families.trees.training_data import TrainingData
 
 LEAVES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)  # of one tree, cut again and again
 FEW_ROWS = 1000  # below, a search for the size of leaves costs more than it brings
-MOST_CODED = 1 << 20  # columns of which some hold categories, where a file does not list them
 Made = TypeVar("Made")
 NO_SETS = np.zeros((0, 4), dtype=np.uint64)
-
-
-def parts_of(trees: Trees) -> dict[str, Any]:
-    """The learnt parts of a model with these trees, of which nothing else is made yet."""
-    return {
-        "feature_": trees.feature,
-        "cut_": trees.cut,
-        "missing_left_": trees.missing,
-        "leaf_": trees.leaf,
-        "nodes_": trees.nodes,
-        "table_": trees.table,
-        "sets_": trees.sets if len(trees.sets) else None,
-        "_made": {},
-    }
 
 
 class TreeModel(Estimator):
     """Trees and what they answer. Subclasses grow them (`_learn`) and keep them by `_keep_trees`."""
 
-    takes_missing = True
-    takes_categories = True
+    takes_missing = takes_categories = True
+    takes_sparse = fills_sparse = fills_whole = True
 
     feature_: Array = attribute()
     cut_: Floats = attribute()
@@ -87,7 +72,18 @@ class TreeModel(Estimator):
     random_state: int | None = attribute()
     class_weight: Any = attribute(default=None)
 
+    def _fit(self, X: Any, y: Any, sample_weight: Any, *, afresh: bool = True, classes: Any = None) -> Self:
+        if vars(self).get("criterion") != "friedman_mse":
+            return super()._fit(X, y, sample_weight, afresh=afresh, classes=classes)
+        self.criterion = "squared_error"  # whose splits it chooses, as scikit-learn found out
+        try:
+            return super()._fit(X, y, sample_weight, afresh=afresh, classes=classes)
+        finally:
+            self.criterion = "friedman_mse"
+
     _made: dict[str, Any] = attribute()  # from the learnt parts, when first needed: answering must add no attributes
+
+    __class__ = property(tree_view.class_seen_by_sklearn)  # type: ignore[assignment]
 
     # --- what people ask of trees -------------------------------------------------------------------------------------
 
@@ -137,6 +133,9 @@ class TreeModel(Estimator):
 
     shap_values = shap_values
     shap_base_ = property(shap_base)
+    shap_certificate = shap_certificate
+    n_classes_, n_outputs_ = property(tree_view.n_classes), property(tree_view.n_outputs)
+    _compute_partial_dependence_recursion = tree_view.partial_dependence  # scikit-learn asks models that it knows
 
     # --- answering ----------------------------------------------------------------------------------------------------
 
@@ -203,21 +202,7 @@ class TreeModel(Estimator):
 
     @property
     def _predictor(self) -> TreePredictor:
-        return self._once("predictor", lambda: TreePredictor(self._trees, self.n_features_in_, self._category_codes()))
-
-    def _category_codes(self) -> Categories | None:
-        """How categories become codes, from the columns' categories and what the file holds."""
-        code = getattr(self, "category_code_", None)
-        if code is None:
-            return None
-        if self._categories is None and self.n_features_in_ > MOST_CODED:
-            raise ModelFileError(
-                f"The model file claims categories in {self.n_features_in_} columns and names none of them."
-            )
-        levels = category_levels(self._fitted_with["categorical_features"], self._column_names(), self._levels())
-        if int(levels.first[-1]) != len(code):
-            raise ModelFileError("The model file's categories do not fit its columns.")
-        return Categories(levels.count, levels.first[:-1].copy(), code)
+        return self._once("predictor", lambda: TreePredictor(self._trees, self.n_features_in_, category_codes(self)))
 
     def _names_in_words(self) -> list[str]:
         names = self._column_names()
@@ -264,7 +249,7 @@ class TreeModel(Estimator):
     def _restore(self, record: Record) -> None:
         super()._restore(record)
         by_sets = bool((self.feature_ < -1).any())
-        codes = self._category_codes()
+        codes = category_codes(self)
         if by_sets:
             column = -2 - self.feature_[self.feature_ < -1]
             if codes is None or not (codes.levels[column] > 0).all():
@@ -282,6 +267,8 @@ class DecisionTree(TreeModel):
     ccp_alpha: float | str = attribute()
     folds: int = attribute()
     alpha_: float = attribute()
+    leaf_rows_: Array | None = attribute()
+    _leaf_impurity: Floats | None = attribute(default=None)
     pruning_curve_: Floats = attribute()
     coverage = TREE_COVERAGE
     _shared: SharedTree | None = attribute(default=None)  # what `fit_each` lets settings have in common
@@ -347,9 +334,11 @@ class DecisionTree(TreeModel):
 
     # --- explaining ---------------------------------------------------------------------------------------------------
 
-    def apply(self, X: Any) -> Array:
-        """The node (in preorder, the root is 0) of the leaf where each row ends."""
+    def apply(self, X: Any, check_input: bool = True) -> Array:
+        """The node (in preorder, the root is 0) of the leaf where each row ends. `check_input` is accepted for scikit-learn's sake."""
         return super().apply(X)[:, 0]
+
+    tree_, max_features_ = property(tree_view.view_of), property(tree_view.max_features)
 
     def to_text(self, *, max_depth: int | None = None, decimals: int | None = None) -> str:
         """The tree as text, a line a node: its question, rows and gain, or its answer. `decimals`: of thresholds (None: four digits)."""
@@ -372,7 +361,7 @@ class DecisionTree(TreeModel):
         self._check_fitted()
         return shape_of(self)
 
-    def decision_path(self, X: Any) -> Any:
+    def decision_path(self, X: Any, check_input: bool = True) -> Any:
         """(n, nodes) as a sparse matrix: 1 where a row passes a node."""
         from assay.families.trees.text import nodes_passed
 
@@ -395,11 +384,14 @@ class Forest(TreeModel):
     n_estimators: int | str = attribute()
     bootstrap: bool = attribute()
     max_samples: Any = attribute()
-    oob_score: bool = attribute()
+    oob_score: Any = attribute()
     warm_start: bool = attribute()
     max_leaf_nodes: int | None = attribute()
     ccp_alpha: float = attribute()
     quantiles: bool = attribute(default=False)
+    alike_: bool = attribute()
+    weighted_: bool = attribute()
+    _counted: Array | None = attribute()  # the rows of positive weight, where some have none
     random_splits: bool = attribute(default=False)
 
     def left_out_scores(self) -> Floats | None:
@@ -428,7 +420,10 @@ class Forest(TreeModel):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, *, afresh: bool = True, classes: Any = None) -> Any:
         again = self.warm_start and hasattr(self, "n_features_in_")
-        return super()._fit(X, y, sample_weight, afresh=not again, classes=classes)
+        super()._fit(X, y, sample_weight, afresh=not again, classes=classes)
+        if callable(self.oob_score):  # a file holds no functions
+            self._fitted_with = {**self._fitted_with, "oob_score": True}
+        return self
 
     def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
         from assay.families.trees.forest_builder import learn
@@ -467,11 +462,10 @@ class Forest(TreeModel):
         self._check_fitted()
         return tree_of_forest(self, number)
 
-    @property
-    def estimators_(self) -> list[DecisionTree]:
-        """All trees, each as a decision tree of its own."""
-        self._check_fitted()
-        return [self.tree(number) for number in range(len(self.nodes_))]
+    estimators_ = property(forest_trees.estimators_of)
+    estimator_, estimators_samples_ = property(forest_trees.estimator_of), property(forest_trees.estimators_samples)
+    __getitem__, __iter__ = forest_trees.tree_at, forest_trees.iter_trees
+    __len__, __bool__ = forest_trees.count_of, forest_trees.is_a_model
 
     def tree_shape(self, number: int = 0) -> TreeShape:
         """Tree `number` as arrays, as `assay.plots.tree_drawing` draws it."""
@@ -483,15 +477,4 @@ class Forest(TreeModel):
 
         return nodes_passed(self, X), np.concatenate([[0], np.cumsum(self.nodes_)])
 
-    def oob_importance(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, n_repeats: int = 5
-    ) -> ShuffledColumns:
-        """How much worse trees do on the rows that they did not see when a column is shuffled among these (Breiman 2001).
-
-        X and y must be the rows of the fit, in their order: which of them a tree saw follows from the seed. Unlike
-        `feature_importances_` it does not favour columns with many values; of columns that say the same, each looks dispensable.
-        """
-        from assay.families.trees.importance import oob_importance
-
-        self._check_fitted()
-        return oob_importance(self, X, y, sample_weight, n_repeats)
+    oob_importance = forest_trees.oob_importance

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -73,6 +73,12 @@ def tree_of(grown: NodeArrays, values: Floats) -> TreeNodes:
     table, leaf = distinct_rows(values)
     parts = (grown.feature, grown.cut[split], grown.missing[split], leaf, grown.sets, table)
     return TreeNodes(*parts, grown.gain[split])
+
+
+def labels_of_leaves(table: Floats) -> Array:
+    """The class of each leaf; of equal shares the first."""
+    said: Array = (table / table.sum(axis=1, keepdims=True)).argmax(axis=1)
+    return said
 
 
 def _pooled(parts: Sequence[Array]) -> tuple[Array, list[int]]:
@@ -214,3 +220,18 @@ def words_of(trees: Trees, ends: Array) -> Array:
     words[split, 1] = (right << np.uint64(32)) | (column << np.uint64(8)) | flags
     words[leaves, 1] = FLAG_LEAF
     return words
+
+
+def parts_of(trees: Trees) -> dict[str, Any]:
+    """The learnt parts of a model with these trees, of which nothing else is made yet."""
+    return {
+        "feature_": trees.feature,
+        "cut_": trees.cut,
+        "missing_left_": trees.missing,
+        "leaf_": trees.leaf,
+        "nodes_": trees.nodes,
+        "table_": trees.table,
+        "sets_": trees.sets if len(trees.sets) else None,
+        "_made": {},
+        "_leaf_impurity": None,  # a fit knows them
+    }

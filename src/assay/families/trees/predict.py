@@ -46,7 +46,10 @@ if TYPE_CHECKING:
 NARROW_COLUMNS, NARROW_CUTS, NARROW_NODES = 1 << 8, 254, (1 << 17) - 1
 WIDE_COLUMNS, WIDE_CUTS = 1 << 16, 65_534
 MANY = 64  # rows that are asked for at a time, from which on packed trees answer
-FEW = 1 << 19  # pairs of a row and a tree that NumPy walks where the compiled loops are not loaded
+FEW = (
+    1 << 19
+)  # pairs of a row and a tree that NumPy walks, of all calls together, before the compiled loops are loaded: by then it has taken as long as that
+CALL = 250  # pairs that take as long as what every call costs besides
 HALF, EIGHT, FEATURE = np.uint64(32), np.uint64(8), np.uint64(0xFFFFFF)
 STEPS = 64  # of the search for a row's codes, that cost what a packed tree saves
 OF_QUANTILES: Layout = {
@@ -68,6 +71,7 @@ class TreePredictor:
         self.roots = first_nodes(trees.nodes)
         self.by_sets = bool((trees.feature < -1).any())
         self._asked = 0  # pairs of a row and a tree so far
+        self._stepped_over = 0  # those that NumPy walked, with what calls cost
 
     @cached_property
     def words(self) -> Array:
@@ -180,7 +184,11 @@ class TreePredictor:
         return self.packed
 
     def _at_once(self, pairs: int) -> bool:
-        return pairs <= FEW and LOOPS not in sys.modules
+        """Whether NumPy walks: where no compiler is loaded, and it does not pay yet to load it."""
+        if LOOPS in sys.modules:
+            return False
+        self._stepped_over += pairs + CALL
+        return self._stepped_over <= FEW
 
     def _stepped(self, X: Array, roots: Array) -> Array:
         """The nodes (rows, trees) where rows end, all taking a step together."""

@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from assay.certify import Certificate, Claim
 from assay.engines import Block
 from assay.errors import DataError
+from assay.families.trees.claims import tree_witness
 from assay.families.trees.importance import node_values, parents_of, sums_below
 from assay.families.trees.predict import TreePredictor
 from assay.families.trees.survey import Categories
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 LANE = 8  # rows that go down together
 MOST = 63  # columns of a way whose sets fit a word
+TOLERANCE = 1e-9
 NO_CATEGORIES = Categories(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.uint8))
 
 
@@ -238,3 +241,38 @@ def _explained_sum(model: TreeModel) -> ExplainedTrees:
     C = len(model.baseline_)  # type: ignore[attr-defined]
     output = np.arange(len(model.nodes_)) % C
     return explained(model._predictor, model._leaf_answers(), model._leaf_weights()[model.leaf_], output, C)
+
+
+def shap_certificate(self: TreeModel, X: Any, data: Any = None) -> Certificate:
+    """The SHAP values of these rows as a certificate: that with their base they add up to what the trees answer.
+
+    `verify(X)` walks the trees again, without this code, and adds up; the values are in the claim's witness.
+    """
+    values = self.shap_values(X, data)
+    parts = vars(self)
+    added = parts.get("baseline_")
+    base: Any = self.shap_base_
+    background = None if data is None else _background(self, data)
+    if data is not None:  # values of a row are measured from the mean answer of the background
+        base = base + self.shap_values(data).sum(axis=1).mean(axis=0)
+    how = "added" if added is not None else "numbers" if self._kind == "regressor" else "shares"
+    if self._fitted_with.get("voting") == "majority" or "estimator_weights_" in parts:
+        how = "votes"
+    claim = Claim(
+        name="SHAP values",
+        statement=f"of {len(values)} rows the base and what the columns add are what the trees answer",
+        holds=True,
+        check="shap_adds_up",
+        value=float(len(values)),
+        witness={
+            **tree_witness(self),
+            "how": how,
+            "tree_votes": parts.get("estimator_weights_"),
+            "baseline": added,
+            "values": values,
+            "base": np.asarray(base, dtype=np.float64),
+            "background": background,
+            "tolerance": TOLERANCE,
+        },
+    )
+    return Certificate((claim,), names=self._column_names(), levels=self._categories, columns=self.n_features_in_)

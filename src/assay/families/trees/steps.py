@@ -15,8 +15,7 @@ from assay.estimator.steps import Measure, Step, answering, measures
 from assay.families.trees.fit_tree import cut, grow, in_order_of_gain, keep, root_impurity, weighted_gains
 from assay.families.trees.forest_builder import grow_forest, prepare_forest
 from assay.families.trees.importance import parents_of
-from assay.families.trees.model import parts_of
-from assay.families.trees.nodes import LEAF, TreeNodes, depths_of, join_trees, tree_ends, tree_of
+from assay.families.trees.nodes import LEAF, TreeNodes, depths_of, join_trees, parts_of, tree_ends, tree_of
 from assay.families.trees.text import Questions
 from assay.numerics import Array, Floats
 

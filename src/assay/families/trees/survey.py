@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.engines import Block, Engine, Rows, fingerprint, fold
-from assay.errors import DataError
+from assay.errors import DataError, ModelFileError
 from assay.families.trees.hyper_parameters import number_of
 from assay.inputs import NumberColumns, as_regression_target, refuse_non_finite
 from assay.inputs.labels import Labels
 from assay.numerics import Array, Floats
 
+MOST_CODED = 1 << 20  # columns of which some hold categories, where a file does not list them
 MOST_CODES = 255  # of whole numbers that name categories
 MOST_LEVELS = 255  # categories that are told apart; rarer ones share the last code
 
@@ -163,3 +164,18 @@ def _merge(a: TreeSurvey, b: TreeSurvey) -> TreeSurvey:
         a.categories + b.categories,
         fingerprint.join(a.mark, b.mark),
     )
+
+
+def category_codes(model: Any) -> Categories | None:
+    """How categories become codes in a fitted model, from the columns' categories and what the file holds."""
+    code = getattr(model, "category_code_", None)
+    if code is None:
+        return None
+    if model._categories is None and model.n_features_in_ > MOST_CODED:
+        raise ModelFileError(
+            f"The model file claims categories in {model.n_features_in_} columns and names none of them."
+        )
+    levels = category_levels(model._fitted_with["categorical_features"], model._column_names(), model._levels())
+    if int(levels.first[-1]) != len(code):
+        raise ModelFileError("The model file's categories do not fit its columns.")
+    return Categories(levels.count, levels.first[:-1].copy(), code)

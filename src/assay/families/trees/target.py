@@ -261,7 +261,12 @@ def number_target(y: Floats, w: Floats | None, criterion: str, draws: int, low: 
     if w is not None and np.any((weight == 0) & (w > 0)):
         low, high = float(y[weight > 0].min()), float(y[weight > 0].max())
     if code == POISSON and not 0 <= low <= high > 0:
-        raise DataError("criterion='poisson' needs a target that is nowhere negative and somewhere positive.")
+        what = (
+            "Some value(s) of y are negative which is not allowed for Poisson regression"
+            if low < 0
+            else "Sum of y is not strictly positive which is necessary for Poisson regression"
+        )
+        raise DataError(f"{what}. criterion='poisson' needs a target that is nowhere negative and somewhere positive.")
     offset = 0.0 if code == POISSON else _offset(low, high)
     x, top = y - offset, max(abs(low - offset), abs(high - offset))
     powers, mean_unit = _powers(top, heaviest, weight_unit, draws)

@@ -21,6 +21,7 @@ from assay.estimator.params import defaults
 from assay.families.trees.importance import columns_of, node_gains, node_values, parents_of
 from assay.families.trees.nodes import LEAF, join_trees, split_trees
 from assay.families.trees.shap import shap_base
+from assay.families.trees.survey import category_codes
 from assay.numerics import Array, Floats
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class Questions:
         at = np.maximum(place, 0)
         self.cut = model.cut_[at] if len(model.cut_) else np.zeros(len(place))
         self.missing_left = model.missing_left_[at] != 0 if len(model.cut_) else np.zeros(len(place), bool)
-        self.sets, self.categories, self.levels = model._trees.sets, model._category_codes(), model._levels()
+        self.sets, self.categories, self.levels = model._trees.sets, category_codes(model), model._levels()
         self.column_names = model._names_in_words()
         lacking = getattr(model, "missing_columns_", None)
         self.lacking = np.zeros(model.n_features_in_, bool) if lacking is None else lacking != 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import frexp, ldexp
 from typing import Any
 
@@ -114,6 +114,24 @@ def prepare(
     )
 
 
+def reweighed(model: Any, data: TrainingData, labels: Labels, w: Floats) -> TrainingData:
+    """What trees of classes are grown from where nothing but the weights of the rows has changed, and those that count are the same: neither are
+    rows read again, nor columns coded. Of codes in memory alone."""
+    assert data.recipe is None
+    table, rules = data.inputs.table, data.inputs.rules
+    found = data.survey._replace(
+        class_weight=np.bincount(data.truth, weights=w, minlength=len(labels.classes)), heaviest=float(w.max())
+    )
+    multipliers = _multipliers(model, labels, found)
+    refuse_absent(labels.classes, found.class_weight * (1.0 if multipliers is None else multipliers), whole=True)
+    w = w if multipliers is None else w * multipliers[data.truth]
+    draws = data.draws or found.n
+    target, total = _target(model, labels, data.truth, w, found, draws, bool(table.trend.any()))
+    drawn = total if data.draws is None else total * (data.draws / found.class_rows.sum())
+    rules = rules_of(model, target, found.n, table.d, drawn, rules.exact_below)
+    return replace(data, inputs=TreeInputs(target, table, rules), survey=found, total=total, drawn=drawn, weights=w)
+
+
 def spread_out(engine: Engine, codes: int, shared: bool) -> bool:
     """Whether the codes of all rows stay where the rows are: too many for memory, or of one tree on a cluster."""
     if engine.opens_in_memory:
@@ -126,7 +144,8 @@ def _check_trends(name: str, trend: Array, labels: Labels | None, levels: Levels
         return
     if labels is not None and len(labels.classes) > 2:
         raise ParameterError(
-            f"{name}: monotonic_cst needs two classes or a number as target; y has {len(labels.classes)} classes."
+            f"{name}: monotonic_cst needs two classes or a number as target; y has {len(labels.classes)} classes. "
+            "(Monotonicity constraints are not supported with multiclass classification.)"
         )
     if (trend[levels.count > 0] != 0).any():
         raise ParameterError(f"{name}: monotonic_cst names a column of categories, which have no order.")

@@ -275,8 +275,10 @@ def choose_features(source: Source, roles: Mapping[str, str], features: str | It
     for role, name in roles.items():
         check_known([name], source.types, f"the {role}", source.where)
         if name in source.repeated:
+            numbered = [other for other in source.types if re.fullmatch(re.escape(name) + r" \(\d+\)", other)]
+            other = f", or name one that is numbered: {numbered[-1]!r}" if numbered else ""
             raise SchemaError(
-                f"{source.where} has two columns named {name!r}, and that is the {role}: rename one of them."
+                f"{source.where} has two columns named {name!r}, and that is the {role}: rename one of them{other}."
             )
         if name in taken:
             raise SchemaError(f"Column {name!r} cannot be both the {taken[name]} and the {role}: name another column.")

@@ -121,20 +121,41 @@ def start_problem(t: dict[str, Any], y: Floats, w: Floats, start: Floats, K: int
     return bool(abs(start[0] - odds) > 1e-6 * (1 + abs(odds)))
 
 
-def sample_of(seed: int, stage: int, n: int, d: int, rows: float, columns: float, w: Floats) -> tuple[Floats, Array]:
-    """(weights of the rows that a stage saw, its columns), drawn again by (seed, stage)."""
+def sample_of(
+    t: dict[str, Any], stage: int, d: int, w: Floats, slope: Floats, curvature: Floats
+) -> tuple[Floats, Array]:
+    """(weights of the rows that a stage saw, its columns), drawn again by (seed, stage) and, where it says so, by the slopes before it."""
     from assay.certify.rows import between_0_and_1, keys, row_keys
 
-    key = int(keys(np.array([stage], np.uint64), seed)[0] >> np.uint64(2))
+    rows, columns = float(t["subsample"]), float(t["colsample"])
+    key = int(keys(np.array([stage], np.uint64), int(t["seed"]))[0] >> np.uint64(2))
     chosen = np.arange(d)
     if columns < 1:
         drawn = keys(np.arange(d, dtype=np.uint64), key + 1)
         chosen = np.sort(np.argsort(drawn, kind="stable")[: max(1, round(columns * d))])
     if rows < 1:
         counted = np.flatnonzero(w > 0)
-        drawn = counted[between_0_and_1(row_keys(len(counted), key)) < rows]
-        if len(drawn):
-            part = np.zeros(n)
-            part[drawn] = w[drawn]
+        chance = np.full(len(counted), rows)
+        if t.get("by_gradient"):
+            chance = chances_of(w[counted] * slope[:, counted], w[counted] * curvature[:, counted], rows)
+        there = between_0_and_1(row_keys(len(counted), key)) < chance
+        if there.any():
+            part = np.zeros(len(w))
+            part[counted[there]] = w[counted[there]] / (chance[there] if t.get("by_gradient") else 1.0)
             w = part
     return w, chosen
+
+
+def chances_of(g: Floats, h: Floats, share: float) -> Floats:
+    """min(1, a / mu) that add up to the share of the rows, a² = Σ g² + (Σ|g| / Σ h)² Σ h²: with the k largest surely drawn, mu is what the others add up to
+    over what is left, and k the first for which the next one is below that."""
+    step = float(np.abs(g).sum() / max(h.sum(), 1e-300))
+    a = np.sqrt(np.sum(g**2, axis=0) + step**2 * np.sum(h**2, axis=0))
+    down = np.sort(a)[::-1]
+    wanted, left = share * len(a), np.append(np.cumsum(down[::-1])[::-1], 0.0)
+    for k in range(len(a)):
+        mu = left[k] / (wanted - k)
+        if down[k] < mu or wanted - k <= 1 or not mu > 0:
+            break
+    found: Floats = np.minimum(a / max(mu, 1e-300), 1.0)
+    return found

@@ -27,7 +27,7 @@ from assay.families.trees.check.witness import (
     down,
     edges_of,
     levels_of,
-    trees_in,
+    stated_trees,
     up,
 )
 
@@ -199,9 +199,9 @@ class Replay:
                 held.append(float(np.average(value[self.held_w > 0], weights=self.held_w[self.held_w > 0])))
             if s == len(steps):
                 break
-            tops = [float(np.abs(x * self.w).max()) for x in (slope, curvature)]
+            w, columns = sample_of(t, s, self.d, self.w, slope, curvature)
+            tops = [float(np.abs(x * (w if t.get("by_gradient") else self.w)).max()) for x in (slope, curvature)]
             self.u = [ldexp(1.0, frexp(max(top, 1e-300))[1] - room + bits + 1) for top, room in zip(tops, (50, shift))]
-            w, columns = sample_of(int(t["seed"]), s, n, self.d, float(t["subsample"]), float(t["colsample"]), self.w)
             for k in range(K):
                 tree = self.stated.trees[s * K + k]
                 own = gains[first : first + len(tree.splits)]
@@ -387,13 +387,7 @@ def _paths(tree: StatedTree, levels: list[Array]) -> list[frozenset[int]]:
 
 def _stated(t: dict[str, Any], d: int) -> Stated:
     """What the witness says, refused where it cannot be."""
-    levels, trend = (np.zeros(d, np.int64) if t[k] is None else np.asarray(t[k], np.int64) for k in ("levels", "trend"))
-    code = np.zeros(0, np.int64) if t["category_code"] is None else np.asarray(t["category_code"], np.int64)
-    if levels.shape != (d,) or trend.shape != (d,) or levels.sum() != len(code) or np.any(levels < 0):
-        raise ValueError("categories or trends that do not fit the columns")
-    first = np.concatenate([[0], np.cumsum(levels)])[:-1]
-    sets = np.zeros((0, 4), np.uint64) if t["sets"] is None else np.asarray(t["sets"], np.uint64)
-    trees = trees_in(t, d, 2, len(sets))
-    if len(np.asarray(t["gain"])) != sum(len(tree.splits) for tree in trees):
+    found = stated_trees(t, d, 2, "boosting", NEAR)
+    if len(np.asarray(t["gain"])) != sum(len(tree.splits) for tree in found.trees):
         raise ValueError("gains that are not those of the splits")
-    return Stated(trees, sets, levels, first, code, t["classes"], t["class_weight"], "boosting", trend, NEAR)
+    return found

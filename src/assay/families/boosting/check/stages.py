@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from assay.certify.claim import Claim, Verdict, check
+from assay.certify.claim import Claim, Verdict
+from assay.certify.registry import check
 from assay.certify.rows import CheckedRows, once
 from assay.families.boosting.check.replay import NEAR, Replay
 

@@ -217,34 +217,37 @@ def grow_stage(rank, ranks, table, words, columns, growth, rules, room, nodes, p
     size, leaves, parent = 1, 1, -1
     new, both = 0, False  # the children to look at: `new` alone is the root
     while True:
-        # --- count the smaller child, or both where the parent's counts were given up
+        # --- count the smaller child, or both where the parent's counts were given up; the other's are what is left of its parent's
         smaller = new
         if parent >= 0 and total[2 * new + 1] >> rules.shift > total[2 * (new + 1) + 1] >> rules.shift:
             smaller = new + 1
         other = new if smaller == new + 1 else new + 1
-        base = 2 * rank * bins
-        clear(parts, base, 2 * bins if both else bins)
-        for turn in range(2 if both else 1):  # one call, which is compiled once
-            node = other if turn else smaller
-            a = first[own_first + node]
-            b = a + count[own_count + node]
-            count_rows(codes, d, rows, a, b, asked, used, values, parts, base + turn * bins)
-        passed = barrier(flags, rank, ranks, passed)
-        if passed < 0:
-            return 0, passed
-        # --- join, subtract and scan the columns of this thread
         slot[smaller] = _free_slot(taken, slot, gains, left, size)
         if parent >= 0:
             slot[other] = slot[parent]
             slot[parent] = -1
             if both:
                 slot[other] = _free_slot(taken, slot, gains, left, size)
+        for turn in range(2 if both else 1):  # one call, which is compiled once
+            node = other if turn else smaller
+            counts, base = parts, (2 * rank + turn) * bins
+            if ranks == 1:  # nobody else's have to be added
+                counts, base = sums, slot[node] * bins
+            for k in range(used):
+                clear(counts, base + asked[k] * BINS, buckets[asked[k]] + 1)
+            a = first[own_first + node]
+            b = a + count[own_count + node]
+            count_rows(codes, d, rows, a, b, asked, used, values, counts, base)
+        passed = barrier(flags, rank, ranks, passed)
+        if passed < 0:
+            return 0, passed
+        # --- join, subtract and scan the columns of this thread
         for k in range(2):
             scores[k * ranks + rank] = NONE
         for k in range(rank, used, ranks):
             j = asked[k]
             a, b = j * BINS, j * BINS + buckets[j] + 1
-            for turn in range(2 if both else 1):
+            for turn in range((2 if both else 1) if ranks > 1 else 0):
                 node = other if turn else smaller
                 join(parts, ranks, bins, turn, a, b, sums, slot[node] * bins)
             if parent >= 0 and not both:
@@ -398,6 +401,24 @@ def reached(rank, nodes, rows, size, numbers, leaf):  # type: ignore[no-untyped-
             a = nodes.first[rank, node]
             for i in range(a, a + nodes.count[rank, node]):
                 leaf[rows[i]] = numbers[node]
+
+
+@jit
+def reached_by_codes(table, nodes, numbers, rows, a, b, leaf):  # type: ignore[no-untyped-def]
+    """leaf[row] of rows[a:b] that took no part in the growth: each goes down the tree by its codes."""
+    for i in range(a, b):
+        r, node = rows[i], 0
+        while nodes.left[node] >= 0:
+            j = nodes.split[node, COLUMN]
+            c = np.int64(table.by_row[r, j])
+            if c == table.missing[j]:
+                goes = nodes.split[node, MISSING]
+            elif nodes.split[node, SET]:
+                goes = (nodes.split[node, BITS + (c >> 6)] >> (c & 63)) & 1
+            else:
+                goes = np.int64(c <= nodes.split[node, CODE])
+            node = nodes.left[node] + 1 - goes
+        leaf[r] = numbers[node]
 
 
 @jit

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from assay.certify.claim import Claim, Verdict, check, checker
+from assay.certify.claim import Claim, Verdict
+from assay.certify.registry import check, checker
 from assay.certify.rows import Array, CheckedRows, Floats, RowBlock, content_keys
 from assay.families.kernel.check import kernel_values
 

@@ -8,6 +8,7 @@ landmarks, with ever weaker penalties.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -218,6 +219,7 @@ class KernelTransformer(Transformer):
         engine = engine_for(rows, self.n_jobs)
         with one_thread_blas():
             learnt = learn(engine, engine.open(rows), map_spec)
+        assert learnt.error is not None  # it was not marked
         for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("__")]:
             delattr(self, name)
         self.n_features_in_, self._map = rows.n_columns, learnt.map
@@ -296,8 +298,8 @@ class Nystroem(KernelTransformer):
     """
 
     _features = "nystroem"
-    kernel: str = param("the kernel K(x, z): exp(−γ‖x − z‖²), exp(−γ‖x − z‖₁), (γ x·z + coef0)^degree, x·z or 1 + x·z", default="rbf", kw_only=False, check=Choice(KERNEL_NAMES))  # fmt: skip
-    gamma: float | str = GAMMA
+    kernel: str = param("the kernel K(x, z): exp(−γ‖x − z‖²), exp(−γ‖x − z‖₁), (γ x·z + coef0)^degree, x·z or 1 + x·z", default="rbf", kw_only=False, check=Choice((*KERNEL_NAMES, "polynomial")))  # fmt: skip
+    gamma: float | str | None = param("γ of the kernel; None and 'auto': 1 / d, 'scale': 1 / (d · variance of all entries), 'median': by the median distance between rows", default=None, check=replace(GAMMA, words=(None, "scale", "auto", "median")))  # fmt: skip
     degree: int = DEGREE
     coef0: float = COEF0
     n_components: int = N_COMPONENTS

@@ -89,7 +89,7 @@ def layout_with(*linear: type[Estimator]) -> Layout:
 
 def parts_of(linear: Estimator) -> dict[str, Any]:
     """What a linear model has learnt, by our names."""
-    return {OURS.get(name, name): getattr(linear, name) for name in linear.layout if hasattr(linear, name)}
+    return {OURS.get(name, name): linear._part(name) for name in linear.layout if hasattr(linear, name)}
 
 
 def parts_at(linear: Estimator, step: Step) -> dict[str, Any] | None:
@@ -190,7 +190,8 @@ class KernelFeaturesModel(Estimator):
             setattr(self, f"{name}_", part)
         if learnt.off is not None:
             self.features_off_ = learnt.off
-        self.error_rms_, self.error_max_, self.error_trace_, self.error_rows_ = learnt.error
+        if learnt.error is not None:
+            self.error_rms_, self.error_max_, self.error_trace_, self.error_rows_ = learnt.error
 
     def fit_each(self, X: Any, settings: Sequence[Mapping[str, Any]]) -> Iterator[Self]:
         """A model for each of the settings; those of one map share it and the mapped rows."""

@@ -18,11 +18,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from assay.certify.claim import claims_are_wanted
 from assay.engines import Block, Engine, MappedRows, Rows, fingerprint, fold
 from assay.engines.fingerprint import content_keys
 from assay.engines.rows import settled
 from assay.errors import DataError, ParameterError
-from assay.estimator.params import Choice, Range, param
+from assay.estimator.params import Choice, Range, Seed, drawn_seed, param
 from assay.families.kernel.expansion import Expansion
 from assay.families.kernel.functions import KERNEL_WORDS, Kernel, needs_differences, resolve
 from assay.inputs import as_regression_target, refuse_non_finite, refuse_overflow
@@ -47,7 +48,7 @@ GAMMA = param(
     check=Range(low=0, open_low=True, high=math.inf, open_high=True, words=("scale", "auto", "median")),
 )
 N_COMPONENTS = param("the number of features; landmarks are at most the distinct rows there are", default=100, says="{} features", check=Range(int, low=1, high=1 << 14))  # fmt: skip
-SEED = param("seed of the landmarks or frequencies", default=0, check=Range(int, low=0, high=2**63))
+SEED = param("seed of the landmarks or frequencies", default=0, check=Seed(high=1 << 63))
 KERNEL = param("the kernel K(x, z): exp(−γ‖x − z‖²), exp(−γ‖x − z‖₁), (γ x·z + coef0)^degree, x·z or 1 + x·z", default="rbf", says=KERNEL_WORDS, check=Choice(KERNEL_NAMES))  # fmt: skip
 DEGREE = param("the power of kernel='poly': a whole number, or K were no product of features", default=3, check=Range(int, low=1, high=100))  # fmt: skip
 COEF0 = param("the constant of kernel='poly': at least 0, or K were no product of features", default=1.0, check=Range(low=0, high=math.inf, open_high=True))  # fmt: skip
@@ -186,9 +187,11 @@ class MapSpec:
         degree, coef0 = getattr(estimator, "degree", 3), getattr(estimator, "coef0", 1.0)
         components, seed = (
             int(estimator.n_components),
-            int(estimator.random_state),
+            int(drawn_seed(estimator.random_state) or 0),
         )  # NumPy's would overflow in products
-        return cls(features, estimator.kernel, estimator.gamma, degree, coef0, components, seed)
+        kernel = "poly" if estimator.kernel == "polynomial" else estimator.kernel
+        gamma = "auto" if estimator.gamma is None else estimator.gamma
+        return cls(features, kernel, gamma, degree, coef0, components, seed)
 
     @property
     def landmarks(self) -> int:
@@ -206,10 +209,11 @@ class MapError(NamedTuple):
 
 
 class LearntMap(NamedTuple):
-    """A map, how good it is, and the survey that it came from; what rounding puts features off by (m,), where that was asked for."""
+    """A map, how good it is, and the survey that it came from; what rounding puts features off by (m,), where that was asked for. How good it
+    is nobody asks of a fit without claims."""
 
     map: KernelMap
-    error: MapError
+    error: MapError | None
     survey: FeatureSurvey
     off: Floats | None = None
 
@@ -226,6 +230,8 @@ def learn(
     else:
         learnt = WaveMap.of(kernel, found.mean, map_spec.n_components, map_spec.random_state)
     sample = sample_of(found.drawn)
+    if marked and not claims_are_wanted():
+        return LearntMap(learnt, None, found)
     return LearntMap(learnt, error_of(learnt, sample), found, features_off(learnt, sample) if marked else None)
 
 

@@ -18,7 +18,7 @@ from assay.errors import ConvergenceWarning, ModelFileError, ParameterError, as_
 from assay.estimator.classifier import Classifier, of_each_class
 from assay.estimator.estimator import fresh_and_rows
 from assay.estimator.layout import Fact, Layout, Tensor
-from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, attribute, param
+from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, Seed, attribute, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, answering, checked, shown_of, some_of
 from assay.families.kernel.expansion import Expansion
@@ -123,7 +123,7 @@ class KernelPerceptron(Classifier):
     variant: str = param("answer with the last coefficients, or their average over all visits", default="last", check=Choice(("last", "averaged")))  # fmt: skip
     budget: int | None = param("most rows with a coefficient; where they are full, one drawn at random goes", default=None, check=Range(int, low=1, words=(None,)))  # fmt: skip
     shuffle: bool = param("order='cyclic': visit the rows of a block in a new random order in each pass", default=False)
-    random_state: int | None = param("seed of shuffles and of what a budget drops; None: 0", default=0, check=Range(int, low=0, high=2**63, open_high=True, words=(None,)))  # fmt: skip
+    random_state: int | None = param("seed of shuffles and of what a budget drops; None: 0", default=0, check=Seed(high=1 << 63, words=(None,)))  # fmt: skip
     class_weight: Any = CLASS_WEIGHT
     n_jobs: int | None = N_JOBS
     coverage = COVERAGE

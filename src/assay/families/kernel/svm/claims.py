@@ -81,8 +81,8 @@ def _witness(model: Any) -> dict[str, Any]:
     return {
         **kernel_witness(model._kernel()),
         "support": model.support_,
-        "support_vectors": model.support_vectors_,
-        "dual_coef": model.dual_coef_,
+        "support_vectors": model._support_vectors,
+        "dual_coef": model._dual_coef,
         "intercept": model.intercept_,
         "upper": np.atleast_1d(model.upper_),
         "objective": model.objective_,
@@ -140,7 +140,7 @@ def _kkt(model: Any, witness: dict[str, Any], check: str, conditions: str) -> Cl
 
 def _problem_sums(model: Any, K: int) -> Floats:
     """Σ α of every problem (P,)."""
-    size, code = np.abs(model.dual_coef_), support_codes(model)
+    size, code = np.abs(model._dual_coef), support_codes(model)
     if K == 2 or model.multi_class == "ovr":
         total: Floats = size.sum(axis=1)
         return total
@@ -174,7 +174,7 @@ def _margin(model: Any, witness: dict[str, Any]) -> list[Claim]:
 
 def _leave_one_out(model: Any, witness: dict[str, Any]) -> list[Claim]:
     """Support rows; under rbf and laplacian (K ≤ 1) of those between their bounds only the ones with 2 α ≥ 1 (Joachims 2000, R² = 1)."""
-    alpha = np.abs(model.dual_coef_[0])
+    alpha = np.abs(model._dual_coef[0])
     weights = getattr(model, "weights_", None)
     upper = model.upper_[support_codes(model)] * (1.0 if weights is None else weights)
     free = (alpha > 0) & (alpha < (1.0 - AT_BOUND) * upper)

@@ -12,10 +12,11 @@ from assay.engines import Block, Engine, Rows
 from assay.errors import DataError, ModelFileError, ParameterError
 from assay.estimator.classifier import Classifier, of_each_class
 from assay.estimator.layout import Fact, Layout, Tensor
-from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Range, attribute, param
+from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Range, Seed, attribute, param
 from assay.estimator.progress import Stopping
 from assay.estimator.regressor import Regressor
 from assay.estimator.search_space import SearchSpace, TableTraits, paired
+from assay.estimator.shown import Shown
 from assay.families.kernel.expansion import Expansion
 from assay.families.kernel.functions import Kernel
 from assay.families.kernel.svm.claims import COVERAGE
@@ -35,6 +36,7 @@ from assay.families.kernel.svm.fit import (
     VERBOSE,
     WARM_START,
     KernelMachine,
+    shown,
 )
 from assay.families.kernel.svm.probability import (
     FOLDS,
@@ -117,7 +119,7 @@ class SVC(KernelMachine, Classifier):
     max_iter: int = MAX_ITER
     decision_function_shape: str = param("what decision_function gives for more than two classes: a number a class, or one a pair", default="ovr", check=Choice(("ovr", "ovo")))  # fmt: skip
     break_ties: bool = param("of classes with equally many votes the one of greater decision values, not the lowest", default=False)  # fmt: skip
-    random_state: int | None = param("accepted for scikit-learn's sake; nothing is random", default=None, check=Range(int, low=0, words=(None,)))  # fmt: skip
+    random_state: int | None = param("accepted for scikit-learn's sake; nothing is random", default=None, check=Seed(words=(None,)))  # fmt: skip
     solver: str = SOLVER
     multi_class: str = param("more than two classes: each against each, or against the rest", default="ovo", check=Choice(("ovo", "ovr")))  # fmt: skip
     max_seconds: float | None = MAX_SECONDS
@@ -199,8 +201,8 @@ class SVC(KernelMachine, Classifier):
     def _warm_started(self, tasks: list[DualTask], given: MachineRows, before: SVC) -> list[DualTask]:
         if before._one_vs_one() != self._one_vs_one():
             return tasks
-        K, D, scale = len(self.classes_), np.zeros((len(before.dual_coef_), given.total)), np.ones(given.total)
-        D[:, before.support_] = before.dual_coef_
+        K, D, scale = len(self.classes_), np.zeros((len(before._dual_coef), given.total)), np.ones(given.total)
+        D[:, before.support_] = before._dual_coef
         old = np.repeat(before.upper_, before.n_support_) * (1.0 if before.weights_ is None else before.weights_)
         scale[before.support_] = np.where(np.isfinite(old), old, 1.0)
         D, scale = D[:, given.numbers], scale[given.numbers]
@@ -255,7 +257,7 @@ class SVC(KernelMachine, Classifier):
     def _make_machine(self) -> DecisionFunctions:
         kernel, rows = self._kernel(), self._support_rows()
         intercept = (self.intercept_ + self._moved(kernel.centre)).astype(np.float64)
-        return machine_of(kernel, rows, self.dual_coef_, intercept, self.n_support_, self._one_vs_one())
+        return machine_of(kernel, rows, self._dual_coef, intercept, self.n_support_, self._one_vs_one())
 
     def _one_vs_one(self) -> bool:
         return bool(self._fitted_with["multi_class"] == "ovo")
@@ -326,11 +328,12 @@ class SVC(KernelMachine, Classifier):
     def coef_(self) -> Floats:
         """(P, d): w of each problem of a linear kernel."""
         self._check_linear()
-        return self._linear_weights().astype(np.float64)
+        w: Floats = shown(self, self._linear_weights().astype(np.float64))
+        return w
 
     def _weights(self, Z: Array, coef: Array | None = None) -> Array:
         ends = np.concatenate([[0], np.cumsum(self.n_support_)])
-        coef = self.dual_coef_ if coef is None else coef
+        coef = self._dual_coef if coef is None else coef
         if len(self.n_support_) == 2 or not self._one_vs_one():
             return coef @ Z
         parts = [coef[:, a:b] @ Z[a:b] for a, b in pairwise(ends)]
@@ -343,7 +346,7 @@ class SVC(KernelMachine, Classifier):
         self.calibration_, self.loss_ = getattr(self, "calibration_", None), getattr(self, "loss_", None)
         K, ovo = len(self.classes_), self._one_vs_one()
         height = 1 if K == 2 else K - 1 if ovo else K
-        if K < 2 or len(self.dual_coef_) != height or len(self.intercept_) != problem_count(K, ovo):
+        if K < 2 or len(self._dual_coef) != height or len(self.intercept_) != problem_count(K, ovo):
             raise ModelFileError("The model file's coefficients are not those of its classes.")
         if int(self.n_support_.sum()) != len(self.support_):
             raise ModelFileError("The model file's support rows are not those of its classes.")
@@ -403,6 +406,8 @@ class SVR(KernelMachine, Regressor):
     coverage = COVERAGE
     layout: ClassVar[Layout] = LAYOUT
 
+    n_iter_ = Shown(lambda model, kept: int(kept[0]))
+
     @classmethod
     def search_space(cls, kind: str, features: TableTraits) -> SearchSpace | None:
         """A tube of a tenth of the target's deviation, and ever dearer errors beyond it."""
@@ -423,7 +428,7 @@ class SVR(KernelMachine, Regressor):
     def _warm_started(self, tasks: list[DualTask], given: MachineRows, before: SVR) -> list[DualTask]:
         beta = np.zeros(given.total)
         old = before.upper_[0] * (1.0 if before.weights_ is None else before.weights_)
-        beta[before.support_] = np.where(np.isfinite(old), before.dual_coef_[0] / old, before.dual_coef_[0])
+        beta[before.support_] = np.where(np.isfinite(old), before._dual_coef[0] / old, before._dual_coef[0])
         (task,) = tasks
         n, upper = len(given.X), task.problem.upper
         beta = beta[given.numbers] * np.where(np.isfinite(upper[:n]) & np.isfinite(before.upper_[0]), upper[:n], 1.0)
@@ -437,7 +442,7 @@ class SVR(KernelMachine, Regressor):
     def _make_machine(self) -> DecisionFunctions:
         kernel, rows = self._kernel(), self._support_rows()
         intercept = (self.intercept_ + self._moved(kernel.centre)).astype(np.float64)
-        return DecisionFunctions((Expansion(kernel, rows, self.dual_coef_, intercept),), intercept)
+        return DecisionFunctions((Expansion(kernel, rows, self._dual_coef, intercept),), intercept)
 
     def _make_claims(self) -> tuple[Claim, ...]:
         from assay.families.kernel.svm.claims import svr_claims
@@ -454,17 +459,18 @@ class SVR(KernelMachine, Regressor):
     def coef_(self) -> Floats:
         """(1, d): w of a linear kernel."""
         self._check_linear()
-        return self._linear_weights().astype(np.float64)
+        w: Floats = shown(self, self._linear_weights().astype(np.float64))
+        return w
 
     def _weights(self, Z: Array, coef: Array | None = None) -> Array:
-        return (self.dual_coef_ if coef is None else coef) @ Z
+        return (self._dual_coef if coef is None else coef) @ Z
 
     def _predict_block(self, block: Block) -> Array:
         return self._decision(block)[:, 0]
 
     def _restore(self, record: Record) -> None:
         super()._restore(record)
-        if len(self.dual_coef_) != 1 or len(self.intercept_) != 1 or len(self.upper_) != 1:
+        if len(self._dual_coef) != 1 or len(self.intercept_) != 1 or len(self.upper_) != 1:
             raise ModelFileError("The model file holds more than one regression.")
         self._check_order(np.empty(0, dtype=np.int64))
         self._machine = self._make_machine()

@@ -17,6 +17,7 @@ from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.params import Choice, Free, Range, attribute, param
 from assay.estimator.progress import INTERRUPTED, Stopping
 from assay.estimator.search_space import TableTraits
+from assay.estimator.shown import Shown
 from assay.estimator.steps import Step, some_of
 from assay.families.kernel.functions import (
     FAR_POWERS,
@@ -89,9 +90,19 @@ LAYOUT: Layout = {
 }  # fmt: skip
 
 
+def shown(model: Any, array: Floats) -> Any:
+    """A learnt array as people see it: scipy's CSR where the rows of the fit were sparse, as of scikit-learn."""
+    if not model.fitted_on_sparse:
+        return array
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix(array)
+
+
 class KernelMachine(Estimator):
     """A function of the kernel with few rows: f(x) = Σ β_i K(x_i, x) + b, by the dual of a support vector machine."""
 
+    takes_sparse = fills_sparse = fills_whole = True
     slow_rows: ClassVar[int | None] = 1024
     enough_rows: ClassVar[int | None] = 10_000  # a fit takes a time that grows with their square
     step_word = "working set"
@@ -110,13 +121,13 @@ class KernelMachine(Estimator):
     verbose: bool = attribute()
 
     support_: Array = attribute()
-    support_vectors_: Floats = attribute()
-    dual_coef_: Floats = attribute()
+    support_vectors_ = Shown(shown)
+    dual_coef_ = Shown(shown)
     intercept_: Floats = attribute()
     objective_: Floats = attribute()
     dual_objective_: Floats = attribute()
     gap_: Floats = attribute()
-    n_iter_: Array = attribute()
+    n_iter_: Any = attribute()
     upper_: Floats = attribute()
     weights_: Floats | None = attribute()
     gamma_: float = attribute()
@@ -125,8 +136,23 @@ class KernelMachine(Estimator):
     converged_: bool = attribute()
 
     on_progress: Callable[[str], None] | None = attribute(default=None)  # hears a line a second or so of a long fit
+    fitted_on_sparse: bool = attribute(default=False)
     _machine: DecisionFunctions | None = attribute(default=None)
     _before: Any = attribute(default=None)  # the fit to begin at
+
+    @property
+    def _support_vectors(self) -> Floats:
+        kept: Floats = vars(self)["support_vectors_"]
+        return kept
+
+    @property
+    def _dual_coef(self) -> Floats:
+        kept: Floats = vars(self)["dual_coef_"]
+        return kept
+
+    def _remember_columns(self, rows: Rows) -> None:
+        super()._remember_columns(rows)
+        self.fitted_on_sparse = rows.sparse
 
     # --- taking part in a comparison --------------------------------------------------------------------------------
 
@@ -139,7 +165,7 @@ class KernelMachine(Estimator):
     def complexity(self) -> float:
         """The multipliers other than zero and the intercepts of all problems."""
         self._check_fitted()
-        return float(np.count_nonzero(self.dual_coef_) + len(self.intercept_))
+        return float(np.count_nonzero(self._dual_coef) + len(self.intercept_))
 
     def fit_each(self, X: Any, settings: Sequence[Mapping[str, Any]]) -> Iterator[Self]:
         """A model for each of the settings; where they differ in C or γ alone each begins at the multipliers of the one before."""
@@ -279,17 +305,17 @@ class KernelMachine(Estimator):
         if callable(given["kernel"]):
             return Kernel("own", own=given["kernel"])
         if given["kernel"] not in GAMMA_KERNELS:
-            return _careful(Kernel(given["kernel"]), self.support_vectors_)
+            return _careful(Kernel(given["kernel"]), self._support_vectors)
         numbers = self.gamma_, float(given["degree"]), float(given["coef0"])
         centre = self._centre() if given["kernel"] in ("rbf", "laplacian") else None
-        return _careful(Kernel(given["kernel"], *numbers, centre=centre), self.support_vectors_)
+        return _careful(Kernel(given["kernel"], *numbers, centre=centre), self._support_vectors)
 
     def _centre(self) -> Floats | None:
         """Where rows are counted from: the mean of the support rows."""
         if not len(self.support_):
             return None
         with np.errstate(over="ignore", invalid="ignore"):
-            mean: Floats = self.support_vectors_.mean(axis=0)
+            mean: Floats = self._support_vectors.mean(axis=0)
         return mean if np.isfinite(mean).all() else None
 
     def _weights(self, Z: Array, coef: Array | None = None) -> Array:
@@ -301,7 +327,7 @@ class KernelMachine(Estimator):
         but digits do."""
         centre = self._kernel().centre
         return self._weights(
-            self.support_vectors_ if centre is None else self.support_vectors_.astype(np.longdouble) - centre
+            self._support_vectors if centre is None else self._support_vectors.astype(np.longdouble) - centre
         )
 
     def _moved(self, centre: Floats | None) -> Floats:
@@ -312,15 +338,15 @@ class KernelMachine(Estimator):
         if self._fitted_with["kernel"] in LINEAR_KERNELS:
             return self._linear_weights() @ centre
         kernel = replace(self._kernel(), centre=centre)
-        values = exact_centre_values(kernel, self.support_vectors_)
+        values = exact_centre_values(kernel, self._support_vectors)
         if values is None:
-            off = self.support_vectors_.astype(np.longdouble) - centre
+            off = self._support_vectors.astype(np.longdouble) - centre
             return self._weights(centre_values(kernel, off)[:, None])[:, 0]
-        return in_long(self._weights(values[:, None], exact(self.dual_coef_))[:, 0])
+        return in_long(self._weights(values[:, None], exact(self._dual_coef))[:, 0])
 
     def _support_rows(self) -> Array:
         """The rows that answer; of a precomputed kernel their numbers."""
-        return self.support_ if self._fitted_with["kernel"] == "precomputed" else self.support_vectors_
+        return self.support_ if self._fitted_with["kernel"] == "precomputed" else self._support_vectors
 
     def _make_machine(self) -> DecisionFunctions:
         raise NotImplementedError
@@ -371,7 +397,7 @@ class KernelMachine(Estimator):
         super()._restore(record)
         self.weights_ = getattr(self, "weights_", None)
         m, given = len(self.support_), self.kernel == "precomputed"
-        if self.support_vectors_.shape[1] != (0 if given else self.n_features_in_):
+        if self._support_vectors.shape[1] != (0 if given else self.n_features_in_):
             raise ModelFileError("The model file's support vectors do not have the columns of its rows.")
         if not 0 < self.n_rows_ <= self.rows_ or m > self.n_rows_:
             raise ModelFileError("The model file has more support rows than rows.")
@@ -407,7 +433,7 @@ def _warn_unfinished(model: Any, stopping: Stopping) -> None:
     many = f" in {int(late.sum())} of {len(late)} problems" if len(late) > 1 else ""
     if stopping.why == INTERRUPTED:
         why, what = "was interrupted", "Fit again, or allow a larger tol."
-    elif model.max_iter != -1 and bool(np.any(model.n_iter_[late] >= model.max_iter)):
+    elif model.max_iter != -1 and bool(np.any(vars(model)["n_iter_"][late] >= model.max_iter)):
         why, what = f"stopped at max_iter={model.max_iter}", "Raise max_iter, or allow a larger tol."
     elif stopping.deadline is not None:
         why, what = f"ran out of its max_seconds={model.max_seconds:g}", "Raise max_seconds, or allow a larger tol."

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from assay.certify.claim import Claim, Verdict, check
+from assay.certify.claim import Claim, Verdict
+from assay.certify.registry import check
 from assay.certify.rows import CheckedRows, CsrBlock, Floats, back, sizes, times
 from assay.families.linear.check.gaps import LOOSEST, cases, free_intercept, same_objective, sums_of
 from assay.families.linear.check.terms import RowMoments, blocks, loss_terms, shape_of

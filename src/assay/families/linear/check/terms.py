@@ -248,7 +248,7 @@ def numbered_blocks(
     """The same with the number of the first row; X is x − origin."""
     w = claim.witness
     factor = np.asarray(w["class_factor"], dtype=np.float64)
-    if not (np.isfinite(factor).all() and np.all(factor > 0)):
+    if not (np.isfinite(factor).all() and np.all(factor > 0)) or (w["classes"] is None and np.any(factor != 1.0)):
         raise ValueError("the weights of the classes are not possible")
     for block in rows.blocks():
         if block.y is None:

@@ -86,7 +86,9 @@ def refuse(part: ColumnsOfClasses) -> None:
     """Raise where a value is no category: infinite, negative, not whole, or absurdly large."""
     part.refuse_infinite()
     X, remedy = part.X, "Number the categories 0, 1, 2, … (or pass a frame with text columns)."
-    part.refuse_where(X < 0, "Negative values in data passed to a categorical density", remedy)
+    part.refuse_where(
+        X < 0, "Negative values in data passed to CategoricalNB (input X), or a categorical column", remedy
+    )
     part.refuse_where(~np.isnan(X) & (np.floor(X) != X), "A categorical column holds a value that is not whole", remedy)
     part.refuse_where(X > LARGEST_CODE, f"A categorical column holds a category above {LARGEST_CODE}", remedy)
 

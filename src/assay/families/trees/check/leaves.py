@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from assay.certify.check_held_out import interval_is_exact
-from assay.certify.claim import Claim, Verdict, check
+from assay.certify.claim import Claim, Verdict
+from assay.certify.registry import check
 from assay.certify.rows import Array, CheckedRows, Floats
 from assay.families.trees.check.nodes import NodeContents, bounds_of, held_by, medians
 from assay.families.trees.check.witness import Stated, StatedTree, TreeRows, leaves_of, stated_in, times_drawn

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.certify.claim import Claim, Verdict, check
+from assay.certify.claim import Claim, Verdict
+from assay.certify.registry import check
 from assay.certify.rows import Array, CheckedRows, Floats
 from assay.families.trees.check.nodes import NodeContents, bounds_of, gains_of, held_by, leaf_impurity, slack_of, xlogx
 from assay.families.trees.check.witness import Columns, Stated, StatedTree, TreeRows, columns_of, stated_in, step, up

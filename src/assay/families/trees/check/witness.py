@@ -94,6 +94,11 @@ def stated_in(claim: Claim, rows: CheckedRows) -> Stated:
         raise ValueError(f"a criterion {criterion!r} that cannot be")
     if not 0 < tolerance <= LARGEST_TOLERANCE:
         raise ValueError(f"a tolerance of {tolerance:g} proves nothing")
+    return stated_trees(t, d, 2 if classes is None else len(classes), criterion, tolerance)
+
+
+def stated_trees(t: dict[str, Any], d: int, width: int, criterion: str, tolerance: float) -> Stated:
+    """The trees, categories and trends of a witness, refused where they cannot be; width: numbers that a leaf holds."""
     levels, trend = (
         np.zeros(d, np.int64) if t[key] is None else np.asarray(t[key], np.int64) for key in ("levels", "trend")
     )
@@ -108,8 +113,8 @@ def stated_in(claim: Claim, rows: CheckedRows) -> Stated:
         raise ValueError("categories or trends that do not fit the columns")
     first = np.concatenate([[0], np.cumsum(levels)])[:-1]
     sets = np.zeros((0, 4), np.uint64) if t["sets"] is None else np.asarray(t["sets"], np.uint64)
-    trees = trees_in(t, d, 2 if classes is None else len(classes), len(sets))
-    return Stated(trees, sets, levels, first, code, classes, t["class_weight"], criterion, trend, tolerance)
+    trees = trees_in(t, d, width, len(sets))
+    return Stated(trees, sets, levels, first, code, t["classes"], t["class_weight"], criterion, trend, tolerance)
 
 
 def trees_in(t: dict[str, Any], d: int, width: int, sets: int) -> list[StatedTree]:

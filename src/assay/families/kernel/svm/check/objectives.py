@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from assay.certify.claim import Claim, Verdict, check
+from assay.certify.claim import Claim, Verdict
+from assay.certify.registry import check
 from assay.certify.rows import Array, CheckedRows, Floats, counted_rows, once
 from assay.families.kernel.check import is_positive, kernel_sums
 from assay.families.kernel.svm.check.sums import (

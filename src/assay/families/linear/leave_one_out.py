@@ -1,0 +1,124 @@
+"""Leave-one-out errors of ridge regression for many strengths, in closed form: one eigendecomposition and one fold.
+
+    y_i − h₋ᵢ(x_i) = (y_i − h(x_i)) / (1 − c_i·(1/n + x̃ᵢᵀ(S + alpha·I)⁻¹x̃ᵢ)),        S = Σ c x̃x̃ᵀ = VΛVᵀ,  x̃ = x − x̄
+
+(Golub, Heath and Wahba 1979.) Without an intercept x̃ = x and there is no 1/n.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from assay.certify import Claim
+from assay.engines import Block, Engine, fold
+from assay.engines.csr import SparseMatrix
+from assay.errors import ParameterError
+from assay.families.linear.claims import witness_of
+from assay.families.linear.problem import Objective, RowStatistics, TargetedRows, as_target_of, gram_about
+from assay.numerics import Floats
+
+MOST_AT_A_TIME = 1 << 18  # numbers of rows that are turned at a time
+LEAST = 1e-12  # of a row's weight in its own answer, 1 − h, below which rounding is all that is left
+
+
+class LeftOutSums(NamedTuple):
+    """Σ c·(error of the fit without the row)² of each strength (a,) over all targets, and how many rows there are."""
+
+    squares: Floats
+    rows: int
+
+
+class RidgeSystem(NamedTuple):
+    """V (d, d) and Λ (d,) of the products of the columns about `centre`; of each target, Σ c x̃ t turned by V (T, d) and the mean; 1/n or 0."""
+
+    V: Floats
+    values: Floats
+    centre: Floats
+    cross: Floats
+    means: Floats
+    share: float
+
+
+def left_out_errors(
+    engine: Engine,
+    prepared: TargetedRows,
+    statistics: RowStatistics,
+    classes: list[int | None],
+    alphas: Floats,
+    fitted: bool,
+) -> Floats:
+    """The mean square error on the row left out, for each strength; `classes`: those against the rest, or None for a number."""
+    system = _system(statistics, classes, fitted)
+    rows, encode = prepared.of(None)
+    absorb = partial(_absorb, system, classes, alphas, encode)
+    found = fold(engine, rows.blocks(), absorb, _merge)
+    assert found is not None
+    return np.asarray(found.squares / max(1, found.rows * len(classes)))
+
+
+def _system(statistics: RowStatistics, classes: list[int | None], fitted: bool) -> RidgeSystem:
+    gram, n = statistics.gram, statistics.n
+    if gram is None:
+        raise ParameterError(
+            f"The closed form of leave-one-out needs the products of all {statistics.classes.mean.shape[1]} columns, which are too many: give cv=5."
+        )
+    centre = gram.mean if fitted else np.zeros_like(gram.mean)
+    G = gram_about(statistics, centre)
+    assert G is not None
+    values, V = np.linalg.eigh(G[:-1, :-1])
+    targets = [as_target_of(statistics, positive) for positive in classes]
+    means = np.array([mean if fitted else 0.0 for mean, _ in targets])
+    lean = gram.mean - centre
+    cross = np.stack([about + n * mean * lean for mean, about in targets])
+    return RidgeSystem(V, np.maximum(values, 0.0), centre, cross @ V, means, 1.0 / n if fitted else 0.0)
+
+
+def _absorb(
+    system: RidgeSystem, classes: list[int | None], alphas: Floats, encode: object, block: Block
+) -> LeftOutSums:
+    block = block if encode is None else encode(block)  # type: ignore[operator]
+    assert block.y is not None
+    inverse = 1.0 / (system.values[:, None] + alphas)  # (d, a)
+    squares = np.zeros(len(alphas))
+    step = max(1, MOST_AT_A_TIME // max(1, len(system.centre)))
+    for i in range(0, len(block.y), step):
+        X = block.X[i : i + step]
+        Z = ((X.toarray() if isinstance(X, SparseMatrix) else X) - system.centre) @ system.V
+        c = np.ones(len(Z)) if block.w is None else block.w[i : i + step]
+        rest = np.maximum(1.0 - c[:, None] * ((Z * Z) @ inverse + system.share), LEAST)
+        for k, positive in enumerate(classes):
+            y = block.y[i : i + step]
+            t = y if positive is None else np.where(y == positive, 1.0, -1.0)
+            errors = (t - system.means[k])[:, None] - Z @ (system.cross[k][:, None] * inverse)
+            squares += c @ (errors / rest) ** 2
+    return LeftOutSums(squares, len(block.y) if block.w is None else int(np.count_nonzero(block.w)))
+
+
+def _merge(a: LeftOutSums, b: LeftOutSums) -> LeftOutSums:
+    return LeftOutSums(a.squares + b.squares, a.rows + b.rows)
+
+
+def leave_one_out_claim(objective: Objective, model: Any) -> Claim:
+    """That the chosen strength of a ridge regression has the least error on the row left out."""
+    least = float(model.left_out_.min())
+    return Claim(
+        name="leave-one-out",
+        statement=f"of {len(model.strengths_)} strengths alpha = {model.alpha_:.6g} has the least mean square error on a row that the fit has not seen, "
+        f"{least:.6g}",
+        holds=bool(np.isfinite(model.left_out_).all()),
+        check="ridge_leave_one_out",
+        value=least,
+        witness={
+            **{
+                k: v
+                for k, v in witness_of(objective, model).items()
+                if k in ("classes", "class_factor", "balanced", "fit_intercept")
+            },
+            "alpha": model.alpha_,
+            "alphas": model.strengths_,
+            "errors": model.left_out_,
+        },
+    )
