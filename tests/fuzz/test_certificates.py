@@ -23,7 +23,6 @@ SEED = 19
 #: seeds of long runs whose honest fits were refused, all at extreme scales
 MENDED = (
     (2101364, "mlp-regressor"),
-    (3013780, "knn"),
     (3017579, "lda"),
     (4082932, "lda"),
     (4079871, "qda"),
@@ -31,11 +30,7 @@ MENDED = (
     (4078790, "linear-svc"),
     (4101125, "logistic-regression"),
     (4072191, "logistic-regression"),
-    (4060425, "linear-regression"),
-    (4106223, "linear-regression"),
     (4014920, "features-regressor"),
-    (4056825, "kernel-perceptron"),
-    (4058899, "kernel-perceptron"),
 )
 
 

@@ -28,7 +28,8 @@ from assay.engines.rows import cut
 from assay.errors import DataError, EngineError
 from assay.numerics import Array, Floats
 from assay.risk.custom_surrogate import CustomSurrogate
-from assay.risk.terms import Penalty, Surrogate, farthest, lean, slack
+from assay.risk.terms import SQUARED, Penalty, Surrogate, farthest, lean, slack
+from assay.statistics.gram import Gram
 
 State = TypeVar("State")
 PIECES = 4  # of a block; a power of two, so that they are a whole subtree of the merge
@@ -281,6 +282,20 @@ def accessor(X: Array | SparseMatrix) -> tuple[Array, Array, Array, Array]:
     if isinstance(X, SparseMatrix):
         return np.empty((0, X.shape[1])), X.data, X.indices, X.indptr
     return X, NONE, NO_INDEX, NO_POINTER
+
+
+def sparse_gram(X: SparseMatrix, number: Floats, c: Array | None, pivot: Floats) -> Gram:
+    """Products from one sweep of the squared loss at w = 0: H = Σ c x̃x̃ᵀ, g = −Σ c t x̃, with x̃ counted from the pivot."""
+    d = X.shape[1]
+    evaluation = evaluate_block(SQUARED.code, 1.0, np.zeros(d + 1), pivot, True, Block(X, number, c, 0))
+    assert evaluation.hessian is not None
+    n = float(evaluation.hessian[d, d])
+    mean = evaluation.hessian[:d, d] / n if n > 0 else np.zeros(d)
+    target = -float(evaluation.gradient[d]) / n if n > 0 else 0.0
+    scatter = evaluation.hessian[:d, :d] - n * np.outer(mean, mean)
+    cross = -evaluation.gradient[:d] - n * target * mean
+    left = max(2.0 * evaluation.loss - n * target * target, 0.0)
+    return Gram(np.array([n]), pivot + mean, scatter, cross, np.array([target]), np.array([left]), b"")
 
 
 def merge_evaluations(a: Evaluation, b: Evaluation) -> Evaluation:

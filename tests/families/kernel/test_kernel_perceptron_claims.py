@@ -263,3 +263,26 @@ def test_tiny_values_of_the_sigmoid_are_not_rounded_to_none():
     np.testing.assert_allclose(model.asked_values_, model.decision_function(X), rtol=1e-9)
     verdicts = model.certificate_.verify(X, y, [0.027, 0.051, 0.1, 0.002])
     assert verdicts.holds, str(verdicts)
+
+
+def test_rows_of_no_weight_hide_no_decision_values_of_a_given_matrix():
+    K, y = np.zeros((6, 6)), np.array(list("ababcc"))
+    K[4:, 4:] = 1.0
+    model = KernelPerceptron(kernel="precomputed", order="first-mistake", max_iter=30, class_weight={"c": 0.0})
+    with pytest.warns(ConvergenceWarning):
+        model.fit(K, y)
+    assert model.certificate_.verify(K, y).holds, str(model.certificate_.verify(K, y))
+
+
+def test_a_replayed_score_without_terms_is_zero():
+    from assay.families.kernel.perceptron.check import KernelReplay, ReplayRows, StatedMachine
+
+    X, y = np.array([[0.3], [1.0], [2.0], [5.0]]), np.array([0, 1, 0, 1])
+    claim = KernelPerceptron(kernel="rbf", gamma=1.0).fit(X, y).certificate_["replay"]
+    table = ReplayRows(X, y, np.ones(4), [4])
+    run = KernelReplay(claim, table, StatedMachine.of(claim, table, "last"))
+    for i, step in ((0, 0.1), (1, 0.2), (2, 0.7)):
+        run._add(i, np.array([step]))
+    for i in range(3):
+        run._add(i, -run.coef[:, i])
+    assert not run.S.any()

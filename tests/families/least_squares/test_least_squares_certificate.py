@@ -83,3 +83,15 @@ def test_a_longer_solution_is_not_certified_as_shortest():
     assert verdict(X, y, claims["normal equations"], coef=longer).holds
     assert not verdict(X, y, claims["minimum norm"], coef=longer, value=norm).holds
     assert not verdict(X, y, claims["minimum norm"], coef=longer, value=norm, inverse_root=root).holds
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_condition_number_near_the_last_digit_is_stated_as_well_as_it_is_known(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((15, 4)) * np.exp(2 * rng.standard_normal((15, 4)))
+    X[:, 3] = -2 * X[:, 0] * (1 + 5e-14 * rng.standard_normal(15))
+    y = 1e9 + rng.standard_normal(15)
+    model = assay.LinearRegression(fit_intercept=False).fit(X, y)
+    claim, verdicts = model.certificate_["rank and condition"], model.certificate_.verify(X, y)
+    assert "%" in claim.statement or model.rank_ < 4
+    assert all(v.holds for c, v in zip(model.certificate_.claims, verdicts) if c.holds), str(verdicts)

@@ -110,3 +110,11 @@ def test_what_cannot_be_learnt_is_refused_in_words():
         assay.KNeighborsRegressor(3, metric="learned").fit(X, X[:, 0])
     with pytest.raises(ValueError, match="finite numbers"):
         list(assay.KNeighborsClassifier(3).steps(X, y, query=[1.0]))
+
+
+def test_a_stated_chance_is_that_of_differences_where_products_are_rounded():
+    from assay.families.neighbours.metric_learning import sorted_rows, told
+
+    rows = sorted_rows(np.array([[0.3], [0.3], [0.3], [1.7], [0.3]]), np.array([1, 0, 0, 0, 1]), None)
+    assert told(rows, np.array([[1e7]]), 0.0) == pytest.approx((4 / 3 + 1 / 2) / 5, rel=1e-12)
+    assert told(rows, np.array([[1.0]]), 0.125) == 0.125

@@ -32,7 +32,7 @@ from assay.numerics import Array, Floats
 from assay.risk.custom_surrogate import CustomSurrogate
 from assay.risk.terms import REGRESSION, Penalty, Surrogate
 from assay.solvers.needs import SolverArgs, loss_name, solve
-from assay.solvers.problem import WIDE_SPARSE, CustomProblem, Evaluation, Iterate, Problem, Reach
+from assay.solvers.problem import WIDE_SPARSE, CustomProblem, Evaluation, Iterate, Problem, Reach, sparse_gram
 from assay.solvers.separation.exact import value_at
 from assay.solvers.softmax_problem import ClassReach, SoftmaxProblem
 from assay.statistics.gram import Gram, gram_of, merge_gram
@@ -455,7 +455,7 @@ def _sparse(
     head = np.arange(min(len(classes), PIVOT_ROWS)) if c is None else np.flatnonzero(c[:PIVOT_ROWS] > 0)
     pivot = median_row(X[:PIVOT_ROWS].toarray(), head) if products and len(head) else np.zeros(d)
     if pivot.any():
-        gram = _sparse_gram(X, number, c, pivot)
+        gram = sparse_gram(X, number, c, pivot)
         return absorb_moments(np.asarray(X.toarray(), dtype=np.float64), classes, c, K)[0], gram
     rows = X.row_numbers()
     weights = np.ones(len(classes)) if c is None else c
@@ -468,24 +468,7 @@ def _sparse(
     n = np.repeat(np.bincount(classes, weights=weights, minlength=K)[:, None], d, axis=1)
     mean = np.divide(s1, n, out=np.zeros_like(s1), where=n > 0)
     found = ClassMoments(n, mean, np.maximum(s2 - s1 * mean, 0.0))
-    return found, _sparse_gram(X, number, c, pivot) if products else None
-
-
-def _sparse_gram(X: SparseMatrix, number: Floats, c: Array | None, pivot: Floats) -> Gram:
-    """Products from one sweep of the squared loss at w = 0: H = Σ c x̃x̃ᵀ, g = −Σ c t x̃, with x̃ counted from the pivot."""
-    from assay.risk.terms import SQUARED
-    from assay.solvers.problem import evaluate_block
-
-    d = X.shape[1]
-    evaluation = evaluate_block(SQUARED.code, 1.0, np.zeros(d + 1), pivot, True, Block(X, number, c, 0))
-    assert evaluation.hessian is not None
-    n = float(evaluation.hessian[d, d])
-    mean = evaluation.hessian[:d, d] / n if n > 0 else np.zeros(d)
-    target = -float(evaluation.gradient[d]) / n if n > 0 else 0.0
-    scatter = evaluation.hessian[:d, :d] - n * np.outer(mean, mean)
-    cross = -evaluation.gradient[:d] - n * target * mean
-    left = max(2.0 * evaluation.loss - n * target * target, 0.0)
-    return Gram(np.array([n]), pivot + mean, scatter, cross, np.array([target]), np.array([left]), b"")
+    return found, sparse_gram(X, number, c, pivot) if products else None
 
 
 def merge_statistics(a: RowStatistics, b: RowStatistics) -> RowStatistics:

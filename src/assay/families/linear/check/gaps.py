@@ -35,7 +35,13 @@ SAME = 1e-9  # what the objective may be off by, relatively
 SAME_OF_COMPUTED = 1e-6  # and where columns were computed
 NEGLIGIBLE = 1e-10  # of the objective: twice as much that rounding hides is let pass
 SEEN = 0.01  # and so is such a share of the tolerance
-BENDS = {"log": 0.25, "softmax": 0.5, "squared": 1.0, "huber": 1.0, "squared hinge": 2.0}  # curved at most so
+BENDS = {
+    "log": 0.25,
+    "softmax": 0.5,
+    "squared": 1.0,
+    "huber": 1.0,
+    "squared hinge": 2.0,
+}  # the most that losses are curved
 ADD_UP = 8.0  # times the root of the sum of their squares: so much roundings of many rows add up to at most
 SLACK = 1.001  # the bound is summed in another order than the solver's
 
@@ -125,7 +131,7 @@ def sums_of(
     aim = _aim(claim, shape)
     gradient, w = np.zeros_like(case.w), shape.weights(case.w, aim)
     for X, codes, c, start in numbered_blocks(claim, rows, shape.origin):
-        t = _target(case, codes, aim)
+        t = target_of(case, codes, aim)
         z = times(X, w[..., :-1].T) + w[..., -1]
         if case.rows is None or case.values is None:
             share = np.where(t > 0, *balance) if balance != (1.0, 1.0) else None
@@ -156,7 +162,8 @@ def _aim(claim: Claim, shape: RowMoments) -> float:
     return shape.target if number and free_intercept(claim) else 0.0
 
 
-def _target(case: Case, codes: Array, aim: float = 0.0) -> Any:
+def target_of(case: Case, codes: Array, aim: float = 0.0) -> Any:
+    """±1, or codes and numbers as they are, less what they are counted from."""
     if case.positive is None:
         return codes - aim if aim else codes
     return np.where(codes == case.positive, 1.0, -1.0)
@@ -221,12 +228,11 @@ def check_duality_gap(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     tolerance = float(claim.witness["tolerance"])
     if not np.asarray(claim.witness["strengths"], dtype=np.float64)[:2].any():
         return Verdict(claim.name, False, "weights without a penalty have no such bound", kind=claim.kind)
-    worst, totals, rooms = gap_and_objectives(claim, rows, tolerance)
-    return _verdict(claim, rows, worst, totals, tolerance, rooms)
+    return _verdict(claim, rows, *gap_and_objectives(claim, rows, tolerance))
 
 
 def gap_and_objectives(claim: Claim, rows: CheckedRows, tolerance: float) -> tuple[float, list[float], list[float]]:
-    """The largest relative gap of the problems behind the coefficients, their objectives, and what rounding may hide of each."""
+    """The largest relative gap of the problems behind the coefficients, their objectives, and what rounding may hide of these."""
     free = free_intercept(claim)
     shape = shape_of(claim, rows, free)
     penalty = strengths_of(claim, float(shape.weight.sum()))
@@ -279,7 +285,7 @@ def _slopes_off(
     w, lean = shape.weights(case.w, aim), shape.centre - shape.origin
     for X, codes, c in blocks(claim, rows, shape.origin):
         z = times(X, w[..., :-1].T) + w[..., -1]
-        t = _target(case, codes, aim)
+        t = target_of(case, codes, aim)
         u = softmax_terms(z, t)[1] if name == "softmax" else _terms(name, z, t, case.width)[1]
         digit = _rounding(sizes(X), w) if w.ndim == 1 else np.stack([_rounding(sizes(X), each) for each in w], axis=1)
         each = 4 * EPS * np.abs(u) + BENDS[name] * digit
@@ -306,7 +312,7 @@ def _hidden(claim: Claim, rows: CheckedRows, case: Case, shape: RowMoments, valu
         return most
     lost = 0.0
     for X, codes, c in blocks(claim, rows, shape.origin):
-        short, room = 1.0 - _target(case, codes) * (times(X, w[:-1]) + w[-1]), _rounding(sizes(X), w)
+        short, room = 1.0 - target_of(case, codes) * (times(X, w[:-1]) + w[-1]), _rounding(sizes(X), w)
         lost += float(c @ np.where(short > -room, _hides(name, np.maximum(short, 0.0), room), 0.0))
     return lost
 
@@ -338,9 +344,8 @@ def same_objective(claim: Claim, totals: list[float], rows: CheckedRows, rooms: 
     return bool(same and np.isfinite(totals).all())
 
 
-def _verdict(
-    claim: Claim, rows: CheckedRows, worst: float, totals: list[float], tolerance: float, rooms: Any = 0.0
-) -> Verdict:
+def _verdict(claim: Claim, rows: CheckedRows, worst: float, totals: list[float], rooms: Any = 0.0) -> Verdict:
+    tolerance = float(claim.witness["tolerance"])
     if not same_objective(claim, totals, rows, rooms):
         return Verdict(claim.name, False, f"the objective is {totals}", worst, claim.kind)
     total = float(sum(totals))
@@ -373,7 +378,7 @@ def check_boxed_duality_gap(claim: Claim, rows: CheckedRows, predict: Any) -> Ve
             bound = float(np.maximum(bound, _boxed_bound(claim, rows, case, shape, step)[1]))
         worst = float(np.maximum(worst, (value - bound) / value if value > 0 else 0.0))  # NaN stays, and is refused
         totals.append(value)
-    return _verdict(claim, rows, worst, totals, tolerance)
+    return _verdict(claim, rows, worst, totals)
 
 
 def _boxed_bound(
@@ -384,7 +389,7 @@ def _boxed_bound(
     assert loss.curvature is not None
     value, star, g, at = 0.0, 0.0, np.zeros_like(case.w), shape.weights(case.w, aim)
     for X, codes, c in blocks(claim, rows, shape.origin):
-        t = _target(case, codes, aim)
+        t = target_of(case, codes, aim)
         z, dz = (times(X, a[:-1]) + a[-1] for a in (at, step))
         u = loss.into_domain(loss.slope(z, t, case.width) + loss.curvature(z, t, case.width) * dz, t, case.width)
         value += float(c @ loss.value(z, t, case.width))
@@ -405,7 +410,7 @@ def _newton_step(claim: Claim, rows: CheckedRows, case: Case, shape: RowMoments,
     assert loss.curvature is not None
     H, at = np.zeros((len(g), len(g))), shape.weights(case.w, aim)
     for X, codes, c in blocks(claim, rows, shape.origin):
-        bend = loss.curvature(times(X, at[:-1]) + at[-1], _target(case, codes, aim), case.width)
+        bend = loss.curvature(times(X, at[:-1]) + at[-1], target_of(case, codes, aim), case.width)
         A = np.column_stack([X.toarray() if isinstance(X, CsrBlock) else X, np.ones(len(c))])
         A[:, :-1] -= lean
         H += (A * (c * bend)[:, None]).T @ A
@@ -418,83 +423,3 @@ def _newton_step(claim: Claim, rows: CheckedRows, case: Case, shape: RowMoments,
     out: Floats = -unit * (V[:, live] @ ((V[:, live].T @ (unit * g)) / values[live]))
     out[-1] -= lean @ out[:-1]
     return out
-
-
-# Checks of fits whose loss is a user's own function, which must be at hand, and of zero perceptron losses.
-
-STEP = 1e-5  # of the differences
-NEAR, FAINT = 1e-4, 1e-6  # how far a slope may be off: of itself, and of the greatest slope around
-
-
-@check("custom_loss")
-def check_custom_loss(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
-    """Sum loss and slope again, compare slope and value on every row, and bound what the slope leaves to gain."""
-    w = claim.witness
-    loss, tolerance, box = w["loss"], float(w["tolerance"]), float(w["box"])
-    if not (callable(getattr(loss, "value", None)) and callable(getattr(loss, "slope", None))):
-        return Verdict(claim.name, False, "the functions of the loss are not at hand", kind=claim.kind)
-    if not 0 <= tolerance <= LOOSEST or claim.bound != tolerance or claim.kind != "estimate" or box < 10:
-        return Verdict(claim.name, False, f"a tolerance of {tolerance:g} says nothing", kind=claim.kind)
-    fitted = bool(w["fit_intercept"])
-    shape = shape_of(claim, rows, free_intercept(claim))
-    penalty = strengths_of(claim, float(shape.weight.sum()))
-    worst = total = 0.0
-    for case in cases(claim, rows.n_columns):
-        at = shape.weights(case.w)
-        value, g = _sums(claim, rows, case._replace(w=at), loss, shape)
-        if not fitted:
-            g[-1] = 0.0
-        at[-1] += (shape.centre - shape.origin) @ case.w[:-1]
-        rho, free = penalty.into_domain(g), penalty.free(rows.n_columns)
-        reach = box * float(np.abs(g) @ (np.append(1.0 / shape.scale, 1.0) * free))
-        bound = rho * (value - float(at @ (g * ~free)) - reach) - penalty.conjugate(rho * g)
-        F = value + penalty.value(case.w)
-        worst, total = float(np.maximum(worst, (F - bound) / F if F > 0 else 0.0)), total + F
-    reason = f"objective {total:.10g}, its slope leaves a share of {worst:.3g}; {tolerance:g} is allowed"
-    return Verdict(claim.name, bool(worst <= SLACK * tolerance + 1e-12), reason, worst, claim.kind)
-
-
-def _sums(claim: Claim, rows: CheckedRows, case: Case, loss: Any, shape: RowMoments) -> tuple[float, Floats]:
-    """Σcℓ and Σ c u (x − p, 1), for weights about the rows' origin; raises where slope and value of a row disagree."""
-    value, g = 0.0, np.zeros_like(case.w)
-    for X, codes, c in blocks(claim, rows, shape.origin):
-        t, z = _target(case, codes).astype(np.float64), times(X, case.w[:-1]) + case.w[-1]
-        each, u = (np.asarray(of(z, t), dtype=np.float64) for of in (loss.value, loss.slope))
-        if not np.all(each >= 0):
-            raise ValueError("the loss of a row is negative or no number")
-        _refuse_slope(loss.value, each, u, z, t)
-        value += float(c @ each)
-        g[-1] += float(c @ u)
-        g[:-1] += back(X, c * u)
-    g[:-1] -= g[-1] * (shape.centre - shape.origin)
-    return value, g
-
-
-def _refuse_slope(value: Any, each: Floats, u: Floats, z: Floats, t: Floats) -> None:
-    """A slope of a convex function lies between its differences to the left and to the right, but for rounding."""
-    h = STEP * np.maximum(1.0, np.abs(z))
-    below, above = (np.asarray(value(at, t), dtype=np.float64) for at in (z - h, z + h))
-    left, right = (each - below) / h, (above - each) / h
-    size = np.maximum(np.maximum(np.abs(below), np.abs(above)), np.abs(each))
-    steepest = float(np.max(np.abs(u), where=np.isfinite(u), initial=0.0))
-    room = NEAR * np.abs(u) + FAINT * steepest + 16 * EPS * size / h
-    good = (u >= np.minimum(left, right) - room) & (u <= np.maximum(left, right) + room)
-    if not np.all(good | ~np.isfinite(left) | ~np.isfinite(right)):
-        raise ValueError("the slope of the loss does not agree with its value")
-
-
-@check("zero_perceptron_loss")
-def check_zero_perceptron_loss(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
-    """Every row must be on its side (sgn 0 = 1) but for what rounding can hide."""
-    mistakes, worst, shape = 0.0, 0.0, shape_of(claim, rows, free_intercept(claim))
-    for case in cases(claim, rows.n_columns):
-        w = shape.weights(case.w)
-        for X, codes, c in blocks(claim, rows, shape.origin):
-            t, z = _target(case, codes), times(X, w[:-1]) + w[-1]
-            room = (rows.n_columns + 4) * EPS * (times(sizes(X), np.abs(w[:-1])) + abs(w[-1]))
-            short = np.maximum(0.0, -t * z)
-            flat = (z == 0) & (t < 0) & (room == 0)  # weights of zero put every row of t = −1 on the wrong side
-            mistakes += float(c @ ((short > room) | flat))
-            worst += float(c @ short)
-    holds = bool(mistakes == 0 and claim.value == 0 and claim.bound == 0)
-    return Verdict(claim.name, holds, f"rows of weight {mistakes:g} lie on their wrong side", worst, claim.kind)
