@@ -116,7 +116,7 @@ def learn_map(
         if len(rows.X) < 2 or not deviations(rows).any():
             return _nothing(rows, np.eye(d, rank or d), workers)
         ascent, C, start = best_start(rows, diagonal, rank, seed, workers)
-        history = []
+        history: list[float] = []
         for place in ascent.climb(start, steps, tol):
             L = C @ ascent.map(place.w)
             history.append(told(rows, L, -place.value) if not history else -place.value)

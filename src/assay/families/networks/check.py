@@ -194,7 +194,8 @@ def _gradient_off(witness: dict[str, Any], rows: CheckedRows) -> float:
     ends, work = [], 0
     for dtype in (np.float64, np.longdouble):
         net = net_of(witness, rows.n_columns, outputs, numbers.astype(dtype))
-        total, weight = np.zeros(len(numbers), dtype=dtype), 0.0
+        total: Array = np.zeros(len(numbers), dtype=dtype)
+        weight = 0.0
         for block in rows.blocks():
             X, y, c = _kept(block, witness, dtype)
             X, y, c = X[::every], y[::every], c[::every]
