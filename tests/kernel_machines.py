@@ -26,9 +26,11 @@ def _subset(kernel, X, rows):
 
 def _machine(kernel, X, w, support, parts, states, tol):
     given = kernel.name == "precomputed"
+    vectors = np.empty((len(support), 0)) if given else X[support]
     return SimpleNamespace(
         support_=support,
-        support_vectors_=np.empty((len(support), 0)) if given else X[support],
+        support_vectors_=vectors,
+        _support_vectors=vectors,
         weights_=None if w is None else w[support],
         intercept_=np.array([s.intercept for s in states]),
         objective_=np.array([s.primal for s in states]),
@@ -38,6 +40,7 @@ def _machine(kernel, X, w, support, parts, states, tol):
         n_rows_=len(X) if w is None else int((w > 0).sum()),
         _kernel=lambda: kernel,
         **parts,
+        _dual_coef=parts["dual_coef_"],
     )
 
 

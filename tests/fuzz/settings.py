@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from fuzz.tables import Rng, maybe, one_of
 
-from assay.estimator.params import Choice, Flag, Param, Range
+from assay.estimator.params import Choice, Flag, Param, Range, Seed
 from assay.families import model_class
 
 #: what says how much is computed, where, or printed, and not what is learnt
@@ -25,6 +25,8 @@ LEFT = {
     "max_fun",
     "validation_rows",
     "positive",
+    "precompute",
+    "refit",
 }
 #: the most of whole numbers that cost time
 MOST = {
@@ -76,17 +78,23 @@ def _signs(rng: Rng, classes: np.ndarray, d: int) -> Any:
 
 
 FREE: dict[str, Any] = {
+    "Cs": lambda rng, classes, d: one_of(rng, 2, [0.1, 1.0]),
     "alpha": lambda rng, classes, d: one_of(rng, 0.0, 1e-10, 0.5, 1e6, rng.random(d).tolist()),
+    "alphas": lambda rng, classes, d: [0.01, 1.0, 100.0],
     "binarize": None,
     "categorical_features": lambda rng, classes, d: [int(rng.integers(d))],
     "class_prior": _priors,
     "class_weight": _weights_of_classes,
     "columns": None,
+    "constant": lambda rng, classes, d: one_of(rng, *classes).item() if len(classes) else None,
+    "cv": lambda rng, classes, d: int(rng.integers(2, 4)),
     "estimator": lambda rng, classes, d: {"max_depth": int(rng.integers(1, 4))},
     "hidden_layer_sizes": lambda rng, classes, d: one_of(rng, [1], [3], [5, 2], []),
     "init": _start,
     "interaction_cst": lambda rng, classes, d: one_of(rng, "no_interactions", "pairwise", [[int(rng.integers(d))]]),
     "kernel": None,
+    "l1_ratio": lambda rng, classes, d: [0.2, 0.8],
+    "l1_ratios": lambda rng, classes, d: [0.0],
     "loss": None,
     "max_features": lambda rng, classes, d: one_of(rng, 1, 0.5, "sqrt"),
     "max_samples": _some_rows,
@@ -123,6 +131,8 @@ def draw_value(rng: Rng, name: str, given: Param, classes: np.ndarray, d: int) -
         return maybe(rng, 0.5)
     if isinstance(given, Choice):
         return one_of(rng, *given.options, *words)
+    if isinstance(given, Seed):
+        return one_of(rng, int(rng.integers(8)), *words)
     make = FREE.get(name)
     plain = (
         (lambda: _number(rng, given, name)) if isinstance(given, Range) else make and (lambda: make(rng, classes, d))

@@ -189,7 +189,7 @@ class Penalties(Range):
 class Seed(Param):
     """What random numbers begin with: a whole number, or a NumPy `RandomState` or `Generator`, of which each fit draws one (`drawn_seed`)."""
 
-    high: int = 1 << 64
+    high: float = math.inf
 
     def accepts(self, value: Any) -> bool:
         if isinstance(value, str) or value is None:

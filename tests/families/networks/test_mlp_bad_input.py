@@ -195,7 +195,7 @@ def test_pieces_need_all_classes_and_no_balance():
         assay.MLPClassifier().partial_fit(X, Y)
     with pytest.raises(ParameterError, match="balanced"):
         assay.MLPClassifier(class_weight="balanced").partial_fit(X, Y, classes=[0, 1, 2])
-    with pytest.raises(DataError, match="not among the classes"):
+    with pytest.raises(DataError, match="do not exist in the initial classes"):
         assay.MLPClassifier().partial_fit(X, Y, classes=[0, 1])
     with pytest.raises(AttributeError, match="all rows at once"):
         assay.MLPClassifier(solver="lbfgs").partial_fit(X, Y, classes=[0, 1, 2])

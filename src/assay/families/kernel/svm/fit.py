@@ -92,7 +92,7 @@ LAYOUT: Layout = {
 
 def shown(model: Any, array: Floats) -> Any:
     """A learnt array as people see it: scipy's CSR where the rows of the fit were sparse, as of scikit-learn."""
-    if not model.fitted_on_sparse:
+    if not model._fitted_on_sparse:
         return array
     from scipy.sparse import csr_matrix
 
@@ -136,7 +136,7 @@ class KernelMachine(Estimator):
     converged_: bool = attribute()
 
     on_progress: Callable[[str], None] | None = attribute(default=None)  # hears a line a second or so of a long fit
-    fitted_on_sparse: bool = attribute(default=False)
+    _fitted_on_sparse: bool = attribute(default=False)
     _machine: DecisionFunctions | None = attribute(default=None)
     _before: Any = attribute(default=None)  # the fit to begin at
 
@@ -152,7 +152,7 @@ class KernelMachine(Estimator):
 
     def _remember_columns(self, rows: Rows) -> None:
         super()._remember_columns(rows)
-        self.fitted_on_sparse = rows.sparse
+        self._fitted_on_sparse = rows.sparse
 
     # --- taking part in a comparison --------------------------------------------------------------------------------
 
