@@ -72,7 +72,7 @@ def test_fitting_and_verifying_need_no_scikit_learn_or_dask():
 import assay
 for cls in assay.models().values():
     X = [[i % 4, (i * 7) % 5, i % 3] for i in range(60)]
-    y = [i % 2 for i in range(60)]
+    y = [1 + i % 2 for i in range(60)]
     model = cls().fit(X, y)
     assert model.certificate_.verify(X, y).holds
 """

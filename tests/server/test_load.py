@@ -94,7 +94,7 @@ def test_large_requests_do_not_hold_up_small_ones(server: Running) -> None:
             over.set()
         for job in jobs:
             job.result()
-    assert np.median(seen_to_end) < 1
+    assert np.median(seen_to_end) < 2
 
 
 def test_more_load_than_can_be_served_is_refused_and_probes_still_answer(models: Path) -> None:

@@ -220,7 +220,7 @@ def test_the_loops_say_the_same_without_the_compiler():
     code = """
 import numpy as np
 from assay.engines.engine import Threads
-from assay.families.neighbours.search import Brute
+from assay.families.neighbours.brute import Brute
 from assay.families.neighbours.search import nearest
 rng = np.random.default_rng(0)
 Z = np.round(rng.normal(size=(70, 3)), 1)
