@@ -16,6 +16,7 @@ AMOUNTS = {
     "cells_",
     "class_rows_",
     "folds_",  # of each row: only compared
+    "leaf_rows_",
     "lost_",
     "lost_rows_",
     "member_times_",

@@ -66,7 +66,7 @@ MOST_TRIED = 1 << 20  # strengths of one share
 def says_folds(given: Any) -> bool:
     """Whether this is a number of folds, a splitter, or pairs of rows."""
     if isinstance(given, Integral):
-        return not isinstance(given, bool) and given >= 2
+        return not isinstance(given, bool) and int(given) >= 2
     return hasattr(given, "split") or (isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping))
 
 
