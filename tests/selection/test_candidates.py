@@ -33,7 +33,14 @@ def test_every_registered_class_takes_part_as_classifier_or_regressor_or_says_wh
             taking_part, left_out = candidates(schema, classes)
             assert all(why for _, why in left_out)
             seen |= {e.name for e in taking_part} | {name for name, _ in left_out}
-        assert seen == set(REGISTRY)
+        kinds = [("classifier", features_of(schema, 2)), ("regressor", features_of(schema, 0))]
+        spaces = {n: [cls.search_space(*asked) for asked in kinds] for n, cls in models().items()}
+        named = {n for n, found in spaces.items() if any(space is not None and space.when_named for space in found)}
+        assert seen | named == set(REGISTRY)
+        assert not any(e.name in named for classes in (2, 0) for e in candidates(schema, classes)[0])
+        for n in named:
+            classes = 2 if spaces[n][0] is not None else 0
+            assert n in names(schema, classes, only=[n])
 
 
 def test_a_class_that_cannot_use_the_columns_says_so():

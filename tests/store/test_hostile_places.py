@@ -15,6 +15,8 @@ AMOUNTS = {
     "category_code_",  # a byte, the number of one of 256 bits
     "cells_",
     "class_rows_",
+    "folds_",  # of each row: only compared
+    "leaf_rows_",
     "lost_",
     "lost_rows_",
     "member_times_",

@@ -154,6 +154,18 @@ class Coverage:
             name for names in (*self.proof.values(), *self.estimate.values(), self.nothing) for name in names.split()
         ]
 
+    def within(self, parts: Collection[str]) -> Coverage:
+        """The same of some parts, as of a model that has fewer than its kin."""
+
+        def kept(names: str) -> str:
+            return " ".join(name for name in names.split() if name in parts)
+
+        proof, estimate = (
+            {checks: kept(names) for checks, names in tied.items() if kept(names)}
+            for tied in (self.proof, self.estimate)
+        )
+        return Coverage(proof, estimate, kept(self.nothing), self.but)
+
     def declared(self, parts: Collection[str]) -> Covers:
         """What is covered of the parts of a model where all claims are made."""
         kinds = " ".join(self.proof.values()), " ".join(self.estimate.values()), self.nothing

@@ -185,6 +185,19 @@ class Penalties(Range):
         return f"{super().describe()}, or one for each target"
 
 
+@dataclass(frozen=True)
+class Several(Free):
+    """A number as of `each`, or an array of such; `alone`: what a single number is, where it is something else, such as how many."""
+
+    each: Range = field(kw_only=True)
+    alone: Range | None = field(default=None, kw_only=True)
+
+    def accepts(self, value: Any) -> bool:
+        if isinstance(value, list | tuple | np.ndarray):
+            return np.ndim(value) == 1 and len(value) > 0 and all(self.each.accepts(v) for v in value)
+        return value in self.words if value is None else (self.alone or self.each).accepts(value)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Seed(Param):
     """What random numbers begin with: a whole number, or a NumPy `RandomState` or `Generator`, of which each fit draws one (`drawn_seed`)."""

@@ -41,7 +41,7 @@ class DummyClassifier(Baseline):
     (['ham'], [[1.0, 0.0]])
     """
 
-    title = "Baseline"
+    title = "Baseline by a strategy"
     name = "dummy-classifier"
     strategy: str = param("what is answered: the most frequent class, with all shares as probabilities ('prior') or all of it; a class that is given; or one that is drawn", default="prior", check=Choice(("most_frequent", "prior", "stratified", "uniform", "constant")))  # fmt: skip
     random_state: int | None = param("seed of the draws of 'stratified' and 'uniform'; None: 0", default=None, check=Range(int, low=0, words=(None,)))  # fmt: skip
@@ -109,7 +109,7 @@ class DummyRegressor(BaselineRegressor):
     array([2.])
     """
 
-    title = "Baseline"
+    title = "Baseline by a strategy"
     name = "dummy-regressor"
     coverage = Coverage(
         proof={"constant_number": "mean_ sigma2_", "constant_answer": "constant_"},

@@ -9,8 +9,10 @@ Of many columns every fold is fitted from its rows, each strength from the weigh
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import reduce
+from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -21,7 +23,7 @@ from assay.engines import Engine, Rows, targets_of
 from assay.errors import ParameterError
 from assay.estimator.estimator import Estimator
 from assay.estimator.layout import Fact, Layout, Tensor
-from assay.estimator.params import N_JOBS, Free, Range, attribute, param
+from assay.estimator.params import N_JOBS, Free, Range, Several, attribute, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.families.linear.claims import COVERAGE, witness_of
 from assay.families.linear.elastic_net import (  # fmt: skip
@@ -58,6 +60,16 @@ from assay.store import Record
 PASSES = 1000  # of coordinate descent over all weights, at most
 ENOUGH = 1e-11  # of the fall so far: a pass that gains less is the last
 FOLDS = 5
+MOST_TRIED = 1 << 20  # strengths of one share
+
+
+def says_folds(given: Any) -> bool:
+    """Whether this is a number of folds, a splitter, or pairs of rows."""
+    if isinstance(given, Integral):
+        return not isinstance(given, bool) and int(given) >= 2
+    return hasattr(given, "split") or (isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping))
+
+
 NUMBERS = TargetMaker(None, np.ones(1))
 CV_LAYOUT: Layout = {
     **NUMBER_LAYOUT,
@@ -82,10 +94,10 @@ CV_COVERAGE = Coverage(
     nothing=COVERAGE.nothing + " ratios_ strengths_ fold_errors_ cv_error_ folds_",
     but=COVERAGE.but
     + "; of the errors on folds those of the choice are added up again, and those of other strengths are stated",
-)
-CV_ALPHAS = param("how many strengths are tried, or the strengths themselves", default=100, check=Free("a whole number > 0, or numbers ≥ 0", check=lambda given: np.ndim(given) <= 1 and np.size(given) > 0 and bool(np.all(np.asarray(given) >= (np.ndim(given) == 0)))))  # fmt: skip
+).within(CV_LAYOUT)
+CV_ALPHAS = param("how many strengths are tried, or the strengths themselves", default=100, check=Several("a whole number > 0, or numbers ≥ 0", each=Range(low=0, open_high=True), alone=Range(int, low=1, high=MOST_TRIED)))  # fmt: skip
 CV_EPS = param("the weakest strength as a share of the strongest, which leaves all weights zero", default=1e-3, check=Range(low=0, open_low=True, high=1))  # fmt: skip
-CV = param("how many folds of consecutive rows the cross-validation has; None: 5; or a splitter, or pairs of rows to fit on and rows held out", default=None, check=Free("a whole number ≥ 2, a splitter such as KFold, or pairs", words=(None,), check=lambda given: not isinstance(given, int) or given >= 2))  # fmt: skip
+CV = param("how many folds of consecutive rows the cross-validation has; None: 5; or a splitter, or pairs of rows to fit on and rows held out", default=None, check=Free("a whole number ≥ 2, a splitter such as KFold, or pairs", words=(None,), check=says_folds))  # fmt: skip
 VERBOSE = param("accepted for scikit-learn's sake; it changes nothing", default=False)
 
 
@@ -319,7 +331,7 @@ class LassoCV(LinearRegressor):
     (0.2095, array([2.003, 0.   ]))
     """
 
-    title = "Lasso (CV)"
+    title = "Lasso by folds"
     name = "lasso-cv"
     layout: ClassVar[Layout] = CV_LAYOUT
     coverage = CV_COVERAGE
@@ -391,12 +403,12 @@ class ElasticNetCV(LinearRegressor):
     (0.1691, 0.5, array([2., 0.]))
     """
 
-    title = "Elastic net (CV)"
+    title = "Elastic net by folds"
     name = "elastic-net-cv"
     layout: ClassVar[Layout] = CV_LAYOUT
     coverage = CV_COVERAGE
     depends_on_order: ClassVar[bool] = True  # folds are made of rows
-    l1_ratio: Any = param("share of ‖w‖₁ in the penalty, or several to choose from", default=0.5, check=Free("a number in [0, 1], or several", check=lambda given: np.size(given) > 0 and bool(np.all((np.asarray(given) >= 0) & (np.asarray(given) <= 1)))))  # fmt: skip
+    l1_ratio: Any = param("share of ‖w‖₁ in the penalty, or several to choose from", default=0.5, check=Several("a number in [0, 1], or several", each=Range(low=0, high=1)))  # fmt: skip
     eps: float = CV_EPS
     alphas: Any = CV_ALPHAS
     fit_intercept: bool = FIT_INTERCEPT

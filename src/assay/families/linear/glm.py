@@ -29,8 +29,10 @@ from assay.families.linear.regressor import LinearRegressor
 from assay.numerics import Array, Floats
 from assay.risk.custom_surrogate import CODE, CustomSurrogate, Function
 from assay.risk.terms import REGRESSION, SQUARED
-from assay.solvers.problem import BOX
+from assay.solvers.problem import BOX, Iterate
 
+EPS = float(np.finfo(np.float64).eps)
+ROUNDINGS = 16  # of the terms of a deviance, which cancel where the prediction is right
 STRENGTHS = tuple({"alpha": 10.0**power} for power in range(1, -6, -1))
 ALPHA = param("strength of the penalty ½·‖w‖² against the mean of half the deviance; 0: none", default=1.0, check=Range(low=0, open_high=True))  # fmt: skip
 SOLVER = param("accepted for scikit-learn's sake; the minimum is the same", default="lbfgs", check=Choice(("lbfgs", "newton-cholesky", "auto")))  # fmt: skip
@@ -68,6 +70,17 @@ class HalfDeviance:
         else:
             value = up / (2.0 - p) + down / (p - 1.0) - t ** (2.0 - p) / ((p - 1.0) * (2.0 - p))
         return np.asarray(np.maximum(value, 0.0))  # a perfect prediction is free, but for rounding
+
+
+def _size_of_terms(mean: float, p: float) -> float:
+    """How large the terms are that cancel in half a deviance where truth and prediction are about the mean."""
+    with np.errstate(over="ignore"):
+        unit = 1.0 + (abs(np.log(mean)) if mean > 0 else 0.0)
+        return float(unit * (mean ** (2.0 - p) if mean > 0 else 1.0) / ((2.0 - p) * (p - 1.0) if 1 < p < 2 else 1.0))
+
+
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole > 0 else np.inf
 
 
 def _x_log_x(t: Any) -> Floats:
@@ -137,6 +150,12 @@ class GeneralizedLinear(LinearRegressor):
                 terms.extend((c * y).tolist())
         gram = task.statistics.gram
         return fsum(terms) / task.statistics.n if gram is None else float(gram.target_mean[0])
+
+    def _finish(self, task: LinearTask, solver: str, answers: list[Iterate], w: Floats) -> None:
+        if self._power() > 0:
+            size = task.statistics.n * _size_of_terms(self._mean_target(task), self._power())
+            answers = [at._replace(gap=at.gap + _share(ROUNDINGS * EPS * size, at.objective)) for at in answers]
+        super()._finish(task, solver, answers, w)
 
     def _make_claims(self) -> tuple[Claim, ...]:
         if self._power() == 0:

@@ -11,10 +11,16 @@ from assay.certify.claim import Coverage
 from assay.engines import Engine, Rows
 from assay.estimator.estimator import Estimator
 from assay.estimator.layout import Fact, Layout, Tensor
-from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, attribute, param
+from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, Several, attribute, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.families.linear.claims import COVERAGE
-from assay.families.linear.cross_validated import CV, cross_validation_claim, stratified_folds_asked, with_folds
+from assay.families.linear.cross_validated import (
+    CV,
+    MOST_TRIED,
+    cross_validation_claim,
+    stratified_folds_asked,
+    with_folds,
+)
 from assay.families.linear.elastic_net import FIT_INTERCEPT, RANDOM
 from assay.families.linear.fit import LAYOUT, LinearClassifier, LinearTask
 from assay.families.linear.logistic import OURS, THEIRS, LogisticRegression
@@ -62,7 +68,7 @@ class LogisticRegressionCV(LinearClassifier):
     (0.01, [0, 1])
     """
 
-    title = "Logistic regression (CV)"
+    title = "Logistic regression by folds"
     name = "logistic-regression-cv"
     scores_are_log_joint = True
     layout: ClassVar[Layout] = {**LAYOUT, **CHOSEN}
@@ -72,10 +78,10 @@ class LogisticRegressionCV(LinearClassifier):
         nothing=COVERAGE.nothing + " ratios_ strengths_ fold_errors_ cv_error_ folds_",
         but=COVERAGE.but
         + "; of the errors on folds those of the choice are counted again, and those of other strengths are stated",
-    )
+    ).within(layout)
     depends_on_order: ClassVar[bool] = True  # folds are made of rows
-    Cs: Any = param("how many values of C are tried, from 1e-4 to 1e4, or the values themselves", default=10, check=Free("a whole number > 0, or numbers > 0", check=lambda given: np.ndim(given) <= 1 and np.size(given) > 0 and bool(np.all(np.asarray(given) > 0))))  # fmt: skip
-    l1_ratios: Any = param("shares of ‖w‖₁ in the penalty to choose from; None: 0", default=None, check=Free("numbers in [0, 1]", words=(None,), check=lambda given: np.size(given) > 0 and bool(np.all((np.asarray(given) >= 0) & (np.asarray(given) <= 1)))))  # fmt: skip
+    Cs: Any = param("how many values of C are tried, from 1e-4 to 1e4, or the values themselves", default=10, check=Several("a whole number > 0, or numbers > 0", each=Range(low=0, open_low=True, open_high=True), alone=Range(int, low=1, high=MOST_TRIED)))  # fmt: skip
+    l1_ratios: Any = param("shares of ‖w‖₁ in the penalty to choose from; None: 0", default=None, check=Several("numbers in [0, 1]", words=(None,), each=Range(low=0, high=1)))  # fmt: skip
     fit_intercept: bool = FIT_INTERCEPT
     cv: Any = CV
     dual: bool = param("accepted for scikit-learn's sake; it changes nothing", default=False)

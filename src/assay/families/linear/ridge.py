@@ -18,7 +18,7 @@ from assay.engines import Engine, Rows, targets_of
 from assay.errors import ParameterError
 from assay.estimator.estimator import Estimator
 from assay.estimator.layout import Fact, Layout, Tensor
-from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, attribute, param
+from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Range, Several, attribute, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.families.linear.claims import COVERAGE
 from assay.families.linear.cross_validated import (
@@ -51,7 +51,7 @@ WORDS = (
     "saga",
     "lbfgs",
 )  # scikit-learn's solvers: the minimum is the same
-ALPHAS = param("the strengths to choose from", default=(0.1, 1.0, 10.0), kw_only=False, check=Free("a number > 0, or several", check=lambda given: np.size(given) > 0 and bool(np.all(np.asarray(given) > 0))))  # fmt: skip
+ALPHAS = param("the strengths to choose from", default=(0.1, 1.0, 10.0), kw_only=False, check=Several("a number > 0, or several", each=Range(low=0, open_low=True, open_high=True)))  # fmt: skip
 SCORING = param("None: the mean square error on the row left out; nothing else is supported", default=None, check=Choice((), words=(None,)))  # fmt: skip
 LEAVE_ONE_OUT = param("None: leave-one-out, in closed form; or how many folds, a splitter, or pairs of rows to fit on and rows held out", default=None, check=CV)  # fmt: skip
 STORE = param("not supported: the errors of single rows are not kept", default=False)
@@ -81,7 +81,7 @@ CHOICE = Coverage(
     estimate={"cross_validation": "fold_weights_"},
     nothing=COVERAGE.nothing + " fold_errors_ folds_ cv_error_",
     but=COVERAGE.but,
-)
+).within({**LAYOUT, **NUMBER_LAYOUT, **CHOSEN})
 
 
 def squares(model: Any, alpha: float) -> Objective:
@@ -166,7 +166,7 @@ class RidgeCV(LinearRegressor):
     (0.01, array([1.008]))
     """
 
-    title = "Ridge regression (CV)"
+    title = "Ridge, one row out"
     name = "ridge-cv"
     layout: ClassVar[Layout] = {**NUMBER_LAYOUT, **CHOSEN}
     coverage = CHOICE
@@ -286,7 +286,7 @@ class RidgeClassifierCV(LinearClassifier):
     (1.0, ['a', 'b'])
     """
 
-    title = "Ridge classifier (CV)"
+    title = "Ridge classifier, one row out"
     name = "ridge-classifier-cv"
     layout: ClassVar[Layout] = {**LAYOUT, **CHOSEN}
     coverage = CHOICE

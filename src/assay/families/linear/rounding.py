@@ -151,7 +151,7 @@ def with_rounding(posed: PosedProblem, at: Iterate, w: Floats, tol: float, rows:
     if not at.gap <= tol:
         return at
     there = about_centre(w, problem.centre)
-    hidden = _hidden_slopes(problem, at.objective, tol) + _beyond_l1(problem, there, at.objective, tol, rows)
+    hidden = _hidden_slopes(problem, there, at.objective, tol) + _beyond_l1(problem, there, at.objective, tol, rows)
     at = at._replace(gap=at.gap + hidden)
     if isinstance(problem, SoftmaxProblem):
         return _softmax_in_full(problem, at, there)
@@ -165,21 +165,23 @@ def with_rounding(posed: PosedProblem, at: Iterate, w: Floats, tol: float, rows:
     return at._replace(gap=at.gap + max(0.0, lost - seen) / at.objective) if at.objective > 0 else at
 
 
-def _hidden_slopes(problem: Problem | SoftmaxProblem, value: float, tol: float) -> float:
+def _hidden_slopes(problem: Problem | SoftmaxProblem, w: Floats, value: float, tol: float) -> float:
     """The share that the rounding of slopes Σ c u x takes from a bound with its square over 2 l2, where that is more than is let pass.
 
     Each of n multipliers of losses whose slope is at most 1 has a last digit of its own; together they are no more than twice the objective (|u| ≤ ℓ;
-    of a hinge the lower bound is Σα less the penalty).
+    of a hinge the lower bound is Σα less the penalty). Those of z − t are together no more than √(2nF), and each has the last digit of its score.
     """
-    l2, bounded = (
-        float(np.max(problem.penalty.l2[:-1], initial=0.0)),
-        isinstance(problem, SoftmaxProblem) or problem.loss.name in BOUNDED,
-    )
-    if not (l2 > 0 and bounded and value > 0):
+    l2 = float(np.max(problem.penalty.l2[:-1], initial=0.0))
+    bounded = isinstance(problem, SoftmaxProblem) or problem.loss.name in BOUNDED
+    difference = not isinstance(problem, SoftmaxProblem) and problem.loss.name in DIFFERENCES
+    if not (l2 > 0 and (bounded or difference) and value > 0 and np.isfinite(w).all()):
         return 0.0
     n = float(np.sum(problem.reach.weights))
     with np.errstate(over="ignore"):
-        lost = float(np.sum((EPS * min(np.sqrt(n), 2 * value) * problem.scale[:-1] / np.sqrt(2 * l2)) ** 2)) / value
+        off = EPS * min(np.sqrt(n), 2 * value)
+        if difference:
+            off = EPS * np.sqrt(2 * n * value) + np.sqrt(n) * float(_room(w, problem.scale[:-1]))
+        lost = float(np.sum((off * problem.scale[:-1] / np.sqrt(2 * l2)) ** 2)) / value
     return lost if lost > SEEN * tol else 0.0
 
 
