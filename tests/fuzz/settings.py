@@ -25,7 +25,6 @@ LEFT = {
     "max_fun",
     "validation_rows",
     "positive",
-    "precompute",
     "refit",
 }
 #: the most of whole numbers that cost time
@@ -77,24 +76,28 @@ def _signs(rng: Rng, classes: np.ndarray, d: int) -> Any:
     return rng.integers(-1, 2, d).tolist()
 
 
+def _strengths(rng: Rng, classes: np.ndarray, d: int) -> Any:
+    return one_of(rng, 5, [0.01, 1.0, 100.0], [1e-6], [1e6, 1.0])
+
+
 FREE: dict[str, Any] = {
-    "Cs": lambda rng, classes, d: one_of(rng, 2, [0.1, 1.0]),
+    "Cs": _strengths,
     "alpha": lambda rng, classes, d: one_of(rng, 0.0, 1e-10, 0.5, 1e6, rng.random(d).tolist()),
-    "alphas": lambda rng, classes, d: [0.01, 1.0, 100.0],
+    "alphas": _strengths,
     "binarize": None,
     "categorical_features": lambda rng, classes, d: [int(rng.integers(d))],
     "class_prior": _priors,
     "class_weight": _weights_of_classes,
     "columns": None,
-    "constant": lambda rng, classes, d: one_of(rng, *classes).item() if len(classes) else None,
-    "cv": lambda rng, classes, d: int(rng.integers(2, 4)),
+    "constant": lambda rng, classes, d: one_of(rng, *classes).item() if len(classes) else 0.5,
+    "cv": lambda rng, classes, d: one_of(rng, 2, 3, None),
     "estimator": lambda rng, classes, d: {"max_depth": int(rng.integers(1, 4))},
     "hidden_layer_sizes": lambda rng, classes, d: one_of(rng, [1], [3], [5, 2], []),
     "init": _start,
     "interaction_cst": lambda rng, classes, d: one_of(rng, "no_interactions", "pairwise", [[int(rng.integers(d))]]),
     "kernel": None,
-    "l1_ratio": lambda rng, classes, d: [0.2, 0.8],
-    "l1_ratios": lambda rng, classes, d: [0.0],
+    "l1_ratio": lambda rng, classes, d: one_of(rng, 0.5, 1.0, [0.2, 0.8]),
+    "l1_ratios": lambda rng, classes, d: one_of(rng, None, [0.0], [0.0, 0.5]),
     "loss": None,
     "max_features": lambda rng, classes, d: one_of(rng, 1, 0.5, "sqrt"),
     "max_samples": _some_rows,
@@ -104,6 +107,7 @@ FREE: dict[str, Any] = {
     "min_samples_split": _some_rows,
     "monotonic_cst": _signs,
     "pos_label": lambda rng, classes, d: one_of(rng, *classes).item() if len(classes) else None,
+    "precompute": lambda rng, classes, d: one_of(rng, True, False, "auto"),
     "priors": _priors,
 }
 

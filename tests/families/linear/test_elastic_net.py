@@ -99,7 +99,8 @@ def test_positive_weights_are_refused_with_words():
 def test_cross_validation_chooses_as_scikit_learn_does(kind, settings):
     X, y = table(kind, 60, 230) if kind == "wide" else table(kind)
     number = {"alphas": 12, "eps": 1e-2, **settings}
-    ours = assay.LassoCV(tol=1e-8, **number).fit(X, y)
+    tol = 1e-6 if kind == "unscaled" else 1e-8  # columns of 1000 beside an l1 of 3: rounding alone hides 2e-8
+    ours = assay.LassoCV(tol=tol, **number).fit(X, y)
     peer = theirs.LassoCV(tol=1e-10, max_iter=100_000, **number).fit(X, y)
     assert ours.alpha_ == pytest.approx(peer.alpha_)
     assert np.allclose(ours.alphas_, peer.alphas_)

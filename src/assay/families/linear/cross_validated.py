@@ -25,7 +25,7 @@ from assay.estimator.estimator import Estimator
 from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.params import N_JOBS, Free, Range, Several, attribute, param
 from assay.estimator.search_space import SearchSpace, TableTraits
-from assay.families.linear.claims import COVERAGE, witness_of
+from assay.families.linear.claims import COVERAGE, LOOSEST, witness_of
 from assay.families.linear.elastic_net import (  # fmt: skip
     COPY_X,
     FIT_INTERCEPT,
@@ -44,6 +44,7 @@ from assay.families.linear.problem import (
     Objective,
     RowStatistics,
     TargetMaker,
+    about_centre,
     gram_about,
     merge_statistics,
     pose,
@@ -51,8 +52,10 @@ from assay.families.linear.problem import (
     row_statistics,
 )
 from assay.families.linear.regressor import NUMBER_LAYOUT, LinearRegressor
+from assay.families.linear.rounding import as_saved, with_rounding
 from assay.numerics import Array, Floats
 from assay.risk.terms import Penalty
+from assay.solvers.problem import Iterate
 from assay.solvers.proximal_newton import minimise_model
 from assay.statistics.folds import fold_numbers, fold_pair, given_fold_numbers, stratified_fold_numbers
 from assay.store import Record
@@ -71,6 +74,9 @@ def says_folds(given: Any) -> bool:
 
 
 NUMBERS = TargetMaker(None, np.ones(1))
+SURE = Fact(
+    bool, doc="whether what the choice follows from is known beyond its rounding; else nothing is claimed of it"
+)
 CV_LAYOUT: Layout = {
     **NUMBER_LAYOUT,
     "alpha_": Fact(float, low=0, doc="the strength of the penalty that was chosen"),
@@ -86,12 +92,13 @@ CV_LAYOUT: Layout = {
         doc="the fold of each row, where cv did not just say how many; -1: weight zero",
     ),
     "cv_error_": Fact(float, low=0, doc="the mean square error over all folds, at the choice"),
+    "sure_": SURE,
     "fold_weights_": Tensor(("f", "e"), doc="the weights (w_1, …, w_d, b) of the fit without each fold, at the choice"),
 }
 CV_COVERAGE = Coverage(
     proof={**COVERAGE.proof, "duality_gap": "alpha_"},
     estimate={"cross_validation": "fold_weights_ l1_ratio_"},
-    nothing=COVERAGE.nothing + " ratios_ strengths_ fold_errors_ cv_error_ folds_",
+    nothing=COVERAGE.nothing + " ratios_ strengths_ fold_errors_ cv_error_ folds_ sure_",
     but=COVERAGE.but
     + "; of the errors on folds those of the choice are added up again, and those of other strengths are stated",
 ).within(CV_LAYOUT)
@@ -131,12 +138,15 @@ def choose_strength(model: Any, engine: Engine, rows: Rows) -> None:
     strengths = np.stack([_strengths(model, engine, rows, ratio) for ratio in ratios])
     pairs = _fold_pairs(engine, rows, folds, k, most_products(model._objective_of(1.0, 1.0)))
     given = folds, k, ratios, strengths
-    found, weights_of = _from_rows(model, rows, *given) if pairs is None else _from_products(model, pairs, *given)
+    found, weights_of = (
+        _from_rows(model, rows, *given) if pairs is None else _from_products(model, engine, rows, pairs, *given)
+    )
     found = found if rows.has_weight else found._replace(weights=np.ones(k))
     r, a = found.least
     model.ratios_, model.strengths_, model.fold_errors_ = ratios, strengths, found.errors
     model.l1_ratio_, model.alpha_ = float(ratios[r]), float(strengths[r, a])
-    model.fold_weights_, found.errors[r, a] = weights_of(r, a)
+    model.fold_weights_, found.errors[r, a], gap = weights_of(r, a)
+    model.sure_ = bool(gap <= model.tol <= LOOSEST)
     model.cv_error_ = float(found.errors[r, a] @ (found.weights / found.weights.sum()))
 
 
@@ -197,8 +207,17 @@ def _fold_pairs(engine: Engine, rows: Rows, folds: Array, k: int, most: int) -> 
     return [FoldPair(reduce(merge_statistics, parts[:f] + parts[f + 1 :]), parts[f]) for f in range(k)]
 
 
-def _from_products(model: Any, pairs: list[FoldPair], folds: Array, k: int, ratios: Floats, strengths: Floats) -> Any:
-    """The search by the products of each fold's columns, and what gives the weights and errors of a choice."""
+def _from_products(
+    model: Any,
+    engine: Engine,
+    rows: Rows,
+    pairs: list[FoldPair],
+    folds: Array,
+    k: int,
+    ratios: Floats,
+    strengths: Floats,
+) -> Any:
+    """The search by the products of each fold's columns, and what gives the weights, errors and largest gap of a choice."""
     from assay.solvers.loops.coordinate import descend
 
     fitted = bool(model.fit_intercept)
@@ -213,17 +232,28 @@ def _from_products(model: Any, pairs: list[FoldPair], folds: Array, k: int, rati
                 W[a] = v
             errors[r, :, f] = _held_out(pair, W, fitted)
 
-    def weights_of(r: int, a: int) -> tuple[Floats, Floats]:
-        out = []
-        for pair in pairs:
+    def weights_of(r: int, a: int) -> tuple[Floats, Floats, float]:
+        out, gap = [], 0.0
+        objective = model._objective_of(float(strengths[r, a]), float(ratios[r]))
+        for f, pair in enumerate(pairs):
             H, g = _quadratic(pair.fit, fitted)
             n, alpha = pair.fit.n, strengths[r, a]
             penalty = Penalty(*(np.full(len(g), n * alpha * share) for share in (ratios[r], 1.0 - ratios[r])))
             v = minimise_model(H, g, np.zeros(len(g)), penalty)
             out.append(np.append(v, _intercept(pair.fit, v, fitted)))
-        return np.stack(out), np.array([float(_held_out(p, w[None, :-1], fitted)[0]) for p, w in zip(pairs, out)])
+            gap = float(np.maximum(gap, _gap_at(engine, fold_pair(rows, folds, f)[0], pair.fit, objective, out[-1])))
+        return np.stack(out), np.array([float(_held_out(p, w[None, :-1], fitted)[0]) for p, w in zip(pairs, out)]), gap
 
     return Search(ratios, strengths, np.array([pair.held_out.n for pair in pairs]), errors), weights_of
+
+
+def _gap_at(engine: Engine, rows: Rows, statistics: RowStatistics, objective: Objective, w: Floats) -> float:
+    """The relative gap at weights that were found without the rows, with what rounding hides."""
+    posed = pose(engine, prepare(rows, NUMBERS), statistics, objective, None)
+    there = about_centre(w, posed.problem.centre)
+    found = posed.problem.evaluate(there)
+    at = Iterate(0, there, posed.problem.objective(found, there), posed.problem.gap(found, there))
+    return float(with_rounding(posed, as_saved(posed, at, w), w, objective.tol, statistics.rows).gap)
 
 
 def _quadratic(statistics: RowStatistics, fitted: bool) -> tuple[Floats, Floats]:
@@ -255,6 +285,7 @@ def _held_out(pair: FoldPair, W: Floats, fitted: bool) -> Floats:
 def _from_rows(model: Any, rows: Rows, folds: Array, k: int, ratios: Floats, strengths: Floats) -> Any:
     """The same search by fits of the rows without each fold, each strength from the weights of the one before."""
     errors, weights, kept = np.empty((*strengths.shape, k)), np.empty(k), {}
+    gaps = np.empty_like(errors)
     names = ("fit_intercept", "max_iter", "tol", "n_jobs")
     plain = ElasticNet(**{name: getattr(model, name) for name in names})
     for f in range(k):
@@ -266,9 +297,10 @@ def _from_rows(model: Any, rows: Rows, folds: Array, k: int, ratios: Floats, str
             for a, fit in enumerate(plain.fit_each(fit_on, settings)):
                 errors[r, a, f] = np.average((y - fit.predict(held_out)) ** 2, weights=w)
                 kept[r, a, f] = np.append(fit.coef_, fit.intercept_)
+                gaps[r, a, f] = fit.gap_.max()
 
-    def weights_of(r: int, a: int) -> tuple[Floats, Floats]:
-        return np.stack([kept[r, a, f] for f in range(k)]), errors[r, a]
+    def weights_of(r: int, a: int) -> tuple[Floats, Floats, float]:
+        return np.stack([kept[r, a, f] for f in range(k)]), errors[r, a], float(gaps[r, a].max())
 
     return Search(ratios, strengths, weights, errors), weights_of
 
@@ -463,7 +495,7 @@ def cross_validation_claim(
         name="cross-validation",
         statement=f"of {strengths.size} strengths {name} = {chosen:.6g} (l1_ratio {share:g}) has the least {error} on "
         f"{model.fold_errors_.shape[2]} folds of fits without them, {mean:.6g}; the fits at this choice are minima as above",
-        holds=bool(np.isfinite(mean)),
+        holds=bool(np.isfinite(mean) and model.sure_),
         check="cross_validation",
         value=mean,
         kind="estimate",

@@ -21,13 +21,19 @@ from assay.families.linear.problem import Objective, RowStatistics, TargetedRows
 from assay.numerics import Floats
 
 MOST_AT_A_TIME = 1 << 18  # numbers of rows that are turned at a time
+EPS = float(np.finfo(np.float64).eps)
+ROUNDINGS = 16  # of the terms of an error
+SEEN = 1e-6  # of an error: so much of it may be rounding
 LEAST = 1e-12  # of a row's weight in its own answer, 1 − h, below which rounding is all that is left
 
 
 class LeftOutSums(NamedTuple):
-    """Σ c·(error of the fit without the row)² of each strength (a,) over all targets, and how many rows there are."""
+    """Σ c·(error of the fit without the row)² of each strength (a,) over all targets, the same of the terms that cancel in an error, the least
+    1 − h of a row, and how many rows there are."""
 
     squares: Floats
+    terms: Floats
+    least: float
     rows: int
 
 
@@ -49,14 +55,17 @@ def left_out_errors(
     classes: list[int | None],
     alphas: Floats,
     fitted: bool,
-) -> Floats:
-    """The mean square error on the row left out, for each strength; `classes`: those against the rest, or None for a number."""
+) -> tuple[Floats, bool]:
+    """The mean square error on the row left out, for each strength, and whether all are more than rounding; `classes`: those against the rest, or None for a number."""
     system = _system(statistics, classes, fitted)
     rows, encode = prepared.of(None)
     absorb = partial(_absorb, system, classes, alphas, encode)
     found = fold(engine, rows.blocks(), absorb, _merge)
     assert found is not None
-    return np.asarray(found.squares / max(1, found.rows * len(classes)))
+    known = found.least > LEAST / SEEN and bool(
+        np.all(ROUNDINGS * EPS * np.sqrt(found.terms) <= SEEN * np.sqrt(found.squares))
+    )
+    return np.asarray(found.squares / max(1, found.rows * len(classes))), known
 
 
 def _system(statistics: RowStatistics, classes: list[int | None], fitted: bool) -> RidgeSystem:
@@ -82,23 +91,28 @@ def _absorb(
     block = block if encode is None else encode(block)  # type: ignore[operator]
     assert block.y is not None
     inverse = 1.0 / (system.values[:, None] + alphas)  # (d, a)
-    squares = np.zeros(len(alphas))
+    squares, terms, least = np.zeros(len(alphas)), np.zeros(len(alphas)), np.inf
     step = max(1, MOST_AT_A_TIME // max(1, len(system.centre)))
     for i in range(0, len(block.y), step):
         X = block.X[i : i + step]
         Z = ((X.toarray() if isinstance(X, SparseMatrix) else X) - system.centre) @ system.V
         c = np.ones(len(Z)) if block.w is None else block.w[i : i + step]
         rest = np.maximum(1.0 - c[:, None] * ((Z * Z) @ inverse + system.share), LEAST)
+        least = min(least, float(rest[c > 0].min(initial=np.inf)))
         for k, positive in enumerate(classes):
             y = block.y[i : i + step]
             t = y if positive is None else np.where(y == positive, 1.0, -1.0)
             errors = (t - system.means[k])[:, None] - Z @ (system.cross[k][:, None] * inverse)
             squares += c @ (errors / rest) ** 2
-    return LeftOutSums(squares, len(block.y) if block.w is None else int(np.count_nonzero(block.w)))
+            sizes = (np.abs(t) + abs(float(system.means[k])))[:, None] + np.abs(Z) @ np.abs(
+                system.cross[k][:, None] * inverse
+            )
+            terms += c @ (sizes / rest) ** 2
+    return LeftOutSums(squares, terms, least, len(block.y) if block.w is None else int(np.count_nonzero(block.w)))
 
 
 def _merge(a: LeftOutSums, b: LeftOutSums) -> LeftOutSums:
-    return LeftOutSums(a.squares + b.squares, a.rows + b.rows)
+    return LeftOutSums(a.squares + b.squares, a.terms + b.terms, min(a.least, b.least), a.rows + b.rows)
 
 
 def leave_one_out_claim(objective: Objective, model: Any) -> Claim:
@@ -108,7 +122,7 @@ def leave_one_out_claim(objective: Objective, model: Any) -> Claim:
         name="leave-one-out",
         statement=f"of {len(model.strengths_)} strengths alpha = {model.alpha_:.6g} has the least mean square error on a row that the fit has not seen, "
         f"{least:.6g}",
-        holds=bool(np.isfinite(model.left_out_).all()),
+        holds=bool(np.isfinite(model.left_out_).all() and model.sure_),
         check="ridge_leave_one_out",
         value=least,
         witness={

@@ -13,10 +13,11 @@ from assay.estimator.estimator import Estimator
 from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, Several, attribute, param
 from assay.estimator.search_space import SearchSpace, TableTraits
-from assay.families.linear.claims import COVERAGE
+from assay.families.linear.claims import COVERAGE, LOOSEST
 from assay.families.linear.cross_validated import (
     CV,
     MOST_TRIED,
+    SURE,
     cross_validation_claim,
     stratified_folds_asked,
     with_folds,
@@ -39,6 +40,7 @@ CHOSEN: Layout = {
     "fold_weights_": Tensor(("f", "m", "e"), doc="the weights (w_1, …, w_d, b) of the fit without each fold, at the choice"),
     "folds_": Tensor(("n",), dtype="<i8", low=-1, optional=True, doc="the fold of each row, where cv did not just say how many; -1: weight zero"),
     "cv_error_": Fact(float, low=0, doc="the mean share of errors over all folds, at the choice"),
+    "sure_": SURE,
 }  # fmt: skip
 
 
@@ -75,7 +77,7 @@ class LogisticRegressionCV(LinearClassifier):
     coverage = Coverage(
         proof={**COVERAGE.proof, "duality_gap": "C_"},
         estimate={"cross_validation": "fold_weights_ l1_ratio_"},
-        nothing=COVERAGE.nothing + " ratios_ strengths_ fold_errors_ cv_error_ folds_",
+        nothing=COVERAGE.nothing + " ratios_ strengths_ fold_errors_ cv_error_ folds_ sure_",
         but=COVERAGE.but
         + "; of the errors on folds those of the choice are counted again, and those of other strengths are stated",
     ).within(layout)
@@ -151,6 +153,7 @@ class LogisticRegressionCV(LinearClassifier):
         same = ("fit_intercept", "solver", "tol", "max_iter", "class_weight", "n_jobs")
         plain = LogisticRegression(**{name: getattr(self, name) for name in same})
         errors, kept = np.empty((len(ratios), len(Cs), k)), {}
+        gaps = np.empty_like(errors)
         for f in range(k):
             fit_on, held_out = fold_pair(rows, folds, f)
             for r, ratio in enumerate(ratios):
@@ -158,10 +161,12 @@ class LogisticRegressionCV(LinearClassifier):
                 for a, fit in enumerate(plain.fit_each(fit_on, settings)):
                     errors[r, a, f] = 1.0 - fit.score(held_out)
                     kept[r, a, f] = fit._weights()
+                    gaps[r, a, f] = fit.gap_.max()
         mean = errors.mean(axis=2)
         r, a = (int(at) for at in np.unravel_index(int(np.argmin(mean.round(12))), mean.shape))
         self.C_, self.l1_ratio_, self.cv_error_ = float(Cs[a]), float(ratios[r]), float(mean[r, a])
         self.ratios_, self.strengths_, self.fold_errors_ = ratios, np.tile(Cs, (len(ratios), 1)), errors
+        self.sure_ = bool(gaps[r, a].max() <= self.tol <= LOOSEST)
         self.fold_weights_ = np.stack([kept[r, a, f] for f in range(k)])
 
     def _make_claims(self) -> tuple[Claim, ...]:

@@ -24,6 +24,7 @@ from assay.families.linear.claims import COVERAGE
 from assay.families.linear.cross_validated import (
     CV,
     CV_LAYOUT,
+    SURE,
     cross_validation_claim,
     folds_asked,
     stratified_folds_asked,
@@ -57,6 +58,7 @@ LEAVE_ONE_OUT = param("None: leave-one-out, in closed form; or how many folds, a
 STORE = param("not supported: the errors of single rows are not kept", default=False)
 CHOSEN: Layout = {
     "alpha_": Fact(float, low=0, doc="the strength of the penalty that was chosen"),
+    "sure_": SURE,
     "strengths_": Tensor(("a",), low=0, doc="the strengths that were tried"),
     "left_out_": Tensor(
         ("a",), low=0, optional=True, doc="without cv: the mean square error on the row left out, of each strength"
@@ -79,7 +81,7 @@ CHOICE = Coverage(
         "ridge_leave_one_out": "strengths_ left_out_",
     },
     estimate={"cross_validation": "fold_weights_"},
-    nothing=COVERAGE.nothing + " fold_errors_ folds_ cv_error_",
+    nothing=COVERAGE.nothing + " fold_errors_ folds_ cv_error_ sure_",
     but=COVERAGE.but,
 ).within({**LAYOUT, **NUMBER_LAYOUT, **CHOSEN})
 
@@ -101,7 +103,7 @@ def choose(model: Any, task: LinearTask, rows: Rows, folds_of: Callable[[Rows], 
         _choose_by_folds(model, rows, *folds_of(rows))
         return task._replace(objective=squares(model, model.alpha_))
     given = task.engine, task.prepared, task.statistics, task.problems
-    errors = left_out_errors(*given, alphas, bool(model.fit_intercept))
+    errors, model.sure_ = left_out_errors(*given, alphas, bool(model.fit_intercept))
     model.left_out_, model.alpha_ = errors, float(alphas[int(np.argmin(errors))])
     return task._replace(objective=squares(model, model.alpha_))
 
@@ -109,7 +111,7 @@ def choose(model: Any, task: LinearTask, rows: Rows, folds_of: Callable[[Rows], 
 def _choose_by_folds(model: Any, rows: Rows, folds: Array, k: int) -> None:
     """Set the strength of the best mean score over the folds: R² of a number, the share of rows predicted rightly of classes."""
     alphas, kept = model.strengths_, {}
-    errors = np.empty((1, len(alphas), k))
+    errors, gaps = np.empty((1, len(alphas), k)), np.empty((len(alphas), k))
     for f in range(k):
         fit_on, held_out = fold_pair(rows, folds, f)
         y, w = targets_of(fit_on)
@@ -121,9 +123,11 @@ def _choose_by_folds(model: Any, rows: Rows, folds: Array, k: int) -> None:
         for a, fit in enumerate(plain.fit_each(fit_on, settings)):
             errors[0, a, f] = 1.0 - fit.score(held_out)
             kept[a, f] = fit._weights()
+            gaps[a, f] = fit.gap_.max()
     mean = errors[0].mean(axis=1)
     a = int(np.argmin(mean))
     model.alpha_, model.cv_error_, model.fold_errors_ = float(alphas[a]), float(mean[a]), errors
+    model.sure_ = bool(gaps[a].max() <= EXACT)
     model.fold_weights_ = np.stack([kept[a, f] for f in range(k)])
 
 
