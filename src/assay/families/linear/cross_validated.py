@@ -20,7 +20,7 @@ import numpy as np
 from assay.certify import Claim
 from assay.certify.claim import Coverage
 from assay.engines import Engine, Rows, targets_of
-from assay.errors import ParameterError
+from assay.errors import DataError, ParameterError
 from assay.estimator.estimator import Estimator
 from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.params import N_JOBS, Free, Range, Several, attribute, param
@@ -168,6 +168,20 @@ def stratified_folds_asked(model: Any, rows: Rows) -> tuple[Array, int]:
     there = np.concatenate([np.ones(len(np.asarray(b.y)), bool) if b.w is None else b.w > 0 for b in parts])
     k = FOLDS if model.cv is None else int(model.cv)
     return stratified_fold_numbers(codes, there, k), k
+
+
+def weights_of_folds(model: Any, found: list[Floats]) -> Floats:
+    """The weights of all folds, (f, m, e); raises where a fit without a fold has seen fewer classes than there are."""
+    if len({w.shape for w in found}) > 1 or (hasattr(model, "classes_") and len(found[0]) != _problems_of(model)):
+        raise DataError(
+            f"{type(model).__name__}: without one of {len(found)} folds the rows hold fewer than all {len(model.classes_)} classes, so that fits cannot be "
+            "compared: give fewer folds, or leave out classes of a single row."
+        )
+    return np.stack(found)
+
+
+def _problems_of(model: Any) -> int:
+    return 1 if len(model.classes_) == 2 else len(model.classes_)
 
 
 def with_folds(model: Any, record: Record) -> Record:

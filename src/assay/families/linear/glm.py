@@ -26,6 +26,7 @@ from assay.families.linear.elastic_net import FIT_INTERCEPT, WARM_START
 from assay.families.linear.fit import LinearTask
 from assay.families.linear.problem import Objective
 from assay.families.linear.regressor import LinearRegressor
+from assay.families.linear.rounding import SEEN
 from assay.numerics import Array, Floats
 from assay.risk.custom_surrogate import CODE, CustomSurrogate, Function
 from assay.risk.terms import REGRESSION, SQUARED
@@ -154,7 +155,9 @@ class GeneralizedLinear(LinearRegressor):
     def _finish(self, task: LinearTask, solver: str, answers: list[Iterate], w: Floats) -> None:
         if self._power() > 0:
             size = task.statistics.n * _size_of_terms(self._mean_target(task), self._power())
-            answers = [at._replace(gap=at.gap + _share(ROUNDINGS * EPS * size, at.objective)) for at in answers]
+            lost = [_share(ROUNDINGS * EPS * size, at.objective) for at in answers]
+            seen = SEEN * task.objective.tol
+            answers = [at._replace(gap=at.gap + (off if off > seen else 0.0)) for at, off in zip(answers, lost)]
         super()._finish(task, solver, answers, w)
 
     def _make_claims(self) -> tuple[Claim, ...]:

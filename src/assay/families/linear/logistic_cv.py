@@ -20,6 +20,7 @@ from assay.families.linear.cross_validated import (
     SURE,
     cross_validation_claim,
     stratified_folds_asked,
+    weights_of_folds,
     with_folds,
 )
 from assay.families.linear.elastic_net import FIT_INTERCEPT, RANDOM
@@ -167,7 +168,7 @@ class LogisticRegressionCV(LinearClassifier):
         self.C_, self.l1_ratio_, self.cv_error_ = float(Cs[a]), float(ratios[r]), float(mean[r, a])
         self.ratios_, self.strengths_, self.fold_errors_ = ratios, np.tile(Cs, (len(ratios), 1)), errors
         self.sure_ = bool(gaps[r, a].max() <= self.tol <= LOOSEST)
-        self.fold_weights_ = np.stack([kept[r, a, f] for f in range(k)])
+        self.fold_weights_ = weights_of_folds(self, [kept[r, a, f] for f in range(k)])
 
     def _make_claims(self) -> tuple[Claim, ...]:
         choice = cross_validation_claim(self._objective(len(self.classes_)), self, "C", "share of errors")

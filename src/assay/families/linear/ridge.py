@@ -28,6 +28,7 @@ from assay.families.linear.cross_validated import (
     cross_validation_claim,
     folds_asked,
     stratified_folds_asked,
+    weights_of_folds,
     with_folds,
 )
 from assay.families.linear.elastic_net import COPY_X, FIT_INTERCEPT, RANDOM, ElasticNet
@@ -42,6 +43,7 @@ from assay.store import Record
 
 EXACT = 1e-8  # the gap of a fit by the products of columns
 STEPS = 100
+SPREAD = 1e-8  # the least variance of a target as a share of its mean square
 WORDS = (
     "auto",
     "svd",
@@ -112,8 +114,10 @@ def _choose_by_folds(model: Any, rows: Rows, folds: Array, k: int) -> None:
     """Set the strength of the best mean score over the folds: R² of a number, the share of rows predicted rightly of classes."""
     alphas, kept = model.strengths_, {}
     errors, gaps = np.empty((1, len(alphas), k)), np.empty((len(alphas), k))
+    spread = True
     for f in range(k):
         fit_on, held_out = fold_pair(rows, folds, f)
+        spread = spread and (model._kind != "regressor" or _spreads(*targets_of(held_out)))
         y, w = targets_of(fit_on)
         n = float(len(y) if w is None else w.sum())
         numbers = model._kind == "regressor"
@@ -127,8 +131,14 @@ def _choose_by_folds(model: Any, rows: Rows, folds: Array, k: int) -> None:
     mean = errors[0].mean(axis=1)
     a = int(np.argmin(mean))
     model.alpha_, model.cv_error_, model.fold_errors_ = float(alphas[a]), float(mean[a]), errors
-    model.sure_ = bool(gaps[a].max() <= EXACT)
-    model.fold_weights_ = np.stack([kept[a, f] for f in range(k)])
+    model.sure_ = bool(gaps[a].max() <= EXACT and spread)
+    model.fold_weights_ = weights_of_folds(model, [kept[a, f] for f in range(k)])
+
+
+def _spreads(y: Floats, w: Floats | None) -> bool:
+    """Whether targets differ by more than the rounding of their squares, so that R² has digits."""
+    mean = float(np.average(y, weights=w))
+    return bool(np.average((y - mean) ** 2, weights=w) > SPREAD * float(np.average(y**2, weights=w)))
 
 
 def choice_claim(model: Any, objective: Objective) -> Claim:
