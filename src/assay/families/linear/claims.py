@@ -232,3 +232,30 @@ def no_mistake_claim(objective: Objective, model: Any) -> Claim:
         bound=0.0,
         witness=witness_of(objective, model),
     )
+
+
+def cross_validation_claim(
+    objective: Objective, model: Any, name: str = "alpha", error: str = "mean square error"
+) -> Claim:
+    """That the chosen strength, which the model calls by `name`, has the least mean error over the folds, whose fits are minima."""
+    chosen, mean = float(getattr(model, f"{name}_")), float(model.cv_error_)
+    strengths, share = np.atleast_2d(model.strengths_), float(getattr(model, "l1_ratio_", 0.0))
+    r = int(np.argmax(getattr(model, "ratios_", np.zeros(1)) == share))
+    a = int(np.argmax(strengths[r] == chosen))
+    return Claim(
+        name="cross-validation",
+        statement=f"of {strengths.size} strengths {name} = {chosen:.6g} (l1_ratio {share:g}) has the least {error} on "
+        f"{model.fold_errors_.shape[2]} folds of fits without them, {mean:.6g}; the fits at this choice are minima as above",
+        holds=bool(np.isfinite(mean) and model.sure_),
+        check="cross_validation",
+        value=mean,
+        kind="estimate",
+        witness={
+            **witness_of(objective, model),
+            "errors": model.fold_errors_,
+            "fold_weights": model.fold_weights_,
+            "chosen": [r, a],
+            "error": error,
+            **({"folds": model.folds_} if hasattr(model, "folds_") else {}),
+        },
+    )

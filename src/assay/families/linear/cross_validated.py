@@ -25,7 +25,7 @@ from assay.estimator.estimator import Estimator
 from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.params import N_JOBS, Free, Range, Several, attribute, param
 from assay.estimator.search_space import SearchSpace, TableTraits
-from assay.families.linear.claims import COVERAGE, LOOSEST, witness_of
+from assay.families.linear.claims import COVERAGE, LOOSEST, cross_validation_claim
 from assay.families.linear.elastic_net import (  # fmt: skip
     COPY_X,
     FIT_INTERCEPT,
@@ -495,30 +495,3 @@ class ElasticNetCV(LinearRegressor):
         rows = engine.keep(rows)
         choose_strength(self, engine, rows)
         return super()._task(engine, rows, afresh, classes)
-
-
-def cross_validation_claim(
-    objective: Objective, model: Any, name: str = "alpha", error: str = "mean square error"
-) -> Claim:
-    """That the chosen strength, which the model calls by `name`, has the least mean error over the folds, whose fits are minima."""
-    chosen, mean = float(getattr(model, f"{name}_")), float(model.cv_error_)
-    strengths, share = np.atleast_2d(model.strengths_), float(getattr(model, "l1_ratio_", 0.0))
-    r = int(np.argmax(getattr(model, "ratios_", np.zeros(1)) == share))
-    a = int(np.argmax(strengths[r] == chosen))
-    return Claim(
-        name="cross-validation",
-        statement=f"of {strengths.size} strengths {name} = {chosen:.6g} (l1_ratio {share:g}) has the least {error} on "
-        f"{model.fold_errors_.shape[2]} folds of fits without them, {mean:.6g}; the fits at this choice are minima as above",
-        holds=bool(np.isfinite(mean) and model.sure_),
-        check="cross_validation",
-        value=mean,
-        kind="estimate",
-        witness={
-            **witness_of(objective, model),
-            "errors": model.fold_errors_,
-            "fold_weights": model.fold_weights_,
-            "chosen": [r, a],
-            "error": error,
-            **({"folds": model.folds_} if hasattr(model, "folds_") else {}),
-        },
-    )

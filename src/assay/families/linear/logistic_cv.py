@@ -13,12 +13,11 @@ from assay.estimator.estimator import Estimator
 from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, Several, attribute, param
 from assay.estimator.search_space import SearchSpace, TableTraits
-from assay.families.linear.claims import COVERAGE, LOOSEST
+from assay.families.linear.claims import COVERAGE, LOOSEST, cross_validation_claim
 from assay.families.linear.cross_validated import (
     CV,
     MOST_TRIED,
     SURE,
-    cross_validation_claim,
     stratified_folds_asked,
     weights_of_folds,
     with_folds,

@@ -20,12 +20,11 @@ from assay.estimator.estimator import Estimator
 from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Range, Several, attribute, param
 from assay.estimator.search_space import SearchSpace, TableTraits
-from assay.families.linear.claims import COVERAGE
+from assay.families.linear.claims import COVERAGE, cross_validation_claim
 from assay.families.linear.cross_validated import (
     CV,
     CV_LAYOUT,
     SURE,
-    cross_validation_claim,
     folds_asked,
     stratified_folds_asked,
     weights_of_folds,
