@@ -136,7 +136,7 @@ def choose_strength(model: Any, engine: Engine, rows: Rows) -> None:
     folds, k = folds_asked(model, rows)
     ratios = np.atleast_1d(np.asarray(model._ratios(), dtype=np.float64))
     strengths = np.stack([_strengths(model, engine, rows, ratio) for ratio in ratios])
-    pairs = _fold_pairs(engine, rows, folds, k, most_products(model._objective_of(1.0, 1.0)))
+    pairs = _fold_pairs(engine, rows, folds, k, most_products(penalised_squares(model, 1.0, 1.0)))
     given = folds, k, ratios, strengths
     found, weights_of = (
         _from_rows(model, rows, *given) if pairs is None else _from_products(model, engine, rows, pairs, *given)
@@ -202,7 +202,7 @@ def _strengths(model: Any, engine: Engine, rows: Rows, ratio: float) -> Floats:
             f"{type(model).__name__}: without an l1 part (l1_ratio=0) no strength leaves all weights zero, so none can be tried from there: "
             "give alphas=[…]."
         )
-    objective = model._objective_of(1.0, 1.0)
+    objective = penalised_squares(model, 1.0, 1.0)
     statistics = row_statistics(engine, rows, NUMBERS, most_products(objective))
     posed = pose(engine, prepare(rows, NUMBERS), statistics, objective, None)
     first = posed.problem.evaluate(np.zeros(posed.problem.shape)) if posed.first is None else posed.first
@@ -248,7 +248,7 @@ def _from_products(
 
     def weights_of(r: int, a: int) -> tuple[Floats, Floats, float]:
         out, gap = [], 0.0
-        objective = model._objective_of(float(strengths[r, a]), float(ratios[r]))
+        objective = penalised_squares(model, float(strengths[r, a]), float(ratios[r]))
         for f, pair in enumerate(pairs):
             H, g = _quadratic(pair.fit, fitted)
             n, alpha = pair.fit.n, strengths[r, a]
@@ -319,40 +319,61 @@ def _from_rows(model: Any, rows: Rows, folds: Array, k: int, ratios: Floats, str
     return Search(ratios, strengths, weights, errors), weights_of
 
 
-def claims_of(model: Any) -> tuple[Claim, ...]:
-    """Of the fit on all rows, and of the choice."""
-    return (*LinearRegressor._make_claims(model), cross_validation_claim(model._objective(0), model))
+class ChosenStrength(LinearRegressor):
+    """An elastic net whose strength its own cross-validation chooses; `_ratios` are the shares of ‖w‖₁ that are tried."""
 
+    layout: ClassVar[Layout] = CV_LAYOUT
+    coverage = CV_COVERAGE
+    depends_on_order: ClassVar[bool] = True  # folds are made of rows
+    fit_each = Estimator.fit_each
+    dual_gap_: Any = dual_gap
 
-def objective_of(model: Any, alpha: float, ratio: float) -> Objective:
-    """The objective for a strength and a share of ‖w‖₁."""
-    return penalised_squares(model, alpha, ratio)
+    alpha_: float = attribute()
+    l1_ratio_: float = attribute()
+    strengths_: Floats = attribute()
+    fold_errors_: Floats = attribute()
 
+    @classmethod
+    def search_space(cls, kind: str, features: TableTraits) -> SearchSpace | None:
+        """Where somebody names it: a comparison searches strengths itself."""
+        return SearchSpace(scaled=True, when_named=True) if kind == "regressor" else None
 
-def no_search(cls: Any, kind: str, features: TableTraits) -> SearchSpace | None:
-    """Where somebody names it: a comparison searches strengths itself."""
-    return SearchSpace(scaled=True, when_named=True) if kind == "regressor" else None
+    @property
+    def alphas_(self) -> Floats:
+        """The strengths that were tried, falling: (n_alphas,), of several shares (n_shares, n_alphas)."""
+        self._check_fitted()
+        return _squeezed(self.strengths_)
 
+    @property
+    def mse_path_(self) -> Floats:
+        """The mean square error on each fold: (n_alphas, n_folds), of several shares (n_shares, n_alphas, n_folds)."""
+        self._check_fitted()
+        return _squeezed(self.fold_errors_)
 
-@property  # type: ignore[misc]  # shared by classes that are no kin
-def alphas_tried(model: Any) -> Floats:
-    """The strengths that were tried, falling: (n_alphas,), of several shares (n_shares, n_alphas)."""
-    model._check_fitted()
-    return _squeezed(model.strengths_)
+    def to_record(self) -> Record:
+        """The fitted model as plain data."""
+        return with_folds(self, super().to_record())
 
+    def _ratios(self) -> Any:
+        raise NotImplementedError
 
-@property  # type: ignore[misc]
-def errors_tried(model: Any) -> Floats:
-    """The mean square error on each fold: (n_alphas, n_folds), of several shares (n_shares, n_alphas, n_folds)."""
-    model._check_fitted()
-    return _squeezed(model.fold_errors_)
+    def _objective(self, n_classes: int) -> Objective:
+        return penalised_squares(self, self.alpha_, self.l1_ratio_)
+
+    def _task(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> LinearTask:
+        rows = engine.keep(rows)
+        choose_strength(self, engine, rows)
+        return super()._task(engine, rows, afresh, classes)
+
+    def _make_claims(self) -> tuple[Claim, ...]:
+        return (*super()._make_claims(), cross_validation_claim(self._objective(0), self))
 
 
 def _squeezed(a: Floats) -> Floats:
     return a[0] if len(a) == 1 else a
 
 
-class LassoCV(LinearRegressor):
+class LassoCV(ChosenStrength):
     """Lasso whose strength is chosen by cross-validation. Shape: repeated fold.
 
         alpha = argmin_a 1/k Σ_f MSE_f(a),    then  min_{w, b}  1/(2n) Σ_i (y_i − w·x_i − b)² + alpha·‖w‖₁
@@ -379,9 +400,6 @@ class LassoCV(LinearRegressor):
 
     title = "Lasso by folds"
     name = "lasso-cv"
-    layout: ClassVar[Layout] = CV_LAYOUT
-    coverage = CV_COVERAGE
-    depends_on_order: ClassVar[bool] = True  # folds are made of rows
     eps: float = CV_EPS
     alphas: Any = CV_ALPHAS
     fit_intercept: bool = FIT_INTERCEPT
@@ -396,35 +414,11 @@ class LassoCV(LinearRegressor):
     selection: str = SELECTION
     n_jobs: int | None = N_JOBS
 
-    alpha_: float = attribute()
-    l1_ratio_: float = attribute()
-    strengths_: Floats = attribute()
-    fold_errors_: Floats = attribute()
-    dual_gap_: Any = dual_gap
-    alphas_: Any = alphas_tried
-    mse_path_: Any = errors_tried
-    search_space = classmethod(no_search)
-    fit_each = Estimator.fit_each
-    _objective_of = objective_of
-    _make_claims = claims_of
-
-    def to_record(self) -> Record:
-        """The fitted model as plain data."""
-        return with_folds(self, super().to_record())
-
     def _ratios(self) -> Any:
         return 1.0
 
-    def _objective(self, n_classes: int) -> Objective:
-        return self._objective_of(self.alpha_, self.l1_ratio_)
 
-    def _task(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> LinearTask:
-        rows = engine.keep(rows)
-        choose_strength(self, engine, rows)
-        return super()._task(engine, rows, afresh, classes)
-
-
-class ElasticNetCV(LinearRegressor):
+class ElasticNetCV(ChosenStrength):
     """Elastic net whose strength and share of ‖w‖₁ are chosen by cross-validation. Shape: repeated fold.
 
         alpha, l1_ratio = argmin 1/k Σ_f MSE_f,    then the elastic net with both on all rows
@@ -451,9 +445,6 @@ class ElasticNetCV(LinearRegressor):
 
     title = "Elastic net by folds"
     name = "elastic-net-cv"
-    layout: ClassVar[Layout] = CV_LAYOUT
-    coverage = CV_COVERAGE
-    depends_on_order: ClassVar[bool] = True  # folds are made of rows
     l1_ratio: Any = param("share of ‖w‖₁ in the penalty, or several to choose from", default=0.5, check=Several("a number in [0, 1], or several", each=Range(low=0, high=1)))  # fmt: skip
     eps: float = CV_EPS
     alphas: Any = CV_ALPHAS
@@ -469,29 +460,5 @@ class ElasticNetCV(LinearRegressor):
     selection: str = SELECTION
     n_jobs: int | None = N_JOBS
 
-    alpha_: float = attribute()
-    l1_ratio_: float = attribute()
-    strengths_: Floats = attribute()
-    fold_errors_: Floats = attribute()
-    dual_gap_: Any = dual_gap
-    alphas_: Any = alphas_tried
-    mse_path_: Any = errors_tried
-    search_space = classmethod(no_search)
-    fit_each = Estimator.fit_each
-    _objective_of = objective_of
-    _make_claims = claims_of
-
-    def to_record(self) -> Record:
-        """The fitted model as plain data."""
-        return with_folds(self, super().to_record())
-
     def _ratios(self) -> Any:
         return self.l1_ratio
-
-    def _objective(self, n_classes: int) -> Objective:
-        return self._objective_of(self.alpha_, self.l1_ratio_)
-
-    def _task(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> LinearTask:
-        rows = engine.keep(rows)
-        choose_strength(self, engine, rows)
-        return super()._task(engine, rows, afresh, classes)

@@ -25,7 +25,6 @@ from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.params import Choice, ChoiceOrFunction, Range, attribute, check_params, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, some_of
-from assay.families.neighbours.asked import check_mode, check_parts, check_rows, refuse_functions, whole_number
 from assay.families.neighbours.claims import COVERAGE, claims_of
 from assay.families.neighbours.leave_one_out import LeaveOneOutCurve, most_neighbours
 from assay.families.neighbours.metrics import (  # fmt: skip
@@ -40,6 +39,7 @@ from assay.families.neighbours.metrics import (  # fmt: skip
 )
 from assay.families.neighbours.named_metrics import NamedMetric
 from assay.families.neighbours.neighbourhood import Neighbourhood, neighbourhood_in_memory, neighbourhood_in_parts
+from assay.families.neighbours.refusals import check_mode, check_parts, check_rows, refuse_functions, whole_number
 from assay.inputs import refuse_non_finite, refuse_overflow
 from assay.inputs.labels import Labels
 from assay.numerics import Array, Floats
