@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -163,6 +165,16 @@ def test_refits_are_made_only_where_asked_for_and_add_up(found):
     net = pieces["bias"].value + pieces["unbiased variance"].value - pieces["biased variance"].value
     assert net == pytest.approx(refits.parts.mean_loss.value)
     assert refits.curve.points[-1].n == refits.train_rows
+
+
+def test_refits_that_stop_early_do_not_warn_one_by_one():
+    rng = np.random.default_rng(1)
+    kind = rng.integers(0, 2, 60)
+    frame = pd.DataFrame({"height": rng.normal(kind, 2.0), "tree": np.where(kind == 1, "oak", "elm")})
+    found = compare(frame, "tree", folds=2, models=["mlp"], params={"mlp": {"max_iter": 2}})
+    assert found["mlp"].notes  # each fit has something to say
+    with warnings.catch_warnings(action="error"):
+        assert details(found, "mlp", dear=True).refits is not None
 
 
 def test_rows_that_test_refits_are_none_of_those_they_learn_from(found):

@@ -50,6 +50,7 @@ from assay.selection.measured_fit import fitted_like
 from assay.selection.raw_rows import RawRows, answers
 from assay.selection.splits import each_once
 from assay.selection.table_model import TableModel
+from assay.selection.trial import quietly
 from assay.tables.encoding import Encoding
 
 MOST_TRAIN, MOST_TEST, ROUNDS = 2000, 1000, 20
@@ -406,7 +407,7 @@ def fit_again(comparison: Comparison, model: TableModel, *, rounds: int = ROUNDS
         raw = small.pick(which)
         encoding = Encoding.learn(engine_for(raw), small.schema, model.encoding_.encoding_spec, raw)
         fresh = type(model.model_)(**model.model_.get_params())
-        with one_thread_blas():
+        with quietly(), one_thread_blas():  # the fit on all rows has said what there is to say
             fresh.fit(small.encoded(encoding, which, of_fit=True))  # type: ignore[attr-defined]
         return _Refitted(TableModel(fresh, encoding), small)
 
