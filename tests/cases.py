@@ -147,6 +147,7 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
     "dummy-classifier": [{"data": uneven}, {"data": uneven, "params": {"strategy": "most_frequent"}}],
     "bernoulli-nb": [{"data": bits}],
     "multinomial-nb": [{"data": counts}],
+    "complement-nb": [{"data": counts}, {"data": counts, "params": {"norm": True}}],
     "categorical-nb": [{"data": codes}],
     "naive-bayes": [{}, {"data": codes, "params": {"columns": "categorical"}}],
     "gaussian-nb": [{}, {"params": {"class_weight": "balanced"}}],

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from assay.families.linear.ridge import RidgeClassifier as RidgeClassifier
     from assay.families.linear.ridge import RidgeClassifierCV as RidgeClassifierCV
     from assay.families.linear.ridge import RidgeCV as RidgeCV
+    from assay.families.naive_bayes.complement import ComplementNB as ComplementNB
     from assay.families.naive_bayes.estimators import BernoulliNB as BernoulliNB
     from assay.families.naive_bayes.estimators import CategoricalNB as CategoricalNB
     from assay.families.naive_bayes.estimators import GaussianNB as GaussianNB
@@ -73,6 +74,7 @@ REGISTRY: dict[str, str] = {
     "gaussian-nb": "assay.families.naive_bayes.estimators:GaussianNB",
     "bernoulli-nb": "assay.families.naive_bayes.estimators:BernoulliNB",
     "multinomial-nb": "assay.families.naive_bayes.estimators:MultinomialNB",
+    "complement-nb": "assay.families.naive_bayes.complement:ComplementNB",
     "categorical-nb": "assay.families.naive_bayes.estimators:CategoricalNB",
     "qda": "assay.families.discriminant.estimators:QuadraticDiscriminantAnalysis",
     "lda": "assay.families.discriminant.estimators:LinearDiscriminantAnalysis",
