@@ -49,6 +49,8 @@ TAMPERED = {
     "kernel_perceptron_replay": ["coef", "factor", "mistakes", "visits"],
     "kernel_perceptron_values": ["asked", "support", "values", "vectors"],
     "kernel_probabilities": ["calibration", "dual_coef", "gamma", "intercept", "support_vectors"],
+    "kernel_ridge": ["alpha", "dual_coef", "vectors"],
+    "kernel_ridge_left": ["alpha", "dual_coef", "vectors"],
     "kernel_svm_gap": ["dual_coef", "dual_objective", "gamma", "intercept", "objective", "upper"],
     "kernel_svm_kkt": ["dual_coef", "gamma", "intercept", "support", "upper"],
     "kernel_svm_leave_one_out": ["gamma", "intercept", "support", "upper"],

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from assay.families.kernel.features.estimators import KernelFeaturesClassifier as KernelFeaturesClassifier
     from assay.families.kernel.features.estimators import KernelFeaturesRegressor as KernelFeaturesRegressor
     from assay.families.kernel.perceptron.estimators import KernelPerceptron as KernelPerceptron
+    from assay.families.kernel.ridge.estimators import KernelRidge as KernelRidge
     from assay.families.kernel.svm.estimators import SVC as SVC
     from assay.families.kernel.svm.estimators import SVR as SVR
     from assay.families.least_squares.estimators import LinearRegression as LinearRegression
@@ -111,6 +112,7 @@ REGISTRY: dict[str, str] = {
     "knn-regressor": "assay.families.neighbours.estimators:KNeighborsRegressor",
     "svc": "assay.families.kernel.svm.estimators:SVC",
     "svr": "assay.families.kernel.svm.estimators:SVR",
+    "kernel-ridge": "assay.families.kernel.ridge.estimators:KernelRidge",
     "kernel-features": "assay.families.kernel.features.estimators:KernelFeaturesClassifier",
     "features-regressor": "assay.families.kernel.features.estimators:KernelFeaturesRegressor",
     "mlp": "assay.families.networks.estimators:MLPClassifier",
