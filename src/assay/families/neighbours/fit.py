@@ -18,7 +18,7 @@ from assay.estimator.params import Choice, Range, attribute, check_params, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.steps import Step, some_of
 from assay.families.neighbours.claims import claims_of
-from assay.families.neighbours.kept_rows import KeptRows
+from assay.families.neighbours.kept_rows import NeighboursBase
 from assay.families.neighbours.leave_one_out import LeaveOneOutCurve, most_neighbours
 from assay.families.neighbours.neighbourhood import Neighbourhood
 from assay.families.neighbours.refusals import check_number
@@ -33,11 +33,11 @@ RULE = param("of n_neighbors='auto': the least leave-one-out error, or the most 
 VALIDATION_ROWS = param("of n_neighbors='auto': rows that are left out in turn, drawn evenly; None: all", default=None, check=Range(int, low=2, words=(None,)))  # fmt: skip
 
 
-class NeighboursModel(KeptRows):
+class NeighboursModel(NeighboursBase):
     """Answer from the k nearest rows. Subclasses turn the neighbours' targets into an answer."""
 
     layout: ClassVar[Layout] = {
-        **KeptRows.layout,
+        **NeighboursBase.layout,
         "n_neighbors_": Fact(int, low=1, doc="the neighbours that answer: n_neighbors, or what 'auto' chose"),
         "leave_one_out_": Tensor(("T",), low=0, optional=True, doc="of n_neighbors='auto': the leave-one-out error of 1, 2, … neighbours; else None"),
     }  # fmt: skip

@@ -61,7 +61,7 @@ GEOMETRY_LAYOUT: Layout = {
 }  # fmt: skip
 
 
-class KeptRows(Estimator):
+class NeighboursBase(Estimator):
     """Keep the rows, list the nearest of them. Subclasses say what is kept of the target."""
 
     takes_sparse = fills_sparse = fills_whole = True

@@ -13,7 +13,7 @@ from assay.engines import ArrayRows, Rows
 from assay.engines.engine import Threads
 from assay.errors import DataError, ParameterError
 from assay.estimator.params import N_JOBS, Range, attribute, param
-from assay.families.neighbours.kept_rows import ALGORITHM, LEAF_SIZE, KeptRows
+from assay.families.neighbours.kept_rows import ALGORITHM, LEAF_SIZE, NeighboursBase
 from assay.families.neighbours.metrics import (
     METRIC,
     METRIC_PARAMS,
@@ -30,7 +30,7 @@ from assay.numerics import Array, Floats
 from assay.statistics.targets import TargetSurvey
 
 
-class NearestNeighbors(KeptRows):
+class NearestNeighbors(NeighboursBase):
     """Who is near: `kneighbors`, `radius_neighbors` and their graphs, exactly. Shape: pairwise blocks.
 
     Metrics are those of `KNeighborsClassifier`, but for "learned".

@@ -12,7 +12,7 @@ from assay.families.neighbours.metrics import check_metric, is_distance_object, 
 
 if TYPE_CHECKING:
     from assay.families.neighbours.fit import NeighboursModel
-    from assay.families.neighbours.kept_rows import KeptRows
+    from assay.families.neighbours.kept_rows import NeighboursBase
 
 MAPPED = ("mahalanobis", "seuclidean", "quadratic", "learned")  # metrics that are a linear map
 INSTEAD = {
@@ -21,7 +21,7 @@ INSTEAD = {
 }
 
 
-def refuse_functions(model: KeptRows) -> None:
+def refuse_functions(model: NeighboursBase) -> None:
     """Raise where a file would have to hold a function."""
     for name, instead in INSTEAD.items():
         given = model._fitted_with.get(name)
@@ -36,7 +36,7 @@ def refuse_functions(model: KeptRows) -> None:
             )
 
 
-def check_parts(model: KeptRows) -> None:
+def check_parts(model: NeighboursBase) -> None:
     """Raise where the parts of a file do not fit together."""
     check_metric(model, model.n_features_in_)
     if not np.isfinite(model.rows_).all() and (metric_of(model) != "nan_euclidean" or np.isinf(model.rows_).any()):
