@@ -219,11 +219,12 @@ class KernelRidge(Regressor):
         coef, kernel, Z = vars(self)["dual_coef_"], self._kernel(), self._prepared(np.asarray(X, dtype=np.float64))
         if kernel.name in LINEAR_KERNELS:
             weights = np.einsum("nd,nt->dt", self._prepared(self.X_fit_), coef)  # the same bits in every thread
-            values = Z @ weights + (kernel.name == "affine") * coef.sum(axis=0)
+            values: Floats = Z @ weights + (kernel.name == "affine") * coef.sum(axis=0)
         else:
             rows = np.arange(len(coef)) if kernel.name == "precomputed" else self._prepared(self.X_fit_)
             values = Expansion(kernel, rows, np.ascontiguousarray(coef.T), np.zeros(coef.shape[1])).values(Z)
-        return values[:, 0] if self.one_target_ else values
+        found: Floats = values[:, 0] if self.one_target_ else values
+        return found
 
     # --- file -------------------------------------------------------------------------------------------------------
 
