@@ -208,7 +208,7 @@ class KernelTransformer(Transformer):
     takes_sparse = True
 
     n_jobs: int | None = attribute()
-    random_state: int = attribute()
+    random_state: int | None = attribute()
     n_features_in_: int = attribute("the number of columns of the rows of the fit")
     feature_names_in_: Array = attribute("the names of the columns, where the rows of the fit had names; of shape (n_features,)")  # fmt: skip
     gamma_: float = attribute("the γ of the kernel that was used")
