@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from assay.selection.compare import compare as compare
     from assay.selection.comparison import Comparison as Comparison
     from assay.selection.loading import load as load
+    from assay.selection.several_targets import Comparisons as Comparisons
+    from assay.selection.several_targets import compare_targets as compare_targets
     from assay.selection.splits import Resampling as Resampling
     from assay.selection.table_model import TableModel as TableModel
     from assay.selection.training import train as train
@@ -71,6 +73,8 @@ _ELSEWHERE = {
     "rows": "assay.tables",
     "compare": "assay.selection.compare",
     "Comparison": "assay.selection.comparison",
+    "Comparisons": "assay.selection.several_targets",
+    "compare_targets": "assay.selection.several_targets",
     "Resampling": "assay.selection.splits",
     "TableModel": "assay.selection.table_model",
     "train": "assay.selection.training",
