@@ -72,7 +72,7 @@ def _answered(
     K, ovo, given_matrix = len(model.classes_), model._one_vs_one(), kernel.name == "precomputed"
     X = given.X[np.ix_(train, train)] if given_matrix else given.X[train]
     codes, upper = given.y[train], (model.upper_[given.y] * given.weight)[train]
-    tasks = class_tasks(kernel, X, codes, upper, K, ovo)
+    tasks = model._priced(class_tasks(kernel, X, codes, upper, K, ovo))
     solved = solve_all(tasks, plan, stopping)
     D = coefficients(tasks, solved, codes, K, ovo)
     order = np.argsort(codes, kind="stable")
