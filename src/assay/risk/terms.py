@@ -228,7 +228,7 @@ SQUARED_HINGE = Surrogate("squared hinge", MARGIN, 2, _squared_hinge_value, _squ
 SQUARED = Surrogate("squared", REGRESSION, 3, _squared_value, _squared_slope, _squared_curvature, _squared_conjugate)
 HUBER = Surrogate("huber", REGRESSION, 4, _huber_value, _huber_slope, _huber_curvature, _huber_conjugate)
 PERCEPTRON = Surrogate("perceptron", MARGIN, 5, _perceptron_value, _perceptron_slope, None, None)
-TUBE = Surrogate("epsilon insensitive", REGRESSION, 6, _tube_value, _tube_slope, None, _tube_conjugate)
+TUBE = Surrogate("epsilon insensitive", REGRESSION, 6, _tube_value, _tube_slope, None, _tube_conjugate, width=0.0)
 SQUARED_TUBE = Surrogate("squared epsilon insensitive", REGRESSION, 7, _squared_tube_value, _squared_tube_slope, _squared_tube_curvature, _squared_tube_conjugate)  # fmt: skip
 PINBALL = Surrogate("pinball", REGRESSION, 8, _pinball_value, _pinball_slope, None, _pinball_conjugate, width=0.5)
 ALL = (LOG, HINGE, SQUARED_HINGE, SQUARED, HUBER, PERCEPTRON, TUBE, SQUARED_TUBE, PINBALL)

@@ -142,7 +142,7 @@ def _smoothing(args: SolverArgs) -> Iterator[Iterate]:
     return smoothing(*args.usual, args.evaluation)
 
 
-@solver("interior-point", TUBES, ANY, "errors that cost in proportion", hessian=True)
+@solver("interior-point", TUBES, ANY, "errors that cost in proportion")
 def _interior_point(args: SolverArgs) -> Iterator[Iterate]:
     from assay.solvers.tube import open_rows
 

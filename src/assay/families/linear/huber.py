@@ -37,12 +37,15 @@ from assay.risk.terms import HUBER, Penalty
 from assay.solvers.newton import ARMIJO, HALVINGS, ROUNDING, solve_scaled
 from assay.solvers.problem import Iterate, Problem, relative_gap, rows_times
 
+EPS = float(np.finfo(np.float64).eps)
+APART = 8.0  # times the root of their number: so far the roundings of many rows add up at most
 FLOOR = 1e-8  # of the target's deviation: a scale is not less
 MOST_COLUMNS = 2000
 KEPT = 0.1  # of the scale: a step leaves so much of it
 LENT = 1e-6  # of n/σ: curvature of the scale, which has none where the errors shrink with it
 HIDDEN = 1e-12  # of F: a fall that rounding may hide
 SETTLED = 1e-18  # of F: a little penalty alone may hold some weights, which such a fall would move no further
+LITTLE = 0.1  # of what the scale costs: so little may still be gained at it
 NEAR = 1e-3  # of the slope: what a solution of Newton's equations may leave
 PATIENCE = 3  # hidden steps that do not promise half of the one before
 
@@ -94,10 +97,10 @@ class JointProblem(NamedTuple):
         strengths = np.append(np.full(d, 2.0 * self.alpha), [0.0, 0.0])
         value = self.n * scale + 2.0 * scale * found.loss + self.alpha * float((w[:-1] ** 2).sum())
         gradient = np.append(slopes, rest) + strengths * np.append(w, scale)
-        bound = self._bound(w, value, slopes, rest, pulled)
+        bound = self._bound(w, scale, value, slopes, rest, pulled)
         return Robust(w, scale, value, gradient, (2.0 / scale) * bend + np.diag(strengths), bound)
 
-    def _bound(self, w: Floats, value: float, slopes: Floats, rest: float, pulled: float) -> float:
+    def _bound(self, w: Floats, scale: float, value: float, slopes: Floats, rest: float, pulled: float) -> float:
         """min over (w', b', σ') of Σ c (a·r' + e·σ') + alpha·‖w'‖², as each row's term is at least (a, e)·(r', σ'); Σ c a r' = pulled + slopes·(w' − w).
 
         No term is less than 2|r'| or σ', so no minimum has |b'| > F/2n (about the means) or σ' > F/n.
@@ -106,7 +109,10 @@ class JointProblem(NamedTuple):
         most = value / self.n
         reach = abs(float(slopes[-1])) * (most / 2.0 + abs(float(w[-1]))) + max(0.0, -rest) * most
         if free:
-            return pulled - reach - CLAIM_BOX * self.spread * float(np.abs(inner) @ (1.0 / self.rows.scale[:-2]))
+            sizes = self.rows.scale[:-2]
+            digit = (len(w) + 3) * EPS * (self.spread + float(np.abs(w[:-1]) @ sizes)) / scale  # of an error in scales
+            hidden = APART * np.sqrt(self.n) * digit * len(inner)
+            return pulled - reach - CLAIM_BOX * self.spread * (float(np.abs(inner) @ (1.0 / sizes)) + hidden)
         return pulled - reach - float(inner @ w[:-1]) - float((inner**2).sum()) / (4.0 * self.alpha)
 
 
@@ -171,7 +177,14 @@ def _step(problem: JointProblem, at: Robust) -> Floats:
         return np.append(-_solve(H[:-1, :-1], g[:-1]), 0.0)
     lent = H.copy()
     lent[-1, -1] += LENT * problem.n / at.scale
-    return -_solve(lent, g)
+    step = -_solve(lent, g)
+    if (
+        step[-1] < -(1.0 - KEPT) * at.scale
+    ):  # a scale that falls far, though the weights are not yet those of this scale, leads into a corner
+        still = np.append(-_solve(H[:-1, :-1], g[:-1]), 0.0)
+        if -float(g @ still) > LITTLE * problem.n * at.scale:
+            return still
+    return step
 
 
 def _solve(H: Floats, g: Floats) -> Floats:
