@@ -73,7 +73,7 @@ class DrawnRows(NamedTuple):
     A: Floats
     t: Floats
     c: Floats
-    count: int
+    there: int
     weight: float
 
 
@@ -103,7 +103,7 @@ def merge_some(most: int, a: DrawnRows, b: DrawnRows) -> DrawnRows:
     """Those of both stretches with the least keys."""
     keys, A, t, c = (np.concatenate(pair) for pair in zip(a[:4], b[:4]))
     there = np.sort(np.argsort(keys, kind="stable")[:most])
-    return DrawnRows(keys[there], A[there], t[there], c[there], a.count + b.count, a.weight + b.weight)
+    return DrawnRows(keys[there], A[there], t[there], c[there], a.there + b.there, a.weight + b.weight)
 
 
 def _from_some(problem: Problem, start: Floats, most: int, max_iter: int) -> tuple[SmoothingState, float]:
@@ -118,7 +118,7 @@ def _from_some(problem: Problem, start: Floats, most: int, max_iter: int) -> tup
             break
     z = some.A @ w
     near = np.concatenate([np.abs(side.offset - side.sign * z) for side in sides])
-    share = min(1.0, SHARE * most / (len(sides) * some.count))
+    share = min(1.0, SHARE * most / (len(sides) * some.there))
     return SmoothingState(w, _value(problem, w), number), float(np.quantile(near, share))
 
 

@@ -148,9 +148,8 @@ def gap_claim(objective: Objective, model: Any) -> Claim:
         f"sum of {loss_text(objective)} losses + {penalty_text(objective, model.weight_)} = {float(model.objective_.sum()):.10g}{many}: "
         f"at most a share of {objective.tol:g}{' (and the rounding of errors)' if straight else ''} above the least value {where}, by a dual bound"
     )
-    return within_tolerance(
-        objective, model, "duality gap", "duality_gap", statement, **({"box": CLAIM_BOX} if boxed else {})
-    )
+    more: dict[str, Any] = {"box": CLAIM_BOX} if boxed else {}
+    return within_tolerance(objective, model, "duality gap", "duality_gap", statement, **more)
 
 
 def boxed_gap_claim(objective: Objective, model: Any, step: Floats) -> Claim:

@@ -112,7 +112,7 @@ class JointProblem(NamedTuple):
             sizes = self.rows.scale[:-2]
             digit = (len(w) + 3) * EPS * (self.spread + float(np.abs(w[:-1]) @ sizes)) / scale  # of an error in scales
             hidden = APART * np.sqrt(self.n) * digit * len(inner)
-            return pulled - reach - CLAIM_BOX * self.spread * (float(np.abs(inner) @ (1.0 / sizes)) + hidden)
+            return pulled - reach - float(CLAIM_BOX * self.spread * (np.abs(inner) @ (1.0 / sizes) + hidden))
         return pulled - reach - float(inner @ w[:-1]) - float((inner**2).sum()) / (4.0 * self.alpha)
 
 
@@ -126,7 +126,7 @@ def joint_problem(task: LinearTask, epsilon: float, alpha: float) -> JointProble
             f"HuberRegressor takes at most {MOST_COLUMNS} columns; these rows have {d}. Take ERM(loss='huber'), whose scale is given, or SGDRegressor(loss='huber')."
         )
     target = problem.reach.target if problem.intercept else 0.0
-    more = {
+    more: dict[str, Any] = {
         "loss": replace(HUBER, width=epsilon),
         "penalty": Penalty.of(d + 1),
         "centre": np.append(problem.centre, 0.0),

@@ -300,7 +300,7 @@ def _absorb(loss: Surrogate, support: MarginRows, w: Floats, centre: Floats, blo
     z = rows_times(block.X, w, centre)
     sides = sides_of(loss, t, c)
     short = [side.offset - side.sign * z for side in sides]
-    beta = sum(np.where(a > 0, side.cost, 0.0) * side.sign for a, side in zip(short, sides))
+    beta = np.asarray(sum(np.where(a > 0, side.cost, 0.0) * side.sign for a, side in zip(short, sides)))
     here = (support.rows >= block.start) & (support.rows < block.start + len(c))
     place, hinge = support.rows[here] - block.start, loss.kind == MARGIN
     beta[place] = support.values[here] * (t[place] if hinge else 1.0)

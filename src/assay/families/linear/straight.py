@@ -72,7 +72,7 @@ class LinearSVR(LinearRegressor):
     max_iter: int = param("most iterations of the solver; a fit that ends there warns", default=1000, check=Range(int, low=1))  # fmt: skip
     n_jobs: int | None = N_JOBS
 
-    intercept_: Floats
+    intercept_: Floats  # type: ignore[assignment]  # one number, as scikit-learn has it
 
     @classmethod
     def search_space(cls, kind: str, features: TableTraits) -> SearchSpace | None:
