@@ -39,7 +39,7 @@ def _one_target(
     live = w > 0
     c, y = exact(w[live]), exact(target_[live].astype(float))
     columns = exact(case.table.dense[live].T)
-    fitted, positive = bool(model.fit_intercept), bool(model.positive)
+    fitted, positive = bool(model.fit_intercept), bool(getattr(model, "positive", False))
     alpha = Fraction(float(penalty))
     beta, b = exact(coef), Fraction(float(intercept))
     residual = [t - b - dot(beta, x) for t, x in zip(y, zip(*columns))]
